@@ -1,0 +1,14 @@
+package lsmlab.storage;
+
+/** Stored bytes fail their checksum or contradict each other. The message names the file and the offset. */
+public final class CorruptionException extends RuntimeException {
+  private static final long serialVersionUID = 1L;
+
+  public CorruptionException(String message) {
+    super(message);
+  }
+
+  public CorruptionException(String message, Throwable cause) {
+    super(message, cause);
+  }
+}

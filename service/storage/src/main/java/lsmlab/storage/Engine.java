@@ -1,0 +1,79 @@
+package lsmlab.storage;
+
+/**
+ * An ordered key-value store: what the server keeps its pairs in.
+ *
+ * <p>Keys are byte strings of 1 to {@value #KEY_BYTES_MAX} bytes, ordered lexicographically by unsigned byte. Values
+ * are byte strings of 0 bytes or more. All methods may be called by any number of threads at once.
+ *
+ * <p><b>Acknowledged means kept.</b> When {@code put} or {@code delete} returns, the write survives what the store's
+ * {@link Durability} promises; when it throws, the write may or may not be there after a restart, and is never half
+ * there. A {@code get} that starts after a write has returned sees that write or a later one.
+ *
+ * <p>The caller keeps its arrays: an engine copies what it stores and never changes what it was given.
+ */
+public interface Engine extends AutoCloseable {
+
+  /** Longest key in bytes. */
+  int KEY_BYTES_MAX = 65_535;
+
+  /**
+   * Looks a key up and, where it is present, shows its value to the sink exactly once, on this thread.
+   *
+   * @return whether the key is present
+   * @throws CorruptionException if what is stored fails its checksum
+   */
+  boolean get(byte[] key, int keyOffset, int keyLength, ValueSink sink);
+
+  /** The value in an array of its own, or null where the key is absent. */
+  default byte[] get(byte[] key) {
+    byte[][] found = new byte[1][];
+    get(key, 0, key.length, (source, offset, length) -> found[0] = ValueSink.copy(source, offset, length));
+    return found[0];
+  }
+
+  /**
+   * Stores the pair and returns once it is as durable as promised.
+   *
+   * @throws OverloadedException if writes are held back (flushes do not keep up): nothing was written, try later
+   * @throws ReadOnlyException if the store no longer takes writes (disk full, or a failed sync): nothing acknowledged is lost
+   */
+  void put(byte[] key, int keyOffset, int keyLength, byte[] value, int valueOffset, int valueLength);
+
+  /** Stores the pair; see the form with slices. */
+  default void put(byte[] key, byte[] value) {
+    put(key, 0, key.length, value, 0, value.length);
+  }
+
+  /** Removes the key, present or not; throws as {@code put} does. */
+  void delete(byte[] key, int keyOffset, int keyLength);
+
+  /** Removes the key, present or not. */
+  default void delete(byte[] key) {
+    delete(key, 0, key.length);
+  }
+
+  /**
+   * The pairs with {@code from ≤ key < to} in key order, as they were at the moment of this call. Close it: it keeps
+   * tables and memtables alive.
+   *
+   * @param to null for no upper bound
+   */
+  Scan scan(byte[] from, byte[] to);
+
+  /** Seals the memtable and returns when everything written before this call is in tables. */
+  void flush();
+
+  /** Merges all tables into as few as the layout allows; returns when done. */
+  void compact();
+
+  /** Returns when no flush and no compaction is running or due. */
+  void quiesce();
+
+  /** Counters since the store was opened and gauges of this moment; cheap enough for a scrape a second. */
+  EngineStats stats();
+
+  /** Finishes what runs, makes everything durable, releases files. Idempotent. No call may follow or overlap it. */
+  @Override
+  void close();
+}

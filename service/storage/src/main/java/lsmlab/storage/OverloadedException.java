@@ -1,0 +1,14 @@
+package lsmlab.storage;
+
+/** Writes are held back because flushes do not keep up. Nothing was written; the caller may try again later. */
+public final class OverloadedException extends RuntimeException {
+  private static final long serialVersionUID = 1L;
+
+  public OverloadedException(String message) {
+    super(message);
+  }
+
+  public OverloadedException(String message, Throwable cause) {
+    super(message, cause);
+  }
+}

@@ -1,0 +1,29 @@
+package lsmlab.storage;
+
+import java.lang.foreign.MemorySegment;
+
+/**
+ * A cursor over pairs in key order. Starts before the first pair. Used by one thread at a time.
+ *
+ * <pre>{@code
+ * try (Scan scan = engine.scan(from, to)) {
+ *   while (scan.next()) {
+ *     use(scan.key(), scan.value());
+ *   }
+ * }
+ * }</pre>
+ */
+public interface Scan extends AutoCloseable {
+
+  /** Moves to the next pair; false at the end. */
+  boolean next();
+
+  /** The key at the cursor; valid until the next call of {@link #next} or {@link #close}. */
+  MemorySegment key();
+
+  /** The value at the cursor; valid until the next call of {@link #next} or {@link #close}. */
+  MemorySegment value();
+
+  @Override
+  void close();
+}
