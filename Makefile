@@ -1,0 +1,115 @@
+# The one front door. `make help` lists what is behind it.
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+MAKEFLAGS += --no-print-directory
+
+# A JDK ≥ 25 for Maven and for everything Maven starts; the default `java` may be older.
+JDK = $(shell bin/find-jdk)
+MVN = JAVA_HOME="$(JDK)" mvn --batch-mode --no-transfer-progress -q
+VENV = .venv/bin
+
+SERVICE_JAR = service/server/target/service/lsmlab-server.jar
+LOADGEN = loadgen/target/release/loadgen
+PROFILE = profiler/target/release/profile
+PROFILE_LIB = profiler/target/lib/.complete
+
+SERVICE_SOURCES := $(shell find service -path '*/target' -prune -o -path '*/src/test' -prune -o \( -name '*.java' -o -name pom.xml -o -path '*/resources/*' \) -type f -print 2>/dev/null)
+LOADGEN_SOURCES := $(shell find loadgen -path loadgen/target -prune -o \( -name '*.rs' -o -name 'Cargo.*' -o -name '*.lua' \) -type f -print 2>/dev/null)
+PROFILER_SOURCES := $(shell find profiler -path profiler/target -prune -o \( -name '*.rs' -o -name 'Cargo.*' -o -name '*.toml' -o -name '*.ttf' \) -type f -print 2>/dev/null)
+
+# Only what was given on the command line counts: an environment may hold a NAME of its own.
+given = $(if $(filter command line,$(origin $(1))),$(2) '$($(1))')
+OVERRIDES = $(call given,RATE,--rate) $(call given,DURATION,--duration) $(call given,WARMUP,--warmup) \
+  $(call given,THREADS,--threads) $(call given,CONNECTIONS,--connections) $(call given,VARIANT,--variant) \
+  $(call given,REPEAT,--repeat) $(call given,RUNTIME,--runtime)
+
+##@ Experiments
+.PHONY: experiment list results variants doctor
+experiment: ## run one: make experiment NAME=stack-get [RATE=20000] [DURATION=20s] [RUNTIME=local|docker] …
+	@$(if $(filter command line,$(origin NAME)),,echo 'NAME is missing: make experiment NAME=stack-get (make list shows them all)' >&2; exit 2)
+	@bin/lab run '$(NAME)' $(OVERRIDES)
+list: ## the experiments
+	@bin/lab list
+results: ## the runs there are, newest first
+	@bin/lab results
+variants: ## the server variants, generated from the code
+	@bin/lab variants
+doctor: ## what this machine has and lacks for each runtime, and the command that gets it
+	@bin/lab doctor
+
+##@ Stack (docker)
+.PHONY: up down
+up: ## start Prometheus, Grafana, node-exporter and the artifact server, to stay up across runs
+	@bin/lab up
+down: ## stop all containers of the lab
+	@bin/lab down
+
+##@ Build
+.PHONY: build build-service build-loadgen build-profiler clean
+build: build-service build-loadgen build-profiler ## everything the local runtime needs
+build-service: $(SERVICE_JAR) ## the Java service
+build-loadgen: $(LOADGEN) ## the load generator
+build-profiler: $(PROFILE) $(PROFILE_LIB) ## the profile command and async-profiler
+
+$(SERVICE_JAR): $(SERVICE_SOURCES)
+	@bin/find-jdk >/dev/null
+	@$(MVN) -f service/pom.xml -DskipTests package -pl server -am
+	@touch $@
+$(LOADGEN): $(LOADGEN_SOURCES)
+	@cargo build --quiet --locked --release --manifest-path loadgen/Cargo.toml
+	@touch $@
+$(PROFILE): $(PROFILER_SOURCES)
+	@cargo build --quiet --locked --release --manifest-path profiler/Cargo.toml
+	@touch $@
+$(PROFILE_LIB): profiler/pom.xml
+	@bin/find-jdk >/dev/null
+	@$(MVN) -f profiler/pom.xml package
+	@touch $@
+
+clean: ## remove builds (results and datasets stay)
+	@rm -rf service/*/target loadgen/target profiler/target .venv
+
+##@ Test
+.PHONY: test test-service test-loadgen test-profiler test-dashboards test-lab test-e2e
+test: test-service test-loadgen test-profiler test-lab test-dashboards test-e2e ## everything: unit, property and end-to-end tests
+test-service: ## storage engine and server
+	@bin/find-jdk >/dev/null
+	$(MVN) -f service/pom.xml verify
+test-loadgen: ## load generator
+	cargo test --quiet --locked --manifest-path loadgen/Cargo.toml
+test-profiler: ## profile command and pictures
+	cargo test --quiet --locked --manifest-path profiler/Cargo.toml
+test-lab: ## experiments, phases, analysis, report (pages in headless Chromium where it is installed)
+	@bin/lab --version >/dev/null
+	$(VENV)/pytest -q lab/tests --ignore lab/tests/e2e
+test-dashboards: ## Prometheus configuration and rules, dashboards
+	@bin/lab --version >/dev/null
+	$(VENV)/python dashboards/check.py
+test-e2e: build ## whole experiments in both runtimes; docker's only where an engine answers
+	@bin/lab --version >/dev/null
+	$(VENV)/pytest -q -ra lab/tests/e2e
+
+##@ Code
+.PHONY: lint format
+lint: ## formatters and linters of every language, warnings denied
+	$(MVN) -f service/pom.xml spotless:check
+	cargo fmt --check --manifest-path loadgen/Cargo.toml
+	cargo clippy --quiet --locked --all-targets --manifest-path loadgen/Cargo.toml -- -D warnings
+	cargo fmt --check --manifest-path profiler/Cargo.toml
+	cargo clippy --quiet --locked --all-targets --manifest-path profiler/Cargo.toml -- -D warnings
+	@bin/lab --version >/dev/null
+	$(VENV)/ruff check lab dashboards
+	$(VENV)/ruff format --check lab dashboards
+	$(VENV)/mypy --config-file lab/pyproject.toml lab/src
+format: ## rewrite the sources as the formatters want them
+	$(MVN) -f service/pom.xml spotless:apply
+	cargo fmt --manifest-path loadgen/Cargo.toml
+	cargo fmt --manifest-path profiler/Cargo.toml
+	@bin/lab --version >/dev/null
+	$(VENV)/ruff check --fix lab dashboards
+	$(VENV)/ruff format lab dashboards
+
+.PHONY: help
+help: ## this list
+	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@printf '\nStart here: make experiment NAME=stack-get\n'
