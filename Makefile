@@ -18,16 +18,21 @@ LOADGEN_SOURCES := $(shell find loadgen -path loadgen/target -prune -o \( -name 
 PROFILER_SOURCES := $(shell find profiler -path profiler/target -prune -o \( -name '*.rs' -o -name 'Cargo.*' -o -name '*.toml' -o -name '*.ttf' \) -type f -print 2>/dev/null)
 
 # Only what was given on the command line counts: an environment may hold a NAME of its own.
-given = $(if $(filter command line,$(origin $(1))),$(2) '$($(1))')
+quote = '$(subst ','\'',$(1))'
+given = $(if $(filter command line,$(origin $(1))),$(2) $(call quote,$($(1))))
 OVERRIDES = $(call given,RATE,--rate) $(call given,DURATION,--duration) $(call given,WARMUP,--warmup) \
   $(call given,THREADS,--threads) $(call given,CONNECTIONS,--connections) $(call given,VARIANT,--variant) \
   $(call given,REPEAT,--repeat) $(call given,RUNTIME,--runtime)
+SETTINGS = NAME RATE DURATION WARMUP THREADS CONNECTIONS VARIANT REPEAT RUNTIME \
+  CPUS_SERVICE CPUS_LOADGEN CPUS_OTHER PORT ADMIN_PORT
+UNKNOWN = $(filter-out $(SETTINGS) -%,$(foreach v,$(.VARIABLES),$(if $(filter command line,$(origin $(v))),$(v))))
 
 ##@ Experiments
 .PHONY: experiment list results variants doctor
 experiment: ## run one: make experiment NAME=stack-get [RATE=20000] [DURATION=20s] [RUNTIME=local|docker] …
 	@$(if $(filter command line,$(origin NAME)),,echo 'NAME is missing: make experiment NAME=stack-get (make list shows them all)' >&2; exit 2)
-	@bin/lab run '$(NAME)' $(OVERRIDES)
+	@$(if $(UNKNOWN),echo 'no such setting: $(UNKNOWN); there are: $(SETTINGS)' >&2; exit 2)
+	@bin/lab run $(call quote,$(NAME)) $(OVERRIDES)
 list: ## the experiments
 	@bin/lab list
 results: ## the runs there are, newest first
