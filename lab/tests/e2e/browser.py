@@ -1,0 +1,23 @@
+"""Headless Chromium, as a reader of a report has it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from selenium import webdriver
+
+
+def console_errors(page: Path) -> list[str]:
+    """Opens the page from its file and returns what the console holds of warnings and errors.
+
+    Raises WebDriverException where Chromium or its driver is missing.
+    """
+    options = webdriver.ChromeOptions()
+    for flag in ("--headless=new", "--no-sandbox", "--disable-gpu", "--window-size=1280,1600"):
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    with webdriver.Chrome(options=options) as driver:
+        driver.get(page.as_uri())
+        shown = "return document.body.innerText.trim().length + document.querySelectorAll('canvas, svg').length"
+        assert driver.execute_script(shown) > 0, f"{page} shows nothing"
+        return [entry["message"] for entry in driver.get_log("browser") if entry["level"] in ("SEVERE", "WARNING")]

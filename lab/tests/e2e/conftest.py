@@ -1,0 +1,85 @@
+"""One real run in each runtime, made once and looked at by every test here.
+
+The docker half needs an engine. Without one it is skipped and the last lines say so; where CI is set it fails instead.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+CHECKOUT = Path(__file__).resolve().parents[3]
+RUN_LIMIT_S = 1500
+NO_ENGINE = "no Docker Engine answers"
+
+
+@dataclass(frozen=True)
+class FinishedRun:
+    """What `make experiment` left: its exit code, what it printed, and the directory of the run."""
+
+    runtime: str
+    exit_code: int
+    output: str
+    directory: Path
+
+
+def make(*words: str, limit_s: float = RUN_LIMIT_S, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Runs make in the checkout as a user would, without a terminal."""
+    return subprocess.run(
+        ["make", *words],
+        cwd=CHECKOUT,
+        env={**os.environ, **environment},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=limit_s,
+        check=False,
+    )
+
+
+def engine_answers() -> bool:
+    if shutil.which("docker") is None:
+        return False
+    return subprocess.run(["docker", "info"], capture_output=True, timeout=60, check=False).returncode == 0
+
+
+def runs_of(experiment: str) -> set[Path]:
+    return set((CHECKOUT / "results" / experiment).glob("*T*Z"))
+
+
+def require(runtime: str) -> None:
+    if runtime == "docker" and not engine_answers():
+        if os.environ.get("CI"):
+            pytest.fail(f"{NO_ENGINE}, and under CI the docker end-to-end tests must run", pytrace=False)
+        pytest.skip(NO_ENGINE)
+
+
+@pytest.fixture(scope="session", params=["local", "docker"])
+def finished_run(request: pytest.FixtureRequest) -> FinishedRun:
+    runtime: str = request.param
+    require(runtime)
+    before = runs_of("stack-get")
+    settings = ["RATE=20000", "DURATION=20s", "WARMUP=5s", f"RUNTIME={runtime}"]
+    done = make("experiment", "NAME=stack-get", *settings)
+    new = runs_of("stack-get") - before
+    assert len(new) == 1, f"expected one new run, got {sorted(new)}; make printed:\n{done.stdout[-4000:]}"
+    return FinishedRun(runtime, done.returncode, done.stdout, new.pop())
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    skipped = [
+        report
+        for report in terminalreporter.stats.get("skipped", [])
+        if isinstance(report.longrepr, tuple) and NO_ENGINE in report.longrepr[2]
+    ]
+    if skipped:
+        terminalreporter.write_line(
+            f"The docker end-to-end tests did not run ({len(skipped)}): {NO_ENGINE}. "
+            "`make doctor` says how to get one; everything else above is of the local runtime."
+        )

@@ -1,0 +1,166 @@
+"""The main job, `make experiment NAME=stack-get`, whole: every file of the run directory, opened by its own reader."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+import re
+import subprocess
+from datetime import datetime
+from pathlib import Path
+
+import jsonschema
+import pytest
+from hdrh.histogram import HdrHistogram
+from hdrh.log import HistogramLogReader
+from PIL import Image
+
+from .browser import console_errors
+from .conftest import CHECKOUT, FinishedRun
+
+EVENTS = ["cpu", "alloc", "lock"]
+LOAD_FILES = ["load.txt", "load.json", "latency.hlog"]
+PAGES = ["report.html"] + [f"profile/{event}{form}.html" for event in EVENTS for form in ("", "-threads", "-heatmap")]
+PICTURES = [f"profile/{event}.png" for event in EVENTS]
+FILES = [
+    "run.json",
+    "report.md",
+    "timeline.csv",
+    "service.log",
+    "profile/profile.jfr",
+    "profile/profile.json",
+    "profile/categories.json",
+    *PAGES,
+    *PICTURES,
+    *[f"profile/{event}.{form}" for event in EVENTS for form in ("svg", "collapsed")],
+    *[f"{place}/{name}" for place in ("measure/1", "profile") for name in LOAD_FILES],
+]
+
+
+def manifest(run: FinishedRun) -> dict:
+    return json.loads((run.directory / "run.json").read_text())
+
+
+def load(run: FinishedRun, place: str = "measure/1") -> dict:
+    return json.loads((run.directory / place / "load.json").read_text())
+
+
+def test_it_ends_well_and_names_its_report(finished_run: FinishedRun) -> None:
+    assert finished_run.exit_code == 0, finished_run.output[-4000:]
+    unwrapped = finished_run.output.replace("\n", "")
+    assert str(finished_run.directory.relative_to(CHECKOUT) / "report.html") in unwrapped
+    assert manifest(finished_run)["validity"]["state"] in finished_run.output.lower()
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_file_is_there_and_not_empty(finished_run: FinishedRun, name: str) -> None:
+    assert (finished_run.directory / name).stat().st_size > 0
+
+
+def test_run_json_follows_its_schema_and_says_what_happened(finished_run: FinishedRun) -> None:
+    run = manifest(finished_run)
+    schema = json.loads((CHECKOUT / "lab/src/lab/schemas/run.schema.json").read_text())
+    jsonschema.validate(run, schema)
+    assert run["complete"] is True
+    assert run["runtime"] == finished_run.runtime
+    assert {phase["outcome"] for phase in run["phases"]} <= {"ok", "skipped"}
+    assert {"rate", "duration", "warmup"} <= set(run["experiment"]["overrides"])
+
+
+def test_artifacts_are_listed_with_their_true_sizes_and_hashes(finished_run: FinishedRun) -> None:
+    listed = {artifact["path"]: artifact for artifact in manifest(finished_run)["artifacts"]}
+    assert set(FILES) - {"run.json"} <= set(listed)
+    for path, artifact in listed.items():
+        content = (finished_run.directory / path).read_bytes()
+        assert artifact["bytes"] == len(content), path
+        assert artifact["sha256"] == hashlib.sha256(content).hexdigest(), path
+
+
+def test_the_rate_was_kept_without_an_error_and_every_get_was_a_hit(finished_run: FinishedRun) -> None:
+    measured = load(finished_run)
+    assert measured["requests_per_s"] == pytest.approx(20_000, rel=0.01)
+    assert set(measured["errors"].values()) == {0}
+    assert set(measured["status"]) == {"200"}
+
+
+@pytest.mark.parametrize("place", ["measure/1", "profile"])
+def test_the_hdr_log_agrees_with_the_text_report(finished_run: FinishedRun, place: str) -> None:
+    directory = finished_run.directory / place
+    merged = HdrHistogram(1, 24 * 3600 * 10**9, 3)
+    reader = HistogramLogReader(str(directory / "latency.hlog"), merged)
+    intervals = 0
+    while (interval := reader.get_next_interval_histogram()) is not None:
+        merged.add(interval)
+        intervals += 1
+    assert intervals >= 20
+    text = (directory / "load.txt").read_text()
+    total = int(re.search(r"Total count\s*=\s*(\d+)", text).group(1))
+    assert merged.get_total_count() == total
+    spectrum = re.findall(r"^\s+([\d.]+)\s+([\d.]+)\s+\d+\s+([\d.]+|inf)$", text, re.MULTILINE)
+    assert len(spectrum) > 20
+    for value_ms, quantile, _ in spectrum:
+        if 0.1 < float(quantile) < 0.9999:
+            expected_ms = merged.get_value_at_percentile(float(quantile) * 100) / 1e6
+            assert float(value_ms) == pytest.approx(expected_ms, rel=0.01, abs=0.003), quantile
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_pictures_decode(finished_run: FinishedRun, name: str) -> None:
+    with Image.open(finished_run.directory / name) as picture:
+        picture.load()
+        assert picture.width >= 800
+        assert len(picture.convert("RGB").getcolors(1 << 24)) > 3
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("name", PAGES)
+def test_pages_open_in_a_browser_without_an_error(finished_run: FinishedRun, name: str) -> None:
+    assert console_errors(finished_run.directory / name) == []
+
+
+def test_the_flame_graph_shows_every_layer(finished_run: FinishedRun) -> None:
+    profile = json.loads((finished_run.directory / "profile/profile.json").read_text())
+    stacks = (finished_run.directory / "profile/cpu.collapsed").read_text()
+    page = (finished_run.directory / "profile/cpu.html").read_text()
+    for frame in ["one/nio/", "lsmlab/server/", "lsmlab/storage/", "LinkedBlockingDeque"]:
+        assert frame in stacks, frame
+    assert "lsmlab/storage" in page
+    assert profile["events"]["cpu"]["samples"] >= 1000
+    assert str(profile["events"]["cpu"]["samples"]) in (finished_run.directory / "report.md").read_text().replace(",", "")
+
+
+def test_the_timeline_has_a_row_a_second_over_all_phases(finished_run: FinishedRun) -> None:
+    with (finished_run.directory / "timeline.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    run = manifest(finished_run)
+    started, ended = (datetime.fromisoformat(run["phases"][i][key]) for i, key in ((0, "start"), (-1, "end")))
+    assert len(rows) >= 0.7 * (ended - started).total_seconds()
+
+
+def test_what_is_not_load_takes_half_a_minute_at_most(finished_run: FinishedRun) -> None:
+    """Builds and dataset are cached or their phases left out; what remains is the lab's own overhead."""
+    run = manifest(finished_run)
+    load_s = 20 + 5 + 20 + 5
+    spent = {
+        phase["name"]: (datetime.fromisoformat(phase["end"]) - datetime.fromisoformat(phase["start"])).total_seconds()
+        for phase in run["phases"]
+        if phase["name"] not in ("build", "dataset")
+    }
+    assert sum(spent.values()) - load_s <= 30, spent
+
+
+def test_nothing_is_left_behind(finished_run: FinishedRun) -> None:
+    processes = subprocess.run(["pgrep", "-af", "lsmlab-server.jar|loadgen .*-R"], capture_output=True, text=True, check=False)
+    assert processes.stdout == ""
+    work = CHECKOUT / ".cache" / "work"
+    assert not work.exists() or list(work.iterdir()) == []
+    if finished_run.runtime == "docker":
+        left = subprocess.run(
+            ["docker", "ps", "-aq", "--filter", "label=com.docker.compose.service=service"],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert left.stdout == ""
+
