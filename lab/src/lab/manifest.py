@@ -1,0 +1,362 @@
+"""``run.json``: what a run was and what came of it, as strict, versioned models.
+
+``Manifest`` is the only writer and the only reader of ``run.json``. Its JSON Schema is published beside it, in
+``schemas/run.schema.json``, which is made from these models: ``python -m lab.manifest`` prints it.
+
+Units stand last in each name. Times of day are aware, in UTC. A field that may be ``None`` is *unknown*, never zero:
+a run that was interrupted, or measured by a load generator that lacks an output, has fewer fields than another.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, JsonValue, ValidationError, model_validator
+
+FORMAT: Literal["lsmlab-run"] = "lsmlab-run"
+VERSION: Literal[1] = 1
+
+Outcome = Literal["ok", "failed", "interrupted", "skipped"]
+State = Literal["valid", "suspect", "invalid"]
+CheckOutcome = Literal["pass", "note", "warn", "fail", "unknown"]
+RuntimeName = Literal["local", "docker"]
+
+Count = Annotated[int, Field(ge=0)]
+Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Finite = Annotated[float, Field(allow_inf_nan=False)]
+
+
+class ManifestError(ValueError):
+    """A ``run.json`` that cannot be read; the message names the file, the field and what is wrong with it."""
+
+
+class Strict(BaseModel):
+    """Base of every model: unknown keys, and values of another type, are errors."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, validate_assignment=True)
+
+
+# What was asked for.
+
+
+class Experiment(Strict):
+    """The declaration as it was run: ``resolved`` holds every value, ``overrides`` those given on the command line."""
+
+    name: str
+    title: str
+    resolved: dict[str, JsonValue]
+    overrides: dict[str, JsonValue] = Field(default_factory=dict)
+
+
+class Phase(Strict):
+    """One step of a run. ``repetition`` counts from 1 where a phase takes place more than once."""
+
+    name: str
+    start: AwareDatetime
+    end: AwareDatetime
+    outcome: Outcome
+    detail: str = ""
+    repetition: Annotated[int, Field(ge=1)] | None = None
+
+    @property
+    def duration_s(self) -> float:
+        """Seconds from start to end."""
+        return (self.end - self.start).total_seconds()
+
+
+# Where it ran.
+
+
+class Cpu(Strict):
+    """The processor. Governor and turbo cannot be seen from inside most virtual machines: ``None`` is unknown."""
+
+    model: str
+    logical: Annotated[int, Field(ge=1)]
+    cores: Annotated[int, Field(ge=1)] | None = None
+    threads_per_core: Annotated[int, Field(ge=1)] | None = None
+    governor: str | None = None
+    turbo: bool | None = None
+    hypervisor: str | None = None
+
+
+class CpuPlan(Strict):
+    """Logical CPUs by role. Sets that overlap are legitimate on a small machine, and a reason for suspicion."""
+
+    service: list[int]
+    loadgen: list[int]
+    other: list[int]
+
+
+class Git(Strict):
+    """The lab's own source: commit, and whether files differed from it."""
+
+    commit: str
+    dirty: bool
+
+
+class Dataset(Strict):
+    """The dataset's name and the hash that it is cached under."""
+
+    name: str
+    hash: str
+
+
+class Tool(Strict):
+    """A program by name and version; ``custom`` when it replaced the lab's own."""
+
+    name: str
+    version: str
+    custom: bool = False
+
+
+class Environment(Strict):
+    """The fingerprint of machine and software. Runs with unlike fingerprints are not comparable."""
+
+    cpu: Cpu | None = None
+    kernel: str | None = None
+    os: str | None = None
+    memory_bytes: Count | None = None
+    jvm: str | None = None
+    jvm_flags: list[str] = Field(default_factory=list)
+    gc: str | None = None
+    libraries: dict[str, str] = Field(default_factory=dict)
+    images: dict[str, str] = Field(default_factory=dict)
+    native_transport: bool | None = None
+    profiling_engine: str | None = None
+    cpu_plan: CpuPlan | None = None
+    git: Git | None = None
+    dataset: Dataset | None = None
+    load_generator: Tool | None = None
+
+
+# What came of it.
+
+
+class Distribution(Strict):
+    """Summary of a sample; the unit is in the name of the field that holds it.
+
+    ``percentiles`` maps "50", "99.9", … to values, and holds only those that the sample is large enough for
+    (``lab.analysis.percentiles.supported``), so a percentile that is missing was not measured.
+    """
+
+    count: Count
+    mean: Finite | None = None
+    stdev: Amount | None = None
+    min: Finite | None = None
+    max: Finite | None = None
+    percentiles: dict[str, Finite] = Field(default_factory=dict)
+
+
+class Errors(Strict):
+    """Errors by class; ``status`` counts answers outside 2xx and 3xx."""
+
+    connect: Count = 0
+    read: Count = 0
+    write: Count = 0
+    timeout: Count = 0
+    status: Count = 0
+
+    @property
+    def socket(self) -> int:
+        """Errors of the connection: everything but statuses."""
+        return self.connect + self.read + self.write + self.timeout
+
+    @property
+    def total(self) -> int:
+        """All errors."""
+        return self.socket + self.status
+
+
+class Unfinished(Strict):
+    """Requests without an answer when the load ended; their latency is at least ``oldest_us``."""
+
+    count: Count
+    oldest_us: Amount | None = None
+
+
+class Schedule(Strict):
+    """The load generator's own verdict on whether it kept its schedule."""
+
+    verdict: bool
+    reasons: list[str] = Field(default_factory=list)
+
+
+class Measurement(Strict):
+    """One interval of load. ``source`` is the directory in the run directory that it was read from.
+
+    ``latency_ms`` counts from the moment each request was due, ``uncorrected_ms`` from the moment it was sent.
+    ``lacks`` names the outputs that the load generator did not give (``load.json``, ``latency.hlog``).
+    """
+
+    source: str
+    rate_offered_per_s: Amount
+    rate_achieved_per_s: Amount | None
+    requests: Count
+    requests_due: Count | None = None
+    bytes_read: Count | None = None
+    elapsed_s: Amount | None = None
+    latency_ms: Distribution
+    uncorrected_ms: Distribution | None = None
+    send_lag_us: Distribution | None = None
+    errors: Errors
+    status: dict[str, Count] = Field(default_factory=dict)
+    unfinished: Unfinished | None = None
+    generator_cpu_s: Amount | None = None
+    service_cpu_us_per_request: Amount | None = None
+    kept_schedule: Schedule | None = None
+    lacks: list[str] = Field(default_factory=list)
+
+
+class ProfilingCost(Strict):
+    """What recording the profile cost: profiled ÷ unprofiled, so 1.05 is five per cent more."""
+
+    rate_achieved_ratio: Amount | None = None
+    latency_ratio: dict[str, Amount] = Field(default_factory=dict)
+    service_cpu_ratio: Amount | None = None
+
+
+class Agreement(Strict):
+    """How far the repetitions lie apart: (highest − lowest) ÷ median, over at least two repetitions."""
+
+    rate_spread: Amount | None = None
+    latency_spread: dict[str, Amount] = Field(default_factory=dict)
+
+
+class Summary(Measurement):
+    """All unprofiled repetitions together.
+
+    Counts are sums, rates means over time, percentiles come from the merged histograms. ``repetitions`` has each
+    one by itself, ``profiled`` the repetition under the profiler, which takes no part in the figures above.
+    """
+
+    repetitions: list[Measurement]
+    agreement: Agreement | None = None
+    profiled: Measurement | None = None
+    profiling_cost: ProfilingCost | None = None
+
+
+class Check(Strict):
+    """One test of validity: ``note`` informs, ``warn`` makes a run suspect, ``fail`` invalid.
+
+    ``unknown`` says that the check could not be made, and why.
+    """
+
+    name: str
+    outcome: CheckOutcome
+    detail: str
+
+
+class Validity(Strict):
+    """The verdict. ``reasons`` has the detail of every check that warned or failed, the gravest first."""
+
+    state: State
+    reasons: list[str] = Field(default_factory=list)
+    checks: list[Check] = Field(default_factory=list)
+
+    @model_validator(mode="after")
+    def _has_reasons(self) -> Self:
+        if (self.state == "valid") != (not self.reasons):
+            raise ValueError("a valid run has no reasons, any other at least one")
+        return self
+
+
+class Artifact(Strict):
+    """A file of the run: path relative to the run directory, size, SHA-256 in lower-case hexadecimal."""
+
+    path: str
+    bytes: Count
+    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+
+    @model_validator(mode="after")
+    def _stays_inside(self) -> Self:
+        parts = self.path.split("/")
+        if not self.path or self.path.startswith("/") or ".." in parts or "\\" in self.path:
+            raise ValueError(f"path {self.path!r} is not relative to the run directory")
+        return self
+
+
+class Manifest(Strict):
+    """The whole of ``run.json``.
+
+    ``complete`` turns true only when every phase ended well; ``summary`` and ``validity`` are ``None`` until the
+    analysis has run. Not safe to share between threads that change it.
+    """
+
+    format: Literal["lsmlab-run"] = FORMAT
+    version: Literal[1] = VERSION
+    run_id: Annotated[str, Field(pattern=r"^\d{8}T\d{6}Z(-\d+)?$")]
+    experiment: Experiment
+    runtime: RuntimeName
+    complete: bool = False
+    phases: list[Phase] = Field(default_factory=list)
+    environment: Environment = Field(default_factory=Environment)
+    summary: Summary | None = None
+    validity: Validity | None = None
+    artifacts: list[Artifact] = Field(default_factory=list)
+
+    @classmethod
+    def read(cls, path: Path) -> Manifest:
+        """Read ``path``. Raises ``ManifestError`` for a file that is missing, not JSON, or not this version's."""
+        try:
+            text = path.read_text(encoding="utf-8")
+        except OSError as error:
+            raise ManifestError(f"{path}: cannot be read: {error.strerror}") from error
+        except UnicodeDecodeError as error:
+            raise ManifestError(f"{path}: not UTF-8 text at byte {error.start}") from error
+        _check_identity(path, text)
+        try:
+            return cls.model_validate_json(text)
+        except ValidationError as error:
+            raise ManifestError(_explain(path, error)) from error
+
+    def write(self, path: Path) -> None:
+        """Write ``path`` atomically: a reader sees the old file or the new one, never a part of one."""
+        document = Manifest.model_validate(self.model_dump()).model_dump_json(indent=2) + "\n"
+        descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        scratch = Path(name)
+        try:
+            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+                file.write(document)
+                file.flush()
+                os.fsync(file.fileno())
+            scratch.chmod(0o644)
+            scratch.replace(path)
+        except BaseException:
+            scratch.unlink(missing_ok=True)
+            raise
+
+
+def schema() -> dict[str, Any]:
+    """Return the JSON Schema (draft 2020-12) of ``run.json``."""
+    body = Manifest.model_json_schema(mode="serialization")
+    body["title"] = "The manifest of a run"
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": "urn:lsmlab:run:1", **body}
+
+
+def _check_identity(path: Path, text: str) -> None:
+    try:
+        document = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise ManifestError(f"{path}:{error.lineno}: not JSON: {error.msg}") from error
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        raise ManifestError(f'{path}: not a run\'s manifest: "format" must be "{FORMAT}"')
+    if document.get("version") != VERSION:
+        raise ManifestError(
+            f"{path}: version {document.get('version')!r} of the manifest; this lab reads version {VERSION}"
+        )
+
+
+def _explain(path: Path, error: ValidationError) -> str:
+    problems = [
+        f"{'.'.join(str(step) for step in problem['loc']) or 'the document'}: {problem['msg']}"
+        for problem in error.errors(include_url=False, include_input=False)
+    ]
+    return f"{path}: not a valid manifest: " + "; ".join(problems)
+
+
+if __name__ == "__main__":
+    print(json.dumps(schema(), indent=2))
