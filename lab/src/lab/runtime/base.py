@@ -1,0 +1,284 @@
+"""The `Runtime` interface: everything a run asks of the place where its processes live.
+
+A run never knows which runtime it is on. It calls, in this order and from the main thread:
+
+    preflight → build → make_dataset (where it is not cached) → monitoring_up
+    → for each repetition: start_service → Service.wait_ready → load (warm-up) → load (measured) → Service.stop
+    → for the profiled one: … start_profile → load → stop_profile → Service.stop → convert_profile
+    → facts → monitoring_down → close
+
+Rules for an implementation
+- All paths it is given are absolute paths on the host; what is to be in them is there, owned by the caller, when the
+  method returns. How they get into and out of a container is its own affair.
+- A failure is a `RunError` (or a `MissingToolError`) whose `log_tail` holds the end of the log of what failed.
+- `KeyboardInterrupt` may be raised in any method; it is passed on. `close()` then ends everything that this object
+  ever started, waits for it, and may be called at any moment, twice, and after a failure of any other method.
+- Nothing started here survives the lab's own death, kill -9 included, longer than `preflight()` of the next run.
+- `convert_profile` and `facts` may be called from a second thread while the main thread does something else.
+"""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+Settings = Mapping[str, str | int | float | bool]
+"""Keys and values of service.yaml as docs/contracts.md lists them, machine units (`flush_threshold_bytes`)."""
+
+Progress = Callable[[str], None]
+"""Called with one line of what is going on, to be shown to the user; may be called often and from any thread."""
+
+SET_BY_RUNTIME = frozenset({"data_host", "data_port", "admin_host", "admin_port", "data_dir"})
+"""The keys of service.yaml that no experiment may set: the runtime does."""
+
+
+@dataclass(frozen=True)
+class CpuPlan:
+    """Which CPUs each party gets. An empty tuple: not pinned (a system without CPU affinity)."""
+
+    service: tuple[int, ...]
+    loadgen: tuple[int, ...]
+    other: tuple[int, ...]
+    overridden: bool = False
+
+    def as_dict(self) -> dict[str, list[int]]:
+        """Return the plan as run.json holds it."""
+        return {"service": list(self.service), "loadgen": list(self.loadgen), "other": list(self.other)}
+
+
+def cpu_list(cpus: Sequence[int]) -> str:
+    """Return CPUs in the list format of taskset and cpuset: `0,2-5`."""
+    parts: list[str] = []
+    ordered = sorted(set(cpus))
+    start = 0
+    for i, cpu in enumerate(ordered):
+        if i + 1 == len(ordered) or ordered[i + 1] != cpu + 1:
+            first = ordered[start]
+            parts.append(str(cpu) if first == cpu else f"{first}-{cpu}")
+            start = i + 1
+    return ",".join(parts)
+
+
+@dataclass(frozen=True)
+class Ports:
+    """The ports on 127.0.0.1 that a run takes. 0: a free one (local runtime only)."""
+
+    data: int = 8080
+    admin: int = 8081
+    loadgen_metrics: int = 8082
+
+
+@dataclass(frozen=True)
+class Check:
+    """One line of `lab doctor`. `command` gets what is missing on this kind of system; empty where nothing is."""
+
+    name: str
+    ok: bool
+    detail: str
+    command: str = ""
+    required: bool = True
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A variant or an engine that the built service offers."""
+
+    name: str
+    summary: str
+
+
+@dataclass(frozen=True)
+class DatasetSpec:
+    """A dataset as experiments/datasets.yaml declares it."""
+
+    name: str
+    pairs: int
+    value_bytes: int
+    seed: int
+    tables: int
+
+
+@dataclass(frozen=True)
+class ServiceSpec:
+    """How to start the service once.
+
+    `work_dir` is an existing directory of this start alone; `work_dir/data` holds the linked dataset (or is empty).
+    The runtime writes `work_dir/service.yaml` from `settings` and its own hosts, ports and data_dir, and appends the
+    service's stdout and stderr to `log`.
+    """
+
+    work_dir: Path
+    settings: Settings
+    jvm_flags: tuple[str, ...]
+    cpus: tuple[int, ...]
+    log: Path
+
+    @property
+    def data_dir(self) -> Path:
+        """The store, on the host."""
+        return self.work_dir / "data"
+
+
+@dataclass(frozen=True)
+class LoadSpec:
+    """One execution of the load generator.
+
+    `script` is a path on the host. `words` reach the script's init(args). `out` is an existing directory: the runtime
+    leaves `load.txt` (stdout), `load.json` and `latency.hlog` in it, and stderr in `load.err` where there was any.
+    """
+
+    script: Path
+    rate_per_s: int
+    threads: int
+    connections: int
+    duration_s: float
+    words: tuple[str, ...]
+    out: Path
+    cpus: tuple[int, ...]
+    timeout_s: float | None = None
+
+
+@dataclass(frozen=True)
+class LoadResult:
+    """How the load generator ended; `exit_code` as in docs/contracts.md (0 the run took place)."""
+
+    exit_code: int
+    error_tail: str = ""
+
+
+@dataclass(frozen=True)
+class ProfileSpec:
+    """One recording. `out` is an existing directory on the host that receives the files of the run's profile/."""
+
+    out: Path
+    events: tuple[str, ...]
+    interval: str
+    title: str
+    cpus: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What only the runtime knows of the environment, for run.json."""
+
+    images: dict[str, str] = field(default_factory=dict)
+    versions: dict[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+class Service(abc.ABC):
+    """A started service. `admin_url` is for this process; the load generator's own URL is the runtime's affair."""
+
+    admin_url: str
+    data_url: str
+
+    @property
+    @abc.abstractmethod
+    def pid(self) -> int | None:
+        """The JVM's pid in this process's /proc, or None where it cannot be seen from here."""
+
+    @abc.abstractmethod
+    def alive(self) -> bool:
+        """Whether the process still runs. Cheap: called several times a second."""
+
+    @abc.abstractmethod
+    def wait_ready(self, timeout_s: float) -> None:
+        """Return once the service accepts requests; RunError with the log's end when it dies or takes too long."""
+
+    @abc.abstractmethod
+    def stop(self, timeout_s: float = 20.0) -> int | None:
+        """Ask it to end (SIGTERM), wait, kill it after `timeout_s`; return its exit code. Idempotent."""
+
+    @abc.abstractmethod
+    def kill(self) -> None:
+        """End it at once (SIGKILL). Idempotent."""
+
+    @abc.abstractmethod
+    def log_tail(self, lines: int = 30) -> str:
+        """Return the last lines of its log."""
+
+
+class Runtime(abc.ABC):
+    """One place where processes run. Made for one run by `lab.runtime.choose`; `close()` ends it."""
+
+    name: str
+
+    @classmethod
+    @abc.abstractmethod
+    def checks(cls) -> list[Check]:
+        """What this machine has and lacks for this runtime, for `lab doctor`. Starts nothing; takes under 5 s."""
+
+    @abc.abstractmethod
+    def preflight(self, plan: CpuPlan, ports: Ports, progress: Progress) -> None:
+        """Raise where a run cannot work here: a tool is missing, a port is taken. Removes stale leftovers."""
+
+    @abc.abstractmethod
+    def build(self, log: Path, progress: Progress) -> None:
+        """Bring service, load generator and profiler up to date. Under a second when nothing changed (local)."""
+
+    @abc.abstractmethod
+    def variants(self) -> list[Choice]:
+        """The server variants of the built service."""
+
+    @abc.abstractmethod
+    def engines(self) -> list[Choice]:
+        """The engines of the built service."""
+
+    @abc.abstractmethod
+    def table_format(self) -> str:
+        """Name the table format of the built service: a word that changes when old tables cannot be read any more."""
+
+    @abc.abstractmethod
+    def make_dataset(self, spec: DatasetSpec, directory: Path, log: Path, progress: Progress) -> dict[str, Any]:
+        """Write the dataset into `directory` (absent; its parent exists) and return what load-dataset printed."""
+
+    @abc.abstractmethod
+    def start_service(self, spec: ServiceSpec) -> Service:
+        """Start the service and return at once."""
+
+    @abc.abstractmethod
+    def load(self, spec: LoadSpec, service: Service, progress: Progress) -> LoadResult:
+        """Run the load generator against the service until it ends.
+
+        Returns early, with the generator ended, when the service dies. On KeyboardInterrupt the generator is asked to
+        end (SIGINT) so that it still writes its report, then killed.
+        """
+
+    @abc.abstractmethod
+    def loadgen_metrics_url(self) -> str:
+        """The load generator's /metrics while `load` runs, as this process reaches it."""
+
+    @abc.abstractmethod
+    def loadgen_pid(self) -> int | None:
+        """The load generator's pid in this process's /proc while `load` runs, or None."""
+
+    @abc.abstractmethod
+    def start_profile(self, spec: ProfileSpec, service: Service) -> None:
+        """Begin one recording of all events; the JVM writes `spec.out/profile.jfr`."""
+
+    @abc.abstractmethod
+    def stop_profile(self, spec: ProfileSpec, service: Service) -> None:
+        """End the recording; `spec.out/profile.jfr` is complete when this returns."""
+
+    @abc.abstractmethod
+    def convert_profile(self, spec: ProfileSpec, progress: Progress) -> None:
+        """Make flame graphs, heatmaps, pictures and categories.json from the recording. The service may be gone."""
+
+    @abc.abstractmethod
+    def monitoring_up(self, progress: Progress) -> None:
+        """Start Prometheus and what belongs to it where they are to be had; never a reason for a run to fail."""
+
+    @abc.abstractmethod
+    def monitoring_down(self) -> None:
+        """End what `monitoring_up` of this run started."""
+
+    @abc.abstractmethod
+    def facts(self) -> Facts:
+        """Return image digests, versions and the like."""
+
+    @abc.abstractmethod
+    def close(self) -> None:
+        """End everything this object started. Idempotent; never raises; at most 10 s."""
