@@ -1,4 +1,4 @@
-"""The errors that a user is meant to read: what was wrong, where, and what to do. They are shown without a traceback."""
+"""The errors that a user is meant to read, without a traceback: what was wrong, where, and what to do."""
 
 from __future__ import annotations
 

@@ -17,6 +17,8 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, JsonValue, ValidationError, model_validator
 
+from lab.errors import InputError
+
 FORMAT: Literal["lsmlab-run"] = "lsmlab-run"
 VERSION: Literal[1] = 1
 
@@ -30,7 +32,7 @@ Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 
 
-class ManifestError(ValueError):
+class ManifestError(InputError):
     """A ``run.json`` that cannot be read; the message names the file, the field and what is wrong with it."""
 
 
@@ -189,7 +191,8 @@ class Measurement(Strict):
     """One interval of load. ``source`` is the directory in the run directory that it was read from.
 
     ``latency_ms`` counts from the moment each request was due, ``uncorrected_ms`` from the moment it was sent.
-    ``lacks`` names the outputs that the load generator did not give (``load.json``, ``latency.hlog``).
+    ``lacks`` names the outputs that the load generator did not give (``load.json``, ``latency.hlog``), ``problems``
+    says what is wrong with those that it gave.
     """
 
     source: str
@@ -209,6 +212,7 @@ class Measurement(Strict):
     service_cpu_us_per_request: Amount | None = None
     kept_schedule: Schedule | None = None
     lacks: list[str] = Field(default_factory=list)
+    problems: list[str] = Field(default_factory=list)
 
 
 class ProfilingCost(Strict):
@@ -251,10 +255,15 @@ class Check(Strict):
 
 
 class Validity(Strict):
-    """The verdict. ``reasons`` has the detail of every check that warned or failed, the gravest first."""
+    """The verdict.
+
+    ``reasons`` has the detail of every check that warned or failed, the gravest first. ``findings`` says what a
+    reader must know of a result that is otherwise sound: that the service was saturated.
+    """
 
     state: State
     reasons: list[str] = Field(default_factory=list)
+    findings: list[str] = Field(default_factory=list)
     checks: list[Check] = Field(default_factory=list)
 
     @model_validator(mode="after")

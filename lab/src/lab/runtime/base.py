@@ -68,7 +68,7 @@ class Ports:
 
     data: int = 8080
     admin: int = 8081
-    loadgen_metrics: int = 8082
+    loadgen_metrics: int = 9101
 
 
 @dataclass(frozen=True)
@@ -202,14 +202,14 @@ class Service(abc.ABC):
 
 
 class Runtime(abc.ABC):
-    """One place where processes run. Made for one run by `lab.runtime.choose`; `close()` ends it."""
+    """One place where processes run. Made for one run as `LocalRuntime(house)` or `DockerRuntime(house)`; `close()` ends it."""
 
     name: str
 
     @classmethod
     @abc.abstractmethod
     def checks(cls) -> list[Check]:
-        """What this machine has and lacks for this runtime, for `lab doctor`. Starts nothing; takes under 5 s."""
+        """Return what this machine has and lacks for this runtime, for `lab doctor`. Starts nothing; under 5 s."""
 
     @abc.abstractmethod
     def preflight(self, plan: CpuPlan, ports: Ports, progress: Progress) -> None:
@@ -221,11 +221,11 @@ class Runtime(abc.ABC):
 
     @abc.abstractmethod
     def variants(self) -> list[Choice]:
-        """The server variants of the built service."""
+        """Return the server variants of the built service."""
 
     @abc.abstractmethod
     def engines(self) -> list[Choice]:
-        """The engines of the built service."""
+        """Return the engines of the built service."""
 
     @abc.abstractmethod
     def table_format(self) -> str:
@@ -249,11 +249,11 @@ class Runtime(abc.ABC):
 
     @abc.abstractmethod
     def loadgen_metrics_url(self) -> str:
-        """The load generator's /metrics while `load` runs, as this process reaches it."""
+        """Return the load generator's /metrics while `load` runs, as this process reaches it."""
 
     @abc.abstractmethod
     def loadgen_pid(self) -> int | None:
-        """The load generator's pid in this process's /proc while `load` runs, or None."""
+        """Return the load generator's pid in this process's /proc while `load` runs, or None."""
 
     @abc.abstractmethod
     def start_profile(self, spec: ProfileSpec, service: Service) -> None:

@@ -1,0 +1,152 @@
+"""Datasets: made once, cached by a hash of what determines their bytes, linked into each start of the service.
+
+A dataset is written into a scratch directory beside its final place and renamed when it is whole, so a directory with a
+hash's name is always complete. A lock file keeps two labs from making the same one at once. Tables (`*.sst`) never
+change once written, so a start gets hard links to them; every other file is copied, because the service rewrites it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from lab.errors import RunError
+from lab.paths import House
+from lab.runtime.base import DatasetSpec, Progress, Runtime
+from lab.units import format_bytes
+
+INFO = "dataset.json"
+STORE = "store"
+KEY_AND_OVERHEAD_BYTES = 40
+MARGIN_BYTES = 1 << 30
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A finished dataset: `store` is the store's directory, `info` what load-dataset printed about it."""
+
+    spec: DatasetSpec
+    hash: str
+    store: Path
+    info: dict[str, Any]
+
+
+def dataset_hash(spec: DatasetSpec, table_format: str) -> str:
+    """Return the hash that a dataset is cached under: of its declaration, its name left out, and the table format."""
+    declaration = {key: value for key, value in asdict(spec).items() if key != "name"}
+    text = json.dumps({"table_format": table_format, **declaration}, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:20]
+
+
+def find_dataset(house: House, spec: DatasetSpec, table_format: str) -> Dataset | None:
+    """Return the dataset where it is cached."""
+    digest = dataset_hash(spec, table_format)
+    directory = house.datasets / digest
+    try:
+        info = json.loads((directory / INFO).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return Dataset(spec, digest, directory / STORE, info)
+
+
+def is_cached_in_any_format(house: House, spec: DatasetSpec) -> bool:
+    """Whether some cached dataset was made from this declaration: a guess that needs no built service."""
+    declaration = {key: value for key, value in asdict(spec).items() if key != "name"}
+    for path in house.datasets.glob(f"*/{INFO}"):
+        with contextlib.suppress(OSError, ValueError):
+            if json.loads(path.read_text(encoding="utf-8")).get("declaration") == declaration:
+                return True
+    return False
+
+
+def estimated_bytes(spec: DatasetSpec) -> int:
+    """Return the size on disk to expect, without compression."""
+    return spec.pairs * (spec.value_bytes + KEY_AND_OVERHEAD_BYTES)
+
+
+def require_space(path: Path, needed_bytes: int, what: str) -> None:
+    """Raise RunError where the file system of `path` has not `needed_bytes` and a margin free."""
+    existing = path
+    while not existing.exists():
+        existing = existing.parent
+    free = shutil.disk_usage(existing).free
+    wanted = needed_bytes + MARGIN_BYTES
+    if free < wanted:
+        raise RunError(
+            f"the disk of {existing} has {format_bytes(free)} free; {what} needs about {format_bytes(needed_bytes)}, "
+            f"and {format_bytes(MARGIN_BYTES)} must stay free",
+            f"Free {format_bytes(wanted - free)}, or name another place: LAB_CACHE=/path/on/a/larger/disk",
+        )
+
+
+def provide(
+    house: House, runtime: Runtime, spec: DatasetSpec, *, table_format: str, log: Path, progress: Progress
+) -> Dataset:
+    """Return the dataset, making it where it is not cached."""
+    found = find_dataset(house, spec, table_format)
+    if found is not None:
+        return found
+    digest = dataset_hash(spec, table_format)
+    house.datasets.mkdir(parents=True, exist_ok=True)
+    with _lock(house.datasets / f"{digest}.lock", progress):
+        found = find_dataset(house, spec, table_format)
+        if found is not None:
+            return found
+        final = house.datasets / digest
+        scratch = house.datasets / f"{digest}.part"
+        for leftover in (final, scratch):
+            if leftover.exists():
+                shutil.rmtree(leftover)
+        require_space(house.datasets, estimated_bytes(spec), f"dataset {spec.name}")
+        scratch.mkdir()
+        try:
+            info = runtime.make_dataset(spec, scratch / STORE, log, progress)
+            declaration = {key: value for key, value in asdict(spec).items() if key != "name"}
+            document = {**info, "declaration": declaration, "table_format": table_format}
+            (scratch / INFO).write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
+            scratch.rename(final)
+        except BaseException:
+            shutil.rmtree(scratch, ignore_errors=True)
+            raise
+    made = find_dataset(house, spec, table_format)
+    if made is None:
+        raise RunError(f"dataset {spec.name} was made but cannot be read back from {final}")
+    return made
+
+
+def materialise(dataset: Dataset, target: Path) -> str:
+    """Put the store's files into the new directory `target`; return `linked` or `copied`."""
+    target.mkdir(parents=True)
+    how = "linked"
+    for source in sorted(dataset.store.rglob("*")):
+        place = target / source.relative_to(dataset.store)
+        if source.is_dir():
+            place.mkdir()
+        elif source.suffix == ".sst":
+            try:
+                os.link(source, place)
+            except OSError:
+                shutil.copyfile(source, place)
+                how = "copied"
+        else:
+            shutil.copyfile(source, place)
+    return how
+
+
+@contextlib.contextmanager
+def _lock(path: Path, progress: Progress) -> Iterator[None]:
+    with path.open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            progress("another lab makes this dataset; waiting for it")
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield

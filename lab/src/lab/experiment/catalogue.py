@@ -1,0 +1,119 @@
+"""The experiments and datasets of a checkout: found, read and checked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from pydantic import Field, TypeAdapter, ValidationError
+
+from lab.errors import InputError, close_matches, did_you_mean
+from lab.experiment.explain import explain
+from lab.experiment.model import Bytes, Count, Experiment, Strict
+from lab.experiment.yaml_file import Place, YamlFile, read_yaml
+from lab.paths import House
+from lab.runtime.base import DatasetSpec
+
+DECLARATION = "experiment.yaml"
+
+
+class DatasetDeclaration(Strict):
+    """One entry of datasets.yaml."""
+
+    pairs: Annotated[Count, Field(ge=1, le=1_000_000_000)]
+    value_bytes: Annotated[Bytes, Field(ge=1, le=2**20)]
+    seed: Annotated[int, Field(ge=0, lt=2**63)] = 1
+    tables: Annotated[Count, Field(ge=1, le=4096)] = 1
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """Reads on demand; holds nothing."""
+
+    house: House
+
+    def names(self) -> list[str]:
+        """Return the names of all experiments: the directories that hold a declaration."""
+        return sorted(path.parent.name for path in self.house.experiments.glob(f"*/{DECLARATION}"))
+
+    def read(self, name: str) -> Experiment:
+        """Read one experiment and check all that can be checked without building anything.
+
+        Raises InputError: no such experiment, or everything that is wrong with its file, one line a finding.
+        """
+        names = self.names()
+        if name not in names:
+            near = close_matches(name, names, limit=5)
+            hint = f"Close to it: {', '.join(near)}" if near else f"There are: {', '.join(names) or 'none'}"
+            raise InputError(f"no experiment named {name!r} in {self._shown('')}", hint)
+        shown_as = self._shown(f"{name}/{DECLARATION}")
+        file = read_yaml(self.house.experiments / name / DECLARATION, shown_as)
+        experiment = self._validate(file, shown_as)
+        self._check_references(experiment, file, shown_as)
+        return experiment
+
+    def datasets(self) -> dict[str, DatasetSpec]:
+        """Return all declared datasets by name."""
+        shown_as = self._shown("datasets.yaml")
+        path = self.house.experiments / "datasets.yaml"
+        if not path.exists():
+            return {}
+        file = read_yaml(path, shown_as)
+        if not isinstance(file.value, dict):
+            raise InputError(f"{shown_as}: must be a mapping of names to datasets")
+        specs = {}
+        for name, body in file.value.items():
+            try:
+                declared = DatasetDeclaration.model_validate(body)
+            except ValidationError as error:
+                raise InputError(explain(error, DatasetDeclaration, _locator(file, shown_as, str(name)))) from error
+            specs[str(name)] = DatasetSpec(
+                str(name), declared.pairs, declared.value_bytes, declared.seed, declared.tables
+            )
+        return specs
+
+    def dataset(self, name: str) -> DatasetSpec:
+        """Return one dataset. Raises InputError where it is not declared."""
+        known = self.datasets()
+        if name not in known:
+            raise InputError(
+                f"no dataset named {name!r}{did_you_mean(name, known)}; declared: {', '.join(known) or 'none'}"
+            )
+        return known[name]
+
+    def scripts(self) -> list[str]:
+        """Return the names of the workloads."""
+        return sorted(path.name for path in self.house.scripts.glob("*.lua"))
+
+    def _shown(self, name: str) -> str:
+        path = self.house.experiments / name
+        return str(path.relative_to(self.house.root)) if path.is_relative_to(self.house.root) else str(path)
+
+    def _validate(self, file: YamlFile, shown_as: str) -> Experiment:
+        value: Any = file.value
+        if isinstance(value, dict) and value.get("profile") is False:
+            value = {**value, "profile": None}
+        try:
+            return TypeAdapter(Experiment).validate_python(value)
+        except ValidationError as error:
+            raise InputError(explain(error, Experiment, lambda place: f"{shown_as}:{file.line_of(place)}")) from error
+
+    def _check_references(self, experiment: Experiment, file: YamlFile, shown_as: str) -> None:
+        if experiment.dataset is not None and experiment.dataset not in (known := self.datasets()):
+            line = file.line_of(("dataset",))
+            raise InputError(
+                f"{shown_as}:{line}: dataset: {experiment.dataset!r} is not declared in {self._shown('datasets.yaml')}"
+                f"{did_you_mean(experiment.dataset, known)}; declared: {', '.join(known) or 'none'}"
+            )
+        script = experiment.load.script
+        if script not in (scripts := self.scripts()):
+            line = file.line_of(("load", "script"))
+            raise InputError(
+                f"{shown_as}:{line}: load.script: {script!r} is not in loadgen/scripts"
+                f"{did_you_mean(script, scripts)}; there are: {', '.join(scripts) or 'none'}"
+            )
+
+
+def _locator(file: YamlFile, shown_as: str, name: str) -> Callable[[Place], str]:
+    return lambda place: f"{shown_as}:{file.line_of((name, *place))}: {name}"

@@ -1,0 +1,143 @@
+"""What an experiment declares, as strict models.
+
+The keys of the YAML are the fields' aliases (`duration: 1m`); the fields carry their unit (`duration_s`), and
+`Experiment.resolved()` is what run.json holds. Every default is written here and nowhere else.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
+
+from lab.units import parse_bytes, parse_count, parse_duration_s
+
+Count = Annotated[int, BeforeValidator(parse_count)]
+Seconds = Annotated[float, BeforeValidator(parse_duration_s)]
+Bytes = Annotated[int, BeforeValidator(parse_bytes)]
+Event = Literal["cpu", "alloc", "lock", "wall"]
+
+_JVM_FLAGS_REFUSED = re.compile(r"-(jar|cp|classpath|-class-path|version|-version|h|help)\b")
+_PERCENTILE = re.compile(r"p(\d{1,2}(?:\.\d+)?)")
+
+
+class Strict(BaseModel):
+    """Base of all: an unknown key is an error."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, validate_by_alias=True, validate_by_name=False)
+
+
+class ServiceSettings(Strict):
+    """How the service is configured. A key left out has the service's own default (docs/contracts.md)."""
+
+    variant: Annotated[str, Field(pattern=r"^[a-z0-9-]+$")]
+    engine: Annotated[str, Field(pattern=r"^[a-z0-9-]+$")] = "lsm"
+    selectors: Annotated[Count, Field(ge=0, le=1024)] | None = None
+    workers: Annotated[Count, Field(ge=1, le=4096)] | None = None
+    queue_capacity: Annotated[Count, Field(ge=1, le=2**24)] | None = None
+    durability: Literal["process", "power"] | None = None
+    flush_threshold_bytes: Annotated[Bytes | None, Field(alias="flush_threshold")] = None
+    flush_threads: Annotated[Count, Field(ge=1, le=64)] | None = None
+    memtables_max: Annotated[Count, Field(ge=1, le=64)] | None = None
+    compaction: Literal["on", "off"] | None = None
+    max_value_bytes: Annotated[Bytes | None, Field(alias="max_value")] = None
+    max_connections: Annotated[Count, Field(ge=1, le=2**20)] | None = None
+    jvm: tuple[str, ...] = ()
+
+    @field_validator("jvm")
+    @classmethod
+    def _are_flags(cls, flags: tuple[str, ...]) -> tuple[str, ...]:
+        for flag in flags:
+            if not flag.startswith("-") or any(c.isspace() for c in flag) or _JVM_FLAGS_REFUSED.match(flag):
+                raise ValueError(f"{flag!r} is not one flag of the JVM, such as -Xmx2g or -XX:+UseZGC")
+        return flags
+
+    def machine(self) -> dict[str, str | int]:
+        """Return the keys of service.yaml that this experiment sets."""
+        return self.model_dump(exclude={"jvm"}, exclude_none=True)
+
+
+class LoadSettings(Strict):
+    """The offered load: open loop, a constant rate over all connections."""
+
+    script: Annotated[str, Field(pattern=r"^[\w.-]+\.lua$")]
+    rate_per_s: Annotated[Count, Field(alias="rate", ge=1, le=10_000_000)]
+    threads: Annotated[Count, Field(ge=1, le=1024)]
+    connections: Annotated[Count, Field(ge=1, le=65536)]
+    duration_s: Annotated[Seconds, Field(alias="duration", ge=1, le=86_400)]
+    warmup_s: Annotated[Seconds, Field(alias="warmup", ge=0, le=3_600)] = 10.0
+    timeout_s: Annotated[Seconds | None, Field(alias="timeout")] = None
+    args: dict[str, str | int] = Field(default_factory=dict)
+
+    @field_validator("args")
+    @classmethod
+    def _are_words(cls, args: dict[str, str | int]) -> dict[str, str | int]:
+        for key, value in args.items():
+            if not re.fullmatch(r"\w+", key) or not re.fullmatch(r"\S+", str(value)):
+                raise ValueError(f"{key!r}: {value!r} cannot be a word key=value for the script (no blanks)")
+        return args
+
+    @model_validator(mode="after")
+    def _every_thread_has_a_connection(self) -> LoadSettings:
+        if self.connections < self.threads:
+            raise ValueError(
+                f"connections ({self.connections}) must be at least threads ({self.threads}): "
+                "each thread of the load generator needs one"
+            )
+        if self.warmup_s and self.warmup_s < 1:
+            raise ValueError("warmup must be 0s or at least 1s")
+        return self
+
+
+class ProfileSettings(Strict):
+    """What the profiled repetition records."""
+
+    events: Annotated[tuple[Event, ...], Field(min_length=1)] = ("cpu", "alloc", "lock")
+    interval_s: Annotated[Seconds, Field(alias="interval", ge=10e-6, le=1)] = 500e-6
+
+    @field_validator("events")
+    @classmethod
+    def _once_each(cls, events: tuple[Event, ...]) -> tuple[Event, ...]:
+        if len(set(events)) != len(events):
+            raise ValueError("an event is named twice")
+        return events
+
+
+class Reference(Strict):
+    """What a published report measured for this; shown beside our figures, never judged by."""
+
+    source: str | None = None
+    requests_per_s: Annotated[float | None, Field(alias="requests_per_second", gt=0)] = None
+    latency_ms: Annotated[dict[str, float], Field(alias="latency")] = Field(default_factory=dict)
+
+    @field_validator("latency_ms", mode="before")
+    @classmethod
+    def _percentiles(cls, value: object) -> dict[str, float]:
+        if not isinstance(value, dict):
+            raise ValueError("must be a mapping such as {p50: 5.57s, p99: 8.32s, max: 8.58s}")
+        result: dict[str, float] = {}
+        for name, duration in value.items():
+            match = _PERCENTILE.fullmatch(str(name))
+            if match is None and name not in ("max", "mean", "stdev"):
+                raise ValueError(f"{name!r} is not one of p50, p99, p99.9, …, max, mean, stdev")
+            key = match[1] if match else {"max": "100"}.get(str(name), str(name))
+            result[key] = round(parse_duration_s(duration) * 1000, 6)
+        return result
+
+
+class Experiment(Strict):
+    """One experiment: what is asked, of which service, under which load."""
+
+    title: Annotated[str, Field(min_length=1)]
+    question: str | None = None
+    service: ServiceSettings
+    dataset: str | None = None
+    load: LoadSettings
+    repeat: Annotated[Count, Field(ge=1, le=100)] = 1
+    profile: ProfileSettings | None = Field(default_factory=ProfileSettings)
+    reference: Reference | None = None
+
+    def resolved(self) -> dict[str, Any]:
+        """Return every value as it is used, units in the names, as JSON types."""
+        return self.model_dump(mode="json", exclude_none=True)

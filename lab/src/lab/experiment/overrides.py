@@ -1,0 +1,86 @@
+"""Values of an experiment that one run may set otherwise: `make experiment NAME=… RATE=20000 DURATION=20s`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import ValidationError
+
+from lab.errors import InputError
+from lab.experiment.explain import explain
+from lab.experiment.model import Experiment
+from lab.experiment.yaml_file import Place
+from lab.units import COUNT_FORM, DURATION_FORM
+
+OVERRIDABLE: dict[str, tuple[Place, str]] = {
+    "rate": (("load", "rate"), f"requests a second, {COUNT_FORM}"),
+    "duration": (("load", "duration"), DURATION_FORM),
+    "warmup": (("load", "warmup"), DURATION_FORM),
+    "threads": (("load", "threads"), COUNT_FORM),
+    "connections": (("load", "connections"), COUNT_FORM),
+    "repeat": (("repeat",), COUNT_FORM),
+    "variant": (("service", "variant"), "the name of a variant: `lab variants` lists them"),
+    "engine": (("service", "engine"), "the name of an engine: lsm, memory, null"),
+    "workers": (("service", "workers"), COUNT_FORM),
+    "selectors": (("service", "selectors"), COUNT_FORM),
+    "queue_capacity": (("service", "queue_capacity"), COUNT_FORM),
+}
+"""The option's name, the place in the declaration that it stands for, and the form of its value."""
+
+_FIELDS = {"rate": "rate_per_s", "duration": "duration_s", "warmup": "warmup_s"}
+
+
+def apply_overrides(experiment: Experiment, given: Mapping[str, str]) -> tuple[Experiment, dict[str, Any]]:
+    """Return the experiment with these values, and the values as they were understood, for run.json.
+
+    Raises InputError that names the setting as make knows it (`RATE`) and the values that go.
+    """
+    document = experiment.model_dump(by_alias=True, exclude_none=True)
+    document = _in_units(document)
+    if experiment.profile is None:
+        document["profile"] = None
+    for name, text in given.items():
+        place, _ = OVERRIDABLE[name]
+        target = document
+        for step in place[:-1]:
+            target = target[str(step)]
+        target[str(place[-1])] = text
+    names = {place: name for name, (place, _) in OVERRIDABLE.items()}
+
+    def where(place: Place) -> str:
+        name = names.get(place)
+        if name is None or name not in given:
+            involved = [f"{key.upper()}={value}" for key, value in given.items()]
+            return " ".join(involved)
+        return f"{name.upper()}={given[name]}: allowed: {OVERRIDABLE[name][1]}"
+
+    try:
+        changed = Experiment.model_validate(document)
+    except ValidationError as error:
+        raise InputError(explain(error, Experiment, where)) from error
+    return changed, {name: _understood(changed, name) for name in given}
+
+
+def _understood(experiment: Experiment, name: str) -> Any:
+    value: Any = experiment
+    for step in OVERRIDABLE[name][0]:
+        value = getattr(value, _FIELDS.get(str(step), str(step)))
+    return value
+
+
+def _in_units(document: dict[str, Any]) -> dict[str, Any]:
+    """Give dumped durations their unit back, which the strict parsers ask for."""
+    load = document["load"]
+    for key in ("duration", "warmup", "timeout"):
+        if key in load:
+            load[key] = f"{load[key]:.6f}s"
+    if document.get("profile"):
+        document["profile"]["interval"] = f"{document['profile']['interval']:.6f}s"
+    latency = document.get("reference", {}).get("latency")
+    if latency:
+        names = {"100": "max", "mean": "mean", "stdev": "stdev"}
+        document["reference"]["latency"] = {
+            names.get(key, f"p{key}"): f"{value / 1000:.9f}s" for key, value in latency.items()
+        }
+    return document

@@ -1,0 +1,152 @@
+"""Reads the host from /proc and /sys: CPU time, steal, pressure, memory, and one process's own share.
+
+Everything returns "unknown" (None, or a key left out) where a system does not tell; nothing here raises for that.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from dataclasses import dataclass
+from pathlib import Path
+
+PROC = Path("/proc")
+TICKS_PER_S = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
+_STATES = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
+
+
+@dataclass(frozen=True)
+class CpuTimes:
+    """Ticks since boot of one CPU, or of all together."""
+
+    busy: int
+    steal: int
+    total: int
+
+
+def cpu_times() -> dict[str, CpuTimes]:
+    """Return the times of `cpu` (all together) and of `cpu0`, `cpu1` and so on."""
+    result = {}
+    for line in _read(PROC / "stat").splitlines():
+        name, *fields = line.split()
+        if not name.startswith("cpu"):
+            continue
+        ticks = dict(zip(_STATES, map(int, fields), strict=False))
+        total = sum(ticks.values())
+        idle = ticks.get("idle", 0) + ticks.get("iowait", 0)
+        result[name] = CpuTimes(total - idle, ticks.get("steal", 0), total)
+    return result
+
+
+def pressure() -> dict[str, float]:
+    """Return the total stall time in seconds by resource (`cpu_some`, `io_full`, …), from PSI."""
+    result = {}
+    for resource in ("cpu", "io", "memory"):
+        for line in _read(PROC / "pressure" / resource).splitlines():
+            kind, *fields = line.split()
+            values = dict(field.split("=") for field in fields)
+            result[f"{resource}_{kind}"] = int(values["total"]) / 1e6
+    return result
+
+
+def memory_bytes() -> dict[str, int]:
+    """Return `total` and `available`."""
+    wanted = {"MemTotal": "total", "MemAvailable": "available"}
+    result = {}
+    for line in _read(PROC / "meminfo").splitlines():
+        name, _, rest = line.partition(":")
+        if name in wanted:
+            result[wanted[name]] = int(rest.split()[0]) * 1024
+    return result
+
+
+@dataclass(frozen=True)
+class ProcessUse:
+    """What one process has used since its start."""
+
+    cpu_s: float
+    rss_bytes: int
+    threads: int
+    switches_voluntary: int
+    switches_involuntary: int
+
+
+def process_use(pid: int) -> ProcessUse | None:
+    """Return a process's use, all threads together, or None where it is gone."""
+    stat = _read(PROC / str(pid) / "stat")
+    if not stat:
+        return None
+    fields = stat.rpartition(")")[2].split()
+    voluntary = involuntary = 0
+    try:
+        tasks = list((PROC / str(pid) / "task").iterdir())
+    except OSError:
+        return None
+    for task in tasks:
+        for line in _read(task / "status").splitlines():
+            if line.startswith("voluntary_ctxt_switches"):
+                voluntary += int(line.split()[1])
+            elif line.startswith("nonvoluntary_ctxt_switches"):
+                involuntary += int(line.split()[1])
+    return ProcessUse(
+        cpu_s=(int(fields[11]) + int(fields[12])) / TICKS_PER_S,
+        rss_bytes=int(fields[21]) * os.sysconf("SC_PAGE_SIZE"),
+        threads=len(tasks),
+        switches_voluntary=voluntary,
+        switches_involuntary=involuntary,
+    )
+
+
+def port_is_free(host: str, port: int) -> bool:
+    """Whether this process could listen there now."""
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError:
+            return False
+    return True
+
+
+def listener_on(port: int) -> str | None:
+    """Return `pid (command line)` of the process that listens on a port, where this user may know."""
+    inodes = set()
+    for table in ("tcp", "tcp6"):
+        for line in _read(PROC / "net" / table).splitlines()[1:]:
+            fields = line.split()
+            if fields[3] == "0A" and int(fields[1].rpartition(":")[2], 16) == port:
+                inodes.add(f"socket:[{fields[9]}]")
+    if not inodes:
+        return None
+    for pid in _pids():
+        try:
+            links = [str(fd.readlink()) for fd in (PROC / str(pid) / "fd").iterdir()]
+        except OSError:
+            continue
+        if inodes.intersection(links):
+            return f"process {pid} ({command_line(pid)[:100]})"
+    return None
+
+
+def command_line(pid: int) -> str:
+    """Return a process's command line with blanks between the words; nothing where it is gone."""
+    return _read(PROC / str(pid) / "cmdline").replace("\0", " ").strip()
+
+
+def processes_mentioning(text: str) -> list[int]:
+    """Return the pids whose command line holds `text`, this process left out."""
+    return [pid for pid in _pids() if pid != os.getpid() and text in command_line(pid)]
+
+
+def _pids() -> list[int]:
+    try:
+        return [int(entry.name) for entry in PROC.iterdir() if entry.name.isdigit()]
+    except OSError:
+        return []
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""

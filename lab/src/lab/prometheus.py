@@ -1,0 +1,45 @@
+"""Reads the Prometheus text format: enough to put a service's own metrics into the timeline."""
+
+from __future__ import annotations
+
+import re
+import urllib.error
+import urllib.request
+
+_SAMPLE = re.compile(r"^([a-zA-Z_:][\w:]*)(\{.*\})?\s+(\S+)(?:\s+-?\d+)?$")
+_LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
+
+
+def parse_metrics(text: str) -> dict[str, float]:
+    """Return the samples by name and labels (`lsmlab_requests_total{method="get",status="200"}`), buckets left out.
+
+    Histogram buckets make up most of an exposition and nothing of the timeline; `_sum` and `_count` stay. Lines that
+    are no samples are passed over.
+    """
+    samples: dict[str, float] = {}
+    for line in text.splitlines():
+        if not line or line.startswith("#"):
+            continue
+        match = _SAMPLE.match(line)
+        if match is None or match[1].endswith("_bucket"):
+            continue
+        try:
+            value = float(match[3])
+        except ValueError:
+            continue
+        labels = ",".join(f'{name}="{text}"' for name, text in sorted(_LABEL.findall(match[2] or "")))
+        samples[f"{match[1]}{{{labels}}}" if labels else match[1]] = value
+    return samples
+
+
+def scrape(url: str, timeout_s: float = 0.8) -> dict[str, float]:
+    """Return the metrics at a URL, or nothing where none can be had: a service that starts has none yet."""
+    try:
+        with _opener.open(url, timeout=timeout_s) as response:
+            return parse_metrics(response.read().decode("utf-8", "replace"))
+    except (urllib.error.URLError, OSError, ValueError):
+        return {}
+
+
+# Without the environment's proxy: everything scraped is on this machine.
+_opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))

@@ -1,0 +1,170 @@
+"""The timeline: one row a second over all phases, of the host, the service and the load generator.
+
+timeline.csv has the columns
+
+- `time` (RFC 3339, UTC), `t_s` (seconds since the run began); which phase it was, run.json tells;
+- of the host, over the second before: `host_cpu_share`, `host_cpu<N>_share` (busy, 0…1), `host_steal_share`,
+  `host_pressure_<resource>_<kind>_share` (stalled, 0…1), `host_load1`, `host_memory_available_bytes`;
+- of the processes `service_` and `loadgen_`: `cpu_cores` (CPU seconds a second), `rss_bytes`, `threads`,
+  `switches_voluntary_per_s`, `switches_involuntary_per_s`;
+- every sample of the service's and the load generator's own metrics, under its Prometheus name, histogram buckets left
+  out. Counters are as scraped; they begin anew with each start of the service.
+
+A value that could not be had is empty. One thread writes; the others only set attributes of `Watched`.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from lab.host import CpuTimes, ProcessUse, cpu_times, memory_bytes, pressure, process_use
+from lab.prometheus import scrape
+
+PERIOD_S = 1.0
+FIRST_COLUMNS = ("time", "t_s")
+
+
+@dataclass
+class Watched:
+    """What the timeline looks at now. Written by the run's main thread; each field is replaced as a whole."""
+
+    service_metrics_url: str | None = None
+    service_pid: Callable[[], int | None] = field(default=lambda: None)
+    loadgen_metrics_url: str | None = None
+    loadgen_pid: Callable[[], int | None] = field(default=lambda: None)
+
+
+class Timeline:
+    """Collects in a thread of its own from `start()` to `stop()`; the file is whole after every row."""
+
+    def __init__(self, watched: Watched) -> None:
+        self.watched = watched
+        self.latest: dict[str, float] = {}
+        self._rows: list[dict[str, str]] = []
+        self._columns: list[str] = list(FIRST_COLUMNS)
+        self._path: Path | None = None
+        self._written_columns = 0
+        self._written_rows = 0
+        self._lock = threading.Lock()
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="timeline", daemon=True)
+        self._began = time.monotonic()
+        self._host_before: tuple[float, dict[str, CpuTimes], dict[str, float]] | None = None
+        self._use_before: dict[str, tuple[float, int, ProcessUse]] = {}
+
+    def start(self) -> None:
+        """Begin to collect, at first into memory."""
+        self._thread.start()
+
+    def write_to(self, path: Path) -> None:
+        """Write what there is to a file, and every later row."""
+        with self._lock:
+            self._path = path
+            self._flush()
+
+    def stop(self) -> None:
+        """End with a last row. Idempotent."""
+        if not self._stopped.is_set():
+            self._stopped.set()
+            if self._thread.is_alive():
+                self._thread.join(5)
+
+    def rows(self) -> list[dict[str, str]]:
+        """Return a copy of the rows so far."""
+        with self._lock:
+            return list(self._rows)
+
+    def _run(self) -> None:
+        due = time.monotonic()
+        while True:
+            self._collect()
+            due += PERIOD_S
+            now = time.monotonic()
+            due = max(due, now)  # where a scrape took longer than a second, skip the seconds that are gone
+            if self._stopped.wait(due - now):
+                self._collect()
+                return
+
+    def _collect(self) -> None:
+        watched = self.watched
+        row: dict[str, str] = {
+            "time": datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+            "t_s": f"{time.monotonic() - self._began:.3f}",
+        }
+        values = self._host()
+        values.update(self._process("service", watched.service_pid()))
+        values.update(self._process("loadgen", watched.loadgen_pid()))
+        for url in (watched.service_metrics_url, watched.loadgen_metrics_url):
+            if url is not None:
+                values.update(scrape(url))
+        row.update({name: f"{value:.10g}" for name, value in values.items()})
+        with self._lock:
+            self.latest = values
+            self._rows.append(row)
+            self._columns.extend(name for name in row if name not in set(self._columns))
+            self._flush()
+
+    def _host(self) -> dict[str, float]:
+        now, times, stalls = time.monotonic(), cpu_times(), pressure()
+        before, self._host_before = self._host_before, (now, times, stalls)
+        values: dict[str, float] = {}
+        if before is not None:
+            elapsed = max(1e-3, now - before[0])
+            for name, at in times.items():
+                then = before[1].get(name, at)
+                total = at.total - then.total
+                if total > 0:
+                    values[f"host_{name}_share"] = (at.busy - then.busy) / total
+                    if name == "cpu":
+                        values["host_steal_share"] = (at.steal - then.steal) / total
+            for name, stalled in stalls.items():
+                share = (stalled - before[2].get(name, stalled)) / elapsed
+                values[f"host_pressure_{name}_share"] = min(1.0, share)
+        if hasattr(os, "getloadavg"):
+            values["host_load1"] = os.getloadavg()[0]
+        memory = memory_bytes()
+        if "available" in memory:
+            values["host_memory_available_bytes"] = memory["available"]
+        return values
+
+    def _process(self, name: str, pid: int | None) -> dict[str, float]:
+        use = process_use(pid) if pid is not None else None
+        if pid is None or use is None:
+            self._use_before.pop(name, None)
+            return {}
+        now = time.monotonic()
+        values: dict[str, float] = {f"{name}_rss_bytes": use.rss_bytes, f"{name}_threads": use.threads}
+        before = self._use_before.get(name)
+        self._use_before[name] = (now, pid, use)
+        if before is not None and before[1] == pid:
+            elapsed = max(1e-3, now - before[0])
+            then = before[2]
+            values[f"{name}_cpu_cores"] = (use.cpu_s - then.cpu_s) / elapsed
+            # The switches of a thread that ended are gone with it, so the sum can fall.
+            for kind in ("voluntary", "involuntary"):
+                change = getattr(use, f"switches_{kind}") - getattr(then, f"switches_{kind}")
+                values[f"{name}_switches_{kind}_per_s"] = max(0, change) / elapsed
+        return values
+
+    def _flush(self) -> None:
+        if self._path is None:
+            return
+        if self._written_columns != len(self._columns):
+            scratch = self._path.with_name(f".{self._path.name}")
+            with scratch.open("w", newline="", encoding="utf-8") as file:
+                writer = csv.DictWriter(file, self._columns)
+                writer.writeheader()
+                writer.writerows(self._rows)
+            scratch.replace(self._path)
+            self._written_columns = len(self._columns)
+        elif self._written_rows < len(self._rows):
+            with self._path.open("a", newline="", encoding="utf-8") as file:
+                csv.DictWriter(file, self._columns).writerows(self._rows[self._written_rows :])
+        self._written_rows = len(self._rows)

@@ -1,0 +1,89 @@
+"""Human units to numbers and back: counts (`70k`), durations (`500us`, `1m`), sizes (`64MiB`).
+
+Each parser raises ValueError with a sentence that names what was given and what is allowed.
+"""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+
+_COUNT_FACTORS = {"": 1, "k": 10**3, "K": 10**3, "M": 10**6}
+_SECONDS = {"us": Decimal("0.000001"), "µs": Decimal("0.000001"), "ms": Decimal("0.001"), "s": Decimal(1),
+            "m": Decimal(60), "h": Decimal(3600)}  # fmt: skip
+_BYTES = {"": 1, "B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "kB": 10**3, "MB": 10**6, "GB": 10**9}
+
+COUNT_FORM = "a whole number, which may end in k or M: 70000, 70k"
+DURATION_FORM = "a number with a unit of us, ms, s, m or h: 500us, 10s, 1m"
+SIZE_FORM = "a whole number of bytes, or a number with kB, MB, GB, KiB, MiB or GiB: 64MiB"
+
+_NUMBER_AND_UNIT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-zµ]*)\s*")
+
+
+def _split(value: object, form: str) -> tuple[Decimal, str]:
+    text = str(value)
+    match = _NUMBER_AND_UNIT.fullmatch(text) if not isinstance(value, bool) else None
+    if match is None:
+        raise ValueError(f"{text!r} is not {form}")
+    return Decimal(match[1]), match[2]
+
+
+def parse_count(value: object) -> int:
+    """Parse a number of things: `70000`, `70k`, `1.5M`."""
+    number, unit = _split(value, COUNT_FORM)
+    if unit not in _COUNT_FACTORS:
+        raise ValueError(f"{value!r} is not {COUNT_FORM}")
+    result = number * _COUNT_FACTORS[unit]
+    if result != result.to_integral_value():
+        raise ValueError(f"{value!r} is not {COUNT_FORM}")
+    return int(result)
+
+
+def parse_duration_s(value: object) -> float:
+    """Parse a length of time into seconds. A bare number is refused: its unit could only be guessed."""
+    number, unit = _split(value, DURATION_FORM)
+    if unit not in _SECONDS:
+        raise ValueError(f"{value!r} is not {DURATION_FORM}")
+    return float(number * _SECONDS[unit])
+
+
+def parse_bytes(value: object) -> int:
+    """Parse a size: `1048576`, `64MiB`, `1.5GB`."""
+    number, unit = _split(value, SIZE_FORM)
+    if unit not in _BYTES:
+        raise ValueError(f"{value!r} is not {SIZE_FORM}")
+    result = number * _BYTES[unit]
+    if result != result.to_integral_value():
+        raise ValueError(f"{value!r} is not {SIZE_FORM}")
+    return int(result)
+
+
+def format_duration(seconds: float) -> str:
+    """Return a duration as people say it: `350 µs`, `12.3 s`, `2 m 05 s`."""
+    if seconds < 0.001:
+        return f"{seconds * 1e6:.0f} µs"
+    if seconds < 1:
+        return f"{seconds * 1e3:.0f} ms"
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} m {rest:02d} s"
+
+
+def duration_word(seconds: float) -> str:
+    """Return a duration as command lines take it, in the largest unit that keeps it whole: `1m`, `500us`."""
+    for unit in ("h", "m", "s", "ms", "us"):
+        amount = Decimal(str(seconds)) / _SECONDS[unit]
+        if amount >= 1 and amount == amount.to_integral_value():
+            return f"{int(amount)}{unit}"
+    return f"{max(1, round(seconds * 1e6))}us"
+
+
+def format_bytes(size: float) -> str:
+    """Return a size with a binary unit: `1.0 GiB`."""
+    amount = float(size)
+    for unit in ("B", "KiB", "MiB"):
+        if amount < 1024:
+            return f"{amount:.0f} {unit}" if unit == "B" else f"{amount:.1f} {unit}"
+        amount /= 1024
+    return f"{amount:.1f} GiB"
