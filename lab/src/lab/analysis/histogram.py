@@ -1,0 +1,243 @@
+"""Latency samples: read from HdrHistogram logs, merged exactly, and asked for percentiles.
+
+A ``Sample`` holds, for each bucket that was hit, its lowest and highest value and its count, in nanoseconds. Merging
+adds counts of equal buckets, so it loses nothing and its order does not matter. Percentiles are HdrHistogram's: the
+highest value equivalent to the one at the rank. The logs are decoded by the ``hdrhistogram`` package.
+"""
+
+from __future__ import annotations
+
+import binascii
+import math
+import re
+import zlib
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+from hdrh.codec import HdrCookieException, HdrHistogramSettingsException, HdrLengthException
+from hdrh.histogram import HdrHistogram
+from numpy.typing import NDArray
+
+from lab.analysis.percentiles import REPORTED, supported
+from lab.errors import InputError
+from lab.manifest import Distribution
+
+_START_TIME = re.compile(r"#\[StartTime:\s*([\d.]+)")
+_BASE_TIME = re.compile(r"#\[BaseTime:\s*([\d.]+)")
+_INTERVAL = re.compile(r"(?:Tag=[^,]*,)?([\d.]+),([\d.]+),([\d.]+),(\S+)\s*$")
+_YEAR_S = 365 * 24 * 3600.0
+
+
+class HistogramLogError(InputError):
+    """A histogram log that cannot be read; the message names the file and the line."""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A set of latencies by bucket: ``low[i] ≤ value ≤ high[i]`` was seen ``counts[i]`` times; ascending, in ns."""
+
+    low: NDArray[np.int64]
+    high: NDArray[np.int64]
+    counts: NDArray[np.int64]
+
+    @staticmethod
+    def empty() -> Sample:
+        """Return the sample without a value."""
+        nothing = np.zeros(0, dtype=np.int64)
+        return Sample(nothing, nothing, nothing)
+
+    @staticmethod
+    def of_histogram(histogram: HdrHistogram) -> Sample:
+        """Take over what an HdrHistogram holds."""
+        counts = np.ctypeslib.as_array(histogram.counts).astype(np.int64)
+        index = np.flatnonzero(counts)
+        half_magnitude = histogram.sub_bucket_half_count_magnitude
+        half = histogram.sub_bucket_half_count
+        bucket = (index >> half_magnitude) - 1
+        sub_bucket = (index & (half - 1)) + half
+        first = bucket < 0
+        sub_bucket[first] -= half
+        bucket[first] = 0
+        shift = bucket + histogram.unit_magnitude
+        low = sub_bucket.astype(np.int64) << shift
+        return Sample(low, low + (np.int64(1) << shift) - 1, counts[index])
+
+    @staticmethod
+    def of_spectrum(rows: Iterable[tuple[int, int]]) -> Sample:
+        """Rebuild a coarse sample from (value, values up to it) rows, ascending in both.
+
+        Each value counts as the next row's, so its percentiles are upper bounds, exact at the rows.
+        """
+        values: list[int] = []
+        counts: list[int] = []
+        seen = 0
+        for value, cumulative in rows:
+            if cumulative > seen:
+                values.append(value)
+                counts.append(cumulative - seen)
+                seen = cumulative
+        high = np.array(values, dtype=np.int64)
+        return Sample.merged([Sample(high, high, np.array(counts, dtype=np.int64))])
+
+    @staticmethod
+    def merged(samples: Iterable[Sample]) -> Sample:
+        """Put samples together: one population, nothing averaged."""
+        parts = [sample for sample in samples if sample.count]
+        if not parts:
+            return Sample.empty()
+        buckets = np.stack(
+            [np.concatenate([part.high for part in parts]), np.concatenate([part.low for part in parts])], axis=1
+        )
+        unique, where = np.unique(buckets, axis=0, return_inverse=True)
+        counts = np.zeros(len(unique), dtype=np.int64)
+        np.add.at(counts, where.reshape(-1), np.concatenate([part.counts for part in parts]))
+        return Sample(unique[:, 1], unique[:, 0], counts)
+
+    @property
+    def count(self) -> int:
+        """Number of values."""
+        return int(self.counts.sum())
+
+    def percentile_ns(self, percentile: str) -> int:
+        """Return the nearest-rank percentile ("0" … "100") in ns. Raises ValueError for an empty sample."""
+        if not self.count:
+            raise ValueError("an empty sample has no percentiles")
+        rank = max(1, math.ceil(_exact_share(percentile) * self.count))
+        return int(self.high[np.searchsorted(np.cumsum(self.counts), rank)])
+
+    def mean_ns(self) -> float:
+        """Return the mean in ns, each value taken at the middle of its bucket. NaN for an empty sample."""
+        return float(np.average(self._middle(), weights=self.counts)) if self.count else math.nan
+
+    def stdev_ns(self) -> float:
+        """Return the population's standard deviation in ns. NaN for an empty sample."""
+        if not self.count:
+            return math.nan
+        return math.sqrt(float(np.average((self._middle() - self.mean_ns()) ** 2, weights=self.counts)))
+
+    def curve(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the whole distribution: for each bucket the share of values not above it, and its value in ns."""
+        return np.cumsum(self.counts) / max(self.count, 1), self.high.astype(np.float64)
+
+    def distribution(self, per_ns: float) -> Distribution:
+        """Sum up in another unit (``per_ns`` = 1e-6 for ms), with the percentiles that the sample can bear."""
+        if not self.count:
+            return Distribution(count=0)
+        return Distribution(
+            count=self.count,
+            mean=self.mean_ns() * per_ns,
+            stdev=self.stdev_ns() * per_ns,
+            min=int(self.low[0]) * per_ns,
+            max=int(self.high[-1]) * per_ns,
+            percentiles={p: self.percentile_ns(p) * per_ns for p in REPORTED if supported(self.count, p)},
+        )
+
+    def _middle(self) -> NDArray[np.float64]:
+        return (self.low + self.high) / 2.0
+
+
+def _exact_share(percentile: str) -> Fraction:
+    share = Fraction(percentile) / 100
+    if not 0 <= share <= 1:
+        raise ValueError(f"no percentile: {percentile!r}; 0 … 100")
+    return share
+
+
+@dataclass(frozen=True)
+class Interval:
+    """One interval of a log: seconds from the log's start, its length, what was recorded in it."""
+
+    start_s: float
+    length_s: float
+    sample: Sample
+
+
+@dataclass(frozen=True)
+class HistogramLog:
+    """A log: when it began (None where it does not say), its intervals, and whether its last line was cut off."""
+
+    started_at: datetime | None
+    intervals: list[Interval] = field(default_factory=list)
+    truncated: bool = False
+
+    def total(self) -> Sample:
+        """Return all intervals together."""
+        return Sample.merged(interval.sample for interval in self.intervals)
+
+
+def read_log(path: Path) -> HistogramLog:
+    """Read a histogram log (1.2 and 1.3, V2, values in ns).
+
+    A last line that was cut off by the end of its writer is left out and marks the log ``truncated``; damage anywhere
+    else, and a file without the format's header or any interval, raise ``HistogramLogError``.
+    """
+    try:
+        lines = path.read_text(encoding="utf-8").split("\n")
+    except (OSError, UnicodeDecodeError) as error:
+        raise HistogramLogError(f"{path}: cannot be read: {error}") from error
+    cut_off = lines[-1] != ""
+    lines = lines if cut_off else lines[:-1]
+    if not lines or not lines[0].startswith("#[Histogram log format version"):
+        raise HistogramLogError(f"{path}:1: not a histogram log: no line '#[Histogram log format version …]'")
+    start_s: float | None = None
+    base_s: float | None = None
+    rows: list[tuple[float, float, Sample]] = []
+    truncated = False
+    for number, line in enumerate(lines, start=1):
+        if match := _START_TIME.match(line):
+            start_s = float(match[1])
+        elif match := _BASE_TIME.match(line):
+            base_s = float(match[1])
+        elif not line.startswith(("#", '"')) and line.strip():
+            try:
+                rows.append(_interval(line))
+            except HistogramLogError as error:
+                if not (cut_off and number == len(lines)):
+                    raise HistogramLogError(f"{path}:{number}: {error}") from error.__cause__
+                truncated = True
+    if not rows:
+        raise HistogramLogError(f"{path}: holds no interval")
+    offset_s = _offset_s(rows[0][0], start_s, base_s)
+    return HistogramLog(
+        started_at=None if start_s is None else datetime.fromtimestamp(start_s, UTC),
+        intervals=[Interval(max(0.0, at - offset_s), length, sample) for at, length, sample in rows],
+        truncated=truncated,
+    )
+
+
+def _interval(line: str) -> tuple[float, float, Sample]:
+    match = _INTERVAL.match(line)
+    if match is None:
+        raise HistogramLogError("not an interval: start,length,max,histogram expected")
+    try:
+        histogram = HdrHistogram.decode(match[4])
+        return float(match[1]), float(match[2]), Sample.of_histogram(histogram)
+    except (
+        HdrCookieException,
+        HdrHistogramSettingsException,
+        HdrLengthException,
+        binascii.Error,
+        zlib.error,
+        ArithmeticError,
+        IndexError,
+        MemoryError,
+        ValueError,
+    ) as error:
+        raise HistogramLogError(f"the histogram cannot be decoded: {error or type(error).__name__}") from error
+
+
+def _offset_s(first_s: float, start_s: float | None, base_s: float | None) -> float:
+    """Return what to take from a time in the log to get seconds since its start, by the format's own rule.
+
+    Times are relative to the base time where one is given; without one they are absolute, unless they lie more than a
+    year before the start time.
+    """
+    if start_s is None:
+        return first_s
+    if base_s is not None:
+        return start_s - base_s
+    return 0.0 if first_s < start_s - _YEAR_S else start_s

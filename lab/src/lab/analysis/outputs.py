@@ -1,0 +1,138 @@
+"""One directory of a load generator's outputs (``measure/<n>`` or ``profile``), read and put together.
+
+The histogram log is the source of latencies where it is there; the text's spectrum stands in for it where another
+load generator wrote none, and the percentiles it printed where there is no spectrum either.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from lab.analysis.histogram import HistogramLog, HistogramLogError, Sample, read_log
+from lab.analysis.load import Load, Values, read_load_json
+from lab.analysis.percentiles import REPORTED, supported
+from lab.analysis.wrk2 import parse_load_text
+from lab.manifest import Distribution, Measurement
+
+US_PER_MS = 1e3
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """What one execution of the load generator left.
+
+    ``sample`` is empty where neither log nor spectrum exists; ``exact`` says that it came from the log.
+    ``lacks`` names outputs that are not there, ``problems`` what is wrong with those that are.
+    """
+
+    source: str
+    load: Load
+    log: HistogramLog | None
+    sample: Sample
+    exact: bool
+    lacks: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+    def measurement(self, rate_offered_per_s: float) -> Measurement:
+        """Sum the outputs up. ``rate_offered_per_s`` counts where the load generator does not report its own."""
+        load = self.load
+        latency = self.sample.distribution(1e-6) if self.exact else _distribution(load.latency_us, 1 / US_PER_MS)
+        return Measurement(
+            source=self.source,
+            rate_offered_per_s=rate_offered_per_s if load.rate_per_s is None else load.rate_per_s,
+            rate_achieved_per_s=load.requests_per_s,
+            requests=load.requests,
+            requests_due=load.requests_due,
+            bytes_read=load.bytes_read,
+            elapsed_s=load.elapsed_s,
+            latency_ms=latency,
+            uncorrected_ms=_optional(load.uncorrected_us, 1 / US_PER_MS),
+            send_lag_us=_optional(load.send_lag_us, 1.0),
+            errors=load.errors,
+            status=load.status,
+            unfinished=load.unfinished,
+            generator_cpu_s=load.cpu_s,
+            kept_schedule=load.kept_schedule,
+            lacks=self.lacks,
+            problems=self.problems,
+        )
+
+
+def read_outputs(run_dir: Path, source: str) -> Outputs | None:
+    """Read the directory ``source`` of a run; None where the load generator left no report there.
+
+    A report that is there and cannot be read raises ``LoadError``; a damaged histogram log is a problem of the
+    measurement, not its end.
+    """
+    directory = run_dir / source
+    lacks: list[str] = []
+    problems: list[str] = []
+    text = None
+    if (directory / "load.txt").is_file():
+        text = (directory / "load.txt").read_text(encoding="utf-8", errors="replace")
+    else:
+        lacks.append("load.txt")
+    if (directory / "load.json").is_file():
+        load = read_load_json(directory / "load.json")
+    elif text is not None and text.strip():
+        lacks.append("load.json")
+        load = parse_load_text(text, str(directory / "load.txt"))
+    else:
+        return None
+    log: HistogramLog | None = None
+    if (directory / "latency.hlog").is_file():
+        try:
+            log = read_log(directory / "latency.hlog")
+        except HistogramLogError as error:
+            problems.append(str(error).replace(f"{run_dir}/", ""))
+    else:
+        lacks.append("latency.hlog")
+    if log is None:
+        sample = Sample.of_spectrum((round(row.value_us * 1e3), row.total_count) for row in load.latency_us.spectrum)
+    else:
+        sample = log.total()
+        problems += _disagreements(source, log, sample, load)
+    return Outputs(source, load, log, sample, log is not None and sample.count > 0, lacks, problems)
+
+
+def measured_sources(run_dir: Path) -> list[str]:
+    """Return ``measure/1`` … in order of their number."""
+    directories = (run_dir / "measure").glob("*") if (run_dir / "measure").is_dir() else iter(())
+    numbers = sorted(int(d.name) for d in directories if d.is_dir() and d.name.isdecimal())
+    return [f"measure/{number}" for number in numbers]
+
+
+def _disagreements(source: str, log: HistogramLog, sample: Sample, load: Load) -> list[str]:
+    found = []
+    if log.truncated:
+        found.append(f"{source}/latency.hlog was cut off in its last line")
+    count = load.latency_us.count
+    if count is not None and count != sample.count:
+        found.append(f"{source}/latency.hlog holds {sample.count:,} values, the load generator reports {count:,}")
+    return found
+
+
+def _optional(values: Values | None, scale: float) -> Distribution | None:
+    return None if values is None else _distribution(values, scale)
+
+
+def _distribution(values: Values, scale: float) -> Distribution:
+    count = values.count or 0
+
+    def scaled(value: float | None) -> float | None:
+        return None if value is None or not count else value * scale
+
+    kept = {
+        name: value * scale
+        for name in REPORTED
+        if (value := values.percentiles.get(name)) is not None and supported(count, name)
+    }
+    return Distribution(
+        count=count,
+        mean=scaled(values.mean),
+        stdev=scaled(values.stdev),
+        min=scaled(values.min),
+        max=scaled(values.max),
+        percentiles=kept,
+    )

@@ -1,0 +1,183 @@
+"""From the outputs of a run to its ``Summary``: merged percentiles, agreement of repetitions, cost of profiling."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from pathlib import Path
+from statistics import median
+
+from lab.analysis.histogram import Sample
+from lab.analysis.outputs import Outputs, measured_sources, read_outputs
+from lab.analysis.timeline import Timeline, TimelineError, read_timeline
+from lab.errors import LabError
+from lab.manifest import (
+    Agreement,
+    Distribution,
+    Errors,
+    Measurement,
+    ProfilingCost,
+    Schedule,
+    Summary,
+    Unfinished,
+)
+
+PROFILED = "profile"
+COMPARED = ("50", "99", "99.9")
+"""The percentiles that repetitions, and the profiled one, are compared by."""
+
+
+class NothingMeasuredError(LabError):
+    """A run directory without a single report of the load generator."""
+
+
+def summarise(run_dir: Path, *, rate_offered_per_s: float) -> Summary:
+    """Sum up the run in ``run_dir``.
+
+    ``rate_offered_per_s`` is the experiment's rate, used where the load generator does not report it (wrk2).
+    Reads ``measure/<n>``, ``profile`` and, for the service's CPU time, ``timeline.csv``; changes nothing.
+    Raises ``NothingMeasuredError`` where no repetition left a report, ``LoadError`` where one cannot be read.
+    """
+    outputs = [found for source in measured_sources(run_dir) if (found := read_outputs(run_dir, source)) is not None]
+    if not outputs:
+        raise NothingMeasuredError(
+            f"{run_dir}: nothing was measured: no measure/<n> holds a report of the load generator",
+            "See service.log and the phases in run.json for what ended the run.",
+        )
+    timeline = _timeline(run_dir)
+    repetitions = [_measurement(output, rate_offered_per_s, timeline) for output in outputs]
+    profiled_output = read_outputs(run_dir, PROFILED)
+    profiled = None if profiled_output is None else _measurement(profiled_output, rate_offered_per_s, timeline)
+    together = _together(repetitions, Sample.merged(output.sample for output in outputs), outputs)
+    return Summary(
+        **{name: getattr(together, name) for name in Measurement.model_fields},
+        repetitions=repetitions,
+        agreement=_agreement(repetitions),
+        profiled=profiled,
+        profiling_cost=None if profiled is None else _profiling_cost(together, profiled),
+    )
+
+
+def _timeline(run_dir: Path) -> Timeline | None:
+    try:
+        return read_timeline(run_dir / "timeline.csv") if (run_dir / "timeline.csv").is_file() else None
+    except TimelineError:
+        return None  # the verdict names it (checks.py); the figures do without
+
+
+def _measurement(output: Outputs, rate_per_s: float, timeline: Timeline | None) -> Measurement:
+    measurement = output.measurement(rate_per_s)
+    start = started_at(output)
+    if timeline is not None and start is not None and measurement.elapsed_s and measurement.requests:
+        start_s = start.timestamp()
+        cpu_s = timeline.increase(SERVICE_CPU, start_s, start_s + measurement.elapsed_s)
+        if cpu_s is not None:
+            measurement.service_cpu_us_per_request = cpu_s / measurement.requests * 1e6
+    return measurement
+
+
+SERVICE_CPU = r"process_cpu_seconds_total"
+"""The service's CPU time in the timeline."""
+
+
+def started_at(output: Outputs) -> datetime | None:
+    """Return when the load began, from whichever output says so."""
+    if output.load.started_at is not None:
+        return output.load.started_at
+    return output.log.started_at if output.log is not None else None
+
+
+def _together(repetitions: Sequence[Measurement], merged: Sample, outputs: Sequence[Outputs]) -> Measurement:
+    if len(repetitions) == 1:
+        return repetitions[0].model_copy(update={"source": "measure"})
+    exact = all(output.exact for output in outputs)
+    latency = merged.distribution(1e-6)
+    if not exact and any(not output.sample.count and output.load.latency_us.count for output in outputs):
+        latency = Distribution(count=0)  # one of them cannot be merged: better no figure than one of a part
+    elapsed = [r.elapsed_s for r in repetitions]
+    achieved = _sum([None if r.rate_achieved_per_s is None or r.elapsed_s is None
+                     else r.rate_achieved_per_s * r.elapsed_s for r in repetitions])  # fmt: skip
+    elapsed_s = _sum(elapsed)
+    return Measurement(
+        source="measure",
+        rate_offered_per_s=repetitions[0].rate_offered_per_s,
+        rate_achieved_per_s=achieved / elapsed_s if achieved is not None and elapsed_s else None,
+        requests=sum(r.requests for r in repetitions),
+        requests_due=_int(_sum([r.requests_due for r in repetitions])),
+        bytes_read=_int(_sum([r.bytes_read for r in repetitions])),
+        elapsed_s=elapsed_s,
+        latency_ms=latency,
+        uncorrected_ms=None,
+        send_lag_us=_worst([r.send_lag_us for r in repetitions]),
+        errors=Errors(**{kind: sum(getattr(r.errors, kind) for r in repetitions) for kind in Errors.model_fields}),
+        status=dict(sum((Counter(r.status) for r in repetitions), Counter[str]())),
+        unfinished=_unfinished([r.unfinished for r in repetitions]),
+        generator_cpu_s=_sum([r.generator_cpu_s for r in repetitions]),
+        service_cpu_us_per_request=_per_request(repetitions),
+        kept_schedule=_schedule(repetitions),
+        lacks=sorted({name for r in repetitions for name in r.lacks}),
+        problems=[problem for r in repetitions for problem in r.problems],
+    )
+
+
+def _sum(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if len(known) == len(values) else None
+
+
+def _int(value: float | None) -> int | None:
+    return None if value is None else int(value)
+
+
+def _worst(lags: Sequence[Distribution | None]) -> Distribution | None:
+    """Return the distribution with the highest p99: lags are not merged, for their histograms are not kept."""
+    known = [lag for lag in lags if lag is not None and lag.count]
+    return max(known, key=lambda lag: lag.percentiles.get("99", lag.max or 0.0)) if known else None
+
+
+def _unfinished(parts: Sequence[Unfinished | None]) -> Unfinished | None:
+    known = [part for part in parts if part is not None]
+    if not known:
+        return None
+    oldest = [part.oldest_us for part in known if part.oldest_us is not None]
+    return Unfinished(count=sum(part.count for part in known), oldest_us=max(oldest, default=None))
+
+
+def _per_request(repetitions: Sequence[Measurement]) -> float | None:
+    known = [(r.service_cpu_us_per_request, r.requests) for r in repetitions]
+    total = _sum([None if cpu is None else cpu * requests for cpu, requests in known])
+    requests = sum(requests for _, requests in known)
+    return total / requests if total is not None and requests else None
+
+
+def _schedule(repetitions: Sequence[Measurement]) -> Schedule | None:
+    parts = [(r.source, r.kept_schedule) for r in repetitions if r.kept_schedule is not None]
+    if not parts:
+        return None
+    reasons = [f"{source}: {reason}" for source, part in parts for reason in part.reasons]
+    return Schedule(verdict=all(part.verdict for _, part in parts), reasons=reasons)
+
+
+def _agreement(repetitions: Sequence[Measurement]) -> Agreement | None:
+    if len(repetitions) < 2:
+        return None
+
+    def spread(value: Callable[[Measurement], float | None]) -> float | None:
+        values = [v for r in repetitions if (v := value(r)) is not None]
+        return (max(values) - min(values)) / median(values) if len(values) > 1 and median(values) > 0 else None
+
+    latency = {p: s for p in COMPARED if (s := spread(lambda r, p=p: r.latency_ms.percentiles.get(p))) is not None}  # type: ignore[misc]
+    return Agreement(rate_spread=spread(lambda r: r.rate_achieved_per_s), latency_spread=latency)
+
+
+def _profiling_cost(unprofiled: Measurement, profiled: Measurement) -> ProfilingCost:
+    def ratio(after: float | None, before: float | None) -> float | None:
+        return after / before if after is not None and before else None
+
+    after, before = profiled.latency_ms.percentiles, unprofiled.latency_ms.percentiles
+    return ProfilingCost(
+        rate_achieved_ratio=ratio(profiled.rate_achieved_per_s, unprofiled.rate_achieved_per_s),
+        latency_ratio={p: r for p in COMPARED if (r := ratio(after.get(p), before.get(p))) is not None},
+        service_cpu_ratio=ratio(profiled.service_cpu_us_per_request, unprofiled.service_cpu_us_per_request),
+    )

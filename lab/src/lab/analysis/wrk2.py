@@ -1,0 +1,224 @@
+"""The text report of wrk2, and of load generators that print the same.
+
+People paste such reports: the parser takes text that is indented, quoted, coloured, wrapped in prose or in a code
+fence, with carriage returns of a progress line, and with every optional line there or not. Text that is not such a
+report, is cut off, or holds two of them raises ``LoadError``, which says why.
+
+What the text lacks stays unknown. wrk2 rounds: the duration in its first line ("2m" may have been 90 s), and
+percentiles to two decimals of their unit; a percentile that is also a row of the spectrum is taken from there, where
+it has three decimals of a millisecond.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+
+from lab.analysis.load import Calibration, Generator, Load, LoadError, SpectrumRow, TextOnly, ThreadStats, Values
+from lab.manifest import Errors
+
+_NUMBER = r"-?(?:\d+(?:\.\d+)?|nan|inf)"
+_TIME = rf"({_NUMBER})(us|ms|s|m|h)"
+_METRIC = rf"({_NUMBER})([kMGTP]?)"
+_BYTES = rf"({_NUMBER})([KMGTP]?B)"
+_ERROR_KINDS = ("connect", "read", "write", "timeout")
+
+_TIME_US = {"us": 1.0, "ms": 1e3, "s": 1e6, "m": 60e6, "h": 3600e6}
+_METRIC_SCALE = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
+_BYTE_SCALE = {"B": 1.0, "KB": 2.0**10, "MB": 2.0**20, "GB": 2.0**30, "TB": 2.0**40, "PB": 2.0**50}
+
+_TERMINAL = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
+_INVISIBLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufeff\u200b-\u200f\u2060]")
+_QUOTING = re.compile(r"^[\s>|*│┃]+")
+
+_RUNNING = re.compile(rf"Running {_TIME} test @ (\S+)$")
+_PARTIES = re.compile(r"(\d+) threads? and (\d+) connections?$")
+_CALIBRATION = re.compile(rf"Thread calibration: mean lat\.: ({_NUMBER})ms, rate sampling interval: ({_NUMBER})ms$")
+_STATS_LATENCY = re.compile(rf"Latency\s+{_TIME}\s+{_TIME}\s+{_TIME}\s+({_NUMBER})%$")
+_STATS_RATE = re.compile(rf"Req/Sec\s+{_METRIC}\s+{_METRIC}\s+{_METRIC}\s+({_NUMBER})%$")
+_BLOCK = re.compile(r"Latency Distribution \(HdrHistogram - (Recorded|Uncorrected) Latency")
+_WRK_BLOCK = re.compile(r"Latency Distribution$")
+_PERCENTILE = re.compile(rf"(\d+(?:\.\d+)?)%\s+{_TIME}$")
+_SPECTRUM = re.compile(rf"({_NUMBER})\s+(\d\.\d+)\s+(\d+)\s+(?:\d+\.\d+|inf)$")
+_MEAN = re.compile(rf"#\[Mean\s*=\s*({_NUMBER}), StdDeviation\s*=\s*({_NUMBER})\]$")
+_MAX = re.compile(rf"#\[Max\s*=\s*({_NUMBER}), Total count\s*=\s*(\d+)\]$")
+_TOTAL = re.compile(rf"(\d+) requests in {_TIME}, {_BYTES} read$")
+_SOCKET_ERRORS = re.compile(r"Socket errors: connect (\d+), read (\d+), write (\d+), timeout (\d+)$")
+_BAD_STATUS = re.compile(r"Non-2xx or 3xx responses: (\d+)$")
+_PER_SECOND = re.compile(rf"Requests/sec:\s+({_NUMBER})$")
+_TRANSFER = re.compile(rf"Transfer/sec:\s+{_BYTES}$")
+_COMMAND = re.compile(r"\bwrk2?\b.*?\s(?:-R\s*|--rate[ =])(\d+(?:\.\d+)?)([kMG]?)\b")
+
+_HINT = "Give the whole of what wrk2 printed, from 'Running … test @ …' to 'Transfer/sec: …'."
+
+
+def parse_load_text(text: str, where: str = "the text") -> Load:
+    """Parse a report of wrk2 out of ``text``; ``where`` names it in errors. Raises ``LoadError``."""
+    lines = [_clean(line) for line in text.splitlines()]
+    starts = [i for i, line in enumerate(lines) if _RUNNING.match(line)]
+    if not starts:
+        raise LoadError(f"{where}: not wrk2's output: no line 'Running … test @ …'", _HINT)
+    if len(starts) > 1:
+        numbers = " and ".join(str(i + 1) for i in starts[:2])
+        raise LoadError(f"{where}: holds {len(starts)} reports, on lines {numbers}", "Give one report at a time.")
+    report = _Report(where)
+    for number, line in enumerate(lines[starts[0] :], start=starts[0] + 1):
+        report.take(line, number)
+        if report.ended:
+            break
+    load = report.load()
+    load.rate_per_s = next((rate for line in lines[: starts[0]] if (rate := _rate(line)) is not None), None)
+    return load
+
+
+class _Report:
+    """The lines of one report so far. Lines that are not known are passed over: forks of wrk2 print more."""
+
+    def __init__(self, where: str) -> None:
+        self._where = where
+        self._values: dict[str, str | float | int | None] = {}
+        self._text = TextOnly()
+        self._blocks: dict[str, Values] = {}
+        self._block: Values | None = None
+        self._errors = Errors()
+        self.ended = False
+
+    def take(self, line: str, number: int) -> None:
+        if _WRK_BLOCK.match(line):
+            raise LoadError(
+                f"{self._where}:{number}: a report of wrk, not of wrk2: it sends the next request only after an answer",
+                "Its latencies leave out the time that requests waited to be sent, so they cannot stand beside others.",
+            )
+        if match := _RUNNING.match(line):
+            self._values |= {"duration_s": _us(match[1], match[2], 1e-6), "url": match[3]}
+        elif match := _PARTIES.match(line):
+            self._values |= {"threads": int(match[1]), "connections": int(match[2])}
+        elif match := _CALIBRATION.match(line):
+            mean, interval = _number(match[1]), _number(match[2])
+            self._text.calibrations.append(
+                Calibration(mean_latency_us=None if mean is None else mean * 1e3, sampling_interval_ms=interval)
+            )
+        elif match := _STATS_LATENCY.match(line):
+            self._text.latency_us = ThreadStats(
+                mean=_us(match[1], match[2]),
+                stdev=_us(match[3], match[4]),
+                max=_us(match[5], match[6]),
+                within_stdev_percent=_number(match[7]),
+            )
+        elif match := _STATS_RATE.match(line):
+            self._text.requests_per_s = ThreadStats(
+                mean=_scaled(match[1], _METRIC_SCALE[match[2]]),
+                stdev=_scaled(match[3], _METRIC_SCALE[match[4]]),
+                max=_scaled(match[5], _METRIC_SCALE[match[6]]),
+                within_stdev_percent=_number(match[7]),
+            )
+        elif match := _BLOCK.match(line):
+            self._block = self._blocks.setdefault(match[1], Values())
+        elif match := _TOTAL.match(line):
+            self._values |= {
+                "requests": int(match[1]),
+                "elapsed_s": _us(match[2], match[3], 1e-6),
+                "bytes_read": round(_scaled(match[4], _BYTE_SCALE[match[5]]) or 0),
+            }
+        elif match := _SOCKET_ERRORS.match(line):
+            counts = dict(zip(_ERROR_KINDS, map(int, match.groups()), strict=True))
+            self._errors = self._errors.model_copy(update=counts)
+        elif match := _BAD_STATUS.match(line):
+            self._errors = self._errors.model_copy(update={"status": int(match[1])})
+        elif match := _PER_SECOND.match(line):
+            self._values["requests_per_s"] = _number(match[1])
+        elif match := _TRANSFER.match(line):
+            self._values["bytes_per_s"] = _scaled(match[1], _BYTE_SCALE[match[2]])
+            self.ended = True
+        elif self._block is not None:
+            _take_in_block(self._block, line)
+
+    def load(self) -> Load:
+        missing = [
+            line
+            for key, line in (("requests", "… requests in …"), ("requests_per_s", "Requests/sec: …"))
+            if key not in self._values
+        ]
+        if missing or not self.ended:
+            line = missing[0] if missing else "Transfer/sec: …"
+            raise LoadError(f"{self._where}: the report is cut off: no line '{line}'", _HINT)
+        latency = _finished(self._blocks.get("Recorded") or Values())
+        if latency.count is None and self._text.latency_us is not None:
+            stats = self._text.latency_us
+            latency = latency.model_copy(update={"mean": stats.mean, "stdev": stats.stdev, "max": stats.max})
+        uncorrected = self._blocks.get("Uncorrected")
+        return Load.model_validate(
+            {
+                "generator": Generator(name="wrk2"),
+                "latency_us": latency,
+                "uncorrected_us": None if uncorrected is None else _finished(uncorrected),
+                "errors": self._errors,
+                "text": self._text,
+                **self._values,
+            }
+        )
+
+
+def _take_in_block(block: Values, line: str) -> None:
+    if match := _PERCENTILE.match(line):
+        block.percentiles[_percentile(match[1])] = _us(match[2], match[3])
+    elif match := _SPECTRUM.match(line):
+        value_ms = _number(match[1])
+        if value_ms is not None:
+            row = SpectrumRow(value_us=value_ms * 1e3, quantile=float(match[2]), total_count=int(match[3]))
+            block.spectrum.append(row)
+    elif match := _MEAN.match(line):
+        mean, stdev = _number(match[1]), _number(match[2])
+        block.mean = None if mean is None else mean * 1e3
+        block.stdev = None if stdev is None else stdev * 1e3
+    elif match := _MAX.match(line):
+        largest = _number(match[1])
+        block.max = None if largest is None else largest * 1e3
+        block.count = int(match[2])
+
+
+def _finished(block: Values) -> Values:
+    """Drop what wrk2 prints where nothing was recorded; sharpen percentiles that are rows of the spectrum."""
+    if block.count == 0:
+        return Values(count=0)
+    exact = {f"{row.quantile * 100:.6f}": row.value_us for row in block.spectrum}
+    percentiles = {
+        name: exact.get(f"{float(name):.6f}", value) if value is not None else None
+        for name, value in block.percentiles.items()
+    }
+    lowest = block.spectrum[0].value_us if block.spectrum and block.spectrum[0].quantile == 0 else None
+    return block.model_copy(update={"percentiles": percentiles, "min": lowest})
+
+
+def _clean(line: str) -> str:
+    """Return the line as the terminal showed it: after the last carriage return, without codes, quoting, margins."""
+    shown = _TERMINAL.sub("", line)
+    while "\b" in shown:
+        shown = re.sub(r"[^\b]\b|^\b+", "", shown)
+    shown = _INVISIBLE.sub("", shown.rstrip("\r").rsplit("\r", maxsplit=1)[-1])
+    return _QUOTING.sub("", shown.replace("\u00a0", " ").replace("\t", " ")).rstrip(" `│┃|")
+
+
+def _percentile(printed: str) -> str:
+    """Return "99.9" for "99.900", "50" for "50.000"."""
+    return printed.rstrip("0").rstrip(".") if "." in printed else printed
+
+
+def _number(printed: str) -> float | None:
+    value = float(printed)
+    return value if math.isfinite(value) else None
+
+
+def _scaled(printed: str, scale: float) -> float | None:
+    value = _number(printed)
+    return None if value is None else round(value * scale, 6)
+
+
+def _us(printed: str, unit: str, per_us: float = 1.0) -> float | None:
+    return _scaled(printed, _TIME_US[unit] * per_us)
+
+
+def _rate(line: str) -> float | None:
+    """Return the rate from a command line of wrk2 that was pasted with its output."""
+    match = _COMMAND.search(line)
+    return None if match is None else float(match[1]) * _METRIC_SCALE[match[2]]
