@@ -1,0 +1,192 @@
+//! The command line. The help is the fields' doc comments.
+
+use crate::event::{Event, parse_duration_ns, parse_size_bytes};
+use crate::tools::Tools;
+use crate::{convert, jvm, perf, recorder};
+use anyhow::Result;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+/// Records a JVM with async-profiler and turns the recording into flame graphs, heatmaps, pictures and categories.
+#[derive(Parser)]
+#[command(name = "profile", version)]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Command,
+
+    /// Where `make build-profiler` collected async-profiler and its converter [default: ../lib beside this program]
+    #[arg(long, global = true, env = "PROFILE_LIB", value_name = "DIR")]
+    lib: Option<PathBuf>,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Says, as JSON, which CPU engine can be had here and why. Attaches to nothing
+    Probe(ProbeArgs),
+    /// Starts one recording of all events; the JVM itself writes DIR/profile.jfr
+    Start(StartArgs),
+    /// Ends the recording and checks the file
+    Stop(StopArgs),
+    /// Draws everything from DIR/profile.jfr
+    Convert(ConvertArgs),
+    /// Unpacks asprof and libasyncProfiler.so now, as the first start would, and prints where they are
+    Unpack(UnpackArgs),
+}
+
+#[derive(Args)]
+struct ProbeArgs {
+    /// The JVM to be recorded, or `auto`; without it, this process stands for it
+    #[arg(long)]
+    pid: Option<jvm::Pid>,
+    #[command(flatten)]
+    attach: Attach,
+}
+
+#[derive(Args)]
+struct StartArgs {
+    /// Process id of the JVM, or `auto` for the one that runs lsmlab-server.jar
+    #[arg(long)]
+    pid: jvm::Pid,
+    /// Directory for profile.jfr: it must exist, at this path, for the JVM too
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+    /// What to record
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "cpu,alloc,lock")]
+    events: Vec<Event>,
+    /// CPU sampling interval: CPU time of a thread between two samples
+    #[arg(long, default_value = "500us", value_parser = parse_duration_ns)]
+    interval: u64,
+    /// Wall-clock sampling interval
+    #[arg(long, default_value = "20ms", value_parser = parse_duration_ns)]
+    wall_interval: u64,
+    /// Allocation sampling interval: bytes between two samples
+    #[arg(long, default_value = "512k", value_parser = parse_size_bytes)]
+    alloc_interval: u64,
+    /// Shortest lock wait that is recorded
+    #[arg(long, default_value = "10us", value_parser = parse_duration_ns)]
+    lock_threshold: u64,
+    #[command(flatten)]
+    attach: Attach,
+}
+
+/// How the service's JVM is reached.
+#[derive(Args, Clone)]
+pub struct Attach {
+    /// Directory that holds libasyncProfiler.so at the same path for the JVM and for this program, as a volume shared
+    /// by two containers; the library is put there where it is missing [default: the lib directory]
+    #[arg(long, env = "PROFILE_LIBPATH", value_name = "DIR")]
+    pub libpath: Option<PathBuf>,
+    /// Open the perf events here and hand them to the JVM, which needs no privilege then: `auto` does so where this
+    /// process may open them and the JVM may not
+    #[arg(long, value_enum, env = "PROFILE_FDTRANSFER", default_value = "auto")]
+    pub fdtransfer: FdTransfer,
+}
+
+/// Who opens the perf events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum FdTransfer {
+    Auto,
+    On,
+    Off,
+}
+
+#[derive(Args)]
+struct StopArgs {
+    /// Process id of the JVM, or `auto`
+    #[arg(long)]
+    pid: jvm::Pid,
+    /// The directory given to start
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+    #[command(flatten)]
+    attach: Attach,
+}
+
+#[derive(Args)]
+struct ConvertArgs {
+    /// The directory of profile.jfr, which receives the files
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+    /// The experiment's name or title, to stand in every title before the event
+    #[arg(long, default_value = "")]
+    title: String,
+    /// What to draw [default: cpu, alloc and lock, and what else was recorded]
+    #[arg(long, value_enum, value_delimiter = ',')]
+    events: Option<Vec<Event>>,
+    /// Rules for categories.json, in the place of the built-in categories.toml
+    #[arg(long, value_name = "FILE")]
+    categories: Option<PathBuf>,
+}
+
+#[derive(Args)]
+struct UnpackArgs {
+    /// Put libasyncProfiler.so here too
+    #[arg(long, value_name = "DIR")]
+    to: Option<PathBuf>,
+}
+
+/// Runs the command; an error is for the user to read.
+pub fn run(cli: Cli) -> Result<()> {
+    let tools = Tools::at(cli.lib);
+    match cli.command {
+        Command::Probe(args) => {
+            let target = args.pid.map(|pid| jvm::resolve(&pid)).transpose()?;
+            let probe = perf::probe(target.as_ref(), args.attach.fdtransfer);
+            println!("{}", serde_json::to_string_pretty(&probe)?);
+            Ok(())
+        }
+        Command::Start(args) => recorder::start(
+            &tools,
+            &jvm::resolve(&args.pid)?,
+            &args.attach,
+            &recorder::Recording {
+                out: args.out,
+                events: args.events,
+                interval_ns: args.interval,
+                wall_interval_ns: args.wall_interval,
+                alloc_interval_bytes: args.alloc_interval,
+                lock_threshold_ns: args.lock_threshold,
+            },
+        ),
+        Command::Stop(args) => {
+            recorder::stop(&tools, &jvm::resolve(&args.pid)?, &args.attach, &args.out)
+        }
+        Command::Convert(args) => convert::convert(
+            &tools,
+            &convert::Request {
+                out: args.out,
+                title: args.title,
+                events: args.events,
+                categories: args.categories,
+            },
+        ),
+        Command::Unpack(args) => {
+            println!("{}", tools.asprof()?.display());
+            println!("{}", tools.library()?.display());
+            if let Some(directory) = args.to {
+                println!("{}", tools.library_in(&directory)?.display());
+            }
+            Ok(())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn an_unknown_event_is_refused_with_the_known_ones() {
+        let error = Cli::try_parse_from(["profile", "convert", "--out", "x", "--events", "cpu,disk"])
+            .err()
+            .expect("refused")
+            .to_string();
+        assert!(error.contains("disk") && error.contains("alloc") && error.contains("wall"), "{error}");
+    }
+}

@@ -1,0 +1,372 @@
+//! A flame graph as SVG: inferno draws it; colours by kind of frame, labels and legend are ours.
+
+use crate::collapsed::{Kind, Stack};
+use crate::event::Event;
+use anyhow::{Context, Result};
+use inferno::flamegraph::color::{BackgroundColor, Color, PaletteMap};
+use inferno::flamegraph::{self, Options, TextTruncateDirection};
+use regex::{Captures, Regex};
+use std::collections::{BTreeMap, HashMap};
+use std::fmt::Write;
+
+pub const WIDTH_PX: usize = 1600;
+const FONT_SIZE_PX: usize = 12;
+const FRAME_HEIGHT_PX: usize = 18;
+/// Advance of a character of the font, in ems: Hack is monospaced, as are its stand-ins.
+const FONT_WIDTH_EM: f64 = 0.602;
+/// Narrower frames, in per cent of the whole, are left out: they would be less than two pixels.
+const WIDTH_MIN_PERCENT: f64 = 0.1;
+const LEGEND_HEIGHT_PX: usize = 34;
+/// Inferno's margin left and right of the frames.
+const MARGIN_PX: usize = 10;
+const TEXT_MARGIN_PX: f64 = 3.0;
+/// What a browser without Hack shows has the same advance.
+pub const FONT_FAMILY: &str = "Hack, 'DejaVu Sans Mono', Menlo, 'Liberation Mono', monospace";
+
+/// What stands in the picture beside the stacks.
+pub struct Caption<'a> {
+    pub title: &'a str,
+    pub subtitle: &'a str,
+}
+
+/// Draws `stacks`; at least one has to have a value above zero.
+pub fn draw(event: Event, stacks: &[Stack], caption: &Caption) -> Result<String> {
+    let (lines, mut palette) = merge_tiers(stacks);
+    let mut options = Options::default();
+    options.title = caption.title.to_owned();
+    options.subtitle = Some(caption.subtitle.to_owned());
+    options.image_width = Some(WIDTH_PX);
+    options.min_width = WIDTH_MIN_PERCENT;
+    options.frame_height = FRAME_HEIGHT_PX;
+    options.font_type = "Hack".to_owned();
+    options.font_size = FONT_SIZE_PX;
+    options.font_width = FONT_WIDTH_EM;
+    options.text_truncate_direction = TextTruncateDirection::Right;
+    options.bgcolors = Some(BackgroundColor::Flat(Color { r: 0xff, g: 0xff, b: 0xff }));
+    options.palette_map = Some(&mut palette);
+    options.deterministic = true;
+    options.no_sort = true;
+    (options.count_name, options.factor) = match event {
+        Event::Lock => ("µs".to_owned(), 1e-3),
+        Event::Alloc => ("KiB".to_owned(), 1.0 / 1024.0),
+        Event::Cpu | Event::Wall => ("samples".to_owned(), 1.0),
+    };
+    let mut svg = Vec::new();
+    flamegraph::from_lines(&mut options, lines.iter().map(String::as_str), &mut svg)
+        .context("inferno could not draw the stacks")?;
+    let svg = String::from_utf8(svg).context("inferno wrote other than UTF-8")?;
+    finish(&svg, event)
+}
+
+/// A node of the tree of calls: same path, same name, whatever the tier it ran in.
+#[derive(Default)]
+struct Node<'a> {
+    /// Value of the stacks that end here.
+    own: u64,
+    /// Value by kind: the widest gives the colour.
+    kinds: BTreeMap<Kind, u64>,
+    children: BTreeMap<&'a str, Node<'a>>,
+}
+
+impl Node<'_> {
+    fn kind(&self) -> Kind {
+        self.kinds.iter().max_by_key(|(_, value)| **value).map_or(Kind::Native, |(kind, _)| *kind)
+    }
+}
+
+/// Merges frames that differ by JIT tier alone: a method that was interpreted, then compiled, is one tower. Returns
+/// sorted collapsed lines for inferno, and the colour of each frame in them.
+fn merge_tiers(stacks: &[Stack]) -> (Vec<String>, PaletteMap) {
+    let mut root = Node::default();
+    for stack in stacks {
+        let mut node = &mut root;
+        for (name, kind) in &stack.frames {
+            node = node.children.entry(name).or_default();
+            *node.kinds.entry(*kind).or_default() += stack.value;
+        }
+        node.own += stack.value;
+    }
+    let mut lines = Vec::new();
+    let mut palette = PaletteMap::default();
+    collect(&root, &mut String::new(), &mut lines, &mut palette);
+    lines.sort_unstable();
+    (lines, palette)
+}
+
+fn collect(node: &Node, path: &mut String, lines: &mut Vec<String>, palette: &mut PaletteMap) {
+    if node.own > 0 {
+        lines.push(format!("{path} {}", node.own));
+    }
+    let length = path.len();
+    for (name, child) in &node.children {
+        let kind = child.kind();
+        let frame = marked(name, kind);
+        if length > 0 {
+            path.push(';');
+        }
+        path.push_str(&frame);
+        palette.insert(frame, color(kind, name));
+        collect(child, path, lines, palette);
+        path.truncate(length);
+    }
+}
+
+/// The name with a suffix that inferno hides from the reader, so that one name can have several colours.
+fn marked(name: &str, kind: Kind) -> String {
+    // inferno would take a number after a space for a second value of the stack
+    let name = name.replace(' ', "\u{a0}");
+    match kind {
+        Kind::Compiled => format!("{name}_[j]"),
+        Kind::Inlined => format!("{name}_[i]"),
+        Kind::WarmingUp => format!("{name}_[w]"),
+        Kind::Kernel => format!("{name}_[k]"),
+        Kind::Jvm | Kind::Native | Kind::Class => name,
+    }
+}
+
+fn base_color(kind: Kind) -> (u8, u8, u8) {
+    match kind {
+        Kind::Compiled => (0x9b, 0xd5, 0x8f),
+        Kind::Inlined => (0x8f, 0xd6, 0xd2),
+        Kind::WarmingUp => (0xd3, 0xe6, 0x9c),
+        Kind::Jvm => (0xf3, 0xdc, 0x7e),
+        Kind::Native => (0xf2, 0xa2, 0x96),
+        Kind::Kernel => (0xf6, 0xbd, 0x78),
+        Kind::Class => (0xa3, 0xc4, 0xf3),
+    }
+}
+
+fn kind_name(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Compiled => "Java, compiled",
+        Kind::Inlined => "Java, inlined",
+        Kind::WarmingUp => "Java, interpreted or C1",
+        Kind::Jvm => "JVM",
+        Kind::Native => "native",
+        Kind::Kernel => "kernel",
+        Kind::Class => "class",
+    }
+}
+
+/// The kind's colour, a shade lighter or darker by name, so that neighbours can be told apart.
+fn color(kind: Kind, name: &str) -> Color {
+    let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
+    });
+    let shade = (hash >> 32) as i32 % 25 - 12;
+    let (r, g, b) = base_color(kind);
+    let shaded = |channel: u8| (i32::from(channel) + shade).clamp(0, 255) as u8;
+    Color { r: shaded(r), g: shaded(g), b: shaded(b) }
+}
+
+/// Puts in labels that fit, the legend, and fonts for browsers.
+fn finish(svg: &str, event: Event) -> Result<String> {
+    let svg = relabel(svg)?;
+    let svg = svg.replace("font-family:\"Hack\"", &format!("font-family:{FONT_FAMILY}"));
+    let height = Regex::new(r#"height="(\d+)" onload="init\(evt\)" viewBox="0 0 \d+ \d+""#)?;
+    let found = height.captures(&svg).context("inferno's header has changed")?;
+    let drawn_px: usize = found[1].parse()?;
+    let total_px = drawn_px + LEGEND_HEIGHT_PX;
+    let header = format!(r#"height="{total_px}" onload="init(evt)" viewBox="0 0 {WIDTH_PX} {total_px}""#);
+    let svg = height.replacen(&svg, 1, header.as_str());
+    let end = svg.rfind("</svg>").context("inferno's SVG does not end")?;
+    Ok(format!("{}{}{}", &svg[..end], legend(event, drawn_px), &svg[end..]))
+}
+
+fn legend(event: Event, y_px: usize) -> String {
+    let mut kinds = vec![Kind::Compiled, Kind::Inlined, Kind::WarmingUp, Kind::Jvm, Kind::Native, Kind::Kernel];
+    let mut text = format!(r##"<rect x="0" y="{y_px}" width="100%" height="{LEGEND_HEIGHT_PX}" fill="#ffffff"/>"##);
+    if event.ends_in_class() {
+        kinds.insert(0, Kind::Class);
+    }
+    let mut x_px = MARGIN_PX as f64;
+    for kind in kinds {
+        let name = match (kind, event) {
+            (Kind::Class, Event::Alloc) => "class of the allocated object",
+            (Kind::Class, _) => "class of the lock",
+            _ => kind_name(kind),
+        };
+        let (r, g, b) = base_color(kind);
+        write!(
+            text,
+            r##"<rect x="{x_px:.1}" y="{}" width="14" height="14" rx="2" fill="#{r:02x}{g:02x}{b:02x}"/><text x="{:.1}" y="{}" fill="#444444">{name}</text>"##,
+            y_px + 9,
+            x_px + 20.0,
+            y_px + 20,
+        )
+        .expect("a string takes everything");
+        x_px += 20.0 + name.len() as f64 * FONT_SIZE_PX as f64 * FONT_WIDTH_EM + 22.0;
+    }
+    text
+}
+
+/// Inferno cuts a label that is too long at its end, where the method's name is. Ours drops the package first.
+fn relabel(svg: &str) -> Result<String> {
+    let frame = Regex::new(
+        r#"<g><title>(?<title>[^<]*)</title><rect (?<rect>[^>]*width="(?<width>[0-9.]+)%"[^>]*)/><text (?<at>[^>]*)>[^<]*</text></g>"#,
+    )?;
+    let value = Regex::new(r" \([^()]* [^()]*, [0-9.]+%\)$")?;
+    let mut labels = HashMap::new();
+    let relabelled = frame.replace_all(svg, |found: &Captures| {
+        let title = unescape(&found["title"]);
+        let name = value.replace(&title, "").into_owned();
+        let percent: f64 = found["width"].parse().unwrap_or(0.0);
+        let room_px = percent / 100.0 * (WIDTH_PX - 2 * MARGIN_PX) as f64 - 2.0 * TEXT_MARGIN_PX;
+        let room = (room_px / (FONT_SIZE_PX as f64 * FONT_WIDTH_EM)).floor().max(0.0) as usize;
+        let label = labels.entry((name.clone(), room)).or_insert_with(|| label(&name, room));
+        format!(
+            "<g><title>{}</title><rect {}/><text {}>{}</text></g>",
+            escape(&title),
+            &found["rect"],
+            &found["at"],
+            escape(label)
+        )
+    });
+    Ok(relabelled.into_owned())
+}
+
+/// The longest form of a name that has at most `room` characters: whole, then without its package, then cut.
+fn label(name: &str, room: usize) -> String {
+    const ROOM_MIN: usize = 3;
+    let short = without_package(name);
+    if name.chars().count() <= room {
+        name.to_owned()
+    } else if short.chars().count() <= room {
+        short.to_owned()
+    } else if room >= ROOM_MIN {
+        short.chars().take(room - 2).chain("..".chars()).collect()
+    } else {
+        String::new()
+    }
+}
+
+/// `java/util/HashMap.get` → `HashMap.get`, `java.lang.String` → `String`, `ns::Class::method(int)` unchanged.
+fn without_package(name: &str) -> &str {
+    if name.contains("::") || name.contains('(') {
+        return name;
+    }
+    if let Some(slash) = name.rfind('/') {
+        return &name[slash + 1..];
+    }
+    let class = name.trim_end_matches("[]");
+    match class.rfind('.') {
+        // a class with its package, as at the end of an allocation; `Main.run` has a single dot
+        Some(dot) if class[..dot].contains('.') => &name[dot + 1..],
+        _ => name,
+    }
+}
+
+pub fn escape(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+fn unescape(text: &str) -> String {
+    text.replace("&lt;", "<")
+        .replace("&gt;", ">")
+        .replace("&quot;", "\"")
+        .replace("&apos;", "'")
+        .replace("&amp;", "&")
+        .replace('\u{a0}', " ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::collapsed::parse;
+    use crate::picture;
+    use proptest::prelude::*;
+
+    const CAPTION: Caption = Caption { title: "an experiment <1> · CPU time", subtitle: "10 samples & more" };
+
+    fn texts(svg: &str) -> Vec<String> {
+        let options = roxmltree::ParsingOptions { allow_dtd: true, ..Default::default() };
+        let document = roxmltree::Document::parse_with_options(svg, options).expect("the SVG is XML");
+        document.descendants().filter_map(|node| node.text()).map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn the_picture_names_the_experiment_the_frames_and_the_kinds() {
+        let stacks = parse("java/lang/Thread.run_[j];lsmlab/storage/Lsm.get_[i];read;sys_read_[k] 10", false).unwrap();
+        let svg = draw(Event::Cpu, &stacks, &CAPTION).unwrap();
+        let texts = texts(&svg);
+        for expected in
+            ["an experiment <1> · CPU time", "10 samples & more", "lsmlab/storage/Lsm.get", "sys_read", "Java, inlined"]
+        {
+            assert!(texts.iter().any(|text| text == expected), "{expected} not in {texts:?}");
+        }
+        assert!(!svg.contains("_[j]") && !svg.contains("_[k]"));
+    }
+
+    #[test]
+    fn a_method_that_was_interpreted_then_compiled_is_one_tower_in_its_later_colour() {
+        let stacks = parse("A.run_[0] 1\nA.run_[1];B.go_[1] 1\nA.run_[j];B.go_[j] 8", false).unwrap();
+        let (lines, palette) = merge_tiers(&stacks);
+        assert_eq!(lines, ["A.run_[j] 1", "A.run_[j];B.go_[j] 9"]);
+        assert_eq!(palette.get("A.run_[j]"), Some(color(Kind::Compiled, "A.run")));
+    }
+
+    #[test]
+    fn a_label_drops_the_package_before_it_is_cut() {
+        let name = "java/util/concurrent/locks/ReentrantLock.lock";
+        assert_eq!(label(name, 60), name);
+        assert_eq!(label(name, 30), "ReentrantLock.lock");
+        assert_eq!(label(name, 10), "Reentran..");
+        assert_eq!(label(name, 2), "");
+        assert_eq!(label("java.lang.String[]", 10), "String[]");
+        assert_eq!(label("Main.run", 8), "Main.run");
+        assert_eq!(label("JavaThread::run()", 8), "JavaTh..");
+    }
+
+    #[test]
+    fn a_native_name_that_ends_in_a_number_is_not_taken_for_a_difference() {
+        let stacks = parse("stub 7 12", false).unwrap();
+        let svg = draw(Event::Cpu, &stacks, &CAPTION).unwrap();
+        assert!(texts(&svg).iter().any(|text| text == "stub 7"), "{:?}", texts(&svg));
+    }
+
+    /// Each label, measured by its characters, ends inside its frame.
+    fn assert_no_label_leaves_its_frame(svg: &str) {
+        let options = roxmltree::ParsingOptions { allow_dtd: true, ..Default::default() };
+        let document = roxmltree::Document::parse_with_options(svg, options).unwrap();
+        let container = document.descendants().find(|node| node.attribute("id") == Some("frames")).unwrap();
+        let width_px: f64 = container.attribute("width").unwrap().parse().unwrap();
+        let percent = |node: &roxmltree::Node, name| -> f64 {
+            node.attribute(name).unwrap().trim_end_matches('%').parse().unwrap()
+        };
+        let frames: Vec<_> = container.children().filter(|node| node.has_tag_name("g")).collect();
+        assert!(!frames.is_empty());
+        for frame in frames {
+            let rect = frame.children().find(|node| node.has_tag_name("rect")).unwrap();
+            let text = frame.children().find(|node| node.has_tag_name("text")).unwrap();
+            let characters = text.text().unwrap_or("").chars().count() as f64;
+            let end = percent(&text, "x") / 100.0 * width_px + characters * 12.0 * FONT_WIDTH_EM;
+            let edge = (percent(&rect, "x") + percent(&rect, "width")) / 100.0 * width_px;
+            assert!(characters == 0.0 || end <= edge + 0.5, "{:?} ends at {end}, its frame at {edge}", text.text());
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(48))]
+        #[test]
+        fn any_stacks_give_a_picture_without_clipped_labels(
+            lines in prop::collection::vec(
+                (prop::collection::vec("[a-zA-Z/<&]{1,30}(\\.[a-z]{1,20})?(_\\[[ji01k]\\])?", 1..8), 1u64..1 << 30), 1..30)
+        ) {
+            let text: String = lines.iter().map(|(frames, value)| format!("{} {value}\n", frames.join(";"))).collect();
+            for event in [Event::Cpu, Event::Alloc] {
+                let stacks = parse(&text, event.ends_in_class()).unwrap();
+                let svg = draw(event, &stacks, &CAPTION).unwrap();
+                assert_no_label_leaves_its_frame(&svg);
+            }
+        }
+    }
+
+    #[test]
+    fn the_picture_can_be_rendered() {
+        let stacks = parse("java/lang/Thread.run_[j];lsmlab/storage/Lsm.get_[i] 10", false).unwrap();
+        let svg = draw(Event::Cpu, &stacks, &CAPTION).unwrap();
+        let png = picture::render(&svg).unwrap();
+        let (width, height) = picture::size(&png).unwrap();
+        assert!(width >= WIDTH_PX as u32 && height > 100, "{width}×{height}");
+    }
+}

@@ -1,0 +1,31 @@
+//! `profile`: one recording of a JVM with async-profiler, and everything that is drawn from it.
+//!
+//! `probe`, `start` and `stop` drive `asprof`; `convert` turns `profile.jfr` into flame graphs, heatmaps, collapsed
+//! stacks, pictures and categories. docs/profiling.md is the manual, docs/contracts.md the contract.
+
+mod categories;
+mod cli;
+mod collapsed;
+mod convert;
+mod event;
+mod flame;
+mod jvm;
+mod pages;
+mod perf;
+mod picture;
+mod recorder;
+mod tools;
+
+use clap::Parser;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let cli = cli::Cli::parse();
+    match cli::run(cli) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("profile: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
