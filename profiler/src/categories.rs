@@ -94,7 +94,8 @@ impl Rules {
     fn sum<'a>(&self, stacks: &[Stack<'a>], cache: &mut HashMap<(&'a str, Kind), Option<usize>>) -> Vec<u64> {
         let mut sums = vec![0; self.names.len() + 1];
         for stack in stacks {
-            let rule = stack.frames.iter().filter_map(|frame| *cache.entry(*frame).or_insert_with(|| self.rule(*frame)));
+            let rule =
+                stack.frames.iter().filter_map(|frame| *cache.entry(*frame).or_insert_with(|| self.rule(*frame)));
             sums[rule.min().unwrap_or(self.names.len())] += stack.value;
         }
         sums
@@ -142,7 +143,8 @@ mod tests {
 
     #[test]
     fn the_first_rule_of_the_file_wins_wherever_its_frame_stands() {
-        let rules = "[[category]]\nname='a'\nwhat=''\nframes=['^A\\.']\n[[category]]\nname='b'\nwhat=''\nframes=['^B\\.']";
+        let rules =
+            "[[category]]\nname='a'\nwhat=''\nframes=['^A\\.']\n[[category]]\nname='b'\nwhat=''\nframes=['^B\\.']";
         let rules = Rules::parse(rules, "test").unwrap();
         let stacks = parse("B.x_[j];A.y_[j] 1\nA.y_[j];B.x_[i] 2\nB.z_[0] 3", false).unwrap();
         let table = rules.classify(&stacks, &stacks);

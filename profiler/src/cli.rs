@@ -148,17 +148,10 @@ pub fn run(cli: Cli) -> Result<()> {
                 lock_threshold_ns: args.lock_threshold,
             },
         ),
-        Command::Stop(args) => {
-            recorder::stop(&tools, &jvm::resolve(&args.pid)?, &args.attach, &args.out)
-        }
+        Command::Stop(args) => recorder::stop(&tools, &jvm::resolve(&args.pid)?, &args.attach, &args.out),
         Command::Convert(args) => convert::convert(
             &tools,
-            &convert::Request {
-                out: args.out,
-                title: args.title,
-                events: args.events,
-                categories: args.categories,
-            },
+            &convert::Request { out: args.out, title: args.title, events: args.events, categories: args.categories },
         ),
         Command::Unpack(args) => {
             println!("{}", tools.asprof()?.display());

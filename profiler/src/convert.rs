@@ -90,7 +90,12 @@ fn draw(event: Event, converted: &Converted, scratch: &Scratch, rules: &Rules, t
     scratch.write_bytes(&format!("{name}.png"), &picture::render(&svg).with_context(|| format!("{name}.png"))?)?;
     let files = ["html", "-threads.html", "-heatmap.html", "collapsed", "svg", "png"]
         .map(|end| if end.starts_with('-') { format!("{name}{end}") } else { format!("{name}.{end}") });
-    Ok(Drawn { samples, value: collapsed::total(&stacks), files: files.to_vec(), shares: rules.classify(&stacks, &counts) })
+    Ok(Drawn {
+        samples,
+        value: collapsed::total(&stacks),
+        files: files.to_vec(),
+        shares: rules.classify(&stacks, &counts),
+    })
 }
 
 fn title_of(title: &str, event: Event) -> String {
@@ -242,7 +247,8 @@ fn run_converter(
         .arg(recording)
         .arg(scratch.path("tasks"))
         .arg(parallel.to_string());
-    let output = command.output().with_context(|| format!("cannot run {}", Path::new(command.get_program()).display()))?;
+    let output =
+        command.output().with_context(|| format!("cannot run {}", Path::new(command.get_program()).display()))?;
     scratch.remove("tasks")?;
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);

@@ -9,13 +9,15 @@ use regex::{Captures, Regex};
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;
 
-pub const WIDTH_PX: usize = 1600;
+pub const WIDTH_PX: usize = 1280;
 const FONT_SIZE_PX: usize = 12;
 const FRAME_HEIGHT_PX: usize = 18;
 /// Advance of a character of the font, in ems: Hack is monospaced, as are its stand-ins.
 const FONT_WIDTH_EM: f64 = 0.602;
 /// Narrower frames, in per cent of the whole, are left out: they would be less than two pixels.
 const WIDTH_MIN_PERCENT: f64 = 0.1;
+/// The root, which stands for all samples.
+const COLOR_ALL: Color = Color { r: 0xe4, g: 0xe4, b: 0xe4 };
 const LEGEND_HEIGHT_PX: usize = 34;
 /// Inferno's margin left and right of the frames.
 const MARGIN_PX: usize = 10;
@@ -88,6 +90,7 @@ fn merge_tiers(stacks: &[Stack]) -> (Vec<String>, PaletteMap) {
     }
     let mut lines = Vec::new();
     let mut palette = PaletteMap::default();
+    palette.insert("", COLOR_ALL);
     collect(&root, &mut String::new(), &mut lines, &mut palette);
     lines.sort_unstable();
     (lines, palette)
@@ -150,10 +153,10 @@ fn kind_name(kind: Kind) -> &'static str {
 
 /// The kind's colour, a shade lighter or darker by name, so that neighbours can be told apart.
 fn color(kind: Kind, name: &str) -> Color {
-    let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
-    });
-    let shade = (hash >> 32) as i32 % 25 - 12;
+    let hash = name
+        .bytes()
+        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3));
+    let shade = (hash >> 40) as i32 % 21 - 10;
     let (r, g, b) = base_color(kind);
     let shaded = |channel: u8| (i32::from(channel) + shade).clamp(0, 255) as u8;
     Color { r: shaded(r), g: shaded(g), b: shaded(b) }

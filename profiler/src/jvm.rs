@@ -190,8 +190,11 @@ mod tests {
         fs::create_dir_all(&directory).unwrap();
         fs::write(directory.join("cmdline"), command.join("\0")).unwrap();
         fs::write(directory.join("stat"), "").unwrap();
-        fs::write(directory.join("status"), "Name:\tjava\nUid:\t0\t1000\t0\t0\nCapEff:\t0000000000200000\nSeccomp:\t2\n")
-            .unwrap();
+        fs::write(
+            directory.join("status"),
+            "Name:\tjava\nUid:\t0\t1000\t0\t0\nCapEff:\t0000000000200000\nSeccomp:\t2\n",
+        )
+        .unwrap();
     }
 
     const SERVICE: &[&str] = &["/opt/jdk/bin/java", "-Xmx1g", "-jar", "service/lsmlab-server.jar", "serve"];

@@ -40,9 +40,8 @@ struct Facts {
 
 /// Finds the engine for `target`, or for a JVM like this process.
 pub fn probe(target: Option<&Jvm>, fdtransfer: FdTransfer) -> Probe {
-    let paranoid = fs::read_to_string("/proc/sys/kernel/perf_event_paranoid")
-        .ok()
-        .and_then(|text| text.trim().parse().ok());
+    let paranoid =
+        fs::read_to_string("/proc/sys/kernel/perf_event_paranoid").ok().and_then(|text| text.trim().parse().ok());
     let opened_here = open_perf_event();
     let jvm = match target {
         Some(jvm) => jvm_may_open(jvm, paranoid),
@@ -61,7 +60,9 @@ fn decide(facts: &Facts, fdtransfer: FdTransfer) -> Probe {
     };
     let (engine, why) = match (&facts.jvm, &facts.opened_here, transfer) {
         (_, Ok(()), true) => ("perf_events", "this process opens perf events and hands them to the JVM".to_owned()),
-        (_, Err(here), true) => ("ctimer", format!("--fdtransfer on, but this process cannot open perf events: {here}")),
+        (_, Err(here), true) => {
+            ("ctimer", format!("--fdtransfer on, but this process cannot open perf events: {here}"))
+        }
         (Ok(why), _, false) => ("perf_events", why.clone()),
         (Err(why), Ok(()), false) => ("ctimer", format!("{why}; --fdtransfer on would open them from here")),
         (Err(why), Err(here), false) => {
@@ -96,7 +97,9 @@ fn may_open(capabilities: u64, filtered: bool, paranoid: Option<i64>) -> Result<
         }
     }
     if filtered {
-        return Err("the JVM has neither CAP_PERFMON nor CAP_SYS_ADMIN, and a seccomp filter closes perf events".to_owned());
+        return Err(
+            "the JVM has neither CAP_PERFMON nor CAP_SYS_ADMIN, and a seccomp filter closes perf events".to_owned()
+        );
     }
     if paranoid <= 1 {
         return Ok(format!("kernel.perf_event_paranoid is {paranoid}"));
@@ -136,8 +139,7 @@ fn open_perf_event() -> Result<(), String> {
         breakpoint_address: 0,
     };
     // SAFETY: the attributes outlive the call and `size` is their size; the descriptor is closed below.
-    let descriptor =
-        unsafe { libc::syscall(libc::SYS_perf_event_open, &raw const attributes, 0, -1, -1, 0) };
+    let descriptor = unsafe { libc::syscall(libc::SYS_perf_event_open, &raw const attributes, 0, -1, -1, 0) };
     if descriptor < 0 {
         return Err(io::Error::last_os_error().to_string());
     }

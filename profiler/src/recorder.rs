@@ -190,14 +190,19 @@ fn explain(jvm: &Jvm, output: &str) -> String {
             "the library lies on a file system mounted noexec: choose another --libpath, or mount it exec",
         ),
         ("cannot open shared object file", "the JVM does not see the library at this path: use --libpath"),
-        ("Could not start attach mechanism", "the JVM does not answer on its attach socket: is it a HotSpot JVM, and is its /tmp writable?"),
+        (
+            "Could not start attach mechanism",
+            "the JVM does not answer on its attach socket: is it a HotSpot JVM, and is its /tmp writable?",
+        ),
         ("perf_event", "see `profile probe`, or use --fdtransfer off"),
     ];
     if output.contains("change credentials") || output.contains("Operation not permitted") {
         // SAFETY: geteuid cannot fail and touches no memory of ours.
         let here = unsafe { libc::geteuid() };
         let there = jvm.uid().map_or("unknown".to_owned(), |uid| uid.to_string());
-        return format!("{output}\nthe JVM runs as user {there}, this process as user {here}: run as the same user, or as root");
+        return format!(
+            "{output}\nthe JVM runs as user {there}, this process as user {here}: run as the same user, or as root"
+        );
     }
     match ADVICE.iter().find(|(symptom, _)| output.contains(symptom)) {
         Some((_, advice)) => format!("{output}\n{advice}"),
@@ -223,10 +228,7 @@ mod tests {
     #[test]
     fn each_event_has_its_option() {
         let options = recording(Event::ALL.to_vec()).options().join(" ");
-        assert_eq!(
-            options,
-            "-e cpu -i 500000 --wall 20000000 --alloc 524288 --lock 10000 --chunktime 10s"
-        );
+        assert_eq!(options, "-e cpu -i 500000 --wall 20000000 --alloc 524288 --lock 10000 --chunktime 10s");
         assert_eq!(recording(vec![Event::Lock]).options().join(" "), "--lock 10000 --chunktime 10s");
     }
 

@@ -72,10 +72,7 @@ impl Tools {
             Ok(present) if present == content => target,
             _ => {
                 write_whole(&target, &content, mode).with_context(|| {
-                    format!(
-                        "cannot write {}: unpack it once as a user who may (`profile unpack`)",
-                        target.display()
-                    )
+                    format!("cannot write {}: unpack it once as a user who may (`profile unpack`)", target.display())
                 })?;
                 target
             }
