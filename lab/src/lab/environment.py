@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from lab.host import memory_bytes
-from lab.manifest import Cpu, Environment, Git
+from lab.manifest import Cpu, Environment, Git, Tool
 from lab.paths import House
 
 
@@ -55,6 +55,30 @@ def add_service_view(environment: Environment, config: dict[str, Any]) -> None:
         environment.native_transport = view["native_transport"]
     if isinstance(view.get("libraries"), dict):
         environment.libraries = {**environment.libraries, **{str(k): str(v) for k, v in view["libraries"].items()}}
+
+
+def profiling_engine(run_dir: Path) -> str | None:
+    """Return what sampled the CPU (`perf_events`, `ctimer`), from profile/profile.json."""
+    engine = _json(run_dir / "profile" / "profile.json").get("engine")
+    return engine if isinstance(engine, str) else None
+
+
+def load_generator(run_dir: Path, custom: str = "") -> Tool | None:
+    """Return what applied the load, as the first repetition's load.json names it; `custom` is another's path."""
+    if custom:
+        return Tool(name=Path(custom).name, version="unknown", custom=True)
+    told = _json(run_dir / "measure" / "1" / "load.json").get("generator")
+    if not isinstance(told, dict):
+        return None
+    return Tool(name=str(told.get("name", "unknown")), version=str(told.get("version", "unknown")))
+
+
+def _json(path: Path) -> dict[str, Any]:
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return document if isinstance(document, dict) else {}
 
 
 def _cpu() -> Cpu | None:

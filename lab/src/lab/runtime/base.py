@@ -25,6 +25,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from lab.errors import InputError
+from lab.paths import House
+
 Settings = Mapping[str, str | int | float | bool]
 """Keys and values of service.yaml as docs/contracts.md lists them, machine units (`flush_threshold_bytes`)."""
 
@@ -202,9 +205,16 @@ class Service(abc.ABC):
 
 
 class Runtime(abc.ABC):
-    """One place where processes run. Made for one run as `LocalRuntime(house)` or `DockerRuntime(house)`; `close()` ends it."""
+    """One place where processes run.
+
+    Made for one run as `LocalRuntime(house)` or `DockerRuntime(house)`; `close()` ends it.
+    """
 
     name: str
+
+    @abc.abstractmethod
+    def __init__(self, house: House) -> None:
+        """Make it for one run in one checkout; starts nothing."""
 
     @classmethod
     @abc.abstractmethod
@@ -248,8 +258,8 @@ class Runtime(abc.ABC):
         """
 
     @abc.abstractmethod
-    def loadgen_metrics_url(self) -> str:
-        """Return the load generator's /metrics while `load` runs, as this process reaches it."""
+    def loadgen_metrics_url(self) -> str | None:
+        """Return the load generator's /metrics while `load` runs, as this process reaches it; None: it has none."""
 
     @abc.abstractmethod
     def loadgen_pid(self) -> int | None:
@@ -274,6 +284,14 @@ class Runtime(abc.ABC):
     @abc.abstractmethod
     def monitoring_down(self) -> None:
         """End what `monitoring_up` of this run started."""
+
+    def stack_up(self, progress: Progress) -> dict[str, str]:
+        """Start the monitoring so that it stays across runs (`lab up`); return addresses by name."""
+        raise InputError(f"the {self.name} runtime has no stack that stays up across runs", "RUNTIME=docker has one")
+
+    def stack_down(self) -> None:
+        """End it, whoever started it (`lab down`); RunError while a run goes on in it."""
+        raise InputError(f"the {self.name} runtime has no stack that stays up across runs", "RUNTIME=docker has one")
 
     @abc.abstractmethod
     def facts(self) -> Facts:

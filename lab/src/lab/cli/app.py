@@ -1,0 +1,271 @@
+"""`lab`: the commands. Each reads its options, calls one function, prints; expected errors have no traceback."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from lab import __version__
+from lab.cpus import plan_cpus
+from lab.errors import InputError, LabError
+from lab.experiment import Catalogue, apply_overrides
+from lab.paths import find_house
+from lab.runtime.base import Ports
+
+app = typer.Typer(
+    name="lab",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="Runs the experiments of LSM Lab: which code shapes a key-value service's throughput and tail latency?\n\n"
+    "An [bold]experiment[/] (experiments/NAME/experiment.yaml) declares a service, a dataset and a load. "
+    "[bold]lab run NAME[/] executes it once and leaves results/NAME/RUN/report.html: latency by percentile, "
+    "latency over time, flame graphs, and a verdict on whether the figures may be quoted.\n\n"
+    "Start with [bold]lab list[/], then [bold]lab run stack-get --rate 20000 --duration 20s[/].",
+)
+
+RuntimeOption = Annotated[
+    str | None,
+    typer.Option(
+        "--runtime",
+        envvar="RUNTIME",
+        metavar="docker|local",
+        help="Where the processes run. Default: docker where an engine answers, else local.",
+    ),
+]
+
+
+def _override(help_text: str, metavar: str) -> typer.models.OptionInfo:
+    option: typer.models.OptionInfo = typer.Option(help=help_text, metavar=metavar, rich_help_panel="For this run only")
+    return option
+
+
+@app.command()
+def run(  # noqa: PLR0917 - one parameter an option
+    name: Annotated[str, typer.Argument(help="The experiment: a directory under experiments/. `lab list` shows all.")],
+    rate: Annotated[str | None, _override("Requests a second over all connections: 70000, 70k.", "N")] = None,
+    duration: Annotated[str | None, _override("How long each repetition is measured: 20s, 1m.", "TIME")] = None,
+    warmup: Annotated[str | None, _override("The same load beforehand, thrown away: 10s; 0s: none.", "TIME")] = None,
+    threads: Annotated[str | None, _override("Threads of the load generator.", "N")] = None,
+    connections: Annotated[str | None, _override("Connections, shared out over the threads.", "N")] = None,
+    repeat: Annotated[str | None, _override("Repetitions, each on a freshly started service.", "N")] = None,
+    variant: Annotated[str | None, _override("How the server runs requests; see `lab variants`.", "NAME")] = None,
+    engine: Annotated[str | None, _override("What stores the pairs: lsm, memory, null.", "NAME")] = None,
+    workers: Annotated[str | None, _override("Worker threads of a variant that has them.", "N")] = None,
+    selectors: Annotated[str | None, _override("Selector threads; 0: one a CPU.", "N")] = None,
+    queue_capacity: Annotated[str | None, _override("Requests that may wait; more is answered 503.", "N")] = None,
+    runtime: RuntimeOption = None,
+    port: Annotated[
+        str, typer.Option(envvar="PORT", help="The service's data port on 127.0.0.1.", rich_help_panel="This machine")
+    ] = "8080",
+    admin_port: Annotated[
+        str, typer.Option(envvar="ADMIN_PORT", help="Its admin port.", rich_help_panel="This machine")
+    ] = "8081",
+) -> None:
+    """Run an experiment: build, fill, start, warm up, measure, profile, report.
+
+    Nothing is left running however it ends, and what was collected is kept. Values given here are recorded as
+    overrides and count for this run only. CPUS_SERVICE, CPUS_LOADGEN and CPUS_OTHER (such as 0,2-3) in the
+    environment override the CPU plan; LOADGEN=/path/to/wrk2 puts another load generator in place of the lab's own
+    (local runtime).
+
+    Exit code: 0 the run is complete, whatever its verdict; 1 a phase failed; 2 bad input, nothing was started;
+    130 after Ctrl-C.
+    """
+    from lab.run import Run, RunPlan  # noqa: PLC0415 - it brings numpy and plots: `lab list` is quicker without
+    from lab.run.show import Show  # noqa: PLC0415
+    from lab.runtime.choice import check_name, choose  # noqa: PLC0415
+
+    given = {
+        "rate": rate,
+        "duration": duration,
+        "warmup": warmup,
+        "threads": threads,
+        "connections": connections,
+        "repeat": repeat,
+        "variant": variant,
+        "engine": engine,
+        "workers": workers,
+        "selectors": selectors,
+        "queue_capacity": queue_capacity,
+    }
+    house = find_house()
+    check_name(runtime)
+    experiment = Catalogue(house).read(name)
+    experiment, overrides = apply_overrides(experiment, {key: text for key, text in given.items() if text is not None})
+    ports = Ports(data=_port("PORT", port), admin=_port("ADMIN_PORT", admin_port))
+    if ports.data and ports.data == ports.admin:
+        raise InputError(f"PORT and ADMIN_PORT are both {ports.data}: the service needs two ports")
+    plan = RunPlan(
+        house=house,
+        name=name,
+        experiment=experiment,
+        overrides=overrides,
+        cpus=plan_cpus(os.environ),
+        ports=ports,
+        runtime=choose(house, runtime),
+    )
+    console = _console()
+    console.print(Text.assemble((name, "bold"), f": {experiment.title}"), highlight=False)
+    raise typer.Exit(Run(plan, Show(console)).execute())
+
+
+@app.command("list")
+def list_experiments() -> None:
+    """List the experiments there are, each with its load and its question."""
+    catalogue = Catalogue(find_house())
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for column in ("experiment", "variant", "dataset", "rate/s", "for", "title"):
+        table.add_column(column, justify="right" if column == "rate/s" else "left")
+    from lab.units import duration_word  # noqa: PLC0415
+
+    problems: list[LabError] = []
+    for name in catalogue.names():
+        try:
+            experiment = catalogue.read(name)
+        except LabError as error:
+            problems.append(error)
+            continue
+        load = experiment.load
+        table.add_row(
+            name,
+            experiment.service.variant,
+            experiment.dataset or "empty",
+            f"{load.rate_per_s:,}",
+            f"{experiment.repeat} × {duration_word(load.duration_s)}",
+            Text(experiment.title),
+        )
+    _console().print(table)
+    for problem in problems:
+        _show_error(problem)
+    if problems:
+        raise typer.Exit(2)
+
+
+@app.command()
+def results(
+    name: Annotated[str | None, typer.Argument(help="Only the runs of this experiment.")] = None,
+) -> None:
+    """List the runs there are, newest first, with their verdicts and reports."""
+    from lab.cli.results import print_results  # noqa: PLC0415
+
+    print_results(_console(), find_house(), name)
+
+
+@app.command()
+def validate(
+    names: Annotated[list[str] | None, typer.Argument(help="Experiments; all where none is named.")] = None,
+) -> None:
+    """Check experiment files without running anything: keys, units, datasets, scripts."""
+    catalogue = Catalogue(find_house())
+    failed = False
+    wanted = names or catalogue.names()
+    catalogue.datasets()
+    for name in wanted:
+        try:
+            catalogue.read(name)
+        except LabError as error:
+            failed = True
+            _show_error(error)
+    if failed:
+        raise typer.Exit(2)
+    _console().print(f"{len(wanted)} experiments are sound", highlight=False)
+
+
+@app.command()
+def variants(runtime: RuntimeOption = None) -> None:
+    """List the server variants and engines, as the built service itself names them."""
+    from lab.runtime.choice import choose  # noqa: PLC0415
+
+    chosen = choose(find_house(), runtime)
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column("variant")
+    table.add_column("what it does")
+    try:
+        for choice in chosen.variants():
+            table.add_row(choice.name, Text(choice.summary))
+        table.add_section()
+        table.add_row(Text("engine", style="bold"), Text("what it is", style="bold"))
+        for choice in chosen.engines():
+            table.add_row(choice.name, Text(choice.summary))
+    finally:
+        chosen.close()
+    _console().print(table)
+
+
+@app.command()
+def doctor() -> None:
+    """Say what this machine has and lacks for each runtime, and the exact command that gets what is missing."""
+    from lab.cli.doctor import print_checks  # noqa: PLC0415
+
+    raise typer.Exit(print_checks(_console()))
+
+
+@app.command()
+def up() -> None:
+    """Start Prometheus, Grafana, node-exporter and the artifact server, to stay up across runs (docker)."""
+    from lab.runtime.choice import choose  # noqa: PLC0415
+
+    console = _console()
+    runtime = choose(find_house(), "docker")
+    addresses = runtime.stack_up(lambda line: console.print(line, highlight=False))
+    for name, address in addresses.items():
+        console.print(f"{name:<14}{address}", highlight=False)
+
+
+@app.command()
+def down() -> None:
+    """Stop all containers of the lab (docker)."""
+    from lab.runtime.choice import choose  # noqa: PLC0415
+
+    choose(find_house(), "docker").stack_down()
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"lab {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    _: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    pass
+
+
+def _port(setting: str, text: str) -> int:
+    if not text.isdecimal() or int(text) > 65535:
+        raise InputError(f"{setting}={text}: not a port: a whole number from 1 to 65535, or 0 for a free one")
+    return int(text)
+
+
+def _console() -> Console:
+    return Console()
+
+
+def _show_error(error: LabError) -> None:
+    from lab.run.closing import print_error  # noqa: PLC0415
+
+    print_error(Console(stderr=True), error)
+
+
+def main() -> None:
+    """Run the command line; every LabError becomes a message and its exit code."""
+    try:
+        app(prog_name="lab")
+    except LabError as error:
+        _show_error(error)
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        sys.exit(130)

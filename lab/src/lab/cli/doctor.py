@@ -1,0 +1,30 @@
+"""`lab doctor`: each runtime's checks, and for what is missing the command that gets it."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.text import Text
+
+from lab.runtime.choice import RUNTIMES, runtime_class
+
+
+def print_checks(console: Console) -> int:
+    """Print every check; return 0 where at least one runtime can work, else 1."""
+    able = []
+    for name in RUNTIMES:
+        checks = runtime_class(name).checks()
+        ready = all(check.ok or not check.required for check in checks)
+        if ready:
+            able.append(name)
+        state = ("ready", "bold green") if ready else ("not ready", "bold red")
+        console.print(Text.assemble((f"{name}: ", "bold"), state))
+        for check in checks:
+            mark = ("✓", "green") if check.ok else (("✗", "red") if check.required else ("–", "yellow"))
+            console.print(Text.assemble("  ", mark, f" {check.name:<22} ", (check.detail, "dim")), soft_wrap=True)
+            if not check.ok and check.command:
+                console.print(Text(f"      {check.command}", style="bold"), soft_wrap=True, highlight=False)
+    if able:
+        console.print(f"Experiments run here: {' and '.join(able)}.", highlight=False)
+        return 0
+    console.print("No runtime can work yet. The commands above get what is missing for either.", highlight=False)
+    return 1

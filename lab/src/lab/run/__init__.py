@@ -1,0 +1,5 @@
+"""One run: the phases, what is shown of them, and the run directory they fill."""
+
+from lab.run.driver import Run, RunPlan
+
+__all__ = ["Run", "RunPlan"]

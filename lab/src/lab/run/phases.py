@@ -1,0 +1,106 @@
+"""Runs phases one after another: each has a limit, is shown, and is recorded with how it ended, whatever happens."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+from lab.errors import LabError
+from lab.manifest import Outcome, Phase
+from lab.run.show import Show
+from lab.run.signals import time_limit
+
+
+class Going:
+    """A phase that goes on. `detail` ends up in run.json and on its line; `skip` marks that there was nothing to do."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.detail = ""
+        self.skipped = False
+
+    def skip(self, why: str) -> None:
+        """Say that this phase had nothing to do."""
+        self.skipped, self.detail = True, why
+
+
+class Phases:
+    """The phases of one run so far. `on_change` is called when one begins (its name) and when one is over (None)."""
+
+    def __init__(self, show: Show, on_change: Callable[[str | None], None]) -> None:
+        self.done: list[Phase] = []
+        self.failed: str | None = None
+        self._show = show
+        self._on_change = on_change
+
+    @contextlib.contextmanager
+    def phase(
+        self,
+        name: str,
+        limit_s: float,
+        *,
+        repetition: int | None = None,
+        label: str = "",
+        expected_s: float | None = None,
+        status: Callable[[], str] | None = None,
+    ) -> Iterator[Going]:
+        """Run the body as a phase; whatever ends it is recorded and passed on."""
+        going = Going(name)
+        start = datetime.now(UTC)
+        self._on_change(name)
+        self._show.begin(label or name, expected_s, status)
+        outcome: Outcome = "failed"
+        try:
+            with time_limit(limit_s, f"phase {name!r}"):
+                yield going
+            outcome = "skipped" if going.skipped else "ok"
+        except KeyboardInterrupt:
+            outcome = "interrupted"
+            raise
+        except LabError as error:
+            going.detail = error.message.splitlines()[0]
+            raise
+        except Exception as error:
+            going.detail = f"{type(error).__name__}: {error}"
+            raise
+        finally:
+            if outcome in ("failed", "interrupted"):
+                self.failed = name
+            self.done.append(
+                Phase(
+                    name=name,
+                    start=start,
+                    end=datetime.now(UTC),
+                    outcome=outcome,
+                    detail=going.detail,
+                    repetition=repetition,
+                )
+            )
+            self._show.end(outcome, going.detail)
+            self._on_change(None)
+
+
+def write_run_info(path: Path, labels: dict[str, str], phase: str | None) -> None:
+    """Write what node-exporter's textfile collector shows of the run; without a phase, remove it."""
+    if phase is None:
+        path.unlink(missing_ok=True)
+        return
+    info = ",".join(f'{key}="{_escaped(value)}"' for key, value in {**labels, "phase": phase}.items())
+    text = (
+        "# HELP lab_run_info The run that goes on, and its phase.\n"
+        "# TYPE lab_run_info gauge\n"
+        f"lab_run_info{{{info}}} 1\n"
+        "# HELP lab_phase_start_seconds When the phase began, seconds since the epoch.\n"
+        "# TYPE lab_phase_start_seconds gauge\n"
+        f'lab_phase_start_seconds{{phase="{_escaped(phase)}"}} {datetime.now(UTC).timestamp():.3f}\n'
+    )
+    path.parent.mkdir(parents=True, exist_ok=True)
+    scratch = path.with_name(f".{path.name}")
+    scratch.write_text(text, encoding="utf-8")
+    scratch.replace(path)
+
+
+def _escaped(value: str) -> str:
+    return value.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")

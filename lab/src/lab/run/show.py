@@ -1,0 +1,80 @@
+"""What the user sees of a run: a live line for the phase that is going on, and a line for each that is over.
+
+Without a terminal there is no live line; each phase gets a line when it begins and one when it is over.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.spinner import Spinner
+from rich.table import Table
+from rich.text import Text
+
+from lab.units import format_duration
+
+NAME_WIDTH = 14
+MARKS = {"ok": ("✓", "green"), "failed": ("✗", "bold red"), "interrupted": ("✗", "yellow"), "skipped": ("–", "dim")}
+
+
+class Show:
+    """Shows phases on a console. `note` may be called from any thread, the rest from the main thread."""
+
+    def __init__(self, console: Console) -> None:
+        self.console = console
+        self._live: Live | None = None
+        self._name = ""
+        self._note = ""
+        self._began = 0.0
+        self._expected_s: float | None = None
+        self._status: Callable[[], str] | None = None
+        self._spinner = Spinner("dots")
+
+    def begin(self, name: str, expected_s: float | None = None, status: Callable[[], str] | None = None) -> None:
+        """Show that a phase begins; a bar where its length is known; `status` is asked for what goes on."""
+        self._name, self._note, self._began = name, "", time.monotonic()
+        self._expected_s, self._status = expected_s, status
+        if self.console.is_terminal:
+            self._live = Live(console=self.console, get_renderable=self._render, refresh_per_second=5, transient=True)
+            self._live.start()
+        elif expected_s is not None and expected_s >= 5:
+            self.console.print(f"  {name}: {format_duration(expected_s)} …", highlight=False)
+
+    def note(self, line: str) -> None:
+        """Say what goes on in the phase."""
+        self._note = line
+
+    def end(self, outcome: str, detail: str = "") -> None:
+        """Show that the phase is over."""
+        if self._live is not None:
+            self._live.stop()
+            self._live = None
+        mark, style = MARKS[outcome]
+        seconds = time.monotonic() - self._began
+        line = Text.assemble(
+            (f"{mark} ", style), f"{self._name:<{NAME_WIDTH}}", (f"{format_duration(seconds):>9}", "dim")
+        )
+        if detail:
+            line.append(f"  {detail}", style="" if outcome == "ok" else style)
+        self.console.print(line, highlight=False)
+
+    def _render(self) -> RenderableType:
+        elapsed = time.monotonic() - self._began
+        row = Table.grid(padding=(0, 1))
+        status = self._note
+        if self._status is not None:
+            status = self._status() or status
+        cells: list[RenderableType] = [self._spinner, Text(f"{self._name:<{NAME_WIDTH - 1}}")]
+        if self._expected_s:
+            cells.append(ProgressBar(self._expected_s, min(elapsed, self._expected_s), width=24))
+            left = max(0.0, self._expected_s - elapsed)
+            cells.append(Text(f"{format_duration(left) if left >= 1 else '…'} left", style="dim"))
+        else:
+            cells.append(Text(f"{format_duration(elapsed):>8}" if elapsed >= 1 else "", style="dim"))
+        cells.append(Text(status, style="dim", no_wrap=True, overflow="ellipsis"))
+        row.add_row(*cells)
+        return Group(row)

@@ -1,0 +1,82 @@
+"""Signals as exceptions of the main thread, and a time in which they are held off.
+
+SIGINT is a KeyboardInterrupt (exit 130), SIGTERM and SIGHUP a `TerminatedError`, which is one too (exit 143, 129); a
+phase's limit is a `PhaseTimeoutError`, raised by SIGALRM, so that it ends any wait.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import threading
+from collections.abc import Iterator
+from types import FrameType
+
+from lab.errors import PhaseTimeoutError
+from lab.units import format_duration
+
+
+class TerminatedError(KeyboardInterrupt):
+    """The lab was asked to end by a signal other than Ctrl-C."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(signal.Signals(number).name)
+        self.exit_code = 128 + number
+
+
+_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+@contextlib.contextmanager
+def signals_raise() -> Iterator[None]:
+    """Within, SIGINT, SIGTERM and SIGHUP raise in the main thread. Elsewhere than in the main thread: no effect."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def terminate(number: int, _frame: FrameType | None) -> None:
+        raise TerminatedError(number)
+
+    before = {number: signal.getsignal(number) for number in _ENDING}
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, terminate)
+    signal.signal(signal.SIGHUP, terminate)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextlib.contextmanager
+def signals_held_off() -> Iterator[None]:
+    """Within, the ending signals do nothing: for a clean-up that must not be cut short, and is short itself."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    before = {number: signal.signal(number, signal.SIG_IGN) for number in _ENDING}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextlib.contextmanager
+def time_limit(seconds: float, what: str) -> Iterator[None]:
+    """Raise PhaseTimeoutError in the main thread when the body takes longer. Limits do not nest."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def expire(_number: int, _frame: FrameType | None) -> None:
+        raise PhaseTimeoutError(f"{what} did not end within its limit of {format_duration(seconds)}")
+
+    before = signal.signal(signal.SIGALRM, expire)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

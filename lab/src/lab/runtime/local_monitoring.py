@@ -1,0 +1,84 @@
+"""Prometheus and node-exporter beside a local run, where they are on the PATH. A run never fails for want of them."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import yaml
+
+from lab.errors import RunError
+from lab.host import port_is_free
+from lab.paths import House
+from lab.processes import Process, Processes
+from lab.runtime.base import CpuPlan, Ports, Progress
+
+PROMETHEUS_PORT = 9090
+NODE_EXPORTER_PORT = 9100
+NODE_EXPORTER_NAMES = ("node_exporter", "prometheus-node-exporter")
+RETENTION = "30d"
+
+
+class Monitoring:
+    """Both programs, for one run. Prometheus keeps its data in .cache/prometheus across runs."""
+
+    def __init__(self, house: House, processes: Processes) -> None:
+        self._house = house
+        self._processes = processes
+        self._started: list[Process] = []
+        self.notes: tuple[str, ...] = ()
+
+    def up(self, plan: CpuPlan, ports: Ports, progress: Progress) -> None:
+        """Start what is there and whose port is free; the notes say what is not."""
+        self._house.metrics.mkdir(parents=True, exist_ok=True)
+        exporter = next((path for name in NODE_EXPORTER_NAMES if (path := shutil.which(name))), None)
+        prometheus = shutil.which("prometheus")
+        notes: list[str] = []
+        if exporter is not None and prometheus is not None:
+            self._start(
+                notes, "node-exporter", NODE_EXPORTER_PORT, plan,
+                [exporter, f"--web.listen-address=127.0.0.1:{NODE_EXPORTER_PORT}",
+                 f"--collector.textfile.directory={self._house.metrics}"],
+            )  # fmt: skip
+        if prometheus is None:
+            notes.append("no Prometheus on the PATH: metrics of this run are in timeline.csv only")
+        else:
+            data = self._house.cache / "prometheus"
+            data.mkdir(parents=True, exist_ok=True)
+            self._start(
+                notes, "Prometheus", PROMETHEUS_PORT, plan,
+                [prometheus, f"--config.file={self._config(data, ports)}", f"--storage.tsdb.path={data / 'tsdb'}",
+                 f"--storage.tsdb.retention.time={RETENTION}",
+                 f"--web.listen-address=127.0.0.1:{PROMETHEUS_PORT}"],
+            )  # fmt: skip
+        self.notes = tuple(notes)
+        for note in notes:
+            progress(note)
+
+    def down(self) -> None:
+        """End what was started here."""
+        for process in self._started:
+            process.end(10)
+        self._started = []
+
+    def _start(self, notes: list[str], name: str, port: int, plan: CpuPlan, argv: list[str]) -> None:
+        if not port_is_free("127.0.0.1", port):
+            notes.append(f"{name} was not started: port {port} is taken")
+            return
+        try:
+            self._started.append(self._processes.start(argv, cpus=plan.other, name=name))
+        except RunError as error:
+            notes.append(f"{name} was not started: {error.message}")
+
+    def _config(self, data: Path, ports: Ports) -> Path:
+        targets = {"service": ports.admin, "loadgen": ports.loadgen_metrics, "node": NODE_EXPORTER_PORT}
+        document = {
+            "global": {"scrape_interval": "1s", "scrape_timeout": "900ms"},
+            "scrape_configs": [
+                {"job_name": name, "static_configs": [{"targets": [f"127.0.0.1:{port}"]}]}
+                for name, port in targets.items()
+            ],
+        }
+        path = data / "prometheus.yml"
+        path.write_text(yaml.safe_dump(document, sort_keys=False), encoding="utf-8")
+        return path
