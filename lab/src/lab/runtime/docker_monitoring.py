@@ -1,0 +1,134 @@
+"""Prometheus, node-exporter, Grafana and the artifact server as containers: for one run, or to stay up across runs.
+
+A run brings up what is not up and takes down what it brought up, so `make up` before it makes everything stay.
+Grafana's image is the only one that is not built here; only `make up` tries to pull it, so no run waits for a registry.
+"""
+
+from __future__ import annotations
+
+from lab.errors import RunError
+from lab.host import listener_on, port_is_free
+from lab.paths import House
+from lab.processes import Processes
+from lab.runtime.base import Progress
+from lab.runtime.docker_engine import PROJECT, Docker, is_live_lab, label_of, owner_of
+
+PORTS = {"prometheus": 9090, "node-exporter": 9100, "artifacts": 8000, "grafana": 3000}
+BUILT_HERE = ("prometheus", "node-exporter", "artifacts")
+GRAFANA = "grafana"
+PULL_LIMIT_S = 300
+NO_GRAFANA = "Grafana's image is not here, so there are no dashboards: 'make up' pulls it where its registry is reached"
+NO_GRAFANA_PULL = "Grafana's image could not be pulled, so there are no dashboards; everything else is up"
+
+
+class Monitoring:
+    """The monitoring containers, as one run or as `make up` handles them."""
+
+    def __init__(self, house: House, docker: Docker, processes: Processes) -> None:
+        self._house = house
+        self._docker = docker
+        self._processes = processes
+        self._started: list[str] = []
+        self._notes: list[str] = []
+
+    def up_for_a_run(self, progress: Progress) -> None:
+        """Bring up what is not up yet. RunError where that fails."""
+        self._notes = []
+        wanted = list(BUILT_HERE)
+        if self._docker.image_id(self._grafana_image()):
+            wanted.append(GRAFANA)
+        else:
+            self._notes.append(NO_GRAFANA)
+        self._start(wanted, progress)
+
+    def up_to_stay(self, progress: Progress) -> dict[str, str]:
+        """Bring everything up, Grafana's image pulled where it can be; return the addresses by service."""
+        self._notes = []
+        image = self._grafana_image()
+        if not self._docker.image_id(image):
+            progress(f"pulling {image}")
+            try:
+                self._docker.ask(["docker", "pull", "--quiet", image], f"pulling {image}", PULL_LIMIT_S)
+            except RunError:
+                self._notes.append(NO_GRAFANA_PULL)
+        wanted = [*BUILT_HERE, *([] if self._notes else [GRAFANA])]
+        self._start(wanted, progress)
+        self._started = []
+        return {name: f"http://127.0.0.1:{PORTS[name]}" for name in wanted if name in self._running()}
+
+    def down_after_a_run(self) -> None:
+        """Take down what `up_for_a_run` brought up. Never raises RunError for a container that is gone."""
+        started, self._started = self._started, []
+        if started:
+            self._docker.ask(
+                self._docker.compose("--profile", GRAFANA, "rm", "--stop", "--force", *started),
+                "stopping the monitoring",
+            )
+            if not self._docker.containers():
+                self._docker.try_ask(["docker", "network", "rm", f"{PROJECT}_default"])
+
+    def down(self) -> None:
+        """Remove every container of the stack, whoever started it; RunError while a run goes on in them."""
+        for container in self._docker.containers():
+            owner = owner_of(container)
+            if owner is not None and is_live_lab(owner):
+                raise RunError(f"a run goes on (process {owner})", "Wait for its end, or end it first")
+        argv = self._docker.compose("--profile", GRAFANA, "--profile", "tools", "down", "--remove-orphans")
+        self._docker.ask(argv, "stopping the stack")
+
+    def notes(self) -> tuple[str, ...]:
+        """Return what is not there, and why."""
+        return tuple(self._notes)
+
+    def images(self) -> dict[str, str]:
+        """Return the images of what runs, by service."""
+        return {name: container["Image"] for name, container in self._running().items()}
+
+    def _start(self, wanted: list[str], progress: Progress) -> None:
+        running = self._running()
+        self._repin([container["ID"] for container in running.values()])
+        missing = []
+        for name in wanted:
+            if name in running:
+                continue
+            if port_is_free("127.0.0.1", PORTS[name]):
+                missing.append(name)
+            else:
+                holder = listener_on(PORTS[name])
+                by = f" by {holder}" if holder else ""
+                self._notes.append(f"{name} was not started: port {PORTS[name]} on 127.0.0.1 is taken{by}")
+        if missing:
+            self._build([name for name in missing if name in BUILT_HERE], progress)
+            self._started = missing  # before the attempt: one that fails half-way is taken down, too
+            argv = self._docker.compose("--profile", GRAFANA, "up", "--detach", "--no-build", "--no-deps", *missing)
+            self._docker.ask(argv, "starting the monitoring")
+        for note in self._notes:
+            progress(note)
+
+    def _build(self, services: list[str], progress: Progress) -> None:
+        if not services:
+            return
+        log = self._house.cache / "monitoring-build.log"
+        log.unlink(missing_ok=True)
+        progress("building the images of the monitoring")
+        self._processes.run(
+            self._docker.compose("build", *services),
+            log=log,
+            env=self._docker.environment(),
+            name="docker compose build",
+        )
+
+    def _repin(self, containers: list[str]) -> None:
+        """Move what is up already to this run's CPU set; without one, leave it where it is."""
+        cpus = self._docker.settings.get("LAB_CPUS_OTHER", "")
+        if cpus and containers:
+            self._docker.ask(["docker", "update", "--cpuset-cpus", cpus, *containers], "pinning the monitoring")
+
+    def _running(self) -> dict[str, dict[str, str]]:
+        found = self._docker.containers("status=running")
+        by_service = {label_of(container, "com.docker.compose.service"): container for container in found}
+        return {name: container for name, container in by_service.items() if name in PORTS}
+
+    def _grafana_image(self) -> str:
+        said = self._docker.ask(self._docker.compose("config", "--images", GRAFANA), "reading docker-compose.yml")
+        return said.split()[0]
