@@ -1,0 +1,169 @@
+#!/usr/bin/env python3
+"""Checks the dashboards, the rules and the configuration of this room.
+
+Without arguments: the room's own tests, the structure of every dashboard, the syntax of every expression, and
+promtool's checks and rule tests. Where there is no promtool, that part is named as not done.
+
+With `--prometheus URL`: runs every expression of every panel, variable, annotation and rule against that Prometheus
+over the last `--window` seconds, and fails for each that returns nothing. Do this during a run, since between runs
+there is nothing to see.
+"""
+
+import argparse
+import json
+import math
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+import urllib.error
+import urllib.parse
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+import generate
+import structure
+import yaml
+from structure import Expression
+
+ROOM = Path(__file__).resolve().parent
+PROMETHEUS = ROOM / "prometheus"
+ANSWER_TIME_MAX_S = 10
+
+
+def load_dashboards() -> dict[str, dict[str, Any]]:
+    """Every committed dashboard by its path."""
+    paths = sorted(generate.DASHBOARDS.rglob("*.json"))
+    return {str(path.relative_to(ROOM)): json.loads(path.read_text(encoding="utf-8")) for path in paths}
+
+
+def load_rules() -> dict[str, dict[str, Any]]:
+    """Every rule file by its path."""
+    paths = sorted((PROMETHEUS / "rules").glob("*.yml"))
+    return {str(path.relative_to(ROOM)): yaml.safe_load(path.read_text(encoding="utf-8")) for path in paths}
+
+
+def expressions() -> list[Expression]:
+    """Every expression of the room."""
+    found: list[Expression] = []
+    for name, dashboard in load_dashboards().items():
+        found += structure.dashboard_expressions(name, dashboard)
+    for name, rules in load_rules().items():
+        found += structure.rule_expressions(name, rules)
+    return found
+
+
+def static_findings() -> list[str]:
+    """What is wrong with the files as they are."""
+    findings = [
+        f"{path.relative_to(ROOM)} is not what generate.py writes: run `python dashboards/generate.py`"
+        for path, text in generate.files().items()
+        if not path.exists() or path.read_text(encoding="utf-8") != text
+    ]
+    dashboards = load_dashboards()
+    uids = [dashboard.get("uid") for dashboard in dashboards.values()]
+    findings += [f"the uid {uid!r} is there twice" for uid in {uid for uid in uids if uids.count(uid) > 1}]
+    for name, dashboard in dashboards.items():
+        findings += structure.dashboard_findings(name, dashboard)
+    known = structure.metrics_of_contract((ROOM.parent / "docs" / "contracts.md").read_text(encoding="utf-8"))
+    findings += structure.unknown_metrics(expressions(), known)
+    return findings + structure.provisioning_findings(ROOM / "grafana" / "provisioning", dashboards.values())
+
+
+def promtool_findings() -> list[str] | None:
+    """What promtool says of configuration, rules and the syntax of the panels' expressions; None without promtool."""
+    promtool = shutil.which("promtool")
+    if promtool is None:
+        return None
+    with tempfile.TemporaryDirectory() as scratch:
+        panels = Path(scratch) / "panels.yml"
+        rules = [
+            {"record": f"lsmlab:panel{number}", "expr": structure.concrete(expression.text)}
+            for number, expression in enumerate(expressions())
+        ]
+        panels.write_text(yaml.safe_dump({"groups": [{"name": "panels", "rules": rules}]}), encoding="utf-8")
+        commands = [
+            ["check", "config", str(PROMETHEUS / "prometheus.yml")],
+            ["check", "rules", str(panels)],
+            ["test", "rules", *(str(path) for path in sorted((PROMETHEUS / "tests").glob("*.yml")))],
+        ]
+        findings = []
+        for command in commands:
+            done = subprocess.run([promtool, *command], capture_output=True, text=True, check=False)
+            if done.returncode != 0:
+                findings.append(f"promtool {' '.join(command[:2])}: {(done.stdout + done.stderr).strip()}")
+        return findings
+
+
+def has_data(url: str, query: str, window_s: float, end: float) -> bool:
+    """Whether a query returns at least one number in the window. Raises ValueError where Prometheus refuses it."""
+    step = max(1.0, window_s / 1000)
+    words = {"query": query, "start": f"{end - window_s:.3f}", "end": f"{end:.3f}", "step": f"{step:.3f}"}
+    request = f"{url.rstrip('/')}/api/v1/query_range?{urllib.parse.urlencode(words)}"
+    try:
+        with urllib.request.urlopen(request, timeout=ANSWER_TIME_MAX_S) as answer:  # noqa: S310 - the user's own URL
+            document = json.load(answer)
+    except urllib.error.HTTPError as error:
+        raise ValueError(error.read().decode("utf-8", "replace")[:300]) from error
+    series = document["data"]["result"]
+    return any(not math.isnan(float(value)) for one in series for _, value in one["values"])
+
+
+def live_findings(url: str, window_s: float, end: float) -> list[str]:
+    """Each expression that returns nothing from a live Prometheus."""
+    findings = []
+    for expression in expressions():
+        for query in structure.live_queries(expression):
+            try:
+                if not has_data(url, query, window_s, end):
+                    findings.append(f"{expression.place}: no data for {query}")
+            except ValueError as error:
+                findings.append(f"{expression.place}: {query}: {error}")
+    return findings
+
+
+def own_tests() -> list[str]:
+    """Runs test_check.py; names the tests that fail."""
+    suite = unittest.defaultTestLoader.discover(str(ROOM), pattern="test_*.py")
+    result = unittest.TextTestRunner(stream=sys.stderr, verbosity=0).run(suite)
+    return [f"{test}: {trace}" for test, trace in result.failures + result.errors]
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Report findings, one a line; 0 without any."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument(
+        "--prometheus", metavar="URL", help="demand data of a live Prometheus, such as http://127.0.0.1:9090"
+    )
+    parser.add_argument("--window", type=float, default=20, metavar="S", help="seconds to look back (default: 20)")
+    parser.add_argument("--end", type=float, metavar="TIME", help="end of the window, Unix time (default: now)")
+    options = parser.parse_args(arguments)
+    if options.prometheus:
+        end = options.end if options.end is not None else time.time()
+        try:
+            findings = live_findings(options.prometheus, options.window, end)
+        except (urllib.error.URLError, TimeoutError) as error:
+            print(f"no Prometheus answers at {options.prometheus}: {error}", file=sys.stderr)
+            return 1
+        done = f"{len(expressions())} expressions returned data"
+    else:
+        from_promtool = promtool_findings()
+        findings = own_tests() + static_findings() + (from_promtool or [])
+        done = f"{len(load_dashboards())} dashboards, {len(expressions())} expressions: no findings"
+        if from_promtool is None:
+            print(
+                "promtool is not on the PATH (Debian: apt install prometheus): its checks were not done",
+                file=sys.stderr,
+            )
+    for finding in findings:
+        print(finding, file=sys.stderr)
+    if not findings:
+        print(done)
+    return 1 if findings else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

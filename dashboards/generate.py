@@ -1,0 +1,33 @@
+#!/usr/bin/env python3
+"""Writes grafana/dashboards/ from the Python that describes it: `python dashboards/generate.py`.
+
+The JSON is committed, since that is what Grafana reads; `check.py` fails where the two have parted.
+"""
+
+import json
+import sys
+from pathlib import Path
+
+import run_dashboard
+
+ROOM = Path(__file__).resolve().parent
+DASHBOARDS = ROOM / "grafana" / "dashboards"
+
+
+def files() -> dict[Path, str]:
+    """Every dashboard's path and content."""
+    built = {DASHBOARDS / "LSM Lab" / "run.json": run_dashboard.build()}
+    return {path: json.dumps(content, indent=2, ensure_ascii=False) + "\n" for path, content in built.items()}
+
+
+def main() -> int:
+    """Write them all."""
+    for path, text in files().items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        print(path.relative_to(ROOM))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,190 @@
+"""What every dashboard and rule of this room has to be, whatever it shows."""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+Json = dict[str, Any]
+
+SCHEMA_VERSION_MAX = 42
+#: What stands for Grafana's variables where an expression is run or parsed outside of Grafana.
+VARIABLES = {"__rate_interval": "5s", "method": ".+", "quantile": "0.99"}
+#: Names of series that are counters, plain or of a histogram.
+COUNTER = re.compile(r"\b[a-z_][a-z0-9_]*_(?:total|bucket|sum|count)\b")
+METRIC = re.compile(r"\b(?:lsmlab|loadgen|lab|jvm|process|node)_[a-z0-9_]+\b")
+SELECTOR = re.compile(r"\b(?:(?:lsmlab|loadgen|lab|jvm|process|node)_[a-z0-9_]+|up\b)(?:\{[^}]*\})?")
+
+
+@dataclass(frozen=True)
+class Expression:
+    """PromQL and where it stands. An alert's expression is meant to return nothing while all is well."""
+
+    place: str
+    text: str
+    alert: bool = False
+
+
+def panels_of(dashboard: Json) -> Iterator[Json]:
+    """All panels but rows, those inside collapsed rows too."""
+    for panel in dashboard.get("panels", []):
+        if panel.get("type") == "row":
+            yield from panel.get("panels", [])
+        else:
+            yield panel
+
+
+def dashboard_expressions(name: str, dashboard: Json) -> list[Expression]:
+    """The expressions of panels, query variables and annotations."""
+    found = [
+        Expression(f"{name}: {panel.get('title')!r}", target.get("expr", ""))
+        for panel in panels_of(dashboard)
+        for target in panel.get("targets", [])
+    ]
+    for variable in dashboard.get("templating", {}).get("list", []):
+        if variable.get("type") == "query":
+            metric = re.match(r"label_values\((.+), *\w+\)$", variable["query"]["query"])
+            text = metric[1] if metric else variable["query"]["query"]
+            found.append(Expression(f"{name}: variable {variable['name']!r}", text))
+    for annotation in dashboard.get("annotations", {}).get("list", []):
+        if "expr" in annotation:
+            alert = annotation["expr"].startswith("ALERTS")
+            found.append(Expression(f"{name}: annotation {annotation['name']!r}", annotation["expr"], alert))
+    return found
+
+
+def rule_expressions(name: str, rules: Json) -> list[Expression]:
+    """The expressions of a rule file."""
+    return [
+        Expression(f"{name}: {rule.get('alert', rule.get('record'))!r}", rule["expr"], "alert" in rule)
+        for group in rules["groups"]
+        for rule in group["rules"]
+    ]
+
+
+def concrete(text: str) -> str:
+    """An expression with Grafana's variables replaced."""
+    for variable, value in VARIABLES.items():
+        text = re.sub(rf"\$(?:\{{{variable}\}}|{variable}\b)", value, text)
+    return text
+
+
+def live_queries(expression: Expression) -> list[str]:
+    """What has to return data during a run: the expression, or, of an alert, each series it looks at."""
+    if not expression.alert:
+        return [concrete(expression.text)]
+    return sorted(set(SELECTOR.findall(concrete(expression.text))))
+
+
+def dashboard_findings(name: str, dashboard: Json) -> list[str]:
+    """What is wrong with one dashboard."""
+    findings = []
+    if not dashboard.get("uid"):
+        findings.append("it has no uid: links to it would break at each provisioning")
+    if dashboard.get("id") is not None:
+        findings.append("it has an id, which belongs to one Grafana alone")
+    if dashboard.get("editable") is not False:
+        findings.append("it is editable, but is provisioned from a file")
+    if not 0 < dashboard.get("schemaVersion", 0) <= SCHEMA_VERSION_MAX:
+        findings.append(f"schemaVersion has to be 1…{SCHEMA_VERSION_MAX}, the classic JSON")
+    variables = {variable["name"]: variable for variable in dashboard.get("templating", {}).get("list", [])}
+    if variables.get("datasource", {}).get("type") != "datasource":
+        findings.append("it has no variable `datasource` to choose the Prometheus with")
+    panels = list(panels_of(dashboard))
+    every_id = [panel["id"] for panel in [*panels, *dashboard.get("panels", [])] if panel.get("type") != "row"]
+    if len(set(every_id)) != len({id(panel) for panel in panels}):
+        findings.append("two panels have one id")
+    findings += overlaps(panels)
+    for panel in panels:
+        findings += [f"panel {panel.get('title')!r}: {finding}" for finding in panel_findings(panel)]
+    for expression in dashboard_expressions(name, dashboard):
+        used = set(re.findall(r"\$\{?(\w+)", expression.text))
+        findings += [f"{expression.text}: ${one} is no variable" for one in used - set(variables) - {"__rate_interval"}]
+    return [f"{name}: {finding}" for finding in findings]
+
+
+def panel_findings(panel: Json) -> list[str]:
+    """What is wrong with one panel."""
+    findings = [f"it has no {key}" for key in ("title", "description") if not panel.get(key, "").strip()]
+    if not panel.get("fieldConfig", {}).get("defaults", {}).get("unit"):
+        findings.append("it has no unit")
+    if not panel.get("targets"):
+        findings.append("it has no query")
+    for target in [panel, *panel.get("targets", [])]:
+        if target.get("datasource") != {"type": "prometheus", "uid": "${datasource}"}:
+            findings.append("its data source is not ${datasource}")
+    for target in panel.get("targets", []):
+        findings += expression_findings(target.get("expr", ""))
+    return findings
+
+
+def expression_findings(text: str) -> list[str]:
+    """Counters have to be rates, over the interval that Grafana derives from scraping and zoom."""
+    findings = []
+    for counter in COUNTER.finditer(text):
+        after = re.match(r"(\{[^}]*\})?\[([^\]]+)\]", text[counter.end() :])
+        function = re.search(r"(\w+)\($", text[: counter.start()])
+        if after is None or function is None or function[1] not in ("rate", "irate", "increase"):
+            findings.append(f"{text}: the counter {counter[0]} is shown as it is, without rate or increase")
+        elif function[1] == "rate" and after[2] != "$__rate_interval":
+            findings.append(f"{text}: rate over {after[2]} in the place of $__rate_interval")
+    return findings
+
+
+def overlaps(panels: list[Json]) -> list[str]:
+    """Panels that leave the grid or lie on one another."""
+    findings = []
+    for index, panel in enumerate(panels):
+        place = panel["gridPos"]
+        if place["x"] < 0 or place["x"] + place["w"] > 24:
+            findings.append(f"panel {panel.get('title')!r} leaves the grid")
+        for other in panels[index + 1 :]:
+            there = other["gridPos"]
+            if (
+                place["x"] < there["x"] + there["w"]
+                and there["x"] < place["x"] + place["w"]
+                and place["y"] < there["y"] + there["h"]
+                and there["y"] < place["y"] + place["h"]
+            ):
+                findings.append(f"panels {panel.get('title')!r} and {other.get('title')!r} overlap")
+    return findings
+
+
+def metrics_of_contract(text: str) -> set[str]:
+    """Every metric that docs/contracts.md names, with the series of its histograms."""
+    names = {name for code in re.findall(r"`([^`]+)`", text) for name in METRIC.findall(code)}
+    return names | {
+        f"{name}_{part}" for name in names if name.endswith("_seconds") for part in ("bucket", "sum", "count")
+    }
+
+
+def unknown_metrics(expressions: Iterable[Expression], known: set[str]) -> list[str]:
+    """Metrics of our own that the contract does not name. node-exporter's are its own affair."""
+    return [
+        f"{expression.place}: docs/contracts.md names no metric {metric}"
+        for expression in expressions
+        for metric in sorted(set(METRIC.findall(expression.text)) - known)
+        if not metric.startswith("node_")
+    ]
+
+
+def provisioning_findings(directory: Path, dashboards: Iterable[Json]) -> list[str]:
+    """The provisioned data source has to be the one that dashboards open with."""
+    findings = []
+    sources = yaml.safe_load((directory / "datasources" / "prometheus.yaml").read_text(encoding="utf-8"))
+    uids = {source["uid"] for source in sources["datasources"]}
+    for dashboard in dashboards:
+        for variable in dashboard.get("templating", {}).get("list", []):
+            if variable["type"] == "datasource" and variable["current"]["value"] not in uids:
+                findings.append(
+                    f"{dashboard['uid']}: the data source {variable['current']['value']!r} is not provisioned"
+                )
+    providers = yaml.safe_load((directory / "dashboards" / "lsmlab.yaml").read_text(encoding="utf-8"))["providers"]
+    if any(provider.get("allowUiUpdates") for provider in providers):
+        findings.append(
+            "provisioning: changes in the browser would be lost at the next start: allowUiUpdates has to be false"
+        )
+    return findings
