@@ -46,19 +46,22 @@ class Timeline:
         return np.concatenate([[math.nan], rates])
 
     def increase(self, pattern: str, start_s: float, end_s: float) -> float | None:
-        """Return by how much a counter grew between two moments, interpolated; None where it cannot be told."""
+        """Return by how much a counter grew between two moments; None where it cannot be told.
+
+        Only rows between the two count, for the counter may begin anew right outside; what lies between them and the
+        moments is added in proportion. At least half of the time must be covered.
+        """
         values = self.column(pattern)
         if values is None:
             return None
-        known = np.isfinite(values)
-        times, values = self.time_s[known], values[known]
-        near = (times >= start_s - 1.5) & (times <= end_s + 1.5)
-        times, values = times[near], values[near]
-        if len(times) < 2 or times[0] > start_s + 1.5 or times[-1] < end_s - 1.5 or np.any(np.diff(values) < 0):
+        inside = np.isfinite(values) & (self.time_s >= start_s) & (self.time_s <= end_s)
+        times, values = self.time_s[inside], values[inside]
+        if len(times) < 2 or np.any(np.diff(values) < 0):
             return None
-        covered = min(end_s, times[-1]) - max(start_s, times[0])
-        grown = float(np.interp(end_s, times, values) - np.interp(start_s, times, values))
-        return grown * (end_s - start_s) / covered if covered > 0 else None
+        covered = float(times[-1] - times[0])
+        if covered <= 0 or covered < (end_s - start_s) / 2:
+            return None
+        return float(values[-1] - values[0]) * (end_s - start_s) / covered
 
     def mean(self, pattern: str, start_s: float, end_s: float) -> float | None:
         """Return the mean of a gauge between two moments; None where it was not seen."""

@@ -1,0 +1,267 @@
+"""Everything a report shows, read from the run directory alone; what is missing or damaged is a line of ``gaps``."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, field
+from datetime import datetime
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from lab.analysis.conditions import profile_samples
+from lab.analysis.histogram import HistogramLog
+from lab.analysis.outputs import Outputs, measured_sources, read_outputs
+from lab.analysis.summary import PROFILED, started_at
+from lab.analysis.timeline import Timeline, TimelineError, read_timeline
+from lab.errors import LabError
+from lab.manifest import Artifact, Manifest
+
+EVENTS = ("cpu", "alloc", "lock", "wall")
+OWN_FILES = ("run.json", "report.html", "report.md")
+"""Not among the artifacts of a report: they are written after it, or are the report."""
+
+
+@dataclass(frozen=True)
+class Series:
+    """One execution of the load generator over time, a value for each interval; times are seconds since the epoch."""
+
+    name: str
+    profiled: bool
+    start_s: list[float]
+    length_s: list[float]
+    per_s: list[float]
+    errors_per_s: list[float]
+    p50_ms: list[float | None]
+    p99_ms: list[float | None]
+    max_ms: list[float | None]
+
+
+@dataclass(frozen=True)
+class Category:
+    """A category of code and its part of an event's samples."""
+
+    name: str
+    samples: int
+    share: float
+
+
+@dataclass(frozen=True)
+class Event:
+    """The files of one profiled event that exist, by form ("" is the flame graph), and what is in them."""
+
+    name: str
+    samples: int | None
+    pages: dict[str, str]
+    picture: Path | None
+    categories: list[Category]
+
+
+@dataclass(frozen=True)
+class Reference:
+    """What a published report measured; latencies in ms by percentile ("50" … "100")."""
+
+    source: str | None
+    requests_per_s: float | None
+    latency_ms: dict[str, float]
+
+
+@dataclass(frozen=True)
+class ReportData:
+    """The run as a report shows it."""
+
+    run_dir: Path
+    manifest: Manifest
+    repetitions: list[Outputs]
+    profiled: Outputs | None
+    series: list[Series]
+    timeline: Timeline | None
+    events: list[Event]
+    profile: dict[str, Any]
+    reference: Reference | None
+    artifacts: list[Artifact]
+    gaps: list[str] = field(default_factory=list)
+
+
+def collect(run_dir: Path) -> ReportData:
+    """Read a run directory. Raises ``ManifestError`` where ``run.json`` cannot be read; nothing else is required."""
+    manifest = Manifest.read(run_dir / "run.json")
+    gaps: list[str] = []
+    repetitions = [found for source in measured_sources(run_dir) if (found := _outputs(run_dir, source, gaps))]
+    profiled = _outputs(run_dir, PROFILED, gaps)
+    if not repetitions:
+        gaps.append("No repetition left a report of the load generator: there are no latencies to show.")
+    wanted = manifest.experiment.resolved.get("profile") is not None
+    if profiled is None and wanted:
+        gaps.append("The profiled repetition left no report of the load generator.")
+    everything = [*repetitions, *([profiled] if profiled else [])]
+    return ReportData(
+        run_dir=run_dir,
+        manifest=manifest,
+        repetitions=repetitions,
+        profiled=profiled,
+        series=[series for output in everything if (series := _series(output)) is not None],
+        timeline=_timeline(run_dir, gaps),
+        events=_events(run_dir, gaps) if wanted or (run_dir / "profile").is_dir() else [],
+        profile=_json(run_dir / "profile" / "profile.json"),
+        reference=_reference(manifest),
+        artifacts=[a for a in manifest.artifacts if a.path not in OWN_FILES] or list_artifacts(run_dir),
+        gaps=gaps,
+    )
+
+
+def list_artifacts(run_dir: Path) -> list[Artifact]:
+    """Return size and hash of every file of the run directory but the manifest and the reports, by path."""
+    found = []
+    for path in sorted(run_dir.rglob("*")):
+        name = path.relative_to(run_dir).as_posix()
+        if path.is_file() and name not in OWN_FILES and not path.name.startswith("."):
+            with path.open("rb") as file:
+                digest = hashlib.file_digest(file, "sha256").hexdigest()
+            found.append(Artifact(path=name, bytes=path.stat().st_size, sha256=digest))
+    return found
+
+
+def _outputs(run_dir: Path, source: str, gaps: list[str]) -> Outputs | None:
+    try:
+        return read_outputs(run_dir, source)
+    except LabError as error:
+        gaps.append(f"{error.message.replace(f'{run_dir}/', '')}.")
+        return None
+
+
+def _timeline(run_dir: Path, gaps: list[str]) -> Timeline | None:
+    path = run_dir / "timeline.csv"
+    if not path.is_file():
+        gaps.append("There is no timeline.csv: what service and host did over time is not known.")
+        return None
+    try:
+        return read_timeline(path)
+    except TimelineError as error:
+        gaps.append(f"{error.message.replace(f'{run_dir}/', '')}.")
+        return None
+
+
+def _series(output: Outputs) -> Series | None:
+    began = started_at(output)
+    if began is None:
+        return None
+    start_s = began.timestamp()
+    name = "profiled" if output.source == PROFILED else f"repetition {output.source.rpartition('/')[2]}"
+    if output.load.series:
+        return _reported_series(name, output, start_s)
+    return _logged_series(name, output, output.log, start_s) if output.log is not None else None
+
+
+def _reported_series(name: str, output: Outputs, start_s: float) -> Series:
+    seconds = output.load.series
+    at = [second.t_s for second in seconds]
+    step = min((b - a for a, b in pairwise(at)), default=1.0)
+    end = output.load.elapsed_s or at[-1] + step
+    length = [min(after, end) - t if min(after, end) > t else step
+              for t, after in zip(at, [*at[1:], at[-1] + step], strict=True)]  # fmt: skip
+
+    def ms(value: float | None) -> float | None:
+        return None if value is None else value / 1e3
+
+    return Series(
+        name=name,
+        profiled=output.source == PROFILED,
+        start_s=[start_s + t for t in at],
+        length_s=length,
+        per_s=[s.requests / d for s, d in zip(seconds, length, strict=True)],
+        errors_per_s=[s.errors / d for s, d in zip(seconds, length, strict=True)],
+        p50_ms=[ms(s.p50_us) if s.requests else None for s in seconds],
+        p99_ms=[ms(s.p99_us) if s.requests else None for s in seconds],
+        max_ms=[ms(s.max_us) if s.requests else None for s in seconds],
+    )
+
+
+def _logged_series(name: str, output: Outputs, log: HistogramLog, start_s: float) -> Series:
+    intervals = [interval for interval in log.intervals if interval.length_s > 0]
+
+    def percentile(name: str) -> list[float | None]:
+        return [i.sample.percentile_ns(name) / 1e6 if i.sample.count else None for i in intervals]
+
+    return Series(
+        name=name,
+        profiled=output.source == PROFILED,
+        start_s=[start_s + i.start_s for i in intervals],
+        length_s=[i.length_s for i in intervals],
+        per_s=[i.sample.count / i.length_s for i in intervals],
+        errors_per_s=[0.0 for _ in intervals],
+        p50_ms=percentile("50"),
+        p99_ms=percentile("99"),
+        max_ms=percentile("100"),
+    )
+
+
+def _events(run_dir: Path, gaps: list[str]) -> list[Event]:
+    directory = run_dir / "profile"
+    samples = profile_samples(run_dir)
+    categories = _json(directory / "categories.json").get("events", {})
+    forms = {
+        "": ".html",
+        "threads": "-threads.html",
+        "heatmap": "-heatmap.html",
+        "collapsed": ".collapsed",
+        "svg": ".svg",
+    }
+    events = []
+    for name in EVENTS:
+        pages = {form: f"profile/{name}{end}" for form, end in forms.items() if (directory / f"{name}{end}").is_file()}
+        picture = directory / f"{name}.png"
+        if not pages and not picture.is_file():
+            continue
+        events.append(
+            Event(
+                name=name,
+                samples=samples.get(name),
+                pages=pages,
+                picture=picture if picture.is_file() else None,
+                categories=_categories(categories.get(name) if isinstance(categories, dict) else None),
+            )
+        )
+    if not events:
+        gaps.append("There are no flame graphs: nothing was profiled, or the recording was not converted.")
+    return events
+
+
+def _categories(rows: object) -> list[Category]:
+    found = []
+    for row in rows if isinstance(rows, list) else []:
+        try:
+            found.append(Category(str(row["category"]), int(row["samples"]), float(row["share"])))
+        except (KeyError, TypeError, ValueError):
+            continue
+    return sorted(found, key=lambda category: -category.samples)
+
+
+def _reference(manifest: Manifest) -> Reference | None:
+    declared = manifest.experiment.resolved.get("reference")
+    if not isinstance(declared, dict):
+        return None
+    latencies, rate, source = declared.get("latency_ms"), declared.get("requests_per_s"), declared.get("source")
+    return Reference(
+        source=source if isinstance(source, str) else None,
+        requests_per_s=float(rate) if isinstance(rate, int | float) else None,
+        latency_ms={
+            name: float(value)
+            for name, value in (latencies.items() if isinstance(latencies, dict) else ())
+            if isinstance(value, int | float)
+        },
+    )
+
+
+def _json(path: Path) -> dict[str, Any]:
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return document if isinstance(document, dict) else {}
+
+
+def local_time(moment: datetime) -> str:
+    """Return a moment as "2026-11-21 09:14:33 UTC"."""
+    return moment.strftime("%Y-%m-%d %H:%M:%S UTC")

@@ -1,0 +1,91 @@
+"""What a reader sees first: the verdict in a sentence, and six figures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from lab.analysis.checks import SATURATED
+from lab.analysis.percentiles import label, samples_needed
+from lab.manifest import Summary
+from lab.report import numbers
+from lab.report.data import ReportData
+
+SHOWN = ("50", "99", "99.9", "100")
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One key figure: its name, value with unit, and a line of context."""
+
+    name: str
+    value: str
+    unit: str
+    context: str = ""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The state ("valid", "suspect", "invalid", "unjudged"), a sentence, and what supports it."""
+
+    state: str
+    sentence: str
+    reasons: list[str]
+    findings: list[str]
+
+
+def verdict(data: ReportData) -> Verdict:
+    """Return the verdict in words."""
+    validity = data.manifest.validity
+    if validity is None:
+        return Verdict("unjudged", "This run was not judged: it ended before its analysis.", _interruption(data), [])
+    sentences = {
+        "valid": "No check found a reason to distrust these figures.",
+        "suspect": "These figures may be off. Read the reasons before you quote them.",
+        "invalid": "Do not use these figures.",
+    }
+    sentence = sentences[validity.state]
+    if validity.state == "valid" and any(finding.startswith(SATURATED) for finding in validity.findings):
+        sentence = "The measurement is sound. It is one of an overloaded service: read the finding before you quote it."
+    return Verdict(validity.state, sentence, list(validity.reasons), list(validity.findings))
+
+
+def _interruption(data: ReportData) -> list[str]:
+    return [
+        f"The phase {phase.name} {'failed' if phase.outcome == 'failed' else 'was interrupted'}."
+        + (f" {phase.detail}" if phase.detail else "")
+        for phase in data.manifest.phases
+        if phase.outcome in ("failed", "interrupted")
+    ]
+
+
+def figures(data: ReportData) -> list[Figure]:
+    """Return offered and achieved rate, p50, p99, p99.9 and the maximum, each with its published figure."""
+    summary = data.manifest.summary
+    if summary is None:
+        return []
+    found = [
+        Figure("Offered", numbers.rate(summary.rate_offered_per_s), "requests/s", _repetitions(summary)),
+        Figure("Achieved", numbers.rate(summary.rate_achieved_per_s), "requests/s", _achieved_context(data, summary)),
+    ]
+    for percentile in SHOWN:
+        value, _, unit = numbers.latency(summary.latency_ms.percentiles.get(percentile)).partition(" ")
+        published = data.reference.latency_ms.get(percentile) if data.reference is not None else None
+        context = f"published {numbers.latency(published)}" if published is not None else ""
+        if percentile not in summary.latency_ms.percentiles:
+            context = f"needs {samples_needed(percentile):,} samples" if summary.latency_ms.count else "not recorded"
+        found.append(Figure(f"Latency {label(percentile)}", value, unit, context))
+    return found
+
+
+def _repetitions(summary: Summary) -> str:
+    times = len(summary.repetitions)
+    each = numbers.duration(summary.repetitions[0].elapsed_s)
+    return f"{times} × {each}" if times > 1 else each
+
+
+def _achieved_context(data: ReportData, summary: Summary) -> str:
+    if data.reference is not None and data.reference.requests_per_s is not None:
+        return f"published {numbers.rate(data.reference.requests_per_s)}"
+    if summary.rate_achieved_per_s is None or not summary.rate_offered_per_s:
+        return ""
+    return f"{numbers.share(summary.rate_achieved_per_s / summary.rate_offered_per_s)} of offered"

@@ -1,0 +1,79 @@
+"""``report.md``: the report's words and tables, for places that show Markdown."""
+
+from __future__ import annotations
+
+import re
+
+from lab.report import headline, tables
+from lab.report.data import ReportData
+from lab.report.tables import Cell, Table
+
+_SPECIAL = re.compile(r"([\\`*_\[\]<>|#~])")
+
+
+def render_markdown(data: ReportData) -> str:
+    """Return the whole of ``report.md``."""
+    manifest = data.manifest
+    verdict = headline.verdict(data)
+    parts = [
+        f"# {_text(manifest.experiment.title)}",
+        f"Experiment `{manifest.experiment.name}`, run `{manifest.run_id}`, {tables.started(data)}, "
+        f"runtime {manifest.runtime}. [report.html](report.html) has the charts.",
+        f"**Verdict: {verdict.state}.** {verdict.sentence}",
+        "\n".join(f"- {_text(line)}" for line in [*verdict.reasons, *verdict.findings]),
+        "\n".join(f"- {_text(gap)}" for gap in data.gaps),
+    ]
+    if figures := headline.figures(data):
+        row = " | ".join(f"{figure.value} {figure.unit}".strip() for figure in figures)
+        names = " | ".join(figure.name for figure in figures)
+        parts.append(f"| {names} |\n|{'---:|' * len(figures)}\n| {row} |")
+    parts += _section("Latency", [tables.percentile_table(data)])
+    parts += _section("Rate, answers and errors", [tables.rate_table(data), tables.error_table(data)])
+    parts += _section(
+        "Profile",
+        [tables.profile_table(data), *(tables.category_table(event) for event in data.events), tables.cost_table(data)],
+        before=_pictures(data),
+    )
+    parts += _section("Checks", [tables.check_table(data)])
+    parts += _section("Environment", [tables.environment_table(data)])
+    parts += _section("The run", [tables.experiment_table(data), tables.phase_table(data), tables.artifact_table(data)])
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _section(title: str, content: list[Table | None], before: str = "") -> list[str]:
+    shown = [table for table in content if table is not None]
+    if not shown:
+        return []
+    parts = [f"## {title}", before]
+    for table in shown:
+        parts += [f"### {table.caption}" if len(shown) > 1 else "", _table(table), _text(table.note)]
+    return parts
+
+
+def _pictures(data: ReportData) -> str:
+    lines = []
+    for event in data.events:
+        name = tables.EVENT_NAMES.get(event.name, event.name)
+        if event.picture is not None:
+            picture = f"![{name} flame graph](profile/{event.name}.png)"
+            lines.append(f"[{picture}]({event.pages['']})" if "" in event.pages else picture)
+        links = [f"[{form or 'flame graph'}]({path})" for form, path in event.pages.items()]
+        lines.append(f"{name}: {', '.join(links)}" if links else "")
+    return "\n\n".join(line for line in lines if line)
+
+
+def _table(table: Table) -> str:
+    rule = "".join("---:|" if i in table.numeric else "---|" for i in range(len(table.columns)))
+    lines = [f"| {' | '.join(_text(c) for c in table.columns)} |", f"|{rule}"]
+    lines += [f"| {' | '.join(_cell(cell) for cell in row)} |" for row in table.rows]
+    return "\n".join(lines)
+
+
+def _cell(cell: Cell) -> str:
+    text = _text(cell.text)
+    return f"[{text}]({cell.href.replace(' ', '%20')})" if cell.href else text
+
+
+def _text(text: str) -> str:
+    """Return text that Markdown shows as it is, on one line."""
+    return _SPECIAL.sub(r"\\\1", " ".join(text.split()))

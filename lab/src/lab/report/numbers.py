@@ -1,0 +1,91 @@
+"""Numbers as readers see them: three significant digits and a unit that fits."""
+
+from __future__ import annotations
+
+import math
+
+UNKNOWN = "–"
+
+
+def latency(ms: float | None) -> str:
+    """Return a latency given in ms: "84.2 µs", "1.23 ms", "12.3 s"."""
+    if ms is None or not math.isfinite(ms):
+        return UNKNOWN
+    if ms == 0:
+        return "0 µs"
+    rounded = float(f"{abs(ms):.3g}")
+    if rounded < 1:
+        return f"{significant(ms * 1e3)} µs"
+    if rounded < 1e3:
+        return f"{significant(ms)} ms"
+    return f"{significant(ms / 1e3)} s"
+
+
+def latency_tick(ms: float) -> str:
+    """Return a round latency as the label of an axis: "300 µs", "10 ms"."""
+    for factor, unit in ((1e-3, "s"), (1.0, "ms"), (1e3, "µs")):
+        if round(ms * factor, 9) >= 1:
+            return f"{round(ms * factor, 6):g} {unit}"
+    return f"{round(ms * 1e6, 6):g} ns"
+
+
+def significant(value: float, digits: int = 3) -> str:
+    """Return at least ``digits`` significant digits, never an exponent: "0.0123", "1.23", "1,234"."""
+    if value == 0 or not math.isfinite(value):
+        return "0" if value == 0 else UNKNOWN
+    magnitude = math.floor(math.log10(abs(float(f"{value:.{digits - 1}e}"))))
+    return f"{value:,.{max(0, digits - 1 - magnitude)}f}"
+
+
+def count(value: float | None) -> str:
+    """Return a whole number with commas."""
+    return UNKNOWN if value is None else f"{value:,.0f}"
+
+
+def rate(per_s: float | None) -> str:
+    """Return a rate a second: whole from 100 up, three digits below."""
+    if per_s is None:
+        return UNKNOWN
+    return f"{per_s:,.0f}" if per_s >= 100 or per_s == int(per_s) else significant(per_s)
+
+
+def share(value: float | None) -> str:
+    """Return a share as per cent: "12.3%", "0.04%"."""
+    if value is None:
+        return UNKNOWN
+    percent = value * 100
+    return f"{percent:.1f}%" if percent >= 0.95 or percent == 0 else f"{significant(percent, 2)}%"
+
+
+def ratio(value: float | None) -> str:
+    """Return a ratio as a change: "+4.1%", "−12.0%", "×2.50" from double up."""
+    if value is None:
+        return UNKNOWN
+    if value >= 2:
+        return f"×{significant(value)}"
+    change = (value - 1) * 100
+    return f"{'+' if change >= 0 else '−'}{abs(change):.1f}%"
+
+
+def size(amount: float | None) -> str:
+    """Return a number of bytes with a binary unit: "1.21 MiB"."""
+    if amount is None:
+        return UNKNOWN
+    value = float(amount)
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if abs(value) < 1024 or unit == "GiB":
+            return f"{value:.0f} B" if unit == "B" else f"{significant(value)} {unit}"
+        value /= 1024
+    raise AssertionError("unreachable: the last unit takes every size")
+
+
+def duration(seconds: float | None) -> str:
+    """Return a length of time: "350 ms", "12.3 s", "2 min 05 s"."""
+    if seconds is None:
+        return UNKNOWN
+    if seconds < 1:
+        return f"{seconds * 1e3:.0f} ms"
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest:02d} s"

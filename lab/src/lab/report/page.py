@@ -1,0 +1,132 @@
+"""``report.html``: one self-contained page. Style, script, charts and pictures are inside; links are relative."""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+
+from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+from markupsafe import Markup
+
+from lab import __version__
+from lab.report import headline, tables
+from lab.report.chart import Chart
+from lab.report.data import Event, ReportData
+from lab.report.percentile_chart import percentile_chart
+from lab.report.pictures import Picture, embed
+from lab.report.tables import Table
+from lab.report.time_charts import Panel, activity, latency_over_time, rate_over_time, time_axis
+
+FORM_NAMES = {
+    "": "Flame graph",
+    "threads": "By thread",
+    "heatmap": "Heatmap",
+    "collapsed": "Collapsed stacks",
+    "svg": "SVG",
+}
+
+
+@dataclass(frozen=True)
+class _Gallery:
+    """One event's pictures and tables."""
+
+    title: str
+    event: Event
+    picture: Picture | None
+    links: list[tuple[str, str]]
+    categories: Table | None
+
+
+@dataclass(frozen=True)
+class _OverTime:
+    """The charts over time."""
+
+    latency: Chart | None
+    rate: Chart | None
+    panels: list[Panel]
+    quiet: list[str]
+
+
+def render_page(data: ReportData) -> str:
+    """Return the whole page."""
+    environment = Environment(
+        loader=PackageLoader("lab.report", "template"),
+        autoescape=select_autoescape(default=True),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    recording = data.run_dir / "profile" / "profile.jfr"
+    return environment.get_template("report.html.j2").render(
+        data=data,
+        manifest=data.manifest,
+        question=data.manifest.experiment.resolved.get("question"),
+        started=tables.started(data),
+        lab_version=__version__,
+        fonts=_fonts(),
+        style=_asset("report.css"),
+        script=_asset("report.js"),
+        verdict=headline.verdict(data),
+        figures=headline.figures(data),
+        percentiles=percentile_chart(data),
+        over_time=_over_time(data),
+        galleries=[_gallery(event) for event in data.events],
+        recording="profile/profile.jfr" if recording.is_file() else None,
+        percentile_table=tables.percentile_table(data),
+        rate_table=tables.rate_table(data),
+        error_table=tables.error_table(data),
+        check_table=tables.check_table(data),
+        cost_table=tables.cost_table(data),
+        profile_table=tables.profile_table(data),
+        environment_table=tables.environment_table(data),
+        phase_table=tables.phase_table(data),
+        experiment_table=tables.experiment_table(data),
+        artifact_table=tables.artifact_table(data),
+    )
+
+
+def _over_time(data: ReportData) -> _OverTime | None:
+    axis = time_axis(data)
+    if axis is None:
+        return None
+    panels, quiet = activity(data, axis)
+    charts = _OverTime(latency_over_time(data, axis), rate_over_time(data, axis), panels, quiet)
+    return charts if charts.latency or charts.rate or charts.panels else None
+
+
+def _gallery(event: Event) -> _Gallery:
+    return _Gallery(
+        title=tables.EVENT_NAMES.get(event.name, event.name),
+        event=event,
+        picture=embed(event.picture) if event.picture is not None else None,
+        links=[(FORM_NAMES[form], path) for form, path in event.pages.items()],
+        categories=tables.category_table(event),
+    )
+
+
+FONTS = (
+    ("Lab Sans", "100 900", "normal", "inter-latin.woff2"),
+    ("Lab Serif", "600", "normal", "source-serif-4-latin-600-normal.woff2"),
+    ("Lab Serif", "400", "italic", "source-serif-4-latin-400-italic.woff2"),
+)
+"""Inter and Source Serif 4, Latin letters only: they travel inside the page, so it looks the same everywhere."""
+
+
+@cache
+def _fonts() -> Markup:
+    """Return the style rules that hold the fonts."""
+    rules = []
+    for family, weight, style, name in FONTS:
+        data = (resources.files("lab.report") / "template" / "fonts" / name).read_bytes()
+        source = f"url(data:font/woff2;base64,{base64.b64encode(data).decode('ascii')}) format('woff2')"
+        rules.append(
+            f"@font-face {{ font-family: '{family}'; font-weight: {weight}; font-style: {style}; src: {source}; }}"
+        )
+    return Markup("\n".join(rules))  # noqa: S704
+
+
+def _asset(name: str) -> Markup:
+    """Return a file of the template as it is: it is ours, and holds nothing of a run."""
+    return Markup((resources.files("lab.report") / "template" / name).read_text(encoding="utf-8"))  # noqa: S704

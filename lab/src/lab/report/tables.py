@@ -1,0 +1,364 @@
+"""The tables of a report, once, for both of its forms: the page and the Markdown file show the same rows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from lab.analysis.percentiles import REPORTED, label, samples_needed, supported
+from lab.manifest import Distribution, Errors, Measurement, Summary
+from lab.report import numbers
+from lab.report.data import Event, ReportData, local_time
+
+EVENT_NAMES = {"cpu": "CPU", "alloc": "Allocation", "lock": "Lock", "wall": "Wall clock"}
+OUTCOME_WORDS = {"pass": "ok", "note": "note", "warn": "suspect", "fail": "invalid", "unknown": "unknown"}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell: its text, and where it has them a class, a link, and a bar (0…1)."""
+
+    text: str
+    css: str = ""
+    href: str = ""
+    bar: float | None = None
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table. ``numeric`` are the columns to align right; the first cell of each row is its heading."""
+
+    name: str
+    caption: str
+    columns: tuple[str, ...]
+    rows: list[list[Cell]]
+    numeric: frozenset[int] = field(default_factory=frozenset)
+    note: str = ""
+
+
+def _table(
+    name: str,
+    caption: str,
+    columns: Iterable[str],
+    rows: list[list[Cell]],
+    *,
+    numeric: Iterable[int] = (),
+    note: str = "",
+) -> Table:
+    return Table(name, caption, tuple(columns), rows, frozenset(numeric), note)
+
+
+def percentile_table(data: ReportData) -> Table | None:
+    """Latency by percentile: together, each repetition, profiled, from the moment of sending, and published."""
+    summary = data.manifest.summary
+    if summary is None:
+        return None
+    columns: list[tuple[str, Distribution | None, dict[str, float] | None]] = []
+    several = len(summary.repetitions) > 1
+    columns.append(("All repetitions" if several else "Measured", summary.latency_ms, None))
+    if several and len(summary.repetitions) <= 7:
+        columns += [(r.source.rpartition("/")[2], r.latency_ms, None) for r in summary.repetitions]
+    if summary.profiled is not None:
+        columns.append(("While profiled", summary.profiled.latency_ms, None))
+    if summary.uncorrected_ms is not None and summary.uncorrected_ms.count:
+        columns.append(("From sending", summary.uncorrected_ms, None))
+    reference = data.reference
+    if reference is not None and reference.latency_ms:
+        columns.append(("Published", None, reference.latency_ms))
+    rows = [
+        [Cell(label(p)), *(_percentile_cell(p, measured, published) for _, measured, published in columns)]
+        for p in REPORTED
+    ]
+    rows.append([Cell("mean"), *(_moment("mean", m, published) for _, m, published in columns)])
+    rows.append([Cell("st. dev."), *(_moment("stdev", m, published) for _, m, published in columns)])
+    rows.append([Cell("samples"), *(Cell(numbers.count(m.count) if m else numbers.UNKNOWN) for _, m, _ in columns)])
+    return _table(
+        "percentile-table",
+        "Latency by percentile",
+        ["Percentile", *(name for name, _, _ in columns)],
+        rows,
+        numeric=range(1, len(columns) + 1),
+        note=_percentile_note(data, summary),
+    )
+
+
+def _percentile_cell(percentile: str, measured: Distribution | None, published: dict[str, float] | None) -> Cell:
+    if published is not None:
+        return Cell(
+            numbers.latency(published.get(percentile)), "reference-figure" if percentile in published else "none"
+        )
+    if measured is None:
+        return Cell(numbers.UNKNOWN, "none")
+    value = measured.percentiles.get(percentile)
+    if value is not None:
+        return Cell(numbers.latency(value))
+    if measured.count and not supported(measured.count, percentile):
+        return Cell(f"needs {samples_needed(percentile):,}", "none")
+    return Cell(numbers.UNKNOWN, "none")
+
+
+def _moment(name: str, measured: Distribution | None, published: dict[str, float] | None) -> Cell:
+    value = published.get(name) if published is not None else getattr(measured, name)
+    return Cell(numbers.latency(value), "none" if value is None else "")
+
+
+def _percentile_note(data: ReportData, summary: Summary) -> str:
+    notes = ["Latency counts from the moment each request was due, so the wait of late sends is in it."]
+    if len(summary.repetitions) > 1:
+        notes.append("Percentiles of all repetitions come from their merged histograms.")
+    if any(not supported(summary.latency_ms.count, p) for p in REPORTED):
+        notes.append("“needs n” stands where the sample is too small: ten requests must lie beyond a percentile.")
+    if any(not output.exact for output in data.repetitions):
+        notes.append("The load generator wrote no histogram log: figures are those of its text, rounded as it rounds.")
+    if summary.uncorrected_ms is not None and summary.uncorrected_ms.count:
+        notes.append("“From sending” counts from the moment of sending and leaves that wait out.")
+    if data.reference is not None and data.reference.latency_ms:
+        notes.append("“Published” was measured by others on other hardware: a landmark, not a target.")
+    return " ".join(notes)
+
+
+def rate_table(data: ReportData) -> Table | None:
+    """Offered and achieved rate, requests, CPU time; a row for each execution of the load generator."""
+    summary = data.manifest.summary
+    if summary is None:
+        return None
+    several = len(summary.repetitions) > 1
+    rows = [_rate_row("All repetitions", summary)] if several else []
+    rows += [_rate_row(f"Repetition {r.source.rpartition('/')[2]}", r) for r in summary.repetitions]
+    if summary.profiled is not None:
+        rows.append(_rate_row("While profiled", summary.profiled))
+    if data.reference is not None and data.reference.requests_per_s is not None:
+        published = [Cell("Published"), Cell(numbers.UNKNOWN), Cell(numbers.rate(data.reference.requests_per_s))]
+        rows.append([*published, *(Cell(numbers.UNKNOWN, "none") for _ in range(5))])
+    columns = [
+        "",
+        "Offered /s",
+        "Achieved /s",
+        "of offered",
+        "Requests",
+        "Time",
+        "Service CPU / request",
+        "Send lag p99",
+    ]
+    return _table("rate-table", "Rate and cost", columns, rows, numeric=range(1, 8))
+
+
+def _rate_row(name: str, m: Measurement) -> list[Cell]:
+    achieved = m.rate_achieved_per_s
+    of_offered = achieved / m.rate_offered_per_s if achieved is not None and m.rate_offered_per_s else None
+    lag = m.send_lag_us.percentiles.get("99") if m.send_lag_us is not None else None
+    cpu = m.service_cpu_us_per_request
+    return [
+        Cell(name),
+        Cell(numbers.rate(m.rate_offered_per_s)),
+        Cell(numbers.rate(achieved)),
+        Cell(numbers.share(of_offered)),
+        Cell(numbers.count(m.requests)),
+        Cell(numbers.duration(m.elapsed_s)),
+        Cell(numbers.latency(None if cpu is None else cpu / 1e3)),
+        Cell(numbers.latency(None if lag is None else lag / 1e3)),
+    ]
+
+
+def error_table(data: ReportData) -> Table | None:
+    """Errors by class and answers by status: a column for the unprofiled repetitions, one for the profiled."""
+    summary = data.manifest.summary
+    if summary is None:
+        return None
+    parts: list[Measurement] = [summary, *([summary.profiled] if summary.profiled is not None else [])]
+    rows = [
+        [Cell(f"Status {status}"), *(Cell(numbers.count(part.status.get(status, 0))) for part in parts)]
+        for status in sorted({status for part in parts for status in part.status})
+    ]
+    words = {"connect": "Connection failed", "read": "Read failed", "write": "Write failed", "timeout": "Timed out",
+             "status": "Outside 2xx and 3xx"}  # fmt: skip
+    for kind in Errors.model_fields:
+        counts = [getattr(part.errors, kind) for part in parts]
+        rows.append([Cell(words[kind]), *(Cell(numbers.count(n), "bad" if n else "") for n in counts)])
+    if any(part.unfinished is not None for part in parts):
+        rows.append([Cell("Unanswered at the end"),
+                     *(Cell(numbers.count(p.unfinished.count if p.unfinished else None)) for p in parts)])  # fmt: skip
+    columns = ["", "Measured", *(["While profiled"] if summary.profiled is not None else [])]
+    return _table("error-table", "Answers and errors", columns, rows, numeric=range(1, len(columns)))
+
+
+def check_table(data: ReportData) -> Table | None:
+    """Every check of validity with its outcome."""
+    validity = data.manifest.validity
+    if validity is None:
+        return None
+    order = {"fail": 0, "warn": 1, "note": 2, "unknown": 3, "pass": 4}
+    rows = [
+        [Cell(c.name), Cell(OUTCOME_WORDS[c.outcome], f"outcome is-{c.outcome}"), Cell(c.detail)]
+        for c in sorted(validity.checks, key=lambda check: order[check.outcome])
+    ]
+    return _table("check-table", "Checks", ["Check", "Outcome", "What was seen"], rows)
+
+
+def category_table(event: Event) -> Table | None:
+    """List samples of an event by category of code."""
+    if not event.categories:
+        return None
+    most = max(category.share for category in event.categories) or 1.0
+    rows = [
+        [Cell(c.name), Cell(numbers.share(c.share), bar=c.share / most), Cell(numbers.count(c.samples))]
+        for c in event.categories
+    ]
+    name = EVENT_NAMES.get(event.name, event.name)
+    return _table(
+        f"categories-{event.name}",
+        f"{name} samples by category",
+        ["Category", "Share", "Samples"],
+        rows,
+        numeric=(1, 2),
+    )
+
+
+def profile_table(data: ReportData) -> Table | None:
+    """List the number of samples of each event, and how they were taken."""
+    if not data.events:
+        return None
+    rows = [
+        [Cell(EVENT_NAMES.get(e.name, e.name)), Cell(numbers.count(e.samples)),
+         Cell(", ".join(form or "flame graph" for form in e.pages) or "none")]
+        for e in data.events
+    ]  # fmt: skip
+    engine = data.profile.get("engine") or data.manifest.environment.profiling_engine
+    interval = data.profile.get("interval_us")
+    how = [f"CPU engine {engine}" if engine else "CPU engine unknown"]
+    how += [f"interval {interval:,g} µs"] if isinstance(interval, int | float) else []
+    version = data.profile.get("async_profiler")
+    how += [f"async-profiler {version}"] if isinstance(version, str) else []
+    return _table(
+        "profile-table",
+        "Samples by event",
+        ["Event", "Samples", "Files"],
+        rows,
+        numeric=(1,),
+        note=", ".join(how) + ".",
+    )
+
+
+def cost_table(data: ReportData) -> Table | None:
+    """Set the profiled repetition beside the others: what recording cost."""
+    summary = data.manifest.summary
+    if summary is None or summary.profiled is None or summary.profiling_cost is None:
+        return None
+    cost, before, after = summary.profiling_cost, summary, summary.profiled
+    rows = [[Cell("Achieved rate"), Cell(numbers.rate(before.rate_achieved_per_s)),
+             Cell(numbers.rate(after.rate_achieved_per_s)), Cell(numbers.ratio(cost.rate_achieved_ratio))]]  # fmt: skip
+    rows += [
+        [Cell(f"Latency {label(p)}"), Cell(numbers.latency(before.latency_ms.percentiles.get(p))),
+         Cell(numbers.latency(after.latency_ms.percentiles.get(p))), Cell(numbers.ratio(change))]
+        for p, change in cost.latency_ratio.items()
+    ]  # fmt: skip
+    if cost.service_cpu_ratio is not None:
+        cpu = [m.service_cpu_us_per_request or 0.0 for m in (before, after)]
+        rows.append([Cell("Service CPU / request"), *(Cell(numbers.latency(us / 1e3)) for us in cpu),
+                     Cell(numbers.ratio(cost.service_cpu_ratio))])  # fmt: skip
+    note = "One profiled repetition: differences smaller than the spread between repetitions are noise."
+    return _table(
+        "cost-table",
+        "What profiling cost",
+        ["", "Unprofiled", "Profiled", "Change"],
+        rows,
+        numeric=(1, 2, 3),
+        note=note,
+    )
+
+
+def environment_table(data: ReportData) -> Table:
+    """List the fingerprint of machine and software."""
+    e = data.manifest.environment
+    cpu, plan = e.cpu, e.cpu_plan
+    tool = e.load_generator
+    own = "" if tool is None or not tool.custom else " (not the lab’s own)"
+    pairs: list[tuple[str, str | None]] = [
+        ("Processor", None if cpu is None else cpu.model),
+        ("CPUs", None if cpu is None else _cpus(cpu.logical, cpu.cores, cpu.threads_per_core)),
+        ("Virtual machine", None if cpu is None or cpu.hypervisor is None else cpu.hypervisor),
+        ("Frequency governor", None if cpu is None else cpu.governor),
+        ("Turbo", None if cpu is None or cpu.turbo is None else "on" if cpu.turbo else "off"),
+        ("Memory", None if e.memory_bytes is None else numbers.size(e.memory_bytes)),
+        ("Kernel", e.kernel),
+        ("System", e.os),
+        ("CPUs of the service", None if plan is None else _list(plan.service)),
+        ("CPUs of the load generator", None if plan is None else _list(plan.loadgen)),
+        ("CPUs of everything else", None if plan is None else _list(plan.other)),
+        ("JVM", e.jvm),
+        ("Garbage collector", e.gc),
+        ("JVM flags", " ".join(e.jvm_flags) or None),
+        ("one-nio's native transport", None if e.native_transport is None else "yes" if e.native_transport else "no"),
+        ("Load generator", None if tool is None else f"{tool.name} {tool.version}{own}"),
+        ("Profiling engine", e.profiling_engine),
+        ("Dataset", None if e.dataset is None else f"{e.dataset.name} ({e.dataset.hash})"),
+        ("Source", None if e.git is None else e.git.commit + (", with changes" if e.git.dirty else "")),
+    ]  # fmt: skip
+    pairs += [(f"Library {name}", version) for name, version in sorted(e.libraries.items())]
+    pairs += [(f"Image {name}", digest) for name, digest in sorted(e.images.items())]
+    rows = [[Cell(name), Cell(value or "unknown", "" if value else "none")] for name, value in pairs]
+    return _table("environment-table", "Environment", ["", ""], rows)
+
+
+def _cpus(logical: int, cores: int | None, threads: int | None) -> str:
+    if cores is None:
+        return f"{logical} logical"
+    siblings = f", {threads} threads a core" if threads and threads > 1 else ""
+    return f"{logical} logical, {cores} cores{siblings}"
+
+
+def _list(cpus: list[int]) -> str:
+    return ", ".join(map(str, cpus)) if cpus else "not pinned"
+
+
+def phase_table(data: ReportData) -> Table:
+    """List the phases of the run and how long each took."""
+    phases = data.manifest.phases
+    longest = max((p.duration_s for p in phases), default=0.0) or 1.0
+    rows = [
+        [
+            Cell(p.name if p.repetition is None else f"{p.name} {p.repetition}"),
+            Cell(p.start.strftime("%H:%M:%S")),
+            Cell(numbers.duration(p.duration_s), bar=p.duration_s / longest),
+            Cell(p.outcome, "" if p.outcome == "ok" else "none" if p.outcome == "skipped" else "bad"),
+            Cell(p.detail),
+        ]
+        for p in phases
+    ]
+    return _table("phase-table", "Phases", ["Phase", "Start (UTC)", "Took", "Outcome", "Detail"], rows, numeric=(1, 2))
+
+
+def experiment_table(data: ReportData) -> Table:
+    """List the experiment as it was resolved; what the command line overrode is marked."""
+    overrides = data.manifest.experiment.overrides
+    rows = []
+    for key, value in _flat(data.manifest.experiment.resolved):
+        if key.startswith("reference"):
+            continue
+        leaf = key.rpartition(".")[2]
+        over = key in overrides or leaf in overrides or leaf.removesuffix("_per_s").removesuffix("_s") in overrides
+        rows.append([Cell(key), Cell(value + ("  (set for this run)" if over else ""), "override" if over else "")])
+    return _table("experiment-table", "Experiment as run", ["Key", "Value"], rows)
+
+
+def _flat(value: object, prefix: str = "") -> Iterable[tuple[str, str]]:
+    if isinstance(value, dict) and value:
+        for key, inner in value.items():
+            yield from _flat(inner, f"{prefix}.{key}" if prefix else str(key))
+    elif isinstance(value, list) and all(isinstance(item, str | int | float) for item in value):
+        yield prefix, ", ".join(map(str, value)) or "none"
+    else:
+        yield prefix, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def artifact_table(data: ReportData) -> Table:
+    """List the files of the run directory."""
+    rows = [[Cell(a.path, href=a.path), Cell(numbers.size(a.bytes)), Cell(a.sha256, "hash")] for a in data.artifacts]
+    note = "run.json lists the reports too: they are finished after this list was made."
+    return _table("artifact-table", "Files", ["File", "Size", "SHA-256"], rows, numeric=(1,), note=note)
+
+
+def started(data: ReportData) -> str:
+    """Return when the run began, as readers see it."""
+    return local_time(data.manifest.phases[0].start) if data.manifest.phases else data.manifest.run_id

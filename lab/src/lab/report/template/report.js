@@ -1,0 +1,75 @@
+// Reads values off the charts: the pointer, or the arrow keys when a chart has the focus, moves a line between its stops.
+// Each stop is [position 0…1, heading, [[class, name, value], …]]. Without this script the page lacks nothing else.
+"use strict";
+(() => {
+  const tip = document.getElementById("tip");
+  const namespace = "http://www.w3.org/2000/svg";
+
+  function show(figure, stop, clientX, clientY) {
+    const plot = [...figure.querySelectorAll("svg.plot")].find((svg) => svg.clientWidth > 0);
+    const [left, top, width, height] = plot.dataset.plot.split(" ").map(Number);
+    let cursor = plot.querySelector(".cursor");
+    if (!cursor) {
+      cursor = document.createElementNS(namespace, "line");
+      cursor.setAttribute("class", "cursor");
+      cursor.setAttribute("y1", top);
+      cursor.setAttribute("y2", top + height);
+      plot.append(cursor);
+    }
+    const x = left + stop[0] * width;
+    cursor.setAttribute("x1", x);
+    cursor.setAttribute("x2", x);
+    const heading = document.createElement("b");
+    heading.textContent = stop[1];
+    const lines = stop[2].map(([, name, value]) => {
+      const line = document.createElement("span");
+      const label = document.createElement("i");
+      label.textContent = name;
+      line.append(label, value);
+      return line;
+    });
+    tip.replaceChildren(heading, ...lines);
+    tip.hidden = false;
+    const box = plot.getBoundingClientRect();
+    const scale = box.width / plot.viewBox.baseVal.width;
+    const at = clientX ?? box.left + x * scale;
+    const over = clientY ?? box.top + top * scale;
+    const beyond = at + 18 + tip.offsetWidth > document.documentElement.clientWidth;
+    tip.style.left = `${Math.max(4, beyond ? at - 18 - tip.offsetWidth : at + 18)}px`;
+    tip.style.top = `${Math.max(4, Math.min(over - 12, innerHeight - tip.offsetHeight - 4))}px`;
+  }
+
+  function hide(figure) {
+    tip.hidden = true;
+    figure.querySelectorAll(".cursor").forEach((cursor) => cursor.remove());
+  }
+
+  function nearest(stops, at) {
+    return stops.reduce((best, stop, i) => (Math.abs(stop[0] - at) < Math.abs(stops[best][0] - at) ? i : best), 0);
+  }
+
+  for (const figure of document.querySelectorAll("figure.chart")) {
+    const stops = JSON.parse(figure.querySelector("script").textContent);
+    if (!stops.length) continue;
+    let current = 0;
+    for (const plot of figure.querySelectorAll("svg.plot")) {
+      const [left, , width] = plot.dataset.plot.split(" ").map(Number);
+      plot.addEventListener("pointermove", (event) => {
+        const box = plot.getBoundingClientRect();
+        const x = ((event.clientX - box.left) / box.width) * plot.viewBox.baseVal.width;
+        current = nearest(stops, (x - left) / width);
+        show(figure, stops[current], event.clientX, event.clientY);
+      });
+      plot.addEventListener("pointerleave", () => hide(figure));
+    }
+    figure.addEventListener("keydown", (event) => {
+      const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+      if (event.key === "Escape") hide(figure);
+      if (!step) return;
+      event.preventDefault();
+      current = Math.max(0, Math.min(stops.length - 1, current + step));
+      show(figure, stops[current]);
+    });
+    figure.addEventListener("blur", () => hide(figure));
+  }
+})();

@@ -1,0 +1,352 @@
+"""Makes run directories as a run would leave them, from a seed: what the tests of analysis and report read.
+
+The load is 2,000 requests/s for twenty seconds; a flush stalls the service in the middle, and shows in latency and
+timeline alike.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from hdrh.histogram import HdrHistogram
+from PIL import Image, ImageDraw
+
+from analysis.wrk2_text import Report, print_report
+from lab.analysis import judge, summarise
+from lab.manifest import (
+    Cpu,
+    CpuPlan,
+    Dataset,
+    Environment,
+    Experiment,
+    Git,
+    Manifest,
+    Outcome,
+    Phase,
+    Tool,
+)
+from lab.report.data import list_artifacts
+
+BEGAN = datetime(2026, 11, 21, 9, 14, 33, tzinfo=UTC)
+NAMES = ("50", "75", "90", "99", "99.9", "99.99", "99.999", "100")
+REFERENCE = {
+    "source": "a published report",
+    "requests_per_s": 1998.2,
+    "latency_ms": {"50": 1.6, "99": 8.33, "100": 29.9},
+}
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What the run is like."""
+
+    repetitions: int = 1
+    rate: int = 2000
+    seconds: int = 20
+    capacity: float = math.inf
+    profiled: bool = True
+    reference: bool = True
+    hlog: bool = True
+    json: bool = True
+    uncorrected: bool = True
+    cut_off_hlog: bool = False
+    timeline: bool = True
+    outcome: Outcome = "ok"
+    judged: bool = True
+    title: str = "GET at 2,000/s, requests queued last-in first-out"
+    errors: dict[str, int] = field(default_factory=dict)
+    seed: int = 1
+    steal: float = 0.0
+    lag_us: float = 4.0
+    dirty: bool = False
+
+
+def histogram() -> HdrHistogram:
+    return HdrHistogram(1, 3_600_000_000_000, 3)
+
+
+def make_run(directory: Path, shape: Shape | None = None) -> Path:
+    """Fill ``directory`` and return it."""
+    shape = shape or Shape()
+    rng = np.random.default_rng(shape.seed)
+    directory.mkdir(parents=True, exist_ok=True)
+    phases: list[Phase] = []
+    now = _phases_before(phases)
+    for number in range(1, shape.repetitions + 1):
+        now = _phase(phases, "start", now, 2.1, number)
+        now = _phase(phases, "quiesce", now, 0.3, number)
+        now = _phase(phases, "warm-up", now, 5.0, number)
+        make_load(directory / "measure" / str(number), shape, rng, now + timedelta(seconds=0.2))
+        now = _phase(phases, "measure", now, shape.seconds + 0.4, number, shape.outcome)
+    if shape.outcome == "ok":
+        if shape.profiled:
+            now = _phase(phases, "start", now, 2.0)
+            now = _phase(phases, "warm-up", now, 5.0)
+            make_load(directory / "profile", shape, rng, now + timedelta(seconds=0.2), slower=1.12)
+            make_profile(directory / "profile")
+            now = _phase(phases, "profile", now, shape.seconds + 0.9)
+        now = _phase(phases, "collect", now, 3.2)
+        _phase(phases, "analyse", now, 0.4)
+    if shape.timeline:
+        make_timeline(directory / "timeline.csv", shape, phases, rng)
+    (directory / "service.log").write_text("ready data=127.0.0.1:8080 admin=127.0.0.1:8081\n")
+    manifest = Manifest(
+        run_id=BEGAN.strftime("%Y%m%dT%H%M%SZ"),
+        experiment=Experiment(
+            name="stack-get", title=shape.title, resolved=_resolved(shape), overrides={"rate": str(shape.rate)}
+        ),
+        runtime="local",
+        complete=shape.outcome == "ok" and shape.judged,
+        phases=phases,
+        environment=_environment(shape),
+    )
+    if shape.judged:
+        manifest.summary = summarise(directory, rate_offered_per_s=shape.rate)
+        manifest.validity = judge(directory, manifest)
+        manifest.artifacts = list_artifacts(directory)
+    manifest.write(directory / "run.json")
+    return directory
+
+
+def make_load(directory: Path, shape: Shape, rng: np.random.Generator, began: datetime, slower: float = 1.0) -> None:
+    """Write load.txt, load.json and latency.hlog of one execution of the load generator."""
+    directory.mkdir(parents=True)
+    total = histogram()
+    series: list[dict[str, Any]] = []
+    lines = [
+        "#[Histogram log format version 1.3]",
+        f"#[StartTime: {began.timestamp():.3f} (seconds since epoch), {began.isoformat()}]",
+        f"#[BaseTime: {began.timestamp():.3f} (seconds since epoch)]",
+        '"StartTimestamp","Interval_Length","Interval_Max","Interval_Compressed_Histogram"',
+    ]
+    requests = 0
+    for second in range(shape.seconds):
+        values_ns = _latencies_ns(shape, rng, second, slower)
+        interval = histogram()
+        for value, times in zip(*np.unique(values_ns, return_counts=True), strict=True):
+            interval.record_value(int(value), int(times))
+        total.add(interval)
+        requests += len(values_ns)
+        lines.append(f"{second:.3f},1.000,{interval.get_max_value() / 1e6:.3f},{interval.encode().decode('ascii')}")
+        series.append(
+            {"t_s": float(second), "due": shape.rate, "requests": len(values_ns), "errors": 0,
+             "p50_us": interval.get_value_at_percentile(50) / 1e3, "p99_us": interval.get_value_at_percentile(99) / 1e3,
+             "max_us": interval.get_max_value() / 1e3}
+        )  # fmt: skip
+    percentiles_us = {name: total.get_value_at_percentile(float(name)) / 1e3 for name in NAMES}
+    errors = {kind: shape.errors.get(kind, 0) for kind in ("connect", "read", "write", "timeout", "status")}
+    latency = {
+        "count": total.get_total_count(), "min": total.get_min_value() / 1e3, "mean": total.get_mean_value() / 1e3,
+        "stdev": total.get_stddev() / 1e3, "max": total.get_max_value() / 1e3, "percentiles": percentiles_us,
+    }  # fmt: skip
+    lag = {name: shape.lag_us * (1 + i / 4) for i, name in enumerate(NAMES)}
+    status = {"200": requests - errors["status"]}
+    if errors["status"]:
+        status["503"] = errors["status"]
+    document = {
+        "format": "lsmlab-load", "version": 1, "generator": {"name": "loadgen", "version": "0.1.0"},
+        "url": "http://127.0.0.1:8080", "script": "get.lua", "threads": 1, "connections": 64,
+        "duration_s": float(shape.seconds), "rate_per_s": float(shape.rate), "started_at": began.isoformat(),
+        "requests_due": shape.rate * shape.seconds, "requests": requests, "bytes_read": requests * 560,
+        "requests_per_s": requests / shape.seconds, "bytes_per_s": requests * 560 / shape.seconds,
+        "elapsed_s": float(shape.seconds), "latency_us": latency,
+        "uncorrected_us": {**latency, "percentiles": {k: v * 0.9 for k, v in percentiles_us.items()}}
+        if shape.uncorrected else None,
+        "send_lag_us": {"count": requests, "min": 0.4, "mean": shape.lag_us, "stdev": 1.0, "max": lag["100"],
+                        "percentiles": lag},
+        "errors": errors, "status": status,
+        "unfinished": {"count": 0, "oldest_us": None}, "cpu_s": 0.21 * shape.seconds,
+        "kept_schedule": {"verdict": True, "reasons": []}, "series": series,
+    }  # fmt: skip
+    if shape.json:
+        (directory / "load.json").write_text(json.dumps(document, indent=1))
+    text = "\n".join(lines) + "\n"
+    if shape.hlog:
+        (directory / "latency.hlog").write_text(text[:-40] if shape.cut_off_hlog else text)
+    spectrum = [
+        (item.value_iterated_to / 1e3, item.percentile_level_iterated_to / 100, item.total_count_to_this_value)
+        for item in total.get_percentile_iterator(5)
+    ]
+    (directory / "load.txt").write_text(
+        print_report(
+            Report(
+                duration_s=shape.seconds,
+                threads=1,
+                requests=requests,
+                elapsed_s=shape.seconds,
+                bytes_read=requests * 560,
+                requests_per_s=requests / shape.seconds,
+                count=latency["count"],
+                mean_us=latency["mean"],
+                stdev_us=latency["stdev"],
+                max_us=latency["max"],
+                percentiles_us=percentiles_us,
+                spectrum=spectrum,
+                bad_status=errors["status"],
+                errors=(errors["connect"], errors["read"], errors["write"], errors["timeout"]),
+            )  # fmt: skip
+        )
+    )
+
+
+def _latencies_ns(shape: Shape, rng: np.random.Generator, second: int, slower: float) -> np.ndarray:
+    served = int(min(shape.rate, shape.capacity))
+    base_us = np.exp(rng.normal(math.log(240 * slower), 0.35, served)) + rng.pareto(2.6, served) * 18
+    if served < shape.rate:  # a backlog that grows: each request waits for all those before it
+        behind_s = (shape.rate / served - 1) * (second + np.arange(served) / served)
+        base_us += behind_s * 1e6
+    elif second == shape.seconds // 2:  # a flush: a stall of 38 ms and its recovery
+        stalled = np.arange(served) < served * 0.06
+        base_us[stalled] += np.linspace(38_000, 0, int(stalled.sum()))
+    return np.round(base_us * 1000).astype(np.int64)
+
+
+def make_timeline(path: Path, shape: Shape, phases: list[Phase], rng: np.random.Generator) -> None:
+    """Write timeline.csv over all phases."""
+    end_s = (phases[-1].end - BEGAN).total_seconds()
+    service_from = cpu_s = gc_s = flushed = wal = 0.0
+    rows: list[dict[str, str]] = []
+    for second in range(int(end_s) + 1):
+        at = BEGAN + timedelta(seconds=second)
+        phase = next((p for p in phases if p.start <= at < p.end), None)
+        name = phase.name if phase else ""
+        values: dict[str, float] = {"t_s": float(second), "host_steal_share": shape.steal, "host_load1": 1.2}
+        busy = {"warm-up": 0.6, "measure": 0.62, "profile": 0.71, "start": 0.8, "build": 1.6}.get(name, 0.05)
+        busy *= 1 + 0.06 * rng.standard_normal()
+        values["host_cpu_share"] = busy / 2 + 0.14 + shape.steal
+        if name == "start":
+            service_from = cpu_s = gc_s = flushed = wal = 0.0
+        if name in ("start", "quiesce", "warm-up", "measure", "profile"):
+            cpu_s += busy
+            gc_s += 0.004 if name != "start" and second % 5 == 0 else 0.0
+            wal += 1.1e6 * busy
+            middle = (
+                phase is not None and name in ("measure", "profile") and 10 <= (at - phase.start).total_seconds() < 12
+            )
+            flushed += 32e6 if middle else 0.0
+            service_from += 1
+            values |= {
+                "service_cpu_cores": busy, "service_rss_bytes": 6e8 + 2e6 * service_from,
+                "service_switches_involuntary_per_s": 80 + 9 * rng.standard_normal(),
+                "process_cpu_seconds_total": cpu_s, "lsmlab_queue_depth": max(0.0, rng.normal(2, 2)),
+                "lsmlab_memtable_bytes": 1.1e6 * (service_from % 21), "lsmlab_flush_bytes_total": flushed,
+                "lsmlab_compaction_bytes_total": 0.0, "lsmlab_tables": 8 + (flushed > 0), "lsmlab_wal_bytes_total": wal,
+                'jvm_gc_seconds_total{gc="G1 Young Generation"}': gc_s,
+                'jvm_memory_used_bytes{area="heap"}': 1.5e8 + 4e7 * (service_from % 5), 
+                "lsmlab_write_stall_seconds_total": 0.0,
+            }  # fmt: skip
+        if name in ("warm-up", "measure", "profile"):
+            values["loadgen_cpu_cores"] = 0.21
+        rows.append({"time": at.isoformat().replace("+00:00", "Z"), **{k: f"{v:.10g}" for k, v in values.items()}})
+    columns = list(dict.fromkeys(key for row in rows for key in row))
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, columns)
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def make_profile(directory: Path) -> None:
+    """Write the files that the profiler leaves: small ones, but of their true formats."""
+    events = {"cpu": 12874, "alloc": 4211, "lock": 310}
+    for event in events:
+        for form in (".html", "-threads.html", "-heatmap.html"):
+            page = f"<!doctype html><html lang=en><title>{event}{form}</title><body>{event}</body></html>"
+            (directory / f"{event}{form}").write_text(page)
+        (directory / f"{event}.collapsed").write_text("one/nio/net/Selector.select;lsmlab/storage/Engine.get 42\n")
+        (directory / f"{event}.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg" width="10" height="10"/>')
+        _flame_picture(event).save(directory / f"{event}.png")
+    (directory / "profile.jfr").write_bytes(b"FLR\0" + bytes(4096))
+    shares = {
+        "cpu": [("select", 0.21), ("socket read", 0.17), ("socket write", 0.15), ("parse", 0.11), ("dao get", 0.19),
+                ("queue", 0.06), ("gc", 0.03), ("jit", 0.05), ("other", 0.03)],
+        "alloc": [("parse", 0.44), ("dao get", 0.31), ("reply", 0.18), ("other", 0.07)],
+        "lock": [("queue", 0.87), ("dao get", 0.13)],
+    }  # fmt: skip
+    categories = {
+        event: [{"category": c, "samples": round(events[event] * s), "share": s} for c, s in rows]
+        for event, rows in shares.items()
+    }
+    (directory / "categories.json").write_text(json.dumps({"events": categories}))
+    profile = {
+        "format": "lsmlab-profile", "version": 1, "engine": "perf_events", "interval_us": 500,
+        "events": {name: {"samples": n, "empty": False} for name, n in events.items()}, "async_profiler": "4.6",
+    }  # fmt: skip
+    (directory / "profile.json").write_text(json.dumps(profile))
+
+
+def _flame_picture(event: str) -> Image.Image:
+    rng = np.random.default_rng(len(event))
+    picture = Image.new("RGB", (1200, 420), "#ffffff")
+    draw = ImageDraw.Draw(picture)
+
+    def grow(left: float, right: float, level: int) -> None:
+        if right - left < 4 or level > 19:
+            return
+        shade = (int(230 + 20 * rng.random()), int(90 + 130 * rng.random()), int(50 + 40 * rng.random()))
+        draw.rectangle((left, 400 - level * 20, right - 1, 418 - level * 20), fill=shade)
+        at = left
+        while at < right - 4 and rng.random() < 0.93:
+            width = (right - at) * rng.uniform(0.3, 0.98)
+            grow(at, at + width, level + 1)
+            at += width
+
+    grow(0, 1200, 0)
+    return picture
+
+
+def _phases_before(phases: list[Phase]) -> datetime:
+    now = _phase(phases, "preflight", BEGAN, 1.2)
+    now = _phase(phases, "build", now, 6.0)
+    return _phase(phases, "dataset", now, 0.1)
+
+
+def _phase(  # noqa: PLR0917
+    phases: list[Phase], name: str, start: datetime, seconds: float, number: int | None = None, outcome: Outcome = "ok"
+) -> datetime:
+    end = start + timedelta(seconds=seconds)
+    detail = "interrupted by Ctrl-C" if outcome == "interrupted" else ""
+    phases.append(Phase(name=name, start=start, end=end, outcome=outcome, repetition=number, detail=detail))
+    return end
+
+
+def _resolved(shape: Shape) -> dict[str, Any]:
+    resolved: dict[str, Any] = {
+        "title": shape.title,
+        "question": "What does a pool of workers cost a read that hits?",
+        "service": {"variant": "stack", "engine": "lsm", "workers": 8, "queue_capacity": 1024, "jvm": []},
+        "dataset": "pairs-2m",
+        "load": {"script": "get.lua", "rate_per_s": shape.rate, "threads": 1, "connections": 64,
+                 "duration_s": float(shape.seconds), "warmup_s": 5.0, "args": {}},
+        "repeat": shape.repetitions,
+    }  # fmt: skip
+    if shape.profiled:
+        resolved["profile"] = {"events": ["cpu", "alloc", "lock"], "interval_s": 0.0005}
+    if shape.reference:
+        resolved["reference"] = REFERENCE
+    return resolved
+
+
+def _environment(shape: Shape) -> Environment:
+    return Environment(
+        cpu=Cpu(model="AMD EPYC 7R13", logical=2, cores=1, threads_per_core=2, hypervisor="Amazon EC2"),
+        kernel="6.1.0-32-amd64",
+        os="Debian GNU/Linux 13 (trixie)",
+        memory_bytes=8 << 30,
+        jvm="25.0.1+8 (OpenJDK 64-Bit Server VM, Debian)",
+        jvm_flags=["-Xmx2g", "-XX:+UseG1GC", "-XX:+UnlockDiagnosticVMOptions", "-XX:+DebugNonSafepoints"],
+        gc="G1",
+        libraries={"one-nio": "2.2.0", "async-profiler": "4.6"},
+        native_transport=True,
+        profiling_engine="perf_events" if shape.profiled else None,
+        cpu_plan=CpuPlan(service=[0], loadgen=[1], other=[1]),
+        git=Git(commit="3f1c0ffee3f1c0ffee3f1c0ffee3f1c0ffee3f1c", dirty=shape.dirty),
+        dataset=Dataset(name="pairs-2m", hash="5d1f8a0c22b7"),
+        load_generator=Tool(name="loadgen", version="0.1.0"),
+    )
