@@ -27,6 +27,7 @@ from typing import IO, Any
 
 import yaml
 
+from lab.cpus import plan_cpus
 from lab.errors import InputError, RunError
 from lab.host import listener_on, port_is_free
 from lab.paths import House
@@ -85,6 +86,7 @@ class DockerRuntime(Runtime):
         self._monitoring = Monitoring(house, self._docker, self._processes)
         self._load_name: str | None = None
         self._table_format: str | None = None
+        self._known_choices: dict[tuple[str, str], list[Choice]] = {}
 
     @classmethod
     def checks(cls) -> list[Check]:
@@ -104,9 +106,7 @@ class DockerRuntime(Runtime):
 
     def preflight(self, plan: CpuPlan, ports: Ports, progress: Progress) -> None:
         """Raise where containers cannot be run; remove what a killed lab left."""
-        problem = docker_engine.first_problem()
-        if problem is not None:
-            raise problem.error()
+        self._require_engine()
         if 0 in (ports.data, ports.admin, ports.loadgen_metrics):
             raise InputError("port 0 is for the local runtime: name the port that the container's is published on")
         self._ports = ports
@@ -118,9 +118,6 @@ class DockerRuntime(Runtime):
             "LAB_PORT_ADMIN": str(ports.admin),
             "LAB_PORT_LOADGEN_METRICS": str(ports.loadgen_metrics),
         }
-        # A bind mount of a directory that is not there would be made by the engine, as root.
-        for directory in (self._house.metrics, self._house.results, self._house.work):
-            directory.mkdir(parents=True, exist_ok=True)
         self._remove_leftovers(progress)
         for port in (ports.data, ports.admin, ports.loadgen_metrics):
             if not port_is_free("127.0.0.1", port):
@@ -254,18 +251,17 @@ class DockerRuntime(Runtime):
         """Start the sidecar and, in it, a recording."""
         self._docker.settings["LAB_CPUS_OTHER"] = cpu_list(spec.cpus)
         self._up("profiler")
-        # Both containers map the library from the volume they share, so it has one path.
-        begin = f'cp -r /opt/lsmlab/lib {PROFILE_DIR}/ && exec /opt/lsmlab/profile --lib {PROFILE_DIR}/lib start "$@"'
-        words = ["--pid", "auto", "--out", PROFILE_DIR, "--events", ",".join(spec.events), "--interval", spec.interval]
-        self._in_profiler(["sh", "-c", begin, "profile", *words], "starting the profiler")
+        recording = f"{PROFILE_DIR}/profile.jfr"
+        self._in_profiler(["rm", "-f", recording], "making room for a recording")
+        self._profile("start", "--events", ",".join(spec.events), "--interval", spec.interval)
 
     def stop_profile(self, spec: ProfileSpec, service: Service) -> None:
         """End the recording, copy it out, end the sidecar."""
-        command = ["/opt/lsmlab/profile", "--lib", f"{PROFILE_DIR}/lib", "stop", "--pid", "auto", "--out", PROFILE_DIR]
-        self._in_profiler(command, "stopping the profiler")
+        self._profile("stop")
         sidecar = self._docker.container("profiler")
-        self._docker.ask(["docker", "cp", f"{sidecar}:{PROFILE_DIR}/.", str(spec.out)], "copying the recording")
-        shutil.rmtree(spec.out / "lib", ignore_errors=True)
+        self._docker.ask(
+            ["docker", "cp", f"{sidecar}:{PROFILE_DIR}/profile.jfr", str(spec.out)], "copying the recording", 300
+        )
         self._docker.remove([sidecar])
 
     def convert_profile(self, spec: ProfileSpec, progress: Progress) -> None:
@@ -287,6 +283,17 @@ class DockerRuntime(Runtime):
     def monitoring_down(self) -> None:
         """Stop them, unless they were up before."""
         self._monitoring.down_after_a_run()
+
+    def stack_up(self, progress: Progress) -> dict[str, str]:
+        """Bring the monitoring up to stay, on the CPUs that the plan leaves to it."""
+        self._require_engine()
+        self._docker.settings["LAB_CPUS_OTHER"] = cpu_list(plan_cpus(os.environ).other)
+        return self._monitoring.up_to_stay(progress)
+
+    def stack_down(self) -> None:
+        """Remove every container of the stack."""
+        self._require_engine()
+        self._monitoring.down()
 
     def facts(self) -> Facts:
         """Return the images' identities and the engine's versions."""
@@ -317,6 +324,14 @@ class DockerRuntime(Runtime):
         with contextlib.suppress(Exception):
             self._remove_own()
 
+    def _require_engine(self) -> None:
+        problem = docker_engine.first_problem()
+        if problem is not None:
+            raise problem.error()
+        # A bind mount of a directory that is not there would be made by the engine, as root.
+        for directory in (self._house.metrics, self._house.results, self._house.work):
+            directory.mkdir(parents=True, exist_ok=True)
+
     def _up(self, service: str) -> None:
         self._docker.ask(
             self._docker.compose(
@@ -325,15 +340,29 @@ class DockerRuntime(Runtime):
             f"starting the {service} container",
         )
 
+    def _profile(self, command: str, *words: str) -> None:
+        # The library lies in the volume that both containers have, so that both see it at one path.
+        fixed = ("--pid", "auto", "--libpath", f"{PROFILE_DIR}/lib", "--out", PROFILE_DIR)
+        self._in_profiler(["/opt/lsmlab/profile", command, *fixed, *words], f"profile {command}")
+
     def _in_profiler(self, words: list[str], what: str) -> None:
         self._docker.ask(["docker", "exec", self._docker.container("profiler"), *words], what)
 
     def _choices(self, command: str) -> list[Choice]:
-        said = self._docker.ask(self._service_command([command, "--json"]), f"asking the service for its {command}")
-        try:
-            return [Choice(str(entry["name"]), str(entry["summary"])) for entry in json.loads(said)]
-        except (ValueError, TypeError, KeyError) as error:
-            raise RunError(f"the service's answer to '{command} --json' cannot be read: {said[:200]!r}") from error
+        image = self._docker.image_id(SERVICE_IMAGE)
+        if image is None:
+            raise RunError(
+                f"the service's image is not built yet, and only the service knows its {command}",
+                "Build it: docker compose build service",
+            )
+        if (image, command) not in self._known_choices:
+            said = self._docker.ask(self._service_command([command, "--json"]), f"asking the service for its {command}")
+            try:
+                choices = [Choice(str(entry["name"]), str(entry["summary"])) for entry in json.loads(said)]
+            except (ValueError, TypeError, KeyError) as error:
+                raise RunError(f"the service's answer to '{command} --json' cannot be read: {said[:200]!r}") from error
+            self._known_choices[image, command] = choices
+        return self._known_choices[image, command]
 
     def _service_command(self, words: list[str], *options: str) -> list[str]:
         return self._docker.compose(
