@@ -48,7 +48,7 @@ class PhaseTimeoutError(RunError):
 
 def close_matches(word: str, known: Iterable[str], limit: int = 3) -> list[str]:
     """Return the known words that `word` may be a misspelling of, closest first."""
-    return difflib.get_close_matches(word, sorted(known), n=limit, cutoff=0.5)
+    return difflib.get_close_matches(word, sorted(known), n=limit, cutoff=0.6)
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

@@ -32,10 +32,10 @@ def parse_count(value: object) -> int:
     """Parse a number of things: `70000`, `70k`, `1.5M`."""
     number, unit = _split(value, COUNT_FORM)
     if unit not in _COUNT_FACTORS:
-        raise ValueError(f"{value!r} is not {COUNT_FORM}")
+        raise ValueError(f"{str(value)!r} is not {COUNT_FORM}")
     result = number * _COUNT_FACTORS[unit]
     if result != result.to_integral_value():
-        raise ValueError(f"{value!r} is not {COUNT_FORM}")
+        raise ValueError(f"{str(value)!r} is not {COUNT_FORM}")
     return int(result)
 
 
@@ -43,7 +43,7 @@ def parse_duration_s(value: object) -> float:
     """Parse a length of time into seconds. A bare number is refused: its unit could only be guessed."""
     number, unit = _split(value, DURATION_FORM)
     if unit not in _SECONDS:
-        raise ValueError(f"{value!r} is not {DURATION_FORM}")
+        raise ValueError(f"{str(value)!r} is not {DURATION_FORM}")
     return float(number * _SECONDS[unit])
 
 
@@ -51,10 +51,10 @@ def parse_bytes(value: object) -> int:
     """Parse a size: `1048576`, `64MiB`, `1.5GB`."""
     number, unit = _split(value, SIZE_FORM)
     if unit not in _BYTES:
-        raise ValueError(f"{value!r} is not {SIZE_FORM}")
+        raise ValueError(f"{str(value)!r} is not {SIZE_FORM}")
     result = number * _BYTES[unit]
     if result != result.to_integral_value():
-        raise ValueError(f"{value!r} is not {SIZE_FORM}")
+        raise ValueError(f"{str(value)!r} is not {SIZE_FORM}")
     return int(result)
 
 

@@ -69,6 +69,18 @@ def run(  # noqa: PLR0917 - one parameter an option
     admin_port: Annotated[
         str, typer.Option(envvar="ADMIN_PORT", help="Its admin port.", rich_help_panel="This machine")
     ] = "8081",
+    loadgen_metrics_port: Annotated[
+        str,
+        typer.Option(
+            envvar="LOADGEN_METRICS_PORT", help="The load generator's metrics.", rich_help_panel="This machine"
+        ),
+    ] = "9101",
+    monitoring: Annotated[
+        bool,
+        typer.Option(
+            envvar="MONITORING", help="Prometheus and the like beside the run.", rich_help_panel="This machine"
+        ),
+    ] = True,
 ) -> None:
     """Run an experiment: build, fill, start, warm up, measure, profile, report.
 
@@ -101,7 +113,11 @@ def run(  # noqa: PLR0917 - one parameter an option
     check_name(runtime)
     experiment = Catalogue(house).read(name)
     experiment, overrides = apply_overrides(experiment, {key: text for key, text in given.items() if text is not None})
-    ports = Ports(data=_port("PORT", port), admin=_port("ADMIN_PORT", admin_port))
+    ports = Ports(
+        data=_port("PORT", port),
+        admin=_port("ADMIN_PORT", admin_port),
+        loadgen_metrics=_port("LOADGEN_METRICS_PORT", loadgen_metrics_port),
+    )
     if ports.data and ports.data == ports.admin:
         raise InputError(f"PORT and ADMIN_PORT are both {ports.data}: the service needs two ports")
     plan = RunPlan(
@@ -111,6 +127,7 @@ def run(  # noqa: PLR0917 - one parameter an option
         overrides=overrides,
         cpus=plan_cpus(os.environ),
         ports=ports,
+        monitoring=monitoring,
         runtime=choose(house, runtime),
     )
     console = _console()

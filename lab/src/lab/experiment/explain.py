@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import types
 import typing
 from collections.abc import Callable, Sequence
@@ -79,7 +80,8 @@ def _sentence(finding: ErrorDetails, place: Place, model: type[BaseModel]) -> st
         return f"{name}: {message}" if name else message
     if kind == "literal_error":
         allowed = str(context["expected"]).replace("'", "")
-        return f"{name}: {given!r} is not allowed{did_you_mean(str(given), allowed.split(', '))}; allowed: {allowed}"
+        near = did_you_mean(str(given), re.split(", | or ", allowed))
+        return f"{name}: {given!r} is not allowed{near}; allowed: {allowed}"
     bounds = {
         "greater_than_equal": ("ge", "at least"),
         "less_than_equal": ("le", "at most"),

@@ -11,22 +11,21 @@ from lab.errors import InputError
 from lab.experiment.explain import explain
 from lab.experiment.model import Experiment
 from lab.experiment.yaml_file import Place
-from lab.units import COUNT_FORM, DURATION_FORM
 
-OVERRIDABLE: dict[str, tuple[Place, str]] = {
-    "rate": (("load", "rate"), f"requests a second, {COUNT_FORM}"),
-    "duration": (("load", "duration"), DURATION_FORM),
-    "warmup": (("load", "warmup"), DURATION_FORM),
-    "threads": (("load", "threads"), COUNT_FORM),
-    "connections": (("load", "connections"), COUNT_FORM),
-    "repeat": (("repeat",), COUNT_FORM),
-    "variant": (("service", "variant"), "the name of a variant: `lab variants` lists them"),
-    "engine": (("service", "engine"), "the name of an engine: lsm, memory, null"),
-    "workers": (("service", "workers"), COUNT_FORM),
-    "selectors": (("service", "selectors"), COUNT_FORM),
-    "queue_capacity": (("service", "queue_capacity"), COUNT_FORM),
+OVERRIDABLE: dict[str, Place] = {
+    "rate": ("load", "rate"),
+    "duration": ("load", "duration"),
+    "warmup": ("load", "warmup"),
+    "threads": ("load", "threads"),
+    "connections": ("load", "connections"),
+    "repeat": ("repeat",),
+    "variant": ("service", "variant"),
+    "engine": ("service", "engine"),
+    "workers": ("service", "workers"),
+    "selectors": ("service", "selectors"),
+    "queue_capacity": ("service", "queue_capacity"),
 }
-"""The option's name, the place in the declaration that it stands for, and the form of its value."""
+"""The option's name, and the place in the declaration that it stands for."""
 
 _FIELDS = {"rate": "rate_per_s", "duration": "duration_s", "warmup": "warmup_s"}
 
@@ -41,30 +40,36 @@ def apply_overrides(experiment: Experiment, given: Mapping[str, str]) -> tuple[E
     if experiment.profile is None:
         document["profile"] = None
     for name, text in given.items():
-        place, _ = OVERRIDABLE[name]
+        place = OVERRIDABLE[name]
         target = document
         for step in place[:-1]:
             target = target[str(step)]
         target[str(place[-1])] = text
-    names = {place: name for name, (place, _) in OVERRIDABLE.items()}
+    names = {place: name for name, place in OVERRIDABLE.items()}
 
     def where(place: Place) -> str:
         name = names.get(place)
-        if name is None or name not in given:
-            involved = [f"{key.upper()}={value}" for key, value in given.items()]
-            return " ".join(involved)
-        return f"{name.upper()}={given[name]}: allowed: {OVERRIDABLE[name][1]}"
+        if name is not None and name in given:
+            return f"{name.upper()}={given[name]}"
+        return " ".join(f"{key.upper()}={value}" for key, value in given.items())
 
     try:
         changed = Experiment.model_validate(document)
     except ValidationError as error:
-        raise InputError(explain(error, Experiment, where)) from error
+        raise InputError(_without_places(explain(error, Experiment, where), given)) from error
     return changed, {name: _understood(changed, name) for name in given}
+
+
+def _without_places(message: str, given: Mapping[str, str]) -> str:
+    """Leave out the place in the file: it is the setting that was wrong."""
+    for name in given:
+        message = message.replace(f"={given[name]}: {'.'.join(map(str, OVERRIDABLE[name]))}: ", f"={given[name]}: ")
+    return message
 
 
 def _understood(experiment: Experiment, name: str) -> Any:
     value: Any = experiment
-    for step in OVERRIDABLE[name][0]:
+    for step in OVERRIDABLE[name]:
         value = getattr(value, _FIELDS.get(str(step), str(step)))
     return value
 

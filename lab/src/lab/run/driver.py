@@ -67,6 +67,7 @@ class RunPlan:
     runtime: Runtime
     cpus: CpuPlan
     ports: Ports
+    monitoring: bool = True
 
 
 class Run:
@@ -194,7 +195,7 @@ class Run:
         suffix = "" if self.plan.experiment.repeat == 1 and not profiled else f" {'profiled' if profiled else number}"
         with self._phases.phase("start", START_LIMIT_S, repetition=repetition, label=f"start{suffix}") as going:
             self._stop_service()
-            if number == 1:
+            if number == 1 and self.plan.monitoring:
                 self.plan.runtime.monitoring_up(self._show.note)
             work = self._work_dir.fresh(str(number))
             if self._dataset is None:
@@ -428,7 +429,22 @@ class Run:
             return
         if not isinstance(error, LabError | KeyboardInterrupt):
             (self.directory / "error.txt").write_text("".join(traceback.format_exception(error)), encoding="utf-8")
+        if any(phase.name == "measure" and phase.outcome == "ok" for phase in self._phases.done):
+            self._salvage()
         self._finish_manifest(complete=False)
+
+    def _salvage(self) -> None:
+        """Report on what was measured before the run broke off; the verdict is invalid and says why."""
+        manifest = self._manifest
+        try:
+            manifest.phases = list(self._phases.done)
+            rate = float(self.plan.experiment.load.rate_per_s)
+            manifest.summary = analysis.summarise(self._directory, rate_offered_per_s=rate)
+            manifest.validity = analysis.judge(self._directory, manifest)
+            self._write_manifest()
+            report.write(self._directory)
+        except Exception as error:
+            self._show.console.print(f"  no report on what was measured: {error}", highlight=False)
 
     def _finish_manifest(self, *, complete: bool) -> None:
         manifest = self._manifest

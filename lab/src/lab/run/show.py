@@ -17,7 +17,7 @@ from rich.text import Text
 
 from lab.units import format_duration
 
-NAME_WIDTH = 14
+NAME_WIDTH = 17
 MARKS = {"ok": ("✓", "green"), "failed": ("✗", "bold red"), "interrupted": ("✗", "yellow"), "skipped": ("–", "dim")}
 
 

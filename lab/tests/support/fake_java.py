@@ -1,0 +1,111 @@
+"""Stands in for the JVM with the service: the commands, the ready line and both ports of docs/contracts.md.
+
+The variant `fake-…` chooses a way to misbehave. Requests are answered with 200 and nothing is stored.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import yaml
+
+VARIANTS = ["sync", "queue", "stack", "dies-at-start", "dies-under-load", "never-ready", "never-rests", "clings"]
+REQUESTS = {"count": 0}
+
+
+class Quiet(BaseHTTPRequestHandler):
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+        pass
+
+    def answer(self, status: int, body: bytes = b"") -> None:
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+
+def serve(config: dict[str, object]) -> None:
+    variant = config["variant"]
+    if variant == "dies-at-start":
+        print("java.lang.IllegalStateException: the moon is in the wrong house", flush=True)
+        sys.exit(1)
+    data_dir = Path(str(config["data_dir"]))
+    files = sorted(path.name for path in data_dir.iterdir())
+    print(f"store {data_dir} holds {files}", flush=True)
+    (data_dir / "000001.wal").write_text("written by this start")
+
+    class Data(Quiet):
+        def do_GET(self) -> None:
+            REQUESTS["count"] += 1
+            self.answer(200, b"value")
+
+    class Admin(Quiet):
+        def do_GET(self) -> None:
+            if self.path == "/config":
+                view = {"java_version": "25-fake", "jvm_flags": ["-Xmx1g"], "gc": "G1", "native_transport": True}
+                self.answer(200, json.dumps({**config, **view, "libraries": {"one-nio": "2.3.0"}}).encode())
+            elif self.path == "/metrics":
+                text = f'lsmlab_requests_total{{method="get",status="200"}} {REQUESTS["count"]}\nlsmlab_tables 8\n'
+                self.answer(200, (text + f"process_cpu_seconds_total {time.process_time()}\n").encode())
+            else:
+                self.answer(200)
+
+        def do_POST(self) -> None:
+            if variant == "never-rests":
+                time.sleep(600)
+            self.answer(200)
+
+    data = ThreadingHTTPServer(("127.0.0.1", int(str(config["data_port"]))), Data)
+    admin = ThreadingHTTPServer(("127.0.0.1", int(str(config["admin_port"]))), Admin)
+    for server in (data, admin):
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+    if variant == "clings":
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    else:
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    if variant != "never-ready":
+        ports = f"data=127.0.0.1:{data.server_port} admin=127.0.0.1:{admin.server_port}"
+        print(f"ready {ports}", flush=True)
+    while True:
+        time.sleep(0.05)
+        if variant == "dies-under-load" and REQUESTS["count"] > 0:
+            print("# A fatal error has been detected by the Java Runtime Environment", flush=True)
+            os._exit(134)
+
+
+def load_dataset(words: dict[str, str]) -> None:
+    directory = Path(words["--dir"])
+    directory.mkdir()
+    pause = float(os.environ.get("FAKE_DATASET_S", "0"))
+    for table in range(int(words["--tables"])):
+        (directory / f"{table:06}.sst").write_bytes(b"table")
+    (directory / "MANIFEST").write_text("manifest")
+    print("writing tables", file=sys.stderr, flush=True)
+    time.sleep(pause)
+    print(json.dumps({"pairs": int(words["--pairs"]), "bytes": 5 * int(words["--tables"]), "content_hash": "c0ffee"}))
+
+
+def main() -> None:
+    words = sys.argv[1:]
+    command, *rest = words[words.index("-jar") + 2 :]
+    options = dict(zip(rest[::2], rest[1::2], strict=False))
+    if command == "variants":
+        print(json.dumps([{"name": name, "summary": f"the variant {name}"} for name in VARIANTS]))
+    elif command == "engines":
+        print(json.dumps([{"name": "lsm", "summary": "the engine"}]))
+    elif command == "load-dataset":
+        load_dataset(options)
+    elif command == "serve":
+        serve(yaml.safe_load(Path(options["--config"]).read_text()))
+    else:
+        sys.exit(2)
+
+
+main()

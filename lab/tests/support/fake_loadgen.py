@@ -1,0 +1,111 @@
+"""Stands in for the load generator: wrk2's command line, one request, and the three outputs of docs/contracts.md."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import re
+import signal
+import sys
+import time
+import urllib.request
+from datetime import UTC, datetime
+from pathlib import Path
+
+from hdrh.histogram import HdrHistogram
+from hdrh.log import HistogramLogWriter
+
+PERCENTILES = ("50", "75", "90", "99", "99.9", "99.99", "99.999", "100")
+
+
+def main() -> None:
+    words = sys.argv[1 : sys.argv.index("--")]
+    short = {word[1]: word[2:] for word in words if re.fullmatch(r"-[tcdR]\S+", word)}
+    options = dict(itertools.pairwise(words))
+    url = words[-1]
+    amount, unit = re.fullmatch(r"(\d+)(\w+)", short["d"]).groups()  # type: ignore[union-attr]
+    duration = int(amount) * {"s": 1.0, "m": 60.0, "ms": 0.001}[unit]
+    exit_code = int(os.environ.get("FAKE_LOADGEN_EXIT", "0"))
+    if exit_code:
+        print("loadgen: get.lua:3: attempt to index a nil value", file=sys.stderr)
+        sys.exit(exit_code)
+    started = datetime.now(UTC)
+    ended_early = []
+    signal.signal(signal.SIGINT, lambda *_: ended_early.append(1))
+    urllib.request.urlopen(f"{url}/v0/entity?id=k000000000").read()
+    end = time.monotonic() + duration
+    while time.monotonic() < end and not ended_early:
+        time.sleep(0.01)
+    elapsed = max(1, round(duration))
+    write(options, short, elapsed, started, url)
+    sys.exit(130 if ended_early else 0)
+
+
+def write(options: dict[str, str], short: dict[str, str], seconds: int, started: datetime, url: str) -> None:
+    rate = int(short["R"])
+    total = HdrHistogram(1, 24 * 3600 * 10**9, 3)
+    with Path(options["--hdr-log"]).open("w") as file:
+        log = HistogramLogWriter(file)
+        log.output_log_format_version()
+        file.write(f"#[StartTime: {started.timestamp():.3f} (seconds since epoch), now]\n")
+        log.output_legend()
+        for second in range(seconds):
+            interval = HdrHistogram(1, 24 * 3600 * 10**9, 3)
+            for i in range(rate):
+                interval.record_value(200_000 + (i * 7919) % 1_000_000)
+            log.output_interval_histogram(interval, second, second + 1, 1e6)
+            total.add(interval)
+    us = {p: total.get_value_at_percentile(float(p)) / 1000 for p in PERCENTILES}
+    count = total.get_total_count()
+    values = {"count": count, "min": total.get_min_value() / 1000, "mean": total.get_mean_value() / 1000,
+              "stdev": total.get_stddev() / 1000, "max": us["100"], "percentiles": us}  # fmt: skip
+    Path(options["--json"]).write_text(
+        json.dumps(
+            {
+                "format": "lsmlab-load",
+                "version": 1,
+                "generator": {"name": "fake", "version": "1"},
+                "url": url,
+                "script": options["-s"],
+                "threads": int(short["t"]),
+                "connections": int(short["c"]),
+                "duration_s": seconds,
+                "rate_per_s": rate,
+                "started_at": started.isoformat().replace("+00:00", "Z"),
+                "requests_due": count,
+                "requests": count,
+                "bytes_read": count * 100,
+                "requests_per_s": float(rate),
+                "bytes_per_s": rate * 100.0,
+                "elapsed_s": float(seconds),
+                "latency_us": values,
+                "uncorrected_us": values,
+                "send_lag_us": values,
+                "errors": {"connect": 0, "read": 0, "write": 0, "timeout": 0, "status": 0},
+                "status": {"200": count},
+                "unfinished": {"count": 0, "oldest_us": 0},
+                "cpu_s": 0.1,
+                "kept_schedule": {"verdict": True, "reasons": []},
+                "series": [],
+            }
+        )
+    )
+    print(f"Running {seconds}s test @ {url}\n  {short['t']} threads and {short['c']} connections")
+    print("  Thread Stats   Avg      Stdev     Max   +/- Stdev")
+    print("    Latency   700.00us  200.00us   1.20ms   60.00%\n    Req/Sec     1.00k     0.00    1.00k    100.00%")
+    print("  Latency Distribution (HdrHistogram - Recorded Latency)")
+    for p in PERCENTILES:
+        print(f"{float(p):7.3f}%  {us[p] / 1000:.2f}ms")
+    print("\n  Detailed Percentile spectrum:\n       Value   Percentile   TotalCount 1/(1-Percentile)\n")
+    print(f"{us['50'] / 1000:12.3f}     0.500000 {count // 2:12d}         2.00")
+    print(f"{us['100'] / 1000:12.3f}     1.000000 {count:12d}          inf")
+    print(f"#[Mean    = {values['mean'] / 1000:12.3f}, StdDeviation   = {values['stdev'] / 1000:12.3f}]")
+    print(f"#[Max     = {us['100'] / 1000:12.3f}, Total count    = {count:12d}]")
+    print("#[Buckets =           27, SubBuckets     =         2048]")
+    print("----------------------------------------------------------")
+    print(f"  {count} requests in {seconds}.00s, {count * 100 / 1e6:.2f}MB read")
+    print(f"Requests/sec: {rate:9.2f}\nTransfer/sec: {rate * 100 / 1e6:9.2f}MB")
+
+
+main()

@@ -1,0 +1,52 @@
+"""Stands in for the profiler's command: start, stop and convert leave the files of docs/contracts.md."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from pathlib import Path
+
+from PIL import Image
+
+
+def main() -> None:
+    command, *rest = sys.argv[1:]
+    options = dict(zip(rest[::2], rest[1::2], strict=True))
+    out = Path(options["--out"])
+    if command == "start":
+        os.kill(int(options["--pid"]), 0)
+        (out / "started").touch()
+    elif command == "stop":
+        (out / "started").unlink()
+        (out / "profile.jfr").write_bytes(b"FLR\0")
+    elif command == "convert":
+        time.sleep(float(os.environ.get("FAKE_CONVERT_S", "0")))
+        if "FAKE_CONVERT_FAILS" in os.environ:
+            sys.exit("jfrconv: not a recording")
+        events = options["--events"].split(",")
+        for event in events:
+            for form in ("", "-threads", "-heatmap"):
+                (out / f"{event}{form}.html").write_text("<!doctype html><title>fake</title><p>fake")
+            (out / f"{event}.collapsed").write_text("a;b;c 700\n")
+            (out / f"{event}.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>')
+            Image.new("RGB", (9, 9)).save(out / f"{event}.png")
+        (out / "categories.json").write_text(
+            json.dumps({"events": {event: [{"category": "select", "samples": 700, "share": 1.0}] for event in events}})
+        )
+        (out / "profile.json").write_text(
+            json.dumps(
+                {
+                    "format": "lsmlab-profile",
+                    "version": 1,
+                    "engine": "ctimer",
+                    "interval_us": 500,
+                    "events": {event: {"samples": 700, "empty": False} for event in events},
+                    "async_profiler": "4.6",
+                }
+            )
+        )
+
+
+main()
