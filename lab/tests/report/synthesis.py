@@ -100,7 +100,7 @@ def make_run(directory: Path, shape: Shape | None = None) -> Path:
     manifest = Manifest(
         run_id=BEGAN.strftime("%Y%m%dT%H%M%SZ"),
         experiment=Experiment(
-            name="stack-get", title=shape.title, resolved=_resolved(shape), overrides={"rate": str(shape.rate)}
+            name="stack-get", title=shape.title, resolved=_resolved(shape), overrides={"duration": f"{shape.seconds}s"}
         ),
         runtime="local",
         complete=shape.outcome == "ok" and shape.judged,
@@ -191,7 +191,7 @@ def make_load(directory: Path, shape: Shape, rng: np.random.Generator, began: da
                 spectrum=spectrum,
                 bad_status=errors["status"],
                 errors=(errors["connect"], errors["read"], errors["write"], errors["timeout"]),
-            )  # fmt: skip
+            )
         )
     )
 
@@ -239,7 +239,7 @@ def make_timeline(path: Path, shape: Shape, phases: list[Phase], rng: np.random.
                 "lsmlab_memtable_bytes": 1.1e6 * (service_from % 21), "lsmlab_flush_bytes_total": flushed,
                 "lsmlab_compaction_bytes_total": 0.0, "lsmlab_tables": 8 + (flushed > 0), "lsmlab_wal_bytes_total": wal,
                 'jvm_gc_seconds_total{gc="G1 Young Generation"}': gc_s,
-                'jvm_memory_used_bytes{area="heap"}': 1.5e8 + 4e7 * (service_from % 5), 
+                'jvm_memory_used_bytes{area="heap"}': 1.5e8 + 4e7 * (service_from % 5),
                 "lsmlab_write_stall_seconds_total": 0.0,
             }  # fmt: skip
         if name in ("warm-up", "measure", "profile"):

@@ -19,6 +19,8 @@ from lab.errors import LabError
 from lab.manifest import Artifact, Manifest
 
 EVENTS = ("cpu", "alloc", "lock", "wall")
+CHANGES_LOAD = {"rate", "threads", "connections", "variant", "script", "dataset"}
+"""Overrides after which a published figure was measured under another load than the run's."""
 OWN_FILES = ("run.json", "report.html", "report.md")
 """Not among the artifacts of a report: they are written after it, or are the report."""
 
@@ -82,6 +84,10 @@ class ReportData:
     reference: Reference | None
     artifacts: list[Artifact]
     gaps: list[str] = field(default_factory=list)
+
+    def comparable_reference(self) -> Reference | None:
+        """Return the reference where this run was made under the load that the reference was measured under."""
+        return None if set(self.manifest.experiment.overrides) & CHANGES_LOAD else self.reference
 
 
 def collect(run_dir: Path) -> ReportData:

@@ -49,6 +49,11 @@ def verdict(data: ReportData) -> Verdict:
     return Verdict(validity.state, sentence, list(validity.reasons), list(validity.findings))
 
 
+def sentence(text: str) -> str:
+    """Return a check's detail as a sentence: with a capital and a full stop."""
+    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else ".")
+
+
 def _interruption(data: ReportData) -> list[str]:
     return [
         f"The phase {phase.name} {'failed' if phase.outcome == 'failed' else 'was interrupted'}."
@@ -63,13 +68,14 @@ def figures(data: ReportData) -> list[Figure]:
     summary = data.manifest.summary
     if summary is None:
         return []
+    reference = data.comparable_reference()
     found = [
         Figure("Offered", numbers.rate(summary.rate_offered_per_s), "requests/s", _repetitions(summary)),
         Figure("Achieved", numbers.rate(summary.rate_achieved_per_s), "requests/s", _achieved_context(data, summary)),
     ]
     for percentile in SHOWN:
         value, _, unit = numbers.latency(summary.latency_ms.percentiles.get(percentile)).partition(" ")
-        published = data.reference.latency_ms.get(percentile) if data.reference is not None else None
+        published = reference.latency_ms.get(percentile) if reference is not None else None
         context = f"published {numbers.latency(published)}" if published is not None else ""
         if percentile not in summary.latency_ms.percentiles:
             context = f"needs {samples_needed(percentile):,} samples" if summary.latency_ms.count else "not recorded"
@@ -84,8 +90,9 @@ def _repetitions(summary: Summary) -> str:
 
 
 def _achieved_context(data: ReportData, summary: Summary) -> str:
-    if data.reference is not None and data.reference.requests_per_s is not None:
-        return f"published {numbers.rate(data.reference.requests_per_s)}"
+    reference = data.comparable_reference()
+    if reference is not None and reference.requests_per_s is not None:
+        return f"published {numbers.rate(reference.requests_per_s)}"
     if summary.rate_achieved_per_s is None or not summary.rate_offered_per_s:
         return ""
     return f"{numbers.share(summary.rate_achieved_per_s / summary.rate_offered_per_s)} of offered"

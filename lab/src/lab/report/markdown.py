@@ -20,7 +20,7 @@ def render_markdown(data: ReportData) -> str:
         f"Experiment `{manifest.experiment.name}`, run `{manifest.run_id}`, {tables.started(data)}, "
         f"runtime {manifest.runtime}. [report.html](report.html) has the charts.",
         f"**Verdict: {verdict.state}.** {verdict.sentence}",
-        "\n".join(f"- {_text(line)}" for line in [*verdict.reasons, *verdict.findings]),
+        "\n".join(f"- {_text(headline.sentence(line))}" for line in [*verdict.reasons, *verdict.findings]),
         "\n".join(f"- {_text(gap)}" for gap in data.gaps),
     ]
     if figures := headline.figures(data):

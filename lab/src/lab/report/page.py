@@ -58,6 +58,7 @@ def render_page(data: ReportData) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["sentence"] = headline.sentence
     recording = data.run_dir / "profile" / "profile.jfr"
     return environment.get_template("report.html.j2").render(
         data=data,

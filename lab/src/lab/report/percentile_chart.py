@@ -14,7 +14,7 @@ from lab.report import numbers
 from lab.report.chart import NARROW, WIDE, Chart, Key
 from lab.report.data import ReportData
 from lab.report.scales import Log, log_around
-from lab.report.svg import Plot, Size, Stop
+from lab.report.svg import Plot, Stop
 
 _TICKS = (
     ("50", "50%"), ("75", "75%"), ("90", "90%"), ("99", "99%"), ("99.9", "99.9%"), ("99.99", "99.99%"),

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from lab.analysis.percentiles import REPORTED, label, samples_needed, supported
 from lab.manifest import Distribution, Errors, Measurement, Summary
 from lab.report import numbers
-from lab.report.data import Event, ReportData, local_time
+from lab.report.data import CHANGES_LOAD, Event, ReportData, local_time
 
 EVENT_NAMES = {"cpu": "CPU", "alloc": "Allocation", "lock": "Lock", "wall": "Wall clock"}
 OUTCOME_WORDS = {"pass": "ok", "note": "note", "warn": "suspect", "fail": "invalid", "unknown": "unknown"}
@@ -58,7 +58,7 @@ def percentile_table(data: ReportData) -> Table | None:
     several = len(summary.repetitions) > 1
     columns.append(("All repetitions" if several else "Measured", summary.latency_ms, None))
     if several and len(summary.repetitions) <= 7:
-        columns += [(r.source.rpartition("/")[2], r.latency_ms, None) for r in summary.repetitions]
+        columns += [(f"Repetition {r.source.rpartition('/')[2]}", r.latency_ms, None) for r in summary.repetitions]
     if summary.profiled is not None:
         columns.append(("While profiled", summary.profiled.latency_ms, None))
     if summary.uncorrected_ms is not None and summary.uncorrected_ms.count:
@@ -115,6 +115,9 @@ def _percentile_note(data: ReportData, summary: Summary) -> str:
         notes.append("“From sending” counts from the moment of sending and leaves that wait out.")
     if data.reference is not None and data.reference.latency_ms:
         notes.append("“Published” was measured by others on other hardware: a landmark, not a target.")
+        if data.comparable_reference() is None:
+            changed = ", ".join(sorted(set(data.manifest.experiment.overrides) & CHANGES_LOAD))
+            notes.append(f"It belongs to the experiment as declared; this run was given another {changed}.")
     return " ".join(notes)
 
 
@@ -297,15 +300,21 @@ def environment_table(data: ReportData) -> Table:
     ]  # fmt: skip
     pairs += [(f"Library {name}", version) for name, version in sorted(e.libraries.items())]
     pairs += [(f"Image {name}", digest) for name, digest in sorted(e.images.items())]
-    rows = [[Cell(name), Cell(value or "unknown", "" if value else "none")] for name, value in pairs]
+    rows = [
+        [Cell(name), Cell(value or "unknown", "none" if not value else "code" if name in _CODE else "")]
+        for name, value in pairs
+    ]
     return _table("environment-table", "Environment", ["", ""], rows)
+
+
+_CODE = ("JVM flags", "Source", "Kernel")
 
 
 def _cpus(logical: int, cores: int | None, threads: int | None) -> str:
     if cores is None:
         return f"{logical} logical"
     siblings = f", {threads} threads a core" if threads and threads > 1 else ""
-    return f"{logical} logical, {cores} cores{siblings}"
+    return f"{logical} logical, {cores} {'core' if cores == 1 else 'cores'}{siblings}"
 
 
 def _list(cpus: list[int]) -> str:
