@@ -1,0 +1,256 @@
+//! The command line: wrk2's, and what this generator adds.
+
+use crate::target::Target;
+use crate::units::{Rate, parse_count, parse_positive_time_ns, parse_rate};
+use clap::{Parser, ValueEnum};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "\
+Examples:
+  loadgen -t2 -c64 -d30s -R10000 -L http://127.0.0.1:8080/
+      10,000 requests a second for 30 seconds over 64 connections, with the latency distribution
+  loadgen -t4 -c64 -d1m -R70k -L -s scripts/get.lua http://127.0.0.1:8080 -- pairs=2000000
+      GET requests for uniformly random keys of a dataset of two million pairs
+  loadgen -c1 -d10s -R1000 -L --idle hybrid --json run.json --hdr-log run.hlog http://127.0.0.1:8080/
+      the most precise timing, and the results for machines
+
+Numbers take k, M and G (10k = 10000); times take us, ms, s, m and h (a bare number is seconds).
+
+Latency counts from the moment when a request was due by the schedule, not from when it was sent: a
+server that stalls is charged for every request that should have been sent meanwhile.
+
+Exit codes: 0 the run took place (what the peer did wrong is in the report); 1 usage or script error;
+2 nothing could be connected; 130 after Ctrl-C, the report of what was done is still made.";
+
+/// Applies load to an HTTP server at a constant rate and reports its latency.
+#[derive(Debug, Clone, Parser)]
+#[command(name = "loadgen", version, disable_version_flag = true, after_help = EXAMPLES, max_term_width = 110)]
+pub struct Arguments {
+    /// Number of threads; not more than connections.
+    #[arg(short, long, value_name = "N", default_value = "2", value_parser = threads)]
+    pub threads: u64,
+
+    /// Connections to keep open, all threads together; rounded down to a multiple of the threads.
+    #[arg(short, long, value_name = "N", default_value = "10", value_parser = parse_count)]
+    pub connections: u64,
+
+    /// How long to send for.
+    #[arg(short, long = "duration", value_name = "TIME", default_value = "10s", value_parser = parse_positive_time_ns)]
+    pub duration_ns: u64,
+
+    /// Requests a second, over all connections.
+    #[arg(short = 'R', long, value_name = "RATE", value_parser = parse_rate)]
+    pub rate: Rate,
+
+    /// Print the latency distribution.
+    #[arg(short = 'L', long)]
+    pub latency: bool,
+
+    /// Print it also as measured from the moment of sending (implies -L).
+    #[arg(short = 'U', long = "u_latency")]
+    pub u_latency: bool,
+
+    /// With pipelining, record one latency a batch, that of its last answer, not one an answer.
+    #[arg(short = 'B', long = "batch_latency")]
+    pub batch_latency: bool,
+
+    /// Lua script that makes the requests; words after `--` reach its `init(args)`.
+    #[arg(short, long, value_name = "FILE")]
+    pub script: Option<PathBuf>,
+
+    /// Header to add to every request; may be repeated.
+    #[arg(short = 'H', long = "header", value_name = "NAME: VALUE", value_parser = header)]
+    pub headers: Vec<(String, String)>,
+
+    /// Count a request as timed out if it takes longer from sending; it is still waited for.
+    #[arg(short = 'T', long = "timeout", value_name = "TIME", default_value = "2s", value_parser = parse_positive_time_ns)]
+    pub timeout_ns: u64,
+
+    /// Write the results to FILE as JSON.
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+
+    /// Write the latencies to FILE as an HdrHistogram log, an interval a second, in nanoseconds.
+    #[arg(long, value_name = "FILE")]
+    pub hdr_log: Option<PathBuf>,
+
+    /// Serve live metrics for Prometheus at http://HOST:PORT/metrics during the run.
+    #[arg(long, value_name = "HOST:PORT", value_parser = socket_address)]
+    pub metrics: Option<SocketAddr>,
+
+    /// What a thread does until the next request is due.
+    #[arg(long, value_enum, default_value_t = Idle::Sleep)]
+    pub idle: Idle,
+
+    /// Pin the threads to these CPUs, in turn: 1 or 0,2-3. Without it they inherit the process's CPUs.
+    #[arg(long, value_name = "LIST", value_parser = cpu_list)]
+    pub cpus: Option<CpuList>,
+
+    /// Send lag, at its 99th percentile, up to which the schedule counts as kept, where 10% of the
+    /// median latency is less.
+    #[arg(long = "send-lag-max", value_name = "TIME", default_value = "100us", value_parser = parse_positive_time_ns)]
+    pub send_lag_max_ns: u64,
+
+    /// Print the version.
+    #[arg(short = 'v', long, action = clap::ArgAction::Version)]
+    pub version: Option<bool>,
+
+    /// The URL to send to: http://HOST[:PORT][/PATH].
+    #[arg(value_parser = Target::parse)]
+    pub url: Target,
+
+    /// Words for the script's `init(args)`.
+    #[arg(value_name = "ARGS")]
+    pub script_arguments: Vec<String>,
+}
+
+/// How threads wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Idle {
+    /// Sleep in the kernel until the nanosecond; costs the least CPU time.
+    Sleep,
+    /// Sleep until 50 µs before, then poll: more punctual, for threads that have a CPU each.
+    Hybrid,
+    /// Poll all the time: the most punctual; takes a whole CPU a thread.
+    Spin,
+}
+
+/// CPUs to pin threads to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CpuList(pub Vec<usize>);
+
+impl Arguments {
+    /// Checks what the single values cannot tell.
+    pub fn validate(&self) -> Result<(), String> {
+        if self.connections < self.threads {
+            return Err(format!(
+                "--connections {} is less than --threads {}: every thread needs a connection; raise -c or lower -t",
+                self.connections, self.threads
+            ));
+        }
+        for file in [&self.json, &self.hdr_log].into_iter().flatten() {
+            let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+            if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
+                return Err(format!("cannot write {}: there is no directory {}", file.display(), folder.display()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Connections of each thread.
+    pub fn connections_per_thread(&self) -> u64 {
+        self.connections / self.threads
+    }
+}
+
+fn threads(text: &str) -> Result<u64, String> {
+    match parse_count(text)? {
+        count @ 1..=1024 => Ok(count),
+        _ => Err("at most 1024 threads; more connections (-c) make more load, not more threads".to_owned()),
+    }
+}
+
+fn header(text: &str) -> Result<(String, String), String> {
+    let wrong = || "wanted 'Name: value'".to_owned();
+    let (name, value) = text.split_once(':').ok_or_else(wrong)?;
+    let value = value.trim();
+    if http::HeaderName::from_bytes(name.as_bytes()).is_err() || http::HeaderValue::from_str(value).is_err() {
+        return Err(wrong());
+    }
+    Ok((name.to_owned(), value.to_owned()))
+}
+
+fn socket_address(text: &str) -> Result<SocketAddr, String> {
+    use std::net::ToSocketAddrs;
+    let wrong = || "wanted HOST:PORT, such as 127.0.0.1:9100; 0.0.0.0:9100 serves all interfaces".to_owned();
+    text.to_socket_addrs().ok().and_then(|mut found| found.next()).ok_or_else(wrong)
+}
+
+fn cpu_list(text: &str) -> Result<CpuList, String> {
+    let read = || {
+        let mut cpus = Vec::new();
+        for part in text.split(',') {
+            let (first, last) = part.split_once('-').unwrap_or((part, part));
+            let (first, last): (usize, usize) = (first.parse().ok()?, last.parse().ok()?);
+            if first > last || last >= 1024 {
+                return None;
+            }
+            cpus.extend(first..=last);
+        }
+        Some(CpuList(cpus))
+    };
+    read().ok_or_else(|| "wanted CPU numbers below 1024, such as 1 or 0,2-3".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    fn parse(line: &str) -> Result<Arguments, String> {
+        let words = std::iter::once("loadgen").chain(line.split_whitespace());
+        Arguments::try_parse_from(words).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn wrk2s_command_line_is_understood() {
+        let arguments = parse("-t4 -c64 -d1m -R70k -L -s get.lua http://h:1/p -- pairs=5 x=y").unwrap();
+        assert_eq!((arguments.threads, arguments.connections), (4, 64));
+        assert_eq!(arguments.duration_ns, 60_000_000_000);
+        assert_eq!(arguments.rate.per_second(), 70_000.0);
+        assert_eq!(arguments.script_arguments, ["pairs=5", "x=y"]);
+        let defaults = parse("--rate 10 http://h").unwrap();
+        assert_eq!((defaults.threads, defaults.connections), (2, 10));
+        assert_eq!((defaults.duration_ns, defaults.timeout_ns), (10_000_000_000, 2_000_000_000));
+        let after_url = parse("http://h word -R10 -U -B --timeout 3s").unwrap();
+        assert!(after_url.u_latency && after_url.batch_latency);
+        assert_eq!(after_url.script_arguments, ["word"]);
+    }
+
+    #[test]
+    fn every_flag_refuses_bad_values_and_says_what_it_wants() {
+        for (line, wanted) in [
+            ("-t0", "wanted a whole number above 0"),
+            ("-t2000", "at most 1024 threads"),
+            ("-c -1", "unexpected argument '-1'"),
+            ("-c 1.5", "wanted a whole number above 0"),
+            ("-d 0", "wanted a time above 0"),
+            ("-d 10x", "wanted a time such as 30s"),
+            ("-R 0", "wanted requests a second"),
+            ("-R fast", "wanted requests a second"),
+            ("--timeout never", "wanted a time such as"),
+            ("-H NoColon", "wanted 'Name: value'"),
+            ("--metrics 9100", "wanted HOST:PORT"),
+            ("--idle nap", "possible values: sleep, hybrid, spin"),
+            ("--cpus 1-", "wanted CPU numbers"),
+            ("--cpus 3-1", "wanted CPU numbers"),
+            ("--send-lag-max 0", "wanted a time above 0"),
+        ] {
+            let rate = if line.starts_with("-R") { "" } else { "-R 10" };
+            let error = parse(&format!("{line} {rate} http://h")).expect_err(line);
+            assert!(error.contains(wanted), "{line}: {error}");
+        }
+        assert!(parse("-R10 localhost:80").unwrap_err().contains("write http://localhost:80"));
+        assert!(parse("http://h").unwrap_err().contains("--rate <RATE>"));
+        assert!(parse("-R10").unwrap_err().contains("<URL>"));
+    }
+
+    #[test]
+    fn values_that_do_not_fit_together_are_refused() {
+        let error = parse("-R10 -t8 -c4 http://h").unwrap().validate().unwrap_err();
+        assert!(error.contains("raise -c or lower -t"), "{error}");
+        let error = parse("-R10 --json /nowhere/at/all/x.json http://h").unwrap().validate().unwrap_err();
+        assert!(error.contains("no directory /nowhere/at/all"), "{error}");
+    }
+
+    #[test]
+    fn cpu_lists_take_ranges() {
+        assert_eq!(cpu_list("0,2-4"), Ok(CpuList(vec![0, 2, 3, 4])));
+    }
+}

@@ -1,0 +1,126 @@
+//! One connection: what is on its wire, and which request comes next.
+
+use crate::http::{Batch, Capture, ResponseParser};
+use crate::schedule::Hand;
+use socket2::Socket;
+use std::io::{self, Write};
+use std::os::fd::{AsRawFd, RawFd};
+
+/// What a connection is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// Not connected; try (again) at this time.
+    Closed { retry_ns: u64 },
+    /// On its way; given up at this time.
+    Connecting { deadline_ns: u64 },
+    /// Nothing on the wire.
+    Idle,
+    /// A batch is being written.
+    Writing,
+    /// A batch is written, its answers are awaited.
+    Waiting,
+}
+
+/// A connection and the requests it owns. Used by one thread only.
+#[derive(Debug)]
+pub(super) struct Connection {
+    pub(super) socket: Option<Socket>,
+    /// Grows with each new socket, so that events of an earlier one are recognised.
+    pub(super) generation: u32,
+    pub(super) phase: Phase,
+    /// Its requests of the run.
+    pub(super) hand: Hand,
+    /// The next of them to be sent.
+    pub(super) slot: u64,
+    /// When the script wants that one to be sent, where it has been asked.
+    pub(super) delayed_due_ns: Option<u64>,
+    /// The entry of the timers that counts; others are obsolete.
+    pub(super) wake_ns: u64,
+    /// Since when nothing has been on the wire.
+    pub(super) free_since_ns: u64,
+    /// The requests on the wire, and how many of them are answered.
+    pub(super) batch: Batch,
+    pub(super) answered: u32,
+    pub(super) due_ns: u64,
+    pub(super) sent_ns: u64,
+    /// The batch has been counted as timed out.
+    pub(super) timed_out: bool,
+    pub(super) parser: ResponseParser,
+    pub(super) capture: Capture,
+    /// The part of a request that the socket did not take yet.
+    unwritten: Vec<u8>,
+    /// Sockets in a row on which no request was sent.
+    pub(super) useless_sockets: u32,
+}
+
+impl Connection {
+    pub(super) fn new(hand: Hand) -> Self {
+        Self {
+            socket: None,
+            generation: 0,
+            phase: Phase::Closed { retry_ns: 0 },
+            hand,
+            slot: 0,
+            delayed_due_ns: None,
+            wake_ns: u64::MAX,
+            free_since_ns: 0,
+            batch: Batch::default(),
+            answered: 0,
+            due_ns: 0,
+            sent_ns: 0,
+            timed_out: false,
+            parser: ResponseParser::default(),
+            capture: Capture::default(),
+            unwritten: Vec::new(),
+            useless_sockets: 0,
+        }
+    }
+
+    /// Whether requests are on the wire.
+    pub(super) fn is_busy(&self) -> bool {
+        matches!(self.phase, Phase::Writing | Phase::Waiting)
+    }
+
+    /// Requests on the wire without an answer.
+    pub(super) fn outstanding(&self) -> u64 {
+        if self.is_busy() { u64::from(self.batch.count() - self.answered) } else { 0 }
+    }
+
+    pub(super) fn fd(&self) -> RawFd {
+        self.socket.as_ref().expect("a connection in this phase has a socket").as_raw_fd()
+    }
+
+    /// Writes the text of a batch; true if the socket took all of it.
+    #[inline]
+    pub(super) fn write(&mut self, text: &[u8]) -> io::Result<bool> {
+        let written = self.write_some(text)?;
+        if written == text.len() {
+            return Ok(true);
+        }
+        self.unwritten.clear();
+        self.unwritten.extend_from_slice(&text[written..]);
+        Ok(false)
+    }
+
+    /// Goes on where [`Connection::write`] stopped; true if the socket took all of it.
+    pub(super) fn write_rest(&mut self) -> io::Result<bool> {
+        let unwritten = std::mem::take(&mut self.unwritten);
+        let written = self.write_some(&unwritten)?;
+        self.unwritten = unwritten;
+        self.unwritten.drain(..written);
+        Ok(self.unwritten.is_empty())
+    }
+
+    fn write_some(&self, text: &[u8]) -> io::Result<usize> {
+        let mut socket = self.socket.as_ref().expect("a connection that writes has a socket");
+        loop {
+            // std ignores SIGPIPE, so a closed peer is an error here and no signal.
+            match socket.write(text) {
+                Ok(written) => return Ok(written),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(0),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}

@@ -1,0 +1,11 @@
+//! The run: threads that send by the schedule, and what they tell each other.
+
+mod connection;
+mod protocol;
+mod sampler;
+mod timers;
+mod worker;
+
+pub use protocol::{Gate, Message, WorkerError, WorkerPlan, WorkerResult};
+pub use sampler::RequestRate;
+pub use worker::Worker;

@@ -1,0 +1,120 @@
+//! What the collector and the threads tell each other.
+
+use super::sampler::RequestRate;
+use crate::cli::Idle;
+use crate::schedule::Schedule;
+use crate::stats::Interval;
+use std::io;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Condvar, Mutex};
+use thiserror::Error;
+
+/// What all threads of a run know.
+#[derive(Debug)]
+pub struct WorkerPlan {
+    /// When each request is due.
+    pub schedule: Schedule,
+    /// Threads of the run.
+    pub threads: u64,
+    /// Connections of each thread.
+    pub connections_per_thread: u64,
+    /// Length of the run.
+    pub duration_ns: u64,
+    /// From when on a request counts as timed out.
+    pub timeout_ns: u64,
+    /// Record one latency a batch of pipelined requests.
+    pub batch_latency: bool,
+    /// What to do until the next request is due.
+    pub idle: Idle,
+    /// CPUs to pin the threads to, in turn; empty for none.
+    pub cpus: Vec<usize>,
+    /// Set to end the run early.
+    pub stop: Arc<AtomicBool>,
+}
+
+/// Holds the threads back until all are connected.
+#[derive(Debug, Default)]
+pub struct Gate {
+    decision: Mutex<Option<Option<u64>>>,
+    changed: Condvar,
+}
+
+impl Gate {
+    /// Starts all threads at `start_ns`, or sends them home.
+    pub fn decide(&self, start_ns: Option<u64>) {
+        *self.decision.lock().expect("held for an assignment only") = Some(start_ns);
+        self.changed.notify_all();
+    }
+
+    pub(super) fn wait(&self) -> Option<u64> {
+        let decision = self.decision.lock().expect("held for an assignment only");
+        let decided = self.changed.wait_while(decision, |decision| decision.is_none());
+        decided.expect("held for an assignment only").flatten()
+    }
+}
+
+/// What a thread tells the collector.
+#[derive(Debug)]
+pub enum Message {
+    /// All connections were tried.
+    Ready {
+        /// How many are open.
+        connected: u64,
+        /// Why the others are not, one reason.
+        error: Option<String>,
+    },
+    /// What was counted in one second.
+    Interval {
+        /// The thread.
+        thread: usize,
+        /// The second, from 0.
+        index: u64,
+        /// Its counts.
+        interval: Box<Interval>,
+    },
+    /// The thread has ended.
+    Done {
+        /// The thread.
+        thread: usize,
+        /// What it found besides the intervals.
+        result: Box<WorkerResult>,
+    },
+    /// The thread cannot go on.
+    Failed(WorkerError),
+}
+
+/// Why a thread cannot go on.
+#[derive(Debug, Error)]
+pub enum WorkerError {
+    /// The script failed.
+    #[error("{0}")]
+    Script(#[from] crate::script::ScriptError),
+    /// The system refused something.
+    #[error("{0}")]
+    System(#[from] io::Error),
+    /// A CPU of `--cpus` cannot be used.
+    #[error("--cpus: cannot run on CPU {cpu}: {error}; `nproc` and `taskset -p $$` show what there is")]
+    Cpu {
+        /// The CPU.
+        cpu: usize,
+        /// What the system said.
+        error: io::Error,
+    },
+}
+
+/// What a thread found besides the intervals.
+#[derive(Debug)]
+pub struct WorkerResult {
+    /// Its requests that fell due in the run.
+    pub due: u64,
+    /// Those of them without an answer or an error at its end.
+    pub unfinished: u64,
+    /// Age of the oldest of these, counted from its due time.
+    pub oldest_unfinished_ns: u64,
+    /// When it ended.
+    pub end_ns: u64,
+    /// Time that it had nothing to do.
+    pub idle_ns: u64,
+    /// Its sampled rate of answers.
+    pub request_rate: RequestRate,
+}

@@ -1,0 +1,125 @@
+//! wrk2's `Thread calibration` and `Req/Sec` lines: the rate of answers, sampled over short intervals.
+
+use crate::clock::{MILLISECOND, SECOND};
+use hdrhistogram::Histogram;
+
+/// When a thread calibrates: after this long, or at half of a shorter run.
+const CALIBRATION_NS: u64 = 10 * SECOND;
+
+/// What a thread's sampler found.
+#[derive(Debug, Clone)]
+pub struct RequestRate {
+    /// Mean latency up to calibration in milliseconds; not a number where there was no answer.
+    pub calibration_mean_ms: f64,
+    /// Length of the sampling interval chosen then, in milliseconds.
+    pub interval_ms: u64,
+    /// The samples: requests a second of this thread.
+    pub samples: Histogram<u64>,
+}
+
+/// A histogram for rates: up to 1000 million a second, three significant digits.
+fn rate_histogram() -> Histogram<u64> {
+    Histogram::new_with_bounds(1, 1_000_000_000, 3).expect("the bounds are valid")
+}
+
+impl Default for RequestRate {
+    fn default() -> Self {
+        Self { calibration_mean_ms: f64::NAN, interval_ms: 0, samples: rate_histogram() }
+    }
+}
+
+/// Samples one thread. As in wrk2 the interval is twice the 90th percentile of latency, at least 10 ms.
+#[derive(Debug)]
+pub(super) struct Sampler {
+    found: RequestRate,
+    calibration: Option<Histogram<u64>>,
+    next_ns: u64,
+    last_ns: u64,
+    requests: u64,
+}
+
+impl Sampler {
+    /// For a run from `start_ns` to `end_ns`.
+    pub(super) fn new(start_ns: u64, end_ns: u64) -> Self {
+        Self {
+            found: RequestRate::default(),
+            calibration: Some(crate::stats::new_histogram()),
+            next_ns: start_ns + CALIBRATION_NS.min((end_ns - start_ns) / 2),
+            last_ns: start_ns,
+            requests: 0,
+        }
+    }
+
+    /// An answer arrived, `latency_ns` after its request was due.
+    #[inline]
+    pub(super) fn answer(&mut self, latency_ns: u64) {
+        self.requests += 1;
+        if let Some(calibration) = &mut self.calibration {
+            calibration.saturating_record(latency_ns);
+        }
+    }
+
+    /// When [`Sampler::sample`] is to be called next.
+    #[inline]
+    pub(super) fn next_ns(&self) -> u64 {
+        self.next_ns
+    }
+
+    /// Calibrates the first time, then takes a sample each time.
+    pub(super) fn sample(&mut self, now_ns: u64) {
+        match self.calibration.take() {
+            Some(latency) => {
+                if !latency.is_empty() {
+                    self.found.calibration_mean_ms = latency.mean() / MILLISECOND as f64;
+                }
+                let double_p90_ms = 2 * latency.value_at_quantile(0.9) / MILLISECOND;
+                self.found.interval_ms = double_p90_ms.max(10);
+            }
+            None => {
+                let elapsed_ns = (now_ns - self.last_ns).max(1);
+                let per_second = u128::from(self.requests) * u128::from(SECOND) / u128::from(elapsed_ns);
+                self.found.samples.saturating_record(per_second as u64);
+            }
+        }
+        self.requests = 0;
+        self.last_ns = now_ns;
+        self.next_ns = now_ns + self.found.interval_ms * MILLISECOND;
+    }
+
+    pub(super) fn finish(self) -> RequestRate {
+        self.found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_interval_is_twice_the_90th_percentile_and_samples_are_rates() {
+        let mut sampler = Sampler::new(0, 4 * SECOND);
+        assert_eq!(sampler.next_ns(), 2 * SECOND);
+        for _ in 0..100 {
+            sampler.answer(15 * MILLISECOND);
+        }
+        sampler.sample(2 * SECOND);
+        assert_eq!(sampler.next_ns(), 2 * SECOND + 30 * MILLISECOND);
+        for _ in 0..60 {
+            sampler.answer(1);
+        }
+        sampler.sample(2 * SECOND + 30 * MILLISECOND);
+        let found = sampler.finish();
+        assert_eq!(found.interval_ms, 30);
+        assert!((found.calibration_mean_ms - 15.0).abs() < 0.02);
+        assert_eq!((found.samples.len(), found.samples.max()), (1, 2000));
+    }
+
+    #[test]
+    fn a_silent_server_leaves_no_number() {
+        let mut sampler = Sampler::new(0, SECOND);
+        sampler.sample(SECOND / 2);
+        let found = sampler.finish();
+        assert!(found.calibration_mean_ms.is_nan());
+        assert_eq!(found.interval_ms, 10);
+    }
+}

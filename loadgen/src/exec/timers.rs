@@ -1,0 +1,36 @@
+//! Which connection has something to do next, and when.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// A queue of (time in nanoseconds, connection), the earliest first.
+///
+/// Entries are hints: whoever takes one looks at the connection to see what is due, so an entry that
+/// has become obsolete does no harm and need not be found and removed.
+#[derive(Debug, Default)]
+pub(super) struct Timers {
+    heap: BinaryHeap<Reverse<(u64, u32)>>,
+}
+
+impl Timers {
+    /// Asks to look at `connection` at `time_ns`.
+    #[inline]
+    pub(super) fn push(&mut self, time_ns: u64, connection: u32) {
+        self.heap.push(Reverse((time_ns, connection)));
+    }
+
+    /// When the next look is due; `u64::MAX` where none is.
+    #[inline]
+    pub(super) fn next_ns(&self) -> u64 {
+        self.heap.peek().map_or(u64::MAX, |Reverse((time_ns, _))| *time_ns)
+    }
+
+    /// Takes the next entry if its time has come.
+    #[inline]
+    pub(super) fn pop_due(&mut self, now_ns: u64) -> Option<(u64, u32)> {
+        if self.next_ns() > now_ns {
+            return None;
+        }
+        self.heap.pop().map(|Reverse(entry)| entry)
+    }
+}

@@ -1,0 +1,320 @@
+//! What happens on the connections: connecting, sending, reading, failing.
+
+use super::Worker;
+use crate::clock::{MILLISECOND, now_ns};
+use crate::exec::connection::{Connection, Phase};
+use crate::exec::protocol::WorkerError;
+use crate::http::Answer;
+use crate::net::{self, Event, Interest};
+use std::io::{self, Read};
+use std::os::fd::AsRawFd;
+
+/// The longest pause between attempts to connect.
+const RETRY_NS_MAX: u64 = 100 * MILLISECOND;
+
+/// How the requests on a connection's wire were lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Loss {
+    Read,
+    Write,
+    /// There was none: the peer closed a connection that was not in use, or said that it would.
+    Nothing,
+}
+
+impl Worker<'_> {
+    fn token(connection: &Connection, index: usize) -> u64 {
+        u64::from(connection.generation) << 32 | index as u64
+    }
+
+    /// Begins to connect.
+    pub(super) fn open(&mut self, index: usize, now: u64) {
+        let address = self.script.address();
+        let connection = &mut self.connections[index];
+        connection.generation = connection.generation.wrapping_add(1);
+        connection.parser.reset();
+        let opened = net::connect(address).and_then(|socket| {
+            let token = Self::token(connection, index);
+            self.poller.add(socket.as_raw_fd(), Interest::ReadWrite, token)?;
+            Ok(socket)
+        });
+        match opened {
+            Ok(socket) => {
+                connection.socket = Some(socket);
+                connection.phase = Phase::Connecting { deadline_ns: now + self.plan.timeout_ns };
+            }
+            Err(error) => self.connect_failed(index, error, now),
+        }
+    }
+
+    fn connect_failed(&mut self, index: usize, error: io::Error, now: u64) {
+        self.interval.errors.connect += 1;
+        self.connect_error = Some(error);
+        self.retry_later(index, now);
+    }
+
+    /// Closes the socket and tries again: at once, unless the last ones were of no use either.
+    fn retry_later(&mut self, index: usize, now: u64) {
+        let connection = &mut self.connections[index];
+        connection.socket = None;
+        let useless = connection.useless_sockets;
+        connection.useless_sockets = useless.saturating_add(1);
+        let pause_ns = if useless == 0 { 0 } else { (MILLISECOND << useless.min(10)).min(RETRY_NS_MAX) };
+        connection.phase = Phase::Closed { retry_ns: now + pause_ns };
+        if self.running {
+            self.wake_at(index, now + pause_ns);
+        }
+    }
+
+    fn wake_at(&mut self, index: usize, time_ns: u64) {
+        let connection = &mut self.connections[index];
+        if connection.wake_ns != time_ns {
+            connection.wake_ns = time_ns;
+            self.timers.push(time_ns, index as u32);
+        }
+    }
+
+    /// Does what `connection` has to do now, and arranges to be called when there is more.
+    pub(super) fn proceed(&mut self, index: usize, now: u64) -> Result<(), WorkerError> {
+        let connection = &mut self.connections[index];
+        match connection.phase {
+            Phase::Closed { retry_ns } if retry_ns <= now => self.open(index, now),
+            Phase::Closed { retry_ns } => self.wake_at(index, retry_ns),
+            Phase::Connecting { .. } | Phase::Writing | Phase::Waiting => {}
+            Phase::Idle => {
+                let due_ns = match connection.delayed_due_ns {
+                    Some(due_ns) => due_ns,
+                    None => self.start_ns + self.plan.schedule.due_ns(connection.hand.index(connection.slot)),
+                };
+                if due_ns > now {
+                    self.wake_at(index, due_ns);
+                } else if self.script.delays() && connection.delayed_due_ns.is_none() {
+                    connection.delayed_due_ns = Some(due_ns + self.script.delay_ns()?);
+                    return self.proceed(index, now);
+                } else if due_ns < self.end_ns {
+                    self.send(index, due_ns)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn send(&mut self, index: usize, due_ns: u64) -> Result<(), WorkerError> {
+        let connection = &mut self.connections[index];
+        let mut batch = std::mem::take(&mut connection.batch);
+        let mut sent_ns = 0;
+        let mut write = |text: &[u8]| {
+            sent_ns = now_ns();
+            connection.write(text)
+        };
+        let written = match self.script.fixed_request() {
+            Some(text) => {
+                batch.clone_from(&self.fixed_batch);
+                write(text)
+            }
+            None => self.script.request(&mut batch, write)?,
+        };
+        if connection.free_since_ns <= due_ns {
+            self.interval.latencies.send_lag.saturating_record(sent_ns - due_ns);
+        }
+        let count = u64::from(batch.count());
+        connection.batch = batch;
+        connection.answered = 0;
+        connection.due_ns = due_ns;
+        connection.sent_ns = sent_ns;
+        connection.timed_out = false;
+        connection.slot += count;
+        connection.delayed_due_ns = None;
+        connection.useless_sockets = 0;
+        connection.phase = Phase::Waiting;
+        self.in_flight += count;
+        match written {
+            Ok(true) => {}
+            Ok(false) => {
+                connection.phase = Phase::Writing;
+                let token = Self::token(connection, index);
+                self.poller.modify(connection.fd(), Interest::ReadWrite, token)?;
+            }
+            Err(_) => self.lose(index, Loss::Write, sent_ns),
+        }
+        Ok(())
+    }
+
+    /// Counts the requests on the wire as lost, closes the socket and opens a new one.
+    fn lose(&mut self, index: usize, loss: Loss, now: u64) {
+        let connection = &mut self.connections[index];
+        let outstanding = connection.outstanding();
+        self.in_flight -= outstanding;
+        self.interval.failed += outstanding;
+        match loss {
+            Loss::Read => self.interval.errors.read += outstanding.max(1),
+            Loss::Write => self.interval.errors.write += outstanding.max(1),
+            Loss::Nothing => self.interval.errors.read += outstanding,
+        }
+        self.retry_later(index, now);
+    }
+
+    pub(super) fn handle_event(&mut self, event: Event) -> Result<(), WorkerError> {
+        let index = (event.token & u64::from(u32::MAX)) as usize;
+        let connection = &mut self.connections[index];
+        let of_an_earlier_socket = u64::from(connection.generation) != event.token >> 32;
+        if of_an_earlier_socket {
+            return Ok(());
+        }
+        match connection.phase {
+            Phase::Closed { .. } => Ok(()),
+            Phase::Connecting { .. } if event.writable => self.connected(index),
+            Phase::Connecting { .. } => Ok(()),
+            Phase::Writing if event.writable => {
+                match connection.write_rest() {
+                    Ok(false) => {}
+                    Ok(true) => {
+                        connection.phase = Phase::Waiting;
+                        let token = Self::token(connection, index);
+                        self.poller.modify(connection.fd(), Interest::Read, token)?;
+                    }
+                    Err(_) => {
+                        self.lose(index, Loss::Write, now_ns());
+                        return Ok(());
+                    }
+                }
+                // An answer may come before the request is written in full.
+                self.read(index)
+            }
+            Phase::Idle | Phase::Writing | Phase::Waiting => self.read(index),
+        }
+    }
+
+    fn connected(&mut self, index: usize) -> Result<(), WorkerError> {
+        let now = now_ns();
+        let connection = &mut self.connections[index];
+        let socket = connection.socket.as_ref().expect("a connection that connects has a socket");
+        if let Err(error) = net::connect_outcome(socket) {
+            self.connect_failed(index, error, now);
+            return Ok(());
+        }
+        let token = Self::token(connection, index);
+        self.poller.modify(connection.fd(), Interest::Read, token)?;
+        connection.phase = Phase::Idle;
+        connection.free_since_ns = now;
+        if self.running { self.proceed(index, now) } else { Ok(()) }
+    }
+
+    /// Reads what has arrived, once: the poller reports what is left.
+    fn read(&mut self, index: usize) -> Result<(), WorkerError> {
+        let mut buffer = std::mem::take(&mut self.read_buffer);
+        let mut socket = self.connections[index].socket.as_ref().expect("a connection that reads has a socket");
+        let read = socket.read(&mut buffer);
+        let now = now_ns();
+        let outcome = match read {
+            Ok(0) => self.peer_closed(index, now),
+            Ok(length) => {
+                self.interval.bytes_read += length as u64;
+                self.take_bytes(index, &buffer[..length], now)
+            }
+            Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => Ok(()),
+            Err(_) => {
+                let busy = self.connections[index].is_busy();
+                self.lose(index, if busy { Loss::Read } else { Loss::Nothing }, now);
+                Ok(())
+            }
+        };
+        self.read_buffer = buffer;
+        outcome
+    }
+
+    fn peer_closed(&mut self, index: usize, now: u64) -> Result<(), WorkerError> {
+        let connection = &mut self.connections[index];
+        if !connection.is_busy() {
+            self.lose(index, Loss::Nothing, now);
+            return Ok(());
+        }
+        if let Some(answer) = connection.parser.end_of_stream() {
+            self.answered(index, answer, now)?;
+            self.lose(index, Loss::Nothing, now);
+        } else {
+            self.lose(index, Loss::Read, now);
+        }
+        Ok(())
+    }
+
+    fn take_bytes(&mut self, index: usize, bytes: &[u8], now: u64) -> Result<(), WorkerError> {
+        let wants_responses = self.script.wants_responses();
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let connection = &mut self.connections[index];
+            if !connection.is_busy() {
+                // Bytes that nobody asked for: this connection cannot be trusted any more.
+                self.lose(index, Loss::Read, now);
+                return Ok(());
+            }
+            let to_head = connection.batch.is_head(connection.answered);
+            let capture = wants_responses.then_some(&mut connection.capture);
+            match connection.parser.feed(rest, to_head, capture) {
+                Ok((consumed, answer)) => {
+                    rest = &rest[consumed..];
+                    let Some(answer) = answer else { continue };
+                    self.answered(index, answer, now)?;
+                    if !answer.keep_alive {
+                        self.lose(index, Loss::Nothing, now);
+                        return Ok(());
+                    }
+                }
+                Err(_) => {
+                    self.lose(index, Loss::Read, now);
+                    return Ok(());
+                }
+            }
+        }
+        // Only now: bytes left over would otherwise be taken for the answer to the next request.
+        if self.running && self.connections[index].phase == Phase::Idle {
+            return self.proceed(index, now);
+        }
+        Ok(())
+    }
+
+    /// Counts an answer; the last one of a batch frees the connection.
+    fn answered(&mut self, index: usize, answer: Answer, now: u64) -> Result<(), WorkerError> {
+        let connection = &mut self.connections[index];
+        connection.answered += 1;
+        let last = connection.answered == connection.batch.count();
+        let latency_ns = now - connection.due_ns;
+        self.in_flight -= 1;
+        self.interval.count_answer(answer.status);
+        if last || !self.plan.batch_latency {
+            self.interval.latencies.latency.saturating_record(latency_ns);
+            self.interval.latencies.uncorrected.saturating_record(now - connection.sent_ns);
+        }
+        self.sampler.answer(latency_ns);
+        if !connection.timed_out && now - connection.sent_ns > self.plan.timeout_ns {
+            connection.timed_out = true;
+            self.interval.errors.timeout += 1;
+        }
+        if last {
+            connection.phase = Phase::Idle;
+            connection.free_since_ns = now;
+        }
+        if self.script.wants_responses() {
+            self.script.response(answer.status, &self.connections[index].capture)?;
+        }
+        Ok(())
+    }
+
+    /// Counts timeouts, once a batch, and gives up connecting after the time limit.
+    pub(super) fn enforce_time_limits(&mut self, now: u64) {
+        for index in 0..self.connections.len() {
+            let connection = &mut self.connections[index];
+            match connection.phase {
+                Phase::Connecting { deadline_ns } if deadline_ns <= now => {
+                    self.connect_failed(index, io::ErrorKind::TimedOut.into(), now);
+                }
+                Phase::Writing | Phase::Waiting
+                    if !connection.timed_out && now.saturating_sub(connection.sent_ns) > self.plan.timeout_ns =>
+                {
+                    connection.timed_out = true;
+                    self.interval.errors.timeout += 1;
+                }
+                _ => {}
+            }
+        }
+    }
+}

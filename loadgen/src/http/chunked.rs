@@ -1,0 +1,88 @@
+//! The end of a chunked body (RFC 9112 §7.1), found one piece of input at a time.
+
+use super::response::ParseError;
+
+/// Where in a chunked body the decoder stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// In the hexadecimal size; `digits` were read.
+    Size { digits: u8 },
+    /// In a chunk extension, up to the end of the line.
+    Extension,
+    /// After the CR of the size line.
+    SizeLineFeed,
+    /// In the data of a chunk.
+    Data,
+    /// After the data, CR or LF expected.
+    DataEnd,
+    /// After the CR that follows the data.
+    DataLineFeed,
+    /// At the start of a trailer line; an empty one ends the body.
+    TrailerStart,
+    /// In a trailer line.
+    Trailer,
+    /// After the CR of the empty line.
+    LastLineFeed,
+}
+
+/// A decoder that keeps no bytes: it says which are data and where the body ends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Chunked {
+    state: State,
+    remaining: u64,
+}
+
+impl Chunked {
+    pub(super) fn new() -> Self {
+        Self { state: State::Size { digits: 0 }, remaining: 0 }
+    }
+
+    /// Reads `input`; gives the bytes consumed and whether the body ended there. `data` gets the content.
+    pub(super) fn feed(&mut self, input: &[u8], mut data: impl FnMut(&[u8])) -> Result<(usize, bool), ParseError> {
+        let mut at = 0;
+        while at < input.len() {
+            if self.state == State::Data {
+                let take = self.remaining.min((input.len() - at) as u64) as usize;
+                data(&input[at..at + take]);
+                at += take;
+                self.remaining -= take as u64;
+                if self.remaining == 0 {
+                    self.state = State::DataEnd;
+                }
+                continue;
+            }
+            if self.step(input[at])? {
+                return Ok((at + 1, true));
+            }
+            at += 1;
+        }
+        Ok((at, false))
+    }
+
+    /// Takes one byte of framing; true at the end of the body.
+    fn step(&mut self, byte: u8) -> Result<bool, ParseError> {
+        self.state =
+            match (self.state, byte) {
+                (State::Size { digits }, b'0'..=b'9' | b'a'..=b'f' | b'A'..=b'F') if digits < 15 => {
+                    let digit = (byte as char).to_digit(16).expect("a hexadecimal digit");
+                    self.remaining = self.remaining * 16 + u64::from(digit);
+                    State::Size { digits: digits + 1 }
+                }
+                (State::Size { digits: 1.. }, b'\r') => State::SizeLineFeed,
+                (State::Size { digits: 1.. }, b';' | b' ' | b'\t') => State::Extension,
+                (State::Extension, b'\r') => State::SizeLineFeed,
+                (State::Size { digits: 1.. } | State::Extension | State::SizeLineFeed, b'\n') => {
+                    if self.remaining == 0 { State::TrailerStart } else { State::Data }
+                }
+                (State::Extension, _) => State::Extension,
+                (State::DataEnd, b'\r') => State::DataLineFeed,
+                (State::DataEnd | State::DataLineFeed, b'\n') => State::Size { digits: 0 },
+                (State::TrailerStart, b'\r') => State::LastLineFeed,
+                (State::TrailerStart | State::LastLineFeed, b'\n') => return Ok(true),
+                (State::Trailer, b'\n') => State::TrailerStart,
+                (State::TrailerStart | State::Trailer, _) => State::Trailer,
+                _ => return Err(ParseError::Chunk),
+            };
+        Ok(false)
+    }
+}

@@ -1,0 +1,128 @@
+//! How many requests a string holds, and which of them are answered without a body.
+
+use memchr::memmem;
+use thiserror::Error;
+
+/// What was wrong with the text of a request.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum RequestError {
+    /// Not a request line and headers.
+    #[error("not an HTTP/1.1 request: {0}")]
+    Malformed(String),
+    /// It stops before the end of the headers or of the body.
+    #[error("the request is cut short: its headers or its body (Content-Length) end too early")]
+    CutShort,
+    /// A body without Content-Length cannot be told from the next request.
+    #[error("a request with Transfer-Encoding cannot be counted; send the body with a Content-Length")]
+    TransferEncoding,
+}
+
+/// The requests that one string holds; more than one is HTTP pipelining.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Batch {
+    count: u32,
+    /// Which requests are HEAD, empty where none is: their answers have no body whatever the headers say.
+    heads: Vec<bool>,
+}
+
+impl Batch {
+    /// Counts the requests in `text`.
+    pub fn of(text: &[u8]) -> Result<Self, RequestError> {
+        let mut batch = Self::default();
+        batch.set(text)?;
+        Ok(batch)
+    }
+
+    /// As [`Batch::of`], reusing the memory.
+    pub fn set(&mut self, text: &[u8]) -> Result<(), RequestError> {
+        self.count = 0;
+        self.heads.clear();
+        let mut rest = text;
+        loop {
+            let (length, head) = one_request(rest)?;
+            if head && self.heads.is_empty() {
+                self.heads.resize(self.count as usize, false);
+            }
+            if head || !self.heads.is_empty() {
+                self.heads.push(head);
+            }
+            self.count += 1;
+            rest = &rest[length..];
+            if rest.is_empty() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// How many requests, at least 1 in a batch that was counted.
+    pub fn count(&self) -> u32 {
+        self.count
+    }
+
+    /// Whether request number `index` of the batch is a HEAD.
+    pub fn is_head(&self, index: u32) -> bool {
+        self.heads.get(index as usize).copied().unwrap_or(false)
+    }
+}
+
+/// The length of the first request of `text`, and whether it is a HEAD.
+fn one_request(text: &[u8]) -> Result<(usize, bool), RequestError> {
+    let head = text.starts_with(b"HEAD ");
+    let end_of_headers = memmem::find(text, b"\r\n\r\n").map(|at| at + 4);
+    // The common case by far: one request without a body. Its text was made by `wrk.format` or by
+    // a script that had its first request checked in full.
+    if end_of_headers == Some(text.len()) && text.starts_with(b"GET ") {
+        return Ok((text.len(), head));
+    }
+    let mut headers = [httparse::EMPTY_HEADER; 128];
+    let mut request = httparse::Request::new(&mut headers);
+    let body_at = match request.parse(text) {
+        Ok(httparse::Status::Complete(body_at)) => body_at,
+        Ok(httparse::Status::Partial) => return Err(RequestError::CutShort),
+        Err(error) => return Err(RequestError::Malformed(error.to_string())),
+    };
+    let mut body_length = 0usize;
+    for header in request.headers.iter() {
+        if header.name.eq_ignore_ascii_case("content-length") {
+            body_length = std::str::from_utf8(header.value)
+                .ok()
+                .and_then(|value| value.trim().parse().ok())
+                .ok_or_else(|| RequestError::Malformed("Content-Length is not a number".to_owned()))?;
+        } else if header.name.eq_ignore_ascii_case("transfer-encoding") {
+            return Err(RequestError::TransferEncoding);
+        }
+    }
+    match body_at.checked_add(body_length) {
+        Some(length) if length <= text.len() => Ok((length, head)),
+        _ => Err(RequestError::CutShort),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GET: &str = "GET /a HTTP/1.1\r\nHost: x\r\n\r\n";
+    const HEAD: &str = "HEAD /a HTTP/1.1\r\nHost: x\r\n\r\n";
+    const PUT: &str = "PUT /a HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\n\r\n\r\n";
+
+    #[test]
+    fn pipelined_requests_are_counted_with_their_bodies() {
+        let batch = Batch::of(format!("{GET}{PUT}{HEAD}{GET}").as_bytes()).unwrap();
+        assert_eq!(batch.count(), 4);
+        assert_eq!((0..4).map(|i| batch.is_head(i)).collect::<Vec<_>>(), [false, false, true, false]);
+        assert_eq!(Batch::of(GET.as_bytes()).unwrap().count(), 1);
+        assert!(Batch::of(HEAD.as_bytes()).unwrap().is_head(0));
+    }
+
+    #[test]
+    fn what_is_not_a_request_is_refused() {
+        assert_eq!(Batch::of(b""), Err(RequestError::CutShort));
+        assert_eq!(Batch::of(b"GET / HTTP/1.1\r\nHost: x\r\n"), Err(RequestError::CutShort));
+        assert_eq!(Batch::of(&PUT.as_bytes()[..PUT.len() - 1]), Err(RequestError::CutShort));
+        assert!(matches!(Batch::of(b"hello world, not http\r\n\r\n"), Err(RequestError::Malformed(_))));
+        assert!(matches!(Batch::of(format!("{GET}junk\r\n\r\n").as_bytes()), Err(RequestError::Malformed(_))));
+        let chunked = b"PUT / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n";
+        assert_eq!(Batch::of(chunked), Err(RequestError::TransferEncoding));
+    }
+}

@@ -1,0 +1,276 @@
+//! An incremental parser of answers: fed whatever arrived, it says when an answer is complete.
+//!
+//! An answer that arrives in one piece, the usual case, is parsed where it lies; only a head that is
+//! cut in two is copied. The body is skipped, unless a script wants to see it.
+
+use super::chunked::Chunked;
+use memchr::memmem;
+use thiserror::Error;
+
+/// The longest status line and headers that are accepted, in bytes.
+const HEAD_BYTES_MAX: usize = 256 * 1024;
+/// The most headers that are accepted.
+const HEADERS_MAX: usize = 128;
+
+/// Why bytes are no answer. The connection that sent them is closed and counted as a read error.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum ParseError {
+    /// The status line or a header is malformed.
+    #[error("malformed status line or header: {0}")]
+    Head(httparse::Error),
+    /// The head does not end.
+    #[error("status line and headers are longer than {HEAD_BYTES_MAX} bytes")]
+    HeadTooLong,
+    /// Content-Length is no number, or there are two that differ.
+    #[error("Content-Length is not a number, or there are two that differ")]
+    ContentLength,
+    /// The framing of a chunked body is broken.
+    #[error("malformed chunked body")]
+    Chunk,
+}
+
+/// A complete answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Answer {
+    /// The status code.
+    pub status: u16,
+    /// Whether the connection may carry another request.
+    pub keep_alive: bool,
+}
+
+/// The headers and the body of an answer, kept for a script's `response` function.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Capture {
+    /// Names as sent, and values, in order.
+    pub headers: Vec<(Vec<u8>, Vec<u8>)>,
+    /// The content, without chunk framing.
+    pub body: Vec<u8>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum State {
+    Head,
+    Fixed(u64),
+    Chunked(Chunked),
+    UntilClose,
+}
+
+/// The parser of one connection. Not thread safe; one answer at a time, in the order of the requests.
+#[derive(Debug, Clone)]
+pub struct ResponseParser {
+    state: State,
+    /// The start of a head that has not arrived in full.
+    head: Vec<u8>,
+    /// Length of `head` when it was last tried, so that a head in tiny pieces is not tried for each.
+    tried: usize,
+    status: u16,
+    keep_alive: bool,
+}
+
+impl Default for ResponseParser {
+    fn default() -> Self {
+        Self { state: State::Head, head: Vec::new(), tried: 0, status: 0, keep_alive: true }
+    }
+}
+
+impl ResponseParser {
+    /// Forgets everything, for a new connection.
+    pub fn reset(&mut self) {
+        *self = Self { head: std::mem::take(&mut self.head), ..Self::default() };
+        self.head.clear();
+    }
+
+    /// Reads from `input` up to the end of one answer.
+    ///
+    /// Gives the number of bytes consumed and the answer if it is complete; what is not consumed
+    /// belongs to the next answer. `to_head` says that the request was a HEAD.
+    pub fn feed(
+        &mut self,
+        input: &[u8],
+        to_head: bool,
+        mut capture: Option<&mut Capture>,
+    ) -> Result<(usize, Option<Answer>), ParseError> {
+        let mut at = 0;
+        if self.state == State::Head {
+            let (consumed, complete) = self.feed_head(input, to_head, capture.as_deref_mut())?;
+            at = consumed;
+            if !complete {
+                return Ok((at, None));
+            }
+        }
+        let rest = &input[at..];
+        let mut keep = |data: &[u8]| {
+            if let Some(capture) = capture.as_deref_mut() {
+                capture.body.extend_from_slice(data);
+            }
+        };
+        let (consumed, done) = match &mut self.state {
+            State::Head => unreachable!("the head is complete"),
+            State::Fixed(remaining) => {
+                let take = (*remaining).min(rest.len() as u64) as usize;
+                keep(&rest[..take]);
+                *remaining -= take as u64;
+                (take, *remaining == 0)
+            }
+            State::Chunked(chunked) => chunked.feed(rest, keep)?,
+            State::UntilClose => {
+                keep(rest);
+                (rest.len(), false)
+            }
+        };
+        Ok((at + consumed, done.then(|| self.finish())))
+    }
+
+    /// The peer closed: gives the answer if closing is what ends it.
+    pub fn end_of_stream(&mut self) -> Option<Answer> {
+        (self.state == State::UntilClose).then(|| self.finish())
+    }
+
+    fn finish(&mut self) -> Answer {
+        self.state = State::Head;
+        Answer { status: self.status, keep_alive: self.keep_alive }
+    }
+
+    /// Reads the head, skipping interim (1xx) ones; gives bytes consumed and whether it is complete.
+    fn feed_head(
+        &mut self,
+        input: &[u8],
+        to_head: bool,
+        mut capture: Option<&mut Capture>,
+    ) -> Result<(usize, bool), ParseError> {
+        let mut at = 0;
+        while at < input.len() {
+            let length = if self.head.is_empty() {
+                let length = self.parse_head(&input[at..], to_head, capture.as_deref_mut())?;
+                if length.is_none() {
+                    self.head.extend_from_slice(&input[at..]);
+                    self.tried = self.head.len();
+                }
+                length
+            } else {
+                self.resume_head(&input[at..], to_head, capture.as_deref_mut())?
+            };
+            let Some(length) = length else { return Ok((input.len(), false)) };
+            at += length;
+            let interim = (100..200).contains(&self.status) && self.status != 101;
+            if !interim {
+                return Ok((at, true));
+            }
+            self.state = State::Head;
+        }
+        Ok((at, false))
+    }
+
+    /// Continues a head whose start is in `self.head`; gives how much of `input` belongs to it.
+    fn resume_head(
+        &mut self,
+        input: &[u8],
+        to_head: bool,
+        capture: Option<&mut Capture>,
+    ) -> Result<Option<usize>, ParseError> {
+        let had = self.head.len();
+        let mut head = std::mem::take(&mut self.head);
+        head.extend_from_slice(input);
+        let new = &head[had.saturating_sub(3)..];
+        let ended = memmem::find(new, b"\n\n").is_some() || memmem::find(new, b"\n\r\n").is_some();
+        let length = if ended || head.len() >= 2 * self.tried {
+            self.tried = head.len();
+            self.parse_head(&head, to_head, capture)?
+        } else {
+            None
+        };
+        if length.is_some() {
+            head.clear();
+        } else if head.len() > HEAD_BYTES_MAX {
+            return Err(ParseError::HeadTooLong);
+        }
+        self.head = head;
+        // A head that was complete within the bytes we already had would have been found earlier.
+        Ok(length.map(|length| length - had))
+    }
+
+    /// Parses a head and sets the state to its body; gives its length if it is complete.
+    fn parse_head(
+        &mut self,
+        bytes: &[u8],
+        to_head: bool,
+        capture: Option<&mut Capture>,
+    ) -> Result<Option<usize>, ParseError> {
+        let mut headers = [const { std::mem::MaybeUninit::uninit() }; HEADERS_MAX];
+        let mut response = httparse::Response::new(&mut []);
+        let parsed = httparse::ParserConfig::default()
+            .parse_response_with_uninit_headers(&mut response, bytes, &mut headers)
+            .map_err(ParseError::Head)?;
+        let httparse::Status::Complete(length) = parsed else { return Ok(None) };
+        self.status = response.code.expect("a complete response has a status");
+        let version_1_1 = response.version == Some(1);
+        let mut body = BodyHeaders::default();
+        for header in response.headers.iter() {
+            body.read(header)?;
+        }
+        self.keep_alive = if version_1_1 { !body.close } else { body.keep_alive };
+        let empty = to_head || self.status < 200 || matches!(self.status, 204 | 304);
+        self.state = match body {
+            _ if empty => State::Fixed(0),
+            BodyHeaders { transfer_encoding: true, chunked: true, .. } => State::Chunked(Chunked::new()),
+            BodyHeaders { transfer_encoding: false, length: Some(length), .. } => State::Fixed(length),
+            _ => {
+                self.keep_alive = false;
+                State::UntilClose
+            }
+        };
+        if self.status == 101 {
+            self.keep_alive = false;
+        }
+        if let Some(capture) = capture {
+            capture.body.clear();
+            capture.headers.clear();
+            let pairs = response.headers.iter();
+            capture.headers.extend(pairs.map(|h| (h.name.as_bytes().to_vec(), h.value.to_vec())));
+        }
+        Ok(Some(length))
+    }
+}
+
+/// What the headers say about the body and the connection (RFC 9112 §6.3, §9.3).
+#[derive(Default)]
+struct BodyHeaders {
+    length: Option<u64>,
+    transfer_encoding: bool,
+    chunked: bool,
+    close: bool,
+    keep_alive: bool,
+}
+
+impl BodyHeaders {
+    fn read(&mut self, header: &httparse::Header<'_>) -> Result<(), ParseError> {
+        // By length first: most headers are none of these.
+        match header.name.len() {
+            14 if header.name.eq_ignore_ascii_case("content-length") => {
+                let value = std::str::from_utf8(header.value).map_err(|_| ParseError::ContentLength)?.trim();
+                let digits_only = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit());
+                let length = value.parse().ok().filter(|_| digits_only).ok_or(ParseError::ContentLength)?;
+                if self.length.is_some_and(|earlier| earlier != length) {
+                    return Err(ParseError::ContentLength);
+                }
+                self.length = Some(length);
+            }
+            17 if header.name.eq_ignore_ascii_case("transfer-encoding") => {
+                self.transfer_encoding = true;
+                let last = header.value.rsplit(|byte| *byte == b',').next().unwrap_or_default();
+                self.chunked = last.trim_ascii().eq_ignore_ascii_case(b"chunked");
+            }
+            10 if header.name.eq_ignore_ascii_case("connection") => {
+                for token in header.value.split(|byte| *byte == b',') {
+                    self.close |= token.trim_ascii().eq_ignore_ascii_case(b"close");
+                    self.keep_alive |= token.trim_ascii().eq_ignore_ascii_case(b"keep-alive");
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,164 @@
+use super::*;
+use proptest::prelude::*;
+
+/// Feeds `pieces` one after the other and collects the answers, as a connection does.
+fn answers(pieces: &[&[u8]]) -> Result<Vec<(Answer, Capture)>, ParseError> {
+    let mut parser = ResponseParser::default();
+    let mut capture = Capture::default();
+    let mut found = Vec::new();
+    for piece in pieces {
+        let mut rest = *piece;
+        while !rest.is_empty() {
+            let (consumed, answer) = parser.feed(rest, false, Some(&mut capture))?;
+            rest = &rest[consumed..];
+            if let Some(answer) = answer {
+                found.push((answer, std::mem::take(&mut capture)));
+            } else {
+                assert!(rest.is_empty(), "an unfinished answer takes all of its input");
+            }
+        }
+    }
+    if let Some(answer) = parser.end_of_stream() {
+        found.push((answer, capture));
+    }
+    Ok(found)
+}
+
+fn statuses(text: &[u8]) -> Vec<u16> {
+    answers(&[text]).unwrap().iter().map(|(answer, _)| answer.status).collect()
+}
+
+const SIZED: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nX-A: b\r\n\r\nhello";
+const CHUNKED: &[u8] =
+    b"HTTP/1.1 201 Created\r\nTransfer-Encoding: gzip, chunked\r\n\r\n4;x=\"y\"\r\nWiki\r\nA\r\n0123456789\r\n0\r\nT: v\r\n\r\n";
+const INTERIM: &[u8] =
+    b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 204 No Content\r\n\r\n";
+const NOT_MODIFIED: &[u8] = b"HTTP/1.1 304 Not Modified\r\nContent-Length: 100\r\n\r\n";
+const EMPTY: &[u8] = b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n";
+const CLOSE: &[u8] = b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nuntil the end";
+
+#[test]
+fn each_kind_of_body_ends_where_it_should() {
+    let stream = [SIZED, CHUNKED, INTERIM, NOT_MODIFIED, EMPTY, CLOSE].concat();
+    let found = answers(&[&stream]).unwrap();
+    let statuses: Vec<u16> = found.iter().map(|(answer, _)| answer.status).collect();
+    assert_eq!(statuses, [200, 201, 204, 304, 404, 200]);
+    let bodies: Vec<&[u8]> = found.iter().map(|(_, capture)| &capture.body[..]).collect();
+    assert_eq!(bodies, [&b"hello"[..], b"Wiki0123456789", b"", b"", b"", b"until the end"]);
+    assert_eq!(found[0].1.headers[1], (b"X-A".to_vec(), b"b".to_vec()));
+    assert!(found[..5].iter().all(|(answer, _)| answer.keep_alive));
+    assert!(!found[5].0.keep_alive);
+}
+
+#[test]
+fn the_answer_to_head_has_no_body_whatever_its_length() {
+    let mut parser = ResponseParser::default();
+    let (consumed, answer) = parser.feed(SIZED, true, None).unwrap();
+    assert_eq!(consumed, SIZED.len() - 5);
+    assert_eq!(answer, Some(Answer { status: 200, keep_alive: true }));
+}
+
+#[test]
+fn keep_alive_follows_the_version_and_the_connection_header() {
+    let keep_alive = |text: &[u8]| answers(&[text]).unwrap()[0].0.keep_alive;
+    assert!(!keep_alive(b"HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\n"));
+    assert!(keep_alive(b"HTTP/1.0 200 OK\r\nConnection: Keep-Alive\r\nContent-Length: 0\r\n\r\n"));
+    assert!(!keep_alive(b"HTTP/1.1 200 OK\r\nConnection: x, Close\r\nContent-Length: 0\r\n\r\n"));
+    assert!(!keep_alive(b"HTTP/1.1 101 Switching Protocols\r\n\r\n"));
+}
+
+#[test]
+fn a_stream_that_ends_early_gives_no_answer() {
+    for cut in 0..SIZED.len() {
+        assert_eq!(statuses(&SIZED[..cut]), Vec::<u16>::new(), "cut at {cut}");
+    }
+}
+
+#[test]
+fn malformed_answers_are_errors() {
+    let error = |text: &[u8]| answers(&[text]).unwrap_err();
+    assert!(matches!(error(b"SMTP ready\r\n\r\n"), ParseError::Head(_)));
+    assert_eq!(error(b"HTTP/1.1 200 OK\r\nContent-Length: +5\r\n\r\n"), ParseError::ContentLength);
+    assert_eq!(error(b"HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\n"), ParseError::ContentLength);
+    let two = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello";
+    assert_eq!(error(two), ParseError::ContentLength);
+    for bad in ["x\r\n", "\r\n", "5\r\nhelloX", "ffffffffffffffff\r\n", "5\rhello"] {
+        let text = format!("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n{bad}");
+        assert_eq!(error(text.as_bytes()), ParseError::Chunk, "{bad:?}");
+    }
+    let endless = [b"HTTP/1.1 200 OK\r\n".to_vec(), b"a: b\r\n".repeat(60_000)].concat();
+    let mut parser = ResponseParser::default();
+    let outcome = endless.chunks(1000).try_for_each(|piece| parser.feed(piece, false, None).map(|_| ()));
+    assert!(outcome.is_err());
+}
+
+#[test]
+fn every_split_in_two_gives_the_same_answers() {
+    let stream = [SIZED, CHUNKED, INTERIM, NOT_MODIFIED, EMPTY, CLOSE].concat();
+    let whole = answers(&[&stream]).unwrap();
+    for cut in 1..stream.len() {
+        assert_eq!(answers(&[&stream[..cut], &stream[cut..]]).unwrap(), whole, "cut at {cut}");
+    }
+    let bytes: Vec<&[u8]> = stream.chunks(1).collect();
+    assert_eq!(answers(&bytes).unwrap(), whole);
+}
+
+fn any_answer() -> impl Strategy<Value = Vec<u8>> {
+    let body = proptest::collection::vec(any::<u8>(), 0..200);
+    (200u16..600, body, 0usize..3, 1usize..50).prop_map(|(status, body, kind, chunk)| {
+        let mut text = format!("HTTP/1.1 {status} Some Reason\r\nServer: x\r\n").into_bytes();
+        match kind {
+            0 => {
+                text.extend(format!("content-length: {}\r\n\r\n", body.len()).bytes());
+                if !matches!(status, 204 | 304) {
+                    text.extend(body);
+                }
+            }
+            1 => {
+                text.extend(b"Transfer-Encoding: chunked\r\n\r\n");
+                if !matches!(status, 204 | 304) {
+                    for piece in body.chunks(chunk) {
+                        text.extend(format!("{:x}\r\n", piece.len()).bytes());
+                        text.extend(piece);
+                        text.extend(b"\r\n");
+                    }
+                    text.extend(b"0\r\n\r\n");
+                }
+            }
+            _ => text = [b"HTTP/1.1 100 Continue\r\n\r\n".to_vec(), EMPTY.to_vec()].concat(),
+        }
+        text
+    })
+}
+
+proptest! {
+    #[test]
+    fn any_answers_in_any_pieces_are_the_same(stream in proptest::collection::vec(any_answer(), 1..6), sizes in proptest::collection::vec(1usize..90, 1..40)) {
+        let count = stream.len();
+        let stream = stream.concat();
+        let whole = answers(&[&stream]).unwrap();
+        prop_assert_eq!(whole.len(), count);
+        let mut pieces = Vec::new();
+        let mut rest = &stream[..];
+        for size in sizes.iter().cycle() {
+            if rest.is_empty() {
+                break;
+            }
+            let (piece, after) = rest.split_at((*size).min(rest.len()));
+            pieces.push(piece);
+            rest = after;
+        }
+        prop_assert_eq!(answers(&pieces).unwrap(), whole);
+    }
+
+    #[test]
+    fn garbage_never_panics_nor_consumes_more_than_there_is(garbage in proptest::collection::vec(any::<u8>(), 0..300), size in 1usize..20) {
+        let mut parser = ResponseParser::default();
+        for piece in garbage.chunks(size) {
+            match parser.feed(piece, false, None) {
+                Ok((consumed, _)) => prop_assert!(consumed <= piece.len()),
+                Err(_) => break,
+            }
+        }
+    }
+}

@@ -1,0 +1,14 @@
+//! A constant-rate HTTP load generator with wrk2's command line, Lua interface and report.
+
+pub mod cli;
+pub mod clock;
+pub mod exec;
+pub mod http;
+pub mod net;
+pub mod report;
+pub mod run;
+pub mod schedule;
+pub mod script;
+pub mod stats;
+pub mod target;
+pub mod units;

@@ -1,0 +1,14 @@
+//! The results of a run and the forms in which they are given away.
+
+mod hdr_log;
+mod json;
+mod results;
+mod spectrum;
+mod text;
+mod verdict;
+
+pub use hdr_log::HdrLog;
+pub use results::{Results, RunDescription, Unfinished};
+pub use spectrum::{Spectrum, SpectrumRow};
+pub use text::{LatencyBlock, TextReport, ThreadStat, heading};
+pub use verdict::{Verdict, VerdictInput};

@@ -1,0 +1,205 @@
+//! The report in wrk2's layout, to the byte.
+
+use super::results::Results;
+use super::spectrum::{Spectrum, in_microseconds};
+use crate::stats::{PERCENTILES, within_stdev};
+use crate::units::{fixed, format_binary, format_metric, format_time_s, format_time_us};
+use hdrhistogram::Histogram;
+use std::fmt;
+
+/// What is printed before the run: its length in seconds, the URL, threads and connections.
+pub fn heading(duration_s: f64, url: &str, threads: u64, connections: u64) -> String {
+    let duration = format_time_s(duration_s);
+    format!("Running {duration} test @ {url}\n  {threads} threads and {connections} connections\n")
+}
+
+/// A row of `Thread Stats`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ThreadStat {
+    /// Arithmetic mean.
+    pub mean: f64,
+    /// Standard deviation.
+    pub stdev: f64,
+    /// Maximum.
+    pub max: f64,
+    /// Percentage of the samples within one standard deviation of the mean.
+    pub within_stdev: f64,
+}
+
+impl ThreadStat {
+    /// Of a histogram; mean and deviation are no numbers where it is empty.
+    fn of(histogram: &Histogram<u64>) -> Self {
+        let some = |value: f64| if histogram.is_empty() { f64::NAN } else { value };
+        Self {
+            mean: some(histogram.mean()),
+            stdev: some(histogram.stdev()),
+            max: histogram.lowest_equivalent(histogram.max()) as f64,
+            within_stdev: within_stdev(histogram),
+        }
+    }
+}
+
+/// A latency distribution with its spectrum.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LatencyBlock {
+    /// What was measured: `Recorded Latency`.
+    pub title: String,
+    /// (percentile, microseconds).
+    pub percentiles: Vec<(f64, f64)>,
+    /// The detailed spectrum.
+    pub spectrum: Spectrum,
+}
+
+impl LatencyBlock {
+    fn of(title: &str, histogram: &Histogram<u64>) -> Self {
+        let value = |p: f64| (p, histogram.value_at_percentile(p) as f64);
+        Self {
+            title: title.to_owned(),
+            percentiles: PERCENTILES.into_iter().map(value).collect(),
+            spectrum: Spectrum::of(histogram),
+        }
+    }
+}
+
+/// All that follows the heading. Times are in microseconds.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TextReport {
+    /// For each thread its mean latency up to calibration and its sampling interval, both in ms.
+    pub calibrations: Vec<(f64, u64)>,
+    /// Latency in microseconds.
+    pub latency: ThreadStat,
+    /// Requests a second of one thread.
+    pub request_rate: ThreadStat,
+    /// The distributions asked for with -L and -U.
+    pub blocks: Vec<LatencyBlock>,
+    /// Answers.
+    pub requests: u64,
+    /// Length of the run.
+    pub elapsed_us: f64,
+    /// Bytes read.
+    pub bytes: u64,
+    /// connect, read, write, timeout.
+    pub socket_errors: [u64; 4],
+    /// Answers outside 200–399.
+    pub bad_status: u64,
+    /// Answers a second.
+    pub requests_per_s: f64,
+    /// Bytes a second.
+    pub bytes_per_s: f64,
+    /// What wrk2 does not have, after all that it has.
+    pub appendix: Vec<(String, String)>,
+}
+
+impl TextReport {
+    /// The report of `results`, with a distribution for -L and another for -U.
+    pub fn of(results: &Results, latency: bool, uncorrected: bool) -> Self {
+        let latencies = &results.sum.latencies;
+        let recorded = in_microseconds(&latencies.latency);
+        let mut blocks = Vec::new();
+        if latency || uncorrected {
+            blocks.push(LatencyBlock::of("Recorded Latency", &recorded));
+        }
+        if uncorrected {
+            let title = "Uncorrected Latency (measured without taking delayed starts into account)";
+            blocks.push(LatencyBlock::of(title, &in_microseconds(&latencies.uncorrected)));
+        }
+        let errors = &results.sum.errors;
+        Self {
+            calibrations: results.request_rates.iter().map(|r| (r.calibration_mean_ms, r.interval_ms)).collect(),
+            latency: ThreadStat::of(&recorded),
+            request_rate: ThreadStat::of(&results.request_rate_samples()),
+            blocks,
+            requests: results.sum.requests,
+            elapsed_us: results.elapsed_s() * 1e6,
+            bytes: results.sum.bytes_read,
+            socket_errors: [errors.connect, errors.read, errors.write, errors.timeout],
+            bad_status: errors.status,
+            requests_per_s: results.per_second(results.sum.requests),
+            bytes_per_s: results.per_second(results.sum.bytes_read),
+            appendix: appendix(results),
+        }
+    }
+}
+
+/// Send lag, unfinished requests and the verdict: the lines that wrk2 lacks.
+fn appendix(results: &Results) -> Vec<(String, String)> {
+    let lag = &results.sum.latencies.send_lag;
+    let lag_at = |quantile: f64| format_time_us(lag.value_at_quantile(quantile) as f64 / 1000.0);
+    let mut lines = Vec::new();
+    if !lag.is_empty() {
+        lines.push(("Send lag:".to_owned(), format!("50% {}, 99% {}, max {}", lag_at(0.5), lag_at(0.99), lag_at(1.0))));
+    }
+    if results.unfinished.count > 0 {
+        let age = format_time_us(results.unfinished.oldest_ns as f64 / 1000.0);
+        let text = format!("{} requests due without an answer, the oldest for {age}", results.unfinished.count);
+        lines.push(("Unfinished:".to_owned(), text));
+    }
+    if results.verdict.kept {
+        lines.push(("Schedule:".to_owned(), "kept".to_owned()));
+    }
+    for reason in &results.verdict.reasons {
+        lines.push(("Schedule:".to_owned(), format!("NOT KEPT: {reason}")));
+    }
+    lines
+}
+
+/// Right-aligns so that numbers line up whatever the length of their units, as wrk does.
+fn aligned(text: &str, width: usize) -> String {
+    let last = text.bytes().rev();
+    let letters = last.take(2).map(|byte| usize::from(byte.is_ascii_alphabetic()));
+    let blanks = 2 - letters.sum::<usize>();
+    format!("{text:>width$}{:blanks$}", "", width = width - blanks)
+}
+
+fn write_thread_stat(f: &mut fmt::Formatter<'_>, stat: &ThreadStat, format: fn(f64) -> String) -> fmt::Result {
+    let (mean, stdev) = (aligned(&format(stat.mean), 8), aligned(&format(stat.stdev), 10));
+    let (max, within) = (aligned(&format(stat.max), 9), fixed(stat.within_stdev, 2));
+    writeln!(f, "{mean}{stdev}{max}{within:>8}%")
+}
+
+impl fmt::Display for LatencyBlock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "  Latency Distribution (HdrHistogram - {})", self.title)?;
+        for (percentile, value_us) in &self.percentiles {
+            writeln!(f, "{percentile:7.3}%{}", aligned(&format_time_us(*value_us), 10))?;
+        }
+        writeln!(f, "\n  Detailed Percentile spectrum:")?;
+        write!(f, "{}", self.spectrum)?;
+        writeln!(f, "----------------------------------------------------------")
+    }
+}
+
+impl fmt::Display for TextReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (mean_ms, interval_ms) in &self.calibrations {
+            let mean = fixed(*mean_ms, 3);
+            writeln!(f, "  Thread calibration: mean lat.: {mean}ms, rate sampling interval: {interval_ms}ms")?;
+        }
+        writeln!(f, "  Thread Stats{:>6}{:>11}{:>8}{:>12}", "Avg", "Stdev", "Max", "+/- Stdev")?;
+        write!(f, "    {:<10}", "Latency")?;
+        write_thread_stat(f, &self.latency, format_time_us)?;
+        write!(f, "    {:<10}", "Req/Sec")?;
+        write_thread_stat(f, &self.request_rate, format_metric)?;
+        for (index, block) in self.blocks.iter().enumerate() {
+            if index > 0 {
+                writeln!(f)?;
+            }
+            write!(f, "{block}")?;
+        }
+        let (elapsed, bytes) = (format_time_us(self.elapsed_us), format_binary(self.bytes as f64));
+        writeln!(f, "  {} requests in {elapsed}, {bytes}B read", self.requests)?;
+        let [connect, read, write, timeout] = self.socket_errors;
+        if connect + read + write + timeout > 0 {
+            writeln!(f, "  Socket errors: connect {connect}, read {read}, write {write}, timeout {timeout}")?;
+        }
+        if self.bad_status > 0 {
+            writeln!(f, "  Non-2xx or 3xx responses: {}", self.bad_status)?;
+        }
+        writeln!(f, "Requests/sec: {:>9}", fixed(self.requests_per_s, 2))?;
+        writeln!(f, "Transfer/sec: {:>10}B", format_binary(self.bytes_per_s))?;
+        for (label, text) in &self.appendix {
+            writeln!(f, "{label:<13} {text}")?;
+        }
+        Ok(())
+    }
+}

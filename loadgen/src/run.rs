@@ -1,0 +1,239 @@
+//! A run from the command line to the report.
+
+mod collector;
+
+use crate::cli::Arguments;
+use crate::clock::{MILLISECOND, now_ns};
+use crate::exec::{Gate, Message, Worker, WorkerPlan};
+use crate::net;
+use crate::report::{TextReport, heading};
+use crate::schedule::Schedule;
+use crate::script::{LuaDistribution, MainScript, ScriptError, ScriptOptions, Summary, ThreadScript};
+use crate::target;
+use collector::Collector;
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
+use std::thread;
+use std::time::{Duration, SystemTime};
+use thiserror::Error;
+
+/// Time between the decision to start and the first request, so that all threads have woken up.
+const START_DELAY_NS: u64 = 10 * MILLISECOND;
+
+/// Files that are open besides the connections.
+const OTHER_FILES: u64 = 64;
+
+/// Why a run did not take place.
+#[derive(Debug, Error)]
+pub enum RunError {
+    /// Values that do not fit together, or that this machine cannot give.
+    #[error("{0}")]
+    Usage(String),
+    /// The script failed.
+    #[error("{0}")]
+    Script(#[from] ScriptError),
+    /// A thread could not go on.
+    #[error("{0}")]
+    Thread(String),
+    /// No connection could be made.
+    #[error("unable to connect to {host}:{port}: {reason}; is the server running there?")]
+    NothingConnected {
+        /// The host of the URL.
+        host: String,
+        /// Its port.
+        port: u16,
+        /// What the system said.
+        reason: String,
+    },
+    /// A file or a socket of our own failed.
+    #[error("{what}: {error}")]
+    System {
+        /// What was tried.
+        what: String,
+        /// What the system said.
+        error: io::Error,
+    },
+}
+
+impl RunError {
+    /// The exit code of the process.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::NothingConnected { .. } => 2,
+            _ => 1,
+        }
+    }
+
+    fn system(what: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
+        let what = what.into();
+        move |error| Self::System { what, error }
+    }
+
+    fn file(file: &Path) -> impl FnOnce(io::Error) -> Self {
+        Self::system(format!("cannot write {}", file.display()))
+    }
+}
+
+/// Ctrl-C and SIGTERM: the first ends the run with its report, the second ends the process.
+#[derive(Debug, Clone, Default)]
+pub struct Interrupts {
+    /// Set by either.
+    pub stop: Arc<AtomicBool>,
+    terminated: Arc<AtomicBool>,
+}
+
+impl Interrupts {
+    /// Installs the handlers.
+    pub fn install() -> io::Result<Self> {
+        use signal_hook::consts::{SIGINT, SIGTERM};
+        use signal_hook::flag;
+        let interrupts = Self::default();
+        for (signal, code) in [(SIGINT, 130), (SIGTERM, 143)] {
+            // In this order: the first signal finds the flag unset and does not end the process.
+            flag::register_conditional_shutdown(signal, code, interrupts.stop.clone())?;
+            flag::register(signal, interrupts.stop.clone())?;
+        }
+        flag::register(SIGTERM, interrupts.terminated.clone())?;
+        Ok(interrupts)
+    }
+
+    /// The exit code of a run that took place.
+    fn exit_code(&self) -> u8 {
+        match (self.stop.load(Ordering::Relaxed), self.terminated.load(Ordering::Relaxed)) {
+            (false, _) => 0,
+            (true, false) => 130,
+            (true, true) => 143,
+        }
+    }
+}
+
+/// Runs as `arguments` say and prints the report to `out`; gives the exit code.
+pub fn run(arguments: &Arguments, interrupts: &Interrupts, out: &mut impl Write) -> Result<u8, RunError> {
+    arguments.validate().map_err(RunError::Usage)?;
+    let connections = arguments.connections_per_thread() * arguments.threads;
+    let files = net::raise_open_files_limit().map_err(RunError::system("cannot raise the limit of open files"))?;
+    if connections + OTHER_FILES > files {
+        return Err(RunError::Usage(format!(
+            "--connections {connections} needs more open files than the limit of {files}: raise it with `ulimit -n {}`, or lower -c",
+            connections + OTHER_FILES
+        )));
+    }
+
+    let script = MainScript::load(ScriptOptions {
+        file: arguments.script.clone(),
+        target: arguments.url.clone(),
+        headers: arguments.headers.clone(),
+        arguments: arguments.script_arguments.clone(),
+    })?;
+    if script.addresses().is_empty() {
+        return Err(nothing_connected(arguments, None));
+    }
+    let threads: Vec<ThreadScript> = (0..arguments.threads).map(|_| script.start_thread()).collect::<Result<_, _>>()?;
+
+    let print = RunError::system("cannot print the report");
+    let url = &arguments.url.url;
+    let head = heading(arguments.duration_ns as f64 / 1e9, url, arguments.threads, arguments.connections);
+    out.write_all(head.as_bytes()).and_then(|()| out.flush()).map_err(print)?;
+
+    let results = measure(arguments, interrupts, &threads)?;
+
+    let print = RunError::system("cannot print the report");
+    let report = TextReport::of(&results, arguments.latency, arguments.u_latency);
+    write!(out, "{report}").and_then(|()| out.flush()).map_err(print)?;
+    if let Some(file) = &arguments.json {
+        results.write_json(file).map_err(RunError::file(file))?;
+    }
+    let summary = Summary {
+        duration_us: results.elapsed_ns / 1000,
+        requests: results.sum.requests,
+        bytes: results.sum.bytes_read,
+        errors: results.sum.errors,
+    };
+    let latency = LuaDistribution::new(results.sum.latencies.latency.clone(), 0.001);
+    let request_rate = LuaDistribution::new(results.request_rate_samples(), 1.0);
+    script.done(&summary, latency, request_rate)?;
+    Ok(interrupts.exit_code())
+}
+
+fn nothing_connected(arguments: &Arguments, reason: Option<String>) -> RunError {
+    let target = &arguments.url;
+    let tried = || {
+        let addresses = target.addresses().map_err(|error| error.to_string())?;
+        let limit = Duration::from_nanos(arguments.timeout_ns);
+        let failed = addresses.into_iter().find_map(|address| target::accepts(address, limit).err());
+        failed.map_or(Ok(()), |error| Err(error.to_string()))
+    };
+    let reason = reason.or_else(|| tried().err()).unwrap_or_else(|| "no connection was accepted".to_owned());
+    RunError::NothingConnected { host: target.host.clone(), port: target.port_or_default(), reason }
+}
+
+/// Starts the threads, lets them send and collects what they find.
+fn measure(
+    arguments: &Arguments,
+    interrupts: &Interrupts,
+    scripts: &[ThreadScript],
+) -> Result<crate::report::Results, RunError> {
+    let plan = Arc::new(WorkerPlan {
+        schedule: Schedule::constant(arguments.rate),
+        threads: arguments.threads,
+        connections_per_thread: arguments.connections_per_thread(),
+        duration_ns: arguments.duration_ns,
+        timeout_ns: arguments.timeout_ns,
+        batch_latency: arguments.batch_latency,
+        idle: arguments.idle,
+        cpus: arguments.cpus.clone().map_or_else(Vec::new, |cpus| cpus.0),
+        stop: interrupts.stop.clone(),
+    });
+    let gate = Gate::default();
+    let (sender, messages) = mpsc::channel();
+    thread::scope(|scope| {
+        let mut spares = Vec::new();
+        for (index, script) in scripts.iter().enumerate() {
+            let (spare, empty_boxes) = mpsc::channel();
+            spares.push(spare);
+            let worker = Worker::new(plan.clone(), index, script, sender.clone(), empty_boxes)
+                .map_err(RunError::system("cannot create an event loop"));
+            let worker = match worker {
+                Ok(worker) => worker,
+                Err(error) => {
+                    gate.decide(None);
+                    return Err(error);
+                }
+            };
+            let gate = &gate;
+            let name = format!("loadgen-{index}");
+            let started = thread::Builder::new().name(name).spawn_scoped(scope, move || worker.run(gate));
+            if let Err(error) = started {
+                gate.decide(None);
+                return Err(RunError::system("cannot start a thread")(error));
+            }
+        }
+        drop(sender);
+        let connected = wait_until_ready(arguments, &messages);
+        let connected = connected.inspect_err(|_| gate.decide(None))?;
+        let (start_ns, started) = (now_ns() + START_DELAY_NS, SystemTime::now() + Duration::from_nanos(START_DELAY_NS));
+        let collector = Collector::new(arguments, &plan, spares, connected, start_ns, started);
+        let mut collector = collector.inspect_err(|_| gate.decide(None))?;
+        gate.decide(Some(start_ns));
+        collector.collect(&messages).inspect_err(|_| plan.stop.store(true, Ordering::Relaxed))?;
+        Ok(collector.finish())
+    })
+}
+
+/// Waits for all threads and gives the number of open connections.
+fn wait_until_ready(arguments: &Arguments, messages: &mpsc::Receiver<Message>) -> Result<u64, RunError> {
+    let (mut connected, mut reason) = (0, None);
+    for _ in 0..arguments.threads {
+        match messages.recv() {
+            Ok(Message::Ready { connected: of_thread, error }) => {
+                connected += of_thread;
+                reason = reason.or(error);
+            }
+            Ok(Message::Failed(error)) => return Err(RunError::Thread(error.to_string())),
+            Ok(_) | Err(_) => return Err(RunError::Thread("a thread ended before the run".to_owned())),
+        }
+    }
+    if connected == 0 { Err(nothing_connected(arguments, reason)) } else { Ok(connected) }
+}

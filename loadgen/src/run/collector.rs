@@ -1,0 +1,143 @@
+//! Merges what the threads deliver and gives it away second by second.
+
+use super::RunError;
+use crate::cli::Arguments;
+use crate::clock::{SECOND, process_cpu_ns};
+use crate::exec::{Message, RequestRate, WorkerPlan, WorkerResult};
+use crate::report::{HdrLog, Results, RunDescription, Unfinished, Verdict, VerdictInput};
+use crate::stats::{Interval, Second, SecondRow, Totals};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender};
+use std::time::SystemTime;
+
+/// The collector of one run, on the main thread.
+pub(super) struct Collector<'a> {
+    arguments: &'a Arguments,
+    plan: &'a Arc<WorkerPlan>,
+    /// Where empty boxes go back to, one a thread.
+    spares: Vec<Sender<Box<Interval>>>,
+    connected: u64,
+    start_ns: u64,
+    started: SystemTime,
+    cpu_at_start_ns: u64,
+    totals: Totals,
+    series: Vec<SecondRow>,
+    hdr_log: Option<HdrLog>,
+    results: Vec<Option<WorkerResult>>,
+}
+
+impl<'a> Collector<'a> {
+    pub(super) fn new(
+        arguments: &'a Arguments,
+        plan: &'a Arc<WorkerPlan>,
+        spares: Vec<Sender<Box<Interval>>>,
+        connected: u64,
+        start_ns: u64,
+        started: SystemTime,
+    ) -> Result<Self, RunError> {
+        let hdr_log = match &arguments.hdr_log {
+            Some(file) => Some(HdrLog::create(file, started).map_err(RunError::file(file))?),
+            None => None,
+        };
+        Ok(Self {
+            arguments,
+            plan,
+            connected,
+            start_ns,
+            started,
+            cpu_at_start_ns: process_cpu_ns(),
+            totals: Totals::new(spares.len()),
+            series: Vec::new(),
+            hdr_log,
+            results: spares.iter().map(|_| None).collect(),
+            spares,
+        })
+    }
+
+    /// Takes messages until every thread has ended.
+    pub(super) fn collect(&mut self, messages: &Receiver<Message>) -> Result<(), RunError> {
+        while self.results.iter().any(Option::is_none) {
+            match messages.recv() {
+                Ok(Message::Interval { thread, index, mut interval }) => {
+                    self.totals.deliver(thread, index, &interval);
+                    interval.clear();
+                    // A thread that has ended needs no box any more.
+                    let _ = self.spares[thread].send(interval);
+                }
+                Ok(Message::Done { thread, result }) => {
+                    self.totals.thread_ended(thread);
+                    self.results[thread] = Some(*result);
+                }
+                Ok(Message::Failed(error)) => return Err(RunError::Thread(error.to_string())),
+                Ok(Message::Ready { .. }) | Err(_) => {
+                    return Err(RunError::Thread("a thread ended unexpectedly".to_owned()));
+                }
+            }
+            while let Some(second) = self.totals.take_complete() {
+                self.give_away(&second)?;
+                self.totals.recycle(second);
+            }
+        }
+        Ok(())
+    }
+
+    fn elapsed_ns(&self) -> u64 {
+        let ends = self.results.iter().flatten().map(|result| result.end_ns - self.start_ns);
+        ends.max().unwrap_or(self.plan.duration_ns)
+    }
+
+    fn give_away(&mut self, second: &Second) -> Result<(), RunError> {
+        let from_ns = second.index * SECOND;
+        let all_done = self.results.iter().all(Option::is_some);
+        let end_ns = if all_done { self.elapsed_ns() } else { self.plan.duration_ns };
+        let to_ns = (from_ns + SECOND).min(end_ns.max(from_ns));
+        let schedule = &self.plan.schedule;
+        self.series.push(second.row(schedule.due_before(to_ns) - schedule.due_before(from_ns)));
+        if let Some(log) = &mut self.hdr_log {
+            let file = self.arguments.hdr_log.as_ref().expect("there is a log because there is a file");
+            let written = log.write(second.index, to_ns - from_ns, &second.sum.latencies.latency);
+            written.map_err(RunError::file(file))?;
+        }
+        Ok(())
+    }
+
+    /// Puts the results together once all threads have ended.
+    pub(super) fn finish(self) -> Results {
+        let elapsed_ns = self.elapsed_ns();
+        let cpu_ns = process_cpu_ns() - self.cpu_at_start_ns;
+        let results: Vec<WorkerResult> = self.results.into_iter().flatten().collect();
+        let sum = self.totals.sum;
+        let idle_share = |result: &WorkerResult| result.idle_ns as f64 / (result.end_ns - self.start_ns).max(1) as f64;
+        let verdict = Verdict::of(&VerdictInput {
+            send_lag_p99_ns: sum.latencies.send_lag.value_at_quantile(0.99),
+            latency_p50_ns: sum.latencies.latency.value_at_quantile(0.5),
+            send_lag_max_ns: self.arguments.send_lag_max_ns,
+            idle_shares: results.iter().map(idle_share).collect(),
+            connected: self.connected,
+            connections: self.plan.threads * self.plan.connections_per_thread,
+        });
+        let started = jiff::Timestamp::try_from(self.started).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
+        Results {
+            description: RunDescription {
+                url: self.arguments.url.url.clone(),
+                script: self.arguments.script.as_ref().map(|file| file.display().to_string()),
+                threads: self.arguments.threads,
+                connections: self.plan.threads * self.plan.connections_per_thread,
+                duration_s: self.arguments.duration_ns as f64 / SECOND as f64,
+                rate_per_s: self.arguments.rate.per_second(),
+                started_at: format!("{started:.3}"),
+            },
+            requests_due: results.iter().map(|result| result.due).sum(),
+            unfinished: Unfinished {
+                count: results.iter().map(|result| result.unfinished).sum(),
+                oldest_ns: results.iter().map(|result| result.oldest_unfinished_ns).max().unwrap_or(0),
+            },
+            elapsed_ns,
+            cpu_ns,
+            request_rates: results.into_iter().map(|result| result.request_rate).collect::<Vec<RequestRate>>(),
+            series: self.series,
+            verdict,
+            sum,
+        }
+    }
+}

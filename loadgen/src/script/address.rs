@@ -1,0 +1,50 @@
+//! `wrk.lookup`, `wrk.connect` and the addresses that they pass around.
+
+use crate::target;
+use mlua::{AnyUserData, FromLua, Lua, MetaMethod, Table, UserData, UserDataMethods, Value};
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::time::Duration;
+
+/// An address as a script sees it; `tostring` shows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Address(pub(super) SocketAddr);
+
+impl UserData for Address {
+    fn add_methods<M: UserDataMethods<Self>>(methods: &mut M) {
+        methods.add_meta_method(MetaMethod::ToString, |_, this, ()| Ok(this.0.to_string()));
+        methods.add_meta_method(MetaMethod::Eq, |_, this, other: Address| Ok(*this == other));
+    }
+}
+
+impl FromLua for Address {
+    fn from_lua(value: Value, lua: &Lua) -> mlua::Result<Self> {
+        let wrong = || mlua::Error::runtime("wanted an address, as wrk.lookup gives them");
+        let data = AnyUserData::from_lua(value, lua).map_err(|_| wrong())?;
+        data.borrow::<Self>().map(|address| *address).map_err(|_| wrong())
+    }
+}
+
+/// The addresses of `host`; `service` is a port or `http`.
+pub(super) fn lookup(host: String, service: Option<String>) -> mlua::Result<Vec<Address>> {
+    let port = match service.as_deref() {
+        None | Some("http") => 80,
+        Some("https") => 443,
+        Some(number) => number.parse::<u16>().map_err(|_| {
+            mlua::Error::runtime(format!("wrk.lookup: unknown service '{number}': give a port or http"))
+        })?,
+    };
+    let found = (host.as_str(), port)
+        .to_socket_addrs()
+        .map_err(|error| mlua::Error::runtime(format!("wrk.lookup: cannot resolve {host}: {error}")))?;
+    Ok(found.map(Address).collect())
+}
+
+/// Whether something accepts connections there.
+pub(super) fn connect(address: Address) -> bool {
+    target::accepts(address.0, Duration::from_secs(2)).is_ok()
+}
+
+/// A Lua list of addresses as a vector.
+pub(super) fn list(table: Table) -> mlua::Result<Vec<SocketAddr>> {
+    table.sequence_values::<Address>().map(|address| address.map(|address| address.0)).collect()
+}

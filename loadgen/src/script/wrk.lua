@@ -1,0 +1,88 @@
+-- The table `wrk` that every script sees: what requests are made of, and wrk.format to make one.
+-- The host program has already set wrk.scheme, host, port, path, headers, lookup and connect.
+
+local wrk = wrk
+
+wrk.method = "GET"
+wrk.body = nil
+
+function wrk.format(method, path, headers, body)
+  method = method or wrk.method
+  path = path or wrk.path
+  headers = headers or wrk.headers
+  body = body or wrk.body
+
+  local lines = { method .. " " .. path .. " HTTP/1.1" }
+  local host_given = false
+  for name, value in pairs(headers) do
+    local lower = string.lower(name)
+    if lower == "host" then
+      host_given = true
+    end
+    if lower ~= "content-length" then
+      lines[#lines + 1] = name .. ": " .. tostring(value)
+    end
+  end
+  if not host_given and wrk.headers["Host"] then
+    lines[#lines + 1] = "Host: " .. wrk.headers["Host"]
+  end
+  if body then
+    lines[#lines + 1] = "Content-Length: " .. #body
+  end
+  lines[#lines + 1] = ""
+  lines[#lines + 1] = body or ""
+  return table.concat(lines, "\r\n")
+end
+
+-- Addresses of the host that accept a connection.
+function wrk.resolve(host, service)
+  local addresses = {}
+  for _, address in ipairs(wrk.lookup(host, service)) do
+    if wrk.connect(address) then
+      addresses[#addresses + 1] = address
+    end
+  end
+  wrk.addrs = addresses
+end
+
+function wrk.setup(thread)
+  thread.addr = wrk.addrs[1]
+  if type(setup) == "function" then
+    setup(thread)
+  end
+end
+
+local in_init = false
+
+-- Fills in what a request needs by default, then calls the script's init, which may call this one.
+function wrk.init(args)
+  if not wrk.headers["Host"] then
+    local host = wrk.host
+    if string.find(host, ":", 1, true) then
+      host = "[" .. host .. "]"
+    end
+    wrk.headers["Host"] = wrk.port and (host .. ":" .. wrk.port) or host
+  end
+  if not in_init and type(init) == "function" then
+    in_init = true
+    init(args)
+    in_init = false
+  end
+end
+
+local function default_request()
+  return wrk.format()
+end
+
+wrk.request = default_request
+
+-- The script's request function, or nil where each request is the same.
+function wrk.dynamic_request()
+  if type(request) == "function" then
+    return request
+  end
+  if wrk.request ~= default_request then
+    return wrk.request
+  end
+  return nil
+end

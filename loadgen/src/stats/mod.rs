@@ -1,0 +1,9 @@
+//! What is counted: per thread and second on the hot path, merged elsewhere.
+
+mod interval;
+mod summary;
+mod totals;
+
+pub use interval::{Errors, Interval, Latencies, new_histogram};
+pub use summary::{DistributionSummary, PERCENTILES, within_stdev};
+pub use totals::{Second, SecondRow, Totals};

@@ -1,0 +1,147 @@
+//! The threads' boxes put together: second by second, and the whole run.
+
+use super::interval::Interval;
+use serde::Serialize;
+use std::collections::VecDeque;
+
+/// A row of the series: one second of the run.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SecondRow {
+    /// Start of the second, in seconds since the start of the run.
+    pub t_s: u64,
+    /// Requests that fell due in it.
+    pub due: u64,
+    /// Answers that arrived in it.
+    pub requests: u64,
+    /// Failures of all classes in it.
+    pub errors: u64,
+    /// Median latency of those answers in microseconds; null where there were none.
+    pub p50_us: Option<f64>,
+    /// Their 99th percentile.
+    pub p99_us: Option<f64>,
+    /// Their maximum.
+    pub max_us: Option<f64>,
+}
+
+/// One second, all threads together.
+#[derive(Debug, Default)]
+pub struct Second {
+    /// Its number, from 0.
+    pub index: u64,
+    /// The sum of the threads' boxes.
+    pub sum: Interval,
+}
+
+impl Second {
+    /// The row of the series; `due` is known from the schedule.
+    pub fn row(&self, due: u64) -> SecondRow {
+        let latency = &self.sum.latencies.latency;
+        let value_us = |value: u64| (!latency.is_empty()).then_some(value as f64 / 1000.0);
+        SecondRow {
+            t_s: self.index,
+            due,
+            requests: self.sum.requests,
+            errors: self.sum.errors.total(),
+            p50_us: value_us(latency.value_at_quantile(0.5)),
+            p99_us: value_us(latency.value_at_quantile(0.99)),
+            max_us: value_us(latency.max()),
+        }
+    }
+}
+
+/// Merges the boxes of all threads. A second is complete when every thread has delivered it.
+#[derive(Debug)]
+pub struct Totals {
+    /// The whole run up to the last complete second.
+    pub sum: Interval,
+    /// Seconds that some threads have not delivered yet, the oldest first, without gaps.
+    open: VecDeque<Second>,
+    spare: Vec<Second>,
+    next_index: u64,
+    /// For each thread the seconds it has delivered: all below this number.
+    delivered: Vec<u64>,
+}
+
+impl Totals {
+    /// For a run of `threads` threads.
+    pub fn new(threads: usize) -> Self {
+        Self {
+            sum: Interval::default(),
+            open: VecDeque::new(),
+            spare: Vec::new(),
+            next_index: 0,
+            delivered: vec![0; threads],
+        }
+    }
+
+    /// Takes the box of `thread` for second `index`. A thread delivers its seconds in order, without gaps.
+    pub fn deliver(&mut self, thread: usize, index: u64, interval: &Interval) {
+        debug_assert_eq!(self.delivered[thread], index);
+        self.delivered[thread] = index + 1;
+        while self.open.back().map_or(self.next_index, |last| last.index + 1) <= index {
+            let next = self.open.back().map_or(self.next_index, |last| last.index + 1);
+            let mut second = self.spare.pop().unwrap_or_default();
+            second.index = next;
+            self.open.push_back(second);
+        }
+        self.open[(index - self.next_index) as usize].sum.add(interval);
+    }
+
+    /// The oldest second, if every thread has delivered it or has ended.
+    pub fn take_complete(&mut self) -> Option<Second> {
+        let first = self.open.front()?.index;
+        if self.delivered.iter().any(|seconds| *seconds <= first) {
+            return None;
+        }
+        let second = self.open.pop_front()?;
+        self.next_index = second.index + 1;
+        self.sum.add(&second.sum);
+        Some(second)
+    }
+
+    /// `thread` has ended and delivers nothing more.
+    pub fn thread_ended(&mut self, thread: usize) {
+        self.delivered[thread] = u64::MAX;
+    }
+
+    /// Gives a second back for reuse.
+    pub fn recycle(&mut self, mut second: Second) {
+        second.sum.clear();
+        self.spare.push(second);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn interval(requests: u64) -> Interval {
+        let mut interval = Interval::default();
+        for _ in 0..requests {
+            interval.count_answer(200);
+            interval.latencies.latency.record(1000).unwrap();
+        }
+        interval
+    }
+
+    #[test]
+    fn a_second_is_complete_when_every_thread_delivered_it() {
+        let mut totals = Totals::new(2);
+        totals.deliver(0, 0, &interval(3));
+        totals.deliver(0, 1, &interval(5));
+        totals.thread_ended(0);
+        assert!(totals.take_complete().is_none(), "thread 1 has not delivered");
+        totals.deliver(1, 0, &interval(4));
+        let second = totals.take_complete().unwrap();
+        assert_eq!((second.index, second.sum.requests), (0, 7));
+        assert_eq!(second.row(8).due, 8);
+        totals.recycle(second);
+        assert!(totals.take_complete().is_none());
+        totals.thread_ended(1);
+        let last = totals.take_complete().unwrap();
+        assert_eq!((last.index, last.sum.requests), (1, 5));
+        assert_eq!(totals.sum.requests, 12);
+        assert_eq!(totals.sum.statuses().collect::<Vec<_>>(), [(200, 12)]);
+        assert_eq!(totals.sum.latencies.latency.len(), 12);
+    }
+}

@@ -1,0 +1,99 @@
+//! The URL under test, taken apart.
+
+use std::io;
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::time::Duration;
+
+/// Where requests go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Target {
+    /// The URL as written.
+    pub url: String,
+    /// `http`.
+    pub scheme: String,
+    /// Host name or address, an IPv6 one without its brackets.
+    pub host: String,
+    /// The port, where the URL names one.
+    pub port: Option<u16>,
+    /// Path and query, `/` where there is none.
+    pub path: String,
+}
+
+impl Target {
+    /// Takes `url` apart; the error says what to write instead.
+    pub fn parse(url: &str) -> Result<Self, String> {
+        if !url.contains("://") {
+            return Err(format!("no scheme; write http://{url}"));
+        }
+        let uri: http::Uri = url.parse().map_err(|error| format!("{error}"))?;
+        match uri.scheme_str() {
+            Some("http") => {}
+            Some("https") => {
+                return Err("https is not supported: this generator speaks plain HTTP/1.1; use http://".to_owned());
+            }
+            _ => return Err("unknown scheme; only http:// is supported".to_owned()),
+        }
+        let authority = uri.authority().ok_or("no host; write http://HOST:PORT/PATH")?;
+        if authority.as_str().contains('@') {
+            return Err(
+                "user and password in the URL are not supported; send them with -H 'Authorization: …'".to_owned()
+            );
+        }
+        let host = authority.host().trim_start_matches('[').trim_end_matches(']');
+        let after_host = authority.as_str().strip_prefix(authority.host()).unwrap_or_default();
+        let port = uri.port_u16();
+        if host.is_empty() || port == Some(0) || (port.is_none() && !after_host.is_empty()) {
+            return Err("no valid host and port; write http://HOST:PORT/PATH, the port from 1 to 65535".to_owned());
+        }
+        let path = uri.path_and_query().map_or("/", |path| path.as_str());
+        let path = if path.starts_with('?') { format!("/{path}") } else { path.to_owned() };
+        Ok(Self { url: url.to_owned(), scheme: "http".to_owned(), host: host.to_owned(), port, path })
+    }
+
+    /// The port to connect to.
+    pub fn port_or_default(&self) -> u16 {
+        self.port.unwrap_or(80)
+    }
+
+    /// The addresses of the host, in the resolver's order.
+    pub fn addresses(&self) -> io::Result<Vec<SocketAddr>> {
+        Ok((self.host.as_str(), self.port_or_default()).to_socket_addrs()?.collect())
+    }
+}
+
+/// Whether something accepts connections at `address`.
+pub fn accepts(address: SocketAddr, timeout: Duration) -> io::Result<()> {
+    TcpStream::connect_timeout(&address, timeout).map(|_| ())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn urls_are_taken_apart() {
+        let target = Target::parse("http://localhost:8080/v0/entity?id=k1").unwrap();
+        assert_eq!(
+            (target.host.as_str(), target.port, target.path.as_str()),
+            ("localhost", Some(8080), "/v0/entity?id=k1")
+        );
+        let target = Target::parse("http://[::1]:9").unwrap();
+        assert_eq!((target.host.as_str(), target.port, target.path.as_str()), ("::1", Some(9), "/"));
+        assert_eq!(Target::parse("http://example.org").unwrap().port_or_default(), 80);
+        assert_eq!(Target::parse("http://example.org?q=1").unwrap().path, "/?q=1");
+    }
+
+    #[test]
+    fn a_bad_url_says_what_to_write() {
+        let error = |url: &str| Target::parse(url).unwrap_err();
+        assert_eq!(error("localhost:8080"), "no scheme; write http://localhost:8080");
+        assert!(error("https://localhost").contains("use http://"));
+        assert!(error("ftp://localhost").contains("only http://"));
+        assert!(error("http://u:p@localhost").contains("Authorization"));
+        for bad in
+            ["http://", "http://:8080", "http://localhost:0", "http://localhost:99999", "http://a b/", "http://h:x/"]
+        {
+            assert!(Target::parse(bad).is_err(), "{bad}");
+        }
+    }
+}
