@@ -142,13 +142,15 @@ class Docker:
             )
         return done.stdout
 
-    def try_ask(self, argv: Sequence[str], timeout_s: float = COMMAND_TIMEOUT_S) -> str | None:
-        """Run a short command whose failure is an answer too; return its stdout, or None."""
+    def try_ask(self, argv: Sequence[str], timeout_s: float = COMMAND_TIMEOUT_S, *, both: bool = False) -> str | None:
+        """Run a short command whose failure is an answer too; return its stdout (`both`: and stderr), or None."""
         try:
             done = _run(argv, timeout_s, self.environment())
         except (subprocess.TimeoutExpired, OSError):
             return None
-        return done.stdout if done.returncode == 0 else None
+        if done.returncode != 0:
+            return None
+        return done.stdout + done.stderr if both else done.stdout
 
     def container(self, service: str) -> str:
         """Return the name of the container that Compose makes for a service."""

@@ -6,6 +6,8 @@ Grafana's image is the only one that is not built here; only `make up` tries to 
 
 from __future__ import annotations
 
+import time
+
 from lab.errors import RunError
 from lab.host import listener_on, port_is_free
 from lab.paths import House
@@ -17,6 +19,7 @@ PORTS = {"prometheus": 9090, "node-exporter": 9100, "artifacts": 8000, "grafana"
 BUILT_HERE = ("prometheus", "node-exporter", "artifacts")
 GRAFANA = "grafana"
 PULL_LIMIT_S = 300
+SETTLE_S = 0.5  # a container that cannot start ends within it
 NO_GRAFANA = "Grafana's image is not here, so there are no dashboards: 'make up' pulls it where its registry is reached"
 NO_GRAFANA_PULL = "Grafana's image could not be pulled, so there are no dashboards; everything else is up"
 
@@ -102,8 +105,17 @@ class Monitoring:
             self._started = missing  # before the attempt: one that fails half-way is taken down, too
             argv = self._docker.compose("--profile", GRAFANA, "up", "--detach", "--no-build", "--no-deps", *missing)
             self._docker.ask(argv, "starting the monitoring")
+            self._note_the_dead(missing)
         for note in self._notes:
             progress(note)
+
+    def _note_the_dead(self, started: list[str]) -> None:
+        time.sleep(SETTLE_S)
+        running = self._running()
+        for name in started:
+            if name not in running:
+                said = self._docker.try_ask(["docker", "logs", "--tail", "1", self._docker.container(name)], both=True)
+                self._notes.append(f"{name} ended at its start: {(said or 'it said nothing').strip()}")
 
     def _build(self, services: list[str], progress: Progress) -> None:
         if not services:
