@@ -116,10 +116,22 @@ def provide(
         except BaseException:
             shutil.rmtree(scratch, ignore_errors=True)
             raise
+        _remove_unreadable(house, final, declaration)
     made = find_dataset(house, spec, table_format)
     if made is None:
         raise RunError(f"dataset {spec.name} was made but cannot be read back from {final}")
     return made
+
+
+def _remove_unreadable(house: House, kept: Path, declaration: dict[str, Any]) -> None:
+    """Remove the same dataset in other table formats: the service that is built now cannot read it.
+
+    A run that still uses one has links to its tables.
+    """
+    for path in house.datasets.glob(f"*/{INFO}"):
+        with contextlib.suppress(OSError, ValueError):
+            if path.parent != kept and json.loads(path.read_text(encoding="utf-8"))["declaration"] == declaration:
+                shutil.rmtree(path.parent)
 
 
 def materialise(dataset: Dataset, target: Path) -> str:

@@ -5,6 +5,7 @@ Everything returns "unknown" (None, or a key left out) where a system does not t
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 from dataclasses import dataclass
@@ -119,11 +120,7 @@ def listener_on(port: int) -> str | None:
     if not inodes:
         return None
     for pid in _pids():
-        try:
-            links = [str(fd.readlink()) for fd in (PROC / str(pid) / "fd").iterdir()]
-        except OSError:
-            continue
-        if inodes.intersection(links):
+        if inodes.intersection(_open_files(pid)):
             return f"process {pid} ({command_line(pid)[:100]})"
     return None
 
@@ -136,6 +133,15 @@ def command_line(pid: int) -> str:
 def processes_mentioning(text: str) -> list[int]:
     """Return the pids whose command line holds `text`, this process left out."""
     return [pid for pid in _pids() if pid != os.getpid() and text in command_line(pid)]
+
+
+def _open_files(pid: int) -> list[str]:
+    targets = []
+    with contextlib.suppress(OSError):
+        for descriptor in (PROC / str(pid) / "fd").iterdir():
+            with contextlib.suppress(FileNotFoundError):  # closed meanwhile
+                targets.append(str(descriptor.readlink()))
+    return targets
 
 
 def _pids() -> list[int]:

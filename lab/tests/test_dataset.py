@@ -1,0 +1,92 @@
+"""Datasets: made once and whole, or not at all."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from lab import dataset
+from lab.errors import RunError
+from lab.paths import House
+from lab.runtime.base import DatasetSpec, Progress, Runtime
+
+SPEC = DatasetSpec("tiny", pairs=10, value_bytes=10, seed=1, tables=2)
+
+
+class Maker:
+    """The one method of a runtime that datasets need."""
+
+    def __init__(self, error: BaseException | None = None) -> None:
+        self.made = 0
+        self._error = error
+
+    def make_dataset(self, spec: DatasetSpec, directory: Path, log: Path, progress: Progress) -> dict[str, Any]:
+        self.made += 1
+        directory.mkdir()
+        (directory / "000001.sst").write_text("table")
+        if self._error is not None:
+            raise self._error
+        (directory / "MANIFEST").write_text("manifest")
+        return {"bytes": 5}
+
+
+def provide(tmp_path: Path, maker: Maker, spec: DatasetSpec = SPEC, table_format: str = "1") -> dataset.Dataset:
+    runtime = cast(Runtime, maker)
+    return dataset.provide(
+        House(tmp_path), runtime, spec, table_format=table_format, log=tmp_path / "log", progress=lambda _: None
+    )
+
+
+@pytest.mark.parametrize("error", [RunError("no"), KeyboardInterrupt()])
+def test_what_breaks_off_leaves_nothing_and_can_be_made_again(tmp_path: Path, error: BaseException) -> None:
+    with pytest.raises(type(error)):
+        provide(tmp_path, Maker(error))
+    assert [path.suffix for path in (tmp_path / ".cache/datasets").iterdir()] == [".lock"]
+    assert provide(tmp_path, Maker()).store.joinpath("MANIFEST").exists()
+
+
+def test_two_labs_make_it_once(tmp_path: Path) -> None:
+    maker = Maker()
+    threads = [threading.Thread(target=provide, args=(tmp_path, maker)) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert maker.made == 1
+
+
+def test_the_hash_knows_all_that_determines_the_bytes_and_no_more() -> None:
+    base = dataset.dataset_hash(SPEC, "1")
+    assert dataset.dataset_hash(replace(SPEC, name="other"), "1") == base
+    changed = [replace(SPEC, pairs=11), replace(SPEC, value_bytes=11), replace(SPEC, seed=2), replace(SPEC, tables=1)]
+    hashes = {base, dataset.dataset_hash(SPEC, "2"), *(dataset.dataset_hash(spec, "1") for spec in changed)}
+    assert len(hashes) == 6
+
+
+def test_tables_are_linked_and_the_rest_copied(tmp_path: Path) -> None:
+    made = provide(tmp_path, Maker())
+    assert dataset.materialise(made, tmp_path / "a") == "linked"
+    (tmp_path / "a/MANIFEST").write_text("changed by the service")
+    assert made.store.joinpath("MANIFEST").read_text() == "manifest"
+    assert (tmp_path / "a/000001.sst").samefile(made.store / "000001.sst")
+
+
+def test_where_links_are_impossible_tables_are_copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = provide(tmp_path, Maker())
+
+    def refuse(*_: object) -> None:
+        raise OSError("another device")
+
+    monkeypatch.setattr("os.link", refuse)
+    assert dataset.materialise(made, tmp_path / "a") == "copied"
+    assert (tmp_path / "a/000001.sst").read_text() == "table"
+
+
+def test_a_disk_without_room_is_refused_with_figures(tmp_path: Path) -> None:
+    with pytest.raises(RunError, match=r"has .* free; dataset x needs about 1024\.0 GiB") as caught:
+        dataset.require_space(tmp_path / "not/yet/there", 1 << 40, "dataset x")
+    assert "LAB_CACHE=" in caught.value.hint

@@ -1,0 +1,107 @@
+"""Processes end with the lab, descendants too."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from lab.errors import RunError
+from lab.processes import Processes, describe_exit, tail
+
+SOURCES = Path(__file__).resolve().parents[1] / "src"
+
+
+@pytest.fixture
+def processes() -> Iterator[Processes]:
+    made = Processes()
+    yield made
+    made.close()
+
+
+def gone(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except OSError:
+        return True
+
+
+def eventually(condition: Callable[[], bool], limit_s: float = 10) -> bool:
+    deadline = time.monotonic() + limit_s
+    while time.monotonic() < deadline:
+        if condition():
+            return True
+        time.sleep(0.02)
+    return False
+
+
+def test_close_ends_a_process_that_ignores_sigterm_and_its_children(processes: Processes, tmp_path: Path) -> None:
+    pids = tmp_path / "pids"
+    process = processes.start(["sh", "-c", f"trap '' TERM; sleep 60 & echo $! > {pids}; wait; sleep 60"])
+    assert eventually(lambda: pids.exists() and pids.read_text().strip().isdigit())
+    child = int(pids.read_text())
+    processes.close()
+    assert eventually(lambda: gone(process.pid) and gone(child))
+
+
+def test_a_lab_killed_outright_takes_its_processes_along(tmp_path: Path) -> None:
+    pids = tmp_path / "pids"
+    program = (
+        "import time; from lab.processes import Processes\n"
+        "p = Processes()\n"
+        f"p.start(['sh', '-c', 'sleep 60 & echo $$ $! > {pids}; wait'])\n"
+        "time.sleep(60)\n"
+    )
+    lab = subprocess.Popen([sys.executable, "-c", program], env={**os.environ, "PYTHONPATH": str(SOURCES)})
+    assert eventually(lambda: pids.exists() and len(pids.read_text().split()) == 2)
+    lab.send_signal(signal.SIGKILL)
+    lab.wait()
+    assert eventually(lambda: all(gone(int(pid)) for pid in pids.read_text().split()))
+
+
+def test_a_failed_program_shows_its_last_lines_and_where_the_rest_is(processes: Processes, tmp_path: Path) -> None:
+    seen: list[str] = []
+    with pytest.raises(RunError) as caught:
+        processes.run(
+            ["sh", "-c", "for i in $(seq 100); do echo line $i; done; exit 3"],
+            log=tmp_path / "log",
+            on_line=seen.append,
+            name="the build",
+        )
+    assert caught.value.message.startswith("the build ended with exit code 3")
+    assert str(tmp_path / "log") in caught.value.message
+    assert caught.value.log_tail.splitlines()[-1] == "line 100"
+    assert len(seen) == 100
+    assert "line 1\n" in (tmp_path / "log").read_text()
+
+
+def test_a_program_that_is_not_there_is_named(processes: Processes) -> None:
+    with pytest.raises(RunError, match="nonesuch cannot be started"):
+        processes.start(["/nonesuch"])
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="no CPU affinity on this system")
+def test_a_process_runs_on_its_cpus_only(processes: Processes, tmp_path: Path) -> None:
+    cpu = min(os.sched_getaffinity(0))
+    command = [sys.executable, "-c", "import os; print(os.sched_getaffinity(0))"]
+    assert processes.run(command, log=tmp_path / "log", cpus=(cpu,)) == f"{{{cpu}}}"
+
+
+def test_exits_are_told_in_words() -> None:
+    assert describe_exit(-9) == "was killed by SIGKILL"
+    assert describe_exit(2) == "ended with exit code 2"
+    assert describe_exit(None) == "did not end"
+
+
+def test_the_tail_begins_where_it_is_told(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    log.write_text("before\none\ntwo\nthree\n")
+    assert tail(log, lines=2) == "two\nthree"
+    assert tail(log, start=7) == "one\ntwo\nthree"
+    assert tail(tmp_path / "absent") == ""

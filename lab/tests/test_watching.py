@@ -1,0 +1,117 @@
+"""What watches a run: metrics, the timeline, the host."""
+
+from __future__ import annotations
+
+import csv
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+from lab.host import cpu_times, listener_on, port_is_free, process_use
+from lab.prometheus import parse_metrics, scrape
+from lab.timeline import Timeline, Watched
+
+TEXT = """\
+# HELP lsmlab_requests_total Requests.
+# TYPE lsmlab_requests_total counter
+lsmlab_requests_total{status="200",method="get"} 12
+lsmlab_requests_total{method="get",status="404"} 1 1700000000000
+lsmlab_request_seconds_bucket{le="0.001"} 5
+lsmlab_request_seconds_sum 0.25
+lsmlab_odd{text="a \\"quoted\\", b"} 3
+lsmlab_queue_depth NaN
+not a sample
+"""
+
+
+def test_samples_are_read_with_sorted_labels_and_without_buckets() -> None:
+    samples = parse_metrics(TEXT)
+    assert samples['lsmlab_requests_total{method="get",status="200"}'] == 12
+    assert samples['lsmlab_requests_total{method="get",status="404"}'] == 1
+    assert samples["lsmlab_request_seconds_sum"] == 0.25
+    assert samples['lsmlab_odd{text="a \\"quoted\\", b"}'] == 3
+    assert not any("bucket" in name for name in samples)
+    assert len(samples) == 5
+
+
+def test_nothing_is_read_where_nobody_answers() -> None:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        assert scrape(f"http://127.0.0.1:{probe.getsockname()[1]}/metrics", timeout_s=0.2) == {}
+
+
+def test_the_timeline_takes_in_columns_that_come_later_and_stays_readable(tmp_path: Path) -> None:
+    class Metrics(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(b"lsmlab_tables 8\n")
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Metrics)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    watched = Watched()
+    timeline = Timeline(watched)
+    path = tmp_path / "timeline.csv"
+    timeline.start()
+    timeline.write_to(path)
+    time.sleep(0.3)
+    watched.service_metrics_url = f"http://127.0.0.1:{server.server_port}/metrics"
+    watched.service_pid = os.getpid
+    time.sleep(2.3)
+    timeline.stop()
+    server.shutdown()
+    with path.open() as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) >= 4
+    assert list(rows[0])[:2] == ["time", "t_s"]
+    assert rows[0]["lsmlab_tables"] == ""
+    assert rows[-1]["lsmlab_tables"] == "8"
+    assert int(rows[-1]["service_threads"]) >= 2
+    assert float(rows[-1]["service_cpu_cores"]) >= 0
+    assert float(rows[-1]["t_s"]) >= 2
+    assert None not in rows[-1], "no row is longer than the header"
+
+
+def test_a_process_that_computes_is_seen_to_compute() -> None:
+    process = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+    try:
+        before = process_use(process.pid)
+        deadline = time.monotonic() + 20
+        while before is not None and time.monotonic() < deadline:
+            after = process_use(process.pid)
+            if after is not None and after.cpu_s > before.cpu_s + 0.1:
+                break
+            time.sleep(0.05)
+        else:
+            raise AssertionError("no CPU time was seen")
+        assert after is not None
+        assert after.rss_bytes > 1 << 20
+    finally:
+        process.kill()
+        process.wait()
+    assert process_use(process.pid) is None
+
+
+def test_the_cpus_add_up_to_the_machine() -> None:
+    times = cpu_times()
+    assert times["cpu"].total >= times["cpu"].busy >= times["cpu"].steal
+    assert len(times) == 1 + len([name for name in times if name != "cpu"])
+
+
+def test_the_owner_of_a_port_is_found() -> None:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        port = listener.getsockname()[1]
+        assert not port_is_free("127.0.0.1", port)
+        assert f"process {os.getpid()} (" in (listener_on(port) or "")
+    assert port_is_free("127.0.0.1", port)
+    assert listener_on(port) is None
