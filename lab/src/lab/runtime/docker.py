@@ -186,13 +186,11 @@ class DockerRuntime(Runtime):
             on_line=progress,
             name="load-dataset",
         )
-        try:
-            info = json.loads(output.rstrip().splitlines()[-1])
-        except (IndexError, ValueError) as error:
-            raise RunError(f"load-dataset printed no JSON at its end; its output is in {log}") from error
-        if not isinstance(info, dict):
-            raise RunError(f"load-dataset printed no JSON object at its end; its output is in {log}")
-        return info
+        for line in reversed(output.splitlines()):  # Compose and stderr may have words after it
+            if line.startswith("{"):
+                document: dict[str, Any] = json.loads(line)
+                return document
+        raise RunError("load-dataset ended well but printed no JSON object", log_tail=output[-2000:])
 
     def start_service(self, spec: ServiceSpec) -> DockerService:
         """Start the service on `spec.work_dir`."""

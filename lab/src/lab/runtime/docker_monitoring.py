@@ -121,6 +121,7 @@ class Monitoring:
         if not services:
             return
         log = self._house.cache / "monitoring-build.log"
+        log.parent.mkdir(parents=True, exist_ok=True)
         log.unlink(missing_ok=True)
         progress("building the images of the monitoring")
         self._processes.run(
