@@ -69,8 +69,11 @@ fn draw(event: Event, converted: &Converted, scratch: &Scratch, rules: &Rules, t
     let name = event.name();
     let text = scratch.read(&format!("{name}.raw"))?;
     let counted = if event.is_weighted() { scratch.read(&format!("{name}-samples.raw"))? } else { text.clone() };
-    let stacks = collapsed::parse(&text, event.ends_in_class()).with_context(|| format!("{name}: collapsed stacks"))?;
-    let counts = collapsed::parse(&counted, event.ends_in_class())?;
+    let parse =
+        |text| collapsed::parse(text, event.ends_in_class()).with_context(|| format!("{name}: collapsed stacks"));
+    // async-profiler may leave a few strays of an event that was not asked for
+    let (stacks, counts) =
+        if converted.has(event) { (parse(&text)?, parse(&counted)?) } else { (Vec::new(), Vec::new()) };
     let samples = collapsed::total(&counts);
     let caption_title = title_of(title, event);
     let svg = if collapsed::total(&stacks) == 0 {

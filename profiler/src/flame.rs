@@ -19,6 +19,8 @@ const WIDTH_MIN_PERCENT: f64 = 0.1;
 /// The root, which stands for all samples.
 const COLOR_ALL: Color = Color { r: 0xe4, g: 0xe4, b: 0xe4 };
 const LEGEND_HEIGHT_PX: usize = 34;
+/// Characters of a title that fit between the margins, in a font five pixels larger than the labels.
+pub const TITLE_LENGTH_MAX: usize = 100;
 /// Inferno's margin left and right of the frames.
 const MARGIN_PX: usize = 10;
 const TEXT_MARGIN_PX: f64 = 3.0;
@@ -35,7 +37,7 @@ pub struct Caption<'a> {
 pub fn draw(event: Event, stacks: &[Stack], caption: &Caption) -> Result<String> {
     let (lines, mut palette) = merge_tiers(stacks);
     let mut options = Options::default();
-    options.title = caption.title.to_owned();
+    options.title = cut(caption.title, TITLE_LENGTH_MAX);
     options.subtitle = Some(caption.subtitle.to_owned());
     options.image_width = Some(WIDTH_PX);
     options.min_width = WIDTH_MIN_PERCENT;
@@ -243,6 +245,14 @@ fn label(name: &str, room: usize) -> String {
     }
 }
 
+/// At most `length` characters, the last of them `…` where some are lost.
+pub fn cut(text: &str, length: usize) -> String {
+    if text.chars().count() <= length {
+        return text.to_owned();
+    }
+    text.chars().take(length - 1).chain(['…']).collect()
+}
+
 /// `java/util/HashMap.get` → `HashMap.get`, `java.lang.String` → `String`, `ns::Class::method(int)` unchanged.
 fn without_package(name: &str) -> &str {
     if name.contains("::") || name.contains('(') {
@@ -318,6 +328,15 @@ mod tests {
         assert_eq!(label("java.lang.String[]", 10), "String[]");
         assert_eq!(label("Main.run", 8), "Main.run");
         assert_eq!(label("JavaThread::run()", 8), "JavaTh..");
+    }
+
+    #[test]
+    fn a_title_that_is_too_long_is_cut_where_the_reader_sees_it() {
+        assert_eq!(cut("short", 5), "short");
+        assert_eq!(cut("müßig und lang", 6), "müßig…");
+        let end_px = WIDTH_PX as f64 / 2.0 + TITLE_LENGTH_MAX as f64 / 2.0 * (FONT_SIZE_PX + 5) as f64 * FONT_WIDTH_EM;
+        let search_px = WIDTH_PX as f64 - 10.0 - 6.0 * FONT_SIZE_PX as f64 * FONT_WIDTH_EM;
+        assert!(end_px < search_px, "the title ends at {end_px} px, the search begins at {search_px} px");
     }
 
     #[test]

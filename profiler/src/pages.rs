@@ -1,6 +1,6 @@
 //! What stands in the place of a flame graph where there is nothing to draw.
 
-use crate::flame::{FONT_FAMILY, WIDTH_PX, escape};
+use crate::flame::{FONT_FAMILY, TITLE_LENGTH_MAX, WIDTH_PX, cut, escape};
 
 /// A self-contained page with one sentence.
 pub fn html(title: &str, sentence: &str) -> String {
@@ -22,7 +22,7 @@ pub fn svg(title: &str, sentence: &str) -> String {
          <rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\
          <text x=\"{middle}\" y=\"60\" font-size=\"17\">{}</text>\
          <text x=\"{middle}\" y=\"100\" font-size=\"14\" fill=\"#555555\">{}</text></svg>\n",
-        escape(title),
+        escape(&cut(title, TITLE_LENGTH_MAX)),
         escape(sentence),
     )
 }

