@@ -71,9 +71,10 @@ def print_report(report: Report) -> str:
     lines += ["  Thread calibration: mean lat.: 2.372ms, rate sampling interval: 10ms"] * report.calibrations
     nothing = report.count == 0
     mean, stdev = ("-nanus", "-nanus") if nothing else (time_text(report.mean_us), time_text(report.stdev_us))
+    largest = time_text(0 if nothing else report.max_us)
     lines += [
         "  Thread Stats   Avg      Stdev     Max   +/- Stdev",
-        f"    Latency   {mean}   {stdev}   {time_text(0 if nothing else report.max_us)}   {'-nan' if nothing else '68.75'}%",
+        f"    Latency   {mean}   {stdev}   {largest}   {'-nan' if nothing else '68.75'}%",
         "    Req/Sec    14.66k     2.24k   18.91k    69.25%"
         if not nothing
         else "    Req/Sec     -nan      -nan   0.00      0.00%",

@@ -192,11 +192,22 @@ def _finished(block: Values) -> Values:
 
 def _clean(line: str) -> str:
     """Return the line as the terminal showed it: after the last carriage return, without codes, quoting, margins."""
-    shown = _TERMINAL.sub("", line)
-    while "\b" in shown:
-        shown = re.sub(r"[^\b]\b|^\b+", "", shown)
+    shown = _backspaced(_TERMINAL.sub("", line))
     shown = _INVISIBLE.sub("", shown.rstrip("\r").rsplit("\r", maxsplit=1)[-1])
     return _QUOTING.sub("", shown.replace("\u00a0", " ").replace("\t", " ")).rstrip(" `│┃|")
+
+
+def _backspaced(line: str) -> str:
+    """Return the line with what backspaces took back left out."""
+    if "\b" not in line:
+        return line
+    kept: list[str] = []
+    for character in line:
+        if character != "\b":
+            kept.append(character)
+        elif kept:
+            kept.pop()
+    return "".join(kept)
 
 
 def _percentile(printed: str) -> str:
