@@ -28,7 +28,11 @@ public interface Engine extends AutoCloseable {
   /** The value in an array of its own, or null where the key is absent. */
   default byte[] get(byte[] key) {
     byte[][] found = new byte[1][];
-    get(key, 0, key.length, (source, offset, length) -> found[0] = ValueSink.copy(source, offset, length));
+    get(
+        key,
+        0,
+        key.length,
+        (source, offset, length) -> found[0] = ValueSink.copy(source, offset, length));
     return found[0];
   }
 
@@ -38,7 +42,8 @@ public interface Engine extends AutoCloseable {
    * @throws OverloadedException if writes are held back (flushes do not keep up): nothing was written, try later
    * @throws ReadOnlyException if the store no longer takes writes (disk full, or a failed sync): nothing acknowledged is lost
    */
-  void put(byte[] key, int keyOffset, int keyLength, byte[] value, int valueOffset, int valueLength);
+  void put(
+      byte[] key, int keyOffset, int keyLength, byte[] value, int valueOffset, int valueLength);
 
   /** Stores the pair; see the form with slices. */
   default void put(byte[] key, byte[] value) {

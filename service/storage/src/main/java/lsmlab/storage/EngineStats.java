@@ -19,5 +19,6 @@ public record EngineStats(
     long writeStallNanos) {
 
   /** Of an engine that has none of these. */
-  public static final EngineStats NONE = new EngineStats(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
+  public static final EngineStats NONE =
+      new EngineStats(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
 }

@@ -1,0 +1,294 @@
+package lsmlab.storage;
+
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
+import lsmlab.storage.file.SyncFailedException;
+import lsmlab.storage.memtable.Memtable;
+import lsmlab.storage.wal.WalWriter;
+
+/**
+ * Brings writes into the WAL and the memtable, many at once where many come at once.
+ *
+ * <p>Protocol (flat combining): a writer puts its {@link Write} on a list and tries to become the leader. The leader
+ * takes the whole list and commits it in order: all records to the WAL in one write, one sync if the promise is {@code
+ * power}, then each into the memtable, then the sequence number up to which everything is visible. Then it gives up the
+ * lead, and only then wakes whom it served, so that the next group is already on its way to the device meanwhile. A
+ * writer that finds the lead taken spins shortly, then sleeps until it is served or nudged to lead.
+ *
+ * <p>No write is lost between the list and the leader: a leader looks at the list again after it gave up the lead, and
+ * nudges a writer it finds there; a writer sleeps only after it put its write on the list and then found the lead taken.
+ *
+ * <p>Leading means holding {@code busy}; it guards the WAL, the sequence number and writing to the memtable. Source:
+ * Hendler, Incze, Shavit, Tzafrir, "Flat Combining and the Synchronization-Parallelism Tradeoff" (2010).
+ */
+final class CommitPipeline {
+
+  /** What the pipeline needs of its neighbours. */
+  interface Memtables {
+    /** The memtable that takes writes. */
+    Memtable active();
+
+    /** Whether the active memtable should be sealed and may be. */
+    boolean isSealDue();
+
+    /**
+     * Seals the active memtable.
+     *
+     * @param log the new memtable's
+     */
+    void seal(WalWriter log);
+
+    /** A new log that follows this one. */
+    WalWriter newLog(WalWriter previous) throws IOException;
+  }
+
+  /** Bytes of writes that go to the WAL together at most, unless one alone is larger. */
+  private static final long GROUP_BYTES_MAX = 1 << 20;
+
+  private static final int SPINS = Runtime.getRuntime().availableProcessors() > 1 ? 100 : 0;
+
+  private final Memtables memtables;
+  private final Health health;
+  private final boolean power;
+  private final AtomicReference<Write> pending = new AtomicReference<>();
+  private final AtomicInteger busy = new AtomicInteger();
+
+  // Guarded by busy.
+  private WalWriter log;
+  private long sequence;
+  private long syncedNoted;
+
+  private volatile long visible;
+  private volatile long logBytesBefore;
+  private volatile long logSyncsBefore;
+
+  /**
+   * @param sequence of the last write there is
+   */
+  CommitPipeline(
+      Memtables memtables, Health health, Durability durability, WalWriter log, long sequence) {
+    this.memtables = memtables;
+    this.health = health;
+    this.power = durability == Durability.POWER;
+    this.log = log;
+    this.sequence = sequence;
+    this.visible = sequence;
+  }
+
+  /** Everything up to this sequence number is in the memtables; nothing else may be shown. */
+  long visible() {
+    return visible;
+  }
+
+  /** Commits the write and returns, or throws why it was not committed. */
+  void submit(Write write) {
+    push(write);
+    int spins = power ? 0 : SPINS;
+    while (!write.isDone()) {
+      if (busy.get() == 0 && busy.compareAndSet(0, 1)) {
+        lead();
+      } else if (spins > 0) {
+        spins--;
+        Thread.onSpinWait();
+      } else {
+        write.park();
+      }
+    }
+    if (write.failure() != null) {
+      throw write.failure();
+    }
+  }
+
+  private void push(Write write) {
+    Write head;
+    do {
+      head = pending.get();
+      write.next = head;
+    } while (!pending.compareAndSet(head, write));
+  }
+
+  private void lead() {
+    List<Write> sleeping = null;
+    try {
+      Write oldest = takeAll();
+      while (oldest != null) {
+        Write end = groupEnd(oldest);
+        RuntimeException failure = commit(oldest, end);
+        for (Write write = oldest; write != end; ) {
+          Write next = write.next;
+          if (write.finish(failure)) {
+            if (sleeping == null) {
+              sleeping = new ArrayList<>();
+            }
+            sleeping.add(write);
+          }
+          write = next;
+        }
+        oldest = end;
+      }
+    } finally {
+      busy.set(0);
+      Write waiting = pending.get();
+      if (waiting != null) {
+        waiting.nudge();
+      }
+      if (sleeping != null) {
+        sleeping.forEach(Write::nudge);
+      }
+    }
+  }
+
+  /** Takes the list, oldest first. */
+  private Write takeAll() {
+    Write newestFirst = pending.getAndSet(null);
+    Write oldestFirst = null;
+    while (newestFirst != null) {
+      Write next = newestFirst.next;
+      newestFirst.next = oldestFirst;
+      oldestFirst = newestFirst;
+      newestFirst = next;
+    }
+    return oldestFirst;
+  }
+
+  /** The first write that is not in the group which begins with {@code first}. A request to seal is a group. */
+  private static Write groupEnd(Write first) {
+    Write end = first.next;
+    if (first.isSeal()) {
+      return end;
+    }
+    for (long bytes = first.bytes(); end != null && !end.isSeal(); end = end.next) {
+      bytes += end.bytes();
+      if (bytes > GROUP_BYTES_MAX) {
+        break;
+      }
+    }
+    return end;
+  }
+
+  private RuntimeException commit(Write first, Write end) {
+    try {
+      health.checkWritable();
+      if (first.isSeal()) {
+        if (memtables.active().entries() > 0) {
+          seal();
+        }
+        return null;
+      }
+      writeLog(first, end);
+      Memtable memtable = memtables.active();
+      for (Write write = first; write != end; write = write.next) {
+        memtable.add(
+            ++sequence,
+            write.key,
+            write.keyOffset,
+            write.keyLength,
+            write.value,
+            write.valueOffset,
+            write.valueLength);
+      }
+      visible = sequence;
+    } catch (ReadOnlyException e) {
+      return e;
+    } catch (IOException e) {
+      return Health.readOnly(e);
+    } catch (RuntimeException | Error e) {
+      // The WAL and the memtable may disagree now.
+      health.failedForGood("a write", e);
+      return Health.readOnly(e);
+    }
+    if (memtables.isSealDue()) {
+      try {
+        seal();
+      } catch (IOException e) {
+        // The group is written; the memtable goes on growing until a log can be made or writes are
+        // held back.
+        health.failed("making a WAL", e);
+      } catch (RuntimeException | Error e) {
+        health.failedForGood("sealing a memtable", e);
+      }
+    }
+    return null;
+  }
+
+  private void writeLog(Write first, Write end) throws IOException {
+    final long lengthBefore = log.length();
+    try {
+      if (power && log.synced() > syncedNoted) {
+        log.noteSynced();
+        syncedNoted = log.synced();
+      }
+      for (Write write = first; write != end; write = write.next) {
+        if (write.value == null) {
+          log.delete(write.key, write.keyOffset, write.keyLength);
+        } else {
+          log.put(
+              write.key,
+              write.keyOffset,
+              write.keyLength,
+              write.value,
+              write.valueOffset,
+              write.valueLength);
+        }
+      }
+      log.commit();
+    } catch (IOException e) {
+      health.failed("writing the WAL", e);
+      if (!(e instanceof SyncFailedException)) {
+        takeBack(e);
+      }
+      throw e;
+    }
+    health.recovered();
+    assert log.length() > lengthBefore;
+  }
+
+  private void takeBack(IOException cause) {
+    try {
+      log.rollback();
+    } catch (IOException e) {
+      e.addSuppressed(cause);
+      health.failedForGood("cutting the WAL back", e);
+    }
+  }
+
+  private void seal() throws IOException {
+    WalWriter next = memtables.newLog(log);
+    WalWriter previous = log;
+    logBytesBefore += previous.length();
+    logSyncsBefore += previous.syncs();
+    log = next;
+    syncedNoted = 0;
+    memtables.seal(next);
+    previous.close();
+  }
+
+  /** Bytes written to logs. */
+  long logBytes() {
+    return logBytesBefore + log.length();
+  }
+
+  long logSyncs() {
+    return logSyncsBefore + log.syncs();
+  }
+
+  /**
+   * Makes the log durable and closes it, with a last record that says so: what is damaged afterwards is not taken for a
+   * torn tail. No write may come any more.
+   */
+  void close() throws IOException {
+    try {
+      if (health.isWritable()) {
+        log.sync();
+        log.noteSynced();
+        log.commit();
+        log.sync();
+      }
+    } finally {
+      log.close();
+    }
+  }
+}

@@ -1,0 +1,342 @@
+package lsmlab.storage;
+
+import java.io.IOException;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.LongAdder;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.ReentrantLock;
+import lsmlab.storage.cursor.Cursor;
+import lsmlab.storage.file.StoreDirectory;
+import lsmlab.storage.manifest.TableEntry;
+import lsmlab.storage.memtable.Memtable;
+import lsmlab.storage.table.Table;
+import lsmlab.storage.table.TableWriter;
+
+/**
+ * Turns sealed memtables into tables of level 0. Several threads may build at once, but tables are published in the
+ * order in which their memtables were sealed: a reader asks memtables before tables, and would otherwise find an older
+ * write in a memtable that waits than in a table that is there.
+ *
+ * <p>What fails for lack of space is tried again each second; the memtable and its log stay meanwhile.
+ */
+final class Flusher implements AutoCloseable {
+
+  /** Hears of progress, on a flush thread. */
+  interface Listener {
+    /** A table was built: so many bytes in that time. */
+    void built(long bytes, long nanos);
+
+    /** Tables were published. */
+    void published();
+  }
+
+  private static final long RETRY_MILLIS = 1_000;
+
+  private enum State {
+    WAITING,
+    BUILDING,
+    BUILT
+  }
+
+  private static final class Job {
+    final Memtable memtable;
+    State state = State.WAITING;
+    TableSet.Placed built;
+
+    Job(Memtable memtable) {
+      this.memtable = memtable;
+    }
+  }
+
+  private final StoreDirectory directory;
+  private final LsmOptions options;
+  private final Versions versions;
+  private final Health health;
+  private final Listener listener;
+
+  private final ReentrantLock lock = new ReentrantLock();
+  private final Condition changed = lock.newCondition();
+
+  // Guarded by lock.
+  private final ArrayDeque<Job> oldestFirst = new ArrayDeque<>();
+  private boolean publishing;
+  private boolean closing;
+
+  private final List<Thread> threads = new ArrayList<>();
+  private final LongAdder flushes = new LongAdder();
+  private final LongAdder flushBytes = new LongAdder();
+  private final LongAdder flushNanos = new LongAdder();
+
+  Flusher(
+      StoreDirectory directory,
+      LsmOptions options,
+      Versions versions,
+      Health health,
+      Listener listener) {
+    this.directory = directory;
+    this.options = options;
+    this.versions = versions;
+    this.health = health;
+    this.listener = listener;
+    for (int i = 0; i < options.flushThreads(); i++) {
+      threads.add(Threads.daemon("lsmlab-flush-" + i, this::work));
+    }
+  }
+
+  void start() {
+    threads.forEach(Thread::start);
+  }
+
+  /** Takes over a sealed memtable; called in the order of sealing. */
+  void add(Memtable memtable) {
+    lock.lock();
+    try {
+      oldestFirst.addLast(new Job(memtable));
+      changed.signalAll();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private void work() {
+    while (true) {
+      Job job = take();
+      if (job == null) {
+        return;
+      }
+      try {
+        build(job);
+        publish();
+      } catch (IOException e) {
+        health.failed("flushing a memtable", e);
+        giveBack(job);
+      } catch (RuntimeException | Error e) {
+        health.failedForGood("flushing a memtable", e);
+        giveBack(job);
+      }
+    }
+  }
+
+  /** Waits for a memtable to build a table of; null when there will be none. */
+  private Job take() {
+    lock.lock();
+    try {
+      while (!closing) {
+        if (health.isWritable()) {
+          for (Job job : oldestFirst) {
+            if (job.state == State.WAITING) {
+              job.state = State.BUILDING;
+              return job;
+            }
+          }
+        }
+        changed.awaitUninterruptibly();
+      }
+      return null;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private void build(Job job) throws IOException {
+    if (job.built == null) {
+      long start = System.nanoTime();
+      job.built = write(job.memtable);
+      flushes.increment();
+      flushBytes.add(job.built.entry().bytes());
+      long nanos = System.nanoTime() - start;
+      flushNanos.add(nanos);
+      listener.built(job.built.entry().bytes(), nanos);
+    }
+    lock.lock();
+    try {
+      job.state = State.BUILT;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private TableSet.Placed write(Memtable memtable) throws IOException {
+    long number = versions.newFileNumber();
+    // The log's name becomes durable before a table of it can exist: at the start, a table that the
+    // manifest does not
+    // name is dropped if its log is there, and is proof of a lost manifest record if not.
+    directory.sync();
+    try (TableWriter writer =
+        new TableWriter(
+            directory,
+            number,
+            memtable.logNumber(),
+            options.blockBytes(),
+            options.bloomBitsPerKey())) {
+      Cursor cursor = memtable.cursor(Long.MAX_VALUE);
+      for (boolean more = cursor.seek(null); more; more = cursor.next()) {
+        add(writer, cursor);
+      }
+      writer.finish();
+    }
+    directory.sync();
+    Table table = Table.open(directory, number);
+    return new TableSet.Placed(
+        new TableEntry(number, 0, memtable.logNumber(), table.bytes()), table);
+  }
+
+  static void add(TableWriter writer, Cursor cursor) throws IOException {
+    if (cursor.isTombstone()) {
+      writer.addTombstone(cursor.keySegment(), cursor.keyOffset(), cursor.keyLength());
+    } else {
+      writer.add(
+          cursor.keySegment(),
+          cursor.keyOffset(),
+          cursor.keyLength(),
+          cursor.valueSegment(),
+          cursor.valueOffset(),
+          cursor.valueLength());
+    }
+  }
+
+  /** Publishes what is built, from the oldest on, unless another thread is at it, which then does it. */
+  private void publish() throws IOException {
+    while (true) {
+      List<Job> ready = new ArrayList<>();
+      lock.lock();
+      try {
+        if (publishing) {
+          return;
+        }
+        for (Job job : oldestFirst) {
+          if (job.state != State.BUILT) {
+            break;
+          }
+          ready.add(job);
+        }
+        if (ready.isEmpty()) {
+          return;
+        }
+        publishing = true;
+      } finally {
+        lock.unlock();
+      }
+      boolean done = false;
+      try {
+        versions.publishFlush(
+            ready.stream().map(job -> job.memtable).toList(),
+            ready.stream().map(job -> job.built).toList());
+        health.recovered();
+        done = true;
+      } finally {
+        lock.lock();
+        try {
+          publishing = false;
+          for (Job job : ready) {
+            if (done) {
+              oldestFirst.removeFirst();
+            } else {
+              job.state = State.WAITING;
+            }
+          }
+          changed.signalAll();
+        } finally {
+          lock.unlock();
+        }
+      }
+      listener.published();
+    }
+  }
+
+  /** After a failure: waits a while, then lets the memtable be tried again. */
+  private void giveBack(Job job) {
+    lock.lock();
+    try {
+      if (!closing) {
+        changed.await(RETRY_MILLIS, TimeUnit.MILLISECONDS);
+      }
+      if (job.state == State.BUILDING) {
+        job.state = State.WAITING;
+      }
+      changed.signalAll();
+    } catch (InterruptedException e) {
+      throw new AssertionError("threads of an engine are not interrupted", e);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /**
+   * Waits until the memtables up to this log are in tables.
+   *
+   * @throws ReadOnlyException if that cannot be
+   */
+  void awaitFlushed(long logNumber) {
+    lock.lock();
+    try {
+      while (hasJobUpTo(logNumber)) {
+        health.checkWritable();
+        IOException passing = health.passingFailure();
+        if (passing != null) {
+          throw Health.readOnly(passing);
+        }
+        changed.await(100, TimeUnit.MILLISECONDS);
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new IllegalStateException("interrupted while waiting for a flush", e);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Whether a memtable waits or is being built or published. */
+  boolean isBusy() {
+    lock.lock();
+    try {
+      return !oldestFirst.isEmpty();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private boolean hasJobUpTo(long logNumber) {
+    Iterator<Job> jobs = oldestFirst.iterator();
+    return jobs.hasNext() && jobs.next().memtable.logNumber() <= logNumber;
+  }
+
+  long flushes() {
+    return flushes.sum();
+  }
+
+  long flushBytes() {
+    return flushBytes.sum();
+  }
+
+  long flushNanos() {
+    return flushNanos.sum();
+  }
+
+  /** Finishes what is being built; what waits stays in its log. */
+  @Override
+  public void close() throws IOException {
+    lock.lock();
+    try {
+      closing = true;
+      changed.signalAll();
+    } finally {
+      lock.unlock();
+    }
+    threads.forEach(Threads::join);
+    for (Job job : oldestFirst) {
+      if (job.built != null) {
+        // Built but not published: the log still holds it. After a failed sync the manifest may
+        // name it, though.
+        if (health.isWritable()) {
+          job.built.table().markObsolete();
+        }
+        job.built.table().release();
+      }
+    }
+  }
+}

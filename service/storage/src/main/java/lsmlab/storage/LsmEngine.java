@@ -1,0 +1,327 @@
+package lsmlab.storage;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.LongAdder;
+import lsmlab.storage.cursor.MergingCursor;
+import lsmlab.storage.file.OsStoreDirectory;
+import lsmlab.storage.file.StoreDirectory;
+import lsmlab.storage.memtable.ChunkPool;
+import lsmlab.storage.memtable.Memtable;
+import lsmlab.storage.table.Lookup;
+import lsmlab.storage.wal.WalWriter;
+
+/**
+ * A log-structured merge tree. Thread-safe.
+ *
+ * <p>A write goes through the {@link WriteController}, which may hold it back, and the {@link CommitPipeline} into the
+ * WAL and the active memtable. A full memtable is sealed and a {@link Flusher} thread turns it into a table of level 0;
+ * the {@link Compactor} merges tables. A read asks the active memtable, the sealed ones, the tables of level 0 from the
+ * newest on, and one table of each further level; the first answer holds. It takes no lock and allocates nothing.
+ *
+ * <p>What a store consists of at any moment is a {@link Version}; {@link Versions} says how it changes.
+ */
+public final class LsmEngine implements Engine {
+
+  /** Holds a record's header and the longest key, and most groups of records. */
+  private static final int LOG_BUFFER_BYTES = 1 << 20;
+
+  private final StoreDirectory directory;
+  private final LsmOptions options;
+  private final Health health = new Health();
+  private final ChunkPool pool = new ChunkPool();
+  private final Versions versions;
+  private final CommitPipeline pipeline;
+  private final WriteController controller;
+  private final Flusher flusher;
+  private final Compactor compactor;
+  private final LongAdder bloomNegatives = new LongAdder();
+  private final LongAdder bloomFalsePositives = new LongAdder();
+  private final FilterCounts filterCounts = new FilterCounts();
+  private final AtomicInteger closed = new AtomicInteger();
+
+  /**
+   * Opens a store, made where it does not exist.
+   *
+   * @throws UncheckedIOException if it cannot be read or written, or is open elsewhere
+   * @throws CorruptionException if something acknowledged is damaged or missing; the store is left as it is
+   */
+  public static LsmEngine open(LsmOptions options) {
+    try {
+      return open(options, new OsStoreDirectory(options.directory()));
+    } catch (IOException e) {
+      throw cannotOpen(options.directory().toString(), e);
+    }
+  }
+
+  /** Opens the store in a directory of another kind; the options' path is not used. Closes the directory at the end. */
+  public static LsmEngine open(LsmOptions options, StoreDirectory directory) {
+    try {
+      directory.lock();
+      try {
+        return new LsmEngine(options, directory);
+      } catch (IOException | RuntimeException | Error e) {
+        directory.close();
+        throw e;
+      }
+    } catch (IOException e) {
+      throw cannotOpen(directory.describe(""), e);
+    }
+  }
+
+  private static UncheckedIOException cannotOpen(String what, IOException e) {
+    return new UncheckedIOException("cannot open the store " + what + ": " + e.getMessage(), e);
+  }
+
+  private LsmEngine(LsmOptions options, StoreDirectory directory) throws IOException {
+    this.options = options;
+    this.directory = directory;
+    ByteBuffer logBuffer = ByteBuffer.allocateDirect(LOG_BUFFER_BYTES);
+    try (Recovery recovery = new Recovery(directory, pool)) {
+      recovery.run();
+      WalWriter log =
+          new WalWriter(
+              directory,
+              recovery.newFileNumber(),
+              options.durability(),
+              logBuffer,
+              recovery.lastLog(),
+              recovery.lastLogLength());
+      recovery.dropEmptyLogs(log.number());
+
+      List<Memtable> sealed = new ArrayList<>(recovery.oldestFirst());
+      Collections.reverse(sealed);
+      Memtable active = new Memtable(pool, log.number());
+      Version first = new Version(active, sealed, recovery.tables());
+      active.release();
+      versions = new Versions(directory, recovery.manifest(), recovery.nextFile(), first);
+      controller = new WriteController(options, versions, health);
+      compactor = new Compactor(directory, options, versions, health, controller::roomMade);
+      flusher = new Flusher(directory, options, versions, health, new FlushListener());
+      pipeline =
+          new CommitPipeline(
+              new Memtables(logBuffer), health, options.durability(), log, recovery.sequence());
+      recovery.oldestFirst().forEach(flusher::add);
+    } catch (IOException | RuntimeException | Error e) {
+      pool.close();
+      throw e;
+    }
+    flusher.start();
+    compactor.start();
+  }
+
+  @Override
+  public boolean get(byte[] key, int keyOffset, int keyLength, ValueSink sink) {
+    Limits.checkKey(key, keyOffset, keyLength);
+    int ticket = versions.gate().enter();
+    try {
+      Version version = versions.current();
+      if (version == null) {
+        throw closedException();
+      }
+      return version.get(key, keyOffset, keyLength, sink, filterCounts) == Lookup.FOUND;
+    } finally {
+      versions.gate().exit(ticket);
+    }
+  }
+
+  @Override
+  public void put(
+      byte[] key, int keyOffset, int keyLength, byte[] value, int valueOffset, int valueLength) {
+    Limits.checkKey(key, keyOffset, keyLength);
+    Limits.checkValue(value, valueOffset, valueLength);
+    write(new Write(key, keyOffset, keyLength, value, valueOffset, valueLength));
+  }
+
+  @Override
+  public void delete(byte[] key, int keyOffset, int keyLength) {
+    Limits.checkKey(key, keyOffset, keyLength);
+    write(new Write(key, keyOffset, keyLength, null, 0, 0));
+  }
+
+  private void write(Write write) {
+    checkOpen();
+    controller.admit(write.bytes());
+    pipeline.submit(write);
+  }
+
+  @Override
+  public Scan scan(byte[] from, byte[] to) {
+    // The version first: a write that it lacks is then later than everything it holds.
+    Version version = versions.acquire();
+    try {
+      long sequence = pipeline.visible();
+      byte[] ownTo = to == null ? null : to.clone();
+      return new LsmScan(
+          version, new MergingCursor(version.cursors(sequence)), from.clone(), ownTo);
+    } catch (RuntimeException | Error e) {
+      Versions.releaseQuietly(version);
+      throw e;
+    }
+  }
+
+  @Override
+  public void flush() {
+    checkOpen();
+    Version version = versions.acquire();
+    long upTo = version.active().logNumber();
+    Versions.releaseQuietly(version);
+    pipeline.submit(Write.seal());
+    if (currentLog() == upTo) {
+      upTo--; // Nothing was in it.
+    }
+    flusher.awaitFlushed(upTo);
+  }
+
+  private long currentLog() {
+    Version version = versions.acquire();
+    try {
+      return version.active().logNumber();
+    } finally {
+      Versions.releaseQuietly(version);
+    }
+  }
+
+  @Override
+  public void compact() {
+    checkOpen();
+    compactor.compactAll();
+  }
+
+  @Override
+  public void quiesce() {
+    checkOpen();
+    flusher.awaitFlushed(currentLog() - 1);
+    compactor.awaitIdle();
+  }
+
+  @Override
+  public EngineStats stats() {
+    Version version = versions.acquire();
+    try {
+      return new EngineStats(
+          version.memtableBytes(),
+          version.sealedCount(),
+          flusher.flushes(),
+          flusher.flushBytes(),
+          flusher.flushNanos(),
+          compactor.compactions(),
+          compactor.bytes(),
+          compactor.nanos(),
+          version.tables().count(),
+          version.tables().bytes(),
+          bloomNegatives.sum(),
+          bloomFalsePositives.sum(),
+          pipeline.logBytes(),
+          pipeline.logSyncs(),
+          controller.stallNanos());
+    } finally {
+      Versions.releaseQuietly(version);
+    }
+  }
+
+  private void checkOpen() {
+    if (closed.get() != 0) {
+      throw closedException();
+    }
+  }
+
+  private static IllegalStateException closedException() {
+    return new IllegalStateException("the store is closed");
+  }
+
+  @Override
+  public void close() {
+    if (!closed.compareAndSet(0, 1)) {
+      return;
+    }
+    IOException failure = null;
+    compactor.close();
+    for (AutoCloseable part :
+        List.<AutoCloseable>of(flusher, pipeline::close, versions, directory)) {
+      try {
+        part.close();
+      } catch (IOException e) {
+        failure = e;
+      } catch (Exception e) {
+        throw new IllegalStateException("closing the store failed", e);
+      }
+    }
+    pool.close();
+    if (failure != null) {
+      throw new UncheckedIOException("closing the store failed: " + failure.getMessage(), failure);
+    }
+  }
+
+  /** What filters spared, counted. */
+  private final class FilterCounts implements TableSet.FilterCounter {
+    @Override
+    public void negative() {
+      bloomNegatives.increment();
+    }
+
+    @Override
+    public void falsePositive() {
+      bloomFalsePositives.increment();
+    }
+  }
+
+  /** Who wants to know of flushes. */
+  private final class FlushListener implements Flusher.Listener {
+    @Override
+    public void built(long bytes, long nanos) {
+      controller.flushed(bytes, nanos);
+    }
+
+    @Override
+    public void published() {
+      controller.roomMade();
+      compactor.tablesChanged();
+    }
+  }
+
+  /** The pipeline's view of the rest; called by its leader alone. */
+  private final class Memtables implements CommitPipeline.Memtables {
+    private final ByteBuffer logBuffer;
+
+    Memtables(ByteBuffer logBuffer) {
+      this.logBuffer = logBuffer;
+    }
+
+    @Override
+    public Memtable active() {
+      return versions.current().active();
+    }
+
+    @Override
+    public boolean isSealDue() {
+      Version version = versions.current();
+      Memtable active = version.active();
+      return (active.bytes() >= options.flushThresholdBytes() || active.isFull())
+          && version.sealedCount() < options.memtablesMax();
+    }
+
+    @Override
+    public void seal(WalWriter log) {
+      Memtable full = versions.current().active();
+      versions.seal(new Memtable(pool, log.number()));
+      flusher.add(full);
+    }
+
+    @Override
+    public WalWriter newLog(WalWriter previous) throws IOException {
+      return new WalWriter(
+          directory,
+          versions.newFileNumber(),
+          options.durability(),
+          logBuffer,
+          previous.number(),
+          previous.length());
+    }
+  }
+}

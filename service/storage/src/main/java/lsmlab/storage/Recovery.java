@@ -1,0 +1,306 @@
+package lsmlab.storage;
+
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeSet;
+import lsmlab.storage.file.StoreDirectory;
+import lsmlab.storage.file.WritableFile;
+import lsmlab.storage.manifest.Edit;
+import lsmlab.storage.manifest.Manifest;
+import lsmlab.storage.manifest.TableEntry;
+import lsmlab.storage.memtable.ChunkPool;
+import lsmlab.storage.memtable.Memtable;
+import lsmlab.storage.table.Table;
+import lsmlab.storage.table.TableFormat;
+import lsmlab.storage.wal.WalFormat;
+import lsmlab.storage.wal.WalReader;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Finds out what a store holds when it is opened. In this order: the manifest; the tables it names, each checked; files
+ * it does not name, removed; the logs from the first one it needs on, each replayed into a memtable of its own, a torn
+ * end cut.
+ *
+ * <p>A log that ends before the length that the next one gives it lost acknowledged writes. Under {@code power} that
+ * cannot have been a loss of power, so the store is not opened. Under {@code process} a loss of power may take whatever
+ * was not synced: the log is cut and later ones are dropped, so that what is left is what was there at one moment.
+ */
+final class Recovery implements AutoCloseable {
+
+  private static final Logger LOG = LoggerFactory.getLogger(Recovery.class);
+
+  /** Length from which on the manifest is written anew. */
+  private static final long MANIFEST_REWRITE_BYTES = 1 << 20;
+
+  private final StoreDirectory directory;
+  private final ChunkPool pool;
+  private Manifest manifest;
+  private TableSet tables = new TableSet(List.of());
+  private final List<Memtable> oldestFirst = new ArrayList<>();
+  private final TreeSet<Long> logs = new TreeSet<>();
+  private long nextFile;
+  private long sequence;
+  private long lastLog;
+  private long lastLogLength;
+
+  Recovery(StoreDirectory directory, ChunkPool pool) {
+    this.directory = directory;
+    this.pool = pool;
+  }
+
+  /**
+   * @throws CorruptionException if something acknowledged is missing or damaged; nothing was removed then
+   */
+  void run() throws IOException {
+    List<String> names = directory.list();
+    manifest = openManifest(names);
+    nextFile = manifest.nextFile();
+    for (String name : names) {
+      nextFile = Math.max(nextFile, 1 + Math.max(TableFormat.number(name), WalFormat.number(name)));
+      if (WalFormat.number(name) >= manifest.firstLog()) {
+        logs.add(WalFormat.number(name));
+      }
+    }
+    tables = openTables(names);
+    List<String> superfluous = superfluous(names);
+    replayLogs();
+    for (String name : superfluous) {
+      directory.delete(name);
+    }
+  }
+
+  private Manifest openManifest(List<String> names) throws IOException {
+    if (names.contains(Manifest.NAME)) {
+      return Manifest.open(directory, MANIFEST_REWRITE_BYTES);
+    }
+    for (String name : names) {
+      if (TableFormat.number(name) >= 0 || WalFormat.number(name) >= 0) {
+        throw new CorruptionException(
+            directory.describe(Manifest.NAME)
+                + " is missing though "
+                + name
+                + " is there: restore the store from a copy");
+      }
+    }
+    return Manifest.create(directory, new Edit(1, 1, List.of(), List.of()), MANIFEST_REWRITE_BYTES);
+  }
+
+  private TableSet openTables(List<String> names) throws IOException {
+    List<TableSet.Placed> placed = new ArrayList<>();
+    try {
+      for (TableEntry entry : manifest.tables()) {
+        placed.add(new TableSet.Placed(entry, open(directory, entry, names)));
+      }
+      return new TableSet(placed);
+    } catch (IOException | RuntimeException e) {
+      for (TableSet.Placed each : placed) {
+        each.table().release();
+      }
+      throw e;
+    }
+  }
+
+  /** Opens a table that the manifest names and compares it with what the manifest says. */
+  static Table open(StoreDirectory directory, TableEntry entry, List<String> names)
+      throws IOException {
+    String name = TableFormat.fileName(entry.number());
+    if (!names.contains(name)) {
+      throw new CorruptionException(
+          directory.describe(name)
+              + " is missing though the manifest names it: restore the store from a copy");
+    }
+    Table table = Table.open(directory, entry.number());
+    if (table.bytes() != entry.bytes()) {
+      table.release();
+      throw new CorruptionException(
+          "%s has %d bytes, the manifest says %d: restore the store from a copy"
+              .formatted(directory.describe(name), table.bytes(), entry.bytes()));
+    }
+    return table;
+  }
+
+  private List<String> superfluous(List<String> names) throws IOException {
+    List<String> superfluous = new ArrayList<>();
+    List<Long> named = manifest.tables().stream().map(TableEntry::number).toList();
+    for (String name : names) {
+      long table = TableFormat.number(name);
+      long log = WalFormat.number(name);
+      if (table >= 0 && !named.contains(table)) {
+        checkIsOrphan(table);
+        superfluous.add(name);
+      } else if (name.equals(Manifest.TEMPORARY_NAME) || (log >= 0 && log < manifest.firstLog())) {
+        superfluous.add(name);
+      }
+    }
+    return superfluous;
+  }
+
+  /**
+   * A flushed table that is whole but not in the manifest, and whose log is gone although the manifest still needs it:
+   * then the manifest has lost its end.
+   */
+  private void checkIsOrphan(long number) throws IOException {
+    long sourceLog;
+    try {
+      Table table = Table.open(directory, number);
+      sourceLog = table.sourceLog();
+      table.release();
+    } catch (CorruptionException e) {
+      LOG.info("an unfinished table is removed: {}", e.getMessage());
+      return;
+    }
+    if (sourceLog >= manifest.firstLog() && !logs.contains(sourceLog)) {
+      throw new CorruptionException(
+          directory.describe(Manifest.NAME)
+              + " does not name table "
+              + number
+              + " though the log it was made of is gone: its end is missing. Restore the store from a copy");
+    }
+  }
+
+  private void replayLogs() throws IOException {
+    Map<Long, WalReader.Result> begins = new HashMap<>();
+    for (long log : logs) {
+      begins.put(log, WalReader.begin(directory, log));
+    }
+    checkNoneMissing(begins);
+    boolean lost = false;
+    for (long log : List.copyOf(logs)) {
+      if (lost) {
+        LOG.warn("{} follows a log that lost its end with the power: dropped", log);
+        directory.delete(WalFormat.fileName(log));
+        continue;
+      }
+      Long next = logs.higher(log);
+      WalReader.Result after = next == null ? null : begins.get(next);
+      boolean known = after != null && after.previous() == log;
+      long expected = known ? after.previousLength() : -1;
+      WalReader.Result result = replay(log, expected);
+      if (result.length() < expected) {
+        if (after.durability() == Durability.POWER) {
+          throw new CorruptionException(
+              "%s ends at offset %d, but %d bytes of it were synced: restore the store from a copy"
+                  .formatted(
+                      directory.describe(WalFormat.fileName(log)), result.length(), expected));
+        }
+        lost = true;
+      }
+      settle(log, result);
+      lastLog = log;
+      lastLogLength = result.length();
+    }
+  }
+
+  /** A log that the next one names as its predecessor must be there. */
+  private void checkNoneMissing(Map<Long, WalReader.Result> begins) {
+    for (long log : logs) {
+      WalReader.Result begin = begins.get(log);
+      if (begin.previous() >= manifest.firstLog() && !logs.contains(begin.previous())) {
+        throw new CorruptionException(
+            directory.describe(WalFormat.fileName(begin.previous()))
+                + " is missing though "
+                + WalFormat.fileName(log)
+                + " follows it: restore the store from a copy");
+      }
+    }
+  }
+
+  private WalReader.Result replay(long log, long expected) throws IOException {
+    Memtable memtable = new Memtable(pool, log);
+    boolean kept = false;
+    try {
+      WalReader.Result result =
+          WalReader.replay(
+              directory,
+              log,
+              expected,
+              (key, value) ->
+                  memtable.add(
+                      ++sequence, key, 0, key.length, value, 0, value == null ? 0 : value.length));
+      kept = memtable.entries() > 0;
+      if (kept) {
+        oldestFirst.add(memtable);
+      }
+      return result;
+    } finally {
+      if (!kept) {
+        memtable.release();
+      }
+    }
+  }
+
+  /** Cuts a torn end, and makes what was replayed durable: it is relied upon from now on. */
+  private void settle(long log, WalReader.Result result) throws IOException {
+    String name = WalFormat.fileName(log);
+    if (result.isTorn()) {
+      LOG.info(
+          "{}: a torn end of {} bytes is cut off",
+          directory.describe(name),
+          result.fileLength() - result.length());
+    }
+    try (WritableFile file = directory.openAt(name, result.length())) {
+      file.sync();
+    }
+  }
+
+  /** Drops the logs that hold nothing, once a new one, which is durable, has followed them. */
+  void dropEmptyLogs(long newLog) throws IOException {
+    if (!oldestFirst.isEmpty() || logs.isEmpty()) {
+      return;
+    }
+    manifest.append(new Edit(nextFile, newLog, List.of(), List.of()));
+    manifest.noteSynced();
+    for (String name : directory.list()) {
+      long log = WalFormat.number(name);
+      if (log >= 0 && log < newLog) {
+        directory.delete(name);
+      }
+    }
+  }
+
+  long newFileNumber() {
+    return nextFile++;
+  }
+
+  long nextFile() {
+    return nextFile;
+  }
+
+  Manifest manifest() {
+    return manifest;
+  }
+
+  TableSet tables() {
+    return tables;
+  }
+
+  /** Memtables of the replayed logs that hold something. */
+  List<Memtable> oldestFirst() {
+    return oldestFirst;
+  }
+
+  /** Of the last write replayed. */
+  long sequence() {
+    return sequence;
+  }
+
+  /** The last log there was, 0 if none. */
+  long lastLog() {
+    return lastLog;
+  }
+
+  long lastLogLength() {
+    return lastLogLength;
+  }
+
+  /** Gives back the references it took; whoever needs its finds takes references of its own. */
+  @Override
+  public void close() throws IOException {
+    tables.release();
+    oldestFirst.forEach(Memtable::release);
+  }
+}

@@ -1,0 +1,228 @@
+package lsmlab.storage;
+
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.ReentrantLock;
+import lsmlab.storage.file.StoreDirectory;
+import lsmlab.storage.manifest.Edit;
+import lsmlab.storage.manifest.Manifest;
+import lsmlab.storage.manifest.TableEntry;
+import lsmlab.storage.memtable.Memtable;
+import lsmlab.storage.table.Table;
+import lsmlab.storage.wal.WalFormat;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The current {@link Version}, how it changes, and what becomes of old ones.
+ *
+ * <p>Protocol of a change to the tables, under {@code manifestLock}: the new tables' files and names are durable; the
+ * change goes to the manifest and is synced; the current version is replaced under {@code versionLock}; the manifest
+ * notes the sync; logs that are no longer needed are removed. Sealing a memtable needs only {@code versionLock}, so
+ * that a writer never waits for a sync of the manifest.
+ *
+ * <p>A replaced version goes to the reclaiming thread, which waits until no reader can still be about to use it and then
+ * gives its reference back: unmapping and deleting happen there or where a scan is closed, never in a look-up.
+ */
+final class Versions implements AutoCloseable {
+
+  private static final Logger LOG = LoggerFactory.getLogger(Versions.class);
+
+  private final StoreDirectory directory;
+  private final Manifest manifest;
+  private final AtomicLong nextFile;
+  private final ReentrantLock manifestLock = new ReentrantLock();
+  private final ReentrantLock versionLock = new ReentrantLock();
+  private final ReadGate gate = new ReadGate();
+  private final LinkedBlockingQueue<Runnable> retired = new LinkedBlockingQueue<>();
+  private final Thread reclaimer;
+  private volatile Version current;
+
+  Versions(StoreDirectory directory, Manifest manifest, long nextFile, Version first) {
+    this.directory = directory;
+    this.manifest = manifest;
+    this.nextFile = new AtomicLong(nextFile);
+    this.current = first;
+    reclaimer = Threads.daemon("lsmlab-reclaim", this::reclaim);
+    reclaimer.start();
+  }
+
+  /** For short use of {@link #current} without a reference. */
+  ReadGate gate() {
+    return gate;
+  }
+
+  /** The version of this moment: to be used within a section of the gate. */
+  Version current() {
+    return current;
+  }
+
+  /** The version of this moment with a reference of its own. */
+  Version acquire() {
+    int ticket = gate.enter();
+    try {
+      Version version = current;
+      if (version == null) {
+        throw new IllegalStateException("the store is closed");
+      }
+      version.retain();
+      return version;
+    } finally {
+      gate.exit(ticket);
+    }
+  }
+
+  long newFileNumber() {
+    return nextFile.getAndIncrement();
+  }
+
+  /** Puts a new memtable in front; the active one becomes the newest sealed one. Takes over the reference. */
+  void seal(Memtable fresh) {
+    versionLock.lock();
+    try {
+      List<Memtable> sealed = new ArrayList<>();
+      sealed.add(current.active());
+      sealed.addAll(current.sealed());
+      replace(new Version(fresh, sealed, current.tables()));
+    } finally {
+      versionLock.unlock();
+    }
+    fresh.release();
+  }
+
+  /**
+   * Publishes the tables of flushed memtables, which are the oldest sealed ones, and drops those and their logs.
+   *
+   * @throws IOException if the manifest could not be written; nothing has changed then
+   */
+  void publishFlush(List<Memtable> flushed, List<TableSet.Placed> added) throws IOException {
+    publish(new HashSet<>(flushed), Set.of(), added);
+  }
+
+  /**
+   * Publishes merged tables in place of others, whose files go with their last reader.
+   *
+   * @throws IOException if the manifest could not be written; nothing has changed then
+   */
+  void publishCompaction(Set<Table> removed, List<TableSet.Placed> added) throws IOException {
+    publish(Set.of(), removed, added);
+  }
+
+  private void publish(Set<Memtable> flushed, Set<Table> removed, List<TableSet.Placed> added)
+      throws IOException {
+    manifestLock.lock();
+    try {
+      long firstLog = firstLogWithout(flushed);
+      List<Long> removedNumbers = removed.stream().map(Table::number).sorted().toList();
+      List<TableEntry> entries = added.stream().map(TableSet.Placed::entry).toList();
+      manifest.append(new Edit(nextFile.get(), firstLog, removedNumbers, entries));
+      versionLock.lock();
+      try {
+        List<Memtable> sealed =
+            current.sealed().stream().filter(memtable -> !flushed.contains(memtable)).toList();
+        replace(new Version(current.active(), sealed, current.tables().changed(removed, added)));
+      } finally {
+        versionLock.unlock();
+      }
+      for (TableSet.Placed placed : added) {
+        placed.table().release();
+      }
+      cleanUp(firstLog, removed);
+    } finally {
+      manifestLock.unlock();
+    }
+  }
+
+  /** The log of the oldest memtable that is not among those flushed. */
+  private long firstLogWithout(Set<Memtable> flushed) {
+    Version version = current;
+    long first = version.active().logNumber();
+    for (Memtable memtable : version.sealed()) {
+      if (!flushed.contains(memtable)) {
+        first = Math.min(first, memtable.logNumber());
+      } else {
+        assert memtable.logNumber() < first : "memtables must be published oldest first";
+      }
+    }
+    return first;
+  }
+
+  /** The change is made; what fails here leaves files behind that the next start removes. */
+  private void cleanUp(long firstLog, Set<Table> removed) {
+    try {
+      manifest.noteSynced();
+      removed.forEach(Table::markObsolete);
+      for (String name : directory.list()) {
+        long log = WalFormat.number(name);
+        if (log >= 0 && log < firstLog) {
+          directory.delete(name);
+        }
+      }
+    } catch (IOException e) {
+      LOG.warn("superfluous files stay until the next start: {}", e.toString());
+    }
+  }
+
+  private void replace(Version next) {
+    Version old = current;
+    current = next;
+    retired.add(() -> releaseQuietly(old));
+  }
+
+  private void reclaim() {
+    try {
+      while (true) {
+        List<Runnable> batch = new ArrayList<>();
+        batch.add(retired.take());
+        retired.drainTo(batch);
+        gate.awaitReaders();
+        batch.forEach(Versions::runOne);
+      }
+    } catch (InterruptedException e) {
+      LOG.debug("reclaiming has ended");
+    }
+  }
+
+  private static void runOne(Runnable task) {
+    try {
+      task.run();
+    } catch (RuntimeException | Error e) {
+      LOG.error("a replaced version could not be given back: its memory and files stay", e);
+    }
+  }
+
+  /** Gives a version's reference back; a file that cannot be removed now is removed at the next start. */
+  static void releaseQuietly(Version version) {
+    try {
+      version.release();
+    } catch (IOException e) {
+      LOG.warn("a table's file stays until the next start: {}", e.toString());
+    }
+  }
+
+  /** Returns when every version replaced so far has been given back by this object. */
+  void awaitReclaimed() {
+    CountDownLatch reached = new CountDownLatch(1);
+    retired.add(reached::countDown);
+    Threads.await(reached);
+  }
+
+  /** Ends the reclaiming thread and gives the current version back. No reader may come any more. */
+  @Override
+  public void close() throws IOException {
+    awaitReclaimed();
+    // It waits in take() and does no I/O there, so an interrupt harms no channel.
+    reclaimer.interrupt();
+    Threads.join(reclaimer);
+    Version last = current;
+    current = null;
+    releaseQuietly(last);
+    manifest.close();
+  }
+}

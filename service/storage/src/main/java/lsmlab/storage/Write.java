@@ -1,0 +1,99 @@
+package lsmlab.storage;
+
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.util.concurrent.locks.LockSupport;
+
+/**
+ * One write on its way through the {@link CommitPipeline}: handed over by its thread, finished by whichever thread
+ * commits it. The arrays stay the caller's; they are read until the write is finished and not after.
+ */
+final class Write {
+
+  private static final int WAITING = 0;
+  private static final int PARKED = 1;
+  private static final int DONE = 2;
+  private static final VarHandle STATE;
+
+  static {
+    try {
+      STATE = MethodHandles.lookup().findVarHandle(Write.class, "state", int.class);
+    } catch (ReflectiveOperationException e) {
+      throw new ExceptionInInitializerError(e);
+    }
+  }
+
+  final byte[] key;
+  final int keyOffset;
+  final int keyLength;
+
+  /** Null for a deletion, and for a request to seal the memtable, which has no key either. */
+  final byte[] value;
+
+  final int valueOffset;
+  final int valueLength;
+
+  /** The next one in the pipeline's list. */
+  Write next;
+
+  private final Thread owner = Thread.currentThread();
+  private RuntimeException failure;
+
+  @SuppressWarnings("unused") // through STATE
+  private int state;
+
+  Write(byte[] key, int keyOffset, int keyLength, byte[] value, int valueOffset, int valueLength) {
+    this.key = key;
+    this.keyOffset = keyOffset;
+    this.keyLength = keyLength;
+    this.value = value;
+    this.valueOffset = valueOffset;
+    this.valueLength = valueLength;
+  }
+
+  /** A request to seal the memtable once everything before it is in. */
+  static Write seal() {
+    return new Write(null, 0, 0, null, 0, 0);
+  }
+
+  boolean isSeal() {
+    return key == null;
+  }
+
+  /** About what it takes in the log. */
+  long bytes() {
+    return (long) keyLength + valueLength + 32;
+  }
+
+  boolean isDone() {
+    return (int) STATE.getAcquire(this) == DONE;
+  }
+
+  /** Sleeps until woken, unless it is done. May return for no reason. */
+  void park() {
+    if (STATE.compareAndSet(this, WAITING, PARKED)) {
+      LockSupport.park(this);
+      STATE.compareAndSet(this, PARKED, WAITING);
+    }
+  }
+
+  /** Wakes the owner so that it looks for work itself. */
+  void nudge() {
+    LockSupport.unpark(owner);
+  }
+
+  /**
+   * Marks it done.
+   *
+   * @param reason why it was not written, or null if it was
+   * @return whether the owner sleeps and must be woken
+   */
+  boolean finish(RuntimeException reason) {
+    failure = reason;
+    return (int) STATE.getAndSet(this, DONE) == PARKED;
+  }
+
+  RuntimeException failure() {
+    return failure;
+  }
+}

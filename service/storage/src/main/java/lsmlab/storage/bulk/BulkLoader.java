@@ -1,0 +1,169 @@
+package lsmlab.storage.bulk;
+
+import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.ArrayList;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicLong;
+import lsmlab.storage.file.StoreDirectory;
+import lsmlab.storage.manifest.Edit;
+import lsmlab.storage.manifest.Manifest;
+import lsmlab.storage.manifest.TableEntry;
+import lsmlab.storage.table.TableFormat;
+import lsmlab.storage.table.TableWriter;
+
+/**
+ * Writes a dataset straight into tables: a closed store, compacted into the last level, byte for byte the same for the
+ * same arguments. The manifest comes last, so that a load that was broken off leaves no store behind.
+ */
+public final class BulkLoader {
+
+  private static final int BLOCK_BYTES = 4096;
+  private static final int BLOOM_BITS_PER_KEY = 10;
+  private static final int PAIRS_PER_REPORT = 4096;
+  private static final long DIGEST_BYTES = 1 << 20;
+
+  /**
+   * What was written.
+   *
+   * @param bytes of all tables
+   * @param contentHash SHA-256 in hex over the tables' own SHA-256, in their order
+   */
+  public record Result(long pairs, int tables, long bytes, String contentHash) {}
+
+  private final StoreDirectory directory;
+  private final PairGenerator generator;
+  private final long pairs;
+  private final int tables;
+  private final AtomicLong written = new AtomicLong();
+
+  /**
+   * @param directory empty but for a lock
+   * @param pairs 1 to 10⁹
+   * @param tables files to spread them over evenly; at most {@code pairs}
+   */
+  public BulkLoader(StoreDirectory directory, PairGenerator generator, long pairs, int tables) {
+    if (pairs < 1 || pairs > PairGenerator.PAIRS_MAX) {
+      throw new IllegalArgumentException(
+          "pairs are 1 to " + PairGenerator.PAIRS_MAX + ", not " + pairs);
+    }
+    if (tables < 1 || tables > Math.min(pairs, 100_000)) {
+      throw new IllegalArgumentException(
+          "tables are 1 to the number of pairs and at most 100000, not " + tables);
+    }
+    this.directory = directory;
+    this.generator = generator;
+    this.pairs = pairs;
+    this.tables = tables;
+  }
+
+  /** Pairs written so far; may be asked by any thread. */
+  public long written() {
+    return written.get();
+  }
+
+  /**
+   * Writes the store with as many threads as given, each a table at a time.
+   *
+   * @throws IOException if it cannot be written
+   */
+  public Result load(int threads) throws IOException {
+    List<TableResult> results = new ArrayList<>();
+    ExecutorService pool = Executors.newFixedThreadPool(threads);
+    try {
+      List<Future<TableResult>> futures = new ArrayList<>();
+      for (int i = 0; i < tables; i++) {
+        int table = i;
+        futures.add(pool.submit(() -> writeTable(table)));
+      }
+      for (Future<TableResult> future : futures) {
+        results.add(get(future));
+      }
+    } finally {
+      pool.shutdown();
+    }
+    directory.sync();
+
+    MessageDigest digest = sha256();
+    List<TableEntry> entries = new ArrayList<>();
+    long bytes = 0;
+    for (TableResult result : results) {
+      digest.update(result.sha256());
+      entries.add(new TableEntry(result.number(), TableEntry.LEVEL_BOTTOM, 0, result.bytes()));
+      bytes += result.bytes();
+    }
+    Edit content = new Edit(tables + 1L, 1, List.of(), entries);
+    Manifest.create(directory, content, Long.MAX_VALUE).close();
+    return new Result(pairs, tables, bytes, HexFormat.of().formatHex(digest.digest()));
+  }
+
+  private record TableResult(long number, long bytes, byte[] sha256) {}
+
+  private TableResult writeTable(int table) throws IOException {
+    long from = pairs * table / tables;
+    long to = pairs * (table + 1) / tables;
+    long number = table + 1L;
+    byte[] key = new byte[PairGenerator.KEY_BYTES];
+    byte[] value = new byte[generator.valueBytesMax()];
+    MemorySegment keySegment = MemorySegment.ofArray(key);
+    MemorySegment valueSegment = MemorySegment.ofArray(value);
+    try (TableWriter writer =
+        new TableWriter(directory, number, 0, BLOCK_BYTES, BLOOM_BITS_PER_KEY)) {
+      long reported = from;
+      for (long i = from; i < to; i++) {
+        PairGenerator.key(i, key);
+        int length = generator.value(i, value);
+        writer.add(keySegment, 0, key.length, valueSegment, 0, length);
+        if (i + 1 - reported == PAIRS_PER_REPORT || i + 1 == to) {
+          written.addAndGet(i + 1 - reported);
+          reported = i + 1;
+        }
+      }
+      writer.finish();
+    }
+    return digest(number);
+  }
+
+  /** Reads the table back, which is still in memory. */
+  private TableResult digest(long number) throws IOException {
+    MessageDigest digest = sha256();
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment bytes = directory.map(TableFormat.fileName(number), arena);
+      for (long at = 0; at < bytes.byteSize(); at += DIGEST_BYTES) {
+        long piece = Math.min(DIGEST_BYTES, bytes.byteSize() - at);
+        digest.update(bytes.asSlice(at, piece).asByteBuffer());
+      }
+      return new TableResult(number, bytes.byteSize(), digest.digest());
+    }
+  }
+
+  private static TableResult get(Future<TableResult> future) throws IOException {
+    try {
+      return future.get();
+    } catch (ExecutionException e) {
+      if (e.getCause() instanceof IOException io) {
+        throw io;
+      }
+      throw new IllegalStateException("writing a table failed", e.getCause());
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new IOException("interrupted while writing tables", e);
+    }
+  }
+
+  private static MessageDigest sha256() {
+    try {
+      return MessageDigest.getInstance("SHA-256");
+    } catch (NoSuchAlgorithmException e) {
+      throw new IllegalStateException("every Java platform has SHA-256", e);
+    }
+  }
+}

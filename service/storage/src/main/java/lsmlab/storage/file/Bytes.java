@@ -1,0 +1,135 @@
+package lsmlab.storage.file;
+
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.zip.CRC32C;
+
+/** Reading, comparing, hashing and checksumming of bytes in arrays and segments. Files are little-endian throughout. */
+public final class Bytes {
+
+  public static final ValueLayout.OfShort SHORT =
+      ValueLayout.JAVA_SHORT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
+  public static final ValueLayout.OfInt INT =
+      ValueLayout.JAVA_INT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
+  public static final ValueLayout.OfLong LONG =
+      ValueLayout.JAVA_LONG_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
+
+  private static final ValueLayout.OfLong LONG_BIG =
+      ValueLayout.JAVA_LONG_UNALIGNED.withOrder(ByteOrder.BIG_ENDIAN);
+  private static final VarHandle ARRAY_LONG_BIG =
+      MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.BIG_ENDIAN);
+  private static final VarHandle ARRAY_LONG =
+      MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
+
+  /** Largest slice that one byte buffer shows. */
+  private static final long SLICE_BYTES_MAX = 1 << 30;
+
+  private Bytes() {}
+
+  /** Compares lexicographically by unsigned byte. */
+  public static int compare(
+      byte[] a, int aOffset, int aLength, MemorySegment b, long bOffset, int bLength) {
+    int common = Math.min(aLength, bLength);
+    int i = 0;
+    for (; i + Long.BYTES <= common; i += Long.BYTES) {
+      long x = (long) ARRAY_LONG_BIG.get(a, aOffset + i);
+      long y = b.get(LONG_BIG, bOffset + i);
+      if (x != y) {
+        return Long.compareUnsigned(x, y);
+      }
+    }
+    for (; i < common; i++) {
+      int x = a[aOffset + i] & 0xff;
+      int y = b.get(ValueLayout.JAVA_BYTE, bOffset + i) & 0xff;
+      if (x != y) {
+        return x - y;
+      }
+    }
+    return aLength - bLength;
+  }
+
+  /** Compares lexicographically by unsigned byte. */
+  public static int compare(
+      MemorySegment a, long aOffset, int aLength, MemorySegment b, long bOffset, int bLength) {
+    int common = Math.min(aLength, bLength);
+    int i = 0;
+    for (; i + Long.BYTES <= common; i += Long.BYTES) {
+      long x = a.get(LONG_BIG, aOffset + i);
+      long y = b.get(LONG_BIG, bOffset + i);
+      if (x != y) {
+        return Long.compareUnsigned(x, y);
+      }
+    }
+    for (; i < common; i++) {
+      int x = a.get(ValueLayout.JAVA_BYTE, aOffset + i) & 0xff;
+      int y = b.get(ValueLayout.JAVA_BYTE, bOffset + i) & 0xff;
+      if (x != y) {
+        return x - y;
+      }
+    }
+    return aLength - bLength;
+  }
+
+  /**
+   * Up to eight bytes as an unsigned big-endian number, filled with zeros on the right: where two prefixes differ,
+   * {@link Long#compareUnsigned} orders them as the bytes are ordered.
+   */
+  public static long prefix(byte[] a, int offset, int length) {
+    if (length >= Long.BYTES) {
+      return (long) ARRAY_LONG_BIG.get(a, offset);
+    }
+    long prefix = 0;
+    for (int i = 0; i < length; i++) {
+      prefix |= (a[offset + i] & 0xffL) << (56 - 8 * i);
+    }
+    return prefix;
+  }
+
+  /**
+   * A 64-bit hash whose every bit is good: multiply-and-fold over eight bytes at a time, after Wang Yi's wyhash, with
+   * constants of our own.
+   */
+  public static long hash(byte[] a, int offset, int length) {
+    long h = length * 0x9E3779B97F4A7C15L;
+    int i = 0;
+    for (; i + Long.BYTES <= length; i += Long.BYTES) {
+      h = fold(h ^ (long) ARRAY_LONG.get(a, offset + i), 0xD6E8FEB86659FD93L);
+    }
+    long tail = 0;
+    for (int shift = 0; i < length; i++, shift += 8) {
+      tail |= (a[offset + i] & 0xffL) << shift;
+    }
+    return fold(fold(h ^ tail, 0xA0761D6478BD642FL) ^ length, 0xE7037ED1A0B428DBL);
+  }
+
+  private static long fold(long a, long b) {
+    long mixed = a ^ (a >>> 32);
+    return (mixed * b) ^ Math.unsignedMultiplyHigh(mixed, b);
+  }
+
+  /** CRC32C of a slice. */
+  public static int crc32c(MemorySegment segment, long offset, long length) {
+    CRC32C crc = new CRC32C();
+    update(crc, segment, offset, length);
+    return (int) crc.getValue();
+  }
+
+  /** Continues a checksum over a slice. */
+  public static void update(CRC32C crc, MemorySegment segment, long offset, long length) {
+    for (long done = 0; done < length; done += SLICE_BYTES_MAX) {
+      long slice = Math.min(SLICE_BYTES_MAX, length - done);
+      crc.update(segment.asSlice(offset + done, slice).asByteBuffer());
+    }
+  }
+
+  /** CRC32C of what remains in a buffer, which is left as it was. */
+  public static int crc32c(ByteBuffer bytes) {
+    CRC32C crc = new CRC32C();
+    crc.update(bytes.duplicate());
+    return (int) crc.getValue();
+  }
+}

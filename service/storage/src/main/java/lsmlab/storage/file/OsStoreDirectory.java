@@ -1,0 +1,198 @@
+package lsmlab.storage.file;
+
+import static java.nio.file.StandardOpenOption.CREATE;
+import static java.nio.file.StandardOpenOption.CREATE_NEW;
+import static java.nio.file.StandardOpenOption.READ;
+import static java.nio.file.StandardOpenOption.WRITE;
+
+import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.channels.FileLock;
+import java.nio.channels.OverlappingFileLockException;
+import java.nio.file.FileSystemException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.util.List;
+import java.util.stream.Stream;
+
+/** A directory of the operating system. */
+public final class OsStoreDirectory implements StoreDirectory {
+
+  /** Held while a store is open. Its content means nothing. */
+  public static final String LOCK_NAME = "LOCK";
+
+  private final Path path;
+  private FileChannel lockChannel;
+
+  /**
+   * @param path made where it does not exist
+   * @throws IOException if it cannot be made or is not a directory
+   */
+  public OsStoreDirectory(Path path) throws IOException {
+    this.path = path;
+    if (!Files.isDirectory(path)) {
+      Files.createDirectories(path);
+      Path parent = path.toAbsolutePath().getParent();
+      if (parent != null) {
+        syncDirectory(parent);
+      }
+    }
+  }
+
+  @Override
+  public List<String> list() throws IOException {
+    try (Stream<Path> files = Files.list(path)) {
+      return files.map(file -> file.getFileName().toString()).sorted().toList();
+    }
+  }
+
+  @Override
+  public WritableFile create(String name) throws IOException {
+    return new OsFile(describe(name), FileChannel.open(path.resolve(name), WRITE, CREATE_NEW), 0);
+  }
+
+  @Override
+  public WritableFile openAt(String name, long length) throws IOException {
+    FileChannel channel = FileChannel.open(path.resolve(name), WRITE);
+    try {
+      if (channel.size() < length) {
+        throw new IOException(
+            describe(name) + " has " + channel.size() + " bytes, " + length + " were expected");
+      }
+      channel.truncate(length);
+      return new OsFile(describe(name), channel, length);
+    } catch (IOException e) {
+      channel.close();
+      throw e;
+    }
+  }
+
+  @Override
+  public MemorySegment map(String name, Arena arena) throws IOException {
+    try (FileChannel channel = FileChannel.open(path.resolve(name), READ)) {
+      return channel.map(FileChannel.MapMode.READ_ONLY, 0, channel.size(), arena);
+    }
+  }
+
+  @Override
+  public void rename(String from, String to) throws IOException {
+    Files.move(
+        path.resolve(from),
+        path.resolve(to),
+        StandardCopyOption.ATOMIC_MOVE,
+        StandardCopyOption.REPLACE_EXISTING);
+  }
+
+  @Override
+  public void delete(String name) throws IOException {
+    Files.delete(path.resolve(name));
+  }
+
+  @Override
+  public void sync() throws IOException {
+    syncDirectory(path);
+  }
+
+  @Override
+  public synchronized void lock() throws IOException {
+    Path file = path.resolve(LOCK_NAME);
+    FileChannel channel = FileChannel.open(file, WRITE, CREATE);
+    FileLock lock = null;
+    try {
+      lock = channel.tryLock();
+    } catch (OverlappingFileLockException e) {
+      throw inUse(file, e);
+    } finally {
+      if (lock == null) {
+        channel.close();
+      }
+    }
+    if (lock == null) {
+      throw inUse(file, null);
+    }
+    lockChannel = channel;
+  }
+
+  private static IOException inUse(Path file, Throwable cause) {
+    IOException e =
+        new FileSystemException(
+            file.toString(),
+            null,
+            "the store is open elsewhere: stop the other service, or use another data directory");
+    if (cause != null) {
+      e.initCause(cause);
+    }
+    return e;
+  }
+
+  @Override
+  public String describe(String name) {
+    return path.resolve(name).toString();
+  }
+
+  @Override
+  public synchronized void close() throws IOException {
+    if (lockChannel != null) {
+      lockChannel.close();
+      lockChannel = null;
+    }
+  }
+
+  private static void syncDirectory(Path directory) throws IOException {
+    try (FileChannel channel = FileChannel.open(directory, READ)) {
+      channel.force(true);
+    } catch (IOException e) {
+      throw new SyncFailedException(directory.toString(), e);
+    }
+  }
+
+  private static final class OsFile implements WritableFile {
+    private final String name;
+    private final FileChannel channel;
+    private long length;
+
+    OsFile(String name, FileChannel channel, long length) {
+      this.name = name;
+      this.channel = channel;
+      this.length = length;
+    }
+
+    @Override
+    public void write(ByteBuffer bytes) throws IOException {
+      long end = length;
+      while (bytes.hasRemaining()) {
+        end += channel.write(bytes, end);
+      }
+      length = end;
+    }
+
+    @Override
+    public void truncate(long newLength) throws IOException {
+      channel.truncate(newLength);
+      length = newLength;
+    }
+
+    @Override
+    public void sync() throws IOException {
+      try {
+        channel.force(false);
+      } catch (IOException e) {
+        throw new SyncFailedException(name, e);
+      }
+    }
+
+    @Override
+    public long length() {
+      return length;
+    }
+
+    @Override
+    public void close() throws IOException {
+      channel.close();
+    }
+  }
+}

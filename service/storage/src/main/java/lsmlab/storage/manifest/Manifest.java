@@ -1,0 +1,270 @@
+package lsmlab.storage.manifest;
+
+import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.nio.BufferUnderflowException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import lsmlab.storage.CorruptionException;
+import lsmlab.storage.ValueSink;
+import lsmlab.storage.file.Bytes;
+import lsmlab.storage.file.StoreDirectory;
+import lsmlab.storage.file.WritableFile;
+
+/** Reads and writes the manifest. Not thread-safe: whoever changes the set of tables holds a lock. */
+public final class Manifest implements AutoCloseable {
+
+  public static final String NAME = "MANIFEST";
+
+  /** What a rewrite is called until it is renamed; left over from a crash, it means nothing. */
+  public static final String TEMPORARY_NAME = "MANIFEST.tmp";
+
+  /** "LSMLABMF" as it stands in the file. May never change. */
+  private static final long MAGIC = 0x464D42414C4D534CL;
+
+  private static final int VERSION = 1;
+  private static final int HEADER_BYTES = 9;
+  private static final byte SNAPSHOT = 1;
+  private static final byte EDIT = 2;
+  private static final byte SYNCED = 3;
+
+  private final StoreDirectory directory;
+  private final long rewriteBytes;
+  private final Map<Long, TableEntry> tables = new TreeMap<>();
+  private long nextFile = 1;
+  private long firstLog = 1;
+  private WritableFile file;
+
+  private Manifest(StoreDirectory directory, long rewriteBytes) {
+    this.directory = directory;
+    this.rewriteBytes = rewriteBytes;
+  }
+
+  /** Makes the manifest of a new store that consists of these tables, and makes it durable. */
+  public static Manifest create(StoreDirectory directory, Edit content, long rewriteBytes)
+      throws IOException {
+    Manifest manifest = new Manifest(directory, rewriteBytes);
+    manifest.apply(content);
+    manifest.rewrite();
+    return manifest;
+  }
+
+  /**
+   * Opens an existing one for reading and changing; a torn tail is cut.
+   *
+   * @param rewriteBytes length from which on it is written anew
+   * @throws CorruptionException if it is damaged
+   */
+  public static Manifest open(StoreDirectory directory, long rewriteBytes) throws IOException {
+    Manifest manifest = new Manifest(directory, rewriteBytes);
+    long length = manifest.read();
+    manifest.file = directory.openAt(NAME, length);
+    manifest.file.sync();
+    return manifest;
+  }
+
+  /** Reads an existing one and changes nothing, not even a torn tail. Cannot be appended to. */
+  public static Manifest read(StoreDirectory directory) throws IOException {
+    Manifest manifest = new Manifest(directory, Long.MAX_VALUE);
+    manifest.read();
+    return manifest;
+  }
+
+  private long read() throws IOException {
+    byte[] content;
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment bytes = directory.map(NAME, arena);
+      content = ValueSink.copy(bytes, 0, Math.toIntExact(bytes.byteSize()));
+    } catch (InternalError e) {
+      throw corrupt(0, "it cannot be read", e);
+    }
+    ByteBuffer in = ByteBuffer.wrap(content).order(ByteOrder.LITTLE_ENDIAN);
+    int position = 0;
+    long synced = 0;
+    while (isWhole(in, position)) {
+      int end = position + HEADER_BYTES + in.getInt(position + 4);
+      ByteBuffer payload =
+          in.slice(position + HEADER_BYTES, end - position - HEADER_BYTES)
+              .order(ByteOrder.LITTLE_ENDIAN);
+      byte type = in.get(position + 8);
+      try {
+        if (position == 0) {
+          snapshot(type, payload);
+        } else if (type == EDIT) {
+          apply(Edit.decode(payload));
+        } else if (type == SYNCED) {
+          synced = payload.getLong();
+        } else {
+          throw corrupt(position, "a record of unknown type " + type, null);
+        }
+      } catch (BufferUnderflowException e) {
+        throw corrupt(position, "a record is shorter than it says", e);
+      }
+      position = end;
+    }
+    if (position == 0) {
+      throw corrupt(0, "the snapshot it begins with is damaged", null);
+    }
+    for (int at = position + 1; at < content.length && position < content.length; at++) {
+      if (isWhole(in, at)) {
+        throw corrupt(position, "a record is damaged and whole ones follow it", null);
+      }
+    }
+    if (position < synced) {
+      throw corrupt(position, "a record is damaged that was synced", null);
+    }
+    return position;
+  }
+
+  private void snapshot(byte type, ByteBuffer payload) {
+    if (type != SNAPSHOT || payload.getLong() != MAGIC) {
+      throw corrupt(0, "this is not a manifest", null);
+    }
+    int version = payload.getInt();
+    if (version != VERSION) {
+      throw corrupt(0, "format version " + version + ", this engine reads " + VERSION, null);
+    }
+    apply(Edit.decode(payload));
+  }
+
+  private static boolean isWhole(ByteBuffer in, int position) {
+    int room = in.limit() - position - HEADER_BYTES;
+    if (room < 0) {
+      return false;
+    }
+    int length = in.getInt(position + 4);
+    if (length < 0 || length > room) {
+      return false;
+    }
+    int crc = Bytes.crc32c(in.slice(position + 4, HEADER_BYTES - 4 + length));
+    return (crc ^ placeMask(position)) == in.getInt(position);
+  }
+
+  private void apply(Edit edit) {
+    for (long number : edit.removed()) {
+      if (tables.remove(number) == null) {
+        throw corrupt(0, "it removes table " + number + ", which it never added", null);
+      }
+    }
+    for (TableEntry entry : edit.added()) {
+      if (tables.put(entry.number(), entry) != null) {
+        throw corrupt(0, "it adds table " + entry.number() + " twice", null);
+      }
+    }
+    nextFile = Math.max(nextFile, edit.nextFile());
+    firstLog = Math.max(firstLog, edit.firstLog());
+  }
+
+  /**
+   * Makes a change durable and then part of the truth.
+   *
+   * @throws lsmlab.storage.file.SyncFailedException if it is not known whether the change will be there after a restart
+   * @throws IOException otherwise: the change was not made, the manifest is as before and can be used
+   */
+  public void append(Edit edit) throws IOException {
+    if (file.length() > rewriteBytes) {
+      rewrite();
+    }
+    write(record(EDIT, edit.encode(), file.length()));
+    file.sync();
+    apply(edit);
+  }
+
+  /**
+   * Notes that the last change is on the device. To be called before anything goes that the change made superfluous. It
+   * is not synced: it has to be in the file before the files are gone, in the order that one running system shows.
+   */
+  public void noteSynced() throws IOException {
+    ByteBuffer synced = ByteBuffer.allocate(Long.BYTES).order(ByteOrder.LITTLE_ENDIAN);
+    write(record(SYNCED, synced.putLong(file.length()).flip(), file.length()));
+  }
+
+  private void write(ByteBuffer record) throws IOException {
+    long before = file.length();
+    try {
+      file.write(record);
+    } catch (IOException e) {
+      file.truncate(before);
+      throw e;
+    }
+  }
+
+  private void rewrite() throws IOException {
+    Edit all = new Edit(nextFile, firstLog, List.of(), List.copyOf(tables.values()));
+    ByteBuffer edit = all.encode();
+    ByteBuffer payload =
+        ByteBuffer.allocate(12 + edit.remaining())
+            .order(ByteOrder.LITTLE_ENDIAN)
+            .putLong(MAGIC)
+            .putInt(VERSION)
+            .put(edit)
+            .flip();
+    if (directory.list().contains(TEMPORARY_NAME)) {
+      directory.delete(TEMPORARY_NAME);
+    }
+    WritableFile next = directory.create(TEMPORARY_NAME);
+    try {
+      next.write(record(SNAPSHOT, payload, 0));
+      next.sync();
+      directory.rename(TEMPORARY_NAME, NAME);
+      directory.sync();
+    } catch (IOException e) {
+      next.close();
+      throw e;
+    }
+    if (file != null) {
+      file.close();
+    }
+    file = next;
+  }
+
+  private static ByteBuffer record(byte type, ByteBuffer payload, long position) {
+    ByteBuffer out =
+        ByteBuffer.allocate(HEADER_BYTES + payload.remaining()).order(ByteOrder.LITTLE_ENDIAN);
+    out.putInt(0).putInt(payload.remaining()).put(type).put(payload);
+    int crc = Bytes.crc32c(out.slice(4, out.position() - 4));
+    return out.putInt(0, crc ^ placeMask(position)).flip();
+  }
+
+  private static int placeMask(long position) {
+    return (int) (((position + 1) * 0xD6E8FEB86659FD93L) >>> 32);
+  }
+
+  private CorruptionException corrupt(long position, String what, Throwable cause) {
+    return new CorruptionException(
+        directory.describe(NAME)
+            + " at offset "
+            + position
+            + ": "
+            + what
+            + ". Restore the store from a copy",
+        cause);
+  }
+
+  /** The tables of the store. */
+  public Collection<TableEntry> tables() {
+    return List.copyOf(tables.values());
+  }
+
+  /** No file of the store that the manifest knew of has this number or a greater one. */
+  public long nextFile() {
+    return nextFile;
+  }
+
+  /** Logs before this one are in tables. */
+  public long firstLog() {
+    return firstLog;
+  }
+
+  @Override
+  public void close() throws IOException {
+    if (file != null) {
+      file.close();
+    }
+  }
+}

@@ -1,0 +1,430 @@
+package lsmlab.storage.memtable;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.lang.invoke.VarHandle;
+import java.util.Arrays;
+import java.util.SplittableRandom;
+import java.util.concurrent.atomic.AtomicInteger;
+import lsmlab.storage.ValueSink;
+import lsmlab.storage.cursor.Cursor;
+import lsmlab.storage.file.Bytes;
+import lsmlab.storage.table.Lookup;
+
+/**
+ * What was written last, sorted, in native memory: a skip list in an arena, with one writer at a time and any number of
+ * readers that take no lock.
+ *
+ * <p>Every write adds a node, an overwrite too: nodes are ordered by key, then newest first by sequence number, so that
+ * a cursor shows the pairs of one moment while writes go on. A node never changes but for its links, which are stored
+ * with release and loaded with acquire, lowest level first: whoever sees a link sees the node behind it whole.
+ *
+ * <p>A single writer needs no compare-and-swap and no retries; the commit pipeline serialises writers anyway, for the
+ * WAL. Source: Pugh, "Skip Lists: A Probabilistic Alternative to Balanced Trees" (1990); links are 32-bit references
+ * (chunk, place in units of 8 bytes).
+ *
+ * <pre>
+ *  node: ┌────────┬────────────┬───────────┬──────────┬────────┬──────────┬──────────────┬─────┬───────┐
+ *        │ prefix │ sequence   │ key bytes │ val bytes│ levels │ value at │ levels×links │ key │ value │
+ *        │  u64   │ u63, bit 63│    u32    │   u32    │  u32   │   u32    │     u32      │     │       │
+ *        └────────┴────────────┴───────────┴──────────┴────────┴──────────┴──────────────┴─────┴───────┘
+ *   prefix: first eight bytes of the key as a number; sequence's bit 63 marks a tombstone
+ *   value at: the reference of a chunk of the value's own if it is large, else 0: it follows the key
+ * </pre>
+ */
+public final class Memtable {
+
+  /** A quarter of the nodes of a level reach the next: room for 16 million before the top one fills. */
+  private static final int LEVELS_MAX = 12;
+
+  private static final int PREFIX = 0;
+  private static final int SEQUENCE = 8;
+  private static final int KEY_LENGTH = 16;
+  private static final int VALUE_LENGTH = 20;
+  private static final int LEVELS = 24;
+  private static final int VALUE_AT = 28;
+  private static final int LINKS = 32;
+  private static final long TOMBSTONE = Long.MIN_VALUE;
+
+  private static final int UNIT_SHIFT = 3;
+  private static final int CHUNK_SHIFT = 17;
+  private static final int PLACE_MASK = (1 << CHUNK_SHIFT) - 1;
+  private static final int CHUNKS_MAX = 1 << (Integer.SIZE - CHUNK_SHIFT);
+
+  /** The head's reference. No node links to it, so that 0 stands for no node. */
+  private static final int HEAD = 0;
+
+  private static final int NONE = 0;
+
+  /** A larger value gets a chunk of its own. */
+  private static final int INLINE_BYTES_MAX = ChunkPool.CHUNK_BYTES / 16;
+
+  private static final ValueLayout.OfLong LONG = ValueLayout.JAVA_LONG;
+  private static final ValueLayout.OfInt INT = ValueLayout.JAVA_INT;
+  private static final VarHandle LINK = INT.varHandle();
+
+  private final ChunkPool pool;
+  private final long logNumber;
+  private final SplittableRandom random = new SplittableRandom();
+
+  /** Of the node being added: the one before it on each level. */
+  private final int[] before = new int[LEVELS_MAX];
+
+  /** Grows by replacement. An element is set before the first link to it is stored. */
+  private MemorySegment[] chunks = new MemorySegment[16];
+
+  private int chunkCount;
+
+  /** Of large values; null while there is none. */
+  private Arena largeValues;
+
+  private int fillingChunk;
+  private int fillingPlace;
+  private volatile long bytes;
+  private volatile long entries;
+  private final AtomicInteger references = new AtomicInteger(1);
+
+  /**
+   * @param logNumber the WAL that holds the same writes
+   */
+  public Memtable(ChunkPool pool, long logNumber) {
+    this.pool = pool;
+    this.logNumber = logNumber;
+    int head = allocate(LINKS + LEVELS_MAX * Integer.BYTES);
+    assert head == HEAD;
+    MemorySegment chunk = chunks[0];
+    for (int level = 0; level < LEVELS_MAX; level++) {
+      chunk.set(INT, LINKS + 4L * level, NONE);
+    }
+    bytes = 0;
+  }
+
+  /** Adds a write. One thread at a time; {@code sequence} greater than all before. A null value is a deletion. */
+  public void add(
+      long sequence,
+      byte[] key,
+      int keyOffset,
+      int keyLength,
+      byte[] value,
+      int valueOffset,
+      int valueLength) {
+    int levels = randomLevels();
+    int fixed = LINKS + levels * Integer.BYTES;
+    boolean inline = value == null || valueLength <= INLINE_BYTES_MAX;
+    // A key has at most 64 KiB: with its links and an inline value it fits a chunk.
+    int node = allocate(fixed + keyLength + (value != null && inline ? valueLength : 0));
+    MemorySegment chunk = chunk(node);
+    long at = place(node);
+    long prefix = Bytes.prefix(key, keyOffset, keyLength);
+    chunk.set(LONG, at + PREFIX, prefix);
+    chunk.set(LONG, at + SEQUENCE, value == null ? sequence | TOMBSTONE : sequence);
+    chunk.set(INT, at + KEY_LENGTH, keyLength);
+    chunk.set(INT, at + VALUE_LENGTH, value == null ? 0 : valueLength);
+    chunk.set(INT, at + LEVELS, levels);
+    MemorySegment.copy(key, keyOffset, chunk, ValueLayout.JAVA_BYTE, at + fixed, keyLength);
+    int valueAt = 0;
+    if (value != null && inline) {
+      MemorySegment.copy(
+          value, valueOffset, chunk, ValueLayout.JAVA_BYTE, at + fixed + keyLength, valueLength);
+    } else if (value != null) {
+      valueAt = allocateLarge(valueLength);
+      MemorySegment.copy(value, valueOffset, chunk(valueAt), ValueLayout.JAVA_BYTE, 0, valueLength);
+    }
+    chunk.set(INT, at + VALUE_AT, valueAt);
+
+    find(prefix, key, keyOffset, keyLength, before);
+    for (int level = 0; level < levels; level++) {
+      MemorySegment previous = chunk(before[level]);
+      long link = place(before[level]) + LINKS + 4L * level;
+      chunk.set(INT, at + LINKS + 4L * level, previous.get(INT, link));
+      LINK.setRelease(previous, link, node);
+    }
+    entries = entries + 1;
+  }
+
+  /**
+   * Looks up the newest write of a key.
+   *
+   * @return one of {@link Lookup}'s
+   */
+  public int get(byte[] key, int keyOffset, int keyLength, ValueSink sink) {
+    long prefix = Bytes.prefix(key, keyOffset, keyLength);
+    int node = find(prefix, key, keyOffset, keyLength, null);
+    if (node == NONE || compare(prefix, key, keyOffset, keyLength, node) != 0) {
+      return Lookup.ABSENT;
+    }
+    MemorySegment chunk = chunk(node);
+    long at = place(node);
+    if (chunk.get(LONG, at + SEQUENCE) < 0) {
+      return Lookup.DELETED;
+    }
+    int valueLength = chunk.get(INT, at + VALUE_LENGTH);
+    int valueAt = chunk.get(INT, at + VALUE_AT);
+    if (valueAt == 0) {
+      sink.accept(chunk, valueOffset(chunk, at), valueLength);
+    } else {
+      sink.accept(chunk(valueAt), 0, valueLength);
+    }
+    return Lookup.FOUND;
+  }
+
+  /**
+   * The first node whose key is not less than the one given, or {@link #NONE}.
+   *
+   * @param path receives the last node before it on each level; null if that is not wanted
+   */
+  private int find(long prefix, byte[] key, int keyOffset, int keyLength, int[] path) {
+    int node = HEAD;
+    int notLess = NONE;
+    for (int level = LEVELS_MAX - 1; level >= 0; level--) {
+      while (true) {
+        int next = next(node, level);
+        if (next == NONE || next == notLess) {
+          break;
+        }
+        if (compare(prefix, key, keyOffset, keyLength, next) <= 0) {
+          notLess = next;
+          break;
+        }
+        node = next;
+      }
+      if (path != null) {
+        path[level] = node;
+      }
+    }
+    return notLess;
+  }
+
+  private int next(int node, int level) {
+    return (int) LINK.getAcquire(chunk(node), place(node) + LINKS + 4L * level);
+  }
+
+  private int compare(long prefix, byte[] key, int keyOffset, int keyLength, int node) {
+    MemorySegment chunk = chunk(node);
+    long at = place(node);
+    long nodePrefix = chunk.get(LONG, at + PREFIX);
+    if (prefix != nodePrefix) {
+      return Long.compareUnsigned(prefix, nodePrefix);
+    }
+    int nodeLength = chunk.get(INT, at + KEY_LENGTH);
+    int skip = Math.min(Long.BYTES, Math.min(keyLength, nodeLength));
+    return Bytes.compare(
+        key,
+        keyOffset + skip,
+        keyLength - skip,
+        chunk,
+        keyOffset(chunk, at) + skip,
+        nodeLength - skip);
+  }
+
+  private MemorySegment chunk(int reference) {
+    return chunks[reference >>> CHUNK_SHIFT];
+  }
+
+  private static long place(int reference) {
+    return (long) (reference & PLACE_MASK) << UNIT_SHIFT;
+  }
+
+  private static long keyOffset(MemorySegment chunk, long at) {
+    return at + LINKS + 4L * chunk.get(INT, at + LEVELS);
+  }
+
+  private static long valueOffset(MemorySegment chunk, long at) {
+    return keyOffset(chunk, at) + chunk.get(INT, at + KEY_LENGTH);
+  }
+
+  private int allocate(int size) {
+    int units = (size + (1 << UNIT_SHIFT) - 1) >>> UNIT_SHIFT;
+    if (chunkCount == 0 || fillingPlace + units > PLACE_MASK + 1) {
+      fillingChunk = addChunk(pool.take());
+      fillingPlace = 0;
+    }
+    int reference = (fillingChunk << CHUNK_SHIFT) | fillingPlace;
+    fillingPlace += units;
+    bytes = bytes + ((long) units << UNIT_SHIFT);
+    return reference;
+  }
+
+  private int allocateLarge(int size) {
+    if (largeValues == null) {
+      largeValues = Arena.ofShared();
+    }
+    bytes = bytes + size;
+    return addChunk(largeValues.allocate(size, Long.BYTES)) << CHUNK_SHIFT;
+  }
+
+  private int addChunk(MemorySegment chunk) {
+    if (chunkCount == CHUNKS_MAX) {
+      throw new IllegalStateException("a memtable has at most " + CHUNKS_MAX + " chunks");
+    }
+    if (chunkCount == chunks.length) {
+      chunks = Arrays.copyOf(chunks, 2 * chunkCount);
+    }
+    chunks[chunkCount] = chunk;
+    return chunkCount++;
+  }
+
+  private int randomLevels() {
+    int bits = random.nextInt();
+    int levels = 1;
+    while (levels < LEVELS_MAX && (bits & 3) == 0) {
+      levels++;
+      bits >>>= 2;
+    }
+    return levels;
+  }
+
+  /** Native memory in use, in bytes. */
+  public long bytes() {
+    return bytes;
+  }
+
+  /** Whether it can take no more, however few its bytes: seal it. */
+  public boolean isFull() {
+    return chunkCount > CHUNKS_MAX - 1024;
+  }
+
+  /** Writes it holds, overwritten ones too. */
+  public long entries() {
+    return entries;
+  }
+
+  /** The WAL that holds the same writes. */
+  public long logNumber() {
+    return logNumber;
+  }
+
+  /** Takes another reference; only by someone who holds one. It begins with one. */
+  public void retain() {
+    int before = references.getAndIncrement();
+    assert before > 0 : "memtable of log " + logNumber + " was retained after its end";
+  }
+
+  /** Gives a reference back; the last one frees the memory. */
+  public void release() {
+    int left = references.decrementAndGet();
+    assert left >= 0 : "memtable of log " + logNumber + " was released too often";
+    if (left == 0) {
+      free();
+    }
+  }
+
+  private void free() {
+    for (int i = 0; i < chunkCount; i++) {
+      if (chunks[i].byteSize() == ChunkPool.CHUNK_BYTES && !isLarge(i)) {
+        pool.give(chunks[i]);
+      }
+    }
+    chunks = null;
+    if (largeValues != null) {
+      largeValues.close();
+    }
+  }
+
+  private boolean isLarge(int chunk) {
+    return largeValues != null && chunks[chunk].scope().equals(largeValues.scope());
+  }
+
+  /**
+   * A cursor over each key's newest write with a sequence number of at most {@code sequenceMax}; tombstones are shown.
+   */
+  public Cursor cursor(long sequenceMax) {
+    return new NodeCursor(sequenceMax);
+  }
+
+  private final class NodeCursor implements Cursor {
+    private final long sequenceMax;
+    private MemorySegment chunk;
+    private long at;
+    private int node;
+
+    NodeCursor(long sequenceMax) {
+      this.sequenceMax = sequenceMax;
+    }
+
+    @Override
+    public boolean seek(byte[] key) {
+      int first =
+          key == null || key.length == 0
+              ? Memtable.this.next(HEAD, 0)
+              : find(Bytes.prefix(key, 0, key.length), key, 0, key.length, null);
+      return settle(first);
+    }
+
+    @Override
+    public boolean next() {
+      int next = Memtable.this.next(node, 0);
+      while (next != NONE && sameKey(next)) {
+        next = Memtable.this.next(next, 0);
+      }
+      return settle(next);
+    }
+
+    /** Moves on to the first node that is old enough to be seen. */
+    private boolean settle(int candidate) {
+      node = candidate;
+      while (node != NONE) {
+        chunk = chunk(node);
+        at = place(node);
+        if ((chunk.get(LONG, at + SEQUENCE) & ~TOMBSTONE) <= sequenceMax) {
+          return true;
+        }
+        node = Memtable.this.next(node, 0);
+      }
+      return false;
+    }
+
+    private boolean sameKey(int other) {
+      MemorySegment otherChunk = chunk(other);
+      long otherAt = place(other);
+      int length = keyLength();
+      return otherChunk.get(LONG, otherAt + PREFIX) == chunk.get(LONG, at + PREFIX)
+          && otherChunk.get(INT, otherAt + KEY_LENGTH) == length
+          && Bytes.compare(
+                  chunk,
+                  keyOffset(),
+                  length,
+                  otherChunk,
+                  Memtable.keyOffset(otherChunk, otherAt),
+                  length)
+              == 0;
+    }
+
+    @Override
+    public MemorySegment keySegment() {
+      return chunk;
+    }
+
+    @Override
+    public long keyOffset() {
+      return Memtable.keyOffset(chunk, at);
+    }
+
+    @Override
+    public int keyLength() {
+      return chunk.get(INT, at + KEY_LENGTH);
+    }
+
+    @Override
+    public boolean isTombstone() {
+      return chunk.get(LONG, at + SEQUENCE) < 0;
+    }
+
+    @Override
+    public MemorySegment valueSegment() {
+      int valueAt = chunk.get(INT, at + VALUE_AT);
+      return valueAt == 0 ? chunk : chunk(valueAt);
+    }
+
+    @Override
+    public long valueOffset() {
+      return chunk.get(INT, at + VALUE_AT) == 0 ? Memtable.valueOffset(chunk, at) : 0;
+    }
+
+    @Override
+    public int valueLength() {
+      return chunk.get(INT, at + VALUE_LENGTH);
+    }
+  }
+}

@@ -1,0 +1,71 @@
+package lsmlab.storage.table;
+
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+
+/**
+ * A blocked Bloom filter: a key's eight bits lie in one line of 64 bytes, one bit in each of its eight words, so that a
+ * probe costs one cache miss. About 1.1 % false positives at 10 bits a key.
+ *
+ * <p>Source: Putze, Sanders, Singler, "Cache-, Hash- and Space-Efficient Bloom Filters" (2007), section 3; one bit per
+ * word as in the split block filter of Apache Impala.
+ */
+final class BloomFilter {
+
+  private static final int WORDS = 8;
+
+  /** Odd constants; the top six bits of {@code hash × constant} choose a word's bit. */
+  private static final long[] SALT = {
+    0x9E3779B97F4A7C15L,
+    0xBF58476D1CE4E5B9L,
+    0x94D049BB133111EBL,
+    0xD6E8FEB86659FD93L,
+    0xA0761D6478BD642FL,
+    0xE7037ED1A0B428DBL,
+    0x8EBC6AF09C88C6E3L,
+    0x589965CC75374CC3L,
+  };
+
+  private BloomFilter() {}
+
+  /** Bytes of a filter for that many keys, a multiple of 64; 0 for no filter. */
+  static long bytes(long keys, int bitsPerKey) {
+    if (bitsPerKey == 0) {
+      return 0;
+    }
+    long lineBits = TableFormat.LINE_BYTES * (long) Byte.SIZE;
+    return Math.max(1, (keys * bitsPerKey + lineBits - 1) / lineBits) * TableFormat.LINE_BYTES;
+  }
+
+  /** Adds a key's hash to a filter that is {@code length} bytes from {@code offset}. */
+  static void add(MemorySegment segment, long offset, long length, long hash) {
+    long line = line(offset, length, hash);
+    for (int i = 0; i < WORDS; i++) {
+      long at = line + i * Long.BYTES;
+      long word = segment.get(WORD, at);
+      segment.set(WORD, at, word | bit(hash, i));
+    }
+  }
+
+  /** Whether a key with this hash may have been added; never false for one that was. */
+  static boolean mayContain(MemorySegment segment, long offset, long length, long hash) {
+    long line = line(offset, length, hash);
+    for (int i = 0; i < WORDS; i++) {
+      if ((segment.get(WORD, line + i * Long.BYTES) & bit(hash, i)) == 0) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  private static final ValueLayout.OfLong WORD = lsmlab.storage.file.Bytes.LONG;
+
+  private static long line(long offset, long length, long hash) {
+    long lines = length / TableFormat.LINE_BYTES;
+    return offset + Math.unsignedMultiplyHigh(hash, lines) * TableFormat.LINE_BYTES;
+  }
+
+  private static long bit(long hash, int word) {
+    return 1L << ((hash * SALT[word]) >>> 58);
+  }
+}

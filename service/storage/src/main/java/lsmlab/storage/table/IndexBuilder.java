@@ -1,0 +1,57 @@
+package lsmlab.storage.table;
+
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.Arrays;
+import lsmlab.storage.file.Bytes;
+
+/** Collects the first key and the place of each block, and lays out a table's index. */
+final class IndexBuilder {
+
+  private int count;
+  private int[] blocks = new int[256];
+  private int[] keyEnds = new int[256];
+  private byte[] keys = new byte[4096];
+
+  void add(long blockOffset, byte[] key, int keyLength) {
+    if (count == blocks.length) {
+      blocks = Arrays.copyOf(blocks, 2 * count);
+      keyEnds = Arrays.copyOf(keyEnds, 2 * count);
+    }
+    int start = count == 0 ? 0 : keyEnds[count - 1];
+    int end = Math.addExact(start, keyLength);
+    if (end > keys.length) {
+      keys = Arrays.copyOf(keys, (int) Math.min(Math.max(end, 2L * keys.length), 1 << 30));
+    }
+    System.arraycopy(key, 0, keys, start, keyLength);
+    blocks[count] = (int) (blockOffset / TableFormat.BLOCK_ALIGNMENT);
+    keyEnds[count++] = end;
+  }
+
+  /** The index of a table whose blocks end at {@code dataEnd}. */
+  ByteBuffer build(long dataEnd, byte[] minKey, byte[] maxKey) {
+    int mismatch = Arrays.mismatch(minKey, maxKey);
+    int shared = mismatch < 0 ? minKey.length : mismatch;
+    int keysLength = keyEnds[count - 1];
+    long length = 8 + 8L * count + 4L * (count + 1) + 4L * (count + 1) + keysLength;
+    // The filter that follows begins at a multiple of a cache line, counted from the start of the
+    // file.
+    long padded = TableWriter.align(dataEnd + length, TableFormat.LINE_BYTES) - dataEnd;
+    ByteBuffer out = ByteBuffer.allocate(Math.toIntExact(padded)).order(ByteOrder.LITTLE_ENDIAN);
+    out.putInt(count).putInt(shared);
+    for (int i = 0; i < count; i++) {
+      int start = i == 0 ? 0 : keyEnds[i - 1];
+      out.putLong(Bytes.prefix(keys, start + shared, keyEnds[i] - start - shared));
+    }
+    for (int i = 0; i < count; i++) {
+      out.putInt(blocks[i]);
+    }
+    out.putInt((int) (dataEnd / TableFormat.BLOCK_ALIGNMENT));
+    out.putInt(0);
+    for (int i = 0; i < count; i++) {
+      out.putInt(keyEnds[i]);
+    }
+    out.put(keys, 0, keysLength);
+    return out.clear();
+  }
+}

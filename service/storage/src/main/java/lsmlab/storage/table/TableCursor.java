@@ -1,0 +1,96 @@
+package lsmlab.storage.table;
+
+import java.lang.foreign.MemorySegment;
+import lsmlab.storage.cursor.Cursor;
+
+/** Walks a table. Checks every block's checksum as it enters it. */
+final class TableCursor implements Cursor {
+
+  private final Table table;
+  private final MemorySegment bytes;
+  private int block;
+  private long start;
+  private int pairs;
+  private int pair;
+  private int key;
+  private int keyEnd;
+  private int value;
+  private int valueEnd;
+
+  TableCursor(Table table, MemorySegment bytes) {
+    this.table = table;
+    this.bytes = bytes;
+  }
+
+  @Override
+  public boolean seek(byte[] wanted) {
+    try {
+      enter(table.seekBlock(wanted));
+      pair = table.seekPair(start, wanted) - 1;
+    } catch (InternalError e) {
+      throw table.unreadable(e);
+    }
+    return next();
+  }
+
+  @Override
+  public boolean next() {
+    try {
+      if (++pair == pairs) {
+        if (block + 1 == table.blockCount()) {
+          return false;
+        }
+        enter(block + 1);
+        pair = 0;
+      }
+      key = table.keySlot(start, pair);
+      keyEnd = table.keySlot(start, pair + 1);
+      value = table.valueSlot(start, pair);
+      valueEnd = table.valueSlot(start, pair + 1) & TableFormat.OFFSET_MASK;
+      return true;
+    } catch (InternalError e) {
+      throw table.unreadable(e);
+    }
+  }
+
+  private void enter(int wanted) {
+    block = wanted;
+    start = table.checkBlock(wanted);
+    pairs = table.pairs(start);
+  }
+
+  @Override
+  public MemorySegment keySegment() {
+    return bytes;
+  }
+
+  @Override
+  public long keyOffset() {
+    return start + key;
+  }
+
+  @Override
+  public int keyLength() {
+    return keyEnd - key;
+  }
+
+  @Override
+  public boolean isTombstone() {
+    return value < 0;
+  }
+
+  @Override
+  public MemorySegment valueSegment() {
+    return bytes;
+  }
+
+  @Override
+  public long valueOffset() {
+    return start + (value & TableFormat.OFFSET_MASK);
+  }
+
+  @Override
+  public int valueLength() {
+    return valueEnd - (value & TableFormat.OFFSET_MASK);
+  }
+}

@@ -1,0 +1,50 @@
+/**
+ * SSTables: sorted, immutable, checksummed files of pairs and tombstones.
+ *
+ * <p>All numbers are little-endian. The magic and the meaning of {@code version} may never change; everything else may,
+ * with a new version.
+ *
+ * <pre>
+ *  file
+ *  ┌──────────┬─────┬──────────┬───────┬────────┬────────────┬────────┐
+ *  │ block 0  │  …  │ block n−1│ index │ filter │ properties │ footer │
+ *  └──────────┴─────┴──────────┴───────┴────────┴────────────┴────────┘
+ *   each begins at a multiple of 8        └ at a multiple of 64
+ *
+ *  block: keys lie together at its head, so that a search touches one or two cache lines before the value's
+ *  ┌─────────┬───────────┬───────────────────────────────────┬──────┬────────┬────────────┐
+ *  │ crc u32 │ count u32 │ (count+1) × {key u32, value u32}  │ keys │ values │ zeros to 8 │
+ *  └─────────┴───────────┴───────────────────────────────────┴──────┴────────┴────────────┘
+ *   crc:   CRC32C of the rest of the block, xor a hash of the block's place in the file, so that a block that was
+ *          written to the wrong place does not pass
+ *   key:   offset of key i from the block's start; that of key i+1 is its end
+ *   value: the same for value i; bit 31 is set for a tombstone
+ *
+ *  index: finds the block by its first key
+ *  ┌───────────┬──────────────┬──────────────┬──────────────────┬─────────────────┬──────┬─────────────┐
+ *  │ count u32 │ shared u32   │ n × prefix   │ (n+1) × block/8  │ (n+1) × key u32 │ keys │ zeros to 64 │
+ *  │           │              │     u64      │       u32        │                 │      │             │
+ *  └───────────┴──────────────┴──────────────┴──────────────────┴─────────────────┴──────┴─────────────┘
+ *   shared: length of what all keys of the table begin with
+ *   prefix: the eight bytes after that as a number, the first byte the most significant, zeros where the key ends
+ *   block:  offset of block i in units of 8 bytes; the last one is the end of the blocks
+ *   key:    offset of the first key of block i from the start of {@code keys}
+ *
+ *  filter: a blocked Bloom filter, lines of 64 bytes; none if its length is 0
+ *
+ *  properties
+ *  ┌────────────┬────────────┬─────────────┬────────────────┬───────────────┬───────────────┬─────┬─────┐
+ *  │ number u64 │ source u64 │ entries u64 │ tombstones u64 │ min bytes u32 │ max bytes u32 │ min │ max │
+ *  └────────────┴────────────┴─────────────┴────────────────┴───────────────┴───────────────┴─────┴─────┘
+ *   number: the one in the file's name;  source: the WAL that a flushed memtable came from, else 0
+ *
+ *  footer, 80 bytes
+ *  ┌───────────────┬───────────────┬───────────────┬───────────────┬───────────────┬───────────────┐
+ *  │ index off u64 │ index len u64 │ filter off u64│ filter len u64│ props off u64 │ props len u64 │
+ *  ├───────────────┴┬──────────────┴─┬─────────────┴──┬─────────────┬┴───────────────┴──┬────────────┤
+ *  │ index crc u32  │ filter crc u32 │ props crc u32  │ version u32 │ zero u32, crc u32 │ magic u64  │
+ *  └────────────────┴────────────────┴────────────────┴─────────────┴───────────────────┴────────────┘
+ *   crc: CRC32C of the 68 bytes of the footer before it
+ * </pre>
+ */
+package lsmlab.storage.table;

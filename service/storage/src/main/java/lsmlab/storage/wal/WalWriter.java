@@ -1,0 +1,198 @@
+package lsmlab.storage.wal;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.zip.CRC32C;
+import lsmlab.storage.Durability;
+import lsmlab.storage.file.StoreDirectory;
+import lsmlab.storage.file.WritableFile;
+
+/**
+ * Writes one log. Records are collected with {@link #put} and {@link #delete} and go out together with {@link #commit};
+ * if that fails, {@link #rollback} takes them back. One user at a time.
+ */
+public final class WalWriter implements AutoCloseable {
+
+  private final WritableFile file;
+  private final long number;
+  private final boolean power;
+  private final ByteBuffer buffer;
+  private final CRC32C crc = new CRC32C();
+
+  /** Where the last commit ended. */
+  private long committed;
+
+  /** What is known to be on the device. */
+  private long synced;
+
+  private long syncs;
+
+  /**
+   * Makes the log, and in {@code power} durability makes it durable that it exists.
+   *
+   * @param buffer for records on their way; direct, shared by the logs of a store as one is written at a time
+   * @param previous the log before this one, 0 if there is none that matters
+   * @param previousLength bytes of it that count
+   */
+  public WalWriter(
+      StoreDirectory directory,
+      long number,
+      Durability durability,
+      ByteBuffer buffer,
+      long previous,
+      long previousLength)
+      throws IOException {
+    this.number = number;
+    this.power = durability == Durability.POWER;
+    this.buffer = buffer.clear().order(ByteOrder.LITTLE_ENDIAN);
+    String name = WalFormat.fileName(number);
+    file = directory.create(name);
+    try {
+      begin(WalFormat.BEGIN, WalFormat.BEGIN_PAYLOAD_BYTES);
+      buffer
+          .putInt(WalFormat.VERSION)
+          .put((byte) durability.ordinal())
+          .putLong(previous)
+          .putLong(previousLength);
+      end(buffer.position() - WalFormat.HEADER_BYTES - WalFormat.BEGIN_PAYLOAD_BYTES);
+      drain();
+      if (power) {
+        sync();
+        directory.sync();
+      }
+      committed = file.length();
+    } catch (IOException e) {
+      file.close();
+      directory.delete(name);
+      throw e;
+    }
+  }
+
+  /** Collects a pair. */
+  public void put(
+      byte[] key, int keyOffset, int keyLength, byte[] value, int valueOffset, int valueLength)
+      throws IOException {
+    collect(WalFormat.PUT, key, keyOffset, keyLength, value, valueOffset, valueLength);
+  }
+
+  /** Collects a deletion. */
+  public void delete(byte[] key, int keyOffset, int keyLength) throws IOException {
+    collect(WalFormat.DELETE, key, keyOffset, keyLength, key, 0, 0);
+  }
+
+  private void collect(
+      byte type,
+      byte[] key,
+      int keyOffset,
+      int keyLength,
+      byte[] value,
+      int valueOffset,
+      int valueLength)
+      throws IOException {
+    int prefix = type == WalFormat.PUT ? Short.BYTES : 0;
+    int payload = prefix + keyLength + valueLength;
+    if (buffer.remaining() < WalFormat.HEADER_BYTES + prefix + keyLength) {
+      drain();
+    }
+    int start = buffer.position();
+    begin(type, payload);
+    if (type == WalFormat.PUT) {
+      buffer.putShort((short) keyLength);
+    }
+    buffer.put(key, keyOffset, keyLength);
+    if (buffer.remaining() >= valueLength) {
+      buffer.put(value, valueOffset, valueLength);
+      end(start);
+      return;
+    }
+    // Too large for the buffer: the checksum is made first, then the value goes out piece by piece.
+    crc.reset();
+    crc.update(buffer.duplicate().position(start + WalFormat.LENGTH).limit(buffer.position()));
+    crc.update(value, valueOffset, valueLength);
+    buffer.putInt(start, (int) crc.getValue());
+    for (int done = 0; done < valueLength; ) {
+      if (!buffer.hasRemaining()) {
+        drain();
+      }
+      int piece = Math.min(buffer.remaining(), valueLength - done);
+      buffer.put(value, valueOffset + done, piece);
+      done += piece;
+    }
+  }
+
+  private void begin(byte type, int payload) {
+    buffer.putInt(0).putInt(payload).putLong(number).put(type);
+  }
+
+  private void end(int start) {
+    crc.reset();
+    crc.update(buffer.duplicate().position(start + WalFormat.LENGTH).limit(buffer.position()));
+    buffer.putInt(start, (int) crc.getValue());
+  }
+
+  /** Hands what was collected to the kernel, and in {@code power} durability to the device. */
+  public void commit() throws IOException {
+    drain();
+    if (power) {
+      sync();
+    }
+    committed = file.length();
+  }
+
+  /**
+   * Notes in the log how far it is known to be on the device, if that is further than the last note says. Goes out with
+   * the next commit.
+   */
+  public void noteSynced() throws IOException {
+    if (buffer.remaining() < WalFormat.HEADER_BYTES + Long.BYTES) {
+      drain();
+    }
+    int start = buffer.position();
+    begin(WalFormat.SYNCED, Long.BYTES);
+    buffer.putLong(synced);
+    end(start);
+  }
+
+  /** Takes back what was collected since the last commit, written or not. */
+  public void rollback() throws IOException {
+    buffer.clear();
+    file.truncate(committed);
+  }
+
+  /** Makes all that was written durable. */
+  public void sync() throws IOException {
+    file.sync();
+    syncs++;
+    synced = file.length();
+  }
+
+  private void drain() throws IOException {
+    file.write(buffer.flip());
+    buffer.clear();
+  }
+
+  public long number() {
+    return number;
+  }
+
+  /** Bytes of whole, committed records. */
+  public long length() {
+    return committed;
+  }
+
+  /** Bytes known to be on the device. */
+  public long synced() {
+    return synced;
+  }
+
+  /** Calls of sync that succeeded. */
+  public long syncs() {
+    return syncs;
+  }
+
+  @Override
+  public void close() throws IOException {
+    file.close();
+  }
+}
