@@ -436,7 +436,7 @@ def test_monitoring_whose_port_is_taken_is_left_out_and_named(
     assert any("prometheus was not started: port 9090" in line for line in told)
     assert "prometheus" not in docker.calls("up --detach")[0]["words"]
     runtime.monitoring_down()
-    assert docker.calls("rm --stop")[0]["words"][-3:] == ["node-exporter", "artifacts", "grafana"]
+    assert docker.calls("rm --stop")[0]["words"][-2:] == ["node-exporter", "artifacts"]
 
 
 def test_monitoring_that_was_up_is_pinned_anew_and_stays(docker: FakeDocker, runtime: DockerRuntime) -> None:
