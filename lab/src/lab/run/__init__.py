@@ -1,5 +1,6 @@
 """One run: the phases, what is shown of them, and the run directory they fill."""
 
-from lab.run.driver import Run, RunPlan
+from lab.run.driver import Run
+from lab.run.state import RunPlan
 
 __all__ = ["Run", "RunPlan"]

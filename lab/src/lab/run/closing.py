@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Protocol
 
 from rich.console import Console
 from rich.table import Table
@@ -12,25 +11,19 @@ from rich.text import Text
 from lab.errors import LabError, RunError
 from lab.manifest import Manifest, Measurement
 from lab.run.signals import TerminatedError
+from lab.run.state import Made
 
 STATE_STYLES = {"valid": "bold green", "suspect": "bold yellow", "invalid": "bold red"}
 SHOWN_PERCENTILES = ("50", "75", "90", "99", "99.9", "99.99", "99.999", "100")
 INTERRUPTED_EXIT = 130
 
 
-class Ended(Protocol):
-    """What is needed of a run that is over."""
-
-    directory: Path | None
-    manifest: Manifest | None
-
-
-def tell_end(run: Ended, console: Console, error: BaseException | None, failed_phase: str | None) -> int:
-    """Print how the run ended; return the process's exit code."""
+def tell_end(made: Made | None, console: Console, error: BaseException | None, failed_phase: str | None) -> int:
+    """Print how the run ended; return the process's exit code. `made` is None where there is no run directory."""
     if error is None:
-        if run.manifest is None or run.directory is None:
-            raise AssertionError("a run that ended well has a manifest")
-        print_summary(console, run.manifest, run.directory)
+        if made is None:
+            raise AssertionError("a run that ended well has a directory")
+        print_summary(console, made.manifest, made.directory)
         return 0
     if isinstance(error, KeyboardInterrupt):
         code = error.exit_code if isinstance(error, TerminatedError) else INTERRUPTED_EXIT
@@ -41,12 +34,12 @@ def tell_end(run: Ended, console: Console, error: BaseException | None, failed_p
     else:
         code = 1
         console.print(Text(f"The lab itself failed: {type(error).__name__}: {error}", style="bold red"))
-        if run.directory is None:
+        if made is None:
             console.print_exception()
         else:
-            console.print(f"Where: {_shown(run.directory / 'error.txt')}", highlight=False, soft_wrap=True)
-    if run.directory is not None:
-        where = f"{_shown(run.directory)} (run.json: incomplete, phase {failed_phase})"
+            console.print(f"Where: {_shown(made.directory / 'error.txt')}", highlight=False, soft_wrap=True)
+    if made is not None:
+        where = f"{_shown(made.directory)} (run.json: incomplete, phase {failed_phase})"
         console.print(f"What was collected: {where}", highlight=False, soft_wrap=True)
     return code
 

@@ -82,7 +82,8 @@ def jdk_command() -> str:
 def table_format(jar: Path) -> str:
     """Return a word that changes with the table format of the built service.
 
-    `Table-Format` in the manifest of lsmlab-storage*.jar; where it says nothing, the digest of that library's classes.
+    `Table-Format` in the manifest of lsmlab-storage*.jar; where it says nothing, the digest of that library's class
+    `…TableFormat`, which holds the constants of what is on disk, or of all classes where there is no such one.
     """
     libraries = sorted(jar.parent.glob("lib/*storage*.jar")) or [jar]
     for library in libraries:
@@ -91,10 +92,10 @@ def table_format(jar: Path) -> str:
             declared = re.search(r"^(?:Table-Format|X-Table-Format): *(\S+)", text, re.MULTILINE)
             if declared is not None:
                 return declared[1]
+            classes = sorted(name for name in archive.namelist() if name.endswith(".class"))
             digest = hashlib.sha256()
-            for name in sorted(archive.namelist()):
-                if name.endswith(".class"):
-                    digest.update(name.encode() + archive.read(name))
+            for name in [name for name in classes if name.endswith("TableFormat.class")] or classes:
+                digest.update(name.encode() + archive.read(name))
             return f"classes-{digest.hexdigest()[:16]}"
     raise AssertionError("unreachable: there is at least the service's own jar")
 

@@ -13,6 +13,7 @@ from lab.paths import House
 from lab.processes import Process, Processes
 from lab.runtime.base import CpuPlan, Ports, Progress
 
+HOST = "127.0.0.1"
 PROMETHEUS_PORT = 9090
 NODE_EXPORTER_PORT = 9100
 NODE_EXPORTER_NAMES = ("node_exporter", "prometheus-node-exporter")
@@ -37,7 +38,7 @@ class Monitoring:
         if exporter is not None and prometheus is not None:
             self._start(
                 notes, "node-exporter", NODE_EXPORTER_PORT, plan,
-                [exporter, f"--web.listen-address=127.0.0.1:{NODE_EXPORTER_PORT}",
+                [exporter, f"--web.listen-address={HOST}:{NODE_EXPORTER_PORT}",
                  f"--collector.textfile.directory={self._house.metrics}"],
             )  # fmt: skip
         if prometheus is None:
@@ -49,7 +50,7 @@ class Monitoring:
                 notes, "Prometheus", PROMETHEUS_PORT, plan,
                 [prometheus, f"--config.file={self._config(data, ports)}", f"--storage.tsdb.path={data / 'tsdb'}",
                  f"--storage.tsdb.retention.time={RETENTION}",
-                 f"--web.listen-address=127.0.0.1:{PROMETHEUS_PORT}"],
+                 f"--web.listen-address={HOST}:{PROMETHEUS_PORT}"],
             )  # fmt: skip
         self.notes = tuple(notes)
         for note in notes:
@@ -62,7 +63,7 @@ class Monitoring:
         self._started = []
 
     def _start(self, notes: list[str], name: str, port: int, plan: CpuPlan, argv: list[str]) -> None:
-        if not port_is_free("127.0.0.1", port):
+        if not port_is_free(HOST, port):
             notes.append(f"{name} was not started: port {port} is taken")
             return
         try:
@@ -71,14 +72,14 @@ class Monitoring:
             notes.append(f"{name} was not started: {error.message}")
 
     def _config(self, data: Path, ports: Ports) -> Path:
-        targets = {"service": ports.admin, "loadgen": ports.loadgen_metrics, "node": NODE_EXPORTER_PORT}
-        document = {
-            "global": {"scrape_interval": "1s", "scrape_timeout": "900ms"},
-            "scrape_configs": [
-                {"job_name": name, "static_configs": [{"targets": [f"127.0.0.1:{port}"]}]}
-                for name, port in targets.items()
-            ],
-        }
+        """Write the stack's own configuration with this machine's addresses in the place of the containers' names."""
+        source = self._house.root / "dashboards" / "prometheus" / "prometheus.yml"
+        document = yaml.safe_load(source.read_text(encoding="utf-8"))
+        addresses = {"service": ports.admin, "loadgen": ports.loadgen_metrics, "node": NODE_EXPORTER_PORT}
+        document["rule_files"] = [str(source.parent / name) for name in document.get("rule_files", [])]
+        for job in document["scrape_configs"]:
+            port = addresses.get(job["job_name"], PROMETHEUS_PORT)
+            job["static_configs"] = [{"targets": [f"{HOST}:{port}"]}]
         path = data / "prometheus.yml"
         path.write_text(yaml.safe_dump(document, sort_keys=False), encoding="utf-8")
         return path

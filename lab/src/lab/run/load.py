@@ -1,0 +1,57 @@
+"""Applies the load: the warm-up, a repetition, or the profiled one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from lab.errors import RunError
+from lab.processes import tail
+from lab.run.state import RunState
+from lab.runtime.base import LoadSpec, Progress
+
+
+def apply_load(state: RunState, out: Path, duration_s: float, what: str, progress: Progress) -> None:
+    """Run the load generator against the state's service, its files into `out`. RunError names `what` it was."""
+    load, service, plan = state.plan.experiment.load, state.service, state.plan
+    spec = LoadSpec(
+        script=plan.house.scripts / load.script,
+        rate_per_s=load.rate_per_s,
+        threads=load.threads,
+        connections=load.connections,
+        duration_s=duration_s,
+        words=script_words(state),
+        out=out,
+        cpus=plan.cpus.loadgen,
+        timeout_s=load.timeout_s,
+    )
+    state.watch_load(on=True)
+    try:
+        result = plan.runtime.load(spec, service, progress)
+    finally:
+        state.watch_load(on=False)
+    if not service.alive():
+        raise RunError(f"the service died during {what}", log_tail=service.log_tail())
+    if result.exit_code != 0:
+        raise RunError(
+            f"the load generator ended {what} with exit code {result.exit_code}",
+            log_tail=result.error_tail or tail(out / "load.txt", 15),
+        )
+
+
+def script_words(state: RunState) -> tuple[str, ...]:
+    """Return the words for the script's init(args): the dataset's, then the experiment's own, which win."""
+    words: dict[str, str | int] = {}
+    if state.dataset is not None:
+        spec = state.dataset.spec
+        words = {"pairs": spec.pairs, "value_bytes": spec.value_bytes, "seed": spec.seed}
+    words.update(state.plan.experiment.load.args)
+    return tuple(f"{key}={value}" for key, value in words.items())
+
+
+def load_status(state: RunState) -> str:
+    """Return what the load generator's own metrics say now, for the live line."""
+    latest = state.timeline.latest
+    done, p99_s = latest.get("loadgen_requests_total"), latest.get('loadgen_latency_seconds{quantile="0.99"}')
+    if done is None:
+        return ""
+    return f"{done:,.0f} requests" + (f", p99 {p99_s * 1e3:.1f} ms" if p99_s is not None else "")

@@ -1,0 +1,130 @@
+"""What a run has made so far: its directory, its manifest, its service. Owned by the main thread."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lab import environment
+from lab.dataset import Dataset
+from lab.experiment import Experiment
+from lab.manifest import CpuPlan as ManifestCpuPlan
+from lab.manifest import Environment, Manifest, Phase
+from lab.manifest import Experiment as ManifestExperiment
+from lab.paths import House
+from lab.run.directory import MANIFEST, list_artifacts, make_run_directory
+from lab.run.work import WorkDirectory
+from lab.runtime.base import CpuPlan, Ports, Runtime, Service
+from lab.timeline import Timeline, Watched
+
+
+@dataclass(frozen=True)
+class RunPlan:
+    """What to run and where."""
+
+    house: House
+    name: str
+    experiment: Experiment
+    overrides: Mapping[str, Any]
+    runtime: Runtime
+    cpus: CpuPlan
+    ports: Ports
+    monitoring: bool = True
+
+
+class Made:
+    """What there is only once preflight has passed: bad input makes nothing."""
+
+    def __init__(self, plan: RunPlan, machine: Environment) -> None:
+        self.directory = make_run_directory(plan.house.results, plan.name)
+        self.manifest = Manifest(
+            run_id=self.directory.name,
+            experiment=ManifestExperiment(
+                name=plan.name,
+                title=plan.experiment.title,
+                resolved=plan.experiment.resolved(),
+                overrides=dict(plan.overrides),
+            ),
+            runtime=plan.runtime.name,  # type: ignore[arg-type]
+            environment=machine,
+        )
+        self.work = WorkDirectory(plan.house.work / self.directory.name)
+
+    def write(self, phases: list[Phase]) -> None:
+        """Write run.json as it is now."""
+        self.manifest.phases = list(phases)
+        self.manifest.write(self.directory / MANIFEST)
+
+    def finish(self, phases: list[Phase], *, complete: bool) -> None:
+        """List what there is and write run.json for the last time."""
+        self.manifest.complete = complete
+        self.manifest.artifacts = list_artifacts(self.directory)
+        self.write(phases)
+
+
+class RunState:
+    """The run's state; `made` is None until preflight has passed."""
+
+    def __init__(self, plan: RunPlan) -> None:
+        self.plan = plan
+        self.watched = Watched()
+        self.timeline = Timeline(self.watched)
+        self.environment = environment.describe_machine(plan.house)
+        self.environment.cpu_plan = ManifestCpuPlan(**plan.cpus.as_dict())
+        self.dataset: Dataset | None = None
+        self.made_or_none: Made | None = None
+        self._service: Service | None = None
+
+    @property
+    def made(self) -> Made:
+        """The run directory and what belongs to it."""
+        if self.made_or_none is None:
+            raise AssertionError("the run directory is made after preflight")
+        return self.made_or_none
+
+    @property
+    def directory(self) -> Path:
+        """The run directory."""
+        return self.made.directory
+
+    @property
+    def service(self) -> Service:
+        """The service that runs now."""
+        if self._service is None:
+            raise AssertionError("no service is running")
+        return self._service
+
+    def make(self) -> None:
+        """Make the run directory; the timeline goes on into it."""
+        self.made_or_none = Made(self.plan, self.environment)
+        self.timeline.write_to(self.directory / "timeline.csv")
+
+    def service_started(self, service: Service) -> None:
+        """Remember the service, so that it ends with the run."""
+        self._service = service
+
+    def watch_service(self) -> None:
+        """Put the service, which is ready, into the timeline."""
+        service = self.service
+        self.watched.service_pid = lambda: service.pid
+        self.watched.service_metrics_url = f"{service.admin_url}/metrics"
+
+    def stop_service(self) -> None:
+        """End the service where one runs."""
+        service, self._service = self._service, None
+        self.watched.service_metrics_url = None
+        self.watched.service_pid = _nothing
+        if service is not None:
+            service.stop()
+
+    def watch_load(self, *, on: bool) -> None:
+        """Put the load generator into the timeline, or take it out."""
+        runtime = self.plan.runtime
+        self.watched.loadgen_metrics_url = runtime.loadgen_metrics_url() if on else None
+        self.watched.loadgen_pid = runtime.loadgen_pid if on else _nothing
+
+
+def _nothing() -> int | None:
+    return None
