@@ -148,7 +148,22 @@ def test_every_unit_of_bytes_is_known(printed: str, expected: int) -> None:
         lambda text: text.replace("Running", "\u200bRunning\u200b"),
         lambda text: text.replace("  4 threads", "Initialised 4 threads in 3 ms.\n  4 threads"),
     ],
-    ids=["indented", "quoted", "boxed", "stripped", "crlf", "bom", "markdown", "coloured", "title", "progress", "backspace", "nbsp", "zero-width", "forks"],
+    ids=[
+        "indented",
+        "quoted",
+        "boxed",
+        "stripped",
+        "crlf",
+        "bom",
+        "markdown",
+        "coloured",
+        "title",
+        "progress",
+        "backspace",
+        "nbsp",
+        "zero-width",
+        "forks",
+    ],
 )
 def test_text_that_was_pasted_says_the_same(paste) -> None:  # type: ignore[no-untyped-def]
     assert parse_load_text(paste(STACK_GET)) == parse_load_text(STACK_GET)

@@ -1,0 +1,220 @@
+"""The report in headless Chromium: no errors, nothing fetched, readable in light and dark, wide, narrow and printed."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from selenium.webdriver import Chrome, ChromeOptions
+from selenium.webdriver.chrome.service import Service
+
+from lab.report import write
+from report.synthesis import Shape, make_run
+
+pytestmark = pytest.mark.browser
+
+# Contrast of every visible text with what lies behind it (WCAG 2.2, 1.4.3): below 4.5, or 3 for large text.
+LOW_CONTRAST = """
+const luminance = ([r, g, b]) => {
+  const [x, y, z] = [r, g, b].map((c) => (c / 255 <= 0.04045 ? c / 255 / 12.92 : ((c / 255 + 0.055) / 1.055) ** 2.4));
+  return 0.2126 * x + 0.7152 * y + 0.0722 * z;
+};
+const parse = (text) => (text.match(/[\\d.]+/g) || []).map(Number);
+const behind = (element) => {
+  for (let e = element; e; e = e.parentElement) {
+    const [r, g, b, a = 1] = parse(getComputedStyle(e).backgroundColor);
+    if (a > 0.99) return [r, g, b];
+  }
+  return [255, 255, 255];
+};
+const found = [];
+const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+while (walker.nextNode()) {
+  const element = walker.currentNode.parentElement;
+  if (!walker.currentNode.data.trim() || !element.checkVisibility() || element.closest(".unseen, .skip, script, style")) continue;
+  const style = getComputedStyle(element);
+  const ink = parse(element.closest("svg") ? style.fill : style.color);
+  const [one, two] = [luminance(ink), luminance(behind(element))].sort((a, b) => b - a);
+  const ratio = (one + 0.05) / (two + 0.05);
+  const large = parseFloat(style.fontSize) >= 24 || (parseFloat(style.fontSize) >= 18.66 && style.fontWeight >= 700);
+  if (ratio < (large ? 3 : 4.5)) found.push(`${ratio.toFixed(2)} ${element.className} ${walker.currentNode.data.trim()}`);
+}
+return found;
+"""
+OVERFLOWING = """
+const wide = document.documentElement.clientWidth;
+return [...document.querySelectorAll("body *")]
+  .filter((e) => e.checkVisibility() && !e.closest(".scroll, .flame, .unseen, .skip, svg"))
+  .filter((e) => e.getBoundingClientRect().right > wide + 1)
+  .map((e) => `${e.tagName}.${e.className} ${e.textContent.trim().slice(0, 40)}`);
+"""
+CLIPPED_TEXT = """
+const cut = [];
+for (const svg of document.querySelectorAll("svg.plot")) {
+  if (!svg.checkVisibility()) continue;
+  const box = svg.getBoundingClientRect();
+  for (const text of svg.querySelectorAll("text")) {
+    const own = text.getBoundingClientRect();
+    if (own.left < box.left - 9 || own.right > box.right + 9) cut.push(text.textContent);
+  }
+}
+return cut;
+"""
+TOUCHING_TICKS = """
+const touching = [];
+for (const svg of document.querySelectorAll("svg.plot")) {
+  if (!svg.checkVisibility()) continue;
+  const ticks = [...svg.querySelectorAll("text.tick")].map((t) => [t.textContent, t.getBoundingClientRect()]);
+  for (const [i, [name, a]] of ticks.entries())
+    for (const [other, b] of ticks.slice(i + 1))
+      if (a.left < b.right && b.left < a.right && a.top < b.bottom - 3 && b.top < a.bottom - 3) touching.push(`${name} ${other}`);
+}
+return touching;
+"""
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    shapes = {
+        "one": Shape(),
+        "several": Shape(repetitions=3, seconds=6),
+        "saturated": Shape(rate=3000, capacity=2500, seconds=6),
+        "interrupted": Shape(outcome="interrupted", judged=False, seconds=6),
+        "bare": Shape(hlog=False, json=False, profiled=False, reference=False, timeline=False, seconds=6),
+        "suspect": Shape(errors={"status": 900, "timeout": 12}, steal=0.04, lag_us=120, dirty=True, seconds=6),
+    }
+    root = tmp_path_factory.mktemp("runs")
+    made = {name: make_run(root / name, shape) for name, shape in shapes.items()}
+    for run in made.values():
+        write(run)
+    return made
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Chrome]:
+    options = ChromeOptions()
+    for flag in ("--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"):
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    driver = Chrome(options=options, service=Service(shutil.which("chromedriver")))
+    yield driver
+    driver.quit()
+
+
+def open_page(browser: Chrome, run: Path, width: int = 1280, scheme: str = "light", media: str = "") -> None:
+    metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 700}
+    features = [
+        {"name": "prefers-color-scheme", "value": scheme},
+        {"name": "prefers-reduced-motion", "value": "reduce"},
+    ]
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": media, "features": features})
+    for kind in ("browser", "performance"):
+        browser.get_log(kind)
+    browser.get((run / "report.html").as_uri())
+
+
+NAMES = ("one", "several", "saturated", "interrupted", "bare", "suspect")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_it_opens_without_an_error_and_fetches_nothing(browser: Chrome, runs: dict[str, Path], name: str) -> None:
+    open_page(browser, runs[name])
+    assert browser.get_log("browser") == []
+    requested = [
+        entry["message"] for entry in browser.get_log("performance") if 'requestWillBeSent"' in entry["message"]
+    ]
+    assert [message for message in requested if '"url":"data:' not in message and "report.html" not in message] == []
+    assert browser.execute_script("return document.querySelectorAll('h2').length") >= 6
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_text_has_contrast(browser: Chrome, runs: dict[str, Path], name: str, scheme: str) -> None:
+    open_page(browser, runs[name], scheme=scheme)
+    browser.execute_script("document.querySelectorAll('details').forEach((d) => (d.open = true))")
+    assert browser.execute_script(LOW_CONTRAST) == []
+
+
+def test_light_and_dark_differ(browser: Chrome, runs: dict[str, Path]) -> None:
+    papers = []
+    for scheme in ("light", "dark"):
+        open_page(browser, runs["one"], scheme=scheme)
+        papers.append(browser.execute_script("return getComputedStyle(document.body).backgroundColor"))
+    assert papers[0] != papers[1]
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("width", [340, 390, 700, 1024, 1920])
+def test_it_fits_every_width(browser: Chrome, runs: dict[str, Path], name: str, width: int) -> None:
+    open_page(browser, runs[name], width=width)
+    assert browser.execute_script("return document.documentElement.scrollWidth") <= width
+    assert browser.execute_script(OVERFLOWING) == []
+    assert browser.execute_script(CLIPPED_TEXT) == []
+    assert browser.execute_script(TOUCHING_TICKS) == []
+
+
+def test_each_chart_is_shown_once_at_every_width(browser: Chrome, runs: dict[str, Path]) -> None:
+    for width in (390, 1280):
+        open_page(browser, runs["one"], width=width)
+        shown = browser.execute_script(
+            "return [...document.querySelectorAll('figure.chart')].map("
+            "(f) => [...f.querySelectorAll('svg.plot')].filter((s) => s.checkVisibility()).length)"
+        )
+        assert shown
+        assert set(shown) == {1}
+
+
+def test_the_pointer_reads_values_off_a_chart(browser: Chrome, runs: dict[str, Path]) -> None:
+    open_page(browser, runs["one"])
+    figure = "document.querySelector('#chart-percentiles')"
+    browser.execute_script(
+        f"const plot = {figure}.querySelector('svg.wide'); const box = plot.getBoundingClientRect();"
+        "plot.dispatchEvent(new PointerEvent('pointermove', {clientX: box.left + box.width / 2, clientY: box.top + 50}))"
+    )
+    tip: Any = browser.execute_script(
+        "const t = document.getElementById('tip'); return t.hidden ? null : t.textContent"
+    )
+    assert tip is not None
+    assert "slower" in tip
+    assert "measured" in tip
+    assert browser.execute_script(f"return {figure}.querySelectorAll('.cursor').length") == 1
+    browser.execute_script(f"{figure}.querySelector('svg.wide').dispatchEvent(new PointerEvent('pointerleave'))")
+    assert browser.execute_script("return document.getElementById('tip').hidden") is True
+
+
+def test_the_keyboard_reads_values_off_a_chart(browser: Chrome, runs: dict[str, Path]) -> None:
+    open_page(browser, runs["one"])
+    press = (
+        "const f = document.querySelector('#chart-latency-time'); f.focus();"
+        "f.dispatchEvent(new KeyboardEvent('keydown', {key: arguments[0]}));"
+        "return document.getElementById('tip').textContent"
+    )
+    first, second = (browser.execute_script(press, "ArrowRight") for _ in range(2))
+    assert first != second
+    assert "p99" in second
+    browser.execute_script(press, "Escape")
+    assert browser.execute_script("return document.getElementById('tip').hidden") is True
+
+
+def test_flame_graphs_are_inside_the_page_and_link_to_the_interactive_ones(
+    browser: Chrome, runs: dict[str, Path]
+) -> None:
+    open_page(browser, runs["one"])
+    pictures = browser.execute_script(
+        "return [...document.querySelectorAll('.flame img')].map("
+        "(i) => [i.complete && i.naturalWidth, i.closest('a').getAttribute('href')])"
+    )
+    assert [href for _, href in pictures] == ["profile/cpu.html", "profile/alloc.html", "profile/lock.html"]
+    assert all(width >= 800 for width, _ in pictures)
+
+
+def test_it_prints_in_dark_ink_on_white(browser: Chrome, runs: dict[str, Path]) -> None:
+    open_page(browser, runs["several"], scheme="dark", media="print", width=800)
+    assert browser.execute_script("return getComputedStyle(document.body).color") == "rgb(0, 0, 0)"
+    assert browser.execute_script(LOW_CONTRAST) == []
+    pages = browser.execute_cdp_cmd("Page.printToPDF", {"printBackground": False})["data"]
+    assert len(pages) > 10_000

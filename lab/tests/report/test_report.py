@@ -1,0 +1,276 @@
+"""The report: whole runs, and what is left of runs that were cut short, without a browser."""
+
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from lab.manifest import Manifest, ManifestError
+from lab.report import write
+from lab.report.pictures import BYTES_MAX, embed
+from report.synthesis import Shape, make_run
+
+
+class Page(HTMLParser):
+    """What a page holds: its links, sources, ids, texts; and whether its elements nest."""
+
+    VOID = frozenset({"meta", "link", "img", "br", "path", "line", "rect", "circle"})
+
+    def __init__(self, text: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.open: list[str] = []
+        self.links: list[str] = []
+        self.sources: list[str] = []
+        self.ids: list[str] = []
+        self.headings: list[str] = []
+        self.words: list[str] = []
+        self.images_without_alt = 0
+        self.feed(text)
+        assert self.open == [], self.open
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        values = dict(attrs)
+        if tag not in self.VOID:
+            self.open.append(tag)
+        if tag == "a":
+            self.links.append(values.get("href") or "")
+        if "src" in values:
+            self.sources.append(values["src"] or "")
+        if tag == "img" and not values.get("alt"):
+            self.images_without_alt += 1
+        if "id" in values:
+            self.ids.append(values["id"] or "")
+        if tag in ("h1", "h2", "h3"):
+            self.headings.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
+        if tag not in self.VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in self.VOID:
+            assert self.open.pop() == tag, f"</{tag}> in {self.open}"
+
+    def handle_data(self, data: str) -> None:
+        if not self.open or self.open[-1] not in ("style", "script"):
+            self.words.append(data)
+
+    @property
+    def text(self) -> str:
+        return re.sub(r"\s+", " ", " ".join(self.words))
+
+
+def report(run: Path) -> tuple[Page, str]:
+    write(run)
+    return Page((run / "report.html").read_text(encoding="utf-8")), (run / "report.md").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_run(tmp_path_factory.mktemp("run"), Shape(repetitions=2))
+
+
+@pytest.fixture(scope="module")
+def whole(run: Path) -> tuple[Page, str]:
+    return report(run)
+
+
+def test_the_page_needs_nothing_from_elsewhere(whole: tuple[Page, str], run: Path) -> None:
+    page, _ = whole
+    assert all(source.startswith("data:") for source in page.sources)
+    text = (run / "report.html").read_text(encoding="utf-8")
+    rules = re.sub(r"url\(data:[^)]*\)", "", text)
+    assert "url(" not in rules
+    assert "@import" not in rules
+    for link in page.links:
+        assert link.startswith("#") or (run / link).is_file(), link
+        assert not link.startswith("/")
+    assert {link[1:] for link in page.links if link.startswith("#")} <= set(page.ids)
+
+
+def test_the_page_stays_light(run: Path, whole: tuple[Page, str]) -> None:
+    assert (run / "report.html").stat().st_size < 1_500_000
+
+
+def test_headings_and_pictures_can_be_read_aloud(whole: tuple[Page, str]) -> None:
+    page, _ = whole
+    assert page.headings[0] == "h1"
+    assert page.headings.count("h1") == 1
+    levels = [int(heading[1]) for heading in page.headings]
+    assert all(after - before <= 1 for before, after in pairwise(levels))
+    assert page.images_without_alt == 0
+    assert len(page.ids) == len(set(page.ids))
+
+
+def test_figures_tables_and_charts_are_those_of_the_manifest(whole: tuple[Page, str], run: Path) -> None:
+    page, markdown = whole
+    manifest = Manifest.read(run / "run.json")
+    assert manifest.summary is not None
+    p99 = manifest.summary.latency_ms.percentiles["99"]
+    for text in (page.text, markdown):
+        assert f"{p99 * 1e3:.0f} µs" in text
+        assert "80,000" in text, "samples of both repetitions"
+        assert "AMD EPYC 7R13" in text
+        assert "12,874" in text, "CPU samples"
+        assert "dao get" in text
+        assert "measure 2" in text
+        assert "Published" in text
+    for chart in ("percentiles", "latency-time", "rate-time", "activity-flush", "activity-garbage-collection"):
+        assert f"chart-{chart}" in page.ids
+    assert "Nothing to see of: compaction, held-back writes, steal." in page.text
+
+
+def test_every_artifact_is_listed_with_its_hash(whole: tuple[Page, str], run: Path) -> None:
+    page, markdown = whole
+    for artifact in Manifest.read(run / "run.json").artifacts:
+        assert artifact.path in page.links
+        assert artifact.sha256 in page.text
+        assert artifact.sha256 in markdown
+
+
+def test_both_forms_have_the_same_rows(whole: tuple[Page, str], run: Path) -> None:
+    _, markdown = whole
+    html = (run / "report.html").read_text(encoding="utf-8")
+    rows_html = len(re.findall(r"<tr>", html)) - len(re.findall(r"<thead", html))
+    body = [line for line in markdown.splitlines() if line.startswith("| ")]
+    tables = len([line for line in markdown.splitlines() if re.fullmatch(r"\|(---:?\|)+", line)])
+    assert rows_html == len(body) - tables - 1, "all but the headings and the row of key figures"
+
+
+def test_stops_of_charts_are_json_inside_the_plot(run: Path, whole: tuple[Page, str]) -> None:
+    html = (run / "report.html").read_text(encoding="utf-8")
+    found = re.findall(r'<script type="application/json">(.*?)</script>', html, re.DOTALL)
+    assert len(found) > 8
+    for text in found:
+        stops = json.loads(text)
+        assert all(0 <= at <= 1 and title and lines for at, title, lines in stops)
+
+
+def test_a_title_is_text_never_markup(tmp_path: Path) -> None:
+    title = '</script><script>alert("x")</script> <b>&amp; | *bold* _`[a](b)`'
+    make_run(tmp_path, Shape(title=title, profiled=False, seconds=2))
+    page, markdown = report(tmp_path)
+    assert title in "".join(page.words)
+    assert "<script>alert" not in (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "<script>" not in markdown.replace("\\<", "")
+    assert "\\*bold\\*" in markdown
+
+
+def test_writing_twice_gives_the_same_report(tmp_path: Path) -> None:
+    make_run(tmp_path, Shape(seconds=2))
+    write(tmp_path)
+    first = [(tmp_path / name).read_bytes() for name in ("report.html", "report.md")]
+    write(tmp_path)
+    assert [(tmp_path / name).read_bytes() for name in ("report.html", "report.md")] == first
+    assert not list(tmp_path.glob(".report*"))
+
+
+# The verdict, and what is missing.
+
+
+def test_a_saturated_service_is_named_beside_the_verdict(tmp_path: Path) -> None:
+    page, markdown = report(make_run(tmp_path, Shape(rate=3000, capacity=2500, seconds=4, profiled=False)))
+    for text in (page.text, markdown):
+        assert "one of an overloaded service" in text
+        assert "Offered rate not reached: 2,500 of 3,000 requests/s." in text
+    assert "valid saturated" in page.text
+
+
+def test_reasons_of_a_suspect_run_are_said_first(tmp_path: Path) -> None:
+    page, markdown = report(make_run(tmp_path, Shape(errors={"timeout": 30}, seconds=4, profiled=False)))
+    for text in (page.text, markdown):
+        assert text.index("30 errors in 8,000 requests (0.38%): 30 timed out.") < text.index("Latency p50")
+    assert "suspect" in page.text
+
+
+def test_a_run_that_was_interrupted_shows_what_it_left(tmp_path: Path) -> None:
+    page, markdown = report(make_run(tmp_path, Shape(outcome="interrupted", judged=False)))
+    for text in (page.text, markdown):
+        assert "This run was not judged: it ended before its analysis." in text
+        assert "The phase measure was interrupted. interrupted by Ctrl-C" in text
+        assert "The profiled repetition left no report" in text
+    assert "chart-percentiles" in page.ids
+
+
+def test_a_run_with_nothing_but_a_manifest_is_reported(tmp_path: Path) -> None:
+    make_run(tmp_path, Shape(outcome="failed", judged=False, timeline=False))
+    for path in sorted((tmp_path / "measure").rglob("*"), reverse=True):
+        path.unlink() if path.is_file() else path.rmdir()
+    page, markdown = report(tmp_path)
+    for text in (page.text, markdown):
+        assert "No repetition left a report" in text
+        assert "There is no timeline.csv" in text
+    assert "No latencies were recorded." in page.text
+
+
+def test_another_load_generators_text_is_enough(tmp_path: Path) -> None:
+    page, markdown = report(make_run(tmp_path, Shape(hlog=False, json=False, profiled=False, timeline=False)))
+    assert "chart-percentiles" in page.ids
+    for text in (page.text, markdown):
+        assert "wrote no histogram log" in text
+        assert "does not write latency.hlog, load.json" in text or "does not write load.json, latency.hlog" in text
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("timeline.csv", "nonsense\n", "timeline.csv:1: not a timeline"),
+        ("profile/load.json", "{", "profile/load.json:1: not JSON"),
+        ("profile/cpu.png", "no picture", "cpu.png cannot be decoded"),
+        ("profile/categories.json", "[]", "12,874 samples"),
+        ("profile/profile.json", "{}", "CPU engine perf_events"),
+    ],
+)
+def test_a_damaged_file_costs_only_itself(tmp_path: Path, name: str, content: str, said: str) -> None:
+    make_run(tmp_path, Shape(seconds=2))
+    (tmp_path / name).write_text(content)
+    page, _ = report(tmp_path)
+    assert said in page.text
+    assert "chart-percentiles" in page.ids
+
+
+def test_a_published_figure_is_not_set_beside_another_load(tmp_path: Path) -> None:
+    make_run(tmp_path, Shape(seconds=2, profiled=False))
+    page, _ = report(tmp_path)
+    assert "published 1.60 ms" in page.text
+    manifest = Manifest.read(tmp_path / "run.json")
+    manifest.experiment.overrides["rate"] = 2000
+    manifest.write(tmp_path / "run.json")
+    page, _ = report(tmp_path)
+    assert "published 1.60 ms" not in page.text
+    assert "this run was given another rate" in page.text
+
+
+@pytest.mark.parametrize("content", [None, "{}"])
+def test_without_a_manifest_there_is_no_report(tmp_path: Path, content: str | None) -> None:
+    if content is not None:
+        (tmp_path / "run.json").write_text(content)
+    with pytest.raises(ManifestError):
+        write(tmp_path)
+    assert not (tmp_path / "report.html").exists()
+
+
+# Pictures.
+
+
+def test_a_picture_is_redrawn_within_its_budget(tmp_path: Path) -> None:
+    path = tmp_path / "cpu.png"
+    Image.effect_noise((2400, 2000), 90).convert("RGB").save(path)
+    assert path.stat().st_size > 3_000_000
+    picture = embed(path)
+    assert not picture.uri or len(picture.uri) < BYTES_MAX * 1.4
+    assert picture.uri or picture.problem == "cpu.png is too large to be shown here"
+
+
+def test_a_small_picture_keeps_its_size(tmp_path: Path) -> None:
+    Image.new("RGB", (800, 300), "orange").save(tmp_path / "cpu.png")
+    picture = embed(tmp_path / "cpu.png")
+    assert picture.uri.startswith("data:image/png;base64,")
+    assert (picture.width, picture.height) == (800, 300)
