@@ -146,7 +146,7 @@ def test_a_bad_dataset_names_its_line(house: FakeHouse) -> None:
 def test_overrides_change_the_experiment_and_are_recorded(read: Callable[[str], Experiment]) -> None:
     before = read(WHOLE)
     after, recorded = apply_overrides(before, {"rate": "20k", "duration": "20s", "variant": "queue"})
-    assert recorded == {"rate": 20_000, "duration": 20.0, "variant": "queue"}
+    assert recorded == {"rate": 20_000, "duration": "20s", "variant": "queue"}
     assert (after.load.rate_per_s, after.load.duration_s, after.service.variant) == (20_000, 20.0, "queue")
     expected = before.resolved()
     expected["load"] |= {"rate_per_s": 20_000, "duration_s": 20.0}

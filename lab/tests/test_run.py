@@ -386,3 +386,63 @@ def test_an_unused_port_can_be_named(house: FakeHouse) -> None:
     port = free_port()
     code, output = house.lab("run", "fake", "--port", str(port))
     assert code == 0, output
+
+
+def test_a_script_gets_the_words_of_the_dataset_that_it_speaks_of(house: FakeHouse) -> None:
+    house.write("loadgen/scripts/get.lua", "-- pairs  number of pairs\n-- seed  what keys are drawn from\n")
+    load = {"script": "get.lua", "rate": 50, "threads": 1, "connections": 1, "duration": "60s", "warmup": "0s"}
+    house.experiment("fake", load={**load, "args": {"seed": 7, "hot": "yes"}})
+    process = house.start("run", "fake")
+    house.wait_for_phase("measure")
+    deadline = time.monotonic() + 10
+    while not (commands := [line for line in house.left_running() if "fake_loadgen.py -t1" in line]):
+        assert time.monotonic() < deadline
+    os.kill(process.pid, signal.SIGINT)
+    process.communicate(timeout=30)
+    assert commands[0].rstrip().endswith("-- pairs=100 seed=7 hot=yes")
+
+
+@pytest.mark.parametrize("phase", ["analyse", "report", "stop"])
+def test_ctrl_c_in_the_short_phases_leaves_nothing_running(
+    house: FakeHouse, phase: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The lab runs in this process, so that the signal comes in the middle of a phase that takes milliseconds."""
+    from rich.console import Console
+
+    from lab.cpus import pin_self, plan_cpus, usable_cpus
+    from lab.experiment import Catalogue
+    from lab.paths import House
+    from lab.run import Run, RunPlan
+    from lab.run.show import Show
+    from lab.runtime.base import Ports
+    from lab.runtime.local import LocalRuntime
+
+    def interrupt(*_: object, **__: object) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(10)
+        raise AssertionError("the signal did not come")
+
+    target = {
+        "analyse": "lab.analysis.summarise",
+        "report": "lab.report.write",
+        "stop": "lab.runtime.local.LocalRuntime.monitoring_down",
+    }
+    monkeypatch.setenv("LAB_ROOT", str(house.root))
+    cpus = tuple(usable_cpus())
+    checkout = House(house.root)
+    run = Run(
+        RunPlan(
+            checkout, "fake", Catalogue(checkout).read("fake"), {}, LocalRuntime(checkout),
+            plan_cpus({}), Ports(0, 0, free_port()), monitoring=False,
+        ),
+        Show(Console(quiet=True)),
+    )  # fmt: skip
+    monkeypatch.setattr(target[phase], interrupt)
+    try:
+        assert run.execute() == 130
+    finally:
+        pin_self(cpus)
+    manifest = house.manifest()
+    assert (manifest["phases"][-1]["name"], manifest["phases"][-1]["outcome"]) == (phase, "interrupted")
+    assert manifest["complete"] is False
+    assert nothing_is_left(house)

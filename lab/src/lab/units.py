@@ -72,6 +72,8 @@ def format_duration(seconds: float) -> str:
 
 def duration_word(seconds: float) -> str:
     """Return a duration as command lines take it, in the largest unit that keeps it whole: `1m`, `500us`."""
+    if seconds == 0:
+        return "0s"
     for unit in ("h", "m", "s", "ms", "us"):
         amount = Decimal(str(seconds)) / _SECONDS[unit]
         if amount >= 1 and amount == amount.to_integral_value():

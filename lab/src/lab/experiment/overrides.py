@@ -11,6 +11,7 @@ from lab.errors import InputError
 from lab.experiment.explain import explain
 from lab.experiment.model import Experiment
 from lab.experiment.yaml_file import Place
+from lab.units import duration_word
 
 OVERRIDABLE: dict[str, Place] = {
     "rate": ("load", "rate"),
@@ -71,7 +72,7 @@ def _understood(experiment: Experiment, name: str) -> Any:
     value: Any = experiment
     for step in OVERRIDABLE[name]:
         value = getattr(value, _FIELDS.get(str(step), str(step)))
-    return value
+    return duration_word(value) if name in ("duration", "warmup") else value
 
 
 def _in_units(document: dict[str, Any]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from lab.errors import RunError
@@ -39,11 +40,16 @@ def apply_load(state: RunState, out: Path, duration_s: float, what: str, progres
 
 
 def script_words(state: RunState) -> tuple[str, ...]:
-    """Return the words for the script's init(args): the dataset's, then the experiment's own, which win."""
+    """Return the words for the script's init(args): the dataset's that it speaks of, then the experiment's own.
+
+    Scripts refuse a word that they do not know: get.lua has no use for `value_bytes`.
+    """
     words: dict[str, str | int] = {}
     if state.dataset is not None:
         spec = state.dataset.spec
-        words = {"pairs": spec.pairs, "value_bytes": spec.value_bytes, "seed": spec.seed}
+        script = (state.plan.house.scripts / state.plan.experiment.load.script).read_text(encoding="utf-8")
+        known = {"pairs": spec.pairs, "value_bytes": spec.value_bytes, "seed": spec.seed}
+        words = {key: value for key, value in known.items() if re.search(rf"\b{key}\b", script)}
     words.update(state.plan.experiment.load.args)
     return tuple(f"{key}={value}" for key, value in words.items())
 
