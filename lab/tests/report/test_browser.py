@@ -34,13 +34,14 @@ const found = [];
 const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
 while (walker.nextNode()) {
   const element = walker.currentNode.parentElement;
-  if (!walker.currentNode.data.trim() || !element.checkVisibility() || element.closest(".unseen, .skip, script, style")) continue;
+  if (!walker.currentNode.data.trim() || !element.checkVisibility()) continue;
+  if (element.closest(".unseen, .skip, script, style")) continue;
   const style = getComputedStyle(element);
   const ink = parse(element.closest("svg") ? style.fill : style.color);
   const [one, two] = [luminance(ink), luminance(behind(element))].sort((a, b) => b - a);
   const ratio = (one + 0.05) / (two + 0.05);
   const large = parseFloat(style.fontSize) >= 24 || (parseFloat(style.fontSize) >= 18.66 && style.fontWeight >= 700);
-  if (ratio < (large ? 3 : 4.5)) found.push(`${ratio.toFixed(2)} ${element.className} ${walker.currentNode.data.trim()}`);
+  if (ratio < (large ? 3 : 4.5)) found.push(`${ratio.toFixed(2)} ${walker.currentNode.data.trim()}`);
 }
 return found;
 """
@@ -70,7 +71,8 @@ for (const svg of document.querySelectorAll("svg.plot")) {
   const ticks = [...svg.querySelectorAll("text.tick")].map((t) => [t.textContent, t.getBoundingClientRect()]);
   for (const [i, [name, a]] of ticks.entries())
     for (const [other, b] of ticks.slice(i + 1))
-      if (a.left < b.right && b.left < a.right && a.top < b.bottom - 3 && b.top < a.bottom - 3) touching.push(`${name} ${other}`);
+      if (a.left < b.right && b.left < a.right && a.top < b.bottom - 3 && b.top < a.bottom - 3)
+        touching.push(`${name} ${other}`);
 }
 return touching;
 """
@@ -104,6 +106,12 @@ def browser() -> Iterator[Chrome]:
     driver.quit()
 
 
+def entries(browser: Chrome, kind: str) -> list[dict[str, Any]]:
+    """Return what was logged since the last call."""
+    found: list[dict[str, Any]] = browser.get_log(kind)  # type: ignore[no-untyped-call]
+    return found
+
+
 def open_page(browser: Chrome, run: Path, width: int = 1280, scheme: str = "light", media: str = "") -> None:
     metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 700}
     features = [
@@ -113,7 +121,7 @@ def open_page(browser: Chrome, run: Path, width: int = 1280, scheme: str = "ligh
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": media, "features": features})
     for kind in ("browser", "performance"):
-        browser.get_log(kind)
+        entries(browser, kind)
     browser.get((run / "report.html").as_uri())
 
 
@@ -123,9 +131,9 @@ NAMES = ("one", "several", "saturated", "interrupted", "bare", "suspect")
 @pytest.mark.parametrize("name", NAMES)
 def test_it_opens_without_an_error_and_fetches_nothing(browser: Chrome, runs: dict[str, Path], name: str) -> None:
     open_page(browser, runs[name])
-    assert browser.get_log("browser") == []
+    assert entries(browser, "browser") == []
     requested = [
-        entry["message"] for entry in browser.get_log("performance") if 'requestWillBeSent"' in entry["message"]
+        entry["message"] for entry in entries(browser, "performance") if 'requestWillBeSent"' in entry["message"]
     ]
     assert [message for message in requested if '"url":"data:' not in message and "report.html" not in message] == []
     assert browser.execute_script("return document.querySelectorAll('h2').length") >= 6
@@ -173,7 +181,8 @@ def test_the_pointer_reads_values_off_a_chart(browser: Chrome, runs: dict[str, P
     figure = "document.querySelector('#chart-percentiles')"
     browser.execute_script(
         f"const plot = {figure}.querySelector('svg.wide'); const box = plot.getBoundingClientRect();"
-        "plot.dispatchEvent(new PointerEvent('pointermove', {clientX: box.left + box.width / 2, clientY: box.top + 50}))"
+        "const at = {clientX: box.left + box.width / 2, clientY: box.top + 50};"
+        "plot.dispatchEvent(new PointerEvent('pointermove', at))"
     )
     tip: Any = browser.execute_script(
         "const t = document.getElementById('tip'); return t.hidden ? null : t.textContent"
