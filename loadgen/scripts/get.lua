@@ -47,7 +47,6 @@ function init(args)
   math.randomseed(values.seed * 1000 + thread_index)
 
   -- Everything but the key is the same in each request: made once.
-  wrk.init(args)
   local whole = wrk.format("GET", "/v0/entity?id=@")
   local at = string.find(whole, "@", 1, true)
   before = string.sub(whole, 1, at - 1)

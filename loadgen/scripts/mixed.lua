@@ -74,7 +74,6 @@ function init(args)
 
   local least = math.max(1, math.ceil(values.value_bytes * 0.9))
   local most = math.max(least, math.floor(values.value_bytes * 1.1))
-  wrk.init(args)
   -- Everything but the key is made now: the PUT is put together from three strings.
   for i = 1, math.max(1, math.floor(VALUES_BYTES / values.value_bytes)) do
     local whole = wrk.format("PUT", "/v0/entity?id=@", nil, random_value(random(least, most)))

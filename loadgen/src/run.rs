@@ -121,6 +121,9 @@ pub fn run(arguments: &Arguments, interrupts: &Interrupts, out: &mut impl Write)
         )));
     }
 
+    if let Err(error) = arguments.url.addresses() {
+        return Err(nothing_connected(arguments, Some(error.to_string())));
+    }
     let script = MainScript::load(ScriptOptions {
         file: arguments.script.clone(),
         target: arguments.url.clone(),

@@ -2,12 +2,14 @@
 
 mod hdr_log;
 mod json;
+mod live;
 mod results;
 mod spectrum;
 mod text;
 mod verdict;
 
 pub use hdr_log::HdrLog;
+pub use live::{Live, serve_metrics};
 pub use results::{Results, RunDescription, Unfinished};
 pub use spectrum::{Spectrum, SpectrumRow};
 pub use text::{LatencyBlock, TextReport, ThreadStat, heading};

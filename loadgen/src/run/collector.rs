@@ -4,10 +4,11 @@ use super::RunError;
 use crate::cli::Arguments;
 use crate::clock::{SECOND, process_cpu_ns};
 use crate::exec::{Message, RequestRate, WorkerPlan, WorkerResult};
-use crate::report::{HdrLog, Results, RunDescription, Unfinished, Verdict, VerdictInput};
+use crate::report::{HdrLog, Live, Results, RunDescription, Unfinished, Verdict, VerdictInput, serve_metrics};
 use crate::stats::{Interval, Second, SecondRow, Totals};
-use std::sync::Arc;
+use std::io::{self, IsTerminal, Write};
 use std::sync::mpsc::{Receiver, Sender};
+use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
 
 /// The collector of one run, on the main thread.
@@ -23,6 +24,9 @@ pub(super) struct Collector<'a> {
     totals: Totals,
     series: Vec<SecondRow>,
     hdr_log: Option<HdrLog>,
+    live: Arc<Mutex<Live>>,
+    /// Whether standard error is a terminal, which gets a line a second.
+    terminal: bool,
     results: Vec<Option<WorkerResult>>,
 }
 
@@ -39,6 +43,11 @@ impl<'a> Collector<'a> {
             Some(file) => Some(HdrLog::create(file, started).map_err(RunError::file(file))?),
             None => None,
         };
+        let live = Arc::new(Mutex::new(Live::new(arguments.rate.per_second())));
+        if let Some(address) = arguments.metrics {
+            let what = format!("--metrics: cannot listen at {address}");
+            serve_metrics(address, live.clone()).map_err(RunError::system(what))?;
+        }
         Ok(Self {
             arguments,
             plan,
@@ -49,6 +58,8 @@ impl<'a> Collector<'a> {
             totals: Totals::new(spares.len()),
             series: Vec::new(),
             hdr_log,
+            live,
+            terminal: io::stderr().is_terminal(),
             results: spares.iter().map(|_| None).collect(),
             spares,
         })
@@ -91,8 +102,15 @@ impl<'a> Collector<'a> {
         let all_done = self.results.iter().all(Option::is_some);
         let end_ns = if all_done { self.elapsed_ns() } else { self.plan.duration_ns };
         let to_ns = (from_ns + SECOND).min(end_ns.max(from_ns));
-        let schedule = &self.plan.schedule;
-        self.series.push(second.row(schedule.due_before(to_ns) - schedule.due_before(from_ns)));
+        let due = self.plan.schedule.due_before(to_ns) - self.plan.schedule.due_before(from_ns);
+        self.series.push(second.row(due));
+        let mut live = self.live.lock().expect("held for copies only");
+        live.add_second(due, &second.sum);
+        let line = self.terminal.then(|| live.line(second.index, self.plan.duration_ns as f64 / SECOND as f64));
+        drop(live);
+        if let Some(line) = line {
+            show_on_terminal(&line);
+        }
         if let Some(log) = &mut self.hdr_log {
             let file = self.arguments.hdr_log.as_ref().expect("there is a log because there is a file");
             let written = log.write(second.index, to_ns - from_ns, &second.sum.latencies.latency);
@@ -103,6 +121,9 @@ impl<'a> Collector<'a> {
 
     /// Puts the results together once all threads have ended.
     pub(super) fn finish(self) -> Results {
+        if self.terminal {
+            show_on_terminal("");
+        }
         let elapsed_ns = self.elapsed_ns();
         let cpu_ns = process_cpu_ns() - self.cpu_at_start_ns;
         let results: Vec<WorkerResult> = self.results.into_iter().flatten().collect();
@@ -140,4 +161,10 @@ impl<'a> Collector<'a> {
             sum,
         }
     }
+}
+
+/// Replaces the terminal's last line.
+fn show_on_terminal(line: &str) {
+    // Progress is a courtesy: a terminal that has gone away must not end the run.
+    let _ = write!(io::stderr(), "\r\x1b[K{line}").and_then(|()| io::stderr().flush());
 }

@@ -1,0 +1,193 @@
+//! What is shown while a run goes on: Prometheus metrics and a line on the terminal.
+
+use crate::clock::process_cpu_ns;
+use crate::stats::{Errors, Interval};
+use std::fmt::Write as _;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+/// Quantiles of the last second that are shown.
+const QUANTILES: [(&str, f64); 5] = [("0.5", 0.5), ("0.9", 0.9), ("0.99", 0.99), ("0.999", 0.999), ("1", 1.0)];
+
+/// How long a client of the metrics may take to ask.
+const CLIENT_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// The longest request for metrics that is read.
+const REQUEST_BYTES_MAX: u64 = 16 * 1024;
+
+/// The state of a run as of its last complete second.
+#[derive(Debug, Clone)]
+pub struct Live {
+    /// Requests a second that are asked for.
+    pub rate_per_s: f64,
+    /// Requests due so far.
+    pub due: u64,
+    /// Answers so far.
+    pub requests: u64,
+    /// Answers in the last second.
+    pub requests_last_second: u64,
+    /// Failures so far.
+    pub errors: Errors,
+    /// Requests on the wire.
+    pub in_flight: u64,
+    /// Latency of the last second at [`QUANTILES`] in seconds; not numbers where there was no answer.
+    latency_s: [f64; QUANTILES.len()],
+    /// Send lag likewise.
+    send_lag_s: [f64; QUANTILES.len()],
+}
+
+impl Live {
+    /// Before the first second of a run at `rate_per_s`.
+    pub fn new(rate_per_s: f64) -> Self {
+        Self {
+            rate_per_s,
+            due: 0,
+            requests: 0,
+            requests_last_second: 0,
+            errors: Errors::default(),
+            in_flight: 0,
+            latency_s: [f64::NAN; QUANTILES.len()],
+            send_lag_s: [f64::NAN; QUANTILES.len()],
+        }
+    }
+
+    /// Adds a second: `due` requests fell due in it, `sum` is what was counted.
+    pub fn add_second(&mut self, due: u64, sum: &Interval) {
+        self.due += due;
+        self.requests += sum.requests;
+        self.requests_last_second = sum.requests;
+        self.errors.add(&sum.errors);
+        self.in_flight = sum.in_flight;
+        for (index, (_, quantile)) in QUANTILES.iter().enumerate() {
+            let seconds = |histogram: &hdrhistogram::Histogram<u64>| match histogram.len() {
+                0 => f64::NAN,
+                _ => histogram.value_at_quantile(*quantile) as f64 / 1e9,
+            };
+            self.latency_s[index] = seconds(&sum.latencies.latency);
+            self.send_lag_s[index] = seconds(&sum.latencies.send_lag);
+        }
+    }
+
+    /// In Prometheus' text format.
+    pub fn metrics(&self) -> String {
+        let mut text = String::new();
+        let mut family = |name: &str, kind: &str, help: &str, samples: Vec<(String, f64)>| {
+            let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}");
+            for (labels, value) in samples {
+                let value = if value.is_nan() { "NaN".to_owned() } else { value.to_string() };
+                let _ = writeln!(text, "{name}{labels} {value}");
+            }
+        };
+        let one = |value: f64| vec![(String::new(), value)];
+        let quantiles = |values: &[f64]| {
+            let pairs = QUANTILES.iter().zip(values);
+            pairs.map(|((name, _), value)| (format!("{{quantile=\"{name}\"}}"), *value)).collect()
+        };
+        let errors = [
+            ("connect", self.errors.connect),
+            ("read", self.errors.read),
+            ("write", self.errors.write),
+            ("timeout", self.errors.timeout),
+            ("status", self.errors.status),
+        ];
+        let by_kind = errors.map(|(kind, count)| (format!("{{kind=\"{kind}\"}}"), count as f64)).to_vec();
+        family("loadgen_target_rate", "gauge", "Requests a second that are asked for.", one(self.rate_per_s));
+        family("loadgen_requests_due_total", "counter", "Requests that have fallen due.", one(self.due as f64));
+        family("loadgen_requests_total", "counter", "Answers.", one(self.requests as f64));
+        family("loadgen_errors_total", "counter", "Failures by kind.", by_kind);
+        family("loadgen_in_flight", "gauge", "Requests on the wire.", one(self.in_flight as f64));
+        let help = "Latency of the last second, from the moment each request was due.";
+        family("loadgen_latency_seconds", "gauge", help, quantiles(&self.latency_s));
+        let help = "Send lag of the last second: the generator's own lateness.";
+        family("loadgen_send_lag_seconds", "gauge", help, quantiles(&self.send_lag_s));
+        let cpu_s = process_cpu_ns() as f64 / 1e9;
+        family("loadgen_cpu_seconds_total", "counter", "CPU time of the generator.", one(cpu_s));
+        text
+    }
+
+    /// One line for a terminal, without its end.
+    pub fn line(&self, second: u64, duration_s: f64) -> String {
+        let time =
+            |seconds: f64| if seconds.is_nan() { "-".to_owned() } else { crate::units::format_time_us(seconds * 1e6) };
+        format!(
+            "{:>4}s of {duration_s:.0}s  {}/s  p50 {}  p99 {}  max {}  in flight {}  errors {}",
+            second + 1,
+            self.requests_last_second,
+            time(self.latency_s[0]),
+            time(self.latency_s[2]),
+            time(self.latency_s[4]),
+            self.in_flight,
+            self.errors.total(),
+        )
+    }
+}
+
+/// Serves the metrics of `live` until the process ends; gives the address that it listens at.
+pub fn serve_metrics(address: SocketAddr, live: Arc<Mutex<Live>>) -> io::Result<SocketAddr> {
+    let listener = TcpListener::bind(address)?;
+    let address = listener.local_addr()?;
+    thread::Builder::new().name("loadgen-metrics".to_owned()).spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let text = live.lock().expect("held for copies only").metrics();
+            // A client that goes away or sends nonsense is its own loss; the next one is served.
+            let _ = answer(&stream, &text);
+        }
+    })?;
+    Ok(address)
+}
+
+fn answer(mut stream: &TcpStream, metrics: &str) -> io::Result<()> {
+    stream.set_read_timeout(Some(CLIENT_TIMEOUT))?;
+    stream.set_write_timeout(Some(CLIENT_TIMEOUT))?;
+    let mut reader = BufReader::new(stream.take(REQUEST_BYTES_MAX));
+    let mut request = String::new();
+    reader.read_line(&mut request)?;
+    // The rest of the head is read, so that closing does not reset the connection.
+    let mut header = String::new();
+    while reader.read_line(&mut header)? > 2 {
+        header.clear();
+    }
+    let path = request.split_whitespace().nth(1).unwrap_or_default();
+    let (status, body) = match path {
+        "/metrics" => ("200 OK", metrics),
+        _ => ("404 Not Found", "the metrics are at /metrics\n"),
+    };
+    let kind = "text/plain; version=0.0.4; charset=utf-8";
+    let length = body.len();
+    write!(
+        stream,
+        "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn metrics_have_every_family_with_a_type_and_valid_samples() {
+        let mut live = Live::new(50.0);
+        let mut second = Interval::default();
+        second.count_answer(200);
+        second.count_answer(500);
+        second.latencies.latency.record(2_000_000).unwrap();
+        live.add_second(50, &second);
+        let text = live.metrics();
+        for line in [
+            "# TYPE loadgen_target_rate gauge",
+            "loadgen_target_rate 50",
+            "loadgen_requests_due_total 50",
+            "loadgen_requests_total 2",
+            "loadgen_errors_total{kind=\"status\"} 1",
+            "loadgen_errors_total{kind=\"connect\"} 0",
+            "loadgen_send_lag_seconds{quantile=\"0.99\"} NaN",
+        ] {
+            assert!(text.lines().any(|have| have == line), "{line} in\n{text}");
+        }
+        assert!(text.contains("loadgen_latency_seconds{quantile=\"1\"} 0.002"), "{text}");
+        assert!(live.line(0, 10.0).starts_with("   1s of 10s  2/s  p50 2.00ms"), "{}", live.line(0, 10.0));
+    }
+}

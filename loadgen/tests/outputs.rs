@@ -1,0 +1,191 @@
+//! The outputs for machines: JSON by its schema, HdrHistogram logs, live metrics, exit codes.
+
+mod support;
+
+use base64::Engine;
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::Deserializer;
+use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+use support::{Manner, OK, TruthServer, command, load, load_with};
+
+fn quick_server() -> TruthServer {
+    TruthServer::start(Manner::Answer(OK.to_vec(), Duration::ZERO))
+}
+
+#[test]
+fn the_json_of_real_runs_is_valid_by_the_published_schema() {
+    let text = std::fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/load.schema.json")).unwrap();
+    let schema = serde_json::from_slice(&text).unwrap();
+    let validator = jsonschema::draft202012::new(&schema).unwrap();
+    let busy = quick_server();
+    let silent = TruthServer::start(Manner::FallSilentAfter(0));
+    let broken =
+        TruthServer::start(Manner::AnswerAndClose(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n".to_vec(), true));
+    for (server, flags) in
+        [(&busy, "-t2 -c4 -d2s -R100"), (&silent, "-t1 -c1 -d1s -R0.5"), (&broken, "-t1 -c3 -d1500ms -R50")]
+    {
+        let run = load(flags, &server.url());
+        let errors: Vec<String> =
+            validator.iter_errors(&run.json).map(|e| format!("{}: {e}", e.instance_path)).collect();
+        assert_eq!(errors, Vec::<String>::new(), "{:#}", run.json);
+        let mut spoilt = run.json.clone();
+        spoilt["latency_us"]["count"] = serde_json::json!(-1);
+        assert!(!validator.is_valid(&spoilt), "the schema can fail");
+    }
+}
+
+#[test]
+fn the_series_adds_up_to_the_totals() {
+    let server = quick_server();
+    let run = load("-t2 -c4 -d2500ms -R200", &server.url());
+    let series = run.json["series"].as_array().unwrap();
+    let sum = |key: &str| series.iter().map(|row| row[key].as_u64().unwrap()).sum::<u64>() as f64;
+    assert_eq!(series.iter().map(|row| row["due"].as_u64().unwrap()).collect::<Vec<_>>(), [200, 200, 100]);
+    assert_eq!(sum("due"), run.number("requests_due"));
+    assert_eq!(sum("requests"), run.number("requests"));
+    assert_eq!(run.number("latency_us.count"), run.number("requests"));
+    assert_eq!(run.number("elapsed_s"), 2.5);
+}
+
+#[test]
+fn the_hdr_log_holds_the_samples_of_the_report_in_nanoseconds() {
+    let server = quick_server();
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("latency.hlog");
+    let run = load(&format!("-t2 -c4 -d2500ms -R400 --hdr-log {}", file.display()), &server.url());
+    let text = std::fs::read(&file).unwrap();
+    let lines: Vec<&str> = std::str::from_utf8(&text).unwrap().lines().collect();
+    assert!(lines.contains(&"#[Histogram log format version 1.3]"));
+    assert!(lines.iter().any(|line| line.starts_with("#[StartTime: ")));
+    assert!(
+        lines.contains(&"\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\",\"Interval_Compressed_Histogram\"")
+    );
+
+    // The reading crate does not know the legend that Java's reader expects.
+    let without_legend: Vec<&str> = lines.iter().filter(|line| !line.starts_with('"')).copied().collect();
+    let log = without_legend.join("\n") + "\n";
+    let mut all = loadgen::stats::new_histogram();
+    let mut intervals = Vec::new();
+    for entry in IntervalLogIterator::new(log.as_bytes()) {
+        if let LogEntry::Interval(interval) = entry.unwrap() {
+            let bytes = base64::engine::general_purpose::STANDARD.decode(interval.encoded_histogram()).unwrap();
+            let histogram: Histogram<u64> = Deserializer::new().deserialize(&mut &bytes[..]).unwrap();
+            assert!((histogram.max() as f64 / 1e6 - interval.max()).abs() < 0.001, "Interval_Max is in milliseconds");
+            all.add(&histogram).unwrap();
+            intervals.push((interval.start_timestamp().as_millis(), interval.duration().as_millis()));
+        }
+    }
+    assert_eq!(intervals, [(0, 1000), (1000, 1000), (2000, 500)]);
+    assert_eq!(all.len() as f64, run.number("latency_us.count"));
+    for percentile in ["50", "99", "100"] {
+        let value_us = all.value_at_percentile(percentile.parse().unwrap()) as f64 / 1000.0;
+        assert!((value_us - run.percentile_us("latency_us", percentile)).abs() < 0.001);
+    }
+}
+
+#[test]
+fn metrics_are_served_during_the_run() {
+    let server = quick_server();
+    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let url = server.url();
+    let run = std::thread::spawn(move || load(&format!("-t1 -c2 -d4s -R100 --metrics {free}"), &url));
+    let get = |path: &str| -> std::io::Result<String> {
+        let mut stream = TcpStream::connect(free)?;
+        write!(stream, "GET {path} HTTP/1.1\r\nHost: x\r\n\r\n")?;
+        let mut text = String::new();
+        stream.read_to_string(&mut text)?;
+        Ok(text)
+    };
+    let deadline = Instant::now() + Duration::from_secs(4);
+    let mut seen = String::new();
+    while Instant::now() < deadline && !seen.contains("\nloadgen_requests_due_total 200\n") {
+        std::thread::sleep(Duration::from_millis(50));
+        seen = get("/metrics").unwrap_or_default();
+    }
+    assert!(seen.starts_with("HTTP/1.1 200 OK\r\n"), "{seen}");
+    assert!(seen.contains("\nloadgen_requests_due_total 200\n"), "{seen}");
+    assert!(seen.contains("\nloadgen_target_rate 100\n"), "{seen}");
+    assert!(get("/").unwrap().starts_with("HTTP/1.1 404 "));
+    run.join().unwrap();
+}
+
+#[test]
+fn a_metrics_address_in_use_is_an_error_before_anything_is_sent() {
+    let server = quick_server();
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let flags = format!("-t1 -c1 -d1s -R10 --metrics {}", taken.local_addr().unwrap());
+    let run = load_with(&flags, &server.url(), "");
+    assert_eq!(run.output.status.code(), Some(1));
+    let message = String::from_utf8_lossy(&run.output.stderr);
+    assert!(message.contains("--metrics: cannot listen at 127.0.0.1:"), "{message}");
+    assert!(server.seen().is_empty());
+}
+
+#[test]
+fn ctrl_c_ends_early_with_the_report_and_exit_code_130() {
+    let server = quick_server();
+    for (signal, code) in [(libc::SIGINT, 130), (libc::SIGTERM, 143)] {
+        let directory = tempfile::tempdir().unwrap();
+        let (json, hlog) = (directory.path().join("load.json"), directory.path().join("x.hlog"));
+        let child = command()
+            .args(["-t2", "-c4", "-d1m", "-R200", "-L", "--json"])
+            .arg(&json)
+            .arg("--hdr-log")
+            .arg(&hlog)
+            .arg(server.url())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        std::thread::sleep(Duration::from_millis(1500));
+        // SAFETY: the child is ours and has not been waited for.
+        unsafe { libc::kill(child.id() as i32, signal) };
+        let started = Instant::now();
+        let output = child.wait_with_output().unwrap();
+        assert!(started.elapsed() < Duration::from_secs(3));
+        assert_eq!(output.status.code(), Some(code));
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(text.contains("Latency Distribution") && text.contains("Requests/sec:"), "{text}");
+        let json: serde_json::Value = serde_json::from_slice(&std::fs::read(json).unwrap()).unwrap();
+        let elapsed_s = json["elapsed_s"].as_f64().unwrap();
+        assert!((0.5..10.0).contains(&elapsed_s), "{elapsed_s}");
+        assert!(json["requests"].as_u64().unwrap() > 0);
+        assert!(std::fs::read_to_string(hlog).unwrap().contains("\n1.000,"));
+    }
+}
+
+#[test]
+fn usage_errors_are_exit_code_1_and_touch_nothing() {
+    let server = quick_server();
+    for (flags, wanted) in [
+        ("-t1 -c1 -d1s", "--rate <RATE>"),
+        ("-t4 -c2 -R10", "raise -c or lower -t"),
+        ("-R10 -c100000000 -t1", "ulimit -n"),
+        ("-R10 -t1 --cpus 1000", "cannot run on CPU 1000"),
+        ("-R10 --hdr-log /no/such/directory/x.hlog", "no directory /no/such/directory"),
+        ("-R10 -s no-such-script.lua", "cannot read no-such-script.lua"),
+    ] {
+        let run = load_with(flags, &server.url(), "");
+        assert_eq!(run.output.status.code(), Some(1), "{flags}");
+        let message = String::from_utf8_lossy(&run.output.stderr);
+        assert!(message.contains(wanted), "{flags}: {message}");
+        assert!(run.json.is_null(), "{flags} wrote a file");
+    }
+    assert!(server.seen().is_empty());
+}
+
+#[test]
+fn help_and_version_are_no_errors() {
+    let help = command().arg("--help").output().unwrap();
+    assert_eq!(help.status.code(), Some(0));
+    let text = String::from_utf8(help.stdout).unwrap();
+    for word in ["-R, --rate <RATE>", "Examples:", "Exit codes:", "-- pairs=2000000"] {
+        assert!(text.contains(word), "{word} in\n{text}");
+    }
+    let version = command().arg("-v").output().unwrap();
+    assert_eq!(version.status.code(), Some(0));
+    assert_eq!(version.stdout, format!("loadgen {}\n", env!("CARGO_PKG_VERSION")).as_bytes());
+}

@@ -1,0 +1,177 @@
+//! Peers that misbehave: each is counted in the right class, and none makes the generator hang or spin.
+
+mod support;
+
+use std::net::TcpListener;
+use std::time::{Duration, Instant};
+use support::{Manner, OK, TruthServer, command, load};
+
+const REFUSED: &[u8] = b"HTTP/1.1 503 Busy\r\nContent-Length: 0\r\nRetry-After: 1\r\n\r\n";
+
+fn answer(text: &[u8]) -> Manner {
+    Manner::Answer(text.to_vec(), Duration::ZERO)
+}
+
+/// (requests, connect, read, write, timeout, status)
+fn counts(run: &support::Run) -> (u64, [u64; 5]) {
+    let classes = ["connect", "read", "write", "timeout", "status"];
+    (run.number("requests") as u64, classes.map(|class| run.number(&format!("errors.{class}")) as u64))
+}
+
+#[test]
+fn a_good_server_has_no_errors_and_its_bytes_are_counted() {
+    let server = TruthServer::start(answer(OK));
+    let run = load("-t2 -c4 -d1s -R200", &server.url());
+    run.assert_every_request_has_an_outcome();
+    assert_eq!(run.number("requests_due"), 200.0);
+    let (requests, errors) = counts(&run);
+    assert_eq!(errors, [0; 5]);
+    assert_eq!(run.number("bytes_read"), (requests * OK.len() as u64) as f64);
+    assert_eq!(run.json["status"]["200"], requests);
+    assert!(!run.stdout().contains("Socket errors"));
+}
+
+#[test]
+fn refused_connections_are_exit_code_2() {
+    let free_port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let output = command().args(["-R10", "-d1s", &format!("http://{free_port}/")]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(output.stdout.is_empty());
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert!(message.contains("unable to connect to 127.0.0.1:"), "{message}");
+    assert!(message.contains("Connection refused"), "{message}");
+}
+
+#[test]
+fn a_host_that_does_not_exist_is_an_error_that_names_it() {
+    let output = command().args(["-R10", "-d1s", "http://no-such-host.invalid/"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8(output.stderr).unwrap().contains("no-such-host.invalid"));
+}
+
+#[test]
+fn statuses_outside_200_to_399_are_counted_and_their_connection_stays_open() {
+    let server = TruthServer::start(answer(REFUSED));
+    let run = load("-t1 -c2 -d1s -R100", &server.url());
+    let (requests, errors) = counts(&run);
+    assert_eq!(errors, [0, 0, 0, 0, requests]);
+    assert_eq!(run.json["status"]["503"], requests);
+    assert!(run.stdout().contains(&format!("Non-2xx or 3xx responses: {requests}\n")));
+    let connections = server.seen().iter().map(|seen| seen.connection).max();
+    assert!(connections <= Some(2), "the probe and two connections: {connections:?}");
+}
+
+#[test]
+fn every_kind_of_body_is_understood_even_byte_by_byte() {
+    let chunked: &[u8] = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n";
+    let interim: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 204 No Content\r\n\r\n";
+    for text in [OK, chunked, interim] {
+        let server = TruthServer::start(Manner::ByteByByte(text.to_vec()));
+        let run = load("-t1 -c4 -d1s -R20", &server.url());
+        run.assert_every_request_has_an_outcome();
+        let (requests, errors) = counts(&run);
+        assert!(requests >= 15, "{requests}");
+        assert_eq!(errors, [0; 5]);
+    }
+}
+
+#[test]
+fn a_server_that_closes_after_each_answer_costs_no_request() {
+    let until_close = b"HTTP/1.1 200 OK\r\n\r\nuntil the end".to_vec();
+    let announced = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nhi".to_vec();
+    for text in [until_close, announced] {
+        let server = TruthServer::start(Manner::AnswerAndClose(text, false));
+        let run = load("-t1 -c4 -d1s -R100", &server.url());
+        run.assert_every_request_has_an_outcome();
+        let (requests, errors) = counts(&run);
+        assert_eq!(errors, [0; 5]);
+        assert!(requests >= 90, "{requests}");
+    }
+}
+
+#[test]
+fn answers_cut_short_and_garbage_are_read_errors() {
+    let half = b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf".to_vec();
+    for (text, reset) in [(half.clone(), false), (half, true), (b"220 this is no HTTP\r\n\r\n".to_vec(), false)] {
+        let server = TruthServer::start(Manner::AnswerAndClose(text, reset));
+        let run = load("-t1 -c4 -d1s -R100", &server.url());
+        run.assert_every_request_has_an_outcome();
+        let (requests, [connect, read, write, timeout, status]) = counts(&run);
+        assert_eq!((requests, connect, timeout, status), (0, 0, 0, 0));
+        assert!(read >= 90, "{read}");
+        assert!(write < 10, "{write}");
+        assert!(run.stdout().contains("Socket errors: connect 0, read "));
+    }
+}
+
+#[test]
+fn more_bytes_than_were_asked_for_are_a_read_error() {
+    let server = TruthServer::start(answer(&[OK, OK].concat()));
+    let run = load("-t1 -c2 -d1s -R50", &server.url());
+    let (requests, [connect, read, write, timeout, status]) = counts(&run);
+    assert_eq!((connect, write, timeout, status), (0, 0, 0, 0));
+    assert!(requests >= 40, "the first answer of each is good: {requests}");
+    assert!(read >= 40, "what follows it is not: {read}");
+}
+
+#[test]
+fn a_timeout_is_counted_once_and_the_request_is_unfinished() {
+    let server = TruthServer::start(Manner::FallSilentAfter(2));
+    let started = Instant::now();
+    let run = load("-t2 -c4 -d2s -R100 --timeout 300ms", &server.url());
+    assert!(started.elapsed() < Duration::from_secs(10), "no hang");
+    run.assert_every_request_has_an_outcome();
+    let (requests, errors) = counts(&run);
+    assert_eq!(requests, 8, "two on each connection");
+    assert_eq!(errors, [0, 0, 0, 4, 0], "one on each connection");
+    assert_eq!(run.number("unfinished.count"), 192.0);
+    let oldest_us = run.number("unfinished.oldest_us");
+    assert!((1_850_000.0..=2_000_000.0).contains(&oldest_us), "{oldest_us}");
+    assert!(run.number("cpu_s") < 0.5, "{}", run.number("cpu_s"));
+    assert!(run.stdout().contains("Unfinished:   192 requests due without an answer"));
+}
+
+#[test]
+fn a_late_answer_counts_as_timeout_and_as_latency() {
+    let server = TruthServer::start(Manner::Answer(OK.to_vec(), Duration::from_millis(250)));
+    let run = load("-t1 -c1 -d1100ms -R1 --timeout 100ms", &server.url());
+    assert_eq!(counts(&run), (1, [0, 0, 0, 1, 0]));
+    assert!(run.percentile_us("latency_us", "50") >= 250_000.0);
+}
+
+#[test]
+fn peers_that_accept_and_close_do_not_take_the_cpu() {
+    let server = TruthServer::start(Manner::CloseAtOnce);
+    let run = load("-t2 -c8 -d2s -R1000", &server.url());
+    run.assert_every_request_has_an_outcome();
+    assert!(run.number("cpu_s") < 0.8, "{}", run.number("cpu_s"));
+    assert_eq!(run.number("requests"), 0.0);
+}
+
+#[test]
+fn a_peer_that_never_reads_neither_hangs_nor_takes_the_cpu() {
+    let server = TruthServer::start(Manner::NeverRead);
+    let directory = tempfile::tempdir().unwrap();
+    let script = directory.path().join("big.lua");
+    std::fs::write(&script, "wrk.method = 'PUT'\nwrk.body = string.rep('x', 16 * 1024 * 1024)\n").unwrap();
+    let run = load(&format!("-t1 -c2 -d1s -R100 --timeout 200ms -s {}", script.display()), &server.url());
+    run.assert_every_request_has_an_outcome();
+    assert_eq!(counts(&run), (0, [0, 0, 0, 2, 0]));
+    assert!(run.number("cpu_s") < 0.5, "{}", run.number("cpu_s"));
+}
+
+#[test]
+fn a_server_that_dies_during_the_run_leaves_connect_errors_and_no_hang() {
+    let server = TruthServer::start(answer(OK));
+    let url = server.url();
+    let run = std::thread::spawn(move || load("-t1 -c4 -d2s -R100", &url));
+    std::thread::sleep(Duration::from_secs(1));
+    drop(server);
+    let run = run.join().unwrap();
+    run.assert_every_request_has_an_outcome();
+    let (requests, [connect, ..]) = counts(&run);
+    assert!(requests >= 20, "{requests}");
+    assert!((4..200).contains(&connect), "attempts are paced: {connect}");
+    assert!(run.number("unfinished.count") > 0.0);
+    assert!(run.number("cpu_s") < 0.8, "{}", run.number("cpu_s"));
+}

@@ -1,0 +1,257 @@
+//! A server whose truth is known, and the generator run against it.
+#![allow(dead_code, missing_docs)]
+
+use loadgen::clock::now_ns;
+use serde_json::Value;
+use std::collections::HashMap;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::process::{Command, Output};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+pub const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
+
+/// What the server does with each request.
+#[derive(Debug, Clone)]
+pub enum Manner {
+    /// Answers after this long.
+    Answer(Vec<u8>, Duration),
+    /// As `Answer`, byte by byte.
+    ByteByByte(Vec<u8>),
+    /// Answers at once, except within the stalls (start, length), counted from the first request:
+    /// what arrives in one is answered at its end.
+    Stalls(Vec<(Duration, Duration)>),
+    /// Answers and closes; with a reset if `true`.
+    AnswerAndClose(Vec<u8>, bool),
+    /// Answers the first requests of each connection with this, then reads on and stays silent.
+    FallSilentAfter(u64),
+    /// Closes each connection as soon as it is accepted.
+    CloseAtOnce,
+    /// Never reads.
+    NeverRead,
+}
+
+/// One request as the server saw it.
+#[derive(Debug, Clone, Copy)]
+pub struct Seen {
+    /// Its connection, in the order of accepting.
+    pub connection: usize,
+    /// When it had been read.
+    pub arrived_ns: u64,
+    /// When its answer had been written; 0 without one.
+    pub answered_ns: u64,
+}
+
+/// The server; it stops when dropped.
+pub struct TruthServer {
+    pub address: SocketAddr,
+    log: Arc<Mutex<Vec<Seen>>>,
+    stop: Arc<AtomicBool>,
+    /// The open connections, to end them when the server ends.
+    streams: Arc<Mutex<HashMap<usize, TcpStream>>>,
+}
+
+impl TruthServer {
+    pub fn start(manner: Manner) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let server = Self {
+            address: listener.local_addr().unwrap(),
+            log: Arc::default(),
+            stop: Arc::default(),
+            streams: Arc::default(),
+        };
+        let (log, stop, streams) = (server.log.clone(), server.stop.clone(), server.streams.clone());
+        let first_ns = Arc::new(Mutex::new(None));
+        thread::spawn(move || {
+            let mut connections = 0;
+            loop {
+                let (stream, _) = listener.accept().unwrap();
+                if stop.load(Ordering::Relaxed) {
+                    return;
+                }
+                stream.set_nodelay(true).unwrap();
+                let connection = connections;
+                connections += 1;
+                streams.lock().unwrap().insert(connection, stream.try_clone().unwrap());
+                let (log, manner, first_ns) = (log.clone(), manner.clone(), first_ns.clone());
+                let streams = streams.clone();
+                thread::spawn(move || {
+                    // An error is the peer going away.
+                    let _ = serve(connection, &stream, &manner, &log, &first_ns);
+                    streams.lock().unwrap().remove(&connection);
+                });
+            }
+        });
+        server
+    }
+
+    pub fn url(&self) -> String {
+        format!("http://{}/path", self.address)
+    }
+
+    /// All requests so far.
+    pub fn seen(&self) -> Vec<Seen> {
+        self.log.lock().unwrap().clone()
+    }
+}
+
+impl Drop for TruthServer {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        let _ = TcpStream::connect(self.address);
+        for stream in self.streams.lock().unwrap().values() {
+            let _ = stream.shutdown(std::net::Shutdown::Both);
+        }
+    }
+}
+
+fn serve(
+    connection: usize,
+    mut stream: &TcpStream,
+    manner: &Manner,
+    log: &Mutex<Vec<Seen>>,
+    first_ns: &Mutex<Option<u64>>,
+) -> std::io::Result<()> {
+    match manner {
+        Manner::CloseAtOnce => return Ok(()),
+        Manner::NeverRead => loop {
+            thread::sleep(Duration::from_secs(1));
+            if stream.take_error()?.is_some() {
+                return Ok(());
+            }
+        },
+        _ => {}
+    }
+    let mut pending = Vec::new();
+    let mut buffer = [0; 65536];
+    let mut served = 0;
+    loop {
+        let length = stream.read(&mut buffer)?;
+        if length == 0 {
+            return Ok(());
+        }
+        let arrived_ns = now_ns();
+        pending.extend_from_slice(&buffer[..length]);
+        let Ok(batch) = loadgen::http::Batch::of(&pending) else { continue };
+        pending.clear();
+        for _ in 0..batch.count() {
+            let first = *first_ns.lock().unwrap().get_or_insert(arrived_ns);
+            let mut seen = Seen { connection, arrived_ns, answered_ns: 0 };
+            let silent = matches!(manner, Manner::FallSilentAfter(limit) if served >= *limit);
+            if !silent {
+                answer(stream, manner, arrived_ns - first)?;
+                seen.answered_ns = now_ns();
+            }
+            log.lock().unwrap().push(seen);
+            served += 1;
+        }
+        if let Manner::AnswerAndClose(_, reset) = manner {
+            if *reset {
+                let linger = Some(Duration::ZERO);
+                socket2::SockRef::from(stream).set_linger(linger)?;
+            }
+            return Ok(());
+        }
+    }
+}
+
+fn answer(mut stream: &TcpStream, manner: &Manner, since_first_ns: u64) -> std::io::Result<()> {
+    match manner {
+        Manner::Answer(text, delay) => {
+            if !delay.is_zero() {
+                thread::sleep(*delay);
+            }
+            stream.write_all(text)
+        }
+        Manner::ByteByByte(text) => text.iter().try_for_each(|byte| {
+            thread::sleep(Duration::from_micros(50));
+            stream.write_all(&[*byte])
+        }),
+        Manner::Stalls(stalls) => {
+            let now = Duration::from_nanos(since_first_ns);
+            let stalled = stalls.iter().find(|(start, length)| (*start..*start + *length).contains(&now));
+            if let Some((start, length)) = stalled {
+                thread::sleep(*start + *length - now);
+            }
+            stream.write_all(OK)
+        }
+        Manner::AnswerAndClose(text, _) => stream.write_all(text),
+        Manner::FallSilentAfter(_) => stream.write_all(OK),
+        Manner::CloseAtOnce | Manner::NeverRead => unreachable!("never answers"),
+    }
+}
+
+/// A finished run of the generator.
+pub struct Run {
+    pub output: Output,
+    pub json: Value,
+    pub directory: tempfile::TempDir,
+}
+
+impl Run {
+    pub fn stdout(&self) -> String {
+        String::from_utf8(self.output.stdout.clone()).unwrap()
+    }
+
+    /// A number of the JSON, `errors.read`.
+    pub fn number(&self, path: &str) -> f64 {
+        let value = path.split('.').fold(&self.json, |value, key| &value[key]);
+        value.as_f64().unwrap_or_else(|| panic!("{path} is {value}"))
+    }
+
+    /// A percentile in microseconds; `latency_us` at `99.9`.
+    pub fn percentile_us(&self, distribution: &str, percentile: &str) -> f64 {
+        self.json[distribution]["percentiles"][percentile].as_f64().unwrap()
+    }
+
+    /// Every request that was due has exactly one outcome.
+    pub fn assert_every_request_has_an_outcome(&self) {
+        let lost = self.number("errors.read") + self.number("errors.write");
+        let known = self.number("requests") + lost + self.number("unfinished.count");
+        assert_eq!(self.number("requests_due"), known, "{:#}", self.json);
+    }
+}
+
+pub fn command() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_loadgen"))
+}
+
+/// Runs `loadgen FLAGS URL -- ARGS` to its end.
+pub fn load_with(flags: &str, url: &str, script_arguments: &str) -> Run {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("load.json");
+    let output = command()
+        .args(flags.split_whitespace())
+        .arg("--json")
+        .arg(&file)
+        .arg(url)
+        .arg("--")
+        .args(script_arguments.split_whitespace())
+        .output()
+        .unwrap();
+    let json = std::fs::read(&file).map_or(Value::Null, |text| serde_json::from_slice(&text).unwrap());
+    Run { output, json, directory }
+}
+
+/// As [`load_with`], for a run that must take place.
+pub fn load(flags: &str, url: &str) -> Run {
+    let run = load_with(flags, url, "");
+    assert!(run.output.status.success(), "{:?}", run.output);
+    run
+}
+
+/// This machine may be busy with other work, which makes single runs late, but not always: a property
+/// that holds in one of five runs is the generator's, one that never holds is not.
+pub fn in_one_of_five_runs(mut property: impl FnMut() -> Result<(), String>) {
+    let mut reasons = Vec::new();
+    for _ in 0..5 {
+        match property() {
+            Ok(()) => return,
+            Err(reason) => reasons.push(reason),
+        }
+    }
+    panic!("in none of five runs:\n{}", reasons.join("\n"));
+}
