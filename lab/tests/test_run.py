@@ -349,7 +349,10 @@ def test_a_service_that_clings_to_life_is_killed(house: FakeHouse) -> None:
 def test_nothing_survives_a_lab_that_is_killed(house: FakeHouse) -> None:
     process = house.start("run", "fake", "--duration", "60s")
     house.wait_for_phase("measure")
-    assert len(house.left_running()) >= 2
+    deadline = time.monotonic() + 10
+    while len(house.left_running()) < 2 and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert len(house.left_running()) >= 2, "a service and a load generator"
     os.kill(process.pid, signal.SIGKILL)
     process.communicate(timeout=30)
     deadline = time.monotonic() + 5
@@ -445,4 +448,18 @@ def test_ctrl_c_in_the_short_phases_leaves_nothing_running(
     manifest = house.manifest()
     assert (manifest["phases"][-1]["name"], manifest["phases"][-1]["outcome"]) == (phase, "interrupted")
     assert manifest["complete"] is False
+    assert nothing_is_left(house)
+
+
+def test_two_runs_at_once_are_refused(house: FakeHouse) -> None:
+    first = house.start("run", "fake", "--duration", "60s")
+    house.wait_for_phase("measure")
+    code, output = house.lab("run", "fake")
+    assert code == 1
+    assert f"another run goes on in this checkout: process {first.pid}, experiment fake" in output
+    assert len(house.runs()) == 1
+    assert first.poll() is None
+    house.wait_for_phase("measure", limit_s=1)
+    os.kill(first.pid, signal.SIGINT)
+    first.communicate(timeout=30)
     assert nothing_is_left(house)

@@ -8,7 +8,6 @@ profile, which goes on while the service ends.
 
 from __future__ import annotations
 
-import os
 import urllib.error
 import urllib.request
 from pathlib import Path
@@ -27,7 +26,7 @@ from lab.run.refusals import check_choices, check_space
 from lab.run.show import Show
 from lab.run.signals import signals_held_off, signals_raise
 from lab.run.state import RunPlan, RunState
-from lab.run.work import remove_stale
+from lab.run.work import OneAtATime, remove_stale
 from lab.runtime.base import CpuPlan, ProfileSpec, Service, ServiceSpec, cpu_list
 from lab.units import duration_word, format_bytes
 
@@ -56,6 +55,7 @@ class Run:
         self._show = show
         self._phases = Phases(show, self._phase_changed)
         self._all_cpus = tuple(usable_cpus())
+        self._one_at_a_time = OneAtATime(plan.house)
 
     def execute(self) -> int:
         """Run all phases; return the process's exit code. Errors of the run are shown, not raised."""
@@ -73,11 +73,14 @@ class Run:
 
     def _end(self, error: BaseException | None) -> int:
         clean_up(self.state, self._phases.done, error, self._show)
-        write_run_info(self._run_info_path, {}, None)
+        if self._one_at_a_time.held:
+            write_run_info(self._run_info_path, {}, None)
+            self._one_at_a_time.release()
         return tell_end(self.state.made_or_none, self._show.console, error, self._phases.failed)
 
     def _run(self) -> None:
         experiment = self.plan.experiment
+        self._one_at_a_time.take(f"experiment {self.plan.name}")
         self.state.timeline.start()
         self._preflight()
         self.state.make()
@@ -216,7 +219,7 @@ class Run:
             facts = self.plan.runtime.facts()
             fingerprint.images = dict(facts.images)
             fingerprint.libraries = {**fingerprint.libraries, **facts.versions}
-            fingerprint.load_generator = environment.load_generator(state.directory, os.environ.get("LOADGEN", ""))
+            fingerprint.load_generator = environment.load_generator(state.directory, self.plan.runtime.custom_loadgen)
             if conversion is not None:
                 conversion.result()
                 fingerprint.profiling_engine = environment.profiling_engine(state.directory)

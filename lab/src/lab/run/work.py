@@ -1,13 +1,15 @@
-"""Work directories: the scratch of one run under .cache/work, with a lock that says whether its lab still lives."""
+"""Work directories, and the locks of a run: kernel locks, so they are gone with the process, however it ends."""
 
 from __future__ import annotations
 
 import contextlib
 import fcntl
+import os
 import shutil
 from pathlib import Path
 from typing import IO
 
+from lab.errors import RunError
 from lab.paths import House
 from lab.runtime.base import Progress
 from lab.runtime.local_checks import LOCK, is_held
@@ -37,6 +39,45 @@ class WorkDirectory:
         if self._lock is not None:
             self._lock.close()
             self._lock = None
+
+
+class OneAtATime:
+    """The right to measure in this checkout: held by one lab from preflight to its end, or death."""
+
+    def __init__(self, house: House) -> None:
+        self._path = house.cache / "run.lock"
+        self._file: IO[str] | None = None
+
+    @property
+    def held(self) -> bool:
+        """Whether this lab has it."""
+        return self._file is not None
+
+    def take(self, what: str) -> None:
+        """Take it. RunError, naming who has it, where another lab measures: each would be the other's noise."""
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        file = self._path.open("a+")
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            file.seek(0)
+            holder = file.read().strip()
+            file.close()
+            raise RunError(
+                f"another run goes on in this checkout{f': {holder}' if holder else ''}",
+                "Wait for its end, or end it: two at once would measure each other",
+            ) from None
+        file.truncate(0)
+        file.write(f"process {os.getpid()}, {what}\n")
+        file.flush()
+        self._file = file
+
+    def release(self) -> None:
+        """Give it back. Idempotent."""
+        file, self._file = self._file, None
+        if file is not None:
+            file.truncate(0)
+            file.close()
 
 
 def remove_stale(house: House, progress: Progress) -> None:

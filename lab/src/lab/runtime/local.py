@@ -112,7 +112,7 @@ class LocalRuntime(Runtime):
         self._java_home: Path | None = None
         self._loadgen: Process | None = None
         self._monitoring = Monitoring(house, self._processes)
-        self._custom_loadgen = os.environ.get("LOADGEN", "").strip()
+        self.custom_loadgen = os.environ.get("LOADGEN", "").strip()
 
     @property
     def service_jar(self) -> Path:
@@ -122,8 +122,8 @@ class LocalRuntime(Runtime):
     @property
     def loadgen_program(self) -> Path:
         """The load generator: `LOADGEN`, or the lab's own."""
-        if self._custom_loadgen:
-            return Path(self._custom_loadgen).expanduser()
+        if self.custom_loadgen:
+            return Path(self.custom_loadgen).expanduser()
         return self._house.root / "loadgen" / "target" / "release" / "loadgen"
 
     @property
@@ -144,8 +144,8 @@ class LocalRuntime(Runtime):
             what = "; ".join(f"{check.name}: {check.detail}" for check in missing)
             commands = dict.fromkeys(check.command for check in missing if check.command)
             raise MissingToolError(f"the local runtime cannot work here: {what}", "\n".join(commands))
-        if self._custom_loadgen and not os.access(self.loadgen_program, os.X_OK):
-            raise InputError(f"LOADGEN={self._custom_loadgen}: no program that can be run")
+        if self.custom_loadgen and not os.access(self.loadgen_program, os.X_OK):
+            raise InputError(f"LOADGEN={self.custom_loadgen}: no program that can be run")
         self._end_leftovers(progress)
         for port, setting in ((ports.data, "PORT"), (ports.admin, "ADMIN_PORT"), (ports.loadgen_metrics, "")):
             if port and not port_is_free(HOST, port):
@@ -159,7 +159,7 @@ class LocalRuntime(Runtime):
     def build(self, log: Path, progress: Progress) -> None:
         """Run make's targets; each does nothing where nothing changed."""
         targets = ["build-service", "build-profiler"]
-        if not self._custom_loadgen:
+        if not self.custom_loadgen:
             targets.insert(1, "build-loadgen")
         for target in targets:
             progress(f"make {target}")
@@ -260,14 +260,14 @@ class LocalRuntime(Runtime):
         ]
         if spec.timeout_s is not None:
             command += ["--timeout", duration_word(spec.timeout_s)]
-        if not self._custom_loadgen:
+        if not self.custom_loadgen:
             command += ["--json", str(spec.out / "load.json"), "--hdr-log", str(spec.out / "latency.hlog")]
             command += ["--metrics", f"{HOST}:{self._ports.loadgen_metrics}"]
         return [*command, url, "--", *spec.words]
 
     def loadgen_metrics_url(self) -> str | None:
         """Return the address that the load generator was given."""
-        return None if self._custom_loadgen else f"http://{HOST}:{self._ports.loadgen_metrics}/metrics"
+        return None if self.custom_loadgen else f"http://{HOST}:{self._ports.loadgen_metrics}/metrics"
 
     def loadgen_pid(self) -> int | None:
         """Return the running load generator's pid."""
