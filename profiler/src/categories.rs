@@ -117,6 +117,7 @@ mod tests {
     use super::*;
     use crate::collapsed::{parse, total};
     use proptest::prelude::*;
+    use std::sync::LazyLock;
 
     fn category(stack: &str) -> String {
         let rules = Rules::parse(BUILT_IN, "categories.toml").unwrap();
@@ -168,7 +169,8 @@ mod tests {
         ) {
             let text: String = lines.iter().map(|(frames, value)| format!("{} {value}\n", frames.join(";"))).collect();
             let stacks = parse(&text, false).unwrap();
-            let table = Rules::parse(BUILT_IN, "built in").unwrap().classify(&stacks, &stacks);
+            static RULES: LazyLock<Rules> = LazyLock::new(|| Rules::parse(BUILT_IN, "built in").unwrap());
+            let table = RULES.classify(&stacks, &stacks);
             prop_assert_eq!(table.iter().map(|row| row.samples).sum::<u64>(), total(&stacks));
             let shares: f64 = table.iter().map(|row| row.share).sum();
             prop_assert!(total(&stacks) == 0 || (shares - 1.0).abs() < 1e-9);

@@ -8,6 +8,7 @@ use inferno::flamegraph::{self, Options, TextTruncateDirection};
 use regex::{Captures, Regex};
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;
+use std::sync::LazyLock;
 
 pub const WIDTH_PX: usize = 1280;
 const FONT_SIZE_PX: usize = 12;
@@ -166,14 +167,15 @@ fn color(kind: Kind, name: &str) -> Color {
 
 /// Puts in labels that fit, the legend, and fonts for browsers.
 fn finish(svg: &str, event: Event) -> Result<String> {
-    let svg = relabel(svg)?;
+    let svg = relabel(svg);
     let svg = svg.replace("font-family:\"Hack\"", &format!("font-family:{FONT_FAMILY}"));
-    let height = Regex::new(r#"height="(\d+)" onload="init\(evt\)" viewBox="0 0 \d+ \d+""#)?;
-    let found = height.captures(&svg).context("inferno's header has changed")?;
+    static HEIGHT: LazyLock<Regex> =
+        LazyLock::new(|| pattern(r#"height="(\d+)" onload="init\(evt\)" viewBox="0 0 \d+ \d+""#));
+    let found = HEIGHT.captures(&svg).context("inferno's header has changed")?;
     let drawn_px: usize = found[1].parse()?;
     let total_px = drawn_px + LEGEND_HEIGHT_PX;
     let header = format!(r#"height="{total_px}" onload="init(evt)" viewBox="0 0 {WIDTH_PX} {total_px}""#);
-    let svg = height.replacen(&svg, 1, header.as_str());
+    let svg = HEIGHT.replacen(&svg, 1, header.as_str());
     let end = svg.rfind("</svg>").context("inferno's SVG does not end")?;
     Ok(format!("{}{}{}", &svg[..end], legend(event, drawn_px), &svg[end..]))
 }
@@ -206,15 +208,18 @@ fn legend(event: Event, y_px: usize) -> String {
 }
 
 /// Inferno cuts a label that is too long at its end, where the method's name is. Ours drops the package first.
-fn relabel(svg: &str) -> Result<String> {
-    let frame = Regex::new(
-        r#"<g><title>(?<title>[^<]*)</title><rect (?<rect>[^>]*width="(?<width>[0-9.]+)%"[^>]*)/><text (?<at>[^>]*)>[^<]*</text></g>"#,
-    )?;
-    let value = Regex::new(r" \([^()]* [^()]*, [0-9.]+%\)$")?;
+fn relabel(svg: &str) -> String {
+    static FRAME: LazyLock<Regex> = LazyLock::new(|| {
+        pattern(concat!(
+            r#"<g><title>(?<title>[^<]*)</title><rect (?<rect>[^>]*width="(?<width>[0-9.]+)%"[^>]*)/>"#,
+            r#"<text (?<at>[^>]*)>[^<]*</text></g>"#
+        ))
+    });
+    static VALUE: LazyLock<Regex> = LazyLock::new(|| pattern(r" \([^()]* [^()]*, [0-9.]+%\)$"));
     let mut labels = HashMap::new();
-    let relabelled = frame.replace_all(svg, |found: &Captures| {
+    let relabelled = FRAME.replace_all(svg, |found: &Captures| {
         let title = unescape(&found["title"]);
-        let name = value.replace(&title, "").into_owned();
+        let name = VALUE.replace(&title, "").into_owned();
         let percent: f64 = found["width"].parse().unwrap_or(0.0);
         let room_px = percent / 100.0 * (WIDTH_PX - 2 * MARGIN_PX) as f64 - 2.0 * TEXT_MARGIN_PX;
         let room = (room_px / (FONT_SIZE_PX as f64 * FONT_WIDTH_EM)).floor().max(0.0) as usize;
@@ -227,7 +232,11 @@ fn relabel(svg: &str) -> Result<String> {
             escape(label)
         )
     });
-    Ok(relabelled.into_owned())
+    relabelled.into_owned()
+}
+
+fn pattern(text: &str) -> Regex {
+    Regex::new(text).expect("the pattern is a constant")
 }
 
 /// The longest form of a name that has at most `room` characters: whole, then without its package, then cut.

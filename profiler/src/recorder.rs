@@ -7,7 +7,8 @@ use crate::perf;
 use crate::tools::Tools;
 use anyhow::{Context, Result, bail};
 use std::fs;
-use std::io::Read;
+use std::io::{self, Read, Seek};
+use std::os::fd::FromRawFd;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
@@ -119,7 +120,7 @@ fn directory(jvm: &Jvm, out: &Path) -> Result<PathBuf> {
 fn exists_for(jvm: &Jvm, path: &Path) -> bool {
     match fs::metadata(jvm.path_seen_by(path)) {
         Ok(_) => true,
-        Err(error) => error.kind() == std::io::ErrorKind::PermissionDenied,
+        Err(error) => error.kind() == io::ErrorKind::PermissionDenied,
     }
 }
 
@@ -153,12 +154,14 @@ fn asprof(tools: &Tools, jvm: &Jvm, attach: &Attach, action: &str, options: &[St
     Ok(())
 }
 
-/// Runs to the end or to the time limit; standard output and error together.
+/// Runs to the end or to the time limit; standard output and error together. A file in memory takes them: a pipe would
+/// only end with the process that asprof leaves behind to hand over perf events.
 fn run(command: &mut Command) -> Result<(bool, String)> {
+    let mut output = memory_file().context("cannot make a file in memory")?;
     let mut child = command
         .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
+        .stdout(output.try_clone()?)
+        .stderr(output.try_clone()?)
         .spawn()
         .with_context(|| format!("cannot run {}", Path::new(command.get_program()).display()))?;
     let deadline = Instant::now() + ATTACH_TIME_MAX;
@@ -173,10 +176,18 @@ fn run(command: &mut Command) -> Result<(bool, String)> {
         }
         thread::sleep(Duration::from_millis(5));
     };
-    let mut output = String::new();
-    child.stderr.take().expect("piped").read_to_string(&mut output)?;
-    child.stdout.take().expect("piped").read_to_string(&mut output)?;
-    Ok((status.success(), output.trim().to_owned()))
+    let mut said = String::new();
+    output.rewind()?;
+    output.read_to_string(&mut said)?;
+    Ok((status.success(), said.trim().to_owned()))
+}
+
+fn memory_file() -> io::Result<fs::File> {
+    // SAFETY: the name is a C string; the descriptor, where there is one, belongs to the file from here on.
+    unsafe {
+        let descriptor = libc::memfd_create(c"asprof-output".as_ptr(), libc::MFD_CLOEXEC);
+        if descriptor < 0 { Err(io::Error::last_os_error()) } else { Ok(fs::File::from_raw_fd(descriptor)) }
+    }
 }
 
 /// What asprof said, and what to do about it.
