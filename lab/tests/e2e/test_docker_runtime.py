@@ -1,0 +1,144 @@
+"""The docker runtime with the real engine and the real images: what a whole run does not show."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from lab.cpus import plan_cpus
+from lab.errors import RunError
+from lab.paths import House
+from lab.runtime.base import LoadSpec, Ports, Runtime, Service, ServiceSpec
+
+from .conftest import CHECKOUT, require
+
+pytestmark = [pytest.mark.docker, pytest.mark.timeout(1800)]
+PORTS = Ports(data=18080, admin=18081, loadgen_metrics=19101)
+
+
+def quiet(_: str) -> None:
+    pass
+
+
+def containers() -> list[str]:
+    listed = subprocess.run(
+        ["docker", "ps", "-a", "--filter", "label=lsmlab.owner", "--format", "{{.Names}}"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return listed.stdout.split()
+
+
+@pytest.fixture(scope="module")
+def images(tmp_path_factory: pytest.TempPathFactory) -> None:
+    require("docker")
+    from lab.runtime.docker import DockerRuntime
+
+    DockerRuntime(House(CHECKOUT)).build(tmp_path_factory.mktemp("build") / "build.log", quiet)
+
+
+@pytest.fixture
+def runtime(images: None) -> Iterator[Runtime]:
+    from lab.runtime.docker import DockerRuntime
+
+    made = DockerRuntime(House(CHECKOUT))
+    made.preflight(plan_cpus(os.environ), PORTS, quiet)
+    yield made
+    made.close()
+    assert containers() == []
+
+
+def start(runtime: Runtime, work: Path, **settings: str | int) -> Service:
+    (work / "data").mkdir(parents=True)
+    values = {"engine": "memory", "variant": "sync", **settings}
+    log = work / "service.log"
+    return runtime.start_service(ServiceSpec(work, values, ("-Xmx256m",), plan_cpus(os.environ).service, log))
+
+
+def load_spec(tmp_path: Path, **values: float) -> LoadSpec:
+    out = tmp_path / "load"
+    out.mkdir()
+    script = CHECKOUT / "loadgen" / "scripts" / "put.lua"
+    rate, seconds = int(values.get("rate", 500)), values.get("seconds", 2.0)
+    return LoadSpec(script, rate, 1, 4, seconds, ("pairs=1000",), out, plan_cpus(os.environ).loadgen)
+
+
+def test_a_service_starts_takes_load_and_ends_cleanly(runtime: Runtime, tmp_path: Path) -> None:
+    service = start(runtime, tmp_path / "1")
+    service.wait_ready(60)
+    with urllib.request.urlopen(f"{service.admin_url}/config", timeout=5) as response:
+        config = json.load(response)
+    assert config["available_processors"] == len(plan_cpus(os.environ).service)
+    assert "java" in (Path("/proc") / str(service.pid) / "cmdline").read_text()
+    spec = load_spec(tmp_path)
+    assert runtime.load(spec, service, quiet).exit_code == 0
+    report = json.loads((spec.out / "load.json").read_text())
+    assert report["status"] == {"201": report["requests"]}
+    assert report["requests"] >= 900
+    assert (spec.out / "load.json").stat().st_uid == os.getuid()
+    assert service.stop() == 0
+    assert not service.alive()
+
+
+def test_a_wrong_configuration_ends_the_start_with_the_services_own_words(runtime: Runtime, tmp_path: Path) -> None:
+    service = start(runtime, tmp_path / "1", variant="no-such-variant")
+    with pytest.raises(RunError, match="exit code 2") as raised:
+        service.wait_ready(60)
+    assert "no-such-variant" in raised.value.log_tail
+
+
+def test_a_service_that_is_killed_under_load_ends_the_load(runtime: Runtime, tmp_path: Path) -> None:
+    service = start(runtime, tmp_path / "1")
+    service.wait_ready(60)
+    spec = load_spec(tmp_path, seconds=60.0)
+    killer = subprocess.Popen(["sh", "-c", "sleep 2; docker kill lsmlab-service-1"], stdout=subprocess.DEVNULL)
+    began = time.monotonic()
+    runtime.load(spec, service, quiet)
+    assert time.monotonic() - began < 30
+    killer.wait()
+    assert not service.alive()
+    assert "requests/sec" in (spec.out / "load.txt").read_text().lower()
+
+
+HOLDING = """
+import sys, time, pathlib
+sys.path[:0] = [{source!r}, {tests!r}]
+from e2e.test_docker_runtime import *
+from lab.runtime.docker import DockerRuntime
+runtime = DockerRuntime(House(CHECKOUT))
+runtime.preflight(plan_cpus(os.environ), PORTS, quiet)
+service = start(runtime, pathlib.Path(sys.argv[1]))
+service.wait_ready(60)
+print("ready", flush=True)
+time.sleep(600)  # a lab, as far as its command line tells
+"""
+
+
+def test_what_a_killed_lab_left_is_gone_after_the_next_preflight(images: None, tmp_path: Path) -> None:
+    from lab.runtime.docker import DockerRuntime
+
+    program = HOLDING.format(source=str(CHECKOUT / "lab" / "src"), tests=str(CHECKOUT / "lab" / "tests"))
+    lab = subprocess.Popen([sys.executable, "-c", program, str(tmp_path / "1")], stdout=subprocess.PIPE, text=True)
+    try:
+        assert lab.stdout is not None
+        assert lab.stdout.readline() == "ready\n"
+        another = DockerRuntime(House(CHECKOUT))
+        with pytest.raises(RunError, match=f"another lab \\(process {lab.pid}\\)"):
+            another.preflight(plan_cpus(os.environ), PORTS, quiet)
+        assert containers() == ["lsmlab-service-1"]
+    finally:
+        lab.send_signal(signal.SIGKILL)
+        lab.wait()
+    another.preflight(plan_cpus(os.environ), PORTS, quiet)
+    assert containers() == []
+    another.close()
