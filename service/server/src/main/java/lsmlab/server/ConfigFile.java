@@ -1,0 +1,197 @@
+package lsmlab.server;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.core.StreamReadFeature;
+import com.fasterxml.jackson.databind.DeserializationFeature;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.dataformat.yaml.YAMLMapper;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
+import java.nio.file.Path;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeSet;
+import lsmlab.server.variant.Variants;
+import lsmlab.storage.Durability;
+import lsmlab.storage.Engines;
+
+/**
+ * Reads {@code service.yaml} strictly: an unknown key, a key given twice, a value of another type or out of range is an
+ * error that names the file, the key and what is allowed. Nothing is guessed.
+ */
+public final class ConfigFile {
+
+  private static final long MIB = 1024 * 1024;
+
+  private final String file;
+  private final Map<String, JsonNode> given = new LinkedHashMap<>();
+  private final TreeSet<String> known = new TreeSet<>();
+
+  private ConfigFile(String file) {
+    this.file = file;
+  }
+
+  /**
+   * The configuration in a file, defaults filled in.
+   *
+   * @throws ConfigException if it cannot be read or used
+   */
+  public static ServiceConfig read(Path path) throws ConfigException {
+    String text;
+    try {
+      text = Files.readString(path);
+    } catch (IOException e) {
+      throw new ConfigException(path + ": cannot be read: " + e);
+    }
+    return parse(path.toString(), text);
+  }
+
+  /**
+   * The configuration in a text.
+   *
+   * @param file what messages call it
+   * @throws ConfigException if it cannot be used
+   */
+  public static ServiceConfig parse(String file, String text) throws ConfigException {
+    ConfigFile config = new ConfigFile(file);
+    config.load(text);
+    return config.build();
+  }
+
+  private void load(String text) throws ConfigException {
+    YAMLMapper mapper =
+        YAMLMapper.builder()
+            .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
+            .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
+            .build();
+    JsonNode root;
+    try {
+      root = mapper.readTree(text);
+    } catch (JsonProcessingException e) {
+      String where = e.getLocation() == null ? "" : " (line " + e.getLocation().getLineNr() + ")";
+      String what = e.getOriginalMessage().lines().findFirst().orElse("malformed");
+      throw new ConfigException(file + ": no valid YAML" + where + ": " + what);
+    }
+    if (root.isMissingNode() || root.isNull()) {
+      return;
+    }
+    if (!root.isObject()) {
+      throw new ConfigException(file + ": must be a mapping of keys to values");
+    }
+    root.properties().forEach(entry -> given.put(entry.getKey(), entry.getValue()));
+  }
+
+  private ServiceConfig build() throws ConfigException {
+    int selectors = integer("selectors", 0, 0, 256);
+    ServiceConfig config =
+        new ServiceConfig(
+            text("data_host", "127.0.0.1"),
+            integer("data_port", 8080, 0, 65_535),
+            text("admin_host", "127.0.0.1"),
+            integer("admin_port", 8081, 0, 65_535),
+            path("data_dir"),
+            choice("engine", "lsm", Engines.all().stream().map(Engines.Entry::name).toList()),
+            choice("variant", "sync", Variants.all().stream().map(Variants.Entry::name).toList()),
+            selectors == 0 ? Runtime.getRuntime().availableProcessors() : selectors,
+            integer("workers", 8, 1, 1024),
+            integer("queue_capacity", 1024, 1, 1 << 20),
+            integer("deadline_ms", 1000, 1, 3_600_000),
+            choice("durability", "process", List.of("process", "power")).equals("power")
+                ? Durability.POWER
+                : Durability.PROCESS,
+            number("flush_threshold_bytes", 64 * MIB, 4096, 1L << 40),
+            integer("flush_threads", 1, 1, 64),
+            integer("memtables_max", 4, 1, 1024),
+            onOrOff("compaction", true),
+            integer("max_value_bytes", (int) MIB, 1, (int) (256 * MIB)),
+            integer("max_connections", 16_384, 1, 1 << 20));
+    for (String key : given.keySet()) {
+      if (!known.contains(key)) {
+        throw new ConfigException(
+            file + ": " + key + ": unknown key; allowed are " + String.join(", ", known));
+      }
+    }
+    return config;
+  }
+
+  private JsonNode value(String key) {
+    known.add(key);
+    return given.get(key);
+  }
+
+  private String text(String key, String byDefault) throws ConfigException {
+    JsonNode value = value(key);
+    if (value == null) {
+      return byDefault;
+    }
+    if (!value.isTextual() || value.asText().isBlank()) {
+      throw wrong(key, value, "a text that is not empty");
+    }
+    return value.asText();
+  }
+
+  private Path path(String key) throws ConfigException {
+    JsonNode value = value(key);
+    if (value == null) {
+      throw new ConfigException(file + ": " + key + ": missing; it names the store's directory");
+    }
+    if (!value.isTextual() || value.asText().isBlank()) {
+      throw wrong(key, value, "the path of a directory");
+    }
+    try {
+      return Path.of(value.asText());
+    } catch (InvalidPathException e) {
+      throw wrong(key, value, "the path of a directory");
+    }
+  }
+
+  private int integer(String key, int byDefault, int min, int max) throws ConfigException {
+    return Math.toIntExact(number(key, byDefault, min, max));
+  }
+
+  private long number(String key, long byDefault, long min, long max) throws ConfigException {
+    JsonNode value = value(key);
+    if (value == null) {
+      return byDefault;
+    }
+    if (!value.isIntegralNumber()
+        || !value.canConvertToLong()
+        || value.asLong() < min
+        || value.asLong() > max) {
+      throw wrong(key, value, "a whole number from " + min + " to " + max);
+    }
+    return value.asLong();
+  }
+
+  private String choice(String key, String byDefault, List<String> allowed) throws ConfigException {
+    JsonNode value = value(key);
+    if (value == null) {
+      return byDefault;
+    }
+    if (!value.isTextual() || !allowed.contains(value.asText())) {
+      throw wrong(key, value, "one of " + String.join(", ", allowed));
+    }
+    return value.asText();
+  }
+
+  /** {@code on} or {@code off}; also true and false, which is how some YAML writers put them. */
+  private boolean onOrOff(String key, boolean byDefault) throws ConfigException {
+    JsonNode value = value(key);
+    if (value == null) {
+      return byDefault;
+    }
+    if (value.isBoolean()) {
+      return value.asBoolean();
+    }
+    if (value.isTextual() && (value.asText().equals("on") || value.asText().equals("off"))) {
+      return value.asText().equals("on");
+    }
+    throw wrong(key, value, "on or off");
+  }
+
+  private ConfigException wrong(String key, JsonNode value, String allowed) {
+    return new ConfigException(file + ": " + key + ": " + value + " is not " + allowed);
+  }
+}

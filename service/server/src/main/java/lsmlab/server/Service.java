@@ -1,0 +1,219 @@
+package lsmlab.server;
+
+import java.io.IOException;
+import java.util.LinkedHashMap;
+import java.util.Locale;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import lsmlab.server.admin.AdminServer;
+import lsmlab.server.admin.Environment;
+import lsmlab.server.http.DataServer;
+import lsmlab.server.metrics.MetricsPage;
+import lsmlab.server.metrics.ServiceMetrics;
+import lsmlab.server.variant.Variant;
+import lsmlab.server.variant.VariantSettings;
+import lsmlab.server.variant.Variants;
+import lsmlab.storage.Engine;
+import lsmlab.storage.Engines;
+import lsmlab.storage.LsmOptions;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * A running service: engine, variant, data port and admin port.
+ *
+ * <p>Started in that order and stopped in the opposite one, so that whatever has been accepted finds the parts behind
+ * it still working: no new connections, requests in flight answered, the variant's queue run empty, the engine closed.
+ */
+public final class Service implements AutoCloseable {
+
+  /** How long {@link #close} waits for requests in flight before it closes their connections. */
+  public static final long DRAIN_SECONDS_MAX = 10;
+
+  private static final Logger log = LoggerFactory.getLogger(Service.class);
+
+  private final ServiceConfig config;
+  private final Engine engine;
+  private final Variant variant;
+  private final DataServer data;
+  private final AdminServer admin;
+  private volatile boolean ready;
+  private boolean closed;
+
+  private Service(ServiceConfig config, Engine engine, Variant variant) throws IOException {
+    this.config = config;
+    this.engine = engine;
+    this.variant = variant;
+    ServiceMetrics metrics = new ServiceMetrics();
+    DataServer.Settings settings =
+        new DataServer.Settings(
+            config.dataHost(),
+            config.dataPort(),
+            config.selectors(),
+            config.maxValueBytes(),
+            config.maxConnections());
+    try {
+      data = DataServer.bind(settings, engine, variant, metrics);
+    } catch (IOException e) {
+      throw new IOException(cannotBind("data", config.dataHost(), config.dataPort(), e), e);
+    }
+    MetricsPage page = new MetricsPage(metrics, variant, engine::stats, info(config));
+    try {
+      admin =
+          AdminServer.start(
+              config.adminHost(),
+              config.adminPort(),
+              page::render,
+              this::describe,
+              () -> ready,
+              new EngineActions(engine));
+    } catch (IOException e) {
+      data.stop();
+      throw new IOException(cannotBind("admin", config.adminHost(), config.adminPort(), e), e);
+    }
+  }
+
+  /**
+   * Opens the store and starts serving.
+   *
+   * @throws IOException if a port cannot be had; the message is one clear line
+   * @throws RuntimeException if the store cannot be opened
+   */
+  public static Service start(ServiceConfig config) throws IOException {
+    Engine engine = open(config);
+    VariantSettings settings =
+        new VariantSettings(
+            config.workers(),
+            config.queueCapacity(),
+            TimeUnit.MILLISECONDS.toNanos(config.deadlineMs()));
+    Variant variant = Variants.find(config.variant()).orElseThrow().factory().apply(settings);
+    Service service;
+    try {
+      service = new Service(config, engine, variant);
+    } catch (IOException | RuntimeException e) {
+      variant.close();
+      engine.close();
+      throw e;
+    }
+    if (!Environment.nativeTransport()) {
+      log.warn(
+          "one-nio's native transport cannot be loaded here (Linux with glibc 2.38 or later has it): "
+              + "Java's sockets are used; do not compare figures with and without it");
+    }
+    service.data.start();
+    service.ready = true;
+    return service;
+  }
+
+  private static Engine open(ServiceConfig config) {
+    LsmOptions options =
+        LsmOptions.builder(config.dataDir())
+            .durability(config.durability())
+            .flushThresholdBytes(config.flushThresholdBytes())
+            .flushThreads(config.flushThreads())
+            .memtablesMax(config.memtablesMax())
+            .compaction(config.compaction())
+            .build();
+    return Engines.find(config.engine()).orElseThrow().factory().open(options);
+  }
+
+  private static String cannotBind(String which, String host, int port, IOException e) {
+    return which
+        + " port "
+        + host
+        + ":"
+        + port
+        + " cannot be used ("
+        + e.getMessage()
+        + "): end what uses it, or set "
+        + which
+        + "_port";
+  }
+
+  private static Map<String, String> info(ServiceConfig config) {
+    Map<String, String> info = new LinkedHashMap<>();
+    info.put("variant", config.variant());
+    info.put("engine", config.engine());
+    info.put("durability", config.durability().name().toLowerCase(Locale.ROOT));
+    info.put("native_transport", Boolean.toString(Environment.nativeTransport()));
+    info.put("java_version", Environment.javaVersion());
+    return info;
+  }
+
+  /** The effective configuration and the environment, as {@code /config} shows them. */
+  private Map<String, Object> describe() {
+    Map<String, Object> all = new LinkedHashMap<>();
+    all.put("data_host", config.dataHost());
+    all.put("data_port", dataPort());
+    all.put("admin_host", config.adminHost());
+    all.put("admin_port", adminPort());
+    all.put("data_dir", config.dataDir().toString());
+    all.put("engine", config.engine());
+    all.put("variant", config.variant());
+    all.put("selectors", config.selectors());
+    all.put("workers", config.workers());
+    all.put("queue_capacity", config.queueCapacity());
+    all.put("deadline_ms", config.deadlineMs());
+    all.put("durability", config.durability().name().toLowerCase(Locale.ROOT));
+    all.put("flush_threshold_bytes", config.flushThresholdBytes());
+    all.put("flush_threads", config.flushThreads());
+    all.put("memtables_max", config.memtablesMax());
+    all.put("compaction", config.compaction() ? "on" : "off");
+    all.put("max_value_bytes", config.maxValueBytes());
+    all.put("max_connections", config.maxConnections());
+    Environment.describe(all);
+    return all;
+  }
+
+  public int dataPort() {
+    return data.port();
+  }
+
+  public int adminPort() {
+    return admin.port();
+  }
+
+  /**
+   * Stops in order and returns when the engine is closed. Idempotent.
+   *
+   * @throws IllegalStateException if requests in flight were not answered within {@value #DRAIN_SECONDS_MAX} s; all is
+   *     closed all the same, and no acknowledged write is lost
+   */
+  @Override
+  public synchronized void close() {
+    if (closed) {
+      return;
+    }
+    closed = true;
+    ready = false;
+    boolean drained = data.drain(TimeUnit.SECONDS.toNanos(DRAIN_SECONDS_MAX));
+    variant.close();
+    data.stop();
+    engine.close();
+    admin.close();
+    if (!drained) {
+      throw new IllegalStateException(
+          "requests were still in flight after "
+              + DRAIN_SECONDS_MAX
+              + " s; their connections were closed");
+    }
+    log.info("stopped");
+  }
+
+  private record EngineActions(Engine engine) implements AdminServer.Actions {
+    @Override
+    public void flush() {
+      engine.flush();
+    }
+
+    @Override
+    public void compact() {
+      engine.compact();
+    }
+
+    @Override
+    public void quiesce() {
+      engine.quiesce();
+    }
+  }
+}

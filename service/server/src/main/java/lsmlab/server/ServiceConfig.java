@@ -1,0 +1,33 @@
+package lsmlab.server;
+
+import java.nio.file.Path;
+import lsmlab.storage.Durability;
+
+/**
+ * What {@code service.yaml} says, complete and checked. {@link ConfigFile} reads it and knows the defaults and ranges.
+ *
+ * @param dataPort 0 for a free one
+ * @param adminPort 0 for a free one
+ * @param selectors selector threads, 1 or more
+ * @param deadlineMs how long a request may wait in a variant that drops late ones
+ * @param memtablesMax sealed memtables waiting for a flush before writes are held back
+ */
+public record ServiceConfig(
+    String dataHost,
+    int dataPort,
+    String adminHost,
+    int adminPort,
+    Path dataDir,
+    String engine,
+    String variant,
+    int selectors,
+    int workers,
+    int queueCapacity,
+    int deadlineMs,
+    Durability durability,
+    long flushThresholdBytes,
+    int flushThreads,
+    int memtablesMax,
+    boolean compaction,
+    int maxValueBytes,
+    int maxConnections) {}

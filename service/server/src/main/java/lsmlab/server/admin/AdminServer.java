@@ -1,0 +1,164 @@
+package lsmlab.server.admin;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.sun.net.httpserver.HttpExchange;
+import com.sun.net.httpserver.HttpServer;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.nio.charset.StandardCharsets;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.BooleanSupplier;
+import java.util.function.Supplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The admin port: the JDK's own HTTP server on threads {@code admin-N} of its own.
+ *
+ * <p>Several threads, so that a scrape is answered while {@code /compact} or {@code /quiesce} waits.
+ */
+public final class AdminServer implements AutoCloseable {
+
+  private static final Logger log = LoggerFactory.getLogger(AdminServer.class);
+  private static final int THREADS = 4;
+
+  /** What the admin port shows and does. */
+  public interface Actions {
+    void flush();
+
+    void compact();
+
+    void quiesce();
+  }
+
+  /** A page: its method, its content type and its text. */
+  private record Page(String method, String contentType, Supplier<String> text) {}
+
+  private final HttpServer server;
+  private final ExecutorService threads;
+  private final Map<String, Page> pages = new LinkedHashMap<>();
+  private final BooleanSupplier ready;
+
+  private AdminServer(HttpServer server, BooleanSupplier ready) {
+    this.server = server;
+    this.ready = ready;
+    this.threads = Executors.newFixedThreadPool(THREADS, threadFactory());
+  }
+
+  /**
+   * Binds the port and serves.
+   *
+   * @param port 0 for a free one
+   * @param metrics the text of {@code /metrics}
+   * @param config what {@code /config} shows as JSON
+   * @param ready whether the data port accepts requests
+   * @throws IOException if the port cannot be had
+   */
+  public static AdminServer start(
+      String host,
+      int port,
+      Supplier<String> metrics,
+      Supplier<Map<String, Object>> config,
+      BooleanSupplier ready,
+      Actions actions)
+      throws IOException {
+    // without it a reply of two packets waits for the client's delayed acknowledgement
+    System.setProperty("sun.net.httpserver.nodelay", "true");
+    HttpServer http = HttpServer.create(new InetSocketAddress(host, port), 64);
+    AdminServer server = new AdminServer(http, ready);
+    String text = "text/plain; charset=utf-8";
+    server.page("/health", "GET", text, () -> "ok\n");
+    server.page("/metrics", "GET", "text/plain; version=0.0.4; charset=utf-8", metrics);
+    server.page("/config", "GET", "application/json", () -> json(config.get()));
+    server.page("/flush", "POST", text, () -> done(actions::flush));
+    server.page("/compact", "POST", text, () -> done(actions::compact));
+    server.page("/quiesce", "POST", text, () -> done(actions::quiesce));
+    http.createContext("/", server::handle);
+    http.setExecutor(server.threads);
+    http.start();
+    return server;
+  }
+
+  /** The port that is bound. */
+  public int port() {
+    return server.getAddress().getPort();
+  }
+
+  private void page(String path, String method, String contentType, Supplier<String> text) {
+    pages.put(path, new Page(method, contentType, text));
+  }
+
+  private void handle(HttpExchange exchange) throws IOException {
+    try (exchange) {
+      String path = exchange.getRequestURI().getPath();
+      if ("/ready".equals(path)) {
+        boolean is = ready.getAsBoolean();
+        reply(exchange, is ? 200 : 503, is ? "ready\n" : "not ready\n");
+        return;
+      }
+      Page page = pages.get(path);
+      if (page == null) {
+        reply(exchange, 404, "there are /ready, " + String.join(", ", pages.keySet()) + "\n");
+      } else if (!page.method().equals(exchange.getRequestMethod())) {
+        exchange.getResponseHeaders().set("Allow", page.method());
+        reply(exchange, 405, "allowed: " + page.method() + "\n");
+      } else {
+        answer(exchange, page);
+      }
+    }
+  }
+
+  private static void answer(HttpExchange exchange, Page page) throws IOException {
+    String text;
+    try {
+      text = page.text().get();
+    } catch (RuntimeException e) {
+      log.error("{} failed", exchange.getRequestURI(), e);
+      reply(exchange, 500, e + "\n");
+      return;
+    }
+    exchange.getResponseHeaders().set("Content-Type", page.contentType());
+    reply(exchange, 200, text);
+  }
+
+  private static void reply(HttpExchange exchange, int status, String text) throws IOException {
+    byte[] body = text.getBytes(StandardCharsets.UTF_8);
+    exchange.sendResponseHeaders(status, body.length);
+    exchange.getResponseBody().write(body);
+  }
+
+  private static String done(Runnable action) {
+    action.run();
+    return "done\n";
+  }
+
+  private static String json(Map<String, Object> map) {
+    try {
+      return new ObjectMapper().writerWithDefaultPrettyPrinter().writeValueAsString(map) + "\n";
+    } catch (JsonProcessingException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  private static ThreadFactory threadFactory() {
+    AtomicInteger count = new AtomicInteger();
+    return task -> {
+      Thread thread = new Thread(task, "admin-" + count.getAndIncrement());
+      thread.setDaemon(true);
+      return thread;
+    };
+  }
+
+  /** Stops at once. */
+  @Override
+  public void close() {
+    server.stop(0);
+    threads.shutdown();
+  }
+}

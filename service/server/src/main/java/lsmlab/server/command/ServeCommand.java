@@ -1,0 +1,85 @@
+package lsmlab.server.command;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CountDownLatch;
+import lsmlab.server.ConfigException;
+import lsmlab.server.ConfigFile;
+import lsmlab.server.Service;
+import lsmlab.server.ServiceConfig;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+
+/** Serves until SIGTERM or SIGINT. */
+@Command(
+    name = "serve",
+    description = {
+      "Serves until SIGTERM, then answers what is in flight, closes the store and exits with 0.",
+      "Prints one line `ready data=HOST:PORT admin=HOST:PORT` when it accepts requests.",
+    },
+    mixinStandardHelpOptions = true,
+    footerHeading = "%nservice.yaml (key: default, meaning):%n",
+    footer = {
+      "  data_dir: required. The store's directory, made where it does not exist",
+      "  data_host, data_port: 127.0.0.1, 8080. HTTP API; port 0 takes a free one",
+      "  admin_host, admin_port: 127.0.0.1, 8081. /metrics, /health, /ready, /config, POST /flush, /compact, /quiesce",
+      "  engine: lsm. What keeps the pairs; see `engines`",
+      "  variant: sync. How requests are run; see `variants`",
+      "  selectors: 0. Selector threads; 0 = as many as CPUs",
+      "  workers: 8. Worker threads, for variants that have them",
+      "  queue_capacity: 1024. Requests that may wait; more are answered 503",
+      "  deadline_ms: 1000. How long one may wait, for variants that drop late ones",
+      "  durability: process. What an acknowledged write survives: process (kill -9) or power (power loss)",
+      "  flush_threshold_bytes: 67108864. Size at which a memtable is sealed",
+      "  flush_threads: 1. Threads that write memtables to tables",
+      "  memtables_max: 4. Sealed ones waiting for flush, before writes are held back",
+      "  compaction: on. on or off",
+      "  max_value_bytes: 1048576. Larger values are answered 413",
+      "  max_connections: 16384. More are answered 503 and closed",
+    })
+public final class ServeCommand implements Callable<Integer> {
+
+  private static final Logger log = LoggerFactory.getLogger(ServeCommand.class);
+
+  @Spec private CommandSpec spec;
+
+  @Option(
+      names = "--config",
+      required = true,
+      paramLabel = "FILE",
+      description = "The configuration, YAML; its keys are listed below.")
+  private Path config;
+
+  @Override
+  public Integer call() throws ConfigException, IOException, InterruptedException {
+    ServiceConfig settings = ConfigFile.read(config);
+    Service service = Service.start(settings);
+    Runtime.getRuntime().addShutdownHook(new Thread(() -> stop(service), "shutdown"));
+    spec.commandLine()
+        .getOut()
+        .printf(
+            "ready data=%s:%d admin=%s:%d%n",
+            settings.dataHost(), service.dataPort(), settings.adminHost(), service.adminPort());
+    spec.commandLine().getOut().flush();
+    new CountDownLatch(1).await();
+    throw new AssertionError("nothing ends this wait but the end of the process");
+  }
+
+  /** Runs in the JVM's shutdown: a signal would otherwise end the process with 128 + its number. */
+  private static void stop(Service service) {
+    int status = 0;
+    try {
+      service.close();
+    } catch (RuntimeException e) {
+      log.error("no clean stop", e);
+      status = 1;
+    }
+    System.err.flush();
+    Runtime.getRuntime().halt(status);
+  }
+}

@@ -1,0 +1,2 @@
+/** The subcommands of the service's command line. */
+package lsmlab.server.command;

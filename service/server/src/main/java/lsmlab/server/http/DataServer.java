@@ -1,0 +1,204 @@
+package lsmlab.server.http;
+
+import java.io.IOException;
+import java.net.ServerSocket;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.LockSupport;
+import lsmlab.server.metrics.ServiceMetrics;
+import lsmlab.server.variant.Rejection;
+import lsmlab.server.variant.Variant;
+import lsmlab.storage.Engine;
+import one.nio.net.Session;
+import one.nio.net.Socket;
+import one.nio.server.AcceptorConfig;
+import one.nio.server.RejectedSessionException;
+import one.nio.server.SelectorThread;
+import one.nio.server.Server;
+import one.nio.server.ServerConfig;
+
+/**
+ * The data port: accepts connections, spreads them over selector threads, and holds what connections share.
+ *
+ * <p>Limits: connections in number; a request's head, body and time to arrive; the time that a reply may wait for its
+ * reader; and the memory of all replies that wait. Each says what happens at the limit.
+ */
+public final class DataServer extends Server {
+
+  /** A connection without a request for so long is closed. */
+  static final long IDLE_MILLIS_MAX = 600_000;
+
+  /** A request that has not arrived completely after so long is answered 408. */
+  static final long REQUEST_MILLIS_MAX = 30_000;
+
+  /** A connection that takes nothing of a waiting reply for so long is closed. */
+  static final long WRITE_STALL_MILLIS_MAX = 30_000;
+
+  private static final int CHECK_MILLIS = 5_000;
+  private static final int BACKLOG = 4096;
+  private static final int BIND_TRIES = 20;
+
+  /** Replies up to this size are sent however much memory waits for slow readers. */
+  private static final int SMALL_REPLY_BYTES = 16 * 1024;
+
+  /**
+   * What a data port is made of.
+   *
+   * @param port 0 for a free one
+   * @param selectors selector threads
+   */
+  public record Settings(
+      String host, int port, int selectors, int maxValueBytes, int maxConnections) {}
+
+  private final Settings settings;
+  private final Engine engine;
+  private final Variant variant;
+  private final ServiceMetrics metrics;
+  private final AtomicLong replyMemory = new AtomicLong();
+  private final long replyMemoryMax = Runtime.getRuntime().maxMemory() / 8;
+  private final ThreadLocal<ReplyBuffer> replyBuffers =
+      ThreadLocal.withInitial(() -> new ReplyBuffer(4096));
+  private final ThreadLocal<QueryDecoder> queryDecoders =
+      ThreadLocal.withInitial(QueryDecoder::new);
+  private volatile boolean stopping;
+
+  private DataServer(
+      ServerConfig config,
+      Settings settings,
+      Engine engine,
+      Variant variant,
+      ServiceMetrics metrics)
+      throws IOException {
+    super(config);
+    this.settings = settings;
+    this.engine = engine;
+    this.variant = variant;
+    this.metrics = metrics;
+  }
+
+  /**
+   * Binds the port; {@link #start} accepts connections.
+   *
+   * @throws IOException if the port cannot be had
+   */
+  public static DataServer bind(
+      Settings settings, Engine engine, Variant variant, ServiceMetrics metrics)
+      throws IOException {
+    for (int left = BIND_TRIES; ; left--) {
+      int port = settings.port() == 0 ? freePort() : settings.port();
+      try {
+        return new DataServer(config(settings, port), settings, engine, variant, metrics);
+      } catch (IOException e) {
+        // a free port may be taken by someone else before it is bound here
+        if (settings.port() != 0 || left == 0) {
+          throw e;
+        }
+      }
+    }
+  }
+
+  private static ServerConfig config(Settings settings, int port) {
+    AcceptorConfig acceptor = new AcceptorConfig();
+    acceptor.address = settings.host();
+    acceptor.port = port;
+    acceptor.backlog = BACKLOG;
+    ServerConfig config = new ServerConfig();
+    config.acceptors = new AcceptorConfig[] {acceptor};
+    config.selectors = settings.selectors();
+    config.keepAlive = CHECK_MILLIS;
+    config.closeSessions = true;
+    return config;
+  }
+
+  private static int freePort() throws IOException {
+    try (ServerSocket socket = new ServerSocket(0)) {
+      return socket.getLocalPort();
+    }
+  }
+
+  /** The port that is bound. */
+  public int port() {
+    return port;
+  }
+
+  @Override
+  public Session createSession(Socket socket) throws RejectedSessionException {
+    if (metrics.connections().incrementAndGet() > settings.maxConnections()) {
+      metrics.connections().decrementAndGet();
+      metrics.reject(Rejection.CONNECTIONS);
+      byte[] reply = Replies.empty(503, Persistence.CLOSE);
+      try {
+        socket.write(reply, 0, reply.length, 0);
+      } catch (IOException e) {
+        throw new RejectedSessionException("too many connections; the client is gone: " + e);
+      }
+      throw new RejectedSessionException("too many connections");
+    }
+    return new Connection(socket, this);
+  }
+
+  /**
+   * Stops in order: no new connection, idle ones closed, requests in flight answered and then their connections closed.
+   *
+   * @return whether all was answered in time
+   */
+  public boolean drain(long timeoutNanos) {
+    long deadline = System.nanoTime() + timeoutNanos;
+    stopping = true;
+    acceptor.shutdown();
+    while (true) {
+      boolean busy = false;
+      for (SelectorThread thread : selectors) {
+        for (Session session : thread.selector) {
+          busy |= !((Connection) session).closeIfIdle();
+        }
+      }
+      if (!busy || System.nanoTime() - deadline > 0) {
+        return !busy;
+      }
+      LockSupport.parkNanos(1_000_000);
+    }
+  }
+
+  boolean stopping() {
+    return stopping;
+  }
+
+  Engine engine() {
+    return engine;
+  }
+
+  Variant variant() {
+    return variant;
+  }
+
+  ServiceMetrics metrics() {
+    return metrics;
+  }
+
+  int maxValueBytes() {
+    return settings.maxValueBytes();
+  }
+
+  /** Bytes of replies that wait for slow readers. */
+  AtomicLong replyMemory() {
+    return replyMemory;
+  }
+
+  /** Whether a reply of that size had better not be begun, because slow readers hold too much memory already. */
+  boolean replyMemoryShort(int replyBytes) {
+    return replyBytes > SMALL_REPLY_BYTES && replyMemory.get() > replyMemoryMax;
+  }
+
+  /** This thread's buffer; a virtual thread, which lives for one request, gets a small new one. */
+  ReplyBuffer replyBuffer() {
+    return Thread.currentThread().isVirtual() ? new ReplyBuffer(1024) : replyBuffers.get();
+  }
+
+  QueryDecoder queryDecoder() {
+    return queryDecoders.get();
+  }
+
+  void connectionClosed() {
+    metrics.connections().decrementAndGet();
+  }
+}

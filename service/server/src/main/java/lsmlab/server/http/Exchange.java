@@ -1,0 +1,269 @@
+package lsmlab.server.http;
+
+import java.util.Arrays;
+import lsmlab.server.metrics.Method;
+import lsmlab.server.metrics.Recorder;
+import lsmlab.server.metrics.Stage;
+import lsmlab.server.variant.Rejection;
+import lsmlab.server.variant.Request;
+import lsmlab.storage.OverloadedException;
+import lsmlab.storage.ReadOnlyException;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The request that a connection has in flight: its key and body, and how it is run and answered. A connection has one
+ * of these and uses it again and again.
+ *
+ * <p><b>Who owns it.</b> The thread that parses, under the connection's lock, until the request is submitted to the
+ * variant; then the thread that calls {@link #run} or {@link #reject}; and from the moment that thread has written the
+ * reply the connection again, whose next request may be parsed by another thread at once. So whatever is needed after
+ * the reply is read before it.
+ */
+final class Exchange implements Request {
+
+  private static final Logger log = LoggerFactory.getLogger(Exchange.class);
+  private static final byte[] ID = Ascii.bytes("id");
+  private static final byte[] START = Ascii.bytes("start");
+  private static final byte[] END = Ascii.bytes("end");
+  private static final byte[] NO_BYTES = new byte[0];
+
+  /** A larger body's array is not kept for the next request. */
+  private static final int KEPT_BODY_BYTES_MAX = 8 * 1024;
+
+  private static final int KEPT_KEY_BYTES_MAX = 1024;
+  private static final int FIRST_BODY_BYTES = 64 * 1024;
+
+  private final Connection connection;
+  private final DataServer server;
+
+  private Method method = Method.OTHER;
+  private Persistence persistence = Persistence.KEEP;
+  private boolean http10;
+  private byte[] key = new byte[64];
+  private int keyLength;
+  private byte[] end = NO_BYTES;
+  private int endLength;
+  private byte[] body = NO_BYTES;
+  private int bodyLength;
+  private int bodyExpected;
+  private long arrivedNanos;
+  private long parsedNanos;
+
+  Exchange(Connection connection, DataServer server) {
+    this.connection = connection;
+    this.server = server;
+  }
+
+  /**
+   * Takes what it needs of a parsed head.
+   *
+   * @throws BadRequestException if the query does not name what the method needs, or the body is not acceptable
+   */
+  void prepare(byte[] data, RequestHead head, QueryDecoder decoder) throws BadRequestException {
+    method = head.method;
+    http10 = head.http10;
+    persistence = Persistence.of(head);
+    if (head.method == Method.RANGE) {
+      keyLength = parameter(data, head, decoder, START, "start");
+      endLength = decoder.find(data, head.queryStart, head.queryEnd, END, end);
+      end = decoder.decoded();
+      if (endLength == 0) {
+        throw BadRequestException.refused(400, "parameter end is empty");
+      }
+    } else {
+      keyLength = parameter(data, head, decoder, ID, "id");
+    }
+    bodyLength = 0;
+    bodyExpected = 0;
+    if (head.method == Method.PUT) {
+      if (head.contentLength == RequestHead.NO_LENGTH) {
+        throw BadRequestException.refused(411, "a PUT needs Content-Length");
+      }
+      if (head.contentLength > server.maxValueBytes()) {
+        throw BadRequestException.refused(
+            413,
+            "the value has "
+                + head.contentLength
+                + " bytes, allowed are "
+                + server.maxValueBytes());
+      }
+      bodyExpected = (int) head.contentLength;
+    }
+  }
+
+  private int parameter(
+      byte[] data, RequestHead head, QueryDecoder decoder, byte[] name, String called)
+      throws BadRequestException {
+    int length = decoder.find(data, head.queryStart, head.queryEnd, name, key);
+    key = decoder.decoded();
+    if (length == QueryDecoder.ABSENT) {
+      throw BadRequestException.refused(400, "parameter " + called + " is missing");
+    }
+    if (length == 0) {
+      throw BadRequestException.refused(400, "parameter " + called + " is empty");
+    }
+    return length;
+  }
+
+  /** Takes as much of the body as there is; returns how many bytes that was. The array grows with what arrives. */
+  int takeBody(byte[] data, int from, int to) {
+    int count = Math.min(to - from, bodyExpected - bodyLength);
+    if (body.length < bodyLength + count) {
+      int wanted = Math.max(bodyLength + count, Math.min(2 * bodyLength, bodyExpected));
+      int first = Math.min(bodyExpected, FIRST_BODY_BYTES);
+      body = Arrays.copyOf(body, Math.max(wanted, first));
+    }
+    System.arraycopy(data, from, body, bodyLength, count);
+    bodyLength += count;
+    return count;
+  }
+
+  boolean bodyComplete() {
+    return bodyLength == bodyExpected;
+  }
+
+  /** Notes the times from which stages are counted. */
+  void parsed(long arrived, long now) {
+    arrivedNanos = arrived;
+    parsedNanos = now;
+  }
+
+  @Override
+  public void run() {
+    long started = System.nanoTime();
+    ReplyBuffer reply = server.replyBuffer();
+    reply.begin(persistence);
+    RangeReply range = null;
+    try {
+      range = perform(reply);
+    } catch (OverloadedException e) {
+      server.metrics().reject(Rejection.WRITES_HELD_BACK);
+      reply.empty(503);
+    } catch (ReadOnlyException e) {
+      server.metrics().reject(Rejection.READ_ONLY);
+      reply.whole(503, Replies.failure(503, String.valueOf(e.getMessage()), persistence));
+    } catch (Throwable e) {
+      log.error("{} failed", method, e);
+      reply.whole(500, Replies.failure(500, "internal error, see the service's log", persistence));
+    }
+    finish(started, reply, range);
+  }
+
+  @Override
+  public void reject(Rejection why) {
+    long started = System.nanoTime();
+    server.metrics().reject(why);
+    ReplyBuffer reply = server.replyBuffer();
+    reply.begin(persistence);
+    reply.empty(503);
+    finish(started, reply, null);
+  }
+
+  /** Does what is asked; returns the range's reply, or null where the buffer holds it. */
+  private RangeReply perform(ReplyBuffer reply) {
+    switch (method) {
+      case GET -> {
+        if (!server.engine().get(key, 0, keyLength, reply)) {
+          reply.empty(404);
+        } else if (server.replyMemoryShort(reply.length())) {
+          server.metrics().reject(Rejection.REPLY_MEMORY);
+          reply.empty(503);
+        }
+      }
+      case PUT -> {
+        server.engine().put(key, 0, keyLength, body, 0, bodyLength);
+        reply.empty(201);
+      }
+      case DELETE -> {
+        server.engine().delete(key, 0, keyLength);
+        reply.empty(202);
+      }
+      case RANGE -> {
+        if (server.replyMemoryShort(RangeReply.BUFFER_BYTES)) {
+          server.metrics().reject(Rejection.REPLY_MEMORY);
+          reply.empty(503);
+          return null;
+        }
+        return range(reply);
+      }
+      case OTHER -> throw new AssertionError("a request that is not served was submitted");
+    }
+    return null;
+  }
+
+  private RangeReply range(ReplyBuffer reply) {
+    Persistence how = http10 ? Persistence.CLOSE : persistence;
+    persistence = how;
+    byte[] head = Replies.stream(!http10, how);
+    byte[] from = Arrays.copyOf(key, keyLength);
+    byte[] to = endLength == QueryDecoder.ABSENT ? null : Arrays.copyOf(end, endLength);
+    RangeReply range = new RangeReply(server.engine().scan(from, to), !http10, head, server);
+    reply.whole(200, head);
+    return range;
+  }
+
+  /** Sends the reply and counts; then the connection's next request may be in this object. */
+  private void finish(long started, ReplyBuffer reply, RangeReply range) {
+    long stored = System.nanoTime();
+    Method what = method;
+    long arrived = arrivedNanos;
+    long parsed = parsedNanos;
+    int status = reply.status();
+    boolean keep = persistence != Persistence.CLOSE;
+    dropLargeArrays();
+    boolean next =
+        range == null
+            ? connection.complete(reply.data(), reply.length(), keep)
+            : connection.complete(range, keep);
+    long replied = System.nanoTime();
+    Recorder recorder = server.metrics().recorder();
+    recorder.count(what, status);
+    recorder.time(what, Stage.SELECTOR_WAIT, parsed - arrived);
+    recorder.time(what, Stage.QUEUE_WAIT, started - parsed);
+    recorder.time(what, Stage.STORAGE, stored - started);
+    recorder.time(what, Stage.REPLY, replied - stored);
+    recorder.time(what, Stage.TOTAL, replied - arrived);
+    if (next) {
+      connection.dispatch(true);
+    }
+  }
+
+  private void dropLargeArrays() {
+    if (body.length > KEPT_BODY_BYTES_MAX) {
+      body = NO_BYTES;
+    }
+    if (key.length > KEPT_KEY_BYTES_MAX) {
+      key = new byte[64];
+    }
+    if (end.length > KEPT_KEY_BYTES_MAX) {
+      end = NO_BYTES;
+    }
+  }
+
+  @Override
+  public Kind kind() {
+    return switch (method) {
+      case GET -> Kind.GET;
+      case PUT -> Kind.PUT;
+      case DELETE -> Kind.DELETE;
+      case RANGE -> Kind.RANGE;
+      case OTHER -> throw new AssertionError("a request that is not served was submitted");
+    };
+  }
+
+  @Override
+  public int keyHash() {
+    int hash = 0;
+    for (int i = 0; i < keyLength; i++) {
+      hash = 31 * hash + key[i];
+    }
+    hash *= 0x9e3779b9;
+    return hash ^ hash >>> 16;
+  }
+
+  @Override
+  public long arrivedNanos() {
+    return arrivedNanos;
+  }
+}

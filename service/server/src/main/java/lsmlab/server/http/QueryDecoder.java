@@ -1,0 +1,129 @@
+package lsmlab.server.http;
+
+import lsmlab.storage.Engine;
+
+/**
+ * Takes parameters out of a query, strictly and on bytes (RFC 3986, 3.4): {@code %XX} is decoded, {@code +} is a plus
+ * and not a space, the result must be valid UTF-8 (RFC 3629: shortest form, no surrogates, at most U+10FFFF), and a
+ * parameter that is given twice is an error, because either might be meant. Other parameters are passed over.
+ */
+final class QueryDecoder {
+
+  /** How {@link #find} tells that the parameter is not there. */
+  static final int ABSENT = -1;
+
+  private byte[] decoded;
+  private int length;
+
+  /**
+   * Finds a parameter and decodes its value to the beginning of {@code target}.
+   *
+   * @param target where to; a larger array is made where it is too small, see {@link #decoded}
+   * @return the value's length in bytes, {@link #ABSENT} where there is no such parameter
+   * @throws BadRequestException 400 if the query is malformed or the value is too long for a key
+   */
+  int find(byte[] data, int from, int to, byte[] name, byte[] target) throws BadRequestException {
+    decoded = target;
+    int found = ABSENT;
+    int start = from;
+    while (start <= to) {
+      int end = start;
+      int equals = -1;
+      while (end < to && data[end] != '&') {
+        if (data[end] == '=' && equals < 0) {
+          equals = end;
+        }
+        end++;
+      }
+      int nameEnd = equals < 0 ? end : equals;
+      if (Ascii.equal(data, start, nameEnd, name)) {
+        if (found != ABSENT) {
+          throw BadRequestException.refused(400, "a parameter is given twice");
+        }
+        found = equals < 0 ? 0 : decode(data, equals + 1, end);
+      } else {
+        checkEscapes(data, start, end);
+      }
+      start = end + 1;
+    }
+    return found;
+  }
+
+  /** Where the last value found lies: the target that was given, or a larger one. */
+  byte[] decoded() {
+    return decoded;
+  }
+
+  private int decode(byte[] data, int from, int to) throws BadRequestException {
+    if (decoded.length < to - from) {
+      decoded = new byte[Math.max(to - from, 2 * decoded.length)];
+    }
+    byte[] out = decoded;
+    length = 0;
+    boolean ascii = true;
+    for (int i = from; i < to; i++) {
+      byte b = data[i];
+      if (b == '%') {
+        b = escaped(data, i, to);
+        i += 2;
+        ascii &= b >= 0;
+      }
+      out[length++] = b;
+    }
+    if (!ascii && !isUtf8(out, length)) {
+      throw BadRequestException.refused(400, "the key is not valid UTF-8");
+    }
+    if (length > Engine.KEY_BYTES_MAX) {
+      throw BadRequestException.refused(
+          400, "the key has " + length + " bytes, allowed are " + Engine.KEY_BYTES_MAX);
+    }
+    return length;
+  }
+
+  private static void checkEscapes(byte[] data, int from, int to) throws BadRequestException {
+    for (int i = from; i < to; i++) {
+      if (data[i] == '%') {
+        escaped(data, i, to);
+      }
+    }
+  }
+
+  private static byte escaped(byte[] data, int percent, int to) throws BadRequestException {
+    if (percent + 2 < to) {
+      int high = Ascii.hex(data[percent + 1]);
+      int low = Ascii.hex(data[percent + 2]);
+      if (high >= 0 && low >= 0) {
+        return (byte) (high << 4 | low);
+      }
+    }
+    throw BadRequestException.refused(400, "'%' must be followed by two hexadecimal digits");
+  }
+
+  /** Whether the first {@code length} bytes are well-formed UTF-8, by table 3-7 of the Unicode standard. */
+  static boolean isUtf8(byte[] data, int length) {
+    int i = 0;
+    while (i < length) {
+      int lead = data[i++] & 0xff;
+      if (lead < 0x80) {
+        continue;
+      }
+      int following = lead >= 0xf0 ? 3 : lead >= 0xe0 ? 2 : 1;
+      if (lead < 0xc2 || lead > 0xf4 || length - i < following) {
+        return false;
+      }
+      int second = data[i] & 0xff;
+      int min = lead == 0xe0 ? 0xa0 : lead == 0xf0 ? 0x90 : 0x80;
+      int max = lead == 0xed ? 0x9f : lead == 0xf4 ? 0x8f : 0xbf;
+      if (second < min || second > max) {
+        return false;
+      }
+      for (int k = 1; k < following; k++) {
+        if ((data[i + k] & 0xc0) != 0x80) {
+          return false;
+        }
+      }
+      i += following;
+    }
+    return true;
+  }
+}

@@ -1,0 +1,101 @@
+package lsmlab.server.metrics;
+
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+
+/**
+ * The counters of one thread, or of several that share it: requests by method and status, durations by method and
+ * stage.
+ *
+ * <p>One that belongs to a single thread adds with plain reads and opaque writes, which cost a load and a store; a
+ * shared one adds atomically. Readers see each counter's recent value; a scrape is no snapshot across counters.
+ */
+public final class Recorder {
+
+  /** Every status that the data port answers. */
+  private static final int[] STATUSES = {
+    200, 201, 202, 400, 404, 405, 408, 411, 413, 414, 431, 500, 503, 505
+  };
+
+  private static final int METHODS = Method.values().length;
+  private static final int STAGES = Stage.values().length;
+  private static final VarHandle LONGS = MethodHandles.arrayElementVarHandle(long[].class);
+
+  private final boolean shared;
+  private final long[] requests = new long[METHODS * STATUSES.length];
+  private final long[] buckets = new long[METHODS * STAGES * LatencyBuckets.COUNT];
+  private final long[] sumsNanos = new long[METHODS * STAGES];
+
+  /**
+   * Makes one with all counters at 0.
+   *
+   * @param shared whether more than one thread adds to it
+   */
+  public Recorder(boolean shared) {
+    this.shared = shared;
+  }
+
+  /** Counts a reply. */
+  public void count(Method method, int status) {
+    add(requests, method.ordinal() * STATUSES.length + statusIndex(status), 1);
+  }
+
+  /** Adds a duration; a negative one counts as 0. */
+  public void time(Method method, Stage stage, long nanos) {
+    int series = method.ordinal() * STAGES + stage.ordinal();
+    add(buckets, series * LatencyBuckets.COUNT + LatencyBuckets.indexOf(nanos), 1);
+    add(sumsNanos, series, Math.max(0, nanos));
+  }
+
+  /** Adds this recorder's counters to {@code total}, which no other thread uses. */
+  void addTo(Recorder total) {
+    addAll(requests, total.requests);
+    addAll(buckets, total.buckets);
+    addAll(sumsNanos, total.sumsNanos);
+  }
+
+  /** The statuses that are told apart. */
+  static int[] statuses() {
+    return STATUSES.clone();
+  }
+
+  long requests(Method method, int status) {
+    return get(requests, method.ordinal() * STATUSES.length + statusIndex(status));
+  }
+
+  long bucket(Method method, Stage stage, int index) {
+    return get(
+        buckets, (method.ordinal() * STAGES + stage.ordinal()) * LatencyBuckets.COUNT + index);
+  }
+
+  long sumNanos(Method method, Stage stage) {
+    return get(sumsNanos, method.ordinal() * STAGES + stage.ordinal());
+  }
+
+  private void add(long[] counters, int index, long amount) {
+    if (shared) {
+      LONGS.getAndAdd(counters, index, amount);
+    } else {
+      LONGS.setOpaque(counters, index, counters[index] + amount);
+    }
+  }
+
+  private static long get(long[] counters, int index) {
+    return (long) LONGS.getOpaque(counters, index);
+  }
+
+  private static void addAll(long[] from, long[] to) {
+    for (int i = 0; i < from.length; i++) {
+      to[i] += get(from, i);
+    }
+  }
+
+  private static int statusIndex(int status) {
+    for (int i = 0; i < STATUSES.length; i++) {
+      if (STATUSES[i] == status) {
+        return i;
+      }
+    }
+    throw new IllegalArgumentException("status " + status + " is not one of those counted");
+  }
+}

@@ -1,0 +1,41 @@
+package lsmlab.server.metrics;
+
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+
+/** One {@link Recorder} for each platform thread that asks, and a few that virtual threads share. */
+public final class Recorders {
+
+  private static final int STRIPES = 16;
+
+  private final List<Recorder> all = new CopyOnWriteArrayList<>();
+  private final Recorder[] stripes = new Recorder[STRIPES];
+  private final ThreadLocal<Recorder> own =
+      ThreadLocal.withInitial(() -> added(new Recorder(false)));
+
+  public Recorders() {
+    for (int i = 0; i < STRIPES; i++) {
+      stripes[i] = added(new Recorder(true));
+    }
+  }
+
+  /** The recorder of this thread. Platform threads that use it should be long-lived: it is kept for the counts. */
+  public Recorder current() {
+    Thread thread = Thread.currentThread();
+    return thread.isVirtual() ? stripes[(int) thread.threadId() & (STRIPES - 1)] : own.get();
+  }
+
+  /** The sum of all, in a recorder that nobody adds to. */
+  Recorder total() {
+    Recorder total = new Recorder(false);
+    for (Recorder recorder : all) {
+      recorder.addTo(total);
+    }
+    return total;
+  }
+
+  private Recorder added(Recorder recorder) {
+    all.add(recorder);
+    return recorder;
+  }
+}

@@ -1,0 +1,42 @@
+package lsmlab.server.metrics;
+
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.LongAdder;
+import lsmlab.server.variant.Rejection;
+
+/** What the data port counts. Thread-safe. */
+public final class ServiceMetrics {
+
+  private final Recorders recorders = new Recorders();
+  private final LongAdder[] rejected = new LongAdder[Rejection.values().length];
+  private final AtomicInteger connections = new AtomicInteger();
+
+  public ServiceMetrics() {
+    for (int i = 0; i < rejected.length; i++) {
+      rejected[i] = new LongAdder();
+    }
+  }
+
+  /** Request counters and latencies of this thread. */
+  public Recorder recorder() {
+    return recorders.current();
+  }
+
+  /** Counts a request or connection that was turned away. */
+  public void reject(Rejection why) {
+    rejected[why.ordinal()].increment();
+  }
+
+  /** Connections open now. */
+  public AtomicInteger connections() {
+    return connections;
+  }
+
+  Recorders recorders() {
+    return recorders;
+  }
+
+  long rejected(Rejection why) {
+    return rejected[why.ordinal()].sum();
+  }
+}

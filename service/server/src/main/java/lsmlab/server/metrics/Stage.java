@@ -1,0 +1,23 @@
+package lsmlab.server.metrics;
+
+import java.util.Locale;
+
+/** Where a request's time goes; the label {@code stage} of {@code lsmlab_request_seconds}. */
+public enum Stage {
+  /** From the selector's wake-up to the parsed request: the wait behind other connections, and parsing. */
+  SELECTOR_WAIT,
+  /** From the parsed request to its start on the thread that runs it. */
+  QUEUE_WAIT,
+  /** In the storage engine, the copy of the value into the reply included. */
+  STORAGE,
+  /** Writing the reply to the socket, as far as the kernel takes it at once. */
+  REPLY,
+  /** All of these: from the selector's wake-up to the written reply. */
+  TOTAL;
+
+  private final String label = name().toLowerCase(Locale.ROOT);
+
+  public String label() {
+    return label;
+  }
+}

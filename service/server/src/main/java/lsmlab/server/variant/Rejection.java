@@ -1,0 +1,25 @@
+package lsmlab.server.variant;
+
+import java.util.Locale;
+
+/** Why a request or a connection was turned away; the label {@code reason} of {@code lsmlab_rejected_total}. */
+public enum Rejection {
+  /** As many requests wait as the queue may hold. */
+  QUEUE_FULL,
+  /** The engine holds writes back because flushes do not keep up. */
+  WRITES_HELD_BACK,
+  /** As many connections are open as are allowed. */
+  CONNECTIONS,
+  /** It waited for longer than its deadline. */
+  DEADLINE,
+  /** Readers that are too slow hold as much memory as replies may. */
+  REPLY_MEMORY,
+  /** The store takes no more writes. */
+  READ_ONLY;
+
+  private final String label = name().toLowerCase(Locale.ROOT);
+
+  public String label() {
+    return label;
+  }
+}
