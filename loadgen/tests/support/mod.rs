@@ -142,7 +142,7 @@ fn serve(
             let mut seen = Seen { connection, arrived_ns, answered_ns: 0 };
             let silent = matches!(manner, Manner::FallSilentAfter(limit) if served >= *limit);
             if !silent {
-                answer(stream, manner, arrived_ns - first)?;
+                answer(stream, manner, arrived_ns.saturating_sub(first))?;
                 seen.answered_ns = now_ns();
             }
             log.lock().unwrap().push(seen);
