@@ -1,0 +1,223 @@
+package lsmlab.bench;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.Callable;
+import lsmlab.bench.report.Comparison;
+import lsmlab.bench.report.Environment;
+import lsmlab.bench.report.MarkdownTable;
+import lsmlab.peers.PeerEngines;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+
+/** {@code storage}: the paired harness's command line. */
+@Command(
+    name = "storage",
+    mixinStandardHelpOptions = true,
+    sortOptions = false,
+    description = "Measures the storage engine and its peers in turn, and compares them.")
+final class BenchStorage implements Callable<Integer> {
+
+  private static final List<String> WORKLOADS =
+      List.of("get", "put", "sync", "open", "replay", "overwrite");
+  // MVStore has no log to replay, and rewrites its pages with every acknowledged write.
+  private static final Map<String, Set<String>> LEFT_OUT =
+      Map.of("mvstore", Set.of("replay", "overwrite"));
+  private static final int PAIRS_MIN = 1_000;
+  private static final int PAIRS_FULL = 2_000_000;
+
+  @Spec private CommandSpec spec;
+
+  @Option(
+      names = "--engines",
+      split = ",",
+      description = "first ours, then the peers (${DEFAULT-VALUE})")
+  private List<String> engines = List.of("lsm", "rocksdb", "mvstore");
+
+  @Option(
+      names = "--workloads",
+      split = ",",
+      description = "of get, put, sync, open, replay, overwrite (all)")
+  private List<String> workloads = WORKLOADS;
+
+  @Option(
+      names = "--scale",
+      description = "part of the 2 million pairs and of the overwrite's length (${DEFAULT-VALUE})")
+  private double scale = 1;
+
+  @Option(names = "--value-bytes", description = "mean bytes of a value (${DEFAULT-VALUE})")
+  private int valueBytes = 500;
+
+  @Option(names = "--seed", description = "of values and order (${DEFAULT-VALUE})")
+  private long seed = 1;
+
+  @Option(names = "--repetitions", description = "measurements of each engine (${DEFAULT-VALUE})")
+  private int repetitions = 5;
+
+  @Option(names = "--seconds", description = "length of one measured interval (${DEFAULT-VALUE})")
+  private int seconds = 5;
+
+  @Option(names = "--warmup-seconds", description = "length of one warm-up (${DEFAULT-VALUE})")
+  private int warmupSeconds = 3;
+
+  @Option(
+      names = "--overwrite-seconds",
+      description = "length of the sustained overwrite (${DEFAULT-VALUE})")
+  private int overwriteSeconds = 600;
+
+  @Option(
+      names = "--overwrite-repetitions",
+      description = "its measurements of each engine (${DEFAULT-VALUE})")
+  private int overwriteRepetitions = 1;
+
+  @Option(names = "--overwrite-threads", description = "its writers (${DEFAULT-VALUE})")
+  private int overwriteThreads = 1;
+
+  @Option(
+      names = "--replay-bytes",
+      description = "pairs in the WAL that is replayed (${DEFAULT-VALUE})")
+  private long replayBytes = 256_000_000;
+
+  @Option(
+      names = "--jvm-args",
+      split = " ",
+      description = "of every measured JVM (${DEFAULT-VALUE})")
+  private List<String> jvmArguments =
+      List.of(
+          "-Xmx3g", "--enable-native-access=ALL-UNNAMED", "--sun-misc-unsafe-memory-access=allow");
+
+  @Option(names = "--stores", description = "where the stores are kept (${DEFAULT-VALUE})")
+  private Path stores = Path.of(".cache/bench");
+
+  @Option(names = "--reload", description = "make the loaded stores anew")
+  private boolean reload;
+
+  @Option(names = "--out", description = "where the results go (${DEFAULT-VALUE})")
+  private Path out = Path.of("results/bench");
+
+  @Option(
+      names = "--update-docs",
+      description = "page whose table is replaced, between its markers")
+  private Path page;
+
+  @Override
+  public Integer call() throws IOException, InterruptedException {
+    check();
+    Settings settings =
+        new Settings(
+            (int) Math.max(PAIRS_MIN, PAIRS_FULL * scale),
+            valueBytes,
+            seed,
+            seconds,
+            warmupSeconds,
+            (int) Math.max(1, overwriteSeconds * scale),
+            overwriteThreads,
+            (long) Math.max(1_000_000, replayBytes * scale),
+            stores.toAbsolutePath());
+    Map<String, String> environment = Environment.describe(jvmArguments);
+    Paired paired =
+        new Paired(
+            settings,
+            (workload, engine) -> Fork.start(workload, engine, settings, jvmArguments),
+            System.err);
+    if (reload) {
+      paired.forget(engines);
+    }
+    if (workloads.stream().anyMatch(w -> Set.of("get", "open", "overwrite").contains(w))) {
+      paired.load(engines);
+    }
+    for (String workload : WORKLOADS) {
+      if (workloads.contains(workload)) {
+        int times = workload.equals("overwrite") ? overwriteRepetitions : repetitions;
+        paired.measure(workload, taking(workload), times);
+      }
+    }
+    write(settings, environment, paired.comparisons(engines.getFirst(), "rocksdb"));
+    return 0;
+  }
+
+  private List<String> taking(String workload) {
+    return engines.stream()
+        .filter(engine -> !LEFT_OUT.getOrDefault(engine, Set.of()).contains(workload))
+        .toList();
+  }
+
+  private void write(
+      Settings settings, Map<String, String> environment, List<Comparison> comparisons)
+      throws IOException {
+    ObjectMapper json = new ObjectMapper();
+    Files.createDirectories(out);
+    Path results = out.resolve("storage.json");
+    Files.writeString(
+        results, json.writerWithDefaultPrettyPrinter().writeValueAsString(comparisons) + "\n");
+    environment.put("pairs", Integer.toString(settings.pairs()));
+    environment.put("value_bytes", Integer.toString(settings.valueBytes()));
+    environment.put("seconds", Integer.toString(settings.seconds()));
+    environment.put("overwrite_seconds", Integer.toString(settings.overwriteSeconds()));
+    environment.put("replay_bytes", Long.toString(settings.replayBytes()));
+    Files.writeString(
+        out.resolve("storage-environment.json"),
+        json.writerWithDefaultPrettyPrinter().writeValueAsString(environment) + "\n");
+    StringBuilder text = new StringBuilder(MarkdownTable.of(comparisons)).append('\n');
+    List<String> facts = new ArrayList<>();
+    environment.forEach((name, value) -> facts.add(name + " " + value));
+    text.append(String.join("; ", facts)).append(".\n");
+    Files.writeString(out.resolve("storage.md"), text);
+    if (page != null) {
+      MarkdownTable.update(page, text.toString());
+    }
+    System.out.print(text);
+    System.err.println("written: " + results);
+  }
+
+  private void check() {
+    for (String engine : engines) {
+      if (PeerEngines.find(engine).filter(entry -> entry.persistent()).isEmpty()) {
+        throw refused(
+            "--engines: no engine '"
+                + engine
+                + "' that keeps its pairs; there are lsm, rocksdb, mvstore");
+      }
+    }
+    if (engines.size() != new LinkedHashSet<>(engines).size()) {
+      throw refused("--engines names an engine twice: " + String.join(",", engines));
+    }
+    for (String workload : workloads) {
+      if (!WORKLOADS.contains(workload)) {
+        throw refused("--workloads: no workload '" + workload + "'; there are " + WORKLOADS);
+      }
+    }
+    if (!(scale > 0 && scale <= 100)) {
+      throw refused("--scale is " + scale + ", allowed are numbers above 0 up to 100");
+    }
+    atLeastOne("--repetitions", repetitions);
+    atLeastOne("--seconds", seconds);
+    atLeastOne("--warmup-seconds", warmupSeconds);
+    atLeastOne("--overwrite-seconds", overwriteSeconds);
+    atLeastOne("--overwrite-repetitions", overwriteRepetitions);
+    atLeastOne("--overwrite-threads", overwriteThreads);
+    if (page != null && !Files.isWritable(page)) {
+      throw refused("--update-docs: " + page + " is not a file that can be written");
+    }
+  }
+
+  private void atLeastOne(String option, int value) {
+    if (value < 1) {
+      throw refused(option + " is " + value + ", allowed are 1 and more");
+    }
+  }
+
+  private ParameterException refused(String message) {
+    return new ParameterException(spec.commandLine(), message);
+  }
+}

@@ -1,0 +1,53 @@
+package lsmlab.bench.workload;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import lsmlab.storage.Durability;
+import lsmlab.storage.Engine;
+
+/**
+ * Overwrites the loaded store's pairs at random as fast as the engine takes them. Write amplification is bytes given to
+ * the kernel's write calls by the whole process, until the engine is at rest again, by bytes of keys and values
+ * acknowledged; space amplification is the largest size of the store, sampled once a second, by the size of the pairs.
+ */
+final class OverwriteWorkload implements Workload {
+
+  @Override
+  public Map<String, Double> run(Context context) throws IOException, InterruptedException {
+    Path store = context.settings().scratch(context.engine());
+    Stores.copy(context.settings().base(context.engine()), store);
+    AtomicLong largest = new AtomicLong();
+    ScheduledExecutorService sampler = Executors.newSingleThreadScheduledExecutor();
+    try (Engine engine = context.open(store, Durability.PROCESS)) {
+      sampler.scheduleAtFixedRate(
+          () -> largest.accumulateAndGet(Stores.bytes(store), Math::max), 0, 1, TimeUnit.SECONDS);
+      long writtenBefore = ProcessIo.writtenBytes();
+      Writers.Result result =
+          Writers.run(
+              context,
+              engine,
+              context.settings().overwriteThreads(),
+              context.settings().overwriteSeconds());
+      engine.flush();
+      engine.quiesce();
+      long written = ProcessIo.writtenBytes() - writtenBefore;
+      Map<String, Double> figures = new LinkedHashMap<>();
+      figures.put("overwrite", result.perSecond());
+      figures.put("overwrite_stall_max", result.latency().getMaxValue() / 1e6);
+      figures.put("overwrite_p9999", result.latency().getValueAtPercentile(99.99) / 1e6);
+      figures.put("overwrite_write_amplification", (double) written / result.bytes());
+      double pairs = context.pairs().bytes();
+      figures.put("overwrite_space_peak", largest.get() / pairs);
+      figures.put("overwrite_space_at_rest", Stores.bytes(store) / pairs);
+      return figures;
+    } finally {
+      sampler.shutdown();
+    }
+  }
+}

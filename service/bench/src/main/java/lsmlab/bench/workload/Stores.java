@@ -1,0 +1,62 @@
+package lsmlab.bench.workload;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.Comparator;
+import java.util.List;
+import java.util.stream.Stream;
+
+/** Stores as files. */
+public final class Stores {
+
+  private Stores() {}
+
+  /** Length of all files together; files that vanish meanwhile count nothing. */
+  public static long bytes(Path store) {
+    long bytes = 0;
+    for (Path file : files(store)) {
+      try {
+        bytes += Files.isRegularFile(file) ? Files.size(file) : 0;
+      } catch (NoSuchFileException e) {
+        continue;
+      } catch (IOException e) {
+        throw new UncheckedIOException("cannot read the size of " + file, e);
+      }
+    }
+    return bytes;
+  }
+
+  /** Copies a closed store. */
+  public static void copy(Path from, Path to) throws IOException {
+    for (Path file : files(from)) {
+      Files.copy(file, to.resolve(from.relativize(file).toString()));
+    }
+  }
+
+  /** Deletes a store, present or not. */
+  public static void delete(Path store) throws IOException {
+    if (Files.exists(store)) {
+      for (Path file : files(store).stream().sorted(Comparator.reverseOrder()).toList()) {
+        Files.delete(file);
+      }
+    }
+  }
+
+  private static List<Path> files(Path store) {
+    try (Stream<Path> files = Files.walk(store)) {
+      return files.toList();
+    } catch (NoSuchFileException e) {
+      return List.of();
+    } catch (IOException e) {
+      throw new UncheckedIOException("cannot list " + store, e);
+    } catch (UncheckedIOException e) {
+      if (e.getCause() instanceof NoSuchFileException) {
+        return files(store); // a file vanished while the engine is at work
+      }
+      throw e;
+    }
+  }
+}

@@ -1,0 +1,73 @@
+package lsmlab.peers;
+
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentMap;
+import java.util.concurrent.atomic.LongAdder;
+import lsmlab.storage.EngineStats;
+import org.rocksdb.AbstractEventListener;
+import org.rocksdb.CompactionJobInfo;
+import org.rocksdb.FlushJobInfo;
+import org.rocksdb.RocksDB;
+
+/**
+ * Counts flushes and compactions from RocksDB's background threads, so that the operations themselves pay nothing for
+ * being counted. Thread-safe.
+ */
+final class RocksEvents extends AbstractEventListener {
+
+  private final ConcurrentMap<Integer, Long> flushStarts = new ConcurrentHashMap<>();
+  private final LongAdder flushes = new LongAdder();
+  private final LongAdder flushBytes = new LongAdder();
+  private final LongAdder flushNanos = new LongAdder();
+  private final LongAdder compactions = new LongAdder();
+  private final LongAdder compactionBytes = new LongAdder();
+  private final LongAdder compactionNanos = new LongAdder();
+
+  RocksEvents() {
+    super(
+        EnabledEventCallback.ON_FLUSH_BEGIN,
+        EnabledEventCallback.ON_FLUSH_COMPLETED,
+        EnabledEventCallback.ON_COMPACTION_COMPLETED);
+  }
+
+  @Override
+  public void onFlushBegin(RocksDB db, FlushJobInfo job) {
+    flushStarts.put(job.getJobId(), System.nanoTime());
+  }
+
+  @Override
+  public void onFlushCompleted(RocksDB db, FlushJobInfo job) {
+    Long start = flushStarts.remove(job.getJobId());
+    if (start != null) {
+      flushNanos.add(System.nanoTime() - start);
+    }
+    flushBytes.add(job.getTableProperties().getDataSize());
+    flushes.increment();
+  }
+
+  @Override
+  public void onCompactionCompleted(RocksDB db, CompactionJobInfo job) {
+    compactionNanos.add(job.stats().elapsedMicros() * 1_000);
+    compactionBytes.add(job.stats().totalOutputBytes());
+    compactions.increment();
+  }
+
+  EngineStats stats(long memtableBytes, int memtablesSealed, int tables, long tableBytes) {
+    return new EngineStats(
+        memtableBytes,
+        memtablesSealed,
+        flushes.sum(),
+        flushBytes.sum(),
+        flushNanos.sum(),
+        compactions.sum(),
+        compactionBytes.sum(),
+        compactionNanos.sum(),
+        tables,
+        tableBytes,
+        0,
+        0,
+        0,
+        0,
+        0);
+  }
+}
