@@ -90,3 +90,19 @@ def test_a_disk_without_room_is_refused_with_figures(tmp_path: Path) -> None:
     with pytest.raises(RunError, match=r"has .* free; dataset x needs about 1024\.0 GiB") as caught:
         dataset.require_space(tmp_path / "not/yet/there", 1 << 40, "dataset x")
     assert "LAB_CACHE=" in caught.value.hint
+
+
+@pytest.mark.parametrize("damage", ["MANIFEST", "000001.sst", "removed"])
+def test_a_cached_dataset_that_was_changed_is_made_anew(tmp_path: Path, damage: str) -> None:
+    maker = Maker()
+    made = provide(tmp_path, maker)
+    if damage == "removed":
+        (made.store / "000001.sst").unlink()
+    else:
+        with (made.store / damage).open("a") as file:
+            file.write("more")
+    again = provide(tmp_path, maker)
+    assert maker.made == 2
+    assert again.store.joinpath("MANIFEST").read_text() == "manifest"
+    assert provide(tmp_path, maker).store == again.store
+    assert maker.made == 2

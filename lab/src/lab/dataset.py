@@ -25,6 +25,7 @@ from lab.units import format_bytes
 
 INFO = "dataset.json"
 STORE = "store"
+TABLE_SUFFIX = ".sst"
 KEY_AND_OVERHEAD_BYTES = 40
 MARGIN_BYTES = 1 << 30
 
@@ -47,12 +48,14 @@ def dataset_hash(spec: DatasetSpec, table_format: str) -> str:
 
 
 def find_dataset(house: House, spec: DatasetSpec, table_format: str) -> Dataset | None:
-    """Return the dataset where it is cached."""
+    """Return the dataset where it is cached, whole and as it was made; what was tampered with counts as absent."""
     digest = dataset_hash(spec, table_format)
     directory = house.datasets / digest
     try:
         info = json.loads((directory / INFO).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        if info["files"] != _describe(directory / STORE):
+            return None
+    except (OSError, ValueError, KeyError):
         return None
     return Dataset(spec, digest, directory / STORE, info)
 
@@ -110,7 +113,8 @@ def provide(
         try:
             info = runtime.make_dataset(spec, scratch / STORE, log, progress)
             declaration = {key: value for key, value in asdict(spec).items() if key != "name"}
-            document = {**info, "declaration": declaration, "table_format": table_format}
+            files = _describe(scratch / STORE)
+            document = {**info, "declaration": declaration, "table_format": table_format, "files": files}
             (scratch / INFO).write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
             scratch.rename(final)
         except BaseException:
@@ -121,6 +125,20 @@ def provide(
     if made is None:
         raise RunError(f"dataset {spec.name} was made but cannot be read back from {final}")
     return made
+
+
+def _describe(store: Path) -> dict[str, str]:
+    """Return what tells whether a store is still the same: the size of each table, the hash of every other file.
+
+    Tables have checksums of their own, which the service checks as it reads.
+    """
+    return {
+        path.relative_to(store).as_posix(): str(path.stat().st_size)
+        if path.suffix == TABLE_SUFFIX
+        else hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(store.rglob("*"))
+        if path.is_file()
+    }
 
 
 def _remove_unreadable(house: House, kept: Path, declaration: dict[str, Any]) -> None:
@@ -142,7 +160,7 @@ def materialise(dataset: Dataset, target: Path) -> str:
         place = target / source.relative_to(dataset.store)
         if source.is_dir():
             place.mkdir()
-        elif source.suffix == ".sst":
+        elif source.suffix == TABLE_SUFFIX:
             try:
                 os.link(source, place)
             except OSError:
