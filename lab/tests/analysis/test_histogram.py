@@ -195,6 +195,11 @@ def test_intervals_are_placed_from_the_logs_start(tmp_path: Path, times: str, st
     assert (read.started_at is None) == (times == "")
 
 
+def test_comments_may_stand_above_the_formats_own_line(tmp_path: Path) -> None:
+    read = read_log(log(tmp_path, "#[Latency in nanoseconds]\n" + HEADER + "#a comment\n" + LEGEND + line(0, [1000])))
+    assert read.total().count == 1
+
+
 def test_tags_and_empty_intervals_are_read(tmp_path: Path) -> None:
     read = read_log(log(tmp_path, HEADER + LEGEND + line(0, [], "Tag=get,") + line(1, [5000], "Tag=get,")))
     assert [interval.sample.count for interval in read.intervals] == [0, 1]
@@ -211,8 +216,8 @@ def test_a_line_cut_off_at_the_end_costs_only_itself(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", ":1: not a histogram log"),
-        ("t_s,due\n0,1\n", ":1: not a histogram log"),
+        ("", ": not a histogram log"),
+        ("t_s,due\n0,1\n" + HEADER, ": not a histogram log"),
         (HEADER + LEGEND, "holds no interval"),
         (HEADER + LEGEND + "0.0,1.0,HISTFAAA\n" + line(1, [1]), ":3: not an interval"),
         (HEADER + LEGEND + "0.0,1.0,1.0,AAAAAAAA\n" + line(1, [1]), ":3: the histogram cannot be decoded"),

@@ -92,7 +92,7 @@ def test_a_damaged_log_leaves_the_figures_of_the_report(tmp_path: Path) -> None:
     summary = summarise(run, rate_offered_per_s=2000)
     assert summary.latency_ms.count == 40_000
     assert summary.problems == [
-        "measure/1/latency.hlog:1: not a histogram log: no line '#[Histogram log format version …]'"
+        "measure/1/latency.hlog: not a histogram log: no line '#[Histogram log format version …]' at its top"
     ]
 
 

@@ -112,6 +112,8 @@ def _schedule(known: Known) -> Check:
         )
     if not schedule.verdict:
         reasons = "; ".join(schedule.reasons) or "it gives no reason"
+        if _send_lag(known).outcome == "warn" and all("late" in reason for reason in schedule.reasons):
+            return Check(name="schedule", outcome="note", detail="the load generator says the same of its send lag")
         return Check(name="schedule", outcome="warn", detail=f"the load generator did not keep its schedule: {reasons}")
     return Check(name="schedule", outcome="pass", detail="the load generator says that it kept its schedule")
 
@@ -127,17 +129,22 @@ def _send_lag(known: Known) -> Check:
         return Check(
             name="send lag",
             outcome="warn",
-            detail=f"requests were sent late: p99 of the send lag is {p99:,.0f} µs, "
-            f"{p99 / p50_ms / 1e3:.0%} of the p50 latency; latencies hold that much of the load generator's own",
+            detail=f"requests were sent late: p99 of the send lag is {_time(p99)}, {p99 / p50_ms / 1e3:.0%} of "
+            f"the p50 latency ({_time(p50_ms * 1e3)}), so latencies hold delays of the load generator's own",
         )
     if gap_us and p99 > SEND_LAG_SHARE_MAX * gap_us:
         return Check(
             name="send lag",
             outcome="note",
-            detail=f"p99 of the send lag is {p99:,.0f} µs: small beside the latencies, but over 10% of the "
-            f"{gap_us:,.0f} µs between two requests, so sends bunched a little",
+            detail=f"p99 of the send lag is {_time(p99)}: small beside the latencies, but over 10% of the "
+            f"{_time(gap_us)} between two requests, so sends bunched a little",
         )
-    return Check(name="send lag", outcome="pass", detail=f"p99 of the send lag is {p99:,.1f} µs")
+    return Check(name="send lag", outcome="pass", detail=f"p99 of the send lag is {_time(p99)}")
+
+
+def _time(us: float) -> str:
+    amount, unit = (us, "µs") if us < 1e3 else (us / 1e3, "ms") if us < 1e6 else (us / 1e6, "s")
+    return f"{amount:.3g} {unit}" if amount < 1000 else f"{amount:,.0f} {unit}"
 
 
 def _generator_cpu(known: Known) -> Check:

@@ -8,6 +8,7 @@ highest value equivalent to the one at the rank. The logs are decoded by the ``h
 from __future__ import annotations
 
 import binascii
+import itertools
 import math
 import re
 import zlib
@@ -181,8 +182,9 @@ def read_log(path: Path) -> HistogramLog:
         raise HistogramLogError(f"{path}: cannot be read: {error}") from error
     cut_off = lines[-1] != ""
     lines = lines if cut_off else lines[:-1]
-    if not lines or not lines[0].startswith("#[Histogram log format version"):
-        raise HistogramLogError(f"{path}:1: not a histogram log: no line '#[Histogram log format version …]'")
+    leading = itertools.takewhile(lambda line: line.startswith("#"), lines)
+    if not any(line.startswith("#[Histogram log format version") for line in leading):
+        raise HistogramLogError(f"{path}: not a histogram log: no line '#[Histogram log format version …]' at its top")
     start_s: float | None = None
     base_s: float | None = None
     rows: list[tuple[float, float, Sample]] = []

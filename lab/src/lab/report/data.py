@@ -42,11 +42,12 @@ class Series:
 
 @dataclass(frozen=True)
 class Category:
-    """A category of code and its part of an event's samples."""
+    """A category of code and its part of an event, measured in ``unit``: samples, bytes allocated or ns waited."""
 
     name: str
     samples: int
     share: float
+    unit: str = "samples"
 
 
 @dataclass(frozen=True)
@@ -206,7 +207,8 @@ def _logged_series(name: str, output: Outputs, log: HistogramLog, start_s: float
 def _events(run_dir: Path, gaps: list[str]) -> list[Event]:
     directory = run_dir / "profile"
     samples = profile_samples(run_dir)
-    categories = _json(directory / "categories.json").get("events", {})
+    document = _json(directory / "categories.json")
+    categories, units = _mapping(document.get("events")), _mapping(document.get("units"))
     forms = {
         "": ".html",
         "threads": "-threads.html",
@@ -226,7 +228,7 @@ def _events(run_dir: Path, gaps: list[str]) -> list[Event]:
                 samples=samples.get(name),
                 pages=pages,
                 picture=picture if picture.is_file() else None,
-                categories=_categories(categories.get(name) if isinstance(categories, dict) else None),
+                categories=_categories(categories.get(name), str(units.get(name, "samples"))),
             )
         )
     if not events:
@@ -234,14 +236,14 @@ def _events(run_dir: Path, gaps: list[str]) -> list[Event]:
     return events
 
 
-def _categories(rows: object) -> list[Category]:
+def _categories(rows: object, unit: str) -> list[Category]:
     found = []
     for row in rows if isinstance(rows, list) else []:
         try:
-            found.append(Category(str(row["category"]), int(row["samples"]), float(row["share"])))
+            found.append(Category(str(row["category"]), int(row["samples"]), float(row["share"]), unit))
         except (KeyError, TypeError, ValueError):
             continue
-    return sorted(found, key=lambda category: -category.samples)
+    return sorted(found, key=lambda category: -category.share)
 
 
 def _reference(manifest: Manifest) -> Reference | None:
@@ -258,6 +260,10 @@ def _reference(manifest: Manifest) -> Reference | None:
             if isinstance(value, int | float)
         },
     )
+
+
+def _mapping(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
 
 
 def _json(path: Path) -> dict[str, Any]:

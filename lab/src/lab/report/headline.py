@@ -49,6 +49,15 @@ def verdict(data: ReportData) -> Verdict:
     return Verdict(validity.state, sentence, list(validity.reasons), list(validity.findings))
 
 
+def overrides(data: ReportData) -> str:
+    """Return what this run was given instead of what the experiment declares: "rate 20,000, duration 20s"."""
+    shown = []
+    for name, value in data.manifest.experiment.overrides.items():
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        shown.append(f"{name} {value:,}" if number else f"{name} {value}")
+    return ", ".join(shown)
+
+
 def sentence(text: str) -> str:
     """Return a check's detail as a sentence: with a capital and a full stop."""
     return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else ".")

@@ -19,6 +19,7 @@ def render_markdown(data: ReportData) -> str:
         f"# {_text(manifest.experiment.title)}",
         f"Experiment `{manifest.experiment.name}`, run `{manifest.run_id}`, {tables.started(data)}, "
         f"runtime {manifest.runtime}. [report.html](report.html) has the charts.",
+        f"Set for this run: {_text(changed)}." if (changed := headline.overrides(data)) else "",
         f"**Verdict: {verdict.state}.** {verdict.sentence}",
         "\n".join(f"- {_text(headline.sentence(line))}" for line in [*verdict.reasons, *verdict.findings]),
         "\n".join(f"- {_text(gap)}" for gap in data.gaps),

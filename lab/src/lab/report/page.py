@@ -64,6 +64,7 @@ def render_page(data: ReportData) -> str:
         data=data,
         manifest=data.manifest,
         question=data.manifest.experiment.resolved.get("question"),
+        overrides=headline.overrides(data),
         started=tables.started(data),
         lab_version=__version__,
         fonts=_fonts(),

@@ -60,7 +60,8 @@ def percentile_chart(data: ReportData) -> Chart | None:
     if any(curve.css == "profiled" for curve in curves):
         legend.append(Key("line profiled", "while profiled"))
     if reference:
-        legend.append(Key("mark reference", "published, on other hardware"))
+        other_load = "" if data.comparable_reference() is not None else " and under another load"
+        legend.append(Key("mark reference", f"published, on other hardware{other_load}"))
     return Chart(
         name="percentiles",
         label="Latency by percentile, both axes logarithmic. The table of percentiles below has the figures.",

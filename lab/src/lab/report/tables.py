@@ -12,6 +12,7 @@ from lab.report import numbers
 from lab.report.data import CHANGES_LOAD, Event, ReportData, local_time
 
 EVENT_NAMES = {"cpu": "CPU", "alloc": "Allocation", "lock": "Lock", "wall": "Wall clock"}
+_UNITS = {"bytes": "bytes", "ns": "waiting time"}
 OUTCOME_WORDS = {"pass": "ok", "note": "note", "warn": "suspect", "fail": "invalid", "unknown": "unknown"}
 
 
@@ -109,8 +110,10 @@ def _percentile_note(data: ReportData, summary: Summary) -> str:
         notes.append("Percentiles of all repetitions come from their merged histograms.")
     if any(not supported(summary.latency_ms.count, p) for p in REPORTED):
         notes.append("“needs n” stands where the sample is too small: ten requests must lie beyond a percentile.")
-    if any(not output.exact for output in data.repetitions):
+    if any(output.log is None and "latency.hlog" in output.lacks for output in data.repetitions):
         notes.append("The load generator wrote no histogram log: figures are those of its text, rounded as it rounds.")
+    elif any(not output.exact for output in data.repetitions):
+        notes.append("A histogram log cannot be read: figures are those that the load generator reports.")
     if summary.uncorrected_ms is not None and summary.uncorrected_ms.count:
         notes.append("“From sending” counts from the moment of sending and leaves that wait out.")
     if data.reference is not None and data.reference.latency_ms:
@@ -203,6 +206,7 @@ def category_table(event: Event) -> Table | None:
     """List samples of an event by category of code."""
     if not event.categories:
         return None
+    unit = event.categories[0].unit
     most = max(category.share for category in event.categories) or 1.0
     rows = [
         [Cell(c.name), Cell(numbers.share(c.share), bar=c.share / most), Cell(numbers.count(c.samples))]
@@ -211,8 +215,8 @@ def category_table(event: Event) -> Table | None:
     name = EVENT_NAMES.get(event.name, event.name)
     return _table(
         f"categories-{event.name}",
-        f"{name} samples by category",
-        ["Category", "Share", "Samples"],
+        f"{name} by category",
+        ["Category", f"Share of {_UNITS.get(unit, unit)}", "Samples"],
         rows,
         numeric=(1, 2),
     )

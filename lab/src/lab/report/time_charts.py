@@ -209,7 +209,7 @@ def activity(data: ReportData, axis: Axis) -> tuple[list[Panel], list[str]]:
         if not np.isfinite(seen).any():
             continue
         if np.nanmax(seen) <= 0:
-            quiet.append(wanted.title.lower())
+            quiet.append(wanted.title)
             continue
         panels.append(_panel(wanted, data.timeline, inside, values, axis))
     return panels, quiet
