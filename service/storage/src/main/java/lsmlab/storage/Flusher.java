@@ -252,6 +252,7 @@ final class Flusher implements AutoCloseable {
   private void giveBack(Job job) {
     lock.lock();
     try {
+      changed.signalAll();
       if (!closing) {
         changed.await(RETRY_MILLIS, TimeUnit.MILLISECONDS);
       }

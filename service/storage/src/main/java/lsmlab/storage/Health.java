@@ -47,7 +47,11 @@ final class Health {
   void failedForGood(String what, Throwable e) {
     if (finalFailure == null) {
       finalFailure = e;
-      LOG.error("{} failed: the store takes no more writes", what, e);
+      if (e instanceof IOException) {
+        LOG.error("{} failed: the store takes no more writes: {}", what, e.toString());
+      } else {
+        LOG.error("{} failed: the store takes no more writes", what, e);
+      }
     }
   }
 

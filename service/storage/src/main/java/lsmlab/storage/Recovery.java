@@ -25,7 +25,7 @@ import org.slf4j.LoggerFactory;
  * it does not name, removed; the logs from the first one it needs on, each replayed into a memtable of its own, a torn
  * end cut.
  *
- * <p>A log that ends before the length that the next one gives it lost acknowledged writes. Under {@code power} that
+ * <p>A log that is missing, or ends before the length that the next one gives it, lost acknowledged writes. Under {@code power} that
  * cannot have been a loss of power, so the store is not opened. Under {@code process} a loss of power may take whatever
  * was not synced: the log is cut and later ones are dropped, so that what is left is what was there at one moment.
  */
@@ -56,8 +56,8 @@ final class Recovery implements AutoCloseable {
    * @throws CorruptionException if something acknowledged is missing or damaged; nothing was removed then
    */
   void run() throws IOException {
+    manifest = openManifest(directory.list());
     List<String> names = directory.list();
-    manifest = openManifest(names);
     nextFile = manifest.nextFile();
     for (String name : names) {
       nextFile = Math.max(nextFile, 1 + Math.max(TableFormat.number(name), WalFormat.number(name)));
@@ -167,11 +167,11 @@ final class Recovery implements AutoCloseable {
     for (long log : logs) {
       begins.put(log, WalReader.begin(directory, log));
     }
-    checkNoneMissing(begins);
     boolean lost = false;
     for (long log : List.copyOf(logs)) {
+      lost |= isPreviousMissing(log, begins.get(log));
       if (lost) {
-        LOG.warn("{} follows a log that lost its end with the power: dropped", log);
+        LOG.warn("{} follows a log that was lost with the power: dropped", log);
         directory.delete(WalFormat.fileName(log));
         continue;
       }
@@ -195,18 +195,19 @@ final class Recovery implements AutoCloseable {
     }
   }
 
-  /** A log that the next one names as its predecessor must be there. */
-  private void checkNoneMissing(Map<Long, WalReader.Result> begins) {
-    for (long log : logs) {
-      WalReader.Result begin = begins.get(log);
-      if (begin.previous() >= manifest.firstLog() && !logs.contains(begin.previous())) {
-        throw new CorruptionException(
-            directory.describe(WalFormat.fileName(begin.previous()))
-                + " is missing though "
-                + WalFormat.fileName(log)
-                + " follows it: restore the store from a copy");
-      }
+  /** Whether a log is gone that this one names as its predecessor; under {@code power} that cannot be. */
+  private boolean isPreviousMissing(long log, WalReader.Result begin) {
+    if (begin.previous() < manifest.firstLog() || logs.contains(begin.previous())) {
+      return false;
     }
+    if (begin.durability() == Durability.POWER) {
+      throw new CorruptionException(
+          directory.describe(WalFormat.fileName(begin.previous()))
+              + " is missing though "
+              + WalFormat.fileName(log)
+              + " follows it: restore the store from a copy");
+    }
+    return true;
   }
 
   private WalReader.Result replay(long log, long expected) throws IOException {

@@ -16,7 +16,7 @@ import lsmlab.storage.file.WritableFile;
  */
 public final class TableWriter implements AutoCloseable {
 
-  private static final int OUT_BYTES = 1 << 20;
+  private static final int OUT_BYTES = 1 << 18;
 
   private final StoreDirectory directory;
   private final String name;

@@ -1,0 +1,140 @@
+package lsmlab.storage;
+
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.NavigableMap;
+import java.util.TreeMap;
+import lsmlab.storage.file.SimulatedDirectory;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/**
+ * A small store with tables, a tombstone and a log, with each byte changed and each file cut at each length: every
+ * answer is right, or there is a clear error. Never a wrong answer.
+ */
+class DamageTest {
+
+  private static final LsmOptions OPTIONS =
+      LsmOptions.builder(Path.of("unused"))
+          .durability(Durability.POWER)
+          .compaction(false)
+          .blockBytes(200)
+          .build();
+
+  private final NavigableMap<String, String> expected = new TreeMap<>();
+
+  /** What the store held after each write to its last log; a log may be cut back to any of them. */
+  private final List<NavigableMap<String, String>> logStates = new ArrayList<>();
+
+  private SimulatedDirectory store() {
+    SimulatedDirectory directory = new SimulatedDirectory();
+    try (Engine engine = LsmEngine.open(OPTIONS, directory)) {
+      for (int i = 0; i < 12; i++) {
+        put(engine, "key" + i, "value" + i);
+      }
+      engine.flush();
+      engine.delete("key3".getBytes(StandardCharsets.UTF_8));
+      expected.remove("key3");
+      put(engine, "key4", "other");
+      engine.flush();
+      logStates.add(new TreeMap<>(expected));
+      for (int i = 20; i < 24; i++) {
+        put(engine, "key" + i, "value" + i);
+        logStates.add(new TreeMap<>(expected));
+      }
+    }
+    return directory;
+  }
+
+  private void put(Engine engine, String key, String value) {
+    engine.put(key.getBytes(StandardCharsets.UTF_8), value.getBytes(StandardCharsets.UTF_8));
+    expected.put(key, value);
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {0x01, 0x80, 0xff})
+  void everyByteChanged(int mask) throws IOException {
+    SimulatedDirectory sound = store();
+    int errors = 0;
+    for (String name : sound.list()) {
+      byte[] content = sound.content(name);
+      for (int i = 0; i < content.length; i++) {
+        byte[] damaged = content.clone();
+        damaged[i] ^= (byte) mask;
+        SimulatedDirectory directory = sound.afterKill();
+        directory.replace(name, damaged);
+        boolean found = isRefused(directory, name + " byte " + i, List.of(expected));
+        errors += found ? 1 : 0;
+        if (!name.endsWith(".wal") && !name.equals("MANIFEST")) {
+          assertTrue(found, name + " byte " + i + " was not noticed");
+        }
+      }
+    }
+    assertTrue(errors > 1_000, "only " + errors + " changes were noticed");
+  }
+
+  @Test
+  void everyLengthCut() throws IOException {
+    SimulatedDirectory sound = store();
+    for (String name : sound.list()) {
+      byte[] content = sound.content(name);
+      for (int length = 0; length < content.length; length++) {
+        SimulatedDirectory directory = sound.afterKill();
+        directory.replace(name, Arrays.copyOf(content, length));
+        // A log that is cut at a record's end cannot be told from one that was never longer.
+        isRefused(
+            directory,
+            name + " cut to " + length,
+            name.endsWith(".wal") ? logStates : List.of(expected));
+      }
+    }
+  }
+
+  @Test
+  void everyFileMissing() throws IOException {
+    SimulatedDirectory sound = store();
+    for (String name : sound.list()) {
+      SimulatedDirectory directory = sound.afterKill();
+      directory.delete(name);
+      boolean refused =
+          isRefused(
+              directory,
+              name + " missing",
+              name.endsWith(".wal") ? logStates.subList(0, 1) : List.of());
+      assertTrue(refused || name.endsWith(".wal"), name + " missing was not noticed");
+    }
+  }
+
+  /** Opens and reads; the answers are one of those allowed, or there is an error, of which this tells. */
+  private boolean isRefused(
+      SimulatedDirectory directory, String what, List<NavigableMap<String, String>> allowed) {
+    try (Engine engine = LsmEngine.open(OPTIONS, directory)) {
+      NavigableMap<String, String> scanned = History.contents(engine, "");
+      assertTrue(allowed.contains(scanned), what + ": a scan found " + scanned);
+      for (int i = 0; i < 30; i++) {
+        byte[] value = engine.get(("key" + i).getBytes(StandardCharsets.UTF_8));
+        String text = value == null ? null : new String(value, StandardCharsets.UTF_8);
+        assertTrue(
+            java.util.Objects.equals(scanned.get("key" + i), text),
+            what + ": key" + i + " " + text);
+      }
+      return false;
+    } catch (CorruptionException e) {
+      assertTrue(e.getMessage().contains("simulated/"), e.getMessage());
+      return true;
+    } catch (UncheckedIOException e) {
+      assertTrue(e.getMessage().contains("cannot open the store"), e.getMessage());
+      return true;
+    } catch (RuntimeException e) {
+      throw new AssertionError(what + ": " + e, e);
+    }
+  }
+}

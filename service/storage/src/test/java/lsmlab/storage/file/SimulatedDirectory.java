@@ -1,0 +1,348 @@
+package lsmlab.storage.file;
+
+import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.nio.ByteBuffer;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.NoSuchFileException;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.IdentityHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.random.RandomGenerator;
+
+/**
+ * A store's directory in memory that can lose power. Each file keeps its bytes and those of its last sync; the directory
+ * keeps its names and those of its last sync. {@link #losePower} keeps each unsynced block of 4 KiB and each unsynced
+ * name by chance; a block that is lost shows what was synced there, or zeros.
+ *
+ * <p>A {@link Fault} sees every operation before it takes place and may make it fail. After {@link #freeze} every
+ * operation fails and nothing changes any more: the process has died. Thread-safe.
+ */
+public final class SimulatedDirectory implements StoreDirectory {
+
+  /** What an operation does. */
+  public enum Operation {
+    LIST,
+    CREATE,
+    OPEN,
+    MAP,
+    WRITE,
+    TRUNCATE,
+    SYNC_FILE,
+    RENAME,
+    DELETE,
+    SYNC_DIRECTORY
+  }
+
+  /** Decides whether an operation fails. */
+  @FunctionalInterface
+  public interface Fault {
+    /**
+     * @param name of the file, empty for the directory
+     * @throws IOException to let the operation fail; a write may then have written a part
+     */
+    void before(Operation operation, String name) throws IOException;
+  }
+
+  /** Which syncs are carried out: a test may plant the fault of a missing one. */
+  @FunctionalInterface
+  public interface SyncFilter {
+    /**
+     * @param name of the file, empty for the directory
+     */
+    boolean isDone(String name);
+  }
+
+  private static final int BLOCK_BYTES = 4096;
+
+  private static final class Inode {
+    byte[] bytes = new byte[0];
+    int length;
+    byte[] synced = new byte[0];
+
+    void write(int at, ByteBuffer from, int count) {
+      int end = at + count;
+      if (end > bytes.length) {
+        bytes = Arrays.copyOf(bytes, Math.max(end, 2 * bytes.length));
+      }
+      Arrays.fill(bytes, Math.min(length, at), at, (byte) 0);
+      from.get(bytes, at, count);
+      length = Math.max(length, end);
+    }
+
+    byte[] content() {
+      return Arrays.copyOf(bytes, length);
+    }
+  }
+
+  private final Map<String, Inode> names = new TreeMap<>();
+  private final Map<String, Inode> syncedNames = new TreeMap<>();
+  private Fault fault = (operation, name) -> {};
+  private SyncFilter syncFilter = name -> true;
+  private boolean frozen;
+  private boolean locked;
+
+  /** Lets this decide about every operation from now on. */
+  public synchronized void setFault(Fault fault) {
+    this.fault = fault;
+  }
+
+  /** Leaves out syncs from now on. */
+  public synchronized void setSyncFilter(SyncFilter filter) {
+    this.syncFilter = filter;
+  }
+
+  /** The process dies: every operation fails from now on. */
+  public synchronized void freeze() {
+    frozen = true;
+  }
+
+  /** What the next process finds after this one has died; the machine went on. */
+  public synchronized SimulatedDirectory afterKill() {
+    SimulatedDirectory after = new SimulatedDirectory();
+    Map<Inode, Inode> copies = new IdentityHashMap<>();
+    names.forEach((name, inode) -> after.names.put(name, copy(inode, copies)));
+    syncedNames.forEach((name, inode) -> after.syncedNames.put(name, copy(inode, copies)));
+    return after;
+  }
+
+  private static Inode copy(Inode inode, Map<Inode, Inode> copies) {
+    return copies.computeIfAbsent(
+        inode,
+        from -> {
+          Inode to = new Inode();
+          to.bytes = from.content();
+          to.length = from.length;
+          to.synced = from.synced.clone();
+          return to;
+        });
+  }
+
+  /** What the next process finds after the machine has lost power. */
+  public synchronized SimulatedDirectory losePower(RandomGenerator random) {
+    SimulatedDirectory after = new SimulatedDirectory();
+    TreeSet<String> all = new TreeSet<>(names.keySet());
+    all.addAll(syncedNames.keySet());
+    Map<Inode, Inode> survivors = new HashMap<>();
+    for (String name : all) {
+      Inode kept = random.nextBoolean() ? names.get(name) : syncedNames.get(name);
+      if (kept != null) {
+        Inode survivor = survivors.computeIfAbsent(kept, inode -> survive(inode, random));
+        after.names.put(name, survivor);
+        after.syncedNames.put(name, survivor);
+      }
+    }
+    return after;
+  }
+
+  private static Inode survive(Inode inode, RandomGenerator random) {
+    byte[] current = inode.content();
+    byte[] synced = inode.synced;
+    int length =
+        switch (random.nextInt(4)) {
+          case 0 -> synced.length;
+          case 1 -> (synced.length + current.length) / 2;
+          default -> current.length;
+        };
+    if (current.length < synced.length) {
+      length = random.nextBoolean() ? synced.length : current.length;
+    }
+    byte[] kept = Arrays.copyOf(synced, length);
+    int lossOfTen = random.nextInt(11);
+    for (int at = 0; at < length; at += BLOCK_BYTES) {
+      if (random.nextInt(10) >= lossOfTen) {
+        int end = Math.min(length, Math.min(at + BLOCK_BYTES, current.length));
+        if (end > at) {
+          System.arraycopy(current, at, kept, at, end - at);
+        }
+      }
+    }
+    Inode survivor = new Inode();
+    survivor.bytes = kept;
+    survivor.length = kept.length;
+    survivor.synced = kept.clone();
+    return survivor;
+  }
+
+  /** The bytes of a file, for a test to look at or to damage. */
+  public synchronized byte[] content(String name) {
+    return names.get(name).content();
+  }
+
+  /** Puts other bytes into a file, as damage does; they count as synced. */
+  public synchronized void replace(String name, byte[] content) {
+    Inode inode = new Inode();
+    inode.bytes = content.clone();
+    inode.length = content.length;
+    inode.synced = content.clone();
+    names.put(name, inode);
+    syncedNames.put(name, inode);
+  }
+
+  private void check(Operation operation, String name) throws IOException {
+    if (frozen) {
+      throw new IOException("the process is dead");
+    }
+    fault.before(operation, name);
+    if (frozen) {
+      throw new IOException("the process is dead");
+    }
+  }
+
+  private Inode existing(String name) throws NoSuchFileException {
+    Inode inode = names.get(name);
+    if (inode == null) {
+      throw new NoSuchFileException(name);
+    }
+    return inode;
+  }
+
+  @Override
+  public synchronized List<String> list() throws IOException {
+    check(Operation.LIST, "");
+    return List.copyOf(names.keySet());
+  }
+
+  @Override
+  public synchronized WritableFile create(String name) throws IOException {
+    check(Operation.CREATE, name);
+    if (names.containsKey(name)) {
+      throw new FileAlreadyExistsException(name);
+    }
+    Inode inode = new Inode();
+    names.put(name, inode);
+    return new File(name, inode, 0);
+  }
+
+  @Override
+  public synchronized WritableFile openAt(String name, long length) throws IOException {
+    check(Operation.OPEN, name);
+    Inode inode = existing(name);
+    if (inode.length < length) {
+      throw new IOException(name + " is shorter than " + length);
+    }
+    inode.length = (int) length;
+    return new File(name, inode, (int) length);
+  }
+
+  @Override
+  public synchronized MemorySegment map(String name, Arena arena) throws IOException {
+    check(Operation.MAP, name);
+    Inode inode = existing(name);
+    MemorySegment mapped = arena.allocate(Math.max(1, inode.length), 64);
+    MemorySegment.copy(MemorySegment.ofArray(inode.bytes), 0, mapped, 0, inode.length);
+    return mapped.asSlice(0, inode.length).asReadOnly();
+  }
+
+  @Override
+  public synchronized void rename(String from, String to) throws IOException {
+    check(Operation.RENAME, from);
+    names.put(to, existing(from));
+    names.remove(from);
+  }
+
+  @Override
+  public synchronized void delete(String name) throws IOException {
+    check(Operation.DELETE, name);
+    existing(name);
+    names.remove(name);
+  }
+
+  @Override
+  public synchronized void sync() throws IOException {
+    try {
+      check(Operation.SYNC_DIRECTORY, "");
+    } catch (IOException e) {
+      throw new SyncFailedException("the directory", e);
+    }
+    if (syncFilter.isDone("")) {
+      syncedNames.clear();
+      syncedNames.putAll(names);
+    }
+  }
+
+  @Override
+  public synchronized void lock() throws IOException {
+    if (locked) {
+      throw new IOException("the store is open elsewhere");
+    }
+    locked = true;
+  }
+
+  @Override
+  public String describe(String name) {
+    return "simulated/" + name;
+  }
+
+  @Override
+  public synchronized void close() {
+    locked = false;
+  }
+
+  private final class File implements WritableFile {
+    private final String name;
+    private final Inode inode;
+    private int length;
+
+    File(String name, Inode inode, int length) {
+      this.name = name;
+      this.inode = inode;
+      this.length = length;
+    }
+
+    @Override
+    public void write(ByteBuffer bytes) throws IOException {
+      synchronized (SimulatedDirectory.this) {
+        try {
+          check(Operation.WRITE, name);
+        } catch (IOException e) {
+          if (!frozen) {
+            inode.write(length, bytes, bytes.remaining() / 2);
+          }
+          throw e;
+        }
+        int count = bytes.remaining();
+        inode.write(length, bytes, count);
+        length += count;
+      }
+    }
+
+    @Override
+    public void truncate(long newLength) throws IOException {
+      synchronized (SimulatedDirectory.this) {
+        check(Operation.TRUNCATE, name);
+        inode.length = (int) newLength;
+        length = (int) newLength;
+      }
+    }
+
+    @Override
+    public void sync() throws IOException {
+      synchronized (SimulatedDirectory.this) {
+        try {
+          check(Operation.SYNC_FILE, name);
+        } catch (IOException e) {
+          throw new SyncFailedException(name, e);
+        }
+        if (syncFilter.isDone(name)) {
+          inode.synced = inode.content();
+        }
+      }
+    }
+
+    @Override
+    public long length() {
+      synchronized (SimulatedDirectory.this) {
+        return length;
+      }
+    }
+
+    @Override
+    public void close() {}
+  }
+}
