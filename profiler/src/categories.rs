@@ -133,9 +133,62 @@ mod tests {
     fn the_parts_of_the_service_are_told_apart() {
         for (expected, stack) in [
             ("select", "one/nio/server/SelectorThread.run_[j];one/nio/net/NativeSelector.select_[j];epoll_wait;x_[k]"),
-            ("gc", "start_thread;GangWorker::run;G1ParScanThreadState::copy"),
+            (
+                "select",
+                "one/nio/server/SelectorThread.run_[j];one/nio/net/JavaSelector.select_[j];sun/nio/ch/EPoll.wait_[j]",
+            ),
+            (
+                "socket read",
+                "one/nio/net/Session.process_[j];lsmlab/server/http/Connection.readSocket_[i];one/nio/net/JavaSocket.read_[i];tcp_recvmsg_[k]",
+            ),
+            (
+                "socket write",
+                "lsmlab/server/variant/Workers.work_[j];lsmlab/server/http/Exchange.finish_[i];lsmlab/server/http/Connection.send_[i];one/nio/net/NativeSocket.write_[i]",
+            ),
+            (
+                "http parse",
+                "one/nio/server/SelectorThread.run_[j];lsmlab/server/http/Connection.process_[j];lsmlab/server/http/Connection.parseHead_[i];lsmlab/server/http/RequestHead.parse_[i]",
+            ),
+            (
+                "queue",
+                "lsmlab/server/variant/Workers.work_[j];lsmlab/server/variant/BlockingQueueVariant.lambda$new$0_[i];java/util/concurrent/LinkedBlockingQueue.take_[i];java/util/concurrent/locks/LockSupport.park_[j];Parker::park;x_[k]",
+            ),
+            (
+                "queue",
+                "lsmlab/server/http/Connection.process_[j];java/util/concurrent/LinkedBlockingDeque.offerFirst_[j];java/util/concurrent/locks/ReentrantLock.lock_[i]",
+            ),
+            (
+                "dao get",
+                "lsmlab/server/http/Exchange.perform_[j];lsmlab/storage/LsmEngine.get_[j];lsmlab/storage/memtable/Memtable.find_[i]",
+            ),
+            (
+                "dao put",
+                "lsmlab/server/http/Exchange.perform_[j];lsmlab/storage/LsmEngine.put_[j];lsmlab/storage/CommitPipeline.commit_[i];lsmlab/storage/memtable/Memtable.find_[i]",
+            ),
+            (
+                "wal",
+                "lsmlab/storage/LsmEngine.put_[j];lsmlab/storage/CommitPipeline.writeLog_[i];lsmlab/storage/wal/WalWriter.commit_[i];pwrite_[k]",
+            ),
+            (
+                "flush",
+                "java/lang/Thread.run_[j];lsmlab/storage/Flusher.work_[j];lsmlab/storage/table/TableWriter.add_[i]",
+            ),
+            (
+                "compaction",
+                "java/lang/Thread.run_[j];lsmlab/storage/Compactor.work_[j];lsmlab/storage/cursor/MergingCursor.next_[i]",
+            ),
+            ("executor", "java/lang/Thread.run_[j];lsmlab/server/variant/Workers.work_[j]"),
+            ("connection", "one/nio/server/SelectorThread.run_[j];lsmlab/server/http/Connection.process_[j]"),
+            (
+                "lock",
+                "java/lang/Thread.run_[j];com/example/Foo.bar_[j];java/util/concurrent/locks/ReentrantLock.lock_[j]",
+            ),
+            ("gc", "start_thread;WorkerThread::run;G1ParScanThreadState::copy"),
+            ("gc", "start_thread;VMThread::run;VM_G1CollectForAllocation::doit"),
             ("jit", "start_thread;CompileBroker::compiler_thread_loop;C2Compiler::compile_method"),
+            ("profiler", "start_thread;AttachListenerThread::thread_entry;JvmtiAgent::load;AttachListener::x"),
             ("kernel", "start_thread;do_syscall_64_[k]"),
+            ("jvm", "start_thread;VMThread::run"),
             ("other", "com/example/Foo.bar_[j]"),
         ] {
             assert_eq!(category(stack), expected, "{stack}");

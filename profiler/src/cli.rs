@@ -60,7 +60,7 @@ struct StartArgs {
     #[arg(long, default_value = "20ms", value_parser = parse_duration_ns)]
     wall_interval: u64,
     /// Allocation sampling interval: bytes between two samples
-    #[arg(long, default_value = "512k", value_parser = parse_size_bytes)]
+    #[arg(long, default_value = "64k", value_parser = parse_size_bytes)]
     alloc_interval: u64,
     /// Shortest lock wait that is recorded
     #[arg(long, default_value = "10us", value_parser = parse_duration_ns)]

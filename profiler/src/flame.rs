@@ -241,7 +241,7 @@ fn pattern(text: &str) -> Regex {
 
 /// The longest form of a name that has at most `room` characters: whole, then without its package, then cut.
 fn label(name: &str, room: usize) -> String {
-    const ROOM_MIN: usize = 3;
+    const ROOM_MIN: usize = 5;
     let short = without_package(name);
     if name.chars().count() <= room {
         name.to_owned()
