@@ -84,6 +84,7 @@ CASES = [
     ("duration: 1m", "duration: 60", ":15: load.duration: '60' is not a number with a unit"),
     ("20MiB", "20 megs", ":6: service.flush_threshold: '20 megs' is not a whole number of bytes"),
     ("compaction: on", "compaction: yes", ":7: service.compaction: 'yes' is not allowed; allowed: on or off"),
+    ("duration: 1m", "duration: 1.5s", ":15: load.duration: 1.5 s is not a whole number of seconds"),
     ("repeat: 3", "repeat: 0", ":17: repeat: 0 is out of range: must be at least 1"),
     ("[cpu, wall]", "[cpu, wal]", ":19: profile.events.1: 'wal' is not allowed; did you mean wall?; allowed: cpu,"),
     ("[cpu, wall]", "[cpu, cpu]", ":19: profile.events: an event is named twice"),

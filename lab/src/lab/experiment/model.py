@@ -70,6 +70,13 @@ class LoadSettings(Strict):
     timeout_s: Annotated[Seconds | None, Field(alias="timeout")] = None
     args: dict[str, str | int] = Field(default_factory=dict)
 
+    @field_validator("duration_s", "warmup_s", "timeout_s")
+    @classmethod
+    def _are_whole(cls, seconds: float | None) -> float | None:
+        if seconds is not None and seconds != int(seconds):
+            raise ValueError(f"{seconds} s is not a whole number of seconds, which is all that wrk2's options take")
+        return seconds
+
     @field_validator("args")
     @classmethod
     def _are_words(cls, args: dict[str, str | int]) -> dict[str, str | int]:
@@ -85,8 +92,6 @@ class LoadSettings(Strict):
                 f"connections ({self.connections}) must be at least threads ({self.threads}): "
                 "each thread of the load generator needs one"
             )
-        if self.warmup_s and self.warmup_s < 1:
-            raise ValueError("warmup must be 0s or at least 1s")
         return self
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
 import time
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,7 @@ from lab.errors import InputError, MissingToolError, RunError
 from lab.host import command_line, listener_on, port_is_free, processes_mentioning
 from lab.paths import House
 from lab.processes import POLL_S, Process, Processes, describe_exit, tail
-from lab.runtime import local_checks
+from lab.runtime import local_checks, local_choices
 from lab.runtime.base import (
     Check,
     Choice,
@@ -174,11 +173,11 @@ class LocalRuntime(Runtime):
 
     def variants(self) -> list[Choice]:
         """Ask the built service."""
-        return self._choices("variants")
+        return local_choices.ask("variants", [self._java()], self.service_jar, self._house.cache)
 
     def engines(self) -> list[Choice]:
         """Ask the built service."""
-        return self._choices("engines")
+        return local_choices.ask("engines", [self._java()], self.service_jar, self._house.cache)
 
     def table_format(self) -> str:
         """Return the format that the built service's manifest names, or the digest of its storage library."""
@@ -319,17 +318,6 @@ class LocalRuntime(Runtime):
     def _service_command(self, flags: tuple[str, ...]) -> list[str]:
         options = self._house.root / "service" / "jvm.options"
         return [self._java(), f"@{options}", *flags, "-jar", str(self.service_jar)]
-
-    def _choices(self, command: str) -> list[Choice]:
-        if not self.service_jar.exists():
-            raise RunError(
-                f"the service is not built yet, and only it knows its {command}", "Build it: make build-service"
-            )
-        argv = [self._java(), "-XX:TieredStopAtLevel=1", "-jar", str(self.service_jar), command, "--json"]
-        done = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False)
-        if done.returncode != 0:
-            raise RunError(f"the service's command {command!r} failed", log_tail=done.stderr[-2000:])
-        return [Choice(entry["name"], entry.get("summary", "")) for entry in json.loads(done.stdout)]
 
     def _profile(
         self, command: str, spec: ProfileSpec, words: list[str], cpus: tuple[int, ...], progress: Progress | None = None
