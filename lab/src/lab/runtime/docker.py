@@ -354,7 +354,12 @@ class DockerRuntime(Runtime):
                 "Build it: docker compose build service",
             )
         if (image, command) not in self._known_choices:
-            said = self._docker.ask(self._service_command([command, "--json"]), f"asking the service for its {command}")
+            # Without the options of an experiment: the heap that they fill at once is not needed for an answer.
+            argv = self._docker.compose(
+                *("run", "--rm", "-T", "--no-deps", "--entrypoint", "java", "service", "-XX:TieredStopAtLevel=1"),
+                *("-jar", "lsmlab-server.jar", command, "--json"),
+            )
+            said = self._docker.ask(argv, f"asking the service for its {command}")
             try:
                 choices = [Choice(str(entry["name"]), str(entry["summary"])) for entry in json.loads(said)]
             except (ValueError, TypeError, KeyError) as error:
