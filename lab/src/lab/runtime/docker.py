@@ -228,7 +228,7 @@ class DockerRuntime(Runtime):
             if ended.alive():  # the service died; what it left is in its log
                 self._interrupt(name, ended)
             code = _exit_code(ended)
-        except KeyboardInterrupt:
+        except BaseException:  # Ctrl-C, a phase's time limit
             self._interrupt(name, ended)
             raise
         finally:
@@ -399,7 +399,8 @@ class DockerRuntime(Runtime):
             _copy_logs(name, stdout, stderr)
         if (out / "load.err").stat().st_size == 0:
             (out / "load.err").unlink()
-        self._docker.remove([name])
+        with contextlib.suppress(RunError):  # close() tries again; an error that is on its way is worth more
+            self._docker.remove([name])
 
     def _remove_own(self) -> None:
         own = f"label={docker_engine.OWNER_LABEL}={self._docker.owner}"
