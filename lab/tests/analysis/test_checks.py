@@ -150,6 +150,7 @@ def lag(p99_us: float) -> Distribution:
         (lambda s, m: setattr(m.environment, "native_transport", False), "transport", "note"),
         (lambda s, m: setattr(m.environment, "profiling_engine", "ctimer"), "profile", "note"),
         (lambda s, m: setattr(s, "profiled", None), "profile", "note"),
+        (lambda s, m: setattr(s.profiled, "rate_achieved_per_s", 1500.0), "profiled rate", "note"),
         (lambda s, m: setattr(m.environment.git, "dirty", True), "source", "note"),
         (lambda s, m: setattr(m.environment, "git", None), "source", "unknown"),
     ],

@@ -241,6 +241,7 @@ def make_timeline(path: Path, shape: Shape, phases: list[Phase], rng: np.random.
                 'jvm_gc_seconds_total{gc="G1 Young Generation"}': gc_s,
                 'jvm_memory_used_bytes{area="heap"}': 1.5e8 + 4e7 * (service_from % 5),
                 "lsmlab_write_stall_seconds_total": 0.0,
+                **stages(service_from * shape.rate),
             }  # fmt: skip
         if name in ("warm-up", "measure", "profile"):
             values["loadgen_cpu_cores"] = 0.21
@@ -250,6 +251,16 @@ def make_timeline(path: Path, shape: Shape, phases: list[Phase], rng: np.random.
         writer = csv.DictWriter(file, columns)
         writer.writeheader()
         writer.writerows(rows)
+
+
+STAGES_US = {"selector_wait": 20.0, "queue_wait": 45.0, "storage": 5.0, "reply": 10.0, "total": 80.0}
+
+
+def stages(requests: float) -> dict[str, float]:
+    """Return the service's own timings after so many requests."""
+    labels = {stage: f'{{method="get",stage="{stage}"}}' for stage in STAGES_US}
+    sums = {f"lsmlab_request_seconds_sum{labels[s]}": requests * us / 1e6 for s, us in STAGES_US.items()}
+    return sums | {f"lsmlab_request_seconds_count{labels[s]}": requests for s in STAGES_US}
 
 
 def make_profile(directory: Path) -> None:

@@ -125,6 +125,8 @@ def test_figures_tables_and_charts_are_those_of_the_manifest(whole: tuple[Page, 
         assert "measure 2" in text
         assert "Published" in text
         assert "Set for this run: duration 20s" in text
+        assert "In the queue 45.0 µs" in re.sub(r"[|\s]+", " ", text)
+        assert "Written by flushes" in text
     for chart in ("percentiles", "latency-time", "rate-time", "activity-flush", "activity-garbage-collection"):
         assert f"chart-{chart}" in page.ids
     assert "Nothing to see of: Compaction, Held-back writes, Steal." in page.text

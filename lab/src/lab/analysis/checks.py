@@ -374,6 +374,20 @@ def _profile_engine(known: Known) -> Check:
     return Check(name="profile", outcome="pass", detail=f"profiled by {engine}")
 
 
+def _profiled_rate(known: Known) -> Check:
+    profiled = known.summary.profiled
+    if profiled is None or profiled.rate_achieved_per_s is None:
+        return Check(name="profiled rate", outcome="unknown", detail="the profiled repetition's rate is not known")
+    rates = f"{profiled.rate_achieved_per_s:,.0f} of {profiled.rate_offered_per_s:,.0f} requests/s"
+    if is_saturated(profiled) and not is_saturated(known.summary):
+        return Check(
+            name="profiled rate",
+            outcome="note",
+            detail=f"while profiled only {rates}: the profile is one of an overloaded service, the latencies are not",
+        )
+    return Check(name="profiled rate", outcome="pass", detail=f"while profiled {rates}")
+
+
 def _source(known: Known) -> Check:
     git = known.manifest.environment.git
     if git is None:
@@ -405,5 +419,6 @@ CHECKS: tuple[Callable[[Known], Check], ...] = (
     _loopback,
     _native_transport,
     _profile_engine,
+    _profiled_rate,
     _source,
 )

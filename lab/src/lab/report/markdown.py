@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from lab.report import headline, tables
+from lab.report import headline, service_tables, tables
 from lab.report.data import ReportData
 from lab.report.tables import Cell, Table
 
@@ -29,6 +29,7 @@ def render_markdown(data: ReportData) -> str:
         names = " | ".join(figure.name for figure in figures)
         parts.append(f"| {names} |\n|{'---:|' * len(figures)}\n| {row} |")
     parts += _section("Latency", [tables.percentile_table(data)])
+    parts += _section("Inside the service", [service_tables.stage_table(data), service_tables.activity_table(data)])
     parts += _section("Rate, answers and errors", [tables.rate_table(data), tables.error_table(data)])
     parts += _section(
         "Profile",

@@ -11,7 +11,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescap
 from markupsafe import Markup
 
 from lab import __version__
-from lab.report import headline, tables
+from lab.report import headline, service_tables, tables
 from lab.report.chart import Chart
 from lab.report.data import Event, ReportData
 from lab.report.percentile_chart import percentile_chart
@@ -80,6 +80,8 @@ def render_page(data: ReportData) -> str:
         rate_table=tables.rate_table(data),
         error_table=tables.error_table(data),
         check_table=tables.check_table(data),
+        stage_table=service_tables.stage_table(data),
+        activity_table=service_tables.activity_table(data),
         cost_table=tables.cost_table(data),
         profile_table=tables.profile_table(data),
         environment_table=tables.environment_table(data),

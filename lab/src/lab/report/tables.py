@@ -295,14 +295,15 @@ def environment_table(data: ReportData) -> Table:
         ("CPUs of everything else", None if plan is None else _list(plan.other)),
         ("JVM", e.jvm),
         ("Garbage collector", e.gc),
-        ("JVM flags", " ".join(e.jvm_flags) or None),
+        ("JVM flags", "\n".join(e.jvm_flags) or None),
         ("one-nio's native transport", None if e.native_transport is None else "yes" if e.native_transport else "no"),
         ("Load generator", None if tool is None else f"{tool.name} {tool.version}{own}"),
         ("Profiling engine", e.profiling_engine),
         ("Dataset", None if e.dataset is None else f"{e.dataset.name} ({e.dataset.hash})"),
         ("Source", None if e.git is None else e.git.commit + (", with changes" if e.git.dirty else "")),
     ]  # fmt: skip
-    pairs += [(f"Library {name}", version) for name, version in sorted(e.libraries.items())]
+    if e.libraries:
+        pairs.append(("Libraries", ", ".join(f"{name} {version}" for name, version in sorted(e.libraries.items()))))
     pairs += [(f"Image {name}", digest) for name, digest in sorted(e.images.items())]
     rows = [
         [Cell(name), Cell(value or "unknown", "none" if not value else "code" if name in _CODE else "")]
@@ -362,7 +363,10 @@ def _flat(value: object, prefix: str = "") -> Iterable[tuple[str, str]]:
     elif isinstance(value, list) and all(isinstance(item, str | int | float) for item in value):
         yield prefix, ", ".join(map(str, value)) or "none"
     else:
-        yield prefix, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        yield (
+            prefix,
+            "none" if value in ({}, []) else value if isinstance(value, str) else json.dumps(value, ensure_ascii=False),
+        )
 
 
 def artifact_table(data: ReportData) -> Table:
