@@ -1,5 +1,6 @@
 //! The command line: wrk2's, and what this generator adds.
 
+use crate::schedule::{Schedule, Step};
 use crate::target::Target;
 use crate::units::{Rate, parse_count, parse_positive_time_ns, parse_rate};
 use clap::{Parser, ValueEnum};
@@ -21,7 +22,8 @@ Latency counts from the moment when a request was due by the schedule, not from 
 server that stalls is charged for every request that should have been sent meanwhile.
 
 Exit codes: 0 the run took place (what the peer did wrong is in the report); 1 usage or script error;
-2 nothing could be connected; 130 after Ctrl-C, the report of what was done is still made.";
+2 nothing could be connected; 3 with --strict, the schedule was not kept; 130 after Ctrl-C (143 after SIGTERM),
+the report of what was done is still made.";
 
 /// Applies load to an HTTP server at a constant rate and reports its latency.
 #[derive(Debug, Clone, Parser)]
@@ -37,11 +39,12 @@ pub struct Arguments {
 
     /// How long to send for.
     #[arg(short, long = "duration", value_name = "TIME", default_value = "10s", value_parser = parse_positive_time_ns)]
+    #[arg(conflicts_with = "rate_plan")]
     pub duration_ns: u64,
 
     /// Requests a second, over all connections.
-    #[arg(short = 'R', long, value_name = "RATE", value_parser = parse_rate)]
-    pub rate: Rate,
+    #[arg(short = 'R', long, value_name = "RATE", value_parser = parse_rate, required_unless_present = "rate_plan")]
+    pub rate: Option<Rate>,
 
     /// Print the latency distribution.
     #[arg(short = 'L', long)]
@@ -66,6 +69,18 @@ pub struct Arguments {
     /// Count a request as timed out if it takes longer from sending; it is still waited for.
     #[arg(short = 'T', long = "timeout", value_name = "TIME", default_value = "2s", value_parser = parse_positive_time_ns)]
     pub timeout_ns: u64,
+
+    /// Instead of -R and -d: rates and ramps one after the other, such as 10k:30s,10k-50k:1m,50k:30s.
+    #[arg(long, value_name = "STEPS", value_delimiter = ',', value_parser = Step::parse, conflicts_with = "rate")]
+    pub rate_plan: Vec<Step>,
+
+    /// How requests follow each other at the given rate.
+    #[arg(long, value_enum, value_name = "KIND", default_value_t = ArrivalKind::Even)]
+    pub arrivals: ArrivalKind,
+
+    /// Seed of the random arrivals: the same one draws the same times.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
 
     /// Write the results to FILE as JSON.
     #[arg(long, value_name = "FILE")]
@@ -92,6 +107,10 @@ pub struct Arguments {
     #[arg(long = "send-lag-max", value_name = "TIME", default_value = "100us", value_parser = parse_positive_time_ns)]
     pub send_lag_max_ns: u64,
 
+    /// End with exit code 3 if the schedule was not kept.
+    #[arg(long)]
+    pub strict: bool,
+
     /// Print the version.
     #[arg(short = 'v', long, action = clap::ArgAction::Version)]
     pub version: Option<bool>,
@@ -116,6 +135,15 @@ pub enum Idle {
     Spin,
 }
 
+/// How requests follow each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ArrivalKind {
+    /// Evenly spaced, as wrk2 means to.
+    Even,
+    /// A Poisson process: independent of each other, as requests of many users are.
+    Poisson,
+}
+
 /// CPUs to pin threads to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CpuList(pub Vec<usize>);
@@ -136,6 +164,17 @@ impl Arguments {
             }
         }
         Ok(())
+    }
+
+    /// When requests are due.
+    pub fn schedule(&self) -> Schedule {
+        let constant = self.rate.map(|rate| Step::Constant(rate, self.duration_ns));
+        let steps: Vec<Step> = constant.into_iter().chain(self.rate_plan.iter().copied()).collect();
+        let schedule = Schedule::of_steps(&steps);
+        match self.arrivals {
+            ArrivalKind::Even => schedule,
+            ArrivalKind::Poisson => schedule.with_poisson_arrivals(self.seed),
+        }
     }
 
     /// Connections of each thread.
@@ -203,7 +242,7 @@ mod tests {
         let arguments = parse("-t4 -c64 -d1m -R70k -L -s get.lua http://h:1/p -- pairs=5 x=y").unwrap();
         assert_eq!((arguments.threads, arguments.connections), (4, 64));
         assert_eq!(arguments.duration_ns, 60_000_000_000);
-        assert_eq!(arguments.rate.per_second(), 70_000.0);
+        assert_eq!(arguments.schedule().rate_per_s(), 70_000.0);
         assert_eq!(arguments.script_arguments, ["pairs=5", "x=y"]);
         let defaults = parse("--rate 10 http://h").unwrap();
         assert_eq!((defaults.threads, defaults.connections), (2, 10));
@@ -230,6 +269,9 @@ mod tests {
             ("--idle nap", "possible values: sleep, hybrid, spin"),
             ("--cpus 1-", "wanted CPU numbers"),
             ("--cpus 3-1", "wanted CPU numbers"),
+            ("--rate-plan 10:1s", "cannot be used with"),
+            ("--arrivals bursty", "possible values: even, poisson"),
+            ("--seed x", "invalid digit"),
             ("--send-lag-max 0", "wanted a time above 0"),
         ] {
             let rate = if line.starts_with("-R") { "" } else { "-R 10" };
@@ -239,6 +281,14 @@ mod tests {
         assert!(parse("-R10 localhost:80").unwrap_err().contains("write http://localhost:80"));
         assert!(parse("http://h").unwrap_err().contains("--rate <RATE>"));
         assert!(parse("-R10").unwrap_err().contains("<URL>"));
+    }
+
+    #[test]
+    fn a_rate_plan_takes_the_place_of_rate_and_duration() {
+        let arguments = parse("--rate-plan 10:1s,10-20:2s http://h").unwrap();
+        assert_eq!(arguments.schedule().duration_ns(), 3_000_000_000);
+        assert!(parse("--rate-plan 10:1s -d 5s http://h").unwrap_err().contains("cannot be used with"));
+        assert!(parse("--rate-plan 10 http://h").unwrap_err().contains("wanted RATE:TIME"));
     }
 
     #[test]

@@ -7,7 +7,6 @@ use crate::clock::{MILLISECOND, now_ns};
 use crate::exec::{Gate, Message, Worker, WorkerPlan};
 use crate::net;
 use crate::report::{TextReport, heading};
-use crate::schedule::Schedule;
 use crate::script::{LuaDistribution, MainScript, ScriptError, ScriptOptions, Summary, ThreadScript};
 use crate::target;
 use collector::Collector;
@@ -21,6 +20,9 @@ use thiserror::Error;
 
 /// Time between the decision to start and the first request, so that all threads have woken up.
 const START_DELAY_NS: u64 = 10 * MILLISECOND;
+
+/// The exit code of `--strict` where the schedule was not kept.
+const EXIT_SCHEDULE_NOT_KEPT: u8 = 3;
 
 /// Files that are open besides the connections.
 const OTHER_FILES: u64 = 64;
@@ -137,7 +139,7 @@ pub fn run(arguments: &Arguments, interrupts: &Interrupts, out: &mut impl Write)
 
     let print = RunError::system("cannot print the report");
     let url = &arguments.url.url;
-    let head = heading(arguments.duration_ns as f64 / 1e9, url, arguments.threads, arguments.connections);
+    let head = heading(arguments.schedule().duration_ns() as f64 / 1e9, url, arguments.threads, arguments.connections);
     out.write_all(head.as_bytes()).and_then(|()| out.flush()).map_err(print)?;
 
     let results = measure(arguments, interrupts, &threads)?;
@@ -157,7 +159,10 @@ pub fn run(arguments: &Arguments, interrupts: &Interrupts, out: &mut impl Write)
     let latency = LuaDistribution::new(results.sum.latencies.latency.clone(), 0.001);
     let request_rate = LuaDistribution::new(results.request_rate_samples(), 1.0);
     script.done(&summary, latency, request_rate)?;
-    Ok(interrupts.exit_code())
+    Ok(match interrupts.exit_code() {
+        0 if arguments.strict && !results.verdict.kept => EXIT_SCHEDULE_NOT_KEPT,
+        code => code,
+    })
 }
 
 fn nothing_connected(arguments: &Arguments, reason: Option<String>) -> RunError {
@@ -179,10 +184,9 @@ fn measure(
     scripts: &[ThreadScript],
 ) -> Result<crate::report::Results, RunError> {
     let plan = Arc::new(WorkerPlan {
-        schedule: Schedule::constant(arguments.rate),
+        schedule: arguments.schedule(),
         threads: arguments.threads,
         connections_per_thread: arguments.connections_per_thread(),
-        duration_ns: arguments.duration_ns,
         timeout_ns: arguments.timeout_ns,
         batch_latency: arguments.batch_latency,
         idle: arguments.idle,

@@ -189,3 +189,39 @@ fn help_and_version_are_no_errors() {
     assert_eq!(version.status.code(), Some(0));
     assert_eq!(version.stdout, format!("loadgen {}\n", env!("CARGO_PKG_VERSION")).as_bytes());
 }
+
+#[test]
+fn strict_turns_a_schedule_that_was_not_kept_into_exit_code_3() {
+    let server = quick_server();
+    let run = load_with("-t1 -c2 -d1s -R200 --strict --send-lag-max 1us", &server.url(), "");
+    assert_eq!(run.output.status.code(), Some(3), "{:#}", run.json);
+    assert_eq!(run.json["kept_schedule"]["verdict"], false);
+    assert!(run.stdout().contains("\nSchedule:     NOT KEPT: requests were sent late: send lag is "));
+    let tolerant = load_with("-t1 -c2 -d1s -R200 --strict --send-lag-max 1s", &server.url(), "");
+    assert_eq!(tolerant.output.status.code(), Some(0), "{:#}", tolerant.json);
+    assert!(tolerant.stdout().ends_with("\nSchedule:     kept\n"));
+}
+
+#[test]
+fn a_rate_plan_is_followed_and_reported() {
+    let server = quick_server();
+    let run = load("-t2 -c4 --rate-plan 100:1s,300:1s,0-200:1s", &server.url());
+    run.assert_every_request_has_an_outcome();
+    let due = run.json["series"].as_array().unwrap().iter().map(|row| row["due"].as_u64().unwrap());
+    assert_eq!(due.collect::<Vec<_>>(), [100, 300, 100]);
+    assert_eq!(run.number("rate_per_s"), 500.0 / 3.0);
+    assert_eq!(run.number("duration_s"), 3.0);
+    assert!(run.stdout().starts_with("Running 3s test @ "));
+}
+
+#[test]
+fn poisson_arrivals_are_counted_like_any_other() {
+    let server = quick_server();
+    let run = load("-t2 -c8 -d2s -R500 --arrivals poisson --seed 3", &server.url());
+    run.assert_every_request_has_an_outcome();
+    let series = run.json["series"].as_array().unwrap();
+    let due: u64 = series.iter().map(|row| row["due"].as_u64().unwrap()).sum();
+    assert_eq!(due as f64, run.number("requests_due"));
+    assert!((870..1130).contains(&due), "{due} is 4 deviations from 1000");
+    assert_ne!(series[0]["due"], 500, "not evenly spaced");
+}

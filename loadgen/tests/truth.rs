@@ -2,14 +2,18 @@
 
 mod support;
 
-use loadgen::schedule::{Hand, Schedule};
+use loadgen::schedule::{Arrivals, Schedule};
 use loadgen::units::parse_rate;
-use std::collections::HashMap;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 use support::{Manner, OK, Seen, TruthServer, in_one_of_five_runs, load};
 
 const MILLISECOND: f64 = 1e6;
+
+/// A plan that is longer than any run here.
+fn constant(rate: &str) -> Schedule {
+    Schedule::constant(parse_rate(rate).unwrap(), 3600 * loadgen::clock::SECOND)
+}
 
 /// Requests of a run with one thread, joined with the schedule.
 struct Joined {
@@ -20,15 +24,14 @@ struct Joined {
 /// The generator connects in the order of its connections, after one probe; the server numbers them as it
 /// accepts them. The start is the time that makes the most punctual arrival exactly punctual.
 fn join(seen: &[Seen], rate: &str, connections: u64) -> Joined {
-    let schedule = Schedule::constant(parse_rate(rate).unwrap());
-    let mut slots: HashMap<usize, u64> = HashMap::new();
+    let schedule = constant(rate);
+    let mut arrivals: Vec<Arrivals> = (0..connections).map(|g| Arrivals::new(&schedule, g, connections)).collect();
     let mut requests: Vec<(u64, u64, u64)> = seen
         .iter()
         .map(|seen| {
-            let slot = slots.entry(seen.connection).or_default();
-            let hand = Hand { first: seen.connection as u64 - 1, step: connections };
-            let due = schedule.due_ns(hand.index(*slot));
-            *slot += 1;
+            let arrivals = &mut arrivals[seen.connection - 1];
+            let due = arrivals.due_ns();
+            arrivals.take(&schedule, 1);
             (due, seen.arrived_ns, seen.answered_ns)
         })
         .collect();
@@ -172,10 +175,10 @@ fn a_connection_that_cannot_keep_up_is_charged_from_the_due_times() {
         let last_us = run.percentile_us("latency_us", "100");
         let sent_us = run.percentile_us("uncorrected_us", "50");
         let oldest_us = run.number("unfinished.oldest_us");
-        let good = (74.0..=80.0).contains(&requests)
-            && (930_000.0..1_030_000.0).contains(&last_us)
-            && (25_000.0..28_000.0).contains(&sent_us)
-            && (960_000.0..1_060_000.0).contains(&oldest_us);
+        let good = (68.0..=80.0).contains(&requests)
+            && (930_000.0..1_200_000.0).contains(&last_us)
+            && (25_000.0..29_000.0).contains(&sent_us)
+            && (960_000.0..1_230_000.0).contains(&oldest_us);
         let figures =
             format!("{requests} answered, {unfinished} not, oldest {oldest_us}, max {last_us}, sent {sent_us}");
         if good { Ok(()) } else { Err(figures) }
@@ -189,7 +192,7 @@ fn arrivals_are_evenly_spaced_over_all_threads_and_do_not_drift() {
         let run = load("-t3 -c12 -d3s -R1000", &server.url());
         assert_eq!(run.number("requests_due"), 3000.0);
         let arrivals = sorted(server.seen().iter().map(|seen| seen.arrived_ns as f64));
-        let schedule = Schedule::constant(parse_rate("1000").unwrap());
+        let schedule = constant("1000");
         let after_due: Vec<f64> = arrivals.iter().zip(0..).map(|(at, k)| at - schedule.due_ns(k) as f64).collect();
         let start = after_due.iter().copied().fold(f64::INFINITY, f64::min);
         let late =

@@ -1,7 +1,7 @@
 //! One connection: what is on its wire, and which request comes next.
 
 use crate::http::{Batch, Capture, ResponseParser};
-use crate::schedule::Hand;
+use crate::schedule::Arrivals;
 use socket2::Socket;
 use std::io::{self, Write};
 use std::os::fd::{AsRawFd, RawFd};
@@ -28,10 +28,8 @@ pub(super) struct Connection {
     /// Grows with each new socket, so that events of an earlier one are recognised.
     pub(super) generation: u32,
     pub(super) phase: Phase,
-    /// Its requests of the run.
-    pub(super) hand: Hand,
-    /// The next of them to be sent.
-    pub(super) slot: u64,
+    /// Its requests of the run that are not sent yet.
+    pub(super) arrivals: Arrivals,
     /// When the script wants that one to be sent, where it has been asked.
     pub(super) delayed_due_ns: Option<u64>,
     /// The entry of the timers that counts; others are obsolete.
@@ -54,13 +52,12 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    pub(super) fn new(hand: Hand) -> Self {
+    pub(super) fn new(arrivals: Arrivals) -> Self {
         Self {
             socket: None,
             generation: 0,
             phase: Phase::Closed { retry_ns: 0 },
-            hand,
-            slot: 0,
+            arrivals,
             delayed_due_ns: None,
             wake_ns: u64::MAX,
             free_since_ns: 0,

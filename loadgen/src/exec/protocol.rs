@@ -18,8 +18,6 @@ pub struct WorkerPlan {
     pub threads: u64,
     /// Connections of each thread.
     pub connections_per_thread: u64,
-    /// Length of the run.
-    pub duration_ns: u64,
     /// From when on a request counts as timed out.
     pub timeout_ns: u64,
     /// Record one latency a batch of pipelined requests.

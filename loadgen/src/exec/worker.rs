@@ -15,7 +15,7 @@ use crate::cli::Idle;
 use crate::clock::{MICROSECOND, MILLISECOND, SECOND, now_ns};
 use crate::http::Batch;
 use crate::net::{self, Poller};
-use crate::schedule::Hand;
+use crate::schedule::Arrivals;
 use crate::script::ThreadScript;
 use crate::stats::Interval;
 use std::io;
@@ -71,11 +71,11 @@ impl<'a> Worker<'a> {
         messages: Sender<Message>,
         spare: Receiver<Box<Interval>>,
     ) -> io::Result<Self> {
-        let step = plan.threads * plan.connections_per_thread;
-        let hand = |local: u64| Hand { first: local * plan.threads + thread as u64, step };
+        let connections = plan.threads * plan.connections_per_thread;
+        let of_local = |local: u64| Arrivals::new(&plan.schedule, local * plan.threads + thread as u64, connections);
         let fixed = script.fixed_request().map(Batch::of);
         Ok(Self {
-            connections: (0..plan.connections_per_thread).map(|local| Connection::new(hand(local))).collect(),
+            connections: (0..plan.connections_per_thread).map(|local| Connection::new(of_local(local))).collect(),
             fixed_batch: fixed.map_or_else(Batch::default, |batch| batch.expect("checked when the script was loaded")),
             poller: Poller::new(EVENTS_MAX)?,
             timers: Timers::default(),
@@ -121,7 +121,7 @@ impl<'a> Worker<'a> {
         let _ = self.messages.send(Message::Ready { connected: connected as u64, error });
         let Some(start_ns) = gate.wait() else { return Ok(None) };
         self.start_ns = start_ns;
-        self.end_ns = start_ns + self.plan.duration_ns;
+        self.end_ns = start_ns + self.plan.schedule.duration_ns();
         self.sampler = Sampler::new(self.start_ns, self.end_ns);
         self.running = true;
         for index in 0..self.connections.len() {
@@ -234,20 +234,19 @@ impl<'a> Worker<'a> {
     /// Counts what is left undone and delivers the last box.
     fn finish(&mut self, end_ns: u64) -> WorkerResult {
         self.enforce_time_limits(end_ns);
-        let total = self.plan.schedule.due_before(end_ns - self.start_ns);
+        let schedule = &self.plan.schedule;
         let (mut due, mut unfinished, mut oldest_ns) = (0, 0, 0);
         for connection in &self.connections {
-            // A pipelined batch may have taken requests that fall due after the end.
-            let connection_due = connection.hand.count_of(total).max(connection.slot);
-            let unsent = connection_due - connection.slot;
-            due += connection_due;
+            let arrivals = &connection.arrivals;
+            let unsent = arrivals.waiting_before(schedule, end_ns - self.start_ns);
+            // A pipelined batch may have taken requests that fall due after the end: they count as due.
+            due += arrivals.taken() + unsent;
             unfinished += unsent + connection.outstanding();
             if connection.is_busy() {
                 oldest_ns = oldest_ns.max(end_ns.saturating_sub(connection.due_ns));
             }
             if unsent > 0 {
-                let first_ns = self.start_ns + self.plan.schedule.due_ns(connection.hand.index(connection.slot));
-                oldest_ns = oldest_ns.max(end_ns.saturating_sub(first_ns));
+                oldest_ns = oldest_ns.max(end_ns.saturating_sub(self.start_ns + arrivals.due_ns()));
             }
         }
         self.deliver();

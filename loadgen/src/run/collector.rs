@@ -5,6 +5,7 @@ use crate::cli::Arguments;
 use crate::clock::{SECOND, process_cpu_ns};
 use crate::exec::{Message, RequestRate, WorkerPlan, WorkerResult};
 use crate::report::{HdrLog, Live, Results, RunDescription, Unfinished, Verdict, VerdictInput, serve_metrics};
+use crate::schedule::DueCounter;
 use crate::stats::{Interval, Second, SecondRow, Totals};
 use std::io::{self, IsTerminal, Write};
 use std::sync::mpsc::{Receiver, Sender};
@@ -21,6 +22,7 @@ pub(super) struct Collector<'a> {
     start_ns: u64,
     started: SystemTime,
     cpu_at_start_ns: u64,
+    due: DueCounter,
     totals: Totals,
     series: Vec<SecondRow>,
     hdr_log: Option<HdrLog>,
@@ -43,7 +45,7 @@ impl<'a> Collector<'a> {
             Some(file) => Some(HdrLog::create(file, started).map_err(RunError::file(file))?),
             None => None,
         };
-        let live = Arc::new(Mutex::new(Live::new(arguments.rate.per_second())));
+        let live = Arc::new(Mutex::new(Live::new(plan.schedule.rate_per_s())));
         if let Some(address) = arguments.metrics {
             let what = format!("--metrics: cannot listen at {address}");
             serve_metrics(address, live.clone()).map_err(RunError::system(what))?;
@@ -55,6 +57,7 @@ impl<'a> Collector<'a> {
             start_ns,
             started,
             cpu_at_start_ns: process_cpu_ns(),
+            due: DueCounter::new(&plan.schedule, plan.threads * plan.connections_per_thread),
             totals: Totals::new(spares.len()),
             series: Vec::new(),
             hdr_log,
@@ -94,19 +97,20 @@ impl<'a> Collector<'a> {
 
     fn elapsed_ns(&self) -> u64 {
         let ends = self.results.iter().flatten().map(|result| result.end_ns - self.start_ns);
-        ends.max().unwrap_or(self.plan.duration_ns)
+        ends.max().unwrap_or(self.plan.schedule.duration_ns())
     }
 
     fn give_away(&mut self, second: &Second) -> Result<(), RunError> {
         let from_ns = second.index * SECOND;
         let all_done = self.results.iter().all(Option::is_some);
-        let end_ns = if all_done { self.elapsed_ns() } else { self.plan.duration_ns };
+        let end_ns = if all_done { self.elapsed_ns() } else { self.plan.schedule.duration_ns() };
         let to_ns = (from_ns + SECOND).min(end_ns.max(from_ns));
-        let due = self.plan.schedule.due_before(to_ns) - self.plan.schedule.due_before(from_ns);
+        let due = self.due.advance(&self.plan.schedule, to_ns);
         self.series.push(second.row(due));
         let mut live = self.live.lock().expect("held for copies only");
         live.add_second(due, &second.sum);
-        let line = self.terminal.then(|| live.line(second.index, self.plan.duration_ns as f64 / SECOND as f64));
+        let line =
+            self.terminal.then(|| live.line(second.index, self.plan.schedule.duration_ns() as f64 / SECOND as f64));
         drop(live);
         if let Some(line) = line {
             show_on_terminal(&line);
@@ -144,8 +148,8 @@ impl<'a> Collector<'a> {
                 script: self.arguments.script.as_ref().map(|file| file.display().to_string()),
                 threads: self.arguments.threads,
                 connections: self.plan.threads * self.plan.connections_per_thread,
-                duration_s: self.arguments.duration_ns as f64 / SECOND as f64,
-                rate_per_s: self.arguments.rate.per_second(),
+                duration_s: self.plan.schedule.duration_ns() as f64 / SECOND as f64,
+                rate_per_s: self.plan.schedule.rate_per_s(),
                 started_at: format!("{started:.3}"),
             },
             requests_due: results.iter().map(|result| result.due).sum(),

@@ -83,7 +83,7 @@ impl Worker<'_> {
             Phase::Idle => {
                 let due_ns = match connection.delayed_due_ns {
                     Some(due_ns) => due_ns,
-                    None => self.start_ns + self.plan.schedule.due_ns(connection.hand.index(connection.slot)),
+                    None => self.start_ns + connection.arrivals.due_ns(),
                 };
                 if due_ns > now {
                     self.wake_at(index, due_ns);
@@ -122,7 +122,7 @@ impl Worker<'_> {
         connection.due_ns = due_ns;
         connection.sent_ns = sent_ns;
         connection.timed_out = false;
-        connection.slot += count;
+        connection.arrivals.take(&self.plan.schedule, count);
         connection.delayed_due_ns = None;
         connection.useless_sockets = 0;
         connection.phase = Phase::Waiting;

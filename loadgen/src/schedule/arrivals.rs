@@ -1,0 +1,129 @@
+//! The due times of one connection, one after the other, and of all connections by the second.
+
+use super::Schedule;
+use rand::rngs::SmallRng;
+use rand::{Rng, SeedableRng};
+
+/// The requests of one connection.
+///
+/// Evenly spaced arrivals: connection `g` of `C` owns the requests `g, g + C, g + 2C, …` of the plan.
+///
+/// Poisson arrivals: each connection is a Poisson process of its own of a `C`-th of the rate; together they
+/// are one of the whole rate. Its gaps are drawn in units of the plan's count of requests, exponential with
+/// mean `C`, so that the process follows whatever the plan's rate is at the time.
+#[derive(Debug, Clone)]
+pub struct Arrivals {
+    first: u64,
+    step: u64,
+    taken: u64,
+    due_ns: u64,
+    poisson: Option<Poisson>,
+}
+
+#[derive(Debug, Clone)]
+struct Poisson {
+    random: SmallRng,
+    index: f64,
+}
+
+impl Poisson {
+    fn advance(&mut self, mean: f64) {
+        // 1 - u is in (0, 1], whose logarithm is finite.
+        self.index += -(1.0 - self.random.random::<f64>()).ln() * mean;
+    }
+}
+
+impl Arrivals {
+    /// Of connection `connection` of `connections`.
+    pub fn new(schedule: &Schedule, connection: u64, connections: u64) -> Self {
+        let poisson = schedule.seed.map(|seed| {
+            let own_seed = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ connection;
+            let mut poisson = Poisson { random: SmallRng::seed_from_u64(own_seed), index: 0.0 };
+            poisson.advance(connections as f64);
+            poisson
+        });
+        let mut arrivals = Self { first: connection, step: connections, taken: 0, due_ns: 0, poisson };
+        arrivals.compute(schedule);
+        arrivals
+    }
+
+    /// When the next request is due, in nanoseconds since the start; the end of the run if none is.
+    #[inline]
+    pub fn due_ns(&self) -> u64 {
+        self.due_ns
+    }
+
+    /// How many were taken.
+    pub fn taken(&self) -> u64 {
+        self.taken
+    }
+
+    /// Takes `count` requests.
+    #[inline]
+    pub fn take(&mut self, schedule: &Schedule, count: u64) {
+        self.taken += count;
+        if let Some(poisson) = &mut self.poisson {
+            for _ in 0..count {
+                poisson.advance(self.step as f64);
+            }
+        }
+        self.compute(schedule);
+    }
+
+    #[inline]
+    fn compute(&mut self, schedule: &Schedule) {
+        self.due_ns = match &self.poisson {
+            Some(poisson) => schedule.due_at(poisson.index),
+            None => schedule.due_ns(self.first + self.taken * self.step),
+        };
+    }
+
+    /// How many requests not yet taken are due before `time_ns`.
+    pub fn waiting_before(&self, schedule: &Schedule, time_ns: u64) -> u64 {
+        if self.poisson.is_none() {
+            let own = schedule.due_before(time_ns).saturating_sub(self.first).div_ceil(self.step);
+            return own.saturating_sub(self.taken);
+        }
+        let mut ahead = self.clone();
+        while ahead.due_ns < time_ns {
+            ahead.take(schedule, 1);
+        }
+        ahead.taken - self.taken
+    }
+}
+
+/// Counts what falls due, second by second, over all connections.
+#[derive(Debug)]
+pub struct DueCounter {
+    /// With Poisson arrivals, all of them again; drawn from the same seeds they are the same.
+    drawn: Vec<Arrivals>,
+    counted: u64,
+}
+
+impl DueCounter {
+    /// For `connections` connections.
+    pub fn new(schedule: &Schedule, connections: u64) -> Self {
+        let drawn = match schedule.seed {
+            Some(_) => (0..connections).map(|g| Arrivals::new(schedule, g, connections)).collect(),
+            None => Vec::new(),
+        };
+        Self { drawn, counted: 0 }
+    }
+
+    /// How many requests are due before `time_ns` that no earlier call has counted.
+    pub fn advance(&mut self, schedule: &Schedule, time_ns: u64) -> u64 {
+        if schedule.seed.is_none() {
+            let before = self.counted;
+            self.counted = schedule.due_before(time_ns).max(before);
+            return self.counted - before;
+        }
+        let mut count = 0;
+        for arrivals in &mut self.drawn {
+            while arrivals.due_ns() < time_ns {
+                arrivals.take(schedule, 1);
+                count += 1;
+            }
+        }
+        count
+    }
+}
