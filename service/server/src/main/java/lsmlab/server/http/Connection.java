@@ -278,6 +278,7 @@ final class Connection extends Session {
       }
       head.parse(data, from, headEnd);
     } catch (BadRequestException e) {
+      head.method = Method.OTHER;
       refuse(e, Persistence.CLOSE, true);
       return headEnd;
     }

@@ -41,7 +41,7 @@ final class RequestHead {
   private static final byte[] CONTINUE = Ascii.bytes("100-continue");
 
   /** What is asked; OTHER for anything that is not served, with {@link #failure} saying why. */
-  Method method;
+  Method method = Method.OTHER;
 
   /** Where the query begins and ends in the data that was parsed. */
   int queryStart;

@@ -32,6 +32,15 @@ public final class ServiceMetrics {
     return connections;
   }
 
+  /** Requests and connections turned away so far, for all reasons. */
+  public long rejections() {
+    long sum = 0;
+    for (LongAdder adder : rejected) {
+      sum += adder.sum();
+    }
+    return sum;
+  }
+
   Recorders recorders() {
     return recorders;
   }

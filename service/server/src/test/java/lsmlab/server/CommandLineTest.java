@@ -1,0 +1,71 @@
+package lsmlab.server;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.util.List;
+import lsmlab.server.variant.Variants;
+import lsmlab.storage.Engines;
+import org.junit.jupiter.api.Test;
+import picocli.CommandLine;
+
+class CommandLineTest {
+
+  private final StringWriter out = new StringWriter();
+  private final StringWriter err = new StringWriter();
+
+  private int execute(String... arguments) {
+    CommandLine commandLine = Main.commandLine();
+    commandLine.setOut(new PrintWriter(out, true));
+    commandLine.setErr(new PrintWriter(err, true));
+    return commandLine.execute(arguments);
+  }
+
+  @Test
+  void variantsAndEnginesAreListedFromTheirRegistries() throws Exception {
+    List<String> variants = Variants.all().stream().map(Variants.Entry::name).toList();
+    List<String> engines = Engines.all().stream().map(Engines.Entry::name).toList();
+    assertEquals(variants, listed("variants"));
+    assertEquals(engines, listed("engines"));
+    assertEquals(0, execute("variants"));
+    assertEquals(variants.size(), out.toString().lines().count());
+    assertTrue(out.toString().startsWith("sync "), out.toString());
+  }
+
+  private List<String> listed(String what) throws Exception {
+    assertEquals(0, execute(what, "--json"));
+    JsonNode list = new ObjectMapper().readTree(out.toString());
+    out.getBuffer().setLength(0);
+    for (JsonNode item : list) {
+      assertTrue(item.get("summary").asText().length() > 10);
+      assertTrue(item.get("summary").asText().length() < 100);
+    }
+    return list.findValuesAsText("name");
+  }
+
+  @Test
+  void helpTeaches() {
+    assertEquals(0, execute("--help"));
+    for (String word : new String[] {"serve", "load-dataset", "verify", "variants", "engines"}) {
+      assertTrue(out.toString().contains(word), out.toString());
+    }
+    assertEquals(0, execute("serve", "--help"));
+    for (String key : new String[] {"data_dir", "queue_capacity", "durability", "memtables_max"}) {
+      assertTrue(out.toString().contains(key), out.toString());
+    }
+  }
+
+  @Test
+  void badUsageIs2() {
+    assertEquals(2, execute());
+    assertEquals(2, execute("serve"));
+    assertEquals(2, execute("sevre"));
+    assertTrue(err.toString().contains("serve"), err.toString());
+    assertEquals(2, execute("serve", "--config", "/no/such/file"));
+    assertTrue(err.toString().contains("/no/such/file: cannot be read"), err.toString());
+  }
+}

@@ -1,0 +1,23 @@
+package lsmlab.server.http;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.IntSupplier;
+
+/** Waits for what another thread is about to do. */
+public final class Eventually {
+
+  private static final long NANOS_MAX = 20_000_000_000L;
+
+  private Eventually() {}
+
+  /** Returns once the value is as expected; fails where it is not after {@value #NANOS_MAX} ns. */
+  public static void equal(int expected, IntSupplier actual, String what) {
+    long deadline = System.nanoTime() + NANOS_MAX;
+    while (actual.getAsInt() != expected && System.nanoTime() < deadline) {
+      LockSupport.parkNanos(1_000_000);
+    }
+    assertEquals(expected, actual.getAsInt(), what);
+  }
+}

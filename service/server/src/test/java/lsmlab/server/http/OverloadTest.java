@@ -1,0 +1,176 @@
+package lsmlab.server.http;
+
+import static java.nio.charset.StandardCharsets.US_ASCII;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+import lsmlab.server.variant.VariantSettings;
+import lsmlab.server.variant.Variants;
+import lsmlab.storage.CorruptionException;
+import lsmlab.storage.OverloadedException;
+import lsmlab.storage.ReadOnlyException;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** What clients see when the service cannot do what they ask, and afterwards. */
+class OverloadTest {
+
+  private static final VariantSettings SMALL =
+      new VariantSettings(2, 4, TimeUnit.SECONDS.toNanos(60));
+
+  /** An engine whose operations wait for a permit. */
+  private static final class SlowEngine extends MapEngine {
+    final Semaphore permits = new Semaphore(0);
+    final Semaphore arrived = new Semaphore(0);
+
+    @Override
+    protected void before(byte[] key) {
+      if (key[0] == 's') {
+        arrived.release();
+        permits.acquireUninterruptibly();
+      }
+    }
+  }
+
+  static Stream<String> variantsThatQueue() {
+    return Variants.all().stream().map(Variants.Entry::name).filter(name -> !name.equals("sync"));
+  }
+
+  static Stream<String> variants() {
+    return Variants.all().stream().map(Variants.Entry::name);
+  }
+
+  @ParameterizedTest
+  @MethodSource("variantsThatQueue")
+  void whatDoesNotFitIsAnswered503AndTheConnectionStays(String variant) throws IOException {
+    SlowEngine engine = new SlowEngine();
+    try (TestServer server = new TestServer(variant, engine, SMALL, 1000)) {
+      engine.put("k".getBytes(US_ASCII), "v".getBytes(US_ASCII));
+      List<RawClient> clients = new ArrayList<>();
+      int count = 40;
+      for (int i = 0; i < count; i++) {
+        RawClient client = server.connect();
+        client.send(ConformanceCases.get("id=s"));
+        clients.add(client);
+      }
+      // everything is either rejected at once or held by the gate
+      Eventually.equal(
+          count,
+          () ->
+              (int) rejected(server)
+                  + engine.arrived.availablePermits()
+                  + server.variant().queueDepth(),
+          "requests accounted for");
+      long rejected = rejected(server);
+      assertTrue(rejected >= count - 4 - 8, "rejected " + rejected);
+      assertTrue(rejected < count, "some are accepted");
+      engine.permits.release(count);
+      int unavailable = 0;
+      for (RawClient client : clients) {
+        RawClient.Reply reply = client.read();
+        if (reply.status() == 503) {
+          unavailable++;
+          assertEquals("1", reply.headers().get("retry-after"));
+        } else {
+          assertEquals(404, reply.status());
+        }
+      }
+      assertEquals(rejected, unavailable);
+      for (RawClient client : clients) {
+        assertEquals(200, client.exchange(ConformanceCases.get("id=k")).status(), "recovers");
+        client.close();
+      }
+    }
+  }
+
+  private static long rejected(TestServer server) {
+    return server.metrics.rejections();
+  }
+
+  @ParameterizedTest
+  @MethodSource("variants")
+  void failuresOfTheStorageAreAnsweredAndTheConnectionStays(String variant) throws IOException {
+    MapEngine engine =
+        new MapEngine() {
+          @Override
+          protected void before(byte[] key) {
+            switch (key[0]) {
+              case 'o' -> throw new OverloadedException("flushes do not keep up");
+              case 'r' -> throw new ReadOnlyException("the disk is full: free some space");
+              case 'c' -> throw new CorruptionException("000001.sst: checksum at 4096");
+              case 'e' -> throw new AssertionError("an error");
+              default -> {
+                // works
+              }
+            }
+          }
+        };
+    try (TestServer server = new TestServer(variant, engine);
+        RawClient client = server.connect()) {
+      RawClient.Reply heldBack = client.exchange(ConformanceCases.put("id=o", "v"));
+      assertEquals(503, heldBack.status());
+      assertEquals("1", heldBack.headers().get("retry-after"));
+      RawClient.Reply readOnly = client.exchange(ConformanceCases.put("id=r", "v"));
+      assertEquals(503, readOnly.status());
+      assertEquals("the disk is full: free some space\n", readOnly.body());
+      assertEquals(500, client.exchange(ConformanceCases.get("id=c")).status());
+      assertEquals(500, client.exchange(ConformanceCases.get("id=e")).status());
+      String range = ConformanceCases.request("GET", "/v0/entities?start=c", "");
+      assertEquals(500, client.exchange(range).status());
+      assertEquals(404, client.exchange(ConformanceCases.get("id=x")).status());
+    }
+  }
+
+  @Test
+  void connectionsOverTheLimitAreTurnedAway() throws IOException {
+    try (TestServer server = new TestServer("sync", new MapEngine(), SMALL, 2)) {
+      RawClient first = server.connect();
+      assertEquals(404, first.exchange(ConformanceCases.get("id=x")).status());
+      try (RawClient second = server.connect()) {
+        assertEquals(404, second.exchange(ConformanceCases.get("id=x")).status());
+        try (RawClient third = server.connect()) {
+          assertEquals(503, third.read().status());
+          assertTrue(third.isClosedByPeer());
+        }
+        first.close();
+        Eventually.equal(1, () -> server.metrics.connections().get(), "connections");
+        try (RawClient fourth = server.connect()) {
+          assertEquals(404, fourth.exchange(ConformanceCases.get("id=x")).status());
+        }
+        assertEquals(404, second.exchange(ConformanceCases.get("id=x")).status());
+      }
+    }
+  }
+
+  @ParameterizedTest
+  @MethodSource("variants")
+  void aStopAnswersWhatIsInFlightAndRefusesTheRest(String variant) throws Exception {
+    SlowEngine engine = new SlowEngine();
+    TestServer server = new TestServer(variant, engine, SMALL, 1000);
+    RawClient idle = server.connect();
+    assertEquals(404, idle.exchange(ConformanceCases.get("id=x")).status());
+    RawClient busy = server.connect();
+    busy.send(ConformanceCases.put("id=s", "v"));
+    engine.arrived.acquire();
+    Thread stop = Thread.ofPlatform().start(server::close);
+    if (!variant.equals("sync")) {
+      assertTrue(idle.isClosedByPeer());
+    }
+    engine.permits.release(10);
+    assertEquals(201, busy.read().status());
+    assertTrue(busy.isClosedByPeer());
+    stop.join();
+    assertEquals("v", new String(engine.pairs.get("s".getBytes(US_ASCII)), US_ASCII));
+    assertThrows(IOException.class, server::connect);
+    idle.close();
+    busy.close();
+  }
+}

@@ -1,0 +1,87 @@
+package lsmlab.server.http;
+
+import static java.nio.charset.StandardCharsets.US_ASCII;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Stream;
+import lsmlab.server.variant.Variants;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** Clients that do not read: what they hold is bounded, others do not notice, and nothing is lost when they do read. */
+class SlowReaderTest {
+
+  static Stream<String> variants() {
+    return Variants.all().stream().map(Variants.Entry::name);
+  }
+
+  @ParameterizedTest
+  @MethodSource("variants")
+  void aClientThatDoesNotReadIsNotServedFurther(String variant) throws IOException {
+    try (TestServer server = new TestServer(variant, new MapEngine());
+        RawClient slow = server.connect();
+        RawClient other = server.connect()) {
+      String value = "0123456789abcdef".repeat(65_536);
+      assertEquals(201, other.exchange(ConformanceCases.put("id=k", value)).status());
+      int count = 60;
+      slow.send(ConformanceCases.get("id=k").repeat(count));
+      for (int i = 0; i < 200; i++) {
+        assertEquals(404, other.exchange(ConformanceCases.get("id=x")).status());
+        long held = server.server().replyMemory().get();
+        assertTrue(held <= value.length() + 200, "bytes held for one connection: " + held);
+      }
+      for (int i = 0; i < count; i++) {
+        assertEquals(value, slow.read().body());
+      }
+      assertEquals(404, slow.exchange(ConformanceCases.get("id=x")).status());
+      assertEquals(0, server.server().replyMemory().get());
+    }
+  }
+
+  @ParameterizedTest
+  @MethodSource("variants")
+  void aRangeWaitsForItsReader(String variant) throws IOException {
+    MapEngine engine = new MapEngine();
+    StringBuilder expected = new StringBuilder();
+    String value = "v".repeat(1000);
+    for (int i = 10_000; i < 40_000; i++) {
+      engine.put(("k" + i).getBytes(US_ASCII), value.getBytes(US_ASCII));
+      expected.append('k').append(i).append('\n').append(value);
+    }
+    String large = "w".repeat(200_000); // more than a buffer
+    engine.put("k99999".getBytes(US_ASCII), large.getBytes(US_ASCII));
+    expected.append("k99999\n").append(large);
+    try (TestServer server = new TestServer(variant, engine);
+        RawClient other = server.connect()) {
+      List<RawClient> slow = new ArrayList<>();
+      for (int i = 0; i < 3; i++) {
+        RawClient client = server.connect();
+        client.send(ConformanceCases.request("GET", "/v0/entities?start=k", "").repeat(2));
+        slow.add(client);
+      }
+      Eventually.equal(3, engine.openScans::get, "open scans");
+      for (int i = 0; i < 100; i++) {
+        assertEquals(404, other.exchange(ConformanceCases.get("id=x")).status());
+      }
+      long held = server.server().replyMemory().get();
+      assertEquals(3L * RangeReply.BUFFER_BYTES, held, "bytes held");
+      for (RawClient client : slow) {
+        assertEquals(expected.toString(), client.read().body());
+        assertEquals(expected.toString(), client.read().body());
+        assertEquals(404, client.exchange(ConformanceCases.get("id=x")).status());
+        client.close();
+      }
+      Eventually.equal(0, engine.openScans::get, "open scans");
+      try (RawClient old = server.connect()) {
+        old.send("GET /v0/entities?start=k&end=k10002 HTTP/1.0\r\n\r\n");
+        String all = old.readToEnd();
+        String body = all.substring(all.indexOf("\r\n\r\n") + 4);
+        assertEquals(expected.substring(0, 2 * (7 + value.length())), body);
+      }
+    }
+  }
+}

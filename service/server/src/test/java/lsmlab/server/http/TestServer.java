@@ -1,0 +1,61 @@
+package lsmlab.server.http;
+
+import java.io.IOException;
+import java.util.concurrent.TimeUnit;
+import lsmlab.server.metrics.ServiceMetrics;
+import lsmlab.server.variant.Variant;
+import lsmlab.server.variant.VariantSettings;
+import lsmlab.server.variant.Variants;
+import lsmlab.storage.Engine;
+
+/** A data port on a free port around an engine of the test's. */
+public final class TestServer implements AutoCloseable {
+
+  public static final int MAX_VALUE_BYTES = 1 << 20;
+
+  private final Engine engine;
+  private final Variant variant;
+  private final DataServer server;
+  public final ServiceMetrics metrics = new ServiceMetrics();
+
+  public TestServer(String variantName, Engine engine) throws IOException {
+    this(variantName, engine, new VariantSettings(4, 4096, TimeUnit.SECONDS.toNanos(60)), 1000);
+  }
+
+  public TestServer(String variantName, Engine engine, VariantSettings settings, int maxConnections)
+      throws IOException {
+    this.engine = engine;
+    variant = Variants.find(variantName).orElseThrow().factory().apply(settings);
+    server =
+        DataServer.bind(
+            new DataServer.Settings("127.0.0.1", 0, 2, MAX_VALUE_BYTES, maxConnections),
+            engine,
+            variant,
+            metrics);
+    server.start();
+  }
+
+  public int port() {
+    return server.port();
+  }
+
+  public RawClient connect() throws IOException {
+    return new RawClient(server.port());
+  }
+
+  public DataServer server() {
+    return server;
+  }
+
+  public Variant variant() {
+    return variant;
+  }
+
+  @Override
+  public void close() {
+    server.drain(TimeUnit.SECONDS.toNanos(5));
+    variant.close();
+    server.stop();
+    engine.close();
+  }
+}

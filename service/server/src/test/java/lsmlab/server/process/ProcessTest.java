@@ -1,0 +1,150 @@
+package lsmlab.server.process;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import lsmlab.server.http.Eventually;
+import lsmlab.server.http.RawClient;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** The service as a process: what it promises when it is killed, stopped, or started wrongly. */
+class ProcessTest {
+
+  @TempDir Path directory;
+
+  @ParameterizedTest
+  @ValueSource(strings = {"sync", "queue"})
+  void killedInTheMiddleOfPutsItKeepsWhatItAcknowledged(String variant) throws Exception {
+    PutLoad load;
+    String[] config = {"variant: " + variant, "flush_threshold_bytes: 200000"};
+    try (ServiceProcess service = ServiceProcess.serve(directory, config)) {
+      load = new PutLoad(service, 4);
+      Eventually.equal(1, () -> load.acknowledged.get() > 3_000 ? 1 : 0, "acknowledged writes");
+      service.kill();
+      load.join();
+    }
+    checkAllThere(load, config);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"sync", "stack"})
+  void terminatedUnderLoadItAnswersClosesAndExitsWith0(String variant) throws Exception {
+    PutLoad load;
+    String[] config = {"variant: " + variant, "flush_threshold_bytes: 200000"};
+    try (ServiceProcess service = ServiceProcess.serve(directory, config)) {
+      load = new PutLoad(service, 4);
+      Eventually.equal(1, () -> load.acknowledged.get() > 1_000 ? 1 : 0, "acknowledged writes");
+      service.terminate();
+      assertEquals(0, service.exitCode(), service.errors());
+      load.join();
+      assertEquals(4, load.unanswered.get(), "every client's connection was closed");
+    }
+    checkAllThere(load, config);
+  }
+
+  private void checkAllThere(PutLoad load, String... config) throws IOException {
+    try (ServiceProcess service = ServiceProcess.serve(directory, config);
+        RawClient client = service.connect()) {
+      for (var entry : load.written.entrySet()) {
+        PutLoad.Written written = entry.getValue();
+        RawClient.Reply reply =
+            client.exchange("GET /v0/entity?id=" + entry.getKey() + " HTTP/1.1\r\nHost: h\r\n\r\n");
+        if (reply.status() == 404) {
+          assertEquals(0, written.acknowledged(), entry.getKey() + " is lost");
+          continue;
+        }
+        String body = reply.body();
+        boolean last = body.equals(PutLoad.value(written.sent()));
+        boolean acknowledged = body.equals(PutLoad.value(written.acknowledged()));
+        assertTrue(last || acknowledged, entry.getKey() + " has " + body + ", not " + written);
+      }
+    }
+  }
+
+  @Test
+  void adminPortShowsAndDoesWhatItSays() throws Exception {
+    try (ServiceProcess service = ServiceProcess.serve(directory, "variant: queue");
+        HttpClient http = HttpClient.newHttpClient()) {
+      try (RawClient client = service.connect()) {
+        String put = "PUT /v0/entity?id=k HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\n\r\nv";
+        assertEquals(201, client.exchange(put).status());
+      }
+      String base = "http://127.0.0.1:" + service.adminPort();
+      assertEquals("ok\n", admin(http, "GET", base + "/health", 200));
+      assertEquals("ready\n", admin(http, "GET", base + "/ready", 200));
+      for (String action : new String[] {"/flush", "/compact", "/quiesce"}) {
+        assertEquals("done\n", admin(http, "POST", base + action, 200));
+        admin(http, "GET", base + action, 405);
+      }
+      admin(http, "GET", base + "/other", 404);
+      String config = admin(http, "GET", base + "/config", 200);
+      for (String key :
+          new String[] {"java_version", "jvm_flags", "gc", "native_transport", "pid"}) {
+        assertTrue(config.contains('"' + key + '"'), config);
+      }
+      assertTrue(config.contains("\"variant\" : \"queue\""), config);
+      assertTrue(config.contains("\"data_port\" : " + service.dataPort()), config);
+      String metrics = admin(http, "GET", base + "/metrics", 200);
+      assertTrue(metrics.contains("lsmlab_requests_total{method=\"put\",status=\"201\"} 1\n"));
+      assertTrue(metrics.contains("lsmlab_flushes_total 1\n"), metrics);
+      assertTrue(metrics.contains("lsmlab_tables 1\n"), metrics);
+    }
+  }
+
+  private static String admin(HttpClient http, String method, String uri, int status)
+      throws IOException, InterruptedException {
+    HttpRequest request =
+        HttpRequest.newBuilder(URI.create(uri))
+            .method(method, HttpRequest.BodyPublishers.noBody())
+            .build();
+    HttpResponse<String> response = http.send(request, HttpResponse.BodyHandlers.ofString());
+    assertEquals(status, response.statusCode(), uri);
+    return response.body();
+  }
+
+  @Test
+  void aPortThatIsTakenIsSaidInALine() throws Exception {
+    try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      for (String which : new String[] {"data", "admin"}) {
+        String other = which.equals("data") ? "admin" : "data";
+        Path config = directory.resolve("service.yaml");
+        Files.writeString(
+            config,
+            "data_dir: %s\n%s_port: %d\n%s_port: 0\n"
+                .formatted(directory.resolve("store"), which, taken.getLocalPort(), other));
+        try (ServiceProcess service = ServiceProcess.run("serve", "--config", config.toString())) {
+          assertEquals(1, service.exitCode());
+          String expected =
+              "serve: " + which + " port 127.0.0.1:" + taken.getLocalPort() + " cannot be used";
+          assertTrue(
+              service.errors().lines().anyMatch(l -> l.startsWith(expected)), service.errors());
+          assertEquals("", service.output());
+        }
+      }
+    }
+  }
+
+  @Test
+  void aBadConfigurationExitsWith2AndMakesNothing() throws Exception {
+    Path config = directory.resolve("service.yaml");
+    Files.writeString(config, "data_dir: " + directory.resolve("store") + "\nworker: 3\n");
+    try (ServiceProcess service = ServiceProcess.run("serve", "--config", config.toString())) {
+      assertEquals(2, service.exitCode());
+      assertTrue(service.errors().startsWith("serve: " + config + ": worker: unknown key"));
+      assertEquals(1, service.errors().lines().count());
+    }
+    assertTrue(Files.notExists(directory.resolve("store")));
+  }
+}

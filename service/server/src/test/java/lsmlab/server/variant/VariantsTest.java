@@ -1,0 +1,215 @@
+package lsmlab.server.variant;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Stream;
+import lsmlab.server.http.Eventually;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** The contract of {@link Variant}, of every one that is registered, without HTTP or storage. */
+class VariantsTest {
+
+  private static final long MINUTE = TimeUnit.MINUTES.toNanos(1);
+
+  /** A request that counts what happens to it. */
+  static class Probe implements Request {
+    final AtomicInteger runs = new AtomicInteger();
+    final AtomicInteger rejections = new AtomicInteger();
+    final int hash;
+    final long arrived = System.nanoTime();
+    volatile String thread;
+    volatile boolean virtual;
+
+    Probe(int hash) {
+      this.hash = hash;
+    }
+
+    @Override
+    public void run() {
+      thread = Thread.currentThread().getName();
+      virtual = Thread.currentThread().isVirtual();
+      runs.incrementAndGet();
+    }
+
+    @Override
+    public void reject(Rejection why) {
+      rejections.incrementAndGet();
+    }
+
+    @Override
+    public Kind kind() {
+      return Kind.values()[hash & 3];
+    }
+
+    @Override
+    public int keyHash() {
+      return hash;
+    }
+
+    @Override
+    public long arrivedNanos() {
+      return arrived;
+    }
+  }
+
+  /** A request that keeps its worker busy until it is told. */
+  static class Blocker extends Probe {
+    final CountDownLatch started = new CountDownLatch(1);
+    final CountDownLatch end = new CountDownLatch(1);
+
+    Blocker(int hash) {
+      super(hash);
+    }
+
+    @Override
+    public void run() {
+      super.run();
+      started.countDown();
+      try {
+        end.await();
+      } catch (InterruptedException e) {
+        throw new AssertionError("a worker must not be interrupted", e);
+      }
+    }
+  }
+
+  static Stream<Variants.Entry> all() {
+    return Variants.all().stream();
+  }
+
+  static Stream<Variants.Entry> pooled() {
+    return all().filter(entry -> !entry.name().equals("sync"));
+  }
+
+  private static Variant start(Variants.Entry entry, int workers, int capacity) {
+    return entry.factory().apply(new VariantSettings(workers, capacity, MINUTE));
+  }
+
+  @ParameterizedTest
+  @MethodSource("all")
+  void runsOrRejectsEachRequestOnce(Variants.Entry entry) throws InterruptedException {
+    Variant variant = start(entry, 3, 64);
+    List<Probe> probes = new ArrayList<>();
+    List<Thread> producers = new ArrayList<>();
+    for (int p = 0; p < 3; p++) {
+      List<Probe> own = new ArrayList<>();
+      for (int i = 0; i < 20_000; i++) {
+        own.add(new Probe(31 * p + i));
+      }
+      probes.addAll(own);
+      producers.add(Thread.ofPlatform().start(() -> own.forEach(variant::submit)));
+    }
+    for (Thread producer : producers) {
+      producer.join();
+    }
+    variant.close();
+    int run = 0;
+    for (Probe probe : probes) {
+      assertEquals(1, probe.runs.get() + probe.rejections.get());
+      run += probe.runs.get();
+    }
+    assertTrue(run > 0, "some are run");
+    assertEquals(0, variant.queueDepth());
+  }
+
+  @ParameterizedTest
+  @MethodSource("pooled")
+  void threadsAreNamedWorker(Variants.Entry entry) {
+    Set<String> names = ConcurrentHashMap.newKeySet();
+    Variant variant = start(entry, 2, 64);
+    for (int i = 0; i < 200; i++) {
+      Probe probe = new Probe(i);
+      variant.submit(probe);
+      Eventually.equal(1, () -> probe.runs.get() + probe.rejections.get(), "ends");
+      if (probe.runs.get() == 1) {
+        names.add(probe.thread);
+      }
+    }
+    variant.close();
+    assertTrue(!names.isEmpty());
+    for (String name : names) {
+      assertTrue(name.matches("worker-\\d+"), name);
+    }
+  }
+
+  @ParameterizedTest
+  @MethodSource("pooled")
+  void submitNeverWaitsAndWhatWaitsIsBoundedAndRunAtTheEnd(Variants.Entry entry)
+      throws InterruptedException {
+    int capacity = 16;
+    Variant variant = start(entry, 1, capacity);
+    Blocker blocker = new Blocker(0);
+    while (blocker.started.getCount() > 0) {
+      variant.submit(blocker); // a hand-off needs a worker that waits already
+      if (blocker.rejections.getAndSet(0) == 0) {
+        blocker.started.await();
+      }
+    }
+    List<Probe> probes = new ArrayList<>();
+    for (int i = 0; i < 200; i++) {
+      Probe probe = new Probe(0);
+      probes.add(probe);
+      variant.submit(probe);
+    }
+    int held = 0;
+    for (Probe probe : probes) {
+      held += 1 - probe.rejections.get() - probe.runs.get();
+    }
+    assertTrue(held <= variant.queueCapacity() + 1, held + " are held");
+    assertTrue(variant.queueDepth() <= variant.queueCapacity() + 1);
+    blocker.end.countDown();
+    variant.close();
+    for (Probe probe : probes) {
+      assertEquals(1, probe.runs.get() + probe.rejections.get());
+    }
+  }
+
+  @Test
+  void theStackRunsTheNewestFirst() throws InterruptedException {
+    assertEquals(List.of(0, 9, 8, 7, 6, 5, 4, 3, 2, 1), order("stack"));
+  }
+
+  @Test
+  void theQueuesRunTheOldestFirst() throws InterruptedException {
+    assertEquals(List.of(0, 1, 2, 3, 4, 5, 6, 7, 8, 9), order("queue"));
+    assertEquals(List.of(0, 1, 2, 3, 4, 5, 6, 7, 8, 9), order("array-queue"));
+  }
+
+  private static List<Integer> order(String name) throws InterruptedException {
+    Variant variant = start(Variants.find(name).orElseThrow(), 1, 64);
+    List<Integer> order = new ArrayList<>();
+    Blocker first =
+        new Blocker(0) {
+          @Override
+          public void run() {
+            order.add(0);
+            super.run();
+          }
+        };
+    variant.submit(first);
+    first.started.await();
+    for (int i = 1; i < 10; i++) {
+      int number = i;
+      variant.submit(
+          new Probe(0) {
+            @Override
+            public void run() {
+              order.add(number);
+            }
+          });
+    }
+    first.end.countDown();
+    variant.close();
+    return order;
+  }
+}
