@@ -65,8 +65,18 @@ def test_a_phase_that_did_not_end_well_makes_it_invalid(
 def slowed(manifest: Manifest, achieved_per_s: float) -> Manifest:
     summary = summary_of(manifest)
     summary.rate_achieved_per_s = achieved_per_s
-    summary.repetitions[0].rate_achieved_per_s = achieved_per_s
+    first = summary.repetitions[0]
+    first.rate_achieved_per_s = achieved_per_s
+    first.latency_ms.mean = max(0.0, 1 - achieved_per_s / 2000) * 20_000 / 2
     return manifest
+
+
+def test_falling_behind_at_the_end_is_not_called_a_backlog(sound: Path, manifest: Manifest) -> None:
+    slowed(manifest, 1960)
+    summary_of(manifest).repetitions[0].latency_ms.mean = 35.0
+    validity = judge(sound, manifest)
+    assert validity.state == "suspect"
+    assert "kept up for most of the time and fell behind at the end" in validity.reasons[0]
 
 
 def test_one_per_cent_below_the_offered_rate_is_reached(sound: Path, manifest: Manifest) -> None:
@@ -102,7 +112,7 @@ def test_saturation_is_suspect_unless_the_generator_is_cleared(sound: Path, mani
 
 def test_one_saturated_repetition_among_others_is_not_hidden_by_them(sound: Path, manifest: Manifest) -> None:
     summary = summary_of(manifest)
-    slow = summary.repetitions[0].model_copy(update={"rate_achieved_per_s": 1500.0})
+    slow = summary_of(slowed(manifest.model_copy(deep=True), 1500)).repetitions[0]
     summary.repetitions = [*[summary.repetitions[0]] * 30, slow]
     assert check(judge(sound, manifest), "rate").detail.startswith(SATURATED)
 
@@ -125,7 +135,8 @@ def lag(p99_us: float) -> Distribution:
         (lambda s, m: setattr(s.errors, "timeout", 40), "errors", "warn"),
         (lambda s, m: setattr(s.errors, "status", 4000), "errors", "fail"),
         (lambda s, m: setattr(s, "send_lag_us", lag(24)), "send lag", "pass"),
-        (lambda s, m: setattr(s, "send_lag_us", lag(26)), "send lag", "warn"),
+        (lambda s, m: setattr(s, "send_lag_us", lag(99)), "send lag", "note"),
+        (lambda s, m: setattr(s, "send_lag_us", lag(101)), "send lag", "warn"),
         (lambda s, m: setattr(s, "rate_offered_per_s", 20_000.0), "send lag", "note"),
         (lambda s, m: setattr(s, "kept_schedule", Schedule(verdict=False, reasons=["late"])), "schedule", "warn"),
         (lambda s, m: setattr(s.repetitions[0], "generator_cpu_s", 18.5), "generator CPU", "warn"),
