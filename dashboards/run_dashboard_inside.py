@@ -148,7 +148,7 @@ def host() -> Row:
         [
             series(
                 "CPU by process",
-                "CPUs that each uses. Service and load generator are pinned to CPUs of their own wherever there are enough.",
+                "CPUs that each uses. Service and load generator have CPUs of their own where there are enough.",
                 "short",
                 Query(f'sum(rate(process_cpu_seconds_total{{job="service"}}[{RATE}]))', "service"),
                 Query(f"sum(rate(loadgen_cpu_seconds_total[{RATE}]))", "load generator"),

@@ -13,6 +13,7 @@ use std::sync::OnceLock;
 use std::thread;
 use std::time::Duration;
 
+const NOBODY: u32 = 65534;
 const FILES: [&str; 6] = [".html", "-threads.html", "-heatmap.html", ".collapsed", ".svg", ".png"];
 
 fn room() -> PathBuf {
@@ -69,8 +70,12 @@ struct Jvm {
 impl Jvm {
     fn start(options: &[&str]) -> Jvm {
         let mut java = Command::new(jdk().join("bin/java"));
-        java.args(options).arg(room().join("tests/data/Busy.java")).stdout(Stdio::piped());
-        let mut process = java.spawn().expect("java starts");
+        java.args(options).arg(room().join("tests/data/Busy.java"));
+        Jvm::run(java)
+    }
+
+    fn run(mut java: Command) -> Jvm {
+        let mut process = java.stdout(Stdio::piped()).spawn().expect("java starts");
         let mut line = String::new();
         BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
         assert_eq!(line, "ready\n");
@@ -318,10 +323,48 @@ fn the_jvm_of_another_user_is_refused_by_name() {
         "--out",
         directory.path().to_str().unwrap(),
     ]);
-    const NOBODY: u32 = 65534;
     let output = start.uid(NOBODY).gid(NOBODY).current_dir("/").output().unwrap();
     assert!(!output.status.success());
     for text in ["runs as user 0", "user 65534", "as the same user, or as root"] {
         assert!(said(&output).contains(text), "{}", said(&output));
+    }
+}
+
+/// As root only, since the JVM runs as another user, and only where root may open perf events.
+#[test]
+fn a_privileged_profiler_lends_perf_events_to_a_jvm_that_has_none() {
+    let here: Value = serde_json::from_slice(&profile(&["probe"]).stdout).unwrap();
+    // SAFETY: geteuid cannot fail and touches no memory.
+    if unsafe { libc::geteuid() } != 0 || here["opened_here"] == false {
+        eprintln!("no privilege to lend: the test of --fdtransfer did not run");
+        return;
+    }
+    let directory = tempfile::Builder::new().permissions(fs::Permissions::from_mode(0o777)).tempdir().unwrap();
+    let program = directory.path().join("Busy.java");
+    fs::copy(room().join("tests/data/Busy.java"), &program).unwrap();
+    let mut java = Command::new(jdk().join("bin/java"));
+    java.arg(&program).uid(NOBODY).gid(NOBODY).current_dir("/");
+    let jvm = Jvm::run(java);
+    let probed = profile(&["probe", "--pid", &jvm.pid()]);
+    let probe: Value = serde_json::from_slice(&probed.stdout).unwrap();
+    if probe["fdtransfer"] == false {
+        eprintln!("here every JVM may open perf events: the test of --fdtransfer did not run");
+        return;
+    }
+    assert_eq!(probe["engine"], "perf_events");
+    for (transfer, engine) in [("auto", "perf_events"), ("off", "ctimer")] {
+        let out = directory.path().join(transfer);
+        fs::create_dir(&out).unwrap();
+        fs::set_permissions(&out, fs::Permissions::from_mode(0o777)).unwrap();
+        let library = directory.path().join("library");
+        let attach = ["--libpath", library.to_str().unwrap(), "--fdtransfer", transfer];
+        let (pid, to) = (jvm.pid(), out.to_str().unwrap());
+        expect_success(&profile(&[&["start", "--pid", &pid, "--out", to][..], &attach].concat()));
+        thread::sleep(Duration::from_secs(3));
+        expect_success(&profile(&[&["stop", "--pid", &pid, "--out", to][..], &attach].concat()));
+        expect_success(&profile(&["convert", "--out", to]));
+        assert_eq!(json(&out.join("profile.json"))["engine"], engine);
+        let kernel = fs::read_to_string(out.join("cpu.collapsed")).unwrap().contains("_[k]");
+        assert_eq!(kernel, engine == "perf_events", "kernel frames with {engine}");
     }
 }
