@@ -62,7 +62,9 @@ def start(runtime: Runtime, work: Path, **settings: str | int) -> Service:
     (work / "data").mkdir(parents=True)
     values = {"engine": "memory", "variant": "sync", **settings}
     log = work / "service.log"
-    return runtime.start_service(ServiceSpec(work, values, ("-Xms256m", "-Xmx256m"), plan_cpus(os.environ).service, log))
+    return runtime.start_service(
+        ServiceSpec(work, values, ("-Xms256m", "-Xmx256m"), plan_cpus(os.environ).service, log)
+    )
 
 
 def load_spec(tmp_path: Path, **values: float) -> LoadSpec:

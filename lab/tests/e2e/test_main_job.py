@@ -8,7 +8,6 @@ import json
 import re
 import subprocess
 from datetime import datetime
-from pathlib import Path
 
 import jsonschema
 import pytest
@@ -127,7 +126,9 @@ def test_the_flame_graph_shows_every_layer(finished_run: FinishedRun) -> None:
         assert frame in stacks, frame
     assert "lsmlab/storage" in page
     assert profile["events"]["cpu"]["samples"] >= 1000
-    assert str(profile["events"]["cpu"]["samples"]) in (finished_run.directory / "report.md").read_text().replace(",", "")
+    assert str(profile["events"]["cpu"]["samples"]) in (finished_run.directory / "report.md").read_text().replace(
+        ",", ""
+    )
 
 
 def test_the_timeline_has_a_row_a_second_over_all_phases(finished_run: FinishedRun) -> None:
@@ -151,7 +152,9 @@ def test_what_is_not_load_takes_half_a_minute_at_most(finished_run: FinishedRun)
 
 
 def test_nothing_is_left_behind(finished_run: FinishedRun) -> None:
-    processes = subprocess.run(["pgrep", "-af", "lsmlab-server.jar|loadgen .*-R"], capture_output=True, text=True, check=False)
+    processes = subprocess.run(
+        ["pgrep", "-af", "lsmlab-server.jar|loadgen .*-R"], capture_output=True, text=True, check=False
+    )
     assert processes.stdout == ""
     work = CHECKOUT / ".cache" / "work"
     assert not work.exists() or list(work.iterdir()) == []
@@ -163,4 +166,3 @@ def test_nothing_is_left_behind(finished_run: FinishedRun) -> None:
             check=True,
         )
         assert left.stdout == ""
-
