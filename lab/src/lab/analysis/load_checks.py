@@ -28,14 +28,14 @@ def is_saturated(measurement: Measurement) -> bool:
 
 def schedule(known: Known) -> Check:
     """Ask whether the load generator kept its schedule, by its own verdict."""
-    schedule = known.summary.kept_schedule
-    if schedule is None:
+    own = known.summary.kept_schedule
+    if own is None:
         return Check(
             name="schedule", outcome="unknown", detail="the load generator does not say if it kept its schedule"
         )
-    if not schedule.verdict:
-        reasons = "; ".join(schedule.reasons) or "it gives no reason"
-        if send_lag(known).outcome == "warn" and all("late" in reason for reason in schedule.reasons):
+    if not own.verdict:
+        reasons = "; ".join(own.reasons) or "it gives no reason"
+        if send_lag(known).outcome == "warn" and all("late" in reason for reason in own.reasons):
             return Check(name="schedule", outcome="note", detail="the load generator says the same of its send lag")
         return Check(name="schedule", outcome="warn", detail=f"the load generator did not keep its schedule: {reasons}")
     return Check(name="schedule", outcome="pass", detail="the load generator says that it kept its schedule")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -244,6 +245,26 @@ def down() -> None:
     from lab.runtime.choice import choose  # noqa: PLC0415
 
     choose(find_house(), "docker").stack_down()
+
+
+@app.command()
+def report(
+    directory: Annotated[Path, typer.Argument(help="A run directory, results/NAME/RUN.", metavar="RUN_DIRECTORY")],
+) -> None:
+    """Write report.html and report.md of a run anew, from its directory alone."""
+    from lab.cli.reading import report_again  # noqa: PLC0415
+
+    typer.echo(report_again(directory))
+
+
+@app.command("parse-load")
+def parse_load(
+    file: Annotated[str, typer.Argument(help="The text that wrk2 printed; - reads standard input.", metavar="FILE")],
+) -> None:
+    """Print the JSON of a report that wrk2, or a generator that prints the same, wrote as text."""
+    from lab.cli.reading import load_text_as_json  # noqa: PLC0415
+
+    typer.echo(load_text_as_json(file))
 
 
 def _version(wanted: bool) -> None:
