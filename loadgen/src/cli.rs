@@ -15,6 +15,8 @@ Examples:
       GET requests for uniformly random keys of a dataset of two million pairs
   loadgen -c1 -d10s -R1000 -L --idle hybrid --json run.json --hdr-log run.hlog http://127.0.0.1:8080/
       the most precise timing, and the results for machines
+  loadgen merge a.hlog b.hlog
+      the distribution of several runs together, from their --hdr-log files
 
 Numbers take k, M and G (10k = 10000); times take us, ms, s, m and h (a bare number is seconds).
 

@@ -4,6 +4,7 @@ pub mod cli;
 pub mod clock;
 pub mod exec;
 pub mod http;
+pub mod merge;
 pub mod net;
 pub mod report;
 pub mod run;

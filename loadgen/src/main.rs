@@ -3,18 +3,24 @@
 use clap::Parser;
 use clap::error::ErrorKind;
 use loadgen::cli::Arguments;
+use loadgen::merge::{MergeArguments, merge};
 use loadgen::run::{Interrupts, run};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let arguments = match Arguments::try_parse() {
+    let mut words = std::env::args_os().peekable();
+    let program = words.next();
+    if words.peek().is_some_and(|word| word == "merge") {
+        return match MergeArguments::try_parse_from(words) {
+            Ok(arguments) => {
+                exit_code(merge(&arguments, &mut std::io::stdout().lock()).map(|()| 0).map_err(|e| (e, 1)))
+            }
+            Err(error) => usage(&error),
+        };
+    }
+    let arguments = match Arguments::try_parse_from(program.into_iter().chain(words)) {
         Ok(arguments) => arguments,
-        Err(error) => {
-            let asked_for = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
-            // Nothing can be done where even the help cannot be printed.
-            let _ = error.print();
-            return ExitCode::from(if asked_for { 0 } else { 1 });
-        }
+        Err(error) => return usage(&error),
     };
     let interrupts = match Interrupts::install() {
         Ok(interrupts) => interrupts,
@@ -23,11 +29,24 @@ fn main() -> ExitCode {
             return ExitCode::from(1);
         }
     };
-    match run(&arguments, &interrupts, &mut std::io::stdout().lock()) {
+    let outcome = run(&arguments, &interrupts, &mut std::io::stdout().lock());
+    exit_code(outcome.map_err(|error| (error.to_string(), error.exit_code())))
+}
+
+/// Prints help or what was wrong with the command line.
+fn usage(error: &clap::Error) -> ExitCode {
+    let asked_for = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
+    // Nothing can be done where even the help cannot be printed.
+    let _ = error.print();
+    ExitCode::from(if asked_for { 0 } else { 1 })
+}
+
+fn exit_code(outcome: Result<u8, (String, u8)>) -> ExitCode {
+    match outcome {
         Ok(code) => ExitCode::from(code),
-        Err(error) => {
-            eprintln!("loadgen: {error}");
-            ExitCode::from(error.exit_code())
+        Err((message, code)) => {
+            eprintln!("loadgen: {message}");
+            ExitCode::from(code)
         }
     }
 }

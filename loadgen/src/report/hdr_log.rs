@@ -43,11 +43,16 @@ impl HdrLog {
 
     /// Adds second `index`; `length_ns` is less than a second for the last of an odd run.
     pub fn write(&mut self, index: u64, length_ns: u64, latency: &Histogram<u64>) -> io::Result<()> {
+        self.write_at(index as f64, length_ns, latency)
+    }
+
+    /// Adds an interval that begins `start_s` seconds after the start of the run.
+    pub fn write_at(&mut self, start_s: f64, length_ns: u64, latency: &Histogram<u64>) -> io::Result<()> {
         let mut bytes = Vec::new();
         self.serializer.serialize(latency, &mut bytes).map_err(io::Error::other)?;
         let (length_s, max_ms) = (length_ns as f64 / SECOND as f64, latency.max() as f64 / MAX_VALUE_DIVISOR);
         let text = base64::engine::general_purpose::STANDARD.encode(&bytes);
-        writeln!(self.writer, "{index}.000,{length_s:.3},{max_ms:.3},{text}")?;
+        writeln!(self.writer, "{start_s:.3},{length_s:.3},{max_ms:.3},{text}")?;
         self.writer.flush()
     }
 }

@@ -11,6 +11,6 @@ mod verdict;
 pub use hdr_log::HdrLog;
 pub use live::{Live, serve_metrics};
 pub use results::{Results, RunDescription, Unfinished};
-pub use spectrum::{Spectrum, SpectrumRow};
+pub use spectrum::{Spectrum, SpectrumRow, in_microseconds};
 pub use text::{LatencyBlock, TextReport, ThreadStat, heading};
 pub use verdict::{Verdict, VerdictInput};

@@ -1,0 +1,111 @@
+//! `loadgen merge`: the distribution of several runs together, from their HdrHistogram logs.
+
+use crate::report::{HdrLog, LatencyBlock, Spectrum, in_microseconds};
+use crate::stats::{PERCENTILES, new_histogram};
+use crate::units::format_metric;
+use base64::Engine;
+use clap::Parser;
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::Deserializer;
+use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+/// Merges the latencies of several runs into one distribution.
+#[derive(Debug, Parser)]
+#[command(name = "loadgen merge", max_term_width = 110)]
+pub struct MergeArguments {
+    /// HdrHistogram logs as `loadgen --hdr-log` writes them: latencies in nanoseconds.
+    #[arg(required = true)]
+    pub logs: Vec<PathBuf>,
+
+    /// Write the merged latencies to FILE, second by second of the runs' own time.
+    #[arg(long, value_name = "FILE")]
+    pub hdr_log: Option<PathBuf>,
+}
+
+/// What one log holds.
+#[derive(Debug)]
+struct Log {
+    started: SystemTime,
+    /// By its start in milliseconds: length in nanoseconds, latencies.
+    intervals: BTreeMap<u128, (u64, Histogram<u64>)>,
+}
+
+/// Merges as `arguments` say and prints the distribution to `out`.
+pub fn merge(arguments: &MergeArguments, out: &mut impl Write) -> Result<(), String> {
+    let logs: Vec<Log> = arguments.logs.iter().map(|file| read(file)).collect::<Result<_, _>>()?;
+    let mut together = new_histogram();
+    let mut intervals: BTreeMap<u128, (u64, Histogram<u64>)> = BTreeMap::new();
+    let mut length_s = 0.0f64;
+    for log in &logs {
+        for (start_ms, (length_ns, latency)) in &log.intervals {
+            let (merged_ns, merged) = intervals.entry(*start_ms).or_insert_with(|| (0, new_histogram()));
+            *merged_ns = (*merged_ns).max(*length_ns);
+            add(merged, latency);
+            add(&mut together, latency);
+            length_s = length_s.max(*start_ms as f64 / 1e3 + *length_ns as f64 / 1e9);
+        }
+    }
+    if let Some(file) = &arguments.hdr_log {
+        let started = logs.iter().map(|log| log.started).min().expect("there is a log");
+        let cannot = |error: std::io::Error| format!("cannot write {}: {error}", file.display());
+        let mut log = HdrLog::create(file, started).map_err(cannot)?;
+        for (start_ms, (length_ns, latency)) in &intervals {
+            log.write_at(*start_ms as f64 / 1e3, *length_ns, latency).map_err(cannot)?;
+        }
+    }
+    let histogram = in_microseconds(&together);
+    let percentile = |p: f64| (p, histogram.value_at_percentile(p) as f64);
+    let block = LatencyBlock {
+        title: "Recorded Latency".to_owned(),
+        percentiles: PERCENTILES.into_iter().map(percentile).collect(),
+        spectrum: Spectrum::of(&histogram),
+    };
+    let per_second = format_metric(together.len() as f64 / length_s.max(1e-9));
+    let runs = if logs.len() == 1 { "run" } else { "runs" };
+    let count = together.len();
+    writeln!(out, "{block}  {count} requests of {} {runs} in {length_s:.2}s, {per_second}/s", logs.len())
+        .map_err(|error| format!("cannot print: {error}"))
+}
+
+/// Adds a histogram that may have other bounds.
+fn add(sum: &mut Histogram<u64>, part: &Histogram<u64>) {
+    for step in part.iter_recorded() {
+        sum.saturating_record_n(part.median_equivalent(step.value_iterated_to()), step.count_at_value());
+    }
+}
+
+fn read(file: &Path) -> Result<Log, String> {
+    let wrong = |what: String| format!("{}: {what}", file.display());
+    let bytes = std::fs::read(file).map_err(|error| wrong(error.to_string()))?;
+    let text = String::from_utf8(bytes).map_err(|_| wrong("not a text file, so no HdrHistogram log".to_owned()))?;
+    // The legend is a line of quoted words, which the reading crate does not know.
+    let known: String = text.lines().filter(|line| !line.starts_with('"')).map(|line| format!("{line}\n")).collect();
+    let mut log = Log { started: SystemTime::UNIX_EPOCH, intervals: BTreeMap::new() };
+    for entry in IntervalLogIterator::new(known.as_bytes()) {
+        match entry.map_err(|error| wrong(format!("not an HdrHistogram log: {error:?}")))? {
+            LogEntry::StartTime(since_epoch) => log.started = SystemTime::UNIX_EPOCH + since_epoch,
+            LogEntry::BaseTime(_) => {}
+            LogEntry::Interval(interval) => {
+                let start = interval.start_timestamp();
+                let decoded = base64::engine::general_purpose::STANDARD.decode(interval.encoded_histogram());
+                let decoded = decoded.map_err(|error| wrong(format!("interval at {start:?}: {error}")))?;
+                let latency = Deserializer::new()
+                    .deserialize::<u64, _>(&mut &decoded[..])
+                    .map_err(|error| wrong(format!("interval at {start:?}: {error}")))?;
+                log.intervals.insert(start.as_millis(), (duration_ns(interval.duration()), latency));
+            }
+        }
+    }
+    if log.intervals.is_empty() {
+        return Err(wrong("no interval in it; is it a log that `loadgen --hdr-log` wrote?".to_owned()));
+    }
+    Ok(log)
+}
+
+fn duration_ns(duration: Duration) -> u64 {
+    duration.as_nanos() as u64
+}
