@@ -91,6 +91,16 @@ def test_the_load_generators_command_line_is_wrk2s_with_our_additions(house: Fak
     )
 
 
+@pytest.mark.parametrize(("libc", "ok"), [(("glibc", "2.38"), True), (("glibc", "2.36"), False), (("", ""), False)])
+def test_the_doctor_tells_whether_the_native_transport_can_be_loaded(
+    monkeypatch: pytest.MonkeyPatch, libc: tuple[str, str], ok: bool
+) -> None:
+    monkeypatch.setattr("platform.libc_ver", lambda: libc)
+    (check,) = [check for check in local_checks.checks() if check.name == "one-nio native"]
+    assert (check.ok, check.required) == (ok, False)
+    assert ok or "RUNTIME=docker" in check.detail
+
+
 def test_an_unknown_runtime_is_refused() -> None:
     with pytest.raises(InputError, match="RUNTIME=dokcer: no such runtime; did you mean docker"):
         check_name("dokcer")

@@ -18,6 +18,9 @@ from rich.text import Text
 from lab.units import format_duration
 
 NAME_WIDTH = 17
+REFRESH_HZ = 8
+LOADED_REFRESH_HZ = 1
+"""Under load the lab may share a CPU with the load generator, and drawing a line takes milliseconds."""
 MARKS = {"ok": ("✓", "green"), "failed": ("✗", "bold red"), "interrupted": ("✗", "yellow"), "skipped": ("–", "dim")}
 
 
@@ -39,7 +42,12 @@ class Show:
         self._name, self._note, self._began = name, "", time.monotonic()
         self._expected_s, self._status = expected_s, status
         if self.console.is_terminal:
-            self._live = Live(console=self.console, get_renderable=self._render, refresh_per_second=5, transient=True)
+            self._live = Live(
+                console=self.console,
+                get_renderable=self._render,
+                refresh_per_second=LOADED_REFRESH_HZ if expected_s else REFRESH_HZ,
+                transient=True,
+            )
             self._live.start()
         elif expected_s is not None and expected_s >= 5:
             self.console.print(f"  {name}: {format_duration(expected_s)} …", highlight=False)

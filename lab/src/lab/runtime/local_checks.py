@@ -18,6 +18,7 @@ from lab.paths import House, find_house
 from lab.runtime.base import Check
 
 RUST_MINIMUM = (1, 85)
+GLIBC_MINIMUM = (2, 38)
 LOCK = "lock"
 
 _INSTALL = {
@@ -51,6 +52,8 @@ def checks() -> list[Check]:
     found.append(_optional("prometheus", ["prometheus"], "scrapes a run's metrics"))
     found.append(_optional("node_exporter", ["node_exporter", "prometheus-node-exporter"], "metrics of the host"))
     found.append(_perf_events())
+    if platform.system() == "Linux":
+        found.append(_native_transport())
     return found
 
 
@@ -162,6 +165,17 @@ def _perf_events() -> Check:
         return Check("perf events", True, f"perf_event_paranoid is {level}", required=False)
     detail = f"perf_event_paranoid is {level}: the profiler samples by a timer, without kernel frames"
     return Check("perf events", False, detail, "sudo sysctl kernel.perf_event_paranoid=1 kernel.kptr_restrict=0", False)
+
+
+def _native_transport() -> Check:
+    """Without its native transport, one-nio falls back to Java's selectors: another server, as far as figures go."""
+    name, (libc, version) = "one-nio native", platform.libc_ver()
+    match = re.match(r"(\d+)\.(\d+)", version)
+    if libc == "glibc" and match is not None and (int(match[1]), int(match[2])) >= GLIBC_MINIMUM:
+        return Check(name, True, f"{libc} {version}", required=False)
+    found = f"{libc} {version}".strip() or "no glibc"
+    detail = f"{found}, it needs glibc 2.38: the service uses Java's sockets here; RUNTIME=docker has it everywhere"
+    return Check(name, False, detail, required=False)
 
 
 def _is_root() -> bool:
