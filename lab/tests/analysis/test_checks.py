@@ -71,6 +71,15 @@ def slowed(manifest: Manifest, achieved_per_s: float) -> Manifest:
     return manifest
 
 
+def test_saturation_leaves_no_free_connection_to_be_late_on(sound: Path, manifest: Manifest) -> None:
+    slowed(manifest, 700)
+    summary_of(manifest).send_lag_us = Distribution(count=64, max=5000.0, percentiles={"50": 3000.0})
+    validity = judge(sound, manifest)
+    assert check(validity, "send lag").detail.startswith("only 64 of 40,000 requests were due while")
+    assert validity.state == "valid"
+    assert len(validity.findings) == 1
+
+
 def test_falling_behind_at_the_end_is_not_called_a_backlog(sound: Path, manifest: Manifest) -> None:
     slowed(manifest, 1960)
     summary_of(manifest).repetitions[0].latency_ms.mean = 35.0

@@ -45,6 +45,13 @@ def send_lag(known: Known) -> Check:
     """Compare the generator's own error with what it measured."""
     lag = known.summary.send_lag_us
     p99 = None if lag is None else lag.percentiles.get("99")
+    if lag is not None and p99 is None and lag.count < known.summary.requests / 10:
+        return Check(
+            name="send lag",
+            outcome="note",
+            detail=f"only {lag.count:,} of {known.summary.requests:,} requests were due while their connection was "
+            "free: the others waited for the service, not for the load generator",
+        )
     if p99 is None:
         return Check(name="send lag", outcome="unknown", detail="the load generator does not report its send lag")
     gap_us = 1e6 / known.summary.rate_offered_per_s if known.summary.rate_offered_per_s else None
