@@ -141,8 +141,8 @@ def list_experiments() -> None:
     """List the experiments there are, each with its load and its question."""
     catalogue = Catalogue(find_house())
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for column in ("experiment", "variant", "dataset", "rate/s", "for", "title"):
-        table.add_column(column, justify="right" if column == "rate/s" else "left")
+    for column in ("experiment", "rate/s", "for", "title"):
+        table.add_column(column, justify="right" if column == "rate/s" else "left", no_wrap=column != "title")
     from lab.units import duration_word  # noqa: PLC0415
 
     problems: list[LabError] = []
@@ -155,8 +155,6 @@ def list_experiments() -> None:
         load = experiment.load
         table.add_row(
             name,
-            experiment.service.variant,
-            experiment.dataset or "empty",
             f"{load.rate_per_s:,}",
             f"{experiment.repeat} × {duration_word(load.duration_s)}",
             Text(experiment.title),
