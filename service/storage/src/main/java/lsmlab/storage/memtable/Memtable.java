@@ -24,13 +24,16 @@ import lsmlab.storage.table.Lookup;
  * WAL. Source: Pugh, "Skip Lists: A Probabilistic Alternative to Balanced Trees" (1990); links are 32-bit references
  * (chunk, place in units of 8 bytes).
  *
+ * <p>Values lie in chunks of their own, so that the nodes, of which a search touches some twenty, lie close together:
+ * eight megabytes of nodes for 64 of pairs, a cache line each.
+ *
  * <pre>
- *  node: ┌────────┬────────────┬───────────┬──────────┬────────┬──────────┬──────────────┬─────┬───────┐
- *        │ prefix │ sequence   │ key bytes │ val bytes│ levels │ value at │ levels×links │ key │ value │
- *        │  u64   │ u63, bit 63│    u32    │   u32    │  u32   │   u32    │     u32      │     │       │
- *        └────────┴────────────┴───────────┴──────────┴────────┴──────────┴──────────────┴─────┴───────┘
+ *  node: ┌────────┬────────────┬───────────┬──────────┬────────┬──────────┬──────────────┬─────┐
+ *        │ prefix │ sequence   │ key bytes │ val bytes│ levels │ value at │ levels×links │ key │
+ *        │  u64   │ u63, bit 63│    u32    │   u32    │  u32   │   u32    │     u32      │     │
+ *        └────────┴────────────┴───────────┴──────────┴────────┴──────────┴──────────────┴─────┘
  *   prefix: first eight bytes of the key as a number; sequence's bit 63 marks a tombstone
- *   value at: the reference of a chunk of the value's own if it is large, else 0: it follows the key
+ *   value at: the reference of the value; a large one has a chunk to itself
  * </pre>
  */
 public final class Memtable {
@@ -52,13 +55,13 @@ public final class Memtable {
   private static final int PLACE_MASK = (1 << CHUNK_SHIFT) - 1;
   private static final int CHUNKS_MAX = 1 << (Integer.SIZE - CHUNK_SHIFT);
 
-  /** The head's reference. No node links to it, so that 0 stands for no node. */
+  /** The head's reference. No node links to it, so that 0 stands for no node, and for no value. */
   private static final int HEAD = 0;
 
   private static final int NONE = 0;
 
   /** A larger value gets a chunk of its own. */
-  private static final int INLINE_BYTES_MAX = ChunkPool.CHUNK_BYTES / 16;
+  private static final int SHARED_BYTES_MAX = ChunkPool.CHUNK_BYTES / 16;
 
   private static final ValueLayout.OfLong LONG = ValueLayout.JAVA_LONG;
   private static final ValueLayout.OfInt INT = ValueLayout.JAVA_INT;
@@ -79,8 +82,8 @@ public final class Memtable {
   /** Of large values; null while there is none. */
   private Arena largeValues;
 
-  private int fillingChunk;
-  private int fillingPlace;
+  private final Filling nodes = new Filling();
+  private final Filling values = new Filling();
   private volatile long bytes;
   private volatile long entries;
   private final AtomicInteger references = new AtomicInteger(1);
@@ -91,7 +94,7 @@ public final class Memtable {
   public Memtable(ChunkPool pool, long logNumber) {
     this.pool = pool;
     this.logNumber = logNumber;
-    int head = allocate(LINKS + LEVELS_MAX * Integer.BYTES);
+    int head = allocate(nodes, LINKS + LEVELS_MAX * Integer.BYTES);
     assert head == HEAD;
     MemorySegment chunk = chunks[0];
     for (int level = 0; level < LEVELS_MAX; level++) {
@@ -111,9 +114,8 @@ public final class Memtable {
       int valueLength) {
     int levels = randomLevels();
     int fixed = LINKS + levels * Integer.BYTES;
-    boolean inline = value == null || valueLength <= INLINE_BYTES_MAX;
-    // A key has at most 64 KiB: with its links and an inline value it fits a chunk.
-    int node = allocate(fixed + keyLength + (value != null && inline ? valueLength : 0));
+    // A key has at most 64 KiB: with its links it fits a chunk.
+    int node = allocate(nodes, fixed + keyLength);
     MemorySegment chunk = chunk(node);
     long at = place(node);
     long prefix = Bytes.prefix(key, keyOffset, keyLength);
@@ -123,13 +125,14 @@ public final class Memtable {
     chunk.set(INT, at + VALUE_LENGTH, value == null ? 0 : valueLength);
     chunk.set(INT, at + LEVELS, levels);
     MemorySegment.copy(key, keyOffset, chunk, ValueLayout.JAVA_BYTE, at + fixed, keyLength);
-    int valueAt = 0;
-    if (value != null && inline) {
+    int valueAt = NONE;
+    if (value != null && valueLength > 0) {
+      valueAt =
+          valueLength <= SHARED_BYTES_MAX
+              ? allocate(values, valueLength)
+              : allocateLarge(valueLength);
       MemorySegment.copy(
-          value, valueOffset, chunk, ValueLayout.JAVA_BYTE, at + fixed + keyLength, valueLength);
-    } else if (value != null) {
-      valueAt = allocateLarge(valueLength);
-      MemorySegment.copy(value, valueOffset, chunk(valueAt), ValueLayout.JAVA_BYTE, 0, valueLength);
+          value, valueOffset, chunk(valueAt), ValueLayout.JAVA_BYTE, place(valueAt), valueLength);
     }
     chunk.set(INT, at + VALUE_AT, valueAt);
 
@@ -159,13 +162,8 @@ public final class Memtable {
     if (chunk.get(LONG, at + SEQUENCE) < 0) {
       return Lookup.DELETED;
     }
-    int valueLength = chunk.get(INT, at + VALUE_LENGTH);
     int valueAt = chunk.get(INT, at + VALUE_AT);
-    if (valueAt == 0) {
-      sink.accept(chunk, valueOffset(chunk, at), valueLength);
-    } else {
-      sink.accept(chunk(valueAt), 0, valueLength);
-    }
+    sink.accept(chunk(valueAt), place(valueAt), chunk.get(INT, at + VALUE_LENGTH));
     return Lookup.FOUND;
   }
 
@@ -230,18 +228,20 @@ public final class Memtable {
     return at + LINKS + 4L * chunk.get(INT, at + LEVELS);
   }
 
-  private static long valueOffset(MemorySegment chunk, long at) {
-    return keyOffset(chunk, at) + chunk.get(INT, at + KEY_LENGTH);
+  /** Where the next allocation of a kind goes. */
+  private static final class Filling {
+    int chunk = -1;
+    int place;
   }
 
-  private int allocate(int size) {
+  private int allocate(Filling filling, int size) {
     int units = (size + (1 << UNIT_SHIFT) - 1) >>> UNIT_SHIFT;
-    if (chunkCount == 0 || fillingPlace + units > PLACE_MASK + 1) {
-      fillingChunk = addChunk(pool.take());
-      fillingPlace = 0;
+    if (filling.chunk < 0 || filling.place + units > PLACE_MASK + 1) {
+      filling.chunk = addChunk(pool.take());
+      filling.place = 0;
     }
-    int reference = (fillingChunk << CHUNK_SHIFT) | fillingPlace;
-    fillingPlace += units;
+    int reference = (filling.chunk << CHUNK_SHIFT) | filling.place;
+    filling.place += units;
     bytes = bytes + ((long) units << UNIT_SHIFT);
     return reference;
   }
@@ -413,13 +413,12 @@ public final class Memtable {
 
     @Override
     public MemorySegment valueSegment() {
-      int valueAt = chunk.get(INT, at + VALUE_AT);
-      return valueAt == 0 ? chunk : chunk(valueAt);
+      return chunk(chunk.get(INT, at + VALUE_AT));
     }
 
     @Override
     public long valueOffset() {
-      return chunk.get(INT, at + VALUE_AT) == 0 ? Memtable.valueOffset(chunk, at) : 0;
+      return place(chunk.get(INT, at + VALUE_AT));
     }
 
     @Override
