@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
+from lab.analysis import judge, summarise
 from lab.manifest import Manifest, ManifestError
 from lab.report import write
 from lab.report.pictures import BYTES_MAX, embed
@@ -199,7 +200,7 @@ def test_a_run_that_was_interrupted_shows_what_it_left(tmp_path: Path) -> None:
     page, markdown = report(make_run(tmp_path, Shape(outcome="interrupted", judged=False)))
     for text in (page.text, markdown):
         assert "This run was not judged: it ended before its analysis." in text
-        assert "The phase measure was interrupted. interrupted by Ctrl-C" in text
+        assert "The phase measure was interrupted: interrupted by Ctrl-C." in text
         assert "The profiled repetition left no report" in text
     assert "chart-percentiles" in page.ids
 
@@ -213,6 +214,27 @@ def test_a_run_with_nothing_but_a_manifest_is_reported(tmp_path: Path) -> None:
         assert "No repetition left a report" in text
         assert "There is no timeline.csv" in text
     assert "No latencies were recorded." in page.text
+
+
+def test_a_load_without_a_single_answer_is_reported(tmp_path: Path) -> None:
+    run = make_run(tmp_path, Shape(profiled=False, seconds=2, judged=False))
+    document = json.loads((run / "measure/1/load.json").read_text())
+    nothing: dict[str, object] = {"count": 0, "min": None, "mean": None, "stdev": None, "max": None, "percentiles": {}}
+    document |= {"requests": 0, "requests_per_s": 0.0, "latency_us": nothing, "uncorrected_us": nothing, "series": []}
+    document |= {"send_lag_us": nothing, "errors": {**document["errors"], "timeout": 64}, "status": {}}
+    (run / "measure/1/load.json").write_text(json.dumps(document))
+    for name in ("load.txt", "latency.hlog"):
+        (run / "measure/1" / name).unlink()
+    manifest = Manifest.read(run / "run.json")
+    manifest.summary = summarise(run, rate_offered_per_s=2000)
+    manifest.validity = judge(run, manifest)
+    manifest.write(run / "run.json")
+    assert manifest.validity.state == "invalid"
+    page, markdown = report(run)
+    assert "No latencies were recorded." in page.text
+    for text in (page.text, markdown):
+        assert "Do not use these figures." in text
+        assert "64 timed out" in text
 
 
 def test_another_load_generators_text_is_enough(tmp_path: Path) -> None:

@@ -65,8 +65,8 @@ def sentence(text: str) -> str:
 
 def _interruption(data: ReportData) -> list[str]:
     return [
-        f"The phase {phase.name} {'failed' if phase.outcome == 'failed' else 'was interrupted'}."
-        + (f" {phase.detail}" if phase.detail else "")
+        f"the phase {phase.name} {'failed' if phase.outcome == 'failed' else 'was interrupted'}"
+        + (f": {phase.detail}" if phase.detail else "")
         for phase in data.manifest.phases
         if phase.outcome in ("failed", "interrupted")
     ]

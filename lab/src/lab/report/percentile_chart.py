@@ -22,6 +22,7 @@ _TICKS = (
 )  # fmt: skip
 _NARROW_TICKS = {"50%", "90%", "99%", "99.9%", "99.99%", "99.999%"}
 _STOPS = 90
+_ROOM_FOR_MAX = 60
 
 
 @dataclass(frozen=True)
@@ -120,6 +121,8 @@ def _draw(plot: Plot, x: Log, y: Log, curves: list[_Curve], reference: list[tupl
     if size.name == "narrow":
         ticks = [(at, name) for at, name in ticks if name in _NARROW_TICKS]
         ticks = ticks if len(ticks) < 5 else [tick for tick in ticks if tick[1] != "50%"]
+    if not ticks or plot.px(x.high) - plot.px(ticks[-1][0]) > _ROOM_FOR_MAX:
+        ticks.append((x.high, "max"))
     plot.grid([(1.0, "0%"), *ticks], [(tick, numbers.latency_tick(tick)) for tick in y.ticks()])
     for curve in curves:
         plot.line(zip(curve.inverse.tolist(), curve.ms.tolist(), strict=True), curve.css)
