@@ -1,0 +1,114 @@
+package lsmlab.storage.manifest;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.util.Arrays;
+import java.util.List;
+import lsmlab.storage.CorruptionException;
+import lsmlab.storage.file.SimulatedDirectory;
+import org.junit.jupiter.api.Test;
+
+class ManifestTest {
+
+  private final SimulatedDirectory directory = new SimulatedDirectory();
+
+  private static Edit add(long number) {
+    return new Edit(
+        number + 1, number, List.of(), List.of(new TableEntry(number, 0, number, 100 * number)));
+  }
+
+  private static List<Long> numbers(Manifest manifest) {
+    return manifest.tables().stream().map(TableEntry::number).toList();
+  }
+
+  private Manifest empty(long rewriteBytes) throws IOException {
+    return Manifest.create(directory, new Edit(1, 1, List.of(), List.of()), rewriteBytes);
+  }
+
+  @Test
+  void givesBackWhatWasAppended() throws IOException {
+    try (Manifest manifest = empty(1 << 20)) {
+      manifest.append(add(1));
+      manifest.noteSynced();
+      manifest.append(add(2));
+      manifest.append(new Edit(9, 4, List.of(1L), List.of()));
+    }
+    try (Manifest manifest = Manifest.open(directory, 1 << 20)) {
+      assertEquals(List.of(2L), numbers(manifest));
+      assertEquals(9, manifest.nextFile());
+      assertEquals(4, manifest.firstLog());
+      assertEquals(200, manifest.tables().iterator().next().bytes());
+    }
+  }
+
+  @Test
+  void isWrittenAnewWhenItHasGrown() throws IOException {
+    try (Manifest manifest = empty(500)) {
+      for (int i = 1; i <= 200; i++) {
+        manifest.append(add(i));
+        if (i > 3) {
+          manifest.append(new Edit(i + 1, i, List.of(i - 3L), List.of()));
+        }
+      }
+    }
+    assertTrue(directory.content(Manifest.NAME).length < 1_000);
+    assertFalse(directory.list().contains(Manifest.TEMPORARY_NAME));
+    try (Manifest manifest = Manifest.open(directory, 500)) {
+      assertEquals(List.of(198L, 199L, 200L), numbers(manifest));
+    }
+  }
+
+  @Test
+  void aTornEndIsCutUnlessItWasSynced() throws IOException {
+    int before;
+    int after;
+    try (Manifest manifest = empty(1 << 20)) {
+      manifest.append(add(1));
+      manifest.noteSynced();
+      before = directory.content(Manifest.NAME).length;
+      manifest.append(add(2));
+      after = directory.content(Manifest.NAME).length;
+    }
+    byte[] content = directory.content(Manifest.NAME);
+    for (int length = before; length < after; length++) {
+      directory.replace(Manifest.NAME, Arrays.copyOf(content, length));
+      try (Manifest manifest = Manifest.open(directory, 1 << 20)) {
+        assertEquals(List.of(1L), numbers(manifest));
+        manifest.append(add(3));
+      }
+      try (Manifest manifest = Manifest.open(directory, 1 << 20)) {
+        assertEquals(List.of(1L, 3L), numbers(manifest));
+      }
+    }
+    byte[] damaged = content.clone();
+    damaged[before - 20] ^= 1;
+    directory.replace(Manifest.NAME, damaged);
+    CorruptionException e =
+        assertThrows(CorruptionException.class, () -> Manifest.open(directory, 1 << 20));
+    assertTrue(e.getMessage().contains("MANIFEST at offset"), e.getMessage());
+  }
+
+  @Test
+  void aFailedWriteChangesNothing() throws IOException {
+    try (Manifest manifest = empty(1 << 20)) {
+      manifest.append(add(1));
+      directory.setFault(
+          (operation, name) -> {
+            if (operation == SimulatedDirectory.Operation.WRITE) {
+              throw new IOException("full");
+            }
+          });
+      assertThrows(IOException.class, () -> manifest.append(add(2)));
+      directory.setFault((operation, name) -> {});
+      assertEquals(List.of(1L), numbers(manifest));
+      manifest.append(add(3));
+    }
+    try (Manifest manifest = Manifest.open(directory, 1 << 20)) {
+      assertEquals(List.of(1L, 3L), numbers(manifest));
+    }
+  }
+}

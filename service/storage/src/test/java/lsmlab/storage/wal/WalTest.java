@@ -1,0 +1,160 @@
+package lsmlab.storage.wal;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import lsmlab.storage.CorruptionException;
+import lsmlab.storage.Durability;
+import lsmlab.storage.file.SimulatedDirectory;
+import org.junit.jupiter.api.Test;
+
+class WalTest {
+
+  private final SimulatedDirectory directory = new SimulatedDirectory();
+  private final ByteBuffer buffer = ByteBuffer.allocateDirect(70_000);
+
+  private WalWriter writer(Durability durability) throws IOException {
+    return new WalWriter(directory, 5, durability, buffer, 4, 99);
+  }
+
+  private static void put(WalWriter writer, String key, String value) throws IOException {
+    writer.put(key.getBytes(UTF_8), 0, key.length(), value.getBytes(UTF_8), 0, value.length());
+  }
+
+  private List<String> read(long expectedLength) throws IOException {
+    List<String> writes = new ArrayList<>();
+    WalReader.replay(
+        directory,
+        5,
+        expectedLength,
+        (key, value) ->
+            writes.add(
+                new String(key, UTF_8) + (value == null ? "-" : "=" + new String(value, UTF_8))));
+    return writes;
+  }
+
+  /** A log with three commits; returns where each begins. */
+  private long[] threeCommits(Durability durability) throws IOException {
+    long[] starts = new long[3];
+    try (WalWriter writer = writer(durability)) {
+      for (int i = 0; i < 3; i++) {
+        starts[i] = writer.length();
+        if (durability == Durability.POWER && i > 0) {
+          writer.noteSynced();
+        }
+        put(writer, "key" + i, "value".repeat(20));
+        writer.commit();
+      }
+    }
+    return starts;
+  }
+
+  private void damage(long offset, int mask) {
+    byte[] content = directory.content("000005.wal");
+    content[(int) offset] ^= (byte) mask;
+    directory.replace("000005.wal", content);
+  }
+
+  @Test
+  void givesBackWhatWasCommitted() throws IOException {
+    try (WalWriter writer = writer(Durability.PROCESS)) {
+      put(writer, "a", "1");
+      writer.delete("b".getBytes(UTF_8), 0, 1);
+      put(writer, "empty", "");
+      writer.commit();
+      put(writer, "large", "x".repeat(200_000));
+      writer.commit();
+    }
+    assertEquals(List.of("a=1", "b-", "empty=", "large=" + "x".repeat(200_000)), read(-1));
+    WalReader.Result result = WalReader.begin(directory, 5);
+    assertEquals(4, result.previous());
+    assertEquals(99, result.previousLength());
+    assertEquals(Durability.PROCESS, result.durability());
+  }
+
+  @Test
+  void rollbackTakesBackWhatWasNotCommitted() throws IOException {
+    try (WalWriter writer = writer(Durability.PROCESS)) {
+      put(writer, "a", "1");
+      writer.commit();
+      long length = writer.length();
+      directory.setFault(
+          (operation, name) -> {
+            if (operation == SimulatedDirectory.Operation.WRITE) {
+              throw new IOException("full");
+            }
+          });
+      put(writer, "b", "2");
+      assertThrows(IOException.class, writer::commit);
+      writer.rollback();
+      directory.setFault((operation, name) -> {});
+      assertEquals(length, writer.length());
+      put(writer, "c", "3");
+      writer.commit();
+    }
+    assertEquals(List.of("a=1", "c=3"), read(-1));
+  }
+
+  @Test
+  void aTornEndIsCut() throws IOException {
+    long[] starts = threeCommits(Durability.PROCESS);
+    byte[] content = directory.content("000005.wal");
+    for (int length = (int) starts[2]; length < content.length; length++) {
+      directory.replace("000005.wal", Arrays.copyOf(content, length));
+      assertEquals(2, read(-1).size());
+    }
+  }
+
+  @Test
+  void damageBelowWhatWasSyncedIsRefused() throws IOException {
+    long[] starts = threeCommits(Durability.POWER);
+    damage(starts[0] + 30, 1);
+    CorruptionException e = assertThrows(CorruptionException.class, () -> read(-1));
+    assertTrue(e.getMessage().contains("000005.wal at offset " + starts[0]), e.getMessage());
+    assertTrue(e.getMessage().contains("was synced"), e.getMessage());
+  }
+
+  @Test
+  void damageWithWholeRecordsBehindItIsRefused() throws IOException {
+    long[] starts = threeCommits(Durability.PROCESS);
+    damage(starts[1] + 30, 1);
+    CorruptionException e = assertThrows(CorruptionException.class, () -> read(-1));
+    assertTrue(e.getMessage().contains("at offset " + starts[1]), e.getMessage());
+    assertTrue(e.getMessage().contains("whole records follow it"), e.getMessage());
+  }
+
+  @Test
+  void lostPagesEndTheLogThere() throws IOException {
+    int before;
+    try (WalWriter writer = writer(Durability.PROCESS)) {
+      for (int i = 0; i < 100; i++) {
+        put(writer, "key" + i, "value".repeat(40));
+      }
+      writer.commit();
+      before = 100;
+    }
+    byte[] content = directory.content("000005.wal");
+    Arrays.fill(content, 4096, 8192, (byte) 0);
+    directory.replace("000005.wal", content);
+    List<String> found = read(-1);
+    assertFalse(found.isEmpty());
+    assertTrue(found.size() < before / 2, found.size() + " writes");
+  }
+
+  @Test
+  void damageAtTheEndIsRefusedWhereTheNextLogKnowsTheLength() throws IOException {
+    long[] starts = threeCommits(Durability.PROCESS);
+    long length = directory.content("000005.wal").length;
+    damage(starts[2] + 30, 1);
+    assertEquals(2, read(-1).size());
+    assertThrows(CorruptionException.class, () -> read(length));
+  }
+}
