@@ -4,9 +4,10 @@ use crate::categories::{self, Rules};
 use crate::collapsed::{self, Stack};
 use crate::event::Event;
 use crate::flame::{self, Caption};
+use crate::pages::{self, Page};
+use crate::picture;
 use crate::recorder::{RECORDING, check_recording};
 use crate::tools::{self, Tools};
-use crate::{pages, picture};
 use anyhow::{Context, Result, bail};
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
@@ -25,6 +26,9 @@ pub struct Request {
 
 /// The events drawn even where they were not recorded: their files then say so.
 const EVENTS_DEFAULT: [Event; 3] = [Event::Cpu, Event::Alloc, Event::Lock];
+
+/// Narrower frames are left out of the flame graphs: one sample of ten thousand can be hundreds of frames deep.
+const HTML_WIDTH_MIN_PERCENT: &str = "0.01";
 
 /// Writes all files beside the recording: all of them, or, after an error, none.
 pub fn convert(tools: &Tools, request: &Request) -> Result<()> {
@@ -85,6 +89,11 @@ fn draw(event: Event, converted: &Converted, scratch: &Scratch, rules: &Rules, t
         scratch.write(&format!("{name}.collapsed"), &format!("# {sentence}\n"))?;
         pages::svg(&caption_title, &sentence)
     } else {
+        for (suffix, page) in [("", Page::Flame), ("-threads", Page::Flame), ("-heatmap", Page::Heatmap)] {
+            let file = format!("{name}{suffix}.html");
+            let finished = pages::finish(page, &scratch.read(&file)?, &caption_title);
+            scratch.write(&file, &finished.with_context(|| file.clone())?)?;
+        }
         scratch.write(&format!("{name}.collapsed"), &collapsed::write(&stacks))?;
         let subtitle = converted.subtitle(event, samples, &stacks);
         flame::draw(event, &stacks, &Caption { title: &caption_title, subtitle: &subtitle })?
@@ -273,8 +282,8 @@ fn tasks(event: Event, title: &str, scratch: &Scratch) -> Vec<String> {
     };
     let page = |extra: &[&str], file: &str| task(&[event.converter_options(), extra].concat(), file);
     let mut tasks = vec![
-        page(&["-o", "html"], &format!("{name}.html")),
-        page(&["-o", "html", "-t"], &format!("{name}-threads.html")),
+        page(&["-o", "html", "--minwidth", HTML_WIDTH_MIN_PERCENT], &format!("{name}.html")),
+        page(&["-o", "html", "--minwidth", HTML_WIDTH_MIN_PERCENT, "-t"], &format!("{name}-threads.html")),
         page(&["-o", "heatmap"], &format!("{name}-heatmap.html")),
         page(&["-o", "collapsed"], &format!("{name}.raw")),
     ];

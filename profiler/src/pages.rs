@@ -1,6 +1,27 @@
-//! What stands in the place of a flame graph where there is nothing to draw.
+//! The pages of the converter, finished; and what stands in their place where there is nothing to draw.
+
+use anyhow::{Context, Result};
 
 use crate::flame::{FONT_FAMILY, TITLE_LENGTH_MAX, WIDTH_PX, cut, escape};
+
+/// What the converter drew.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Page {
+    Flame,
+    Heatmap,
+}
+
+/// Names the page for tabs and bookmarks, and opens a flame graph at its foot, where the wide frames are: the converter
+/// opens it at the top, which a single deep stack leaves empty.
+pub fn finish(page: Page, html: &str, title: &str) -> Result<String> {
+    let head = html.find("<head>").context("the converter's page has no head")? + "<head>".len();
+    let end = html.rfind("</body>").context("the converter's page does not end")?;
+    let script = match page {
+        Page::Flame => "<script>scrollTo(0, document.documentElement.scrollHeight)</script>\n",
+        Page::Heatmap => "",
+    };
+    Ok(format!("{}\n<title>{}</title>{}{script}{}", &html[..head], escape(title), &html[head..end], &html[end..]))
+}
 
 /// A self-contained page with one sentence.
 pub fn html(title: &str, sentence: &str) -> String {
@@ -31,6 +52,16 @@ pub fn svg(title: &str, sentence: &str) -> String {
 mod tests {
     use super::*;
     use crate::picture;
+
+    #[test]
+    fn a_page_of_the_converter_gets_a_title_and_opens_at_its_foot() {
+        let page = "<html><head><meta charset='utf-8'></head><body>x</body></html>";
+        let flame = finish(Page::Flame, page, "a <title>").unwrap();
+        assert!(flame.contains("<head>\n<title>a &lt;title&gt;</title><meta"));
+        assert!(flame.contains("x<script>scrollTo") && flame.ends_with("</body></html>"));
+        assert!(!finish(Page::Heatmap, page, "t").unwrap().contains("script"));
+        assert!(finish(Page::Flame, "nothing", "t").is_err());
+    }
 
     #[test]
     fn the_sentence_is_in_the_page_and_in_the_picture() {

@@ -153,6 +153,10 @@ fn a_recording_becomes_every_file_and_names_the_methods_that_ran() {
             assert!(!collapsed.contains(mark), "{mark} in {event}.collapsed");
         }
         assert!(svg.contains("an &lt;experiment&gt; &amp; its title · "), "{event}.svg has no title");
+        for end in &FILES[..3] {
+            let html = fs::read_to_string(out.join(format!("{event}{end}"))).unwrap();
+            assert!(html.contains("<title>an &lt;experiment&gt; &amp; its title · "), "{event}{end} has no title");
+        }
         let html = fs::read_to_string(out.join(format!("{event}-threads.html"))).unwrap();
         assert!(html.contains("busy-worker-"), "{event}-threads.html is not split by thread");
     }
