@@ -84,6 +84,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         "one": Shape(),
         "several": Shape(repetitions=3, seconds=6),
         "saturated": Shape(rate=3000, capacity=2500, seconds=6),
+        "many": Shape(repetitions=2, rate=6000, seconds=10),
         "interrupted": Shape(outcome="interrupted", judged=False, seconds=6),
         "bare": Shape(hlog=False, json=False, profiled=False, reference=False, timeline=False, seconds=6),
         "suspect": Shape(errors={"status": 900, "timeout": 12}, steal=0.04, lag_us=120, dirty=True, seconds=6),
@@ -125,7 +126,7 @@ def open_page(browser: Chrome, run: Path, width: int = 1280, scheme: str = "ligh
     browser.get((run / "report.html").as_uri())
 
 
-NAMES = ("one", "several", "saturated", "interrupted", "bare", "suspect")
+NAMES = ("one", "several", "many", "saturated", "interrupted", "bare", "suspect")
 
 
 @pytest.mark.parametrize("name", NAMES)

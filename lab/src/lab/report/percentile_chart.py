@@ -23,6 +23,7 @@ _TICKS = (
 _NARROW_TICKS = {"50%", "90%", "99%", "99.9%", "99.99%", "99.999%"}
 _STOPS = 90
 _ROOM_FOR_MAX = 60
+_CHARACTER_WIDTH = 7
 
 
 @dataclass(frozen=True)
@@ -117,18 +118,34 @@ def _draw(plot: Plot, x: Log, y: Log, curves: list[_Curve], reference: list[tupl
     if 1 < few < x.high:
         label = f"fewer than {BEYOND_MIN} requests beyond" if size.name == "wide" else f"< {BEYOND_MIN} requests"
         plot.band(few, x.high, "few", label)
-    ticks = [(100 / (100 - float(p)), name) for p, name in _TICKS if 100 / (100 - float(p)) <= x.high]
-    if size.name == "narrow":
-        ticks = [(at, name) for at, name in ticks if name in _NARROW_TICKS]
-        ticks = ticks if len(ticks) < 5 else [tick for tick in ticks if tick[1] != "50%"]
-    if not ticks or plot.px(x.high) - plot.px(ticks[-1][0]) > _ROOM_FOR_MAX:
+    names = [(100 / (100 - float(p)), name) for p, name in _TICKS if 100 / (100 - float(p)) <= x.high]
+    ticks = _spaced(
+        plot, [(1.0, "0%"), *((at, name) for at, name in names if size.name == "wide" or name in _NARROW_TICKS)]
+    )
+    if plot.px(x.high) - plot.px(ticks[-1][0]) > _ROOM_FOR_MAX:
         ticks.append((x.high, "max"))
-    plot.grid([(1.0, "0%"), *ticks], [(tick, numbers.latency_tick(tick)) for tick in y.ticks()])
+    plot.grid(ticks, [(tick, numbers.latency_tick(tick)) for tick in y.ticks()])
     for curve in curves:
         plot.line(zip(curve.inverse.tolist(), curve.ms.tolist(), strict=True), curve.css)
     for at, value in reference:
         plot.diamond(at, value, "reference")
     return plot.markup("Latency by percentile")
+
+
+def _spaced(plot: Plot, ticks: list[tuple[float, str]]) -> list[tuple[float, str]]:
+    """Leave out the name of a tick that would run into the one before; its line stays."""
+    kept: list[tuple[float, str]] = []
+    end = float("-inf")
+    right = plot.size.width - plot.size.right
+    for at, name in ticks:
+        half = len(name) * _CHARACTER_WIDTH / 2
+        centre = min(plot.px(at), right - half)
+        if centre - half > end + _CHARACTER_WIDTH:
+            kept.append((at, name))
+            end = centre + half
+        else:
+            kept.append((at, ""))
+    return kept
 
 
 def _stops(x: Log, curves: list[_Curve]) -> list[Stop]:
