@@ -2,6 +2,7 @@
 
 use crate::collapsed::{Kind, Stack};
 use crate::event::Event;
+use crate::label::{cut, escape, label, unescape};
 use anyhow::{Context, Result};
 use inferno::flamegraph::color::{BackgroundColor, Color, PaletteMap};
 use inferno::flamegraph::{self, Options, TextTruncateDirection};
@@ -239,58 +240,6 @@ fn pattern(text: &str) -> Regex {
     Regex::new(text).expect("the pattern is a constant")
 }
 
-/// The longest form of a name that has at most `room` characters: whole, then without its package, then cut.
-fn label(name: &str, room: usize) -> String {
-    const ROOM_MIN: usize = 5;
-    let short = without_package(name);
-    if name.chars().count() <= room {
-        name.to_owned()
-    } else if short.chars().count() <= room {
-        short.to_owned()
-    } else if room >= ROOM_MIN {
-        short.chars().take(room - 2).chain("..".chars()).collect()
-    } else {
-        String::new()
-    }
-}
-
-/// At most `length` characters, the last of them `…` where some are lost.
-pub fn cut(text: &str, length: usize) -> String {
-    if text.chars().count() <= length {
-        return text.to_owned();
-    }
-    text.chars().take(length - 1).chain(['…']).collect()
-}
-
-/// `java/util/HashMap.get` → `HashMap.get`, `java.lang.String` → `String`, `ns::Class::method(int)` unchanged.
-fn without_package(name: &str) -> &str {
-    if name.contains("::") || name.contains('(') {
-        return name;
-    }
-    if let Some(slash) = name.rfind('/') {
-        return &name[slash + 1..];
-    }
-    let class = name.trim_end_matches("[]");
-    match class.rfind('.') {
-        // a class with its package, as at the end of an allocation; `Main.run` has a single dot
-        Some(dot) if class[..dot].contains('.') => &name[dot + 1..],
-        _ => name,
-    }
-}
-
-pub fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
-}
-
-fn unescape(text: &str) -> String {
-    text.replace("&lt;", "<")
-        .replace("&gt;", ">")
-        .replace("&quot;", "\"")
-        .replace("&apos;", "'")
-        .replace("&amp;", "&")
-        .replace('\u{a0}', " ")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -325,18 +274,6 @@ mod tests {
         let (lines, palette) = merge_tiers(&stacks);
         assert_eq!(lines, ["A.run_[j] 1", "A.run_[j];B.go_[j] 9"]);
         assert_eq!(palette.get("A.run_[j]"), Some(color(Kind::Compiled, "A.run")));
-    }
-
-    #[test]
-    fn a_label_drops_the_package_before_it_is_cut() {
-        let name = "java/util/concurrent/locks/ReentrantLock.lock";
-        assert_eq!(label(name, 60), name);
-        assert_eq!(label(name, 30), "ReentrantLock.lock");
-        assert_eq!(label(name, 10), "Reentran..");
-        assert_eq!(label(name, 2), "");
-        assert_eq!(label("java.lang.String[]", 10), "String[]");
-        assert_eq!(label("Main.run", 8), "Main.run");
-        assert_eq!(label("JavaThread::run()", 8), "JavaTh..");
     }
 
     #[test]

@@ -10,6 +10,7 @@ mod convert;
 mod event;
 mod flame;
 mod jvm;
+mod label;
 mod pages;
 mod perf;
 mod picture;

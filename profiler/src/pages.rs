@@ -2,7 +2,8 @@
 
 use anyhow::{Context, Result};
 
-use crate::flame::{FONT_FAMILY, TITLE_LENGTH_MAX, WIDTH_PX, cut, escape};
+use crate::flame::{FONT_FAMILY, TITLE_LENGTH_MAX, WIDTH_PX};
+use crate::label::{cut, escape};
 
 /// What the converter drew.
 #[derive(Clone, Copy, PartialEq, Eq)]
