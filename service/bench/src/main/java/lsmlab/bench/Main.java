@@ -18,11 +18,12 @@ public final class Main {
   }
 
   static CommandLine commandLine() {
-    return new CommandLine(new Main())
-        .setExecutionExceptionHandler(
-            (failure, command, parsed) -> {
-              command.getErr().println("failed: " + failure.getMessage());
-              return 1;
-            });
+    CommandLine commandLine = new CommandLine(new Main());
+    commandLine.getSubcommands().get("micro").setUnmatchedOptionsArePositionalParams(true);
+    return commandLine.setExecutionExceptionHandler(
+        (failure, command, parsed) -> {
+          command.getErr().println("failed: " + failure.getMessage());
+          return 1;
+        });
   }
 }

@@ -1,15 +1,21 @@
 package lsmlab.bench;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.PrintStream;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import lsmlab.bench.report.Metric;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -43,29 +49,59 @@ class MainTest {
 
   @Test
   void measuresComparesAndWritesWhatItFound() throws Exception {
+    JsonNode rows = measured("--engines=rocksdb,lsm", "--workloads=open");
+    assertEquals(2, rows.size());
+    assertEquals("open", rows.get(0).get("metric").asText());
+    assertEquals("lsm", rows.get(0).get("peer_name").asText());
+    assertTrue(rows.get(0).has("met"));
+  }
+
+  @Test
+  @Tag("slow")
+  void everyWorkloadRunsOnEveryEngineAndFillsEveryMetric() throws Exception {
+    JsonNode rows = measured("--engines=lsm,rocksdb", "--overwrite-seconds=1");
+    assertEquals(Metric.ALL.size(), rows.size());
+  }
+
+  private JsonNode measured(String engines, String what) throws IOException {
     Path out = temporary.resolve("out");
     int exit =
         run(
             "storage",
-            "--engines=lsm,rocksdb",
+            engines,
+            what,
             "--scale=0.0005",
             "--repetitions=1",
             "--seconds=1",
             "--warmup-seconds=1",
-            "--overwrite-seconds=1",
             "--stores=" + temporary.resolve("stores"),
             "--out=" + out);
     assertEquals(0, exit, errors.toString());
     JsonNode rows = new ObjectMapper().readTree(out.resolve("storage.json").toFile());
-    assertEquals(lsmlab.bench.report.Metric.ALL.size(), rows.size());
     for (JsonNode row : rows) {
-      assertEquals("rocksdb", row.get("peer_name").asText());
       assertTrue(
           row.get("ours").asDouble() > 0 || row.get("metric").asText().contains("allocated"));
       assertEquals(2, row.get("spread").size());
       assertEquals(1, row.get("runs").asInt());
     }
-    assertTrue(Files.readString(out.resolve("storage.md")).contains("GET present, 1 thread"));
+    assertTrue(Files.readString(out.resolve("storage.md")).contains("| metric |"));
+    return rows;
+  }
+
+  @Test
+  void handsOptionsToJmhInTheirOrder() {
+    PrintStream before = System.out;
+    ByteArrayOutputStream printed = new ByteArrayOutputStream();
+    System.setOut(new PrintStream(printed, true, UTF_8));
+    try {
+      assertEquals(0, run("micro", "-lp", "Checksum"));
+    } finally {
+      System.setOut(before);
+    }
+    String list = printed.toString(UTF_8);
+    assertTrue(list.contains("ChecksumBenchmark.crc32cOfSegment"), list);
+    assertTrue(list.contains("param \"bytes\" = {512, 4096}"), list);
+    assertFalse(list.contains("AllocationBenchmark"), list);
   }
 
   private int run(String... arguments) {

@@ -58,6 +58,7 @@ public record Metric(
               1,
               NONE),
           new Metric("open", "opening the loaded store", "ms", false, NONE, 200),
+          new Metric("open_cold", "… as the first thing a JVM does", "ms", false, NONE, NONE),
           new Metric("replay", "replaying the WAL", "MB/s", true, NONE, 200));
 
   /** The metric of that name. */
