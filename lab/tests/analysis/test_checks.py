@@ -107,8 +107,9 @@ def test_a_saturated_service_is_a_finding_of_a_valid_run(sound: Path, manifest: 
         lambda s, m: setattr(s, "send_lag_us", None),
         lambda s, m: setattr(s.repetitions[0], "generator_cpu_s", None),
         lambda s, m: setattr(s.repetitions[0], "generator_cpu_s", 19.5),
+        lambda s, m: setattr(m.environment.cpu_plan, "loadgen", [0]),
     ],
-    ids=["no schedule", "schedule missed", "no lag", "no CPU time", "generator at its limit"],
+    ids=["no schedule", "schedule missed", "no lag", "no CPU time", "generator at its limit", "shared CPUs"],
 )
 def test_saturation_is_suspect_unless_the_generator_is_cleared(sound: Path, manifest: Manifest, change: Any) -> None:
     slowed(manifest, 1700)
@@ -116,7 +117,7 @@ def test_saturation_is_suspect_unless_the_generator_is_cleared(sound: Path, mani
     validity = judge(sound, manifest)
     assert validity.state == "suspect"
     assert validity.findings == []
-    assert any("not certain that the service was the limit" in reason for reason in validity.reasons)
+    assert any("It is not certain that this was the service's limit" in reason for reason in validity.reasons)
 
 
 def test_one_saturated_repetition_among_others_is_not_hidden_by_them(sound: Path, manifest: Manifest) -> None:
@@ -205,6 +206,13 @@ def test_other_load_is_what_neither_service_nor_generator_used(sound: Path, mani
     busy.mkdir()
     (busy / "timeline.csv").write_text("\n".join([",".join(header), *(",".join(row) for row in rows)]) + "\n")
     assert check(judge(busy, manifest), "other load").outcome == "warn"
+
+
+def test_saturation_on_a_disturbed_machine_is_nobodys_capacity(tmp_path: Path) -> None:
+    run = make_run(tmp_path, Shape(rate=3000, capacity=2500, seconds=4, profiled=False, steal=0.05))
+    validity = judge(run, Manifest.read(run / "run.json"))
+    assert validity.findings == []
+    assert "not certain that this was the service's limit (steal)" in validity.reasons[0]
 
 
 def test_conditions_that_were_not_observed_are_unknown_not_fine(tmp_path: Path, manifest: Manifest) -> None:

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from lab.analysis import conditions, load_checks, machine_checks
+from lab.analysis import conditions, load_checks, machine_checks, rate_check
 from lab.analysis.known import Known
-from lab.analysis.load_checks import SATURATED
+from lab.analysis.rate_check import SATURATED
 from lab.manifest import Check, Manifest, Validity
 
 __all__ = ["CHECKS", "SATURATED", "judge"]
@@ -71,7 +71,7 @@ def _outputs(known: Known) -> Check:
 CHECKS: tuple[Callable[[Known], Check], ...] = (
     _completed,
     _outputs,
-    load_checks.rate,
+    rate_check.rate,
     load_checks.errors,
     load_checks.schedule,
     load_checks.send_lag,

@@ -9,15 +9,11 @@ from lab.manifest import Check, CheckOutcome, Measurement
 RATE_SHORTFALL_MAX = 0.01
 SEND_LAG_SHARE_MAX = 0.10
 SEND_LAG_FLOOR_US = 100.0
-BACKLOG_SHARE_MIN = 0.25
 ERROR_SHARE_WARN = 0.001
 ERROR_SHARE_FAIL = 0.10
 GENERATOR_CPU_SHARE_MAX = 0.90
 RATE_SPREAD_MAX = 0.05
 LATENCY_SPREAD_MAX = {"50": 0.25, "99": 0.50}
-
-SATURATED = "offered rate not reached"
-"""How the finding of a saturated service begins."""
 
 
 def is_saturated(measurement: Measurement) -> bool:
@@ -105,55 +101,6 @@ def _generator_share(known: Known, repetition: Measurement) -> float | None:
     if repetition.generator_cpu_s is None or not repetition.elapsed_s or plan is None or not plan.loadgen:
         return None
     return repetition.generator_cpu_s / repetition.elapsed_s / len(plan.loadgen)
-
-
-def rate(known: Known) -> Check:
-    """Compare the achieved rate with the offered one, and say whose limit it was."""
-    summary = known.summary
-    if summary.rate_achieved_per_s is None:
-        return Check(name="rate", outcome="unknown", detail="the achieved rate is not known")
-    offered, achieved = summary.rate_offered_per_s, summary.rate_achieved_per_s
-    rates = f"{achieved:,.0f} of {offered:,.0f} requests/s"
-    if achieved > offered * (1 + RATE_SHORTFALL_MAX):
-        return Check(name="rate", outcome="warn", detail=f"more was sent than offered: {rates}")
-    if not any(is_saturated(r) for r in summary.repetitions):
-        return Check(name="rate", outcome="pass", detail=f"offered rate reached: {rates}")
-    if not any(is_saturated(r) and _has_backlog(r) for r in summary.repetitions):
-        return Check(
-            name="rate",
-            outcome="warn",
-            detail=f"{SATURATED}: {rates}. The service kept up for most of the time and fell behind at the end; the "
-            "requests that still waited then are not among the latencies",
-        )
-    generator = (schedule(known), send_lag(known), generator_cpu(known))
-    cleared = all(check.outcome in ("pass", "note") for check in generator)
-    if cleared:
-        return Check(
-            name="rate",
-            outcome="note",
-            detail=f"{SATURATED}: {rates}. The service is saturated and the load generator was not the limit: the "
-            "achieved rate is its capacity under this load; latency is dominated by the backlog and grows with the "
-            "length of the run, so do not read it as the latency of an unsaturated service",
-        )
-    return Check(
-        name="rate",
-        outcome="warn",
-        detail=f"{SATURATED}: {rates}, and it is not certain that the service was the limit, not the load generator; "
-        "latency is dominated by the backlog and grows with the length of the run",
-    )
-
-
-def _has_backlog(measurement: Measurement) -> bool:
-    """Say whether latencies are those of a backlog that grew all the time.
-
-    A steady shortfall s over T seconds makes requests wait from 0 to s·T, s·T÷2 in the mean. A service that kept up
-    and stalled at the end misses the rate as well, with a mean far below that.
-    """
-    achieved, mean_ms = measurement.rate_achieved_per_s, measurement.latency_ms.mean
-    if achieved is None or mean_ms is None or not measurement.elapsed_s:
-        return True
-    shortfall = 1 - achieved / measurement.rate_offered_per_s
-    return mean_ms / 1e3 >= BACKLOG_SHARE_MIN * shortfall * measurement.elapsed_s
 
 
 def errors(known: Known) -> Check:
