@@ -22,13 +22,15 @@ quote = '$(subst ','\'',$(1))'
 given = $(if $(filter command line,$(origin $(1))),$(2) $(call quote,$($(1))))
 OVERRIDES = $(call given,RATE,--rate) $(call given,DURATION,--duration) $(call given,WARMUP,--warmup) \
   $(call given,THREADS,--threads) $(call given,CONNECTIONS,--connections) $(call given,VARIANT,--variant) \
-  $(call given,REPEAT,--repeat) $(call given,RUNTIME,--runtime)
-SETTINGS = NAME RATE DURATION WARMUP THREADS CONNECTIONS VARIANT REPEAT RUNTIME \
-  CPUS_SERVICE CPUS_LOADGEN CPUS_OTHER PORT ADMIN_PORT
+  $(call given,REPEAT,--repeat) $(call given,RUNTIME,--runtime) $(call given,ENGINE,--engine) \
+  $(call given,WORKERS,--workers) $(call given,SELECTORS,--selectors) $(call given,QUEUE_CAPACITY,--queue-capacity)
+# The rest reaches the lab through the environment.
+SETTINGS = NAME RATE DURATION WARMUP THREADS CONNECTIONS VARIANT REPEAT RUNTIME ENGINE WORKERS SELECTORS QUEUE_CAPACITY \
+  CPUS_SERVICE CPUS_LOADGEN CPUS_OTHER PORT ADMIN_PORT LOADGEN_METRICS_PORT MONITORING LOADGEN
 UNKNOWN = $(filter-out $(SETTINGS) -%,$(foreach v,$(.VARIABLES),$(if $(filter command line,$(origin $(v))),$(v))))
 
 ##@ Experiments
-.PHONY: experiment list results variants doctor
+.PHONY: experiment list results variants validate doctor parse-load
 experiment: ## run one: make experiment NAME=stack-get [RATE=20000] [DURATION=20s] [RUNTIME=local|docker] …
 	@$(if $(filter command line,$(origin NAME)),,echo 'NAME is missing: make experiment NAME=stack-get (make list shows them all)' >&2; exit 2)
 	@$(if $(UNKNOWN),echo 'no such setting: $(UNKNOWN); there are: $(SETTINGS)' >&2; exit 2)
@@ -39,6 +41,11 @@ results: ## the runs there are, newest first
 	@bin/lab results
 variants: ## the server variants, generated from the code
 	@bin/lab variants
+validate: ## check every experiment file without running it
+	@bin/lab validate
+parse-load: ## print the JSON of a wrk2 report: make parse-load FILE=load.txt
+	@$(if $(filter command line,$(origin FILE)),,echo 'FILE is missing: make parse-load FILE=load.txt' >&2; exit 2)
+	@bin/lab parse-load $(call quote,$(FILE))
 doctor: ## what this machine has and lacks for each runtime, and the command that gets it
 	@bin/lab doctor
 
@@ -66,7 +73,7 @@ $(LOADGEN): $(LOADGEN_SOURCES)
 $(PROFILE): $(PROFILER_SOURCES)
 	@cargo build --quiet --locked --release --manifest-path profiler/Cargo.toml
 	@touch $@
-$(PROFILE_LIB): profiler/pom.xml
+$(PROFILE_LIB): profiler/pom.xml $(shell find profiler/converter -name '*.java' 2>/dev/null)
 	@bin/find-jdk >/dev/null
 	@$(MVN) -f profiler/pom.xml package
 	@touch $@
@@ -94,6 +101,13 @@ test-e2e: build ## whole experiments in both runtimes; docker's only where an en
 	@bin/lab --version >/dev/null
 	$(VENV)/pytest -q -ra lab/tests/e2e
 
+##@ Benchmarks
+.PHONY: bench-storage
+bench-storage: ## the engine against RocksDB and MVStore, in turn; about an hour: make bench-storage [BENCH='--scale 0.05 …']
+	@bin/find-jdk >/dev/null
+	@$(MVN) -f service/pom.xml -DskipTests package -pl bench -am
+	"$(JDK)/bin/java" -jar service/bench/target/bench/lsmlab-bench.jar storage --update-docs docs/benchmarks.md $(BENCH)
+
 ##@ Code
 .PHONY: lint format
 lint: ## formatters and linters of every language, warnings denied
@@ -116,5 +130,5 @@ format: ## rewrite the sources as the formatters want them
 
 .PHONY: help
 help: ## this list
-	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## / {printf "  %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 	@printf '\nStart here: make experiment NAME=stack-get\n'
