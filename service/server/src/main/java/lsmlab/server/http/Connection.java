@@ -143,7 +143,7 @@ final class Connection extends Session {
       return Math.max(0, socket.read(data, offset, count, 0));
     } catch (SocketClosedException e) {
       inputClosed = true;
-      if (blocked()) {
+      if (blocked() || dispatching) { // whoever replies or dispatches closes after the last request
         listen(queueHead == null ? 0 : WRITEABLE);
       } else {
         close();

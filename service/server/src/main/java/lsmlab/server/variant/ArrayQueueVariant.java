@@ -20,6 +20,9 @@ final class ArrayQueueVariant extends BlockingQueueVariant {
   static final String SUMMARY = "workers take requests from an ArrayBlockingQueue, oldest first";
 
   ArrayQueueVariant(VariantSettings settings) {
-    super(new ArrayBlockingQueue<>(settings.queueCapacity()), settings);
+    super(
+        new ArrayBlockingQueue<>(settings.queueCapacity()),
+        settings.workers(),
+        settings.queueCapacity());
   }
 }

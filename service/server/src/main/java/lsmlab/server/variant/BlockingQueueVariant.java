@@ -12,11 +12,11 @@ abstract class BlockingQueueVariant implements Variant {
   private final int capacity;
   private final Workers workers;
 
-  /** Starts the workers on the queue, which holds at most {@code settings.queueCapacity()} requests. */
-  BlockingQueueVariant(BlockingQueue<Request> queue, VariantSettings settings) {
+  /** Starts the workers on the queue, which holds at most {@code capacity} requests. */
+  BlockingQueueVariant(BlockingQueue<Request> queue, int workers, int capacity) {
     this.queue = queue;
-    this.capacity = settings.queueCapacity();
-    this.workers = Workers.start(settings.workers(), () -> Stop.unlessStop(queue.take()));
+    this.capacity = capacity;
+    this.workers = Workers.start(workers, () -> Stop.unlessStop(queue.take()));
   }
 
   @Override

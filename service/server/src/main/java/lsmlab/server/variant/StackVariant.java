@@ -25,7 +25,7 @@ final class StackVariant extends BlockingQueueVariant {
   }
 
   private StackVariant(Stack stack, VariantSettings settings) {
-    super(stack, settings);
+    super(stack, settings.workers(), settings.queueCapacity());
     this.stack = stack;
   }
 

@@ -20,7 +20,14 @@ public final class Variants {
           new Entry("sync", SyncVariant.SUMMARY, settings -> new SyncVariant()),
           new Entry("queue", QueueVariant.SUMMARY, QueueVariant::new),
           new Entry("array-queue", ArrayQueueVariant.SUMMARY, ArrayQueueVariant::new),
-          new Entry("stack", StackVariant.SUMMARY, StackVariant::new));
+          new Entry("stack", StackVariant.SUMMARY, StackVariant::new),
+          new Entry("ms-queue", MsQueueVariant.SUMMARY, MsQueueVariant::new),
+          new Entry("mpmc", MpmcVariant.SUMMARY, MpmcVariant::new),
+          new Entry("synchronous", SynchronousVariant.SUMMARY, SynchronousVariant::new),
+          new Entry("fork-join", ForkJoinVariant.SUMMARY, ForkJoinVariant::new),
+          new Entry("virtual-threads", VirtualThreadsVariant.SUMMARY, VirtualThreadsVariant::new),
+          new Entry("sharded", ShardedVariant.SUMMARY, ShardedVariant::new),
+          new Entry("priority", PriorityVariant.SUMMARY, PriorityVariant::new));
 
   private Variants() {}
 

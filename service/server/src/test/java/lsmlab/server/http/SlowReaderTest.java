@@ -27,7 +27,7 @@ class SlowReaderTest {
         RawClient other = server.connect()) {
       String value = "0123456789abcdef".repeat(65_536);
       assertEquals(201, other.exchange(ConformanceCases.put("id=k", value)).status());
-      int count = 60;
+      int count = 20;
       slow.send(ConformanceCases.get("id=k").repeat(count));
       for (int i = 0; i < 200; i++) {
         assertEquals(404, other.exchange(ConformanceCases.get("id=x")).status());
@@ -48,7 +48,7 @@ class SlowReaderTest {
     MapEngine engine = new MapEngine();
     StringBuilder expected = new StringBuilder();
     String value = "v".repeat(1000);
-    for (int i = 10_000; i < 40_000; i++) {
+    for (int i = 10_000; i < 20_000; i++) {
       engine.put(("k" + i).getBytes(US_ASCII), value.getBytes(US_ASCII));
       expected.append('k').append(i).append('\n').append(value);
     }

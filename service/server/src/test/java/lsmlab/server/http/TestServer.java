@@ -19,7 +19,7 @@ public final class TestServer implements AutoCloseable {
   public final ServiceMetrics metrics = new ServiceMetrics();
 
   public TestServer(String variantName, Engine engine) throws IOException {
-    this(variantName, engine, new VariantSettings(4, 4096, TimeUnit.SECONDS.toNanos(60)), 1000);
+    this(variantName, engine, new VariantSettings(16, 4096, TimeUnit.SECONDS.toNanos(60)), 1000);
   }
 
   public TestServer(String variantName, Engine engine, VariantSettings settings, int maxConnections)

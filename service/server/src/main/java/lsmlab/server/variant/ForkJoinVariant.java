@@ -1,0 +1,72 @@
+package lsmlab.server.variant;
+
+import java.util.concurrent.ForkJoinPool;
+import java.util.concurrent.ForkJoinWorkerThread;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/**
+ * A fork-join pool in asynchronous mode runs the requests: several submission queues, and workers that steal.
+ *
+ * <p><b>How a request travels.</b> Socket → selector thread → the submission queue that the thread hashes to → whichever
+ * worker scans it first → storage → socket.
+ *
+ * <p><b>What it costs.</b> A task object for each request. Selector threads seldom meet each other, because each has a
+ * queue; idle workers scan all queues before they sleep, which is CPU spent while the load is low. The bound on what
+ * waits is a counter beside the pool, because the pool has none.
+ *
+ * <p><b>Where it comes from.</b> D. Lea, "A Java Fork/Join Framework", Java Grande 2000; asynchronous mode is the one
+ * for events, oldest first.
+ */
+final class ForkJoinVariant implements Variant {
+
+  static final String SUMMARY = "a fork-join pool in asynchronous mode: queues by thread, stealing";
+
+  private final int capacity;
+  private final AtomicInteger waiting = new AtomicInteger();
+  private final AtomicInteger names = new AtomicInteger();
+  private final ForkJoinPool pool;
+
+  ForkJoinVariant(VariantSettings settings) {
+    capacity = settings.queueCapacity();
+    int workers = settings.workers();
+    pool =
+        new ForkJoinPool(
+            workers, this::thread, null, true, workers, workers, 1, null, 1, TimeUnit.DAYS);
+  }
+
+  private ForkJoinWorkerThread thread(ForkJoinPool of) {
+    ForkJoinWorkerThread thread = ForkJoinPool.defaultForkJoinWorkerThreadFactory.newThread(of);
+    thread.setName("worker-" + names.getAndIncrement());
+    return thread;
+  }
+
+  @Override
+  public void submit(Request request) {
+    if (waiting.incrementAndGet() > capacity) {
+      waiting.decrementAndGet();
+      request.reject(Rejection.QUEUE_FULL);
+      return;
+    }
+    pool.execute(
+        () -> {
+          waiting.decrementAndGet();
+          request.run();
+        });
+  }
+
+  @Override
+  public int queueDepth() {
+    return Math.clamp(waiting.get(), 0, capacity);
+  }
+
+  @Override
+  public int queueCapacity() {
+    return capacity;
+  }
+
+  @Override
+  public void close() {
+    pool.close();
+  }
+}
