@@ -18,6 +18,11 @@ fn main() -> std::io::Result<()> {
     let (port, body_bytes) = (number(0), number(2));
     let listener = TcpListener::bind(("127.0.0.1", port as u16))?;
     println!("ready {}", listener.local_addr()?);
+    serve(&listener, body_bytes)
+}
+
+/// Answers on `listener` until the process ends.
+pub fn serve(listener: &TcpListener, body_bytes: usize) -> std::io::Result<()> {
     let answer = format!("HTTP/1.1 200 OK\r\nContent-Length: {body_bytes}\r\n\r\n{}", "x".repeat(body_bytes));
     let mut poller = Poller::new(256)?;
     poller.add(listener.as_raw_fd(), Interest::Read, 0)?;

@@ -130,6 +130,13 @@ pub fn set_timer_slack_of_this_thread_to_minimum() -> io::Result<()> {
     check(unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1 as libc::c_ulong) }).map(|_| ())
 }
 
+/// Lets other threads of this process go first: this one has work that can wait.
+pub fn lower_priority_of_this_thread() -> io::Result<()> {
+    const NICE: i32 = 10;
+    // SAFETY: the call takes integers; on Linux 0 means the calling thread, and raising niceness is always allowed.
+    check(unsafe { libc::setpriority(libc::PRIO_PROCESS as _, 0, NICE) }).map(|_| ())
+}
+
 /// Lets this thread run on `cpu` alone.
 pub fn pin_this_thread(cpu: usize) -> io::Result<()> {
     if cpu >= libc::CPU_SETSIZE as usize {

@@ -8,6 +8,7 @@ use crate::exec::{Gate, Message, Worker, WorkerPlan};
 use crate::net;
 use crate::report::{TextReport, heading};
 use crate::script::{LuaDistribution, MainScript, ScriptError, ScriptOptions, Summary, ThreadScript};
+use crate::stats::Interval;
 use crate::target;
 use collector::Collector;
 use std::io::{self, Write};
@@ -23,6 +24,9 @@ const START_DELAY_NS: u64 = 10 * MILLISECOND;
 
 /// The exit code of `--strict` where the schedule was not kept.
 const EXIT_SCHEDULE_NOT_KEPT: u8 = 3;
+
+/// Empty boxes that each thread starts with: one is being merged while the next is filled.
+const SPARE_BOXES: usize = 2;
 
 /// Files that are open besides the connections.
 const OTHER_FILES: u64 = 64;
@@ -199,6 +203,12 @@ fn measure(
         let mut spares = Vec::new();
         for (index, script) in scripts.iter().enumerate() {
             let (spare, empty_boxes) = mpsc::channel();
+            for _ in 0..SPARE_BOXES {
+                // Cleared, so that its memory is there before the thread needs it on time.
+                let mut empty = Box::<Interval>::default();
+                empty.clear();
+                spare.send(empty).expect("the receiver is at hand");
+            }
             spares.push(spare);
             let worker = Worker::new(plan.clone(), index, script, sender.clone(), empty_boxes)
                 .map_err(RunError::system("cannot create an event loop"));
@@ -218,6 +228,7 @@ fn measure(
             }
         }
         drop(sender);
+        net::lower_priority_of_this_thread().map_err(RunError::system("cannot lower the collector's priority"))?;
         let connected = wait_until_ready(arguments, &messages);
         let connected = connected.inspect_err(|_| gate.decide(None))?;
         let (start_ns, started) = (now_ns() + START_DELAY_NS, SystemTime::now() + Duration::from_nanos(START_DELAY_NS));

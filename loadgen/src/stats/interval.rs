@@ -49,9 +49,7 @@ impl Latencies {
     /// Removes all samples.
     pub fn clear(&mut self) {
         for histogram in [&mut self.latency, &mut self.uncorrected, &mut self.send_lag] {
-            if !histogram.is_empty() {
-                histogram.reset();
-            }
+            histogram.reset();
         }
     }
 }
