@@ -193,7 +193,8 @@ def validate(
             _show_error(error)
     if failed:
         raise typer.Exit(2)
-    _console().print(f"{len(wanted)} experiments are sound", highlight=False)
+    count = "1 experiment is" if len(wanted) == 1 else f"{len(wanted)} experiments are"
+    _console().print(f"{count} sound", highlight=False)
 
 
 @app.command()

@@ -11,6 +11,9 @@ from lab.manifest import Manifest, ManifestError
 from lab.paths import House
 from lab.run.closing import STATE_STYLES
 
+FIGURES = 5
+"""Rates offered and achieved, three percentiles."""
+
 
 def print_results(console: Console, house: House, experiment: str | None) -> None:
     """Print a line a run. Raises InputError for an experiment without runs."""
@@ -24,31 +27,44 @@ def print_results(console: Console, house: House, experiment: str | None) -> Non
         console.print("No runs yet. Make one: make experiment NAME=stack-get", highlight=False)
         return
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for column in ("run", "verdict", "runtime", "offered/s", "achieved/s", "p50 ms", "p99 ms", "max ms", "overrides"):
-        table.add_column(column, justify="right" if column.endswith(("/s", "ms")) else "left", no_wrap=column == "run")
+    for column in ("run", "verdict", "runtime", "offered/s", "achieved/s", "p50", "p99", "max", "notes"):
+        right = column not in ("run", "verdict", "runtime", "notes")
+        table.add_column(column, justify="right" if right else "left", no_wrap=column != "notes")
     for path in paths:
         name = f"{path.parent.parent.name}/{path.parent.name}"
         try:
-            manifest = Manifest.read(path)
+            table.add_row(name, *_cells(Manifest.read(path)))
         except ManifestError as error:
-            table.add_row(name, Text("unreadable", style="red"), Text(str(error)))
-            continue
-        table.add_row(name, *_cells(manifest))
+            table.add_row(name, Text("unreadable", style="red"), "", *[""] * FIGURES, Text(str(error)))
     console.print(table)
 
 
 def _cells(manifest: Manifest) -> list[str | Text]:
-    if not manifest.complete:
-        last = manifest.phases[-1] if manifest.phases else None
-        ended = f"incomplete: {last.name} {last.outcome}" if last else "incomplete"
-        return [Text(ended, style="yellow"), manifest.runtime]
-    state = manifest.validity.state if manifest.validity is not None else "unknown"
-    cells: list[str | Text] = [Text(state, style=STATE_STYLES.get(state, "")), manifest.runtime]
+    figures = [""] * FIGURES
     summary = manifest.summary
     if summary is not None:
-        percentiles = summary.latency_ms.percentiles
-        achieved = summary.rate_achieved_per_s
-        cells += [f"{summary.rate_offered_per_s:,.0f}", "–" if achieved is None else f"{achieved:,.0f}"]
-        cells += [f"{percentiles[p]:,.2f}" if p in percentiles else "–" for p in ("50", "99", "100")]
-        cells.append(", ".join(f"{key}={value}" for key, value in manifest.experiment.overrides.items()))
-    return cells
+        achieved, percentiles = summary.rate_achieved_per_s, summary.latency_ms.percentiles
+        figures = [f"{summary.rate_offered_per_s:,.0f}", "–" if achieved is None else f"{achieved:,.0f}"]
+        figures += [_latency(percentiles.get(percentile)) for percentile in ("50", "99", "100")]
+    notes = [f"{key}={value}" for key, value in manifest.experiment.overrides.items()]
+    if not manifest.complete:
+        verdict = Text("incomplete", style="yellow")
+        last = manifest.phases[-1] if manifest.phases else None
+        notes.insert(0, "nothing began" if last is None else f"{last.name} was {_ending(last.outcome)}")
+    else:
+        state = manifest.validity.state if manifest.validity is not None else "unknown"
+        verdict = Text(state, style=STATE_STYLES.get(state, ""))
+    return [verdict, manifest.runtime, *figures, ", ".join(notes)]
+
+
+def _ending(outcome: str) -> str:
+    return {"failed": "the phase that failed", "interrupted": "interrupted"}.get(outcome, "the last phase it ended")
+
+
+def _latency(value_ms: float | None) -> str:
+    """Return a latency with three digits and its unit: `0.588 ms`, `4.44 s`."""
+    if value_ms is None:
+        return "–"
+    value, unit = (value_ms / 1000, "s") if value_ms >= 1000 else (value_ms, "ms")
+    decimals = 2 if value < 10 else 1 if value < 100 else 0
+    return f"{value:.{3 if value < 1 else decimals}f} {unit}"
