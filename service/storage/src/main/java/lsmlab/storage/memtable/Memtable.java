@@ -41,14 +41,14 @@ public final class Memtable {
   /** A quarter of the nodes of a level reach the next: room for 16 million before the top one fills. */
   private static final int LEVELS_MAX = 12;
 
-  private static final int PREFIX = 0;
-  private static final int SEQUENCE = 8;
-  private static final int KEY_LENGTH = 16;
-  private static final int VALUE_LENGTH = 20;
+  static final int PREFIX = 0;
+  static final int SEQUENCE = 8;
+  static final int KEY_LENGTH = 16;
+  static final int VALUE_LENGTH = 20;
   private static final int LEVELS = 24;
-  private static final int VALUE_AT = 28;
+  static final int VALUE_AT = 28;
   private static final int LINKS = 32;
-  private static final long TOMBSTONE = Long.MIN_VALUE;
+  static final long TOMBSTONE = Long.MIN_VALUE;
 
   private static final int UNIT_SHIFT = 3;
   private static final int CHUNK_SHIFT = 17;
@@ -58,13 +58,13 @@ public final class Memtable {
   /** The head's reference. No node links to it, so that 0 stands for no node, and for no value. */
   private static final int HEAD = 0;
 
-  private static final int NONE = 0;
+  static final int NONE = 0;
 
   /** A larger value gets a chunk of its own. */
   private static final int SHARED_BYTES_MAX = ChunkPool.CHUNK_BYTES / 16;
 
-  private static final ValueLayout.OfLong LONG = ValueLayout.JAVA_LONG;
-  private static final ValueLayout.OfInt INT = ValueLayout.JAVA_INT;
+  static final ValueLayout.OfLong LONG = ValueLayout.JAVA_LONG;
+  static final ValueLayout.OfInt INT = ValueLayout.JAVA_INT;
   private static final VarHandle LINK = INT.varHandle();
 
   private final ChunkPool pool;
@@ -194,7 +194,7 @@ public final class Memtable {
     return notLess;
   }
 
-  private int next(int node, int level) {
+  int next(int node, int level) {
     return (int) LINK.getAcquire(chunk(node), place(node) + LINKS + 4L * level);
   }
 
@@ -216,15 +216,15 @@ public final class Memtable {
         nodeLength - skip);
   }
 
-  private MemorySegment chunk(int reference) {
+  MemorySegment chunk(int reference) {
     return chunks[reference >>> CHUNK_SHIFT];
   }
 
-  private static long place(int reference) {
+  static long place(int reference) {
     return (long) (reference & PLACE_MASK) << UNIT_SHIFT;
   }
 
-  private static long keyOffset(MemorySegment chunk, long at) {
+  static long keyOffset(MemorySegment chunk, long at) {
     return at + LINKS + 4L * chunk.get(INT, at + LEVELS);
   }
 
@@ -330,100 +330,16 @@ public final class Memtable {
    * A cursor over each key's newest write with a sequence number of at most {@code sequenceMax}; tombstones are shown.
    */
   public Cursor cursor(long sequenceMax) {
-    return new NodeCursor(sequenceMax);
+    return new MemtableCursor(this, sequenceMax);
   }
 
-  private final class NodeCursor implements Cursor {
-    private final long sequenceMax;
-    private MemorySegment chunk;
-    private long at;
-    private int node;
+  /** The first node of all, or {@link #NONE}. */
+  int first() {
+    return next(HEAD, 0);
+  }
 
-    NodeCursor(long sequenceMax) {
-      this.sequenceMax = sequenceMax;
-    }
-
-    @Override
-    public boolean seek(byte[] key) {
-      int first =
-          key == null || key.length == 0
-              ? Memtable.this.next(HEAD, 0)
-              : find(Bytes.prefix(key, 0, key.length), key, 0, key.length, null);
-      return settle(first);
-    }
-
-    @Override
-    public boolean next() {
-      int next = Memtable.this.next(node, 0);
-      while (next != NONE && sameKey(next)) {
-        next = Memtable.this.next(next, 0);
-      }
-      return settle(next);
-    }
-
-    /** Moves on to the first node that is old enough to be seen. */
-    private boolean settle(int candidate) {
-      node = candidate;
-      while (node != NONE) {
-        chunk = chunk(node);
-        at = place(node);
-        if ((chunk.get(LONG, at + SEQUENCE) & ~TOMBSTONE) <= sequenceMax) {
-          return true;
-        }
-        node = Memtable.this.next(node, 0);
-      }
-      return false;
-    }
-
-    private boolean sameKey(int other) {
-      MemorySegment otherChunk = chunk(other);
-      long otherAt = place(other);
-      int length = keyLength();
-      return otherChunk.get(LONG, otherAt + PREFIX) == chunk.get(LONG, at + PREFIX)
-          && otherChunk.get(INT, otherAt + KEY_LENGTH) == length
-          && Bytes.compare(
-                  chunk,
-                  keyOffset(),
-                  length,
-                  otherChunk,
-                  Memtable.keyOffset(otherChunk, otherAt),
-                  length)
-              == 0;
-    }
-
-    @Override
-    public MemorySegment keySegment() {
-      return chunk;
-    }
-
-    @Override
-    public long keyOffset() {
-      return Memtable.keyOffset(chunk, at);
-    }
-
-    @Override
-    public int keyLength() {
-      return chunk.get(INT, at + KEY_LENGTH);
-    }
-
-    @Override
-    public boolean isTombstone() {
-      return chunk.get(LONG, at + SEQUENCE) < 0;
-    }
-
-    @Override
-    public MemorySegment valueSegment() {
-      return chunk(chunk.get(INT, at + VALUE_AT));
-    }
-
-    @Override
-    public long valueOffset() {
-      return place(chunk.get(INT, at + VALUE_AT));
-    }
-
-    @Override
-    public int valueLength() {
-      return chunk.get(INT, at + VALUE_LENGTH);
-    }
+  /** The first node whose key is not less, or {@link #NONE}. */
+  int firstFrom(byte[] key) {
+    return find(Bytes.prefix(key, 0, key.length), key, 0, key.length, null);
   }
 }

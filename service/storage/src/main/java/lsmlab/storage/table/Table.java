@@ -37,17 +37,7 @@ public final class Table {
   private final byte[] minKey;
   private final byte[] maxKey;
 
-  /** Length of what all keys begin with. */
-  private final int shared;
-
-  /** Of each block's first key, the eight bytes after the shared ones; sign flipped so that plain order is theirs. */
-  private final long[] prefixes;
-
-  /** Place of each block in units of 8 bytes, unsigned, and the end of the last. */
-  private final int[] blocks;
-
-  private final long keyEndsOffset;
-  private final long keysOffset;
+  private final TableIndex index;
 
   /** A bit for each block that passed its check. Written without synchronisation: a lost bit costs another check. */
   private final long[] checked;
@@ -107,22 +97,11 @@ public final class Table {
     minKey = ValueSink.copy(bytes, minOffset, minLength);
     maxKey = ValueSink.copy(bytes, minOffset + minLength, maxLength);
 
-    int count = bytes.get(Bytes.INT, indexOffset);
-    shared = bytes.get(Bytes.INT, indexOffset + 4);
-    long prefixesOffset = indexOffset + 8;
-    long blocksOffset = prefixesOffset + 8L * count;
-    keyEndsOffset = blocksOffset + 4L * (count + 1);
-    keysOffset = keyEndsOffset + 4L * (count + 1);
-    prefixes = new long[count];
-    for (int i = 0; i < count; i++) {
-      prefixes[i] = bytes.get(Bytes.LONG, prefixesOffset + 8L * i) ^ Long.MIN_VALUE;
-    }
-    blocks = new int[count + 1];
-    MemorySegment.copy(bytes, Bytes.INT, blocksOffset, blocks, 0, count + 1);
-    if (count == 0 || blockOffset(count) != indexOffset) {
+    index = new TableIndex(bytes, indexOffset, minKey);
+    if (index.blockCount() == 0 || index.blockOffset(index.blockCount()) != indexOffset) {
       throw corrupt(indexOffset, "the index does not describe the blocks before it");
     }
-    checked = new long[(count + 63) >>> 6];
+    checked = new long[(index.blockCount() + 63) >>> 6];
   }
 
   /**
@@ -193,64 +172,6 @@ public final class Table {
     }
   }
 
-  /** The last block whose first key is not greater, or −1 if the key is before all of them. */
-  int findBlock(byte[] key, int keyOffset, int keyLength) {
-    int head = Math.min(shared, keyLength);
-    int order = Arrays.compareUnsigned(key, keyOffset, keyOffset + head, minKey, 0, head);
-    if (order != 0) {
-      return order < 0 ? -1 : prefixes.length - 1;
-    }
-    if (keyLength < shared) {
-      return -1;
-    }
-    final long[] prefixes = this.prefixes;
-    long wanted = Bytes.prefix(key, keyOffset + shared, keyLength - shared) ^ Long.MIN_VALUE;
-    // Invariant: prefixes below low are not greater than wanted, those from low + size on are
-    // greater.
-    int low = 0;
-    int size = prefixes.length;
-    while (size > 0) {
-      int half = size >>> 1;
-      if (prefixes[low + half] <= wanted) {
-        low += half + 1;
-        size -= half + 1;
-      } else {
-        size = half;
-      }
-    }
-    if (low == 0 || prefixes[low - 1] != wanted) {
-      return low - 1;
-    }
-    return findAmongEqual(low - 1, wanted, key, keyOffset, keyLength);
-  }
-
-  /** Blocks whose first keys share the prefix, up to {@code last}: their whole keys decide. */
-  private int findAmongEqual(int last, long wanted, byte[] key, int keyOffset, int keyLength) {
-    int low = 0;
-    int size = last + 1;
-    while (size > 0) {
-      int half = size >>> 1;
-      int middle = low + half;
-      boolean notGreater =
-          prefixes[middle] < wanted
-              || (prefixes[middle] == wanted
-                  && compareFirstKey(key, keyOffset, keyLength, middle) >= 0);
-      if (notGreater) {
-        low = middle + 1;
-        size -= half + 1;
-      } else {
-        size = half;
-      }
-    }
-    return low - 1;
-  }
-
-  private int compareFirstKey(byte[] key, int keyOffset, int keyLength, int block) {
-    int start = bytes.get(Bytes.INT, keyEndsOffset + 4L * block);
-    int end = bytes.get(Bytes.INT, keyEndsOffset + 4L * (block + 1));
-    return Bytes.compare(key, keyOffset, keyLength, bytes, keysOffset + start, end - start);
-  }
-
   /** The pair with that key, or −1 − (the first pair with a greater one). */
   private int searchBlock(long start, byte[] key, int keyOffset, int keyLength) {
     int low = 0;
@@ -285,11 +206,12 @@ public final class Table {
   }
 
   int blockCount() {
-    return prefixes.length;
+    return index.blockCount();
   }
 
-  private long blockOffset(int block) {
-    return (blocks[block] & 0xffff_ffffL) * TableFormat.BLOCK_ALIGNMENT;
+  /** The last block whose first key is not greater, or −1 if the key is before all of them. */
+  int findBlock(byte[] key, int keyOffset, int keyLength) {
+    return index.findBlock(key, keyOffset, keyLength);
   }
 
   /** Where the block begins, after it has passed its check once. */
@@ -299,13 +221,13 @@ public final class Table {
       checkBlock(block);
       checked[block >>> 6] |= bit;
     }
-    return blockOffset(block);
+    return index.blockOffset(block);
   }
 
   /** Checks a block's checksum and that its offsets stay within it. */
   long checkBlock(int block) {
-    long start = blockOffset(block);
-    long length = blockOffset(block + 1) - start;
+    long start = index.blockOffset(block);
+    long length = index.blockOffset(block + 1) - start;
     if (start < 0 || length < TableFormat.BLOCK_HEADER_BYTES + 2L * TableFormat.SLOT_BYTES) {
       throw corrupt(start, "the index gives block " + block + " an impossible place");
     }

@@ -1,0 +1,2 @@
+/** Datasets: generated pairs, written straight into tables. */
+package lsmlab.storage.bulk;

@@ -1,0 +1,2 @@
+/** The file-system seam, and how bytes are read, compared, hashed and checksummed. */
+package lsmlab.storage.file;

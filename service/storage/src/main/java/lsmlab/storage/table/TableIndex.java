@@ -1,0 +1,120 @@
+package lsmlab.storage.table;
+
+import java.lang.foreign.MemorySegment;
+import java.util.Arrays;
+import lsmlab.storage.file.Bytes;
+
+/**
+ * Which block a key is in: a binary search over eight bytes of each block's first key, those after what all keys of the
+ * table share, which stand in one array of the heap. Only keys that agree in these too are compared in the file.
+ * Immutable.
+ */
+final class TableIndex {
+
+  private final MemorySegment bytes;
+
+  /** The table's first key: its beginning is what all keys share. */
+  private final byte[] firstKey;
+
+  /** Length of what all keys begin with. */
+  private final int shared;
+
+  /** Of each block's first key, the eight bytes after the shared ones, as unsigned numbers. */
+  private final long[] prefixes;
+
+  /** Place of each block in units of 8 bytes, unsigned, and the end of the last. */
+  private final int[] blocks;
+
+  private final long keyEndsOffset;
+  private final long keysOffset;
+
+  /**
+   * Reads an index whose checksum was found right.
+   *
+   * @param bytes the whole table
+   * @param offset of the index in it
+   */
+  TableIndex(MemorySegment bytes, long offset, byte[] firstKey) {
+    this.bytes = bytes;
+    this.firstKey = firstKey;
+    int count = bytes.get(Bytes.INT, offset);
+    shared = bytes.get(Bytes.INT, offset + 4);
+    long prefixesOffset = offset + 8;
+    long blocksOffset = prefixesOffset + 8L * count;
+    keyEndsOffset = blocksOffset + 4L * (count + 1);
+    keysOffset = keyEndsOffset + 4L * (count + 1);
+    // In one piece: a store is opened by a cold JVM, to which each single access costs a
+    // microsecond.
+    prefixes = new long[count];
+    MemorySegment.copy(bytes, Bytes.LONG, prefixesOffset, prefixes, 0, count);
+    blocks = new int[count + 1];
+    MemorySegment.copy(bytes, Bytes.INT, blocksOffset, blocks, 0, count + 1);
+  }
+
+  int blockCount() {
+    return prefixes.length;
+  }
+
+  /** Where the block begins in the file; for the number of blocks, where the last one ends. */
+  long blockOffset(int block) {
+    return (blocks[block] & 0xffff_ffffL) * TableFormat.BLOCK_ALIGNMENT;
+  }
+
+  /** The last block whose first key is not greater, or −1 if the key is before all of them. */
+  int findBlock(byte[] key, int keyOffset, int keyLength) {
+    int head = Math.min(shared, keyLength);
+    int order = Arrays.compareUnsigned(key, keyOffset, keyOffset + head, firstKey, 0, head);
+    if (order != 0) {
+      return order < 0 ? -1 : prefixes.length - 1;
+    }
+    if (keyLength < shared) {
+      return -1;
+    }
+    final long[] prefixes = this.prefixes;
+    long wanted = Bytes.prefix(key, keyOffset + shared, keyLength - shared);
+    // Invariant: prefixes below low are not greater than wanted, those from low + size on are
+    // greater.
+    int low = 0;
+    int size = prefixes.length;
+    while (size > 0) {
+      int half = size >>> 1;
+      if (Long.compareUnsigned(prefixes[low + half], wanted) <= 0) {
+        low += half + 1;
+        size -= half + 1;
+      } else {
+        size = half;
+      }
+    }
+    if (low == 0 || prefixes[low - 1] != wanted) {
+      return low - 1;
+    }
+    return findAmongEqual(low - 1, wanted, key, keyOffset, keyLength);
+  }
+
+  /** Blocks whose first keys share the prefix, up to {@code last}: their whole keys decide. */
+  private int findAmongEqual(int last, long wanted, byte[] key, int keyOffset, int keyLength) {
+    int low = 0;
+    int size = last + 1;
+    while (size > 0) {
+      int half = size >>> 1;
+      int middle = low + half;
+      boolean notGreater =
+          Long.compareUnsigned(prefixes[middle], wanted) < 0
+              || (prefixes[middle] == wanted
+                  && compareFirstKey(key, keyOffset, keyLength, middle) >= 0);
+      if (notGreater) {
+        low = middle + 1;
+        size -= half + 1;
+      } else {
+        size = half;
+      }
+    }
+    return low - 1;
+  }
+
+  private int compareFirstKey(byte[] key, int keyOffset, int keyLength, int block) {
+    int start = bytes.get(Bytes.INT, keyEndsOffset + 4L * block);
+    int end = bytes.get(Bytes.INT, keyEndsOffset + 4L * (block + 1));
+    return Bytes.compare(key, keyOffset, keyLength, bytes, keysOffset + start, end - start);
+  }
+}
