@@ -206,7 +206,7 @@ final class CommitPipeline {
       } catch (IOException e) {
         // The group is written; the memtable goes on growing until a log can be made or writes are
         // held back.
-        health.failed("making a WAL", e);
+        health.failed(Health.Activity.MAKING_LOG, e);
       } catch (RuntimeException | Error e) {
         health.failedForGood("sealing a memtable", e);
       }
@@ -236,13 +236,13 @@ final class CommitPipeline {
       }
       log.commit();
     } catch (IOException e) {
-      health.failed("writing the WAL", e);
+      health.failed(Health.Activity.WRITING_LOG, e);
       if (!(e instanceof SyncFailedException)) {
         takeBack(e);
       }
       throw e;
     }
-    health.recovered();
+    health.succeeded(Health.Activity.WRITING_LOG);
     assert log.length() > lengthBefore;
   }
 
@@ -262,6 +262,7 @@ final class CommitPipeline {
     logSyncsBefore += previous.syncs();
     log = next;
     syncedNoted = 0;
+    health.succeeded(Health.Activity.MAKING_LOG);
     memtables.seal(next);
     previous.close();
   }

@@ -125,11 +125,7 @@ final class Compactor implements AutoCloseable {
   }
 
   private void checkHopeful() {
-    health.checkWritable();
-    IOException passing = health.passingFailure();
-    if (passing != null) {
-      throw Health.readOnly(passing);
-    }
+    health.checkHopeful(Health.Activity.MERGING);
     if (closing) {
       throw new IllegalStateException("the store is being closed");
     }
@@ -156,13 +152,13 @@ final class Compactor implements AutoCloseable {
             full > 0 ? picker.pickAll(version.tables()) : picker.pick(version.tables());
         if (task != null) {
           run(task);
-          health.recovered();
+          health.succeeded(Health.Activity.MERGING);
         }
         finished(full);
       } catch (BrokenOff e) {
         finished(0);
       } catch (IOException e) {
-        health.failed("merging tables", e);
+        health.failed(Health.Activity.MERGING, e);
         finished(0);
         pause();
       } catch (RuntimeException | Error e) {

@@ -112,7 +112,7 @@ final class Flusher implements AutoCloseable {
         build(job);
         publish();
       } catch (IOException e) {
-        health.failed("flushing a memtable", e);
+        health.failed(Health.Activity.FLUSHING, e);
         giveBack(job);
       } catch (RuntimeException | Error e) {
         health.failedForGood("flushing a memtable", e);
@@ -226,7 +226,7 @@ final class Flusher implements AutoCloseable {
         versions.publishFlush(
             ready.stream().map(job -> job.memtable).toList(),
             ready.stream().map(job -> job.built).toList());
-        health.recovered();
+        health.succeeded(Health.Activity.FLUSHING);
         done = true;
       } finally {
         lock.lock();
@@ -276,11 +276,7 @@ final class Flusher implements AutoCloseable {
     lock.lock();
     try {
       while (hasJobUpTo(logNumber)) {
-        health.checkWritable();
-        IOException passing = health.passingFailure();
-        if (passing != null) {
-          throw Health.readOnly(passing);
-        }
+        health.checkHopeful(Health.Activity.FLUSHING);
         changed.await(100, TimeUnit.MILLISECONDS);
       }
     } catch (InterruptedException e) {

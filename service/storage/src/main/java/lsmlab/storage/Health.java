@@ -1,6 +1,8 @@
 package lsmlab.storage;
 
 import java.io.IOException;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import lsmlab.storage.file.SyncFailedException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -14,8 +16,22 @@ final class Health {
 
   private static final Logger LOG = LoggerFactory.getLogger(Health.class);
 
+  /** What can fail in passing; each has its own failure and its own recovery. */
+  enum Activity {
+    WRITING_LOG("writing the WAL"),
+    MAKING_LOG("making a WAL"),
+    FLUSHING("flushing a memtable"),
+    MERGING("merging tables");
+
+    private final String text;
+
+    Activity(String text) {
+      this.text = text;
+    }
+  }
+
   private volatile Throwable finalFailure;
-  private volatile IOException passingFailure;
+  private final Map<Activity, IOException> passing = new ConcurrentHashMap<>();
 
   /**
    * @throws ReadOnlyException after a final failure
@@ -32,14 +48,11 @@ final class Health {
   }
 
   /** Records the failure of something that is worth trying again, unless it is one that is final by its kind. */
-  void failed(String what, IOException e) {
+  void failed(Activity activity, IOException e) {
     if (e instanceof SyncFailedException) {
-      failedForGood(what, e);
-    } else {
-      if (passingFailure == null) {
-        LOG.error("{} failed and will be tried again: {}", what, e.toString());
-      }
-      passingFailure = e;
+      failedForGood(activity.text, e);
+    } else if (passing.put(activity, e) == null) {
+      LOG.error("{} failed and will be tried again: {}", activity.text, e.toString());
     }
   }
 
@@ -55,17 +68,22 @@ final class Health {
     }
   }
 
-  /** What failed in passing has succeeded. */
-  void recovered() {
-    if (passingFailure != null) {
-      passingFailure = null;
-      LOG.info("writing to the store works again");
+  /** The activity has succeeded. */
+  void succeeded(Activity activity) {
+    if (!passing.isEmpty() && passing.remove(activity) != null) {
+      LOG.info("{} works again", activity.text);
     }
   }
 
-  /** The passing failure of the moment, or null. */
-  IOException passingFailure() {
-    return passingFailure;
+  /**
+   * @throws ReadOnlyException while the activity fails, or after a final failure
+   */
+  void checkHopeful(Activity activity) {
+    checkWritable();
+    IOException failure = passing.get(activity);
+    if (failure != null) {
+      throw readOnly(failure);
+    }
   }
 
   static ReadOnlyException readOnly(Throwable cause) {

@@ -1,6 +1,5 @@
 package lsmlab.storage;
 
-import java.io.IOException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
@@ -126,9 +125,12 @@ final class WriteController {
   }
 
   private RuntimeException overloaded() {
-    IOException failure = health.passingFailure();
-    if (failure != null) {
-      return Health.readOnly(failure);
+    try {
+      health.checkHopeful(Health.Activity.MAKING_LOG);
+      health.checkHopeful(Health.Activity.FLUSHING);
+      health.checkHopeful(Health.Activity.MERGING);
+    } catch (ReadOnlyException e) {
+      return e;
     }
     return new OverloadedException(
         "writes are held back: "
