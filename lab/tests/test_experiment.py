@@ -18,6 +18,7 @@ service:
   variant: stack
   workers: 8
   queue_capacity: 1k
+  deadline: 250ms
   flush_threshold: 20MiB
   compaction: on
   jvm: [-Xmx2g, -XX:+UseZGC]
@@ -67,6 +68,7 @@ def test_service_yaml_gets_only_what_the_experiment_sets(read: Callable[[str], E
         "engine": "lsm",
         "workers": 8,
         "queue_capacity": 1000,
+        "deadline_ms": 250,
         "flush_threshold_bytes": 20 << 20,
         "compaction": "on",
     }
@@ -80,28 +82,30 @@ def test_a_profile_can_be_left_out(read: Callable[[str], Experiment]) -> None:
 
 CASES = [
     ("  workers: 8", "  wokers: 8", ":4: unknown key service.wokers; did you mean workers?; allowed here: compaction,"),
-    ("rate: 70k", "rate: abc", ":12: load.rate: 'abc' is not a whole number, which may end in k or M: 70000, 70k"),
-    ("duration: 1m", "duration: 60", ":15: load.duration: '60' is not a number with a unit"),
-    ("20MiB", "20 megs", ":6: service.flush_threshold: '20 megs' is not a whole number of bytes"),
-    ("compaction: on", "compaction: yes", ":7: service.compaction: 'yes' is not allowed; allowed: on or off"),
-    ("duration: 1m", "duration: 1.5s", ":15: load.duration: 1.5 s is not a whole number of seconds"),
-    ("repeat: 3", "repeat: 0", ":17: repeat: 0 is out of range: must be at least 1"),
-    ("[cpu, wall]", "[cpu, wal]", ":19: profile.events.1: 'wal' is not allowed; did you mean wall?; allowed: cpu,"),
-    ("[cpu, wall]", "[cpu, cpu]", ":19: profile.events: an event is named twice"),
-    ("connections: 64", "connections: 2", ":10: load: connections (2) must be at least threads (4)"),
-    ("  connections: 64\n", "", ":10: load.connections is missing"),
+    ("rate: 70k", "rate: abc", ":13: load.rate: 'abc' is not a whole number, which may end in k or M: 70000, 70k"),
+    ("duration: 1m", "duration: 60", ":16: load.duration: '60' is not a number with a unit"),
+    ("20MiB", "20 megs", ":7: service.flush_threshold: '20 megs' is not a whole number of bytes"),
+    ("compaction: on", "compaction: yes", ":8: service.compaction: 'yes' is not allowed; allowed: on or off"),
+    ("duration: 1m", "duration: 1.5s", ":16: load.duration: 1.5 s is not a whole number of seconds"),
+    ("250ms", "0.5ms", ":6: service.deadline: '0.5ms' is not a whole number of milliseconds"),
+    ("workers: 8", "workers: 5000", ":4: service.workers: 5000 is out of range: must be at most 1024"),
+    ("repeat: 3", "repeat: 0", ":18: repeat: 0 is out of range: must be at least 1"),
+    ("[cpu, wall]", "[cpu, wal]", ":20: profile.events.1: 'wal' is not allowed; did you mean wall?; allowed: cpu,"),
+    ("[cpu, wall]", "[cpu, cpu]", ":20: profile.events: an event is named twice"),
+    ("connections: 64", "connections: 2", ":11: load: connections (2) must be at least threads (4)"),
+    ("  connections: 64\n", "", ":11: load.connections is missing"),
     (
         "dataset: tiny",
         "dataset: tinny",
-        ":9: dataset: 'tinny' is not declared in experiments/datasets.yaml; did you mean t",
+        ":10: dataset: 'tinny' is not declared in experiments/datasets.yaml; did you mean t",
     ),
-    ("get.lua", "gett.lua", ":11: load.script: 'gett.lua' is not in loadgen/scripts; did you mean get.lua"),
-    ("-Xmx2g", "-jar", ":8: service.jvm: '-jar' is not one flag of the JVM"),
-    ("p50: 5.57s", "p50: 5.57", ":24: reference.latency: '5.57' is not a number with a unit"),
-    ("max: 8.58s", "maximum: 8.58s", ":24: reference.latency: 'maximum' is not one of p50"),
-    ("repeat: 3", "repeat: 3\nrepeat: 4", ":18: key repeat is given twice"),
+    ("get.lua", "gett.lua", ":12: load.script: 'gett.lua' is not in loadgen/scripts; did you mean get.lua"),
+    ("-Xmx2g", "-jar", ":9: service.jvm: '-jar' is not one flag of the JVM"),
+    ("p50: 5.57s", "p50: 5.57", ":25: reference.latency: '5.57' is not a number with a unit"),
+    ("max: 8.58s", "maximum: 8.58s", ":25: reference.latency: 'maximum' is not one of p50"),
+    ("repeat: 3", "repeat: 3\nrepeat: 4", ":19: key repeat is given twice"),
     ("title: GET at", "title: [GET at", " not YAML: "),
-    ("load:\n", "load: 3\nother:\n", ":10: load: must be a mapping of keys to values, not 3"),
+    ("load:\n", "load: 3\nother:\n", ":11: load: must be a mapping of keys to values, not 3"),
 ]
 
 

@@ -47,6 +47,14 @@ def parse_duration_s(value: object) -> float:
     return float(number * _SECONDS[unit])
 
 
+def parse_milliseconds(value: object) -> int:
+    """Parse a length of time into whole milliseconds."""
+    milliseconds = parse_duration_s(value) * 1000
+    if abs(milliseconds - round(milliseconds)) > 1e-6:
+        raise ValueError(f"{str(value)!r} is not a whole number of milliseconds, such as 500ms or 1s")
+    return round(milliseconds)
+
+
 def parse_bytes(value: object) -> int:
     """Parse a size: `1048576`, `64MiB`, `1.5GB`."""
     number, unit = _split(value, SIZE_FORM)

@@ -11,10 +11,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
-from lab.units import parse_bytes, parse_count, parse_duration_s
+from lab.units import parse_bytes, parse_count, parse_duration_s, parse_milliseconds
 
 Count = Annotated[int, BeforeValidator(parse_count)]
 Seconds = Annotated[float, BeforeValidator(parse_duration_s)]
+Milliseconds = Annotated[int, BeforeValidator(parse_milliseconds)]
 Bytes = Annotated[int, BeforeValidator(parse_bytes)]
 Event = Literal["cpu", "alloc", "lock", "wall"]
 
@@ -29,19 +30,23 @@ class Strict(BaseModel):
 
 
 class ServiceSettings(Strict):
-    """How the service is configured. A key left out has the service's own default (docs/contracts.md)."""
+    """How the service is configured, within the ranges of the service itself (docs/contracts.md).
+
+    A key left out has the service's own default.
+    """
 
     variant: Annotated[str, Field(pattern=r"^[a-z0-9-]+$")]
     engine: Annotated[str, Field(pattern=r"^[a-z0-9-]+$")] = "lsm"
-    selectors: Annotated[Count, Field(ge=0, le=1024)] | None = None
-    workers: Annotated[Count, Field(ge=1, le=4096)] | None = None
-    queue_capacity: Annotated[Count, Field(ge=1, le=2**24)] | None = None
+    selectors: Annotated[Count, Field(ge=0, le=256)] | None = None
+    workers: Annotated[Count, Field(ge=1, le=1024)] | None = None
+    queue_capacity: Annotated[Count, Field(ge=1, le=2**20)] | None = None
+    deadline_ms: Annotated[Milliseconds | None, Field(alias="deadline", ge=1, le=3_600_000)] = None
     durability: Literal["process", "power"] | None = None
-    flush_threshold_bytes: Annotated[Bytes | None, Field(alias="flush_threshold")] = None
+    flush_threshold_bytes: Annotated[Bytes | None, Field(alias="flush_threshold", ge=4096, le=2**40)] = None
     flush_threads: Annotated[Count, Field(ge=1, le=64)] | None = None
-    memtables_max: Annotated[Count, Field(ge=1, le=64)] | None = None
+    memtables_max: Annotated[Count, Field(ge=1, le=1024)] | None = None
     compaction: Literal["on", "off"] | None = None
-    max_value_bytes: Annotated[Bytes | None, Field(alias="max_value")] = None
+    max_value_bytes: Annotated[Bytes | None, Field(alias="max_value", ge=1, le=2**28)] = None
     max_connections: Annotated[Count, Field(ge=1, le=2**20)] | None = None
     jvm: tuple[str, ...] = ()
 

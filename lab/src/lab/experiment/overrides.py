@@ -81,6 +81,8 @@ def _in_units(document: dict[str, Any]) -> dict[str, Any]:
     for key in ("duration", "warmup", "timeout"):
         if key in load:
             load[key] = f"{load[key]:.6f}s"
+    if "deadline" in document["service"]:
+        document["service"]["deadline"] = f"{document['service']['deadline']}ms"
     if document.get("profile"):
         document["profile"]["interval"] = f"{document['profile']['interval']:.6f}s"
     latency = document.get("reference", {}).get("latency")
