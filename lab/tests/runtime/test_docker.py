@@ -393,10 +393,12 @@ def test_a_service_without_an_image_is_not_asked(docker: FakeDocker, runtime: Do
         runtime.variants()
 
 
-def test_choices_are_asked_once_an_image(docker: FakeDocker, runtime: DockerRuntime) -> None:
+def test_choices_are_asked_once_an_image(docker: FakeDocker, runtime: DockerRuntime, tmp_path: Path) -> None:
     answer = '[{"name": "sync", "summary": "on the selector"}]'
     docker.answers([{"match": "image inspect", "stdout": "sha256:1\n"}, {"match": "variants --json", "stdout": answer}])
-    assert [choice.name for choice in runtime.variants() + runtime.variants()] == ["sync", "sync"]
+    another = DockerRuntime(House(tmp_path / "house"))
+    assert [choice.name for choice in runtime.variants() + another.variants()] == ["sync", "sync"]
+    another.close()
     assert len(docker.calls("variants --json")) == 1
     docker.answers([{"match": "image inspect", "stdout": "sha256:2\n"}, {"match": "variants --json", "stdout": answer}])
     runtime.variants()

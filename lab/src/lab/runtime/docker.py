@@ -20,7 +20,6 @@ import json
 import os
 import shutil
 import subprocess
-import tempfile
 import time
 from pathlib import Path
 from typing import IO, Any
@@ -32,7 +31,7 @@ from lab.errors import InputError, RunError
 from lab.host import listener_on, port_is_free
 from lab.paths import House
 from lab.processes import Process, Processes, tail
-from lab.runtime import docker_engine, local_checks
+from lab.runtime import docker_engine
 from lab.runtime.base import (
     Check,
     Choice,
@@ -50,11 +49,11 @@ from lab.runtime.base import (
     cpu_list,
 )
 from lab.runtime.docker_engine import Docker, is_live_lab, owner_of
+from lab.runtime.docker_image import SERVICE_IMAGE, ServiceImage
 from lab.runtime.docker_monitoring import Monitoring
 from lab.runtime.docker_service import DockerService
 from lab.units import duration_word
 
-SERVICE_IMAGE = "lsmlab-service"
 BUILT_HERE = {"service": SERVICE_IMAGE, "loadgen": "lsmlab-loadgen", "profiler": "lsmlab-profiler"}
 DATA_PORT, ADMIN_PORT, LOADGEN_METRICS_PORT = 8080, 8081, 9101  # inside; docker-compose.yml publishes them
 EVERY_INTERFACE = "0.0.0.0"  # noqa: S104 - of the container; published on 127.0.0.1 only
@@ -84,9 +83,8 @@ class DockerRuntime(Runtime):
         )
         self._processes = Processes()
         self._monitoring = Monitoring(house, self._docker, self._processes)
+        self._service_image = ServiceImage(self._docker, house.cache / "docker-service.json")
         self._load_name: str | None = None
-        self._table_format: str | None = None
-        self._known_choices: dict[tuple[str, str], list[Choice]] = {}
 
     @classmethod
     def checks(cls) -> list[Check]:
@@ -149,30 +147,15 @@ class DockerRuntime(Runtime):
 
     def variants(self) -> list[Choice]:
         """Ask the built service."""
-        return self._choices("variants")
+        return self._service_image.choices("variants")
 
     def engines(self) -> list[Choice]:
         """Ask the built service."""
-        return self._choices("engines")
+        return self._service_image.choices("engines")
 
     def table_format(self) -> str:
         """Read it from the storage library of the built image, as the local runtime does from its own build."""
-        if self._table_format is None:
-            created = self._docker.ask(
-                ["docker", "create", "--label", f"{docker_engine.OWNER_LABEL}={self._docker.owner}", SERVICE_IMAGE],
-                "opening the service's image",
-            ).strip()
-            try:
-                with tempfile.TemporaryDirectory() as scratch:
-                    place = Path(scratch) / "lsmlab-server.jar"
-                    for name in ("lsmlab-server.jar", "lib"):
-                        self._docker.ask(
-                            ["docker", "cp", f"{created}:/opt/lsmlab/{name}", scratch], "reading the image"
-                        )
-                    self._table_format = local_checks.table_format(place)
-            finally:
-                self._docker.remove([created])
-        return self._table_format
+        return self._service_image.table_format()
 
     def make_dataset(self, spec: DatasetSpec, directory: Path, log: Path, progress: Progress) -> dict[str, Any]:
         """Run load-dataset in a container that sees the directory's parent and nothing else."""
@@ -345,27 +328,6 @@ class DockerRuntime(Runtime):
 
     def _in_profiler(self, words: list[str], what: str) -> None:
         self._docker.ask(["docker", "exec", self._docker.container("profiler"), *words], what)
-
-    def _choices(self, command: str) -> list[Choice]:
-        image = self._docker.image_id(SERVICE_IMAGE)
-        if image is None:
-            raise RunError(
-                f"the service's image is not built yet, and only the service knows its {command}",
-                "Build it: docker compose build service",
-            )
-        if (image, command) not in self._known_choices:
-            # Without the options of an experiment: the heap that they fill at once is not needed for an answer.
-            argv = self._docker.compose(
-                *("run", "--rm", "-T", "--no-deps", "--entrypoint", "java", "service", "-XX:TieredStopAtLevel=1"),
-                *("-jar", "lsmlab-server.jar", command, "--json"),
-            )
-            said = self._docker.ask(argv, f"asking the service for its {command}")
-            try:
-                choices = [Choice(str(entry["name"]), str(entry["summary"])) for entry in json.loads(said)]
-            except (ValueError, TypeError, KeyError) as error:
-                raise RunError(f"the service's answer to '{command} --json' cannot be read: {said[:200]!r}") from error
-            self._known_choices[image, command] = choices
-        return self._known_choices[image, command]
 
     def _service_command(self, words: list[str], *options: str) -> list[str]:
         return self._docker.compose(
