@@ -135,7 +135,7 @@ def test_compose_that_is_missing_or_old_is_told(
 
 
 def test_what_a_dead_lab_left_is_removed(docker: FakeDocker, runtime: DockerRuntime) -> None:
-    docker.answers([*ANSWERS, {"match": "ps --no-trunc", "stdout": container("service", DEAD_PID)}])
+    docker.answers([*ANSWERS, {"match": "ps -a", "stdout": container("service", DEAD_PID)}])
     told: list[str] = []
     runtime.preflight(PLAN, free_ports(), told.append)
     assert docker.calls("rm --force")[0]["words"][-1] == "id-service"
@@ -144,7 +144,7 @@ def test_what_a_dead_lab_left_is_removed(docker: FakeDocker, runtime: DockerRunt
 
 def test_a_living_labs_containers_are_left_alone(docker: FakeDocker, runtime: DockerRuntime) -> None:
     with_lab_in_it = os.getppid()
-    docker.answers([*ANSWERS, {"match": "ps --no-trunc", "stdout": container("service", with_lab_in_it)}])
+    docker.answers([*ANSWERS, {"match": "ps -a", "stdout": container("service", with_lab_in_it)}])
     words = "python -m lab run stack-get"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(docker_engine, "command_line", lambda _: words)
@@ -448,7 +448,7 @@ def test_monitoring_that_was_up_is_pinned_anew_and_stays(docker: FakeDocker, run
         [
             *ANSWERS,
             {"match": "label=lsmlab.owner"},
-            {"match": "ps --no-trunc", "stdout": running},
+            {"match": "ps -a", "stdout": running},
             {"match": "config --images", "stdout": "grafana/grafana:1\n"},
             {"match": "image inspect", "stdout": "sha256:1\n"},
         ]
@@ -474,7 +474,7 @@ def test_without_grafanas_image_one_line_says_so(docker: FakeDocker, runtime: Do
 
 
 def test_down_refuses_while_a_run_goes_on(docker: FakeDocker, runtime: DockerRuntime) -> None:
-    docker.answers([*ANSWERS, {"match": "ps --no-trunc", "stdout": container("service", os.getppid())}])
+    docker.answers([*ANSWERS, {"match": "ps -a", "stdout": container("service", os.getppid())}])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(docker_engine, "command_line", lambda _: "python -m lab run x")
         with pytest.raises(RunError, match="a run goes on"):
@@ -483,13 +483,11 @@ def test_down_refuses_while_a_run_goes_on(docker: FakeDocker, runtime: DockerRun
 
 
 def test_close_removes_what_is_this_labs_and_never_raises(docker: FakeDocker, tmp_path: Path) -> None:
-    docker.answers(
-        [{"match": "ps --no-trunc", "stdout": container("service", os.getpid())}, {"match": "rm", "code": 1}]
-    )
+    docker.answers([{"match": "ps -a", "stdout": container("service", os.getpid())}, {"match": "rm", "code": 1}])
     runtime = DockerRuntime(House(tmp_path))
     runtime.close()
     runtime.close()
-    assert f"label=lsmlab.owner={os.getpid()}" in docker.calls("ps --no-trunc")[0]["words"]
+    assert f"label=lsmlab.owner={os.getpid()}" in docker.calls("ps -a")[0]["words"]
     assert docker.calls("rm --force")[0]["words"][-1] == "id-service"
     (docker.directory / "docker").unlink()
     runtime.close()

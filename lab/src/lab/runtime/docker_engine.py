@@ -20,6 +20,7 @@ from lab.host import command_line
 
 PROJECT = "lsmlab"
 OWNER_LABEL = "lsmlab.owner"
+OF_PROJECT = f"label=com.docker.compose.project={PROJECT}"
 ANSWER_TIMEOUT_S = 5.0
 COMMAND_TIMEOUT_S = 60.0
 
@@ -156,10 +157,10 @@ class Docker:
         """Return the name of the container that Compose makes for a service."""
         return f"{PROJECT}-{service}-1"
 
-    def containers(self, *filters: str, all_states: bool = True) -> list[dict[str, str]]:
-        """Return the project's containers: `ID`, `Names`, `State`, `Labels` … as `docker ps` gives them."""
-        argv = ["docker", "ps", "--no-trunc", "--format", "{{json .}}", *(["-a"] if all_states else [])]
-        for wanted in (f"label=com.docker.compose.project={PROJECT}", *filters):
+    def containers(self, *filters: str) -> list[dict[str, str]]:
+        """Return containers of any state that all filters fit: `ID`, `Names`, `State`, `Labels` … of `docker ps`."""
+        argv = ["docker", "ps", "-a", "--no-trunc", "--format", "{{json .}}"]
+        for wanted in filters:
             argv += ["--filter", wanted]
         return [json.loads(line) for line in self.ask(argv, "listing containers").splitlines() if line.strip()]
 

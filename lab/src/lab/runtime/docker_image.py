@@ -18,7 +18,10 @@ SERVICE_IMAGE = "lsmlab-service"
 
 
 class ServiceImage:
-    """The image `lsmlab-service`. Answers are kept in the file `memory` for as long as the image's digest is the same."""
+    """The image `lsmlab-service`. Answers are kept in the file `memory` for as long as the image's digest is the same.
+
+    Not for use by two threads at once.
+    """
 
     def __init__(self, docker: Docker, memory: Path) -> None:
         self._docker = docker

@@ -13,7 +13,7 @@ from lab.host import listener_on, port_is_free
 from lab.paths import House
 from lab.processes import Processes
 from lab.runtime.base import Progress
-from lab.runtime.docker_engine import PROJECT, Docker, is_live_lab, label_of, owner_of
+from lab.runtime.docker_engine import OF_PROJECT, PROJECT, Docker, is_live_lab, label_of, owner_of
 
 PORTS = {"prometheus": 9090, "node-exporter": 9100, "artifacts": 8000, "grafana": 3000}
 BUILT_HERE = ("prometheus", "node-exporter", "artifacts")
@@ -67,12 +67,12 @@ class Monitoring:
                 self._docker.compose("--profile", GRAFANA, "rm", "--stop", "--force", *started),
                 "stopping the monitoring",
             )
-            if not self._docker.containers():
+            if not self._docker.containers(OF_PROJECT):
                 self._docker.try_ask(["docker", "network", "rm", f"{PROJECT}_default"])
 
     def down(self) -> None:
         """Remove every container of the stack, whoever started it; RunError while a run goes on in them."""
-        for container in self._docker.containers():
+        for container in self._docker.containers(OF_PROJECT):
             owner = owner_of(container)
             if owner is not None and is_live_lab(owner):
                 raise RunError(f"a run goes on (process {owner})", "Wait for its end, or end it first")
@@ -138,7 +138,7 @@ class Monitoring:
             self._docker.ask(["docker", "update", "--cpuset-cpus", cpus, *containers], "pinning the monitoring")
 
     def _running(self) -> dict[str, dict[str, str]]:
-        found = self._docker.containers("status=running")
+        found = self._docker.containers(OF_PROJECT, "status=running")
         by_service = {label_of(container, "com.docker.compose.service"): container for container in found}
         return {name: container for name, container in by_service.items() if name in PORTS}
 
