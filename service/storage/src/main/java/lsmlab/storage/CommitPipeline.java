@@ -85,6 +85,9 @@ final class CommitPipeline {
 
   /** Commits the write and returns, or throws why it was not committed. */
   void submit(Write write) {
+    // An interrupt must not close the log's channel, nor turn sleeping into spinning: it waits
+    // until the write is over.
+    boolean interrupted = Thread.interrupted();
     push(write);
     int spins = power ? 0 : SPINS;
     while (!write.isDone()) {
@@ -95,7 +98,11 @@ final class CommitPipeline {
         Thread.onSpinWait();
       } else {
         write.park();
+        interrupted |= Thread.interrupted();
       }
+    }
+    if (interrupted) {
+      Thread.currentThread().interrupt();
     }
     if (write.failure() != null) {
       throw write.failure();

@@ -231,6 +231,37 @@ class LsmEngineTest {
   }
 
   @Test
+  void anInterruptedWriterHarmsNobody() throws InterruptedException {
+    LsmOptions options = tiny().build();
+    AtomicReference<Throwable> failure = new AtomicReference<>();
+    AtomicReference<Integer> written = new AtomicReference<>(0);
+    try (Engine engine = LsmEngine.open(options)) {
+      Thread victim =
+          Thread.ofPlatform()
+              .start(
+                  () -> {
+                    try {
+                      while (written.get() < 2_000) {
+                        put(engine, "key" + written.get(), "value");
+                        written.set(written.get() + 1);
+                      }
+                    } catch (Throwable e) {
+                      failure.set(e);
+                    }
+                  });
+      while (victim.isAlive()) {
+        victim.interrupt();
+        put(engine, "other", "value");
+      }
+      victim.join();
+      assertNull(failure.get());
+    }
+    try (Engine engine = LsmEngine.open(options)) {
+      assertEquals(2_000, scan(engine, "key", "kez").size());
+    }
+  }
+
+  @Test
   void manyWritersAndReadersAgree() throws InterruptedException {
     LsmOptions options = tiny().flushThreads(2).memtablesMax(2).build();
     AtomicReference<Throwable> failure = new AtomicReference<>();

@@ -9,6 +9,7 @@ import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
+import java.nio.channels.ClosedByInterruptException;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileLock;
 import java.nio.channels.OverlappingFileLockException;
@@ -52,7 +53,8 @@ public final class OsStoreDirectory implements StoreDirectory {
 
   @Override
   public WritableFile create(String name) throws IOException {
-    return new OsFile(describe(name), FileChannel.open(path.resolve(name), WRITE, CREATE_NEW), 0);
+    return new OsFile(
+        path.resolve(name), FileChannel.open(path.resolve(name), WRITE, CREATE_NEW), 0);
   }
 
   @Override
@@ -64,7 +66,7 @@ public final class OsStoreDirectory implements StoreDirectory {
             describe(name) + " has " + channel.size() + " bytes, " + length + " were expected");
       }
       channel.truncate(length);
-      return new OsFile(describe(name), channel, length);
+      return new OsFile(path.resolve(name), channel, length);
     } catch (IOException e) {
       channel.close();
       throw e;
@@ -150,38 +152,76 @@ public final class OsStoreDirectory implements StoreDirectory {
     }
   }
 
+  /**
+   * A file. An interrupt closes a {@link FileChannel} under whoever writes at that moment, who may be any caller of the
+   * engine; so writing opens the file again, goes on, and leaves the thread interrupted. A sync that was interrupted
+   * counts as failed: whether the device reported an error is not known then.
+   */
   private static final class OsFile implements WritableFile {
-    private final String name;
-    private final FileChannel channel;
+    private final Path path;
+    private FileChannel channel;
     private long length;
 
-    OsFile(String name, FileChannel channel, long length) {
-      this.name = name;
+    OsFile(Path path, FileChannel channel, long length) {
+      this.path = path;
       this.channel = channel;
       this.length = length;
     }
 
     @Override
     public void write(ByteBuffer bytes) throws IOException {
-      long end = length;
-      while (bytes.hasRemaining()) {
-        end += channel.write(bytes, end);
+      int start = bytes.position();
+      boolean interrupted = Thread.interrupted();
+      try {
+        while (bytes.hasRemaining()) {
+          try {
+            channel.write(bytes, length + bytes.position() - start);
+          } catch (ClosedByInterruptException e) {
+            interrupted = true;
+            reopen();
+          }
+        }
+      } finally {
+        restore(interrupted);
       }
-      length = end;
+      length += bytes.position() - start;
+    }
+
+    private void reopen() throws IOException {
+      Thread.interrupted();
+      channel = FileChannel.open(path, WRITE);
+    }
+
+    private static void restore(boolean interrupted) {
+      if (interrupted) {
+        Thread.currentThread().interrupt();
+      }
     }
 
     @Override
     public void truncate(long newLength) throws IOException {
-      channel.truncate(newLength);
+      boolean interrupted = Thread.interrupted();
+      try {
+        channel.truncate(newLength);
+      } catch (ClosedByInterruptException e) {
+        interrupted = true;
+        reopen();
+        channel.truncate(newLength);
+      } finally {
+        restore(interrupted);
+      }
       length = newLength;
     }
 
     @Override
     public void sync() throws IOException {
+      boolean interrupted = Thread.interrupted();
       try {
         channel.force(false);
       } catch (IOException e) {
-        throw new SyncFailedException(name, e);
+        throw new SyncFailedException(path.toString(), e);
+      } finally {
+        restore(interrupted);
       }
     }
 
