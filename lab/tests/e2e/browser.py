@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 from selenium import webdriver
+from selenium.webdriver.chrome.service import Service
 
 
 def console_errors(page: Path) -> list[str]:
@@ -16,7 +18,8 @@ def console_errors(page: Path) -> list[str]:
     for flag in ("--headless=new", "--no-sandbox", "--disable-gpu", "--window-size=1280,1600"):
         options.add_argument(flag)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    with webdriver.Chrome(options=options) as driver:
+    # Named, the driver is taken from the PATH; otherwise selenium asks the network for one first.
+    with webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver"))) as driver:
         driver.get(page.as_uri())
         shown = "return document.body.innerText.trim().length + document.querySelectorAll('canvas, svg').length"
         assert driver.execute_script(shown) > 0, f"{page} shows nothing"
