@@ -3,6 +3,7 @@ package lsmlab.server.http;
 import java.io.IOException;
 import java.util.Arrays;
 import lsmlab.server.metrics.Method;
+import lsmlab.server.variant.Rejection;
 import one.nio.net.Session;
 import one.nio.net.Socket;
 import one.nio.net.SocketClosedException;
@@ -239,7 +240,12 @@ final class Connection extends Session {
           continue;
         }
       }
-      at += exchange.takeBody(data, at, to);
+      int taken = exchange.takeBody(data, at, to);
+      if (taken < 0) {
+        refuseForMemory();
+        break;
+      }
+      at += taken;
       if (!exchange.bodyComplete()) {
         break;
       }
@@ -306,6 +312,15 @@ final class Connection extends Session {
     boolean drop = bodyBytes <= DROPPED_BYTES_MAX && !(head.expectContinue && bodyBytes > 0);
     refuse(e, drop ? Persistence.of(head) : Persistence.CLOSE, !head.head);
     toDrop = bodyBytes;
+  }
+
+  private void refuseForMemory() throws IOException {
+    server.metrics().reject(Rejection.REQUEST_MEMORY);
+    server.metrics().recorder().count(head.method, 503);
+    byte[] reply = Replies.empty(503, Persistence.CLOSE);
+    send(reply, reply.length);
+    scheduleClose();
+    closing = true;
   }
 
   private void refuse(BadRequestException e, Persistence persistence, boolean withBody)
@@ -426,18 +441,21 @@ final class Connection extends Session {
   // ---- limits in time, and the end
   // ---------------------------------------------------------------------------------
 
-  @Override
-  public int checkStatus(long currentTime, long period) {
+  /** Ends the connection if its client has been too slow, or silent for too long. */
+  void checkTimes(long nowMillis) {
     long last = lastAccessTime;
-    if (queueHead != null) {
-      return last < currentTime - DataServer.WRITE_STALL_MILLIS_MAX ? STALE : ACTIVE;
-    }
     long since = incompleteSince;
-    if (since != 0 && since < currentTime - DataServer.REQUEST_MILLIS_MAX) {
+    if (since != 0 && since < nowMillis - DataServer.REQUEST_MILLIS_MAX) {
       timeOut();
-      return ACTIVE;
+    } else if (last < nowMillis - DataServer.WRITE_STALL_MILLIS_MAX) {
+      closeIfSilent(last < nowMillis - DataServer.IDLE_MILLIS_MAX);
     }
-    return last < currentTime - DataServer.IDLE_MILLIS_MAX && isIdle() ? IDLE : ACTIVE;
+  }
+
+  private synchronized void closeIfSilent(boolean forLong) {
+    if (queueHead != null || (forLong && isIdle())) {
+      close();
+    }
   }
 
   private synchronized void timeOut() {
@@ -471,12 +489,15 @@ final class Connection extends Session {
   public synchronized void close() {
     super.close();
     closing = true;
+    if (!inFlight) {
+      exchange.dropLargeArrays(); // a request in flight is dropped by the thread that runs it
+    }
     input = NO_BYTES;
     inputStart = 0;
     inputEnd = 0;
     if (counted) {
       counted = false;
-      server.connectionClosed();
+      server.connectionClosed(this);
     }
   }
 

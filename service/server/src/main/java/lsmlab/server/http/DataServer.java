@@ -2,6 +2,11 @@ package lsmlab.server.http;
 
 import java.io.IOException;
 import java.net.ServerSocket;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 import lsmlab.server.metrics.ServiceMetrics;
@@ -12,17 +17,20 @@ import one.nio.net.Session;
 import one.nio.net.Socket;
 import one.nio.server.AcceptorConfig;
 import one.nio.server.RejectedSessionException;
-import one.nio.server.SelectorThread;
 import one.nio.server.Server;
 import one.nio.server.ServerConfig;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * The data port: accepts connections, spreads them over selector threads, and holds what connections share.
  *
  * <p>Limits: connections in number; a request's head, body and time to arrive; the time that a reply may wait for its
- * reader; and the memory of all replies that wait. Each says what happens at the limit.
+ * reader; and the memory of all large requests that arrive and of all replies that wait. Each says what happens at the limit.
  */
 public final class DataServer extends Server {
+
+  private static final Logger log = LoggerFactory.getLogger(DataServer.class);
 
   /** A connection without a request for so long is closed. */
   static final long IDLE_MILLIS_MAX = 600_000;
@@ -33,7 +41,7 @@ public final class DataServer extends Server {
   /** A connection that takes nothing of a waiting reply for so long is closed. */
   static final long WRITE_STALL_MILLIS_MAX = 30_000;
 
-  private static final int CHECK_MILLIS = 5_000;
+  private static final int CHECK_SECONDS = 5;
   private static final int BACKLOG = 4096;
   private static final int BIND_TRIES = 20;
 
@@ -53,6 +61,16 @@ public final class DataServer extends Server {
   private final Engine engine;
   private final Variant variant;
   private final ServiceMetrics metrics;
+  private final Set<Connection> connections = ConcurrentHashMap.newKeySet();
+  private final ScheduledExecutorService checks =
+      Executors.newSingleThreadScheduledExecutor(
+          task -> {
+            Thread thread = new Thread(task, "connection-check");
+            thread.setDaemon(true);
+            return thread;
+          });
+  private final AtomicLong requestMemory = new AtomicLong();
+  private final long requestMemoryMax = Runtime.getRuntime().maxMemory() / 8;
   private final AtomicLong replyMemory = new AtomicLong();
   private final long replyMemoryMax = Runtime.getRuntime().maxMemory() / 8;
   private final ThreadLocal<ReplyBuffer> replyBuffers =
@@ -104,7 +122,6 @@ public final class DataServer extends Server {
     ServerConfig config = new ServerConfig();
     config.acceptors = new AcceptorConfig[] {acceptor};
     config.selectors = settings.selectors();
-    config.keepAlive = CHECK_MILLIS;
     config.closeSessions = true;
     return config;
   }
@@ -133,7 +150,40 @@ public final class DataServer extends Server {
       }
       throw new RejectedSessionException("too many connections");
     }
-    return new Connection(socket, this);
+    Connection connection = new Connection(socket, this);
+    connections.add(connection);
+    return connection;
+  }
+
+  @Override
+  @SuppressWarnings("FutureReturnValueIgnored") // the task says itself when it fails
+  public synchronized void start() {
+    super.start();
+    checks.scheduleWithFixedDelay(this::checkNow, CHECK_SECONDS, CHECK_SECONDS, TimeUnit.SECONDS);
+  }
+
+  private void checkNow() {
+    try {
+      check(System.currentTimeMillis());
+    } catch (RuntimeException e) {
+      log.error("connections could not be checked", e);
+    }
+  }
+
+  @Override
+  public synchronized void stop() {
+    checks.shutdown();
+    super.stop();
+  }
+
+  /**
+   * Ends what has taken too long. one-nio has a thread for that, which walks its selectors' tables while selector
+   * threads change them; this one walks the server's own set.
+   */
+  void check(long nowMillis) {
+    for (Connection connection : connections) {
+      connection.checkTimes(nowMillis);
+    }
   }
 
   /**
@@ -147,10 +197,8 @@ public final class DataServer extends Server {
     acceptor.shutdown();
     while (true) {
       boolean busy = false;
-      for (SelectorThread thread : selectors) {
-        for (Session session : thread.selector) {
-          busy |= !((Connection) session).closeIfIdle();
-        }
+      for (Connection connection : connections) {
+        busy |= !connection.closeIfIdle();
       }
       if (!busy || System.nanoTime() - deadline > 0) {
         return !busy;
@@ -198,7 +246,22 @@ public final class DataServer extends Server {
     return queryDecoders.get();
   }
 
-  void connectionClosed() {
+  /**
+   * Notes that requests which arrive hold so many bytes more, or fewer where negative.
+   *
+   * @return whether that is within the budget; if not, give the bytes back
+   */
+  boolean holdRequestBytes(int bytes) {
+    return requestMemory.addAndGet(bytes) <= requestMemoryMax;
+  }
+
+  /** Bytes of large requests that are arriving or in flight. */
+  long requestMemory() {
+    return requestMemory.get();
+  }
+
+  void connectionClosed(Connection connection) {
+    connections.remove(connection);
     metrics.connections().decrementAndGet();
   }
 }

@@ -47,6 +47,7 @@ final class Exchange implements Request {
   private byte[] body = NO_BYTES;
   private int bodyLength;
   private int bodyExpected;
+  private int heldBytes;
   private long arrivedNanos;
   private long parsedNanos;
 
@@ -106,17 +107,32 @@ final class Exchange implements Request {
     return length;
   }
 
-  /** Takes as much of the body as there is; returns how many bytes that was. The array grows with what arrives. */
+  /**
+   * Takes as much of the body as there is. The array grows with what arrives, so a length that is only promised costs
+   * nothing.
+   *
+   * @return how many bytes were taken, -1 where all requests together hold too much memory
+   */
   int takeBody(byte[] data, int from, int to) {
     int count = Math.min(to - from, bodyExpected - bodyLength);
     if (body.length < bodyLength + count) {
       int wanted = Math.max(bodyLength + count, Math.min(2 * bodyLength, bodyExpected));
-      int first = Math.min(bodyExpected, FIRST_BODY_BYTES);
-      body = Arrays.copyOf(body, Math.max(wanted, first));
+      int size = Math.max(wanted, Math.min(bodyExpected, FIRST_BODY_BYTES));
+      if (size > KEPT_BODY_BYTES_MAX && !hold(size)) {
+        return -1;
+      }
+      body = Arrays.copyOf(body, size);
     }
     System.arraycopy(data, from, body, bodyLength, count);
     bodyLength += count;
     return count;
+  }
+
+  /** Charges the server's budget for an array of that size instead of the one before. */
+  private boolean hold(int size) {
+    int more = size - heldBytes;
+    heldBytes = size;
+    return server.holdRequestBytes(more);
   }
 
   boolean bodyComplete() {
@@ -229,7 +245,12 @@ final class Exchange implements Request {
     }
   }
 
-  private void dropLargeArrays() {
+  /** Keeps what an ordinary next request can use. */
+  void dropLargeArrays() {
+    if (heldBytes > 0) {
+      server.holdRequestBytes(-heldBytes);
+      heldBytes = 0;
+    }
     if (body.length > KEPT_BODY_BYTES_MAX) {
       body = NO_BYTES;
     }

@@ -12,6 +12,8 @@ public enum Rejection {
   CONNECTIONS,
   /** It waited for longer than its deadline. */
   DEADLINE,
+  /** Large requests that arrive hold as much memory as they may. */
+  REQUEST_MEMORY,
   /** Readers that are too slow hold as much memory as replies may. */
   REPLY_MEMORY,
   /** The store takes no more writes. */

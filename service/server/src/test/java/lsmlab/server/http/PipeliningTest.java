@@ -166,6 +166,7 @@ class PipeliningTest {
       Eventually.equal(0, () -> server.metrics.connections().get(), "connections");
       Eventually.equal(0, engine.openScans::get, "open scans");
       Eventually.equal(0, () -> (int) server.server().replyMemory().get(), "bytes of replies held");
+      Eventually.equal(0, () -> (int) server.server().requestMemory(), "bytes of requests held");
       try (RawClient client = server.connect()) {
         RawClient.Reply reply = client.exchange(ConformanceCases.get("id=large"));
         assertTrue(reply.status() == 503 || reply.body().equals(large), "status " + reply.status());

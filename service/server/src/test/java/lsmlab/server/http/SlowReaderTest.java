@@ -9,6 +9,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
 import lsmlab.server.variant.Variants;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
@@ -82,6 +83,65 @@ class SlowReaderTest {
         String body = all.substring(all.indexOf("\r\n\r\n") + 4);
         assertEquals(expected.substring(0, 2 * (7 + value.length())), body);
       }
+    }
+  }
+
+  @Test
+  void largeRequestsTogetherHoldNoMoreThanTheirBudget() throws IOException {
+    try (TestServer server = new TestServer("sync", new MapEngine());
+        RawClient small = server.connect()) {
+      DataServer data = server.server();
+      int almostAll = (int) (Runtime.getRuntime().maxMemory() / 8) - 100_000;
+      assertTrue(data.holdRequestBytes(almostAll));
+      String large = ConformanceCases.put("id=large", "x".repeat(500_000));
+      try (RawClient client = server.connect()) {
+        RawClient.Reply reply = client.send(large.substring(0, 300_000)).read();
+        assertEquals(503, reply.status());
+        assertEquals("close", reply.headers().get("connection"));
+      }
+      Eventually.equal(almostAll, () -> (int) data.requestMemory(), "bytes held");
+      assertEquals(201, small.exchange(ConformanceCases.put("id=k", "v")).status());
+      data.holdRequestBytes(-almostAll);
+      try (RawClient client = server.connect()) {
+        assertEquals(201, client.exchange(large).status());
+      }
+      assertEquals(0, data.requestMemory());
+    }
+  }
+
+  @Test
+  void clientsThatTakeTooLongAreEnded() throws IOException {
+    try (TestServer server = new TestServer("sync", new MapEngine());
+        RawClient sender = server.connect();
+        RawClient idle = server.connect()) {
+      sender.send("GET /v0/entity?id=");
+      assertEquals(404, idle.exchange(ConformanceCases.get("id=x")).status());
+      long now = System.currentTimeMillis();
+      server.server().check(now + DataServer.REQUEST_MILLIS_MAX - 5_000);
+      assertEquals(2, server.metrics.connections().get(), "in time");
+      server.server().check(now + DataServer.REQUEST_MILLIS_MAX + 5_000);
+      assertEquals(408, sender.read().status());
+      assertTrue(sender.isClosedByPeer());
+      assertEquals(404, idle.exchange(ConformanceCases.get("id=x")).status());
+      server.server().check(now + DataServer.IDLE_MILLIS_MAX + 5_000);
+      assertTrue(idle.isClosedByPeer());
+    }
+  }
+
+  @Test
+  void aReaderThatTakesNothingIsEnded() throws IOException {
+    MapEngine engine = new MapEngine();
+    try (TestServer server = new TestServer("sync", engine);
+        RawClient other = server.connect();
+        RawClient slow = server.connect()) {
+      String value = "x".repeat(1_000_000);
+      assertEquals(201, other.exchange(ConformanceCases.put("id=k", value)).status());
+      slow.send(ConformanceCases.get("id=k").repeat(30));
+      Eventually.equal(1, () -> server.server().replyMemory().get() > 0 ? 1 : 0, "a reply waits");
+      server.server().check(System.currentTimeMillis() + DataServer.WRITE_STALL_MILLIS_MAX + 5_000);
+      assertEquals(1, server.metrics.connections().get());
+      assertEquals(0, server.server().replyMemory().get());
+      assertEquals(value, other.exchange(ConformanceCases.get("id=k")).body());
     }
   }
 }
