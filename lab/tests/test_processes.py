@@ -14,6 +14,7 @@ import pytest
 
 from lab.errors import RunError
 from lab.processes import Processes, describe_exit, tail
+from lab.run.signals import signals_raise
 
 SOURCES = Path(__file__).resolve().parents[1] / "src"
 
@@ -56,12 +57,18 @@ def test_a_lab_killed_outright_takes_its_processes_along(tmp_path: Path) -> None
         "import time; from lab.processes import Processes\n"
         "p = Processes()\n"
         f"p.start(['sh', '-c', 'sleep 60 & echo $$ $! > {pids}; wait'])\n"
+        "print('started', flush=True)\n"
         "time.sleep(60)\n"
     )
-    lab = subprocess.Popen([sys.executable, "-c", program], env={**os.environ, "PYTHONPATH": str(SOURCES)})
+    lab = subprocess.Popen(
+        [sys.executable, "-c", program], env={**os.environ, "PYTHONPATH": str(SOURCES)}, stdout=subprocess.PIPE
+    )
+    assert lab.stdout is not None
+    assert lab.stdout.readline() == b"started\n"
     assert eventually(lambda: pids.exists() and len(pids.read_text().split()) == 2)
     lab.send_signal(signal.SIGKILL)
     lab.wait()
+    lab.stdout.close()
     assert eventually(lambda: all(gone(int(pid)) for pid in pids.read_text().split()))
 
 
@@ -91,6 +98,33 @@ def test_a_process_runs_on_its_cpus_only(processes: Processes, tmp_path: Path) -
     cpu = min(os.sched_getaffinity(0))
     command = [sys.executable, "-c", "import os; print(os.sched_getaffinity(0))"]
     assert processes.run(command, log=tmp_path / "log", cpus=(cpu,)) == f"{{{cpu}}}"
+
+
+def test_nothing_is_started_any_more_once_closed(processes: Processes) -> None:
+    processes.close()
+    with pytest.raises(RunError, match="the run ends"):
+        processes.start(["sleep", "60"])
+
+
+def test_an_interruption_in_the_middle_of_a_start_comes_after_it_is_noted(
+    processes: Processes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[int] = []
+    real = subprocess.Popen
+
+    class Interrupted(real):  # type: ignore[misc,valid-type]
+        def __init__(self, *args: object, **kwargs: object) -> None:
+            super().__init__(*args, **kwargs)
+            started.append(self.pid)
+            os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr(subprocess, "Popen", Interrupted)
+    with signals_raise(), pytest.raises(KeyboardInterrupt):
+        processes.start(["sleep", "60"])
+    monkeypatch.setattr(subprocess, "Popen", real)
+    processes.close()
+    assert started
+    assert all(gone(pid) for pid in started)
 
 
 def test_exits_are_told_in_words() -> None:

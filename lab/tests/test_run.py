@@ -247,6 +247,14 @@ def test_a_service_that_dies_shows_the_end_of_its_log(house: FakeHouse, variant:
     assert nothing_is_left(house)
 
 
+def test_a_service_that_ends_badly_is_remarked_on(house: FakeHouse) -> None:
+    code, output = house.lab("run", "fake", "--variant", "ends-badly")
+    assert code == 0, output
+    remark = "the service ended with exit code 3 when it was asked to end"
+    assert output.count(remark) == 2
+    assert [phase["name"] for phase in house.manifest()["phases"] if remark in phase["detail"]] == ["start", "collect"]
+
+
 def test_a_build_that_fails_shows_the_end_of_its_log(house: FakeHouse) -> None:
     house.write("Makefile", "build-service:\n\t@echo 'Foo.java:3: cannot find symbol'; exit 1\n")
     code, output = house.lab("run", "fake")

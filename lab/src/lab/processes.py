@@ -22,6 +22,7 @@ from signal import SIGTERM
 from typing import IO
 
 from lab.errors import RunError
+from lab.interrupts import shielded
 from lab.runtime.base import cpu_list
 
 TERM_GRACE_S = 3.0
@@ -86,6 +87,7 @@ class Processes:
         self._lock = threading.Lock()
         self._live: dict[int, Process] = {}
         self._watchdog: subprocess.Popen[bytes] | None = None
+        self._closed = False
 
     def start(
         self,
@@ -98,11 +100,14 @@ class Processes:
         env: Mapping[str, str] | None = None,
         name: str = "",
     ) -> Process:
-        """Start a program pinned to `cpus` (none: not pinned). RunError where it cannot be started."""
+        """Start a program pinned to `cpus` (none: not pinned). RunError where it cannot be, or after close()."""
         command = [*_pinning(cpus), *argv]
         name = name or Path(argv[0]).name
         try:
-            with self._lock:
+            with shielded(), self._lock:
+                if self._closed:
+                    raise RunError(f"{name} is not started: the run ends")
+                self._start_watchdog()
                 popen = subprocess.Popen(
                     command,
                     stdin=subprocess.DEVNULL,
@@ -167,6 +172,7 @@ class Processes:
     def close(self) -> None:
         """End everything, gently first, the youngest first; at most some seconds. Never raises."""
         with self._lock:
+            self._closed = True
             live = list(self._live.values())[::-1]
         for process in live:
             process.signal(signal.SIGTERM)
@@ -180,9 +186,10 @@ class Processes:
         if watchdog is not None and watchdog.stdin is not None:
             with contextlib.suppress(OSError):
                 watchdog.stdin.close()
-            watchdog.wait(5)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                watchdog.wait(5)
 
-    def _tell_watchdog(self, line: str) -> None:
+    def _start_watchdog(self) -> None:
         if self._watchdog is None or self._watchdog.poll() is not None:
             script = Path(__file__).with_name("watchdog.py")
             self._watchdog = subprocess.Popen(
@@ -192,9 +199,14 @@ class Processes:
                 stderr=subprocess.DEVNULL,
                 start_new_session=True,
             )
-        if self._watchdog.stdin is not None:
-            self._watchdog.stdin.write(line.encode())
-            self._watchdog.stdin.flush()
+            for pid in self._live:
+                self._tell_watchdog(f"+{pid}\n")
+
+    def _tell_watchdog(self, line: str) -> None:
+        if self._watchdog is not None and self._watchdog.stdin is not None:
+            with contextlib.suppress(BrokenPipeError):  # somebody killed it: the next start makes a new one
+                self._watchdog.stdin.write(line.encode())
+                self._watchdog.stdin.flush()
 
 
 def _pinning(cpus: Sequence[int]) -> list[str]:

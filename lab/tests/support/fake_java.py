@@ -16,7 +16,17 @@ from pathlib import Path
 
 import yaml
 
-VARIANTS = ["sync", "queue", "stack", "dies-at-start", "dies-under-load", "never-ready", "never-rests", "clings"]
+VARIANTS = [
+    "sync",
+    "queue",
+    "stack",
+    "dies-at-start",
+    "dies-under-load",
+    "never-ready",
+    "never-rests",
+    "clings",
+    "ends-badly",
+]
 REQUESTS = {"count": 0}
 
 
@@ -69,7 +79,7 @@ def serve(config: dict[str, object]) -> None:
     if variant == "clings":
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
     else:
-        signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(3 if variant == "ends-badly" else 0))
     if variant != "never-ready":
         ports = f"data=127.0.0.1:{data.server_port} admin=127.0.0.1:{admin.server_port}"
         print(f"ready {ports}", flush=True)

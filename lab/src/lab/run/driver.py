@@ -17,6 +17,7 @@ from lab.cpus import pin_self, usable_cpus
 from lab.errors import RunError
 from lab.experiment import Catalogue
 from lab.manifest import Dataset as ManifestDataset
+from lab.processes import describe_exit
 from lab.run.background import Background
 from lab.run.closing import tell_end
 from lab.run.ending import clean_up, summarise
@@ -113,10 +114,8 @@ class Run:
             plan.runtime.preflight(plan.cpus, plan.ports, self._show.note)
             check_choices(plan, built=False)
             check_space(plan)
-            findings = noise.audit()
+            going.remarks += [f"noise: {finding}" for finding in noise.audit()]
             going.detail = f"{plan.runtime.name}; {_describe(plan.cpus)}"
-        for finding in findings:
-            self._show.console.print(f"  [yellow]noise:[/] {finding}", highlight=False)
 
     def _build(self) -> None:
         with self._phases.phase("build", BUILD_LIMIT_S):
@@ -145,7 +144,7 @@ class Run:
         suffix = f" {PROFILED}" if profiled else self._numbered(number)
         work = self.state.made.work.path / str(number)
         with self._phases.phase("start", START_LIMIT_S, repetition=repetition, label=f"start{suffix}") as going:
-            self.state.stop_service()
+            going.remarks += self._stop_service()
             if number == 1 and self.plan.monitoring:
                 self.plan.runtime.monitoring_up(self._show.note)
             going.detail = self._start_service(self.state.made.work.fresh(str(number)))
@@ -210,12 +209,12 @@ class Run:
 
     def _collect(self) -> None:
         state, fingerprint = self.state, self.state.environment
-        with self._phases.phase("collect", COLLECT_LIMIT_S):
+        with self._phases.phase("collect", COLLECT_LIMIT_S) as going:
             conversion = None
             if self.plan.experiment.profile is not None:
                 spec = self._profile_spec()
                 conversion = Background(lambda: self.plan.runtime.convert_profile(spec, self._show.note))
-            state.stop_service()
+            going.remarks += self._stop_service()
             facts = self.plan.runtime.facts()
             fingerprint.images = dict(facts.images)
             fingerprint.libraries = {**fingerprint.libraries, **facts.versions}
@@ -230,6 +229,11 @@ class Run:
             self.plan.runtime.monitoring_down()
             self.plan.runtime.close()
             self.state.made.work.remove()
+
+    def _stop_service(self) -> list[str]:
+        """End the service where one runs; return what is to be said if that did not go well."""
+        code = self.state.stop_service()
+        return [] if code in (0, None) else [f"the service {describe_exit(code)} when it was asked to end"]
 
     def _load(self, out: Path, duration_s: float, what: str) -> None:
         apply_load(self.state, out, duration_s, what, self._show.note)

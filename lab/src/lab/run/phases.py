@@ -14,11 +14,16 @@ from lab.run.signals import time_limit
 
 
 class Going:
-    """A phase that goes on. `detail` ends up in run.json and on its line; `skip` marks that there was nothing to do."""
+    """A phase that goes on.
+
+    `detail` ends up in run.json and on the phase's line; `remarks` too, on lines of their own: what did not fail the
+    phase and yet should be known. `skip` marks that there was nothing to do.
+    """
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.detail = ""
+        self.remarks: list[str] = []
         self.skipped = False
 
     def skip(self, why: str) -> None:
@@ -74,11 +79,11 @@ class Phases:
                     start=start,
                     end=datetime.now(UTC),
                     outcome=outcome,
-                    detail=going.detail,
+                    detail="; ".join(part for part in (going.detail, *going.remarks) if part),
                     repetition=repetition,
                 )
             )
-            self._show.end(outcome, going.detail)
+            self._show.end(outcome, going.detail, going.remarks)
             self._on_change(None)
 
 

@@ -6,7 +6,7 @@ Without a terminal there is no live line; each phase gets a line when it begins 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -56,7 +56,7 @@ class Show:
         """Say what goes on in the phase."""
         self._note = line
 
-    def end(self, outcome: str, detail: str = "") -> None:
+    def end(self, outcome: str, detail: str = "", remarks: Sequence[str] = ()) -> None:
         """Show that the phase is over."""
         if self._live is not None:
             self._live.stop()
@@ -69,6 +69,8 @@ class Show:
         if detail:
             line.append(f"  {detail}", style="" if outcome == "ok" else style)
         self.console.print(line, highlight=False)
+        for remark in remarks:
+            self.console.print(Text(f"  ! {remark}", style="yellow"), highlight=False)
 
     def _render(self) -> RenderableType:
         elapsed = time.monotonic() - self._began

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from types import FrameType
 
 from lab.errors import PhaseTimeoutError
+from lab.interrupts import interrupt
 from lab.units import format_duration
 
 
@@ -35,12 +36,11 @@ def signals_raise() -> Iterator[None]:
         return
 
     def terminate(number: int, _frame: FrameType | None) -> None:
-        raise TerminatedError(number)
+        interrupt(KeyboardInterrupt() if number == signal.SIGINT else TerminatedError(number))
 
     before = {number: signal.getsignal(number) for number in _ENDING}
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    signal.signal(signal.SIGTERM, terminate)
-    signal.signal(signal.SIGHUP, terminate)
+    for number in _ENDING:
+        signal.signal(number, terminate)
     try:
         yield
     finally:
@@ -71,7 +71,7 @@ def time_limit(seconds: float, what: str) -> Iterator[None]:
         return
 
     def expire(_number: int, _frame: FrameType | None) -> None:
-        raise PhaseTimeoutError(f"{what} did not end within its limit of {format_duration(seconds)}")
+        interrupt(PhaseTimeoutError(f"{what} did not end within its limit of {format_duration(seconds)}"))
 
     before = signal.signal(signal.SIGALRM, expire)
     signal.setitimer(signal.ITIMER_REAL, seconds)

@@ -111,13 +111,12 @@ class RunState:
         self.watched.service_pid = lambda: service.pid
         self.watched.service_metrics_url = f"{service.admin_url}/metrics"
 
-    def stop_service(self) -> None:
-        """End the service where one runs."""
+    def stop_service(self) -> int | None:
+        """End the service where one runs; return its exit code, None where none ran or it is not known."""
         service, self._service = self._service, None
         self.watched.service_metrics_url = None
         self.watched.service_pid = _nothing
-        if service is not None:
-            service.stop()
+        return None if service is None else service.stop()
 
     def watch_load(self, *, on: bool) -> None:
         """Put the load generator into the timeline, or take it out."""

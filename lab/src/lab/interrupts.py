@@ -1,0 +1,44 @@
+"""Interruptions of the main thread that can be put off for a moment.
+
+A signal's exception can come between any two steps. Between starting a process and noting that it was started it would
+leave a process that nobody knows of, so such pairs of steps are `shielded`: the exception is raised right after them.
+(Blocking the signals instead would not do: a child inherits the mask.)
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Iterator
+
+
+class _State:
+    depth = 0
+    pending: BaseException | None = None
+
+
+@contextlib.contextmanager
+def shielded() -> Iterator[None]:
+    """Put off what `interrupt` raises until the body is over.
+
+    Without effect in other threads: no signal comes there.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    _State.depth += 1
+    try:
+        yield
+    finally:
+        _State.depth -= 1
+        if _State.depth == 0 and _State.pending is not None:
+            pending, _State.pending = _State.pending, None
+            raise pending
+
+
+def interrupt(error: BaseException) -> None:
+    """Raise this error in the main thread, from a signal's handler: now, or where that is shielded, soon."""
+    if _State.depth:
+        _State.pending = error
+    else:
+        raise error
