@@ -51,7 +51,7 @@ final class WriteController {
    * Returns when a write of this size may go ahead.
    *
    * @throws OverloadedException if that took longer than the options allow
-   * @throws ReadOnlyException if the store takes no writes
+   * @throws ReadOnlyException if the store takes no writes, or there is no room and making some fails
    */
   void admit(long bytes) {
     health.checkWritable();
@@ -104,7 +104,7 @@ final class WriteController {
     lock.lock();
     try {
       while (pressure() >= 1) {
-        health.checkWritable();
+        checkHopeful();
         long left = deadline - System.nanoTime();
         if (left <= 0) {
           throw overloaded();
@@ -124,14 +124,14 @@ final class WriteController {
     }
   }
 
-  private RuntimeException overloaded() {
-    try {
-      health.checkHopeful(Health.Activity.MAKING_LOG);
-      health.checkHopeful(Health.Activity.FLUSHING);
-      health.checkHopeful(Health.Activity.MERGING);
-    } catch (ReadOnlyException e) {
-      return e;
-    }
+  /** What makes room fails: waiting for it would only delay the news. */
+  private void checkHopeful() {
+    health.checkHopeful(Health.Activity.MAKING_LOG);
+    health.checkHopeful(Health.Activity.FLUSHING);
+    health.checkHopeful(Health.Activity.MERGING);
+  }
+
+  private OverloadedException overloaded() {
     return new OverloadedException(
         "writes are held back: "
             + versions.current().sealedCount()
