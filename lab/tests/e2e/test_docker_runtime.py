@@ -144,3 +144,31 @@ def test_what_a_killed_lab_left_is_gone_after_the_next_preflight(images: None, t
     another.preflight(plan_cpus(os.environ), PORTS, quiet)
     assert containers() == []
     another.close()
+
+
+def test_ctrl_c_under_load_leaves_no_container_and_keeps_what_there_was(images: None, tmp_path: Path) -> None:
+    output = tmp_path / "output"
+    words = ["run", "sync-put", "--rate", "500", "--duration", "60s", "--warmup", "0s", "--runtime", "docker"]
+    with output.open("wb") as file:
+        lab = subprocess.Popen(
+            [str(CHECKOUT / "bin" / "lab"), *words, "--port", str(PORTS.data), "--admin-port", str(PORTS.admin)],
+            env={**os.environ, "LAB_RESULTS": str(tmp_path / "results")},
+            stdin=subprocess.DEVNULL,
+            stdout=file,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    try:
+        while f"lsmlab-load-{lab.pid}" not in containers():
+            assert lab.poll() is None, output.read_text()
+            time.sleep(0.1)
+        time.sleep(2)
+        lab.send_signal(signal.SIGINT)
+        assert lab.wait(60) == 130, output.read_text()
+    finally:
+        lab.kill()
+        lab.wait()
+    assert containers() == []
+    (run,) = (tmp_path / "results" / "sync-put").iterdir()
+    assert json.loads((run / "run.json").read_text())["complete"] is False
+    assert "requests/sec" in (run / "measure" / "1" / "load.txt").read_text().lower()
