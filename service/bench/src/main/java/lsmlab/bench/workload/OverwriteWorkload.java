@@ -15,8 +15,12 @@ import lsmlab.storage.Engine;
  * Overwrites the loaded store's pairs at random as fast as the engine takes them. Write amplification is bytes given to
  * the kernel's write calls by the whole process, until the engine is at rest again, by bytes of keys and values
  * acknowledged; space amplification is the largest size of the store, sampled once a second, by the size of the pairs.
+ * At rest means that the size has not changed for {@value #STILL_SECONDS} seconds: engines remove replaced files late.
  */
 final class OverwriteWorkload implements Workload {
+
+  private static final int STILL_SECONDS = 2;
+  private static final int STILL_SECONDS_MAX = 60;
 
   @Override
   public Map<String, Double> run(Context context) throws IOException, InterruptedException {
@@ -44,10 +48,22 @@ final class OverwriteWorkload implements Workload {
       figures.put("overwrite_write_amplification", (double) written / result.bytes());
       double pairs = context.pairs().bytes();
       figures.put("overwrite_space_peak", largest.get() / pairs);
-      figures.put("overwrite_space_at_rest", Stores.bytes(store) / pairs);
+      figures.put("overwrite_space_at_rest", bytesAtRest(store) / pairs);
       return figures;
     } finally {
       sampler.shutdown();
     }
+  }
+
+  private static double bytesAtRest(Path store) throws InterruptedException {
+    long before = Stores.bytes(store);
+    int still = 0;
+    for (int second = 0; still < STILL_SECONDS && second < STILL_SECONDS_MAX; second++) {
+      TimeUnit.SECONDS.sleep(1);
+      long now = Stores.bytes(store);
+      still = now == before ? still + 1 : 0;
+      before = now;
+    }
+    return before;
   }
 }
