@@ -102,7 +102,9 @@ test-e2e: build ## whole experiments in both runtimes; docker's only where an en
 	$(VENV)/pytest -q -ra lab/tests/e2e
 
 ##@ Benchmarks
-.PHONY: bench-storage
+.PHONY: bench-storage bench-loadgen
+bench-loadgen: ## the load generator against wrk (Debian: apt install wrk), in turn: make bench-loadgen [BENCH='--seconds 3 …']
+	cd loadgen && cargo bench --quiet --locked --bench peer -- $(BENCH)
 bench-storage: ## the engine against RocksDB and MVStore, in turn; about an hour: make bench-storage [BENCH='--scale 0.05 …']
 	@bin/find-jdk >/dev/null
 	@$(MVN) -f service/pom.xml -DskipTests package -pl bench -am

@@ -163,7 +163,7 @@ def test_what_is_not_load_takes_half_a_minute_at_most(finished_run: FinishedRun)
 
 def test_nothing_is_left_behind(finished_run: FinishedRun) -> None:
     processes = subprocess.run(
-        ["pgrep", "-af", "lsmlab-server.jar|loadgen .*-R"], capture_output=True, text=True, check=False
+        ["pgrep", "-af", f"{CHECKOUT}/(service/server|loadgen)/target"], capture_output=True, text=True, check=False
     )
     assert processes.stdout == ""
     work = CHECKOUT / ".cache" / "work"
