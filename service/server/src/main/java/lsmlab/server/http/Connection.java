@@ -243,7 +243,7 @@ final class Connection extends Session {
       int taken = exchange.takeBody(data, at, to);
       if (taken < 0) {
         refuseForMemory();
-        break;
+        continue;
       }
       at += taken;
       if (!exchange.bodyComplete()) {
@@ -314,13 +314,20 @@ final class Connection extends Session {
     toDrop = bodyBytes;
   }
 
+  /** Answers 503 in the middle of a body, forgets what came of it and drops the rest. */
   private void refuseForMemory() throws IOException {
     server.metrics().reject(Rejection.REQUEST_MEMORY);
     server.metrics().recorder().count(head.method, 503);
-    byte[] reply = Replies.empty(503, Persistence.CLOSE);
+    readingBody = false;
+    toDrop = exchange.bodyMissing();
+    exchange.dropLargeArrays();
+    Persistence persistence = Persistence.of(head);
+    byte[] reply = Replies.empty(503, persistence);
     send(reply, reply.length);
-    scheduleClose();
-    closing = true;
+    if (persistence == Persistence.CLOSE) {
+      scheduleClose();
+      closing = true;
+    }
   }
 
   private void refuse(BadRequestException e, Persistence persistence, boolean withBody)

@@ -135,6 +135,11 @@ final class Exchange implements Request {
     return server.holdRequestBytes(more);
   }
 
+  /** Bytes of the body that have not been taken. */
+  int bodyMissing() {
+    return bodyExpected - bodyLength;
+  }
+
   boolean bodyComplete() {
     return bodyLength == bodyExpected;
   }

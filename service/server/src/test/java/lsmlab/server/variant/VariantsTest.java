@@ -95,10 +95,26 @@ class VariantsTest {
     return entry.factory().apply(new VariantSettings(workers, capacity, MINUTE));
   }
 
+  /** Submits until one is run: a hand-off needs a worker that waits already. */
+  private static Probe runOne(Variant variant, int hash) {
+    long deadline = System.nanoTime() + MINUTE;
+    while (System.nanoTime() < deadline) {
+      Probe probe = new Probe(hash);
+      variant.submit(probe);
+      Eventually.equal(1, () -> probe.runs.get() + probe.rejections.get(), "ends");
+      if (probe.runs.get() == 1) {
+        return probe;
+      }
+      Thread.yield();
+    }
+    throw new AssertionError("nothing is run");
+  }
+
   @ParameterizedTest
   @MethodSource("all")
   void runsOrRejectsEachRequestOnce(Variants.Entry entry) throws InterruptedException {
     Variant variant = start(entry, 3, 64);
+    runOne(variant, 0);
     List<Probe> probes = new ArrayList<>();
     List<Thread> producers = new ArrayList<>();
     for (int p = 0; p < 3; p++) {
@@ -113,12 +129,9 @@ class VariantsTest {
       producer.join();
     }
     variant.close();
-    int run = 0;
     for (Probe probe : probes) {
       assertEquals(1, probe.runs.get() + probe.rejections.get());
-      run += probe.runs.get();
     }
-    assertTrue(run > 0, "some are run");
     assertEquals(0, variant.queueDepth());
   }
 
@@ -128,10 +141,8 @@ class VariantsTest {
     Set<String> names = ConcurrentHashMap.newKeySet();
     Variant variant = start(entry, 2, 64);
     for (int i = 0; i < 200; i++) {
-      Probe probe = new Probe(i);
-      variant.submit(probe);
-      Eventually.equal(1, () -> probe.runs.get() + probe.rejections.get(), "ends");
-      if (probe.runs.get() == 1 && !probe.virtual) {
+      Probe probe = runOne(variant, i);
+      if (!probe.virtual) {
         names.add(probe.thread);
       }
     }
