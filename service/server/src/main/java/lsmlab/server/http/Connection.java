@@ -22,6 +22,8 @@ import org.slf4j.LoggerFactory;
  *
  * <p><b>Locks.</b> All fields are guarded by this object's monitor, which one-nio takes too, in {@code process},
  * {@code write} and {@code close}. Never held while the storage works.
+ *
+ * <p>A long file, because input, hand-off and reply are one state machine under one lock.
  */
 final class Connection extends Session {
 
