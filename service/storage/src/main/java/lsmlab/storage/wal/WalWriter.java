@@ -63,6 +63,8 @@ public final class WalWriter implements AutoCloseable {
       }
       committed = file.length();
     } catch (IOException e) {
+      // The log before this one goes on, with the same buffer.
+      buffer.clear();
       file.close();
       directory.delete(name);
       throw e;

@@ -64,6 +64,27 @@ class WalTest {
   }
 
   @Test
+  void goesOnAfterItsSuccessorCouldNotBeMade() throws IOException {
+    try (WalWriter writer = writer(Durability.POWER)) {
+      put(writer, "a", "1");
+      writer.commit();
+      directory.setFault(
+          (operation, name) -> {
+            if (name.equals("000006.wal") && operation == SimulatedDirectory.Operation.WRITE) {
+              throw new IOException("no space");
+            }
+          });
+      long length = writer.length();
+      assertThrows(
+          IOException.class,
+          () -> new WalWriter(directory, 6, Durability.POWER, buffer, 5, length));
+      put(writer, "b", "2");
+      writer.commit();
+      assertEquals(List.of("a=1", "b=2"), read(writer.length()));
+    }
+  }
+
+  @Test
   void givesBackWhatWasCommitted() throws IOException {
     try (WalWriter writer = writer(Durability.PROCESS)) {
       put(writer, "a", "1");
