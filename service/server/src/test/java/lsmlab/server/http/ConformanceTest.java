@@ -74,6 +74,9 @@ class ConformanceTest {
       List<Integer> statuses = new ArrayList<>();
       for (int i = 0; i < which.statuses().size(); i++) {
         RawClient.Reply reply = client.read();
+        if (byteByByte && reply.status() == 100 && which.statuses().get(i) != 100) {
+          reply = client.read(); // leave is given where the body lags behind its head
+        }
         statuses.add(reply.status());
         boolean last = i == which.statuses().size() - 1;
         assertEquals(
