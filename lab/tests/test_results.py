@@ -58,3 +58,10 @@ def test_the_list_shows_sound_experiments_and_names_the_others(house: FakeHouse)
 )
 def test_latencies_have_three_digits_and_a_unit(value_ms: float | None, shown: str) -> None:
     assert _latency(value_ms) == shown
+
+
+def test_lines_are_whole_where_no_terminal_limits_them(house: FakeHouse) -> None:
+    title = "a title that says a lot, " * 8
+    house.experiment("wordy", title=title.strip())
+    _, output = house.lab("list")
+    assert title.strip() in output

@@ -81,7 +81,8 @@ class FakeHouse:
         self.script(name, f'exec {sys.executable} {SUPPORT / source} "$@"')
 
     def start(self, *words: str, **environment: str) -> subprocess.Popen[str]:
-        clean = {key: value for key, value in os.environ.items() if key not in ("RUNTIME", "LOADGEN", "PORT")}
+        settings = ("RUNTIME", "LOADGEN", "PORT", "COLUMNS")
+        clean = {key: value for key, value in os.environ.items() if key not in settings}
         return subprocess.Popen(
             [sys.executable, "-m", "lab", *words],
             cwd=self.root,
@@ -94,7 +95,6 @@ class FakeHouse:
                 "ADMIN_PORT": "0",
                 "LOADGEN_METRICS_PORT": str(free_port()),
                 "MONITORING": "off",
-                "COLUMNS": "300",
                 **self.environment,
                 **environment,
             },

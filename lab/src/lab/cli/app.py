@@ -33,6 +33,8 @@ app = typer.Typer(
     "Start with [bold]lab list[/], then [bold]lab run stack-get --rate 20000 --duration 20s[/].",
 )
 
+UNLIMITED_WIDTH = 1000
+
 RuntimeOption = Annotated[
     str | None,
     typer.Option(
@@ -288,7 +290,9 @@ def _port(setting: str, text: str) -> int:
 
 
 def _console() -> Console:
-    return Console()
+    """Return the console; into a pipe or a file, lines are as long as they are."""
+    piped = not sys.stdout.isatty() and "COLUMNS" not in os.environ
+    return Console(width=UNLIMITED_WIDTH if piped else None)
 
 
 def _show_error(error: LabError) -> None:
