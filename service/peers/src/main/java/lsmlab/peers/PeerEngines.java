@@ -2,11 +2,10 @@ package lsmlab.peers;
 
 import java.util.List;
 import java.util.Optional;
-import java.util.stream.Stream;
 import lsmlab.storage.Engines;
 
-/** The peers by name, in the form in which {@link Engines} lists the lab's own engines. */
-public final class PeerEngines {
+/** The peers by name: {@link Engines} lists them behind the lab's own engines where this jar is on the class path. */
+public final class PeerEngines implements Engines.Provider {
 
   private static final List<Engines.Entry> ALL =
       List.of(
@@ -19,19 +18,20 @@ public final class PeerEngines {
               "mvstore",
               "H2's MVStore: a copy-on-write B-tree in Java, without a log",
               true,
-              MvStoreEngine::open));
+              MvStoreEngine::open,
+              MvStoreEngine::openForLoading));
 
-  private PeerEngines() {}
+  /** For the class path's service loader. */
+  public PeerEngines() {}
 
   /** The peers alone. */
-  public static List<Engines.Entry> all() {
+  @Override
+  public List<Engines.Entry> engines() {
     return ALL;
   }
 
   /** The engine of that name, the lab's own or a peer. */
   public static Optional<Engines.Entry> find(String name) {
-    return Stream.concat(Engines.all().stream(), ALL.stream())
-        .filter(entry -> entry.name().equals(name))
-        .findFirst();
+    return Engines.find(name);
   }
 }

@@ -14,8 +14,6 @@ import lsmlab.server.variant.Variant;
 import lsmlab.server.variant.VariantSettings;
 import lsmlab.server.variant.Variants;
 import lsmlab.storage.Engine;
-import lsmlab.storage.Engines;
-import lsmlab.storage.LsmOptions;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -34,6 +32,7 @@ public final class Service implements AutoCloseable {
 
   private final ServiceConfig config;
   private final Engine engine;
+  private final EngineDoor door;
   private final Variant variant;
   private final DataServer data;
   private final AdminServer admin;
@@ -43,6 +42,7 @@ public final class Service implements AutoCloseable {
   private Service(ServiceConfig config, Engine engine, Variant variant) throws IOException {
     this.config = config;
     this.engine = engine;
+    this.door = new EngineDoor(engine);
     this.variant = variant;
     ServiceMetrics metrics = new ServiceMetrics();
     DataServer.Settings settings =
@@ -57,7 +57,7 @@ public final class Service implements AutoCloseable {
     } catch (IOException e) {
       throw new IOException(cannotBind("data", config.dataHost(), config.dataPort(), e), e);
     }
-    MetricsPage page = new MetricsPage(metrics, variant, engine::stats, info(config));
+    MetricsPage page = new MetricsPage(metrics, variant, door::stats, info(config));
     try {
       admin =
           AdminServer.start(
@@ -66,7 +66,7 @@ public final class Service implements AutoCloseable {
               page::render,
               this::describe,
               () -> ready,
-              new EngineActions(engine));
+              door);
     } catch (IOException e) {
       data.stop();
       throw new IOException(cannotBind("admin", config.adminHost(), config.adminPort(), e), e);
@@ -80,7 +80,7 @@ public final class Service implements AutoCloseable {
    * @throws RuntimeException if the store cannot be opened
    */
   public static Service start(ServiceConfig config) throws IOException {
-    Engine engine = open(config);
+    Engine engine = StoreOpener.open(config);
     VariantSettings settings =
         new VariantSettings(
             config.workers(),
@@ -103,18 +103,6 @@ public final class Service implements AutoCloseable {
     service.data.start();
     service.ready = true;
     return service;
-  }
-
-  private static Engine open(ServiceConfig config) {
-    LsmOptions options =
-        LsmOptions.builder(config.dataDir())
-            .durability(config.durability())
-            .flushThresholdBytes(config.flushThresholdBytes())
-            .flushThreads(config.flushThreads())
-            .memtablesMax(config.memtablesMax())
-            .compaction(config.compaction())
-            .build();
-    return Engines.find(config.engine()).orElseThrow().factory().open(options);
   }
 
   private static String cannotBind(String which, String host, int port, IOException e) {
@@ -189,6 +177,7 @@ public final class Service implements AutoCloseable {
     boolean drained = data.drain(TimeUnit.SECONDS.toNanos(DRAIN_SECONDS_MAX));
     variant.close();
     data.stop();
+    door.shut();
     engine.close();
     admin.close();
     if (!drained) {
@@ -198,22 +187,5 @@ public final class Service implements AutoCloseable {
               + " s; their connections were closed");
     }
     log.info("stopped");
-  }
-
-  private record EngineActions(Engine engine) implements AdminServer.Actions {
-    @Override
-    public void flush() {
-      engine.flush();
-    }
-
-    @Override
-    public void compact() {
-      engine.compact();
-    }
-
-    @Override
-    public void quiesce() {
-      engine.quiesce();
-    }
   }
 }

@@ -118,6 +118,9 @@ public final class AdminServer implements AutoCloseable {
     String text;
     try {
       text = page.text().get();
+    } catch (StoppingException e) {
+      reply(exchange, 503, e.getMessage() + "\n");
+      return;
     } catch (RuntimeException e) {
       log.error("{} failed", exchange.getRequestURI(), e);
       reply(exchange, 500, e + "\n");

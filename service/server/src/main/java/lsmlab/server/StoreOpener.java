@@ -1,0 +1,119 @@
+package lsmlab.server;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.lang.foreign.ValueLayout;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Comparator;
+import java.util.List;
+import java.util.stream.Stream;
+import lsmlab.storage.Engine;
+import lsmlab.storage.Engines;
+import lsmlab.storage.LsmOptions;
+import lsmlab.storage.Scan;
+import lsmlab.storage.manifest.Manifest;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Opens the engine that a configuration names, so that each starts with the same pairs.
+ *
+ * <p>The LSM engine's files are in the data directory itself; another engine that keeps its pairs has the directory
+ * {@code data_dir/<engine>}. A dataset is a store of the LSM engine: where another engine has nothing yet and a dataset
+ * is there, its pairs are copied into that engine before the service is ready. A copy that was broken off is begun anew.
+ */
+final class StoreOpener {
+
+  private static final Logger log = LoggerFactory.getLogger(StoreOpener.class);
+
+  /** The engine that writes and reads a data directory's own files. */
+  private static final String NATIVE = "lsm";
+
+  private StoreOpener() {}
+
+  /**
+   * Opens the engine; returns when it has the pairs of the dataset.
+   *
+   * @throws IOException if files cannot be moved or removed
+   * @throws RuntimeException as the engine's factory does
+   */
+  static Engine open(ServiceConfig config) throws IOException {
+    Engines.Entry entry = Engines.find(config.engine()).orElseThrow();
+    Path own = config.dataDir();
+    if (entry.name().equals(NATIVE)) {
+      return entry.factory().open(options(config, own));
+    }
+    boolean dataset = Files.exists(config.dataDir().resolve(Manifest.NAME));
+    if (!entry.persistent()) {
+      Engine engine = entry.factory().open(options(config, own));
+      if (dataset) {
+        copyOrClose(config, engine);
+      }
+      return engine;
+    }
+    own = config.dataDir().resolve(entry.name());
+    if (dataset && Files.notExists(own)) {
+      Path unfinished = config.dataDir().resolve(entry.name() + ".part");
+      delete(unfinished);
+      try (Engine engine = entry.loader().open(options(config, unfinished))) {
+        copyDataset(config, engine);
+      }
+      Files.move(unfinished, own);
+    }
+    return entry.factory().open(options(config, own));
+  }
+
+  private static void copyOrClose(ServiceConfig config, Engine engine) {
+    try {
+      copyDataset(config, engine);
+    } catch (RuntimeException e) {
+      engine.close();
+      throw e;
+    }
+  }
+
+  private static void copyDataset(ServiceConfig config, Engine to) {
+    long start = System.nanoTime();
+    long pairs = 0;
+    LsmOptions readOnly = LsmOptions.builder(config.dataDir()).compaction(false).build();
+    try (Engine from = Engines.find(NATIVE).orElseThrow().factory().open(readOnly);
+        Scan scan = from.scan(new byte[0], null)) {
+      while (scan.next()) {
+        to.put(
+            scan.key().toArray(ValueLayout.JAVA_BYTE), scan.value().toArray(ValueLayout.JAVA_BYTE));
+        pairs++;
+      }
+    }
+    log.info(
+        "{} pairs of the dataset copied into engine {} in {} ms",
+        pairs,
+        config.engine(),
+        (System.nanoTime() - start) / 1_000_000);
+  }
+
+  private static LsmOptions options(ServiceConfig config, Path directory) {
+    return LsmOptions.builder(directory)
+        .durability(config.durability())
+        .flushThresholdBytes(config.flushThresholdBytes())
+        .flushThreads(config.flushThreads())
+        .memtablesMax(config.memtablesMax())
+        .compaction(config.compaction())
+        .build();
+  }
+
+  private static void delete(Path directory) throws IOException {
+    if (Files.notExists(directory)) {
+      return;
+    }
+    List<Path> files;
+    try (Stream<Path> walk = Files.walk(directory)) {
+      files = walk.sorted(Comparator.reverseOrder()).toList();
+    } catch (UncheckedIOException e) {
+      throw e.getCause();
+    }
+    for (Path file : files) {
+      Files.delete(file);
+    }
+  }
+}
