@@ -55,21 +55,8 @@ class ProcessTest {
   }
 
   private void checkAllThere(PutLoad load, String... config) throws IOException {
-    try (ServiceProcess service = ServiceProcess.serve(directory, config);
-        RawClient client = service.connect()) {
-      for (var entry : load.written.entrySet()) {
-        PutLoad.Written written = entry.getValue();
-        RawClient.Reply reply =
-            client.exchange("GET /v0/entity?id=" + entry.getKey() + " HTTP/1.1\r\nHost: h\r\n\r\n");
-        if (reply.status() == 404) {
-          assertEquals(0, written.acknowledged(), entry.getKey() + " is lost");
-          continue;
-        }
-        String body = reply.body();
-        boolean last = body.equals(PutLoad.value(written.sent()));
-        boolean acknowledged = body.equals(PutLoad.value(written.acknowledged()));
-        assertTrue(last || acknowledged, entry.getKey() + " has " + body + ", not " + written);
-      }
+    try (ServiceProcess service = ServiceProcess.serve(directory, config)) {
+      load.checkAndSettle(service);
     }
   }
 
