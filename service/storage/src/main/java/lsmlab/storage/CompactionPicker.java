@@ -13,12 +13,23 @@ import lsmlab.storage.table.Table;
  * base level: the last one while that is at most ten times what a merge brings, else the one above it, and so on. So
  * write amplification is about the ratio of two levels times their number, as in Dong et al., "Optimizing Space
  * Amplification in RocksDB" (2017), where levels are likewise sized from the last one up.
+ *
+ * <p>Where level 0 is merged straight into the last level, each merge writes nearly all of the store anew. So while writes
+ * go on it waits for more tables there: for {@value #SHARE_OF_BOTTOM} of the last level, at most {@value #LEVEL0_MAX} tables,
+ * which a reader has to ask. A gigabyte is then written 2.1 times for each half gigabyte that comes, not four times. Once
+ * writing has ended, the usual number suffices, so that a store at rest takes little more room than its pairs.
  */
 final class CompactionPicker {
 
   private static final int LEVEL_BOTTOM = TableEntry.LEVEL_BOTTOM;
 
   private static final int FANOUT = 10;
+
+  /** Part of the last level that level 0 grows to before it is merged straight into it. */
+  private static final double SHARE_OF_BOTTOM = 0.5;
+
+  /** Tables of level 0 that a merge waits for at most. */
+  private static final int LEVEL0_MAX = 8;
 
   /**
    * Tables to merge.
@@ -33,17 +44,24 @@ final class CompactionPicker {
     }
   }
 
+  private final long flushBytes;
   private final long baseBytes;
   private final int level0Trigger;
 
   CompactionPicker(LsmOptions options, int level0Trigger) {
     this.level0Trigger = level0Trigger;
-    this.baseBytes = Math.max(1, options.flushThresholdBytes()) * level0Trigger;
+    this.flushBytes = options.flushThresholdBytes();
+    this.baseBytes = flushBytes * level0Trigger;
   }
 
-  /** The most urgent merge, or null if none is due. */
-  Task pick(TableSet tables) {
-    if (tables.newestFirst().size() >= level0Trigger) {
+  /**
+   * The most urgent merge, or null if none is due.
+   *
+   * @param resting whether no more tables of level 0 are expected soon
+   */
+  Task pick(TableSet tables, boolean resting) {
+    int level0 = tables.newestFirst().size();
+    if (level0 >= level0Trigger && (resting || level0 >= trigger(tables))) {
       return level0(tables);
     }
     for (int level = baseLevel(tables); level < LEVEL_BOTTOM; level++) {
@@ -52,6 +70,15 @@ final class CompactionPicker {
       }
     }
     return null;
+  }
+
+  /** Tables of level 0 that make a merge due while writes go on. */
+  int trigger(TableSet tables) {
+    if (baseLevel(tables) < LEVEL_BOTTOM) {
+      return level0Trigger;
+    }
+    double wanted = SHARE_OF_BOTTOM * bytes(run(tables, LEVEL_BOTTOM)) / flushBytes;
+    return (int) Math.clamp(Math.round(wanted), level0Trigger, Math.max(LEVEL0_MAX, level0Trigger));
   }
 
   /** Everything into the last level; null if it is there already and holds no tombstone. */

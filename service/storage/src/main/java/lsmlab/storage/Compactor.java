@@ -1,43 +1,34 @@
 package lsmlab.storage;
 
 import java.io.IOException;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
-import lsmlab.storage.TableSet.Placed;
-import lsmlab.storage.cursor.Cursor;
-import lsmlab.storage.cursor.MergingCursor;
 import lsmlab.storage.file.StoreDirectory;
-import lsmlab.storage.file.SyncFailedException;
-import lsmlab.storage.manifest.TableEntry;
-import lsmlab.storage.table.Table;
-import lsmlab.storage.table.TableWriter;
 
 /**
  * Merges tables in one background thread, one {@link CompactionPicker.Task} after the other: those that are due where
- * the options say so, and everything on demand. Inputs stay readable until the result is published; a merge that is
- * broken off leaves nothing behind.
+ * the options say so, and everything on demand. Inputs stay readable until what replaces them is published; a merge that
+ * is broken off leaves nothing behind that is not named by the manifest.
+ *
+ * <p>A merge is published piece by piece, in key order: as soon as it has passed the end of some tables of the level it
+ * writes to, these are replaced by what was written so far, and their room is free. The tables from above stay until
+ * the last piece. Until then they say the same of a key as the level below does, or, where a tombstone was dropped
+ * there, that it is deleted; so readers may ask in either order of publication, and a merge that is broken off in between
+ * is simply done again. A merge thus takes the room of a few tables more, instead of that of the whole level.
  */
-final class Compactor implements AutoCloseable {
+final class Compactor implements AutoCloseable, WriteController.Merging {
 
-  /** Tables in level 0 that make a merge due. */
+  /** Tables in level 0 that make a merge due, at least. */
   static final int LEVEL0_TRIGGER = 4;
 
-  /** Tables in level 0 from which on writes are slowed down, and at which they are held back. */
-  static final int LEVEL0_SLOW = 20;
-
-  static final int LEVEL0_STOP = 36;
+  private static final double RATE_WEIGHT = 0.3;
 
   private static final long RETRY_MILLIS = 1_000;
-  private static final int ENTRIES_PER_CHECK = 1_024;
 
-  /** Ends a merge early because the store is being closed. */
-  private static final class BrokenOff extends RuntimeException {
-    private static final long serialVersionUID = 1L;
-  }
+  /** Without a new table for so long, no more are expected soon. */
+  private static final long RESTING_MILLIS = 2_000;
 
   private final StoreDirectory directory;
   private final LsmOptions options;
@@ -53,8 +44,11 @@ final class Compactor implements AutoCloseable {
   private long fullRequested;
   private long fullDone;
   private boolean busy;
+  private int restWaiters;
+  private long changedAt = System.nanoTime();
 
   private volatile boolean closing;
+  private volatile double level0Rate;
   private final LongAdder compactions = new LongAdder();
   private final LongAdder bytes = new LongAdder();
   private final LongAdder nanos = new LongAdder();
@@ -84,6 +78,7 @@ final class Compactor implements AutoCloseable {
   void tablesChanged() {
     lock.lock();
     try {
+      changedAt = System.nanoTime();
       changed.signalAll();
     } finally {
       lock.unlock();
@@ -111,6 +106,8 @@ final class Compactor implements AutoCloseable {
   /** Returns when no merge is running or due. */
   void awaitIdle() {
     lock.lock();
+    restWaiters++;
+    changed.signalAll();
     try {
       while (busy || fullDone < fullRequested || isDue()) {
         checkHopeful();
@@ -120,6 +117,7 @@ final class Compactor implements AutoCloseable {
       Thread.currentThread().interrupt();
       throw new IllegalStateException("interrupted while waiting for a merge", e);
     } finally {
+      restWaiters--;
       lock.unlock();
     }
   }
@@ -137,25 +135,34 @@ final class Compactor implements AutoCloseable {
     }
     Version version = versions.acquire();
     try {
-      return picker.pick(version.tables()) != null;
+      return picker.pick(version.tables(), isResting()) != null;
     } finally {
       Versions.releaseQuietly(version);
+    }
+  }
+
+  /** Whether writing has ended, or someone waits for it to be as if it had. */
+  private boolean isResting() {
+    lock.lock();
+    try {
+      return restWaiters > 0
+          || System.nanoTime() - changedAt >= TimeUnit.MILLISECONDS.toNanos(RESTING_MILLIS);
+    } finally {
+      lock.unlock();
     }
   }
 
   private void work() {
     while (awaitWork()) {
       long full = fullTarget();
-      Version version = versions.acquire();
       try {
-        CompactionPicker.Task task =
-            full > 0 ? picker.pickAll(version.tables()) : picker.pick(version.tables());
-        if (task != null) {
-          run(task);
+        Merge merge = begin(full > 0);
+        if (merge != null) {
+          run(merge);
           health.succeeded(Health.Activity.MERGING);
         }
         finished(full);
-      } catch (BrokenOff e) {
+      } catch (Merge.BrokenOff e) {
         finished(0);
       } catch (IOException e) {
         health.failed(Health.Activity.MERGING, e);
@@ -164,9 +171,23 @@ final class Compactor implements AutoCloseable {
       } catch (RuntimeException | Error e) {
         health.failedForGood("merging tables", e);
         finished(0);
-      } finally {
-        Versions.releaseQuietly(version);
       }
+    }
+  }
+
+  /** The merge that is due, or null; it holds its inputs by itself. */
+  private Merge begin(boolean everything) {
+    Version version = versions.acquire();
+    try {
+      CompactionPicker.Task task =
+          everything
+              ? picker.pickAll(version.tables())
+              : picker.pick(version.tables(), isResting());
+      return task == null
+          ? null
+          : new Merge(directory, options, versions, task, () -> closing, bytes::add, published);
+    } finally {
+      Versions.releaseQuietly(version);
     }
   }
 
@@ -179,9 +200,11 @@ final class Compactor implements AutoCloseable {
           busy = true;
           return true;
         }
-        changed.awaitUninterruptibly();
+        changed.await(RESTING_MILLIS, TimeUnit.MILLISECONDS);
       }
       return false;
+    } catch (InterruptedException e) {
+      throw new AssertionError("threads of an engine are not interrupted", e);
     } finally {
       lock.unlock();
     }
@@ -220,93 +243,28 @@ final class Compactor implements AutoCloseable {
     }
   }
 
-  private void run(CompactionPicker.Task task) throws IOException {
+  private void run(Merge merge) throws IOException {
     long start = System.nanoTime();
-    List<Placed> outputs = new ArrayList<>();
-    try {
-      merge(task, outputs);
-      directory.sync();
-      versions.publishCompaction(TableSet.tableSet(task.inputs()), outputs);
-    } catch (IOException | RuntimeException | Error e) {
-      discard(outputs, e);
-      throw e;
-    }
+    merge.run();
+    long took = System.nanoTime() - start;
     compactions.increment();
-    bytes.add(outputs.stream().mapToLong(placed -> placed.entry().bytes()).sum());
-    nanos.add(System.nanoTime() - start);
-    published.run();
-  }
-
-  private void merge(CompactionPicker.Task task, List<Placed> outputs) throws IOException {
-    List<Cursor> sources = new ArrayList<>();
-    for (List<Placed> group : task.newestFirst()) {
-      sources.add(new LevelCursor(group.stream().map(Placed::table).toArray(Table[]::new)));
-    }
-    Cursor cursor = new MergingCursor(sources);
-    TableWriter writer = null;
-    try {
-      int untilCheck = ENTRIES_PER_CHECK;
-      for (boolean more = cursor.seek(null); more; more = cursor.next()) {
-        if (--untilCheck == 0) {
-          untilCheck = ENTRIES_PER_CHECK;
-          if (closing) {
-            throw new BrokenOff();
-          }
-        }
-        if (task.dropTombstones() && cursor.isTombstone()) {
-          continue;
-        }
-        if (writer != null && writer.bytes() >= options.tableBytes()) {
-          TableWriter full = writer;
-          writer = null;
-          outputs.add(finish(full, task.level()));
-        }
-        if (writer == null) {
-          writer =
-              new TableWriter(
-                  directory,
-                  versions.newFileNumber(),
-                  0,
-                  options.blockBytes(),
-                  options.bloomBitsPerKey());
-        }
-        Flusher.add(writer, cursor);
-      }
-      if (writer != null) {
-        TableWriter last = writer;
-        writer = null;
-        outputs.add(finish(last, task.level()));
-      }
-    } finally {
-      if (writer != null) {
-        writer.close();
-      }
+    nanos.add(took);
+    double rate = merge.level0Bytes() * 1e9 / Math.max(1, took);
+    if (rate > 0) {
+      level0Rate = level0Rate == 0 ? rate : level0Rate + RATE_WEIGHT * (rate - level0Rate);
     }
   }
 
-  private Placed finish(TableWriter writer, int level) throws IOException {
-    try (writer) {
-      writer.finish();
-    }
-    Table table = Table.open(directory, writer.number());
-    return new Placed(new TableEntry(writer.number(), level, 0, table.bytes()), table);
+  /** Bytes of level 0 merged in a second of merging, lately; 0 before the first such merge. */
+  @Override
+  public double level0Rate() {
+    return level0Rate;
   }
 
-  /**
-   * Removes what a merge wrote that was not published. After a failed sync the files stay: the manifest may name them
-   * after a restart, which then sorts it out.
-   */
-  private static void discard(List<Placed> outputs, Throwable reason) {
-    for (Placed placed : outputs) {
-      try {
-        if (!(reason instanceof SyncFailedException)) {
-          placed.table().markObsolete();
-        }
-        placed.table().release();
-      } catch (IOException e) {
-        reason.addSuppressed(e);
-      }
-    }
+  /** Tables of level 0 that make a merge due while writes go on. */
+  @Override
+  public int level0Trigger(TableSet tables) {
+    return picker.trigger(tables);
   }
 
   long compactions() {

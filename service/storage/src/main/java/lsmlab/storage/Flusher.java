@@ -27,6 +27,9 @@ final class Flusher implements AutoCloseable {
 
   /** Hears of progress, on a flush thread. */
   interface Listener {
+    /** A memtable was taken: another one is being filled, and will be sealed in its turn. */
+    void taken();
+
     /** A table was built: so many bytes in that time. */
     void built(long bytes, long nanos);
 
@@ -108,6 +111,7 @@ final class Flusher implements AutoCloseable {
       if (job == null) {
         return;
       }
+      listener.taken();
       try {
         build(job);
         publish();

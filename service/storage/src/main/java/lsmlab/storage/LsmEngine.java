@@ -2,6 +2,7 @@ package lsmlab.storage;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -36,6 +37,7 @@ public final class LsmEngine implements Engine {
   private final Health health = new Health();
   private final ChunkPool pool = new ChunkPool();
   private final Versions versions;
+  private final NextLog nextLog;
   private final CommitPipeline pipeline;
   private final WriteController controller;
   private final Flusher flusher;
@@ -100,8 +102,9 @@ public final class LsmEngine implements Engine {
       Version first = new Version(active, sealed, recovery.tables());
       active.release();
       versions = new Versions(directory, recovery.manifest(), recovery.nextFile(), first);
-      controller = new WriteController(options, versions, health);
-      compactor = new Compactor(directory, options, versions, health, controller::roomMade);
+      nextLog = new NextLog(directory, versions);
+      compactor = new Compactor(directory, options, versions, health, this::tablesMerged);
+      controller = new WriteController(options, versions, health, compactor);
       flusher = new Flusher(directory, options, versions, health, new FlushListener());
       pipeline =
           new CommitPipeline(
@@ -128,6 +131,12 @@ public final class LsmEngine implements Engine {
     } finally {
       versions.gate().exit(ticket);
     }
+  }
+
+  @Override
+  public byte[] get(byte[] key) {
+    ArraySink sink = new ArraySink();
+    return get(key, 0, key.length, sink) ? sink.value : null;
   }
 
   @Override
@@ -225,6 +234,10 @@ public final class LsmEngine implements Engine {
     }
   }
 
+  private void tablesMerged() {
+    controller.roomMade();
+  }
+
   private void checkOpen() {
     if (closed.get() != 0) {
       throw closedException();
@@ -243,7 +256,7 @@ public final class LsmEngine implements Engine {
     IOException failure = null;
     compactor.close();
     for (AutoCloseable part :
-        List.<AutoCloseable>of(flusher, pipeline::close, versions, directory)) {
+        List.<AutoCloseable>of(flusher, pipeline::close, nextLog, versions, directory)) {
       try {
         part.close();
       } catch (IOException e) {
@@ -255,6 +268,16 @@ public final class LsmEngine implements Engine {
     pool.close();
     if (failure != null) {
       throw new UncheckedIOException("closing the store failed: " + failure.getMessage(), failure);
+    }
+  }
+
+  /** Keeps a copy of the value: one small object, where a lambda takes two and an array. */
+  private static final class ArraySink implements ValueSink {
+    private byte[] value;
+
+    @Override
+    public void accept(MemorySegment source, long offset, int length) {
+      value = ValueSink.copy(source, offset, length);
     }
   }
 
@@ -273,6 +296,11 @@ public final class LsmEngine implements Engine {
 
   /** Who wants to know of flushes. */
   private final class FlushListener implements Flusher.Listener {
+    @Override
+    public void taken() {
+      nextLog.prepare();
+    }
+
     @Override
     public void built(long bytes, long nanos) {
       controller.flushed(bytes, nanos);
@@ -315,9 +343,11 @@ public final class LsmEngine implements Engine {
 
     @Override
     public WalWriter newLog(WalWriter previous) throws IOException {
+      NextLog.Prepared next = nextLog.take();
       return new WalWriter(
           directory,
-          versions.newFileNumber(),
+          next.number(),
+          next.file(),
           options.durability(),
           logBuffer,
           previous.number(),

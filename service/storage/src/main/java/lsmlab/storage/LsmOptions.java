@@ -15,6 +15,7 @@ import java.util.Objects;
  * @param blockBytes size at which a table's block is closed: a block is at least one pair, however large
  * @param bloomBitsPerKey size of a table's filter; 0 for none
  * @param tableBytes size at which compaction begins another table
+ * @param compactionBytesPerSecondMax rate at which merging writes tables, over a few of them; 0 for no limit
  * @param stallMillisMax how long a write waits for flushes before it fails with {@link OverloadedException}
  */
 public record LsmOptions(
@@ -27,6 +28,7 @@ public record LsmOptions(
     int blockBytes,
     int bloomBitsPerKey,
     long tableBytes,
+    long compactionBytesPerSecondMax,
     long stallMillisMax) {
 
   private static final long MIB = 1024 * 1024;
@@ -41,6 +43,7 @@ public record LsmOptions(
     inRange("blockBytes", blockBytes, 64, 16 * MIB);
     inRange("bloomBitsPerKey", bloomBitsPerKey, 0, 64);
     inRange("tableBytes", tableBytes, 1024, 1L << 40);
+    inRange("compactionBytesPerSecondMax", compactionBytesPerSecondMax, 0, 1L << 40);
     inRange("stallMillisMax", stallMillisMax, 0, 3_600_000);
   }
 
@@ -71,6 +74,7 @@ public record LsmOptions(
     private int blockBytes = 4096;
     private int bloomBitsPerKey = 10;
     private long tableBytes = 64 * MIB;
+    private long compactionBytesPerSecondMax = 0;
     private long stallMillisMax = 1_000;
 
     private Builder(Path directory) {
@@ -117,6 +121,11 @@ public record LsmOptions(
       return this;
     }
 
+    public Builder compactionBytesPerSecondMax(long value) {
+      compactionBytesPerSecondMax = value;
+      return this;
+    }
+
     public Builder stallMillisMax(long value) {
       stallMillisMax = value;
       return this;
@@ -133,6 +142,7 @@ public record LsmOptions(
           blockBytes,
           bloomBitsPerKey,
           tableBytes,
+          compactionBytesPerSecondMax,
           stallMillisMax);
     }
   }

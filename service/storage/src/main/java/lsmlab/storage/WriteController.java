@@ -8,16 +8,31 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * Holds writes back when flushing or merging does not keep up, so that memory, and the tables a reader has to ask, stay
- * bounded: smoothly at first, then altogether, then with an {@link OverloadedException}.
+ * Holds writes back when flushing or merging does not keep up, so that memory, the tables a reader has to ask and the
+ * room that unmerged tables take stay bounded: smoothly at first, then altogether, then with an {@link
+ * OverloadedException}.
  *
- * <p>The pressure is 0 while up to half of the memtables' room is taken and level 0 is short, and 1 where either limit is
- * reached. In between, writes together are paced to a rate that falls as the pressure rises, from four times the
- * rate at which memtables have been flushed lately down to nine tenths of it: at a steady load the pressure settles
- * where writes arrive as fast as they are flushed. The rate moves by a fifth with each flush and the pressure by single
- * writes, so neither jumps.
+ * <p>Writes together are paced to the lower of two rates.
+ *
+ * <ul>
+ *   <li>For memory: from half of the memtables' room on, a rate that falls with the room that is left, from four times the
+ *       rate at which memtables have been flushed lately down to nine tenths of it.
+ *   <li>For level 0: from the number of tables on at which a merge is due (at least {@value #LEVEL0_SLOW_MIN}), a rate that
+ *       falls with each further one, from one and a half times the rate at which level 0 has been merged lately, so
+ *       that what comes during a merge is about two thirds of what the merge takes away.
+ * </ul>
+ *
+ * <p>Neither jumps: the measured rates move by a part with each flush and merge, the filling by single writes, as the
+ * memtables count for the part of a table that they are going to be. Only a full memory, or {@value #LEVEL0_STOP} tables,
+ * stop writes altogether.
  */
 final class WriteController {
+
+  private static final int LEVEL0_SLOW_MIN = 8;
+  private static final int LEVEL0_STOP = 36;
+  private static final double LEVEL0_FASTEST = 1.5;
+  private static final double LEVEL0_SLOPE = 2;
+  private static final double LEVEL0_SLOWEST = 0.15;
 
   private static final double RATE_FIRST = 100e6;
   private static final double RATE_MIN = 1e6;
@@ -33,18 +48,32 @@ final class WriteController {
   private final LsmOptions options;
   private final Versions versions;
   private final Health health;
-  private final long capacityBytes;
+  private final Merging merging;
   private final AtomicLong paidUntil = new AtomicLong(System.nanoTime());
   private final LongAdder stallNanos = new LongAdder();
   private final ReentrantLock lock = new ReentrantLock();
   private final Condition roomMade = lock.newCondition();
   private volatile double flushRate = RATE_FIRST;
 
-  WriteController(LsmOptions options, Versions versions, Health health) {
+  /** What it has to know of merging. */
+  interface Merging {
+    /** Tables of level 0 that make a merge due. */
+    int level0Trigger(TableSet tables);
+
+    /** Bytes of level 0 merged in a second of merging, lately; 0 if that is not known. */
+    double level0Rate();
+  }
+
+  /** What to know of the tables, worked out once for each set of them. */
+  private record Level0(TableSet tables, int count, int slowFrom) {}
+
+  private volatile Level0 level0 = new Level0(null, 0, LEVEL0_SLOW_MIN);
+
+  WriteController(LsmOptions options, Versions versions, Health health, Merging merging) {
     this.options = options;
     this.versions = versions;
     this.health = health;
-    this.capacityBytes = options.flushThresholdBytes() * (options.memtablesMax() + 1L);
+    this.merging = merging;
   }
 
   /**
@@ -55,43 +84,66 @@ final class WriteController {
    */
   void admit(long bytes) {
     health.checkWritable();
-    double pressure = pressure();
-    if (pressure <= 0) {
+    Version version = versions.current();
+    int sealed = version.sealedCount();
+    Level0 top = level0(version.tables());
+    if (sealed == 0 && top.count() < top.slowFrom()) {
       return;
     }
     long start = System.nanoTime();
-    if (pressure >= 1) {
+    if (isFull(version, top)) {
       awaitRoom(start + TimeUnit.MILLISECONDS.toNanos(options.stallMillisMax()));
     } else {
-      pace(bytes, pressure, start);
+      double filled =
+          sealed + Math.min(1, (double) version.active().bytes() / options.flushThresholdBytes());
+      pace(bytes, Math.min(flushingRate(filled), mergingRate(top, filled)), start);
     }
     stallNanos.add(System.nanoTime() - start);
   }
 
-  private double pressure() {
-    Version version = versions.current();
-    int sealed = version.sealedCount();
-    double ofTables = 0;
-    int tables = version.tables().newestFirst().size();
-    if (options.compaction() && tables > Compactor.LEVEL0_SLOW) {
-      ofTables =
-          (double) (tables - Compactor.LEVEL0_SLOW)
-              / (Compactor.LEVEL0_STOP - Compactor.LEVEL0_SLOW);
+  private Level0 level0(TableSet tables) {
+    Level0 known = level0;
+    if (known.tables() != tables) {
+      int slowFrom =
+          options.compaction()
+              ? Math.max(LEVEL0_SLOW_MIN, merging.level0Trigger(tables))
+              : Integer.MAX_VALUE;
+      known = new Level0(tables, tables.newestFirst().size(), slowFrom);
+      level0 = known;
     }
-    if (sealed == 0) {
-      return ofTables;
-    }
-    long active = version.active().bytes();
-    long threshold = options.flushThresholdBytes();
-    if (sealed >= options.memtablesMax() && (active >= threshold || version.active().isFull())) {
-      return 1;
-    }
-    double fill = (sealed * (double) threshold + Math.min(active, threshold)) / capacityBytes;
-    return Math.max(ofTables, Math.min(0.999, 2 * fill - 1));
+    return known;
   }
 
-  private void pace(long bytes, double pressure, long now) {
-    double rate = flushRate * (FASTEST - (FASTEST - SLOWEST) * pressure);
+  private boolean isFull(Version version, Level0 top) {
+    boolean noMemory =
+        version.sealedCount() >= options.memtablesMax()
+            && (version.active().bytes() >= options.flushThresholdBytes()
+                || version.active().isFull());
+    return noMemory || (options.compaction() && top.count() >= LEVEL0_STOP);
+  }
+
+  /** The rate for memory, in bytes a second; infinite while there is plenty. */
+  private double flushingRate(double filled) {
+    double pressure = Math.min(1, 2 * filled / (options.memtablesMax() + 1.0) - 1);
+    return pressure <= 0
+        ? Double.POSITIVE_INFINITY
+        : flushRate * (FASTEST - (FASTEST - SLOWEST) * pressure);
+  }
+
+  /** The rate for level 0, in bytes a second; infinite while it is short. */
+  private double mergingRate(Level0 top, double filled) {
+    double over = (top.count() + filled - top.slowFrom()) / top.slowFrom();
+    double rate = merging.level0Rate();
+    return over <= 0
+        ? Double.POSITIVE_INFINITY
+        : (rate == 0 ? flushRate : rate)
+            * Math.max(LEVEL0_SLOWEST, LEVEL0_FASTEST - LEVEL0_SLOPE * over);
+  }
+
+  private void pace(long bytes, double rate, long now) {
+    if (rate == Double.POSITIVE_INFINITY) {
+      return;
+    }
     long cost = (long) (bytes * 1e9 / rate);
     long until = paidUntil.updateAndGet(paid -> Math.max(paid, now) + cost);
     if (until - now >= SLEEP_NANOS_MIN) {
@@ -103,7 +155,7 @@ final class WriteController {
     boolean interrupted = false;
     lock.lock();
     try {
-      while (pressure() >= 1) {
+      while (isFull()) {
         checkHopeful();
         long left = deadline - System.nanoTime();
         if (left <= 0) {
@@ -122,6 +174,11 @@ final class WriteController {
         Thread.currentThread().interrupt();
       }
     }
+  }
+
+  private boolean isFull() {
+    Version version = versions.current();
+    return isFull(version, level0(version.tables()));
   }
 
   /** What makes room fails: waiting for it would only delay the news. */

@@ -72,23 +72,21 @@ final class TableIndex {
     }
     final long[] prefixes = this.prefixes;
     long wanted = Bytes.prefix(key, keyOffset + shared, keyLength - shared);
-    // Invariant: prefixes below low are not greater than wanted, those from low + size on are
-    // greater.
-    int low = 0;
-    int size = prefixes.length;
-    while (size > 0) {
+    if (prefixes.length == 0 || Long.compareUnsigned(prefixes[0], wanted) > 0) {
+      return -1;
+    }
+    // Invariant: the last prefix that is not greater than wanted is one of size from last on.
+    // Written
+    // so that a conditional move can choose, as no branch could be predicted.
+    int last = 0;
+    for (int size = prefixes.length; size > 1; ) {
       int half = size >>> 1;
-      if (Long.compareUnsigned(prefixes[low + half], wanted) <= 0) {
-        low += half + 1;
-        size -= half + 1;
-      } else {
-        size = half;
-      }
+      last = Long.compareUnsigned(prefixes[last + half], wanted) <= 0 ? last + half : last;
+      size -= half;
     }
-    if (low == 0 || prefixes[low - 1] != wanted) {
-      return low - 1;
-    }
-    return findAmongEqual(low - 1, wanted, key, keyOffset, keyLength);
+    return prefixes[last] != wanted
+        ? last
+        : findAmongEqual(last, wanted, key, keyOffset, keyLength);
   }
 
   /** Blocks whose first keys share the prefix, up to {@code last}: their whole keys decide. */

@@ -43,11 +43,34 @@ public final class WalWriter implements AutoCloseable {
       long previous,
       long previousLength)
       throws IOException {
+    this(
+        directory,
+        number,
+        directory.create(WalFormat.fileName(number)),
+        durability,
+        buffer,
+        previous,
+        previousLength);
+  }
+
+  /**
+   * Likewise, of a file that was made ahead.
+   *
+   * @param file the log's own, empty; taken over, and removed if the log cannot be begun
+   */
+  public WalWriter(
+      StoreDirectory directory,
+      long number,
+      WritableFile file,
+      Durability durability,
+      ByteBuffer buffer,
+      long previous,
+      long previousLength)
+      throws IOException {
     this.number = number;
     this.power = durability == Durability.POWER;
     this.buffer = buffer.clear().order(ByteOrder.LITTLE_ENDIAN);
-    String name = WalFormat.fileName(number);
-    file = directory.create(name);
+    this.file = file;
     try {
       begin(WalFormat.BEGIN, WalFormat.BEGIN_PAYLOAD_BYTES);
       buffer
@@ -66,7 +89,7 @@ public final class WalWriter implements AutoCloseable {
       // The log before this one goes on, with the same buffer.
       buffer.clear();
       file.close();
-      directory.delete(name);
+      directory.delete(WalFormat.fileName(number));
       throw e;
     }
   }

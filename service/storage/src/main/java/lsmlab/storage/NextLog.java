@@ -1,0 +1,64 @@
+package lsmlab.storage;
+
+import java.io.IOException;
+import lsmlab.storage.file.StoreDirectory;
+import lsmlab.storage.file.WritableFile;
+import lsmlab.storage.wal.WalFormat;
+
+/**
+ * Makes the file of the next log ahead, on another thread than a writer's: making a file can wait for the file system's
+ * journal, tens of milliseconds while tables are being synced, and every write would wait with it.
+ *
+ * <p>A file that was made and not used is empty. It is removed when the store is closed; after a crash it is a log without a
+ * first record, which holds nothing. Thread-safe.
+ */
+final class NextLog implements AutoCloseable {
+
+  /** A log's file, empty. */
+  record Prepared(long number, WritableFile file) {}
+
+  private final StoreDirectory directory;
+  private final Versions versions;
+  private Prepared prepared;
+  private boolean closed;
+
+  NextLog(StoreDirectory directory, Versions versions) {
+    this.directory = directory;
+    this.versions = versions;
+  }
+
+  /** Makes the file unless it is there. That it cannot be made is told to who {@link #take takes} it, who tries again. */
+  synchronized void prepare() {
+    if (prepared != null || closed) {
+      return;
+    }
+    try {
+      prepared = make();
+    } catch (IOException e) {
+      prepared = null;
+    }
+  }
+
+  /** The file, made now if it is not there. Its user closes it. */
+  synchronized Prepared take() throws IOException {
+    Prepared taken = prepared == null ? make() : prepared;
+    prepared = null;
+    return taken;
+  }
+
+  private Prepared make() throws IOException {
+    long number = versions.newFileNumber();
+    return new Prepared(number, directory.create(WalFormat.fileName(number)));
+  }
+
+  /** Removes what was not used. */
+  @Override
+  public synchronized void close() throws IOException {
+    closed = true;
+    if (prepared != null) {
+      prepared.file().close();
+      directory.delete(WalFormat.fileName(prepared.number()));
+      prepared = null;
+    }
+  }
+}
