@@ -11,7 +11,7 @@ MVN = JAVA_HOME="$(JDK)" MAVEN_OPTS="--sun-misc-unsafe-memory-access=allow $$MAV
 VENV = .venv/bin
 
 SERVICE_JAR = service/server/target/service/lsmlab-server.jar
-LOADGEN = loadgen/target/release/loadgen
+LOADGEN_BUILT = loadgen/target/release/loadgen
 PROFILE = profiler/target/release/profile
 PROFILE_LIB = profiler/target/lib/.complete
 
@@ -28,7 +28,7 @@ OVERRIDES = $(call given,RATE,--rate) $(call given,DURATION,--duration) $(call g
   $(call given,WORKERS,--workers) $(call given,SELECTORS,--selectors) $(call given,QUEUE_CAPACITY,--queue-capacity)
 # The rest reaches the lab through the environment.
 SETTINGS = NAME RATE DURATION WARMUP THREADS CONNECTIONS VARIANT REPEAT RUNTIME ENGINE WORKERS SELECTORS QUEUE_CAPACITY \
-  CPUS_SERVICE CPUS_LOADGEN CPUS_OTHER PORT ADMIN_PORT LOADGEN_METRICS_PORT MONITORING LOADGEN
+  CPUS_SERVICE CPUS_LOADGEN CPUS_OTHER PORT ADMIN_PORT LOADGEN_METRICS_PORT MONITORING LOADGEN LOADGEN_IMAGE
 UNKNOWN = $(filter-out $(SETTINGS) -%,$(foreach v,$(.VARIABLES),$(if $(filter command line,$(origin $(v))),$(v))))
 
 ##@ Experiments
@@ -62,14 +62,14 @@ down: ## stop all containers of the lab
 .PHONY: build build-service build-loadgen build-profiler clean
 build: build-service build-loadgen build-profiler ## everything the local runtime needs
 build-service: $(SERVICE_JAR) ## the Java service
-build-loadgen: $(LOADGEN) ## the load generator
+build-loadgen: $(LOADGEN_BUILT) ## the load generator
 build-profiler: $(PROFILE) $(PROFILE_LIB) ## the profile command and async-profiler
 
 $(SERVICE_JAR): $(SERVICE_SOURCES)
 	@bin/find-jdk >/dev/null
 	@$(MVN) -f service/pom.xml -DskipTests package -pl server -am
 	@touch $@
-$(LOADGEN): $(LOADGEN_SOURCES)
+$(LOADGEN_BUILT): $(LOADGEN_SOURCES)
 	@cargo build --quiet --locked --release --manifest-path loadgen/Cargo.toml
 	@touch $@
 $(PROFILE): $(PROFILER_SOURCES)

@@ -373,24 +373,33 @@ def test_nothing_survives_a_lab_that_is_killed(house: FakeHouse) -> None:
 
 
 def test_another_load_generator_takes_the_place_of_ours(house: FakeHouse) -> None:
-    house.script("wrk2", f'echo "$@" > {house.root}/words; cat {house.root}/report.txt')
-    house.write(
-        "report.txt",
-        "Running 1s test @ http://127.0.0.1\n  1 threads and 1 connections\n"
-        "  Latency Distribution (HdrHistogram - Recorded Latency)\n 50.000%    1.00ms\n100.000%    2.00ms\n\n"
-        "  Detailed Percentile spectrum:\n       Value   Percentile   TotalCount 1/(1-Percentile)\n\n"
-        "       1.000     0.500000           50         2.00\n       2.000     1.000000          100          inf\n"
-        "#[Mean    =        1.200, StdDeviation   =        0.300]\n"
-        "#[Max     =        2.000, Total count    =          100]\n"
-        "----------------------------------------------------------\n  100 requests in 1.00s, 1.00MB read\n"
-        "Requests/sec:    100.00\nTransfer/sec:      1.00MB\n",
-    )
+    published = Path(__file__).parent / "analysis/testdata/wrk2/put-dummy-t1-c1-R1000-d1m.txt"
+    house.script("wrk2", f'echo "$@" > {house.root}/words; cat {published}')
     code, output = house.lab("run", "fake", LOADGEN=str(house.root / "wrk2"))
     assert code == 0, output
-    assert "--json" not in (house.root / "words").read_text()
+    words = (house.root / "words").read_text().split()
+    assert not {"--json", "--hdr-log", "--metrics"} & set(words), "wrk2 knows none of these"
     manifest = house.manifest()
     assert manifest["environment"]["load_generator"] == {"name": "wrk2", "version": "unknown", "custom": True}
-    assert manifest["summary"]["requests"] == 100
+    summary = manifest["summary"]
+    assert summary["requests"] == 60001
+    assert summary["latency_ms"]["percentiles"]["50"] == pytest.approx(1.054)
+    assert summary["lacks"] == ["load.json", "latency.hlog"]
+    checks = {check["name"]: check for check in manifest["validity"]["checks"]}
+    assert checks["outputs"]["detail"] == "the load generator does not write load.json, latency.hlog"
+    assert {checks[name]["outcome"] for name in ("schedule", "send lag", "unfinished")} == {"unknown"}
+    for report in ("report.md", "report.html"):
+        assert "does not write load.json, latency.hlog" in (house.runs()[-1] / report).read_text(), report
+
+
+def test_another_load_generator_that_is_not_there_ends_the_run_before_it_starts(house: FakeHouse) -> None:
+    code, output = house.lab("run", "fake", LOADGEN=str(house.root / "no-such-wrk2"))
+    assert code == 2
+    assert "no-such-wrk2: does not exist" in output
+    code, output = house.lab("run", "fake", LOADGEN_IMAGE="somebody/wrk2")
+    assert code == 2
+    assert "LOADGEN_IMAGE is for the docker runtime" in output
+    assert "LOADGEN=/path/to/wrk2" in output
 
 
 def test_an_unused_port_can_be_named(house: FakeHouse) -> None:

@@ -34,6 +34,7 @@ def docker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeDocker:
     fake.answers(ANSWERS)
     monkeypatch.setenv("PATH", f"{fake.directory}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.delenv("LOADGEN_IMAGE", raising=False)
+    monkeypatch.delenv("LOADGEN", raising=False)
     monkeypatch.setattr(docker_monitoring, "port_is_free", lambda *_: True)  # a `make up` of this machine is no matter
     monkeypatch.setattr(docker_monitoring, "SETTLE_S", 0)
     return fake
@@ -291,9 +292,49 @@ def test_another_load_generator_is_asked_for_nothing_it_does_not_know(
     words = docker.calls("run --detach")[0]["words"]
     assert not {"--json", "--hdr-log", "--metrics"} & set(words)
     assert runtime.loadgen_metrics_url() is None
+    assert runtime.custom_loadgen == "somebody/wrk2", "the run records which one it was"
     runtime.build(tmp_path / "build.log", quiet)
     assert "loadgen" not in docker.calls(" build ")[0]["words"]
     runtime.close()
+
+
+@pytest.mark.parametrize("image", ["", "somebody/with-its-libraries"])
+def test_a_program_of_this_machine_is_mounted_into_the_container_of_the_load(
+    docker: FakeDocker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, image: str
+) -> None:
+    program = tmp_path / "wrk2"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("LOADGEN", str(program))
+    monkeypatch.setenv("LOADGEN_IMAGE", image)
+    docker.answers([*ANSWERS, {"match": "wait lsmlab-load", "stdout": "0\n"}])
+    runtime = DockerRuntime(House(tmp_path / "house"))
+    runtime.preflight(PLAN, free_ports(), quiet)
+    assert runtime.custom_loadgen == str(program)
+    assert runtime.loadgen_metrics_url() is None
+    spec = load_spec(tmp_path)
+    runtime.load(spec, Alive(), quiet)  # type: ignore[arg-type]
+    words = docker.calls("run --detach")[0]["words"]
+    at = words.index("loadgen")
+    assert f"--volume={program}:/opt/lsmlab/other/wrk2:ro" in words[:at]
+    assert "--entrypoint=/opt/lsmlab/other/wrk2" in words[:at]
+    assert words[at + 1 :][-3:] == ["http://127.0.0.1:8080", "--", "pairs=2000000"]
+    assert not {"--json", "--hdr-log", "--metrics"} & set(words)
+    runtime.build(tmp_path / "build.log", quiet)
+    assert ("loadgen" in docker.calls(" build ")[0]["words"]) == (not image), "it runs in ours, or in the one named"
+    runtime.close()
+
+
+@pytest.mark.parametrize(("make", "problem"), [(False, "does not exist"), (True, "is no executable file")])
+def test_a_load_generator_that_cannot_be_run_ends_the_run_before_it_starts(
+    docker: FakeDocker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make: bool, problem: str
+) -> None:
+    if make:
+        (tmp_path / "wrk2").write_text("")
+    monkeypatch.setenv("LOADGEN", str(tmp_path / "wrk2"))
+    with pytest.raises(InputError, match=f"LOADGEN=.*wrk2: {problem}"):
+        DockerRuntime(House(tmp_path / "house")).preflight(PLAN, free_ports(), quiet)
+    assert not docker.calls("run ")
 
 
 def test_a_load_that_fails_tells_its_exit_code_and_its_last_words(

@@ -212,7 +212,7 @@ class Runtime(abc.ABC):
 
     name: str
     custom_loadgen: str = ""
-    """The load generator that takes the place of the lab's own, as the user named it; empty: none does."""
+    """The load generator that takes the place of the lab's own, as a path or the name of an image; empty: none does."""
 
     @abc.abstractmethod
     def __init__(self, house: House) -> None:

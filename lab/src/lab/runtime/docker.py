@@ -31,7 +31,7 @@ from lab.errors import InputError, RunError
 from lab.host import listener_on, port_is_free
 from lab.paths import House
 from lab.processes import Process, Processes, tail
-from lab.runtime import docker_engine
+from lab.runtime import docker_engine, loadgen_choice
 from lab.runtime.base import (
     Check,
     Choice,
@@ -58,6 +58,7 @@ BUILT_HERE = {"service": SERVICE_IMAGE, "loadgen": "lsmlab-loadgen", "profiler":
 DATA_PORT, ADMIN_PORT, LOADGEN_METRICS_PORT = 8080, 8081, 9101  # inside; docker-compose.yml publishes them
 EVERY_INTERFACE = "0.0.0.0"  # noqa: S104 - of the container; published on 127.0.0.1 only
 PROFILE_DIR = "/profile"
+LOADGEN_DIR = "/opt/lsmlab/other"  # where the program of LOADGEN lies inside
 NO_HEALTH_CHECK = "24h"  # each check would be a process on the service's CPUs
 INTERRUPT_GRACE_S = 5.0
 POLL_S = 0.05
@@ -72,7 +73,9 @@ class DockerRuntime(Runtime):
     def __init__(self, house: House) -> None:
         self._house = house
         self._ports = Ports()
-        self._loadgen_image = os.environ.get("LOADGEN_IMAGE", "")
+        self._loadgen_image = os.environ.get("LOADGEN_IMAGE", "").strip()
+        self._loadgen_program = loadgen_choice.program()
+        self.custom_loadgen = str(self._loadgen_program or self._loadgen_image)
         self._docker = Docker(
             house.root,
             {
@@ -105,6 +108,7 @@ class DockerRuntime(Runtime):
     def preflight(self, plan: CpuPlan, ports: Ports, progress: Progress) -> None:
         """Raise where containers cannot be run; remove what a killed lab left."""
         self._require_engine()
+        loadgen_choice.check(self._loadgen_program)
         if 0 in (ports.data, ports.admin, ports.loadgen_metrics):
             raise InputError("port 0 is for the local runtime: name the port that the container's is published on")
         self._ports = ports
@@ -197,6 +201,9 @@ class DockerRuntime(Runtime):
         name = f"{docker_engine.PROJECT}-load-{self._docker.owner}"
         self._docker.settings["LAB_CPUS_LOADGEN"] = cpu_list(spec.cpus)
         mounts = [f"--volume={spec.out}:{spec.out}", f"--volume={spec.script.parent}:{spec.script.parent}:ro"]
+        if self._loadgen_program:
+            inside = f"{LOADGEN_DIR}/{self._loadgen_program.name}"
+            mounts += [f"--volume={self._loadgen_program}:{inside}:ro", f"--entrypoint={inside}"]
         self._docker.ask(
             self._docker.compose(
                 *("run", "--detach", "--no-deps", "--name", name, *mounts, "loadgen", *self._load_words(spec))
@@ -222,7 +229,7 @@ class DockerRuntime(Runtime):
 
     def loadgen_metrics_url(self) -> str | None:
         """Return the published address; the original has none."""
-        return None if self._loadgen_image else f"http://127.0.0.1:{self._ports.loadgen_metrics}/metrics"
+        return None if self.custom_loadgen else f"http://127.0.0.1:{self._ports.loadgen_metrics}/metrics"
 
     def loadgen_pid(self) -> int | None:
         """Return the load generator's pid here, where the engine's processes are this system's."""
@@ -345,7 +352,7 @@ class DockerRuntime(Runtime):
         words += ["-s", str(spec.script)]
         if spec.timeout_s is not None:
             words += ["--timeout", duration_word(spec.timeout_s)]
-        if not self._loadgen_image:  # the original has none of these
+        if not self.custom_loadgen:  # the original has none of these
             words += ["--json", str(spec.out / "load.json"), "--hdr-log", str(spec.out / "latency.hlog")]
             words += ["--metrics", f"{EVERY_INTERFACE}:{LOADGEN_METRICS_PORT}"]
         return [*words, f"http://127.0.0.1:{DATA_PORT}", "--", *spec.words]

@@ -20,7 +20,7 @@ from lab.errors import InputError, MissingToolError, RunError
 from lab.host import command_line, listener_on, port_is_free, processes_mentioning
 from lab.paths import House
 from lab.processes import POLL_S, Process, Processes, describe_exit, tail
-from lab.runtime import local_checks, local_choices
+from lab.runtime import loadgen_choice, local_checks, local_choices
 from lab.runtime.base import (
     Check,
     Choice,
@@ -111,7 +111,8 @@ class LocalRuntime(Runtime):
         self._java_home: Path | None = None
         self._loadgen: Process | None = None
         self._monitoring = Monitoring(house, self._processes)
-        self.custom_loadgen = os.environ.get("LOADGEN", "").strip()
+        self._loadgen_program = loadgen_choice.program()
+        self.custom_loadgen = str(self._loadgen_program or "")
 
     @property
     def service_jar(self) -> Path:
@@ -121,8 +122,8 @@ class LocalRuntime(Runtime):
     @property
     def loadgen_program(self) -> Path:
         """The load generator: `LOADGEN`, or the lab's own."""
-        if self.custom_loadgen:
-            return Path(self.custom_loadgen).expanduser()
+        if self._loadgen_program:
+            return self._loadgen_program
         return self._house.root / "loadgen" / "target" / "release" / "loadgen"
 
     @property
@@ -143,8 +144,12 @@ class LocalRuntime(Runtime):
             what = "; ".join(f"{check.name}: {check.detail}" for check in missing)
             commands = dict.fromkeys(check.command for check in missing if check.command)
             raise MissingToolError(f"the local runtime cannot work here: {what}", "\n".join(commands))
-        if self.custom_loadgen and not os.access(self.loadgen_program, os.X_OK):
-            raise InputError(f"LOADGEN={self.custom_loadgen}: no program that can be run")
+        loadgen_choice.check(self._loadgen_program)
+        if os.environ.get("LOADGEN_IMAGE", "").strip():
+            raise InputError(
+                "LOADGEN_IMAGE is for the docker runtime, and this is the local one",
+                "LOADGEN=/path/to/wrk2 names a program; RUNTIME=docker runs in containers",
+            )
         self._end_leftovers(progress)
         for port, setting in ((ports.data, "PORT"), (ports.admin, "ADMIN_PORT"), (ports.loadgen_metrics, "")):
             if port and not port_is_free(HOST, port):
