@@ -51,6 +51,14 @@ def test_close_ends_a_process_that_ignores_sigterm_and_its_children(processes: P
     assert eventually(lambda: gone(process.pid) and gone(child))
 
 
+@pytest.mark.skipif(not hasattr(os, "sched_getscheduler"), reason="scheduling classes are Linux's")
+def test_a_yielding_process_keeps_its_pid_and_gives_way(processes: Processes) -> None:
+    process = processes.start(["sleep", "60"], cpus=sorted(os.sched_getaffinity(0))[:1], yielding=True)
+    assert eventually(lambda: Path(f"/proc/{process.pid}/comm").read_text() == "sleep\n")
+    assert os.sched_getscheduler(process.pid) == os.SCHED_IDLE
+    assert os.sched_getscheduler(0) == os.SCHED_OTHER
+
+
 def test_a_lab_killed_outright_takes_its_processes_along(tmp_path: Path) -> None:
     pids = tmp_path / "pids"
     program = (

@@ -2,7 +2,8 @@
 
 Each is started in a process group of its own, so that a terminal's Ctrl-C reaches the lab alone and the lab decides the
 order in which things end, and so that a group can be killed with all its descendants. A watchdog kills the groups when
-the lab itself is killed. CPU affinity is set by `taskset`, which replaces itself by the program.
+the lab itself is killed. CPU affinity and scheduling class are set by `taskset` and `chrt`, which replace themselves by
+the program.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ class Process:
 
     @property
     def pid(self) -> int:
-        """The program's pid; with pinning too, since taskset replaces itself."""
+        """The program's pid; with pinning too, since taskset and chrt replace themselves."""
         return self._popen.pid
 
     @property
@@ -94,14 +95,18 @@ class Processes:
         argv: Sequence[str],
         *,
         cpus: Sequence[int] = (),
+        yielding: bool = False,
         stdout: int | IO[bytes] = subprocess.DEVNULL,
         stderr: int | IO[bytes] = subprocess.STDOUT,
         cwd: Path | None = None,
         env: Mapping[str, str] | None = None,
         name: str = "",
     ) -> Process:
-        """Start a program pinned to `cpus` (none: not pinned). RunError where it cannot be, or after close()."""
-        command = [*_pinning(cpus), *argv]
+        """Start a program pinned to `cpus` (none: not pinned); a `yielding` one gives way at once to any other.
+
+        RunError where it cannot be started, or after close().
+        """
+        command = [*_pinning(cpus), *(_yielding() if yielding else ()), *argv]
         name = name or Path(argv[0]).name
         try:
             with shielded(), self._lock:
@@ -216,6 +221,18 @@ def _pinning(cpus: Sequence[int]) -> list[str]:
     if taskset is None:
         raise RunError("taskset is missing, so processes cannot be pinned to CPUs", "Debian: apt install util-linux")
     return [taskset, "-c", cpu_list(cpus)]
+
+
+def _yielding() -> list[str]:
+    """Return the words that put a program into the scheduling class SCHED_IDLE, where the system has it."""
+    chrt = shutil.which("chrt")
+    return [chrt, "--idle", "0"] if chrt is not None else []
+
+
+def yield_to_others() -> None:
+    """Put the calling thread into SCHED_IDLE: any other thread that wakes on its CPU runs at once."""
+    if hasattr(os, "sched_setscheduler"):
+        os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
 
 
 def describe_exit(code: int | None) -> str:

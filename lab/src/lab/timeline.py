@@ -10,7 +10,8 @@ timeline.csv has the columns
 - every sample of the service's and the load generator's own metrics, under its Prometheus name, histogram buckets left
   out. Counters are as scraped; they begin anew with each start of the service.
 
-A value that could not be had is empty. One thread writes; the others only set attributes of `Watched`.
+A value that could not be had is empty. One thread writes; the others only set attributes of `Watched`. It yields to
+whatever else wants its CPU, the load generator say; where nothing is left for it, seconds are missing.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from lab.host import CpuTimes, ProcessUse, cpu_times, memory_bytes, pressure, process_use
+from lab.processes import yield_to_others
 from lab.prometheus import scrape
 
 PERIOD_S = 1.0
@@ -82,6 +84,7 @@ class Timeline:
             return list(self._rows)
 
     def _run(self) -> None:
+        yield_to_others()
         due = time.monotonic()
         while True:
             self._collect()

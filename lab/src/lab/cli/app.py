@@ -61,7 +61,7 @@ def run(  # noqa: PLR0917 - one parameter an option
     connections: Annotated[str | None, _override("Connections, shared out over the threads.", "N")] = None,
     repeat: Annotated[str | None, _override("Repetitions, each on a freshly started service.", "N")] = None,
     variant: Annotated[str | None, _override("How the server runs requests; see `lab variants`.", "NAME")] = None,
-    engine: Annotated[str | None, _override("What stores the pairs: lsm, rocksdb, mvstore, memory, null.", "NAME")] = None,
+    engine: Annotated[str | None, _override("The store: lsm, rocksdb, mvstore, memory, null.", "NAME")] = None,
     workers: Annotated[str | None, _override("Worker threads of a variant that has them.", "N")] = None,
     selectors: Annotated[str | None, _override("Selector threads; 0: one a CPU.", "N")] = None,
     queue_capacity: Annotated[str | None, _override("Requests that may wait; more is answered 503.", "N")] = None,

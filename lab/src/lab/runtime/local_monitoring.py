@@ -1,4 +1,7 @@
-"""Prometheus and node-exporter beside a local run, where they are on the PATH. A run never fails for want of them."""
+"""Prometheus and node-exporter beside a local run, where they are on the PATH. A run never fails for want of them.
+
+Both yield to whatever else wants their CPU: on a small machine that is the load generator, whose sends would be late.
+"""
 
 from __future__ import annotations
 
@@ -67,7 +70,7 @@ class Monitoring:
             notes.append(f"{name} was not started: port {port} is taken")
             return
         try:
-            self._started.append(self._processes.start(argv, cpus=plan.other, name=name))
+            self._started.append(self._processes.start(argv, cpus=plan.other, yielding=True, name=name))
         except RunError as error:
             notes.append(f"{name} was not started: {error.message}")
 
