@@ -104,13 +104,20 @@ test-e2e: build ## whole experiments in both runtimes; docker's only where an en
 	$(VENV)/pytest -q -ra lab/tests/e2e
 
 ##@ Benchmarks
-.PHONY: bench-storage bench-loadgen
+.PHONY: bench-storage bench-loadgen bench-server bench-overload
+BENCH_JAR = service/bench/target/bench/lsmlab-bench.jar
 bench-loadgen: ## the load generator against wrk (Debian: apt install wrk), in turn: make bench-loadgen [BENCH='--seconds 3 …']
 	cd loadgen && cargo bench --quiet --locked --bench peer -- $(BENCH)
 bench-storage: ## the engine against RocksDB and MVStore, in turn; about an hour: make bench-storage [BENCH='--scale 0.05 …']
 	@bin/find-jdk >/dev/null
 	@$(MVN) -f service/pom.xml -DskipTests package -pl bench -am
-	"$(JDK)/bin/java" -jar service/bench/target/bench/lsmlab-bench.jar storage --update-docs docs/benchmarks.md $(BENCH)
+	"$(JDK)/bin/java" -jar $(BENCH_JAR) storage --update-docs docs/benchmarks.md $(BENCH)
+bench-server: build-service build-loadgen ## every variant against a no-op one-nio handler, saturated, in turn; about 20 minutes: make bench-server [BENCH='--variants sync --repetitions 1 …']
+	@$(MVN) -f service/pom.xml -DskipTests package -pl bench -am
+	"$(JDK)/bin/java" -jar $(BENCH_JAR) server --update-docs docs/benchmarks.md $(BENCH)
+bench-overload: build-service build-loadgen ## every variant at twice its saturated rate, and after; about 17 minutes: make bench-overload [BENCH='--overload-seconds 10 …']
+	@$(MVN) -f service/pom.xml -DskipTests package -pl bench -am
+	"$(JDK)/bin/java" -jar $(BENCH_JAR) server --workloads overload --update-docs docs/benchmarks.md $(BENCH)
 
 ##@ Code
 .PHONY: lint format

@@ -174,7 +174,7 @@ final class BenchStorage implements Callable<Integer> {
     text.append(String.join("; ", facts)).append(".\n");
     Files.writeString(out.resolve("storage.md"), text);
     if (page != null) {
-      MarkdownTable.update(page, text.toString());
+      MarkdownTable.update(page, "bench-storage", text.toString());
     }
     System.out.print(text);
     System.err.println("written: " + results);

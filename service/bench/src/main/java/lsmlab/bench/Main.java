@@ -7,8 +7,8 @@ import picocli.CommandLine.Command;
 @Command(
     name = "lsmlab-bench",
     mixinStandardHelpOptions = true,
-    description = "Benchmarks of the storage engine.",
-    subcommands = {BenchStorage.class, BenchMicro.class})
+    description = "Benchmarks of the storage engine and of the whole service.",
+    subcommands = {BenchStorage.class, BenchServer.class, BenchMicro.class})
 public final class Main {
 
   private Main() {}

@@ -47,6 +47,24 @@ class MainTest {
     assertFalse(Files.exists(out));
   }
 
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = ';',
+      value = {
+        "--workloads=got;no workload 'got'; there are [get, put, overload]",
+        "--warmup-seconds=0;--warmup-seconds is 0, allowed are 1 and more",
+        "--service-cpu=1;--service-cpu and --load-cpu are both 1: each needs its own",
+        "--load-cpu=100000;--load-cpu 100000: there are 0 to",
+        "--service=nowhere;nowhere/lsmlab-server.jar is missing: make build-service",
+        "--no-such-option;--no-such-option",
+      })
+  void theServersBenchmarkRefusesWhatItCannotDoBeforeItStarts(String option, String part) {
+    Path out = temporary.resolve("out");
+    assertEquals(2, run("server", option, "--out", out.toString()));
+    assertTrue(errors.toString().contains(part), errors.toString());
+    assertFalse(Files.exists(out));
+  }
+
   @Test
   void measuresComparesAndWritesWhatItFound() throws Exception {
     JsonNode rows = measured("--engines=rocksdb,lsm", "--workloads=open");

@@ -92,7 +92,7 @@ class ReportTest {
     Path page = directory.resolve("page.md");
     Files.writeString(
         page, "above\n<!-- bench-storage:begin -->\nold\n<!-- bench-storage:end -->\nbelow\n");
-    MarkdownTable.update(page, "new\n");
+    MarkdownTable.update(page, "bench-storage", "new\n");
     assertEquals(
         "above\n<!-- bench-storage:begin -->\nnew\n<!-- bench-storage:end -->\nbelow\n",
         Files.readString(page));
@@ -102,7 +102,8 @@ class ReportTest {
   void leavesAPageWithoutMarkersAlone(@TempDir Path directory) throws IOException {
     Path page = directory.resolve("page.md");
     Files.writeString(page, "nothing to replace");
-    IOException failure = assertThrows(IOException.class, () -> MarkdownTable.update(page, "new"));
+    IOException failure =
+        assertThrows(IOException.class, () -> MarkdownTable.update(page, "bench-storage", "new"));
     assertTrue(failure.getMessage().contains("bench-storage:begin"), failure.getMessage());
     assertEquals("nothing to replace", Files.readString(page));
   }

@@ -13,6 +13,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeSet;
+import lsmlab.server.variant.QueuePolicy;
 import lsmlab.server.variant.Variants;
 import lsmlab.storage.Durability;
 import lsmlab.storage.Engines;
@@ -84,6 +85,8 @@ public final class ConfigFile {
   }
 
   private ServiceConfig build() throws ConfigException {
+    String variant =
+        choice("variant", "sync", Variants.all().stream().map(Variants.Entry::name).toList());
     int selectors = integer("selectors", 0, 0, 256);
     ServiceConfig config =
         new ServiceConfig(
@@ -93,11 +96,12 @@ public final class ConfigFile {
             integer("admin_port", 8081, 0, 65_535),
             path("data_dir"),
             choice("engine", "lsm", Engines.all().stream().map(Engines.Entry::name).toList()),
-            choice("variant", "sync", Variants.all().stream().map(Variants.Entry::name).toList()),
+            variant,
             selectors == 0 ? Runtime.getRuntime().availableProcessors() : selectors,
             integer("workers", 8, 1, 1024),
             integer("queue_capacity", 1024, 1, 1 << 20),
             integer("deadline_ms", 1000, 1, 3_600_000),
+            queuePolicy(variant),
             choice("durability", "process", List.of("process", "power")).equals("power")
                 ? Durability.POWER
                 : Durability.PROCESS,
@@ -106,7 +110,8 @@ public final class ConfigFile {
             integer("memtables_max", 4, 1, 1024),
             onOrOff("compaction", true),
             integer("max_value_bytes", (int) MIB, 1, (int) (256 * MIB)),
-            integer("max_connections", 16_384, 1, 1 << 20));
+            integer("max_connections", 16_384, 1, 1 << 20),
+            onOrOff("request_metrics", true));
     for (String key : given.keySet()) {
       if (!known.contains(key)) {
         throw new ConfigException(
@@ -114,6 +119,17 @@ public final class ConfigFile {
       }
     }
     return config;
+  }
+
+  /** One of those that the variant has: the others would change nothing. */
+  private QueuePolicy queuePolicy(String variant) throws ConfigException {
+    List<String> allowed =
+        Variants.find(variant).orElseThrow().policies().stream().map(QueuePolicy::label).toList();
+    try {
+      return QueuePolicy.find(choice("queue_policy", allowed.getFirst(), allowed)).orElseThrow();
+    } catch (ConfigException e) {
+      throw new ConfigException(e.getMessage() + " with variant " + variant);
+    }
   }
 
   private JsonNode value(String key) {

@@ -44,7 +44,7 @@ public final class Service implements AutoCloseable {
     this.engine = engine;
     this.door = new EngineDoor(engine);
     this.variant = variant;
-    ServiceMetrics metrics = new ServiceMetrics();
+    ServiceMetrics metrics = new ServiceMetrics(config.requestMetrics());
     DataServer.Settings settings =
         new DataServer.Settings(
             config.dataHost(),
@@ -85,7 +85,8 @@ public final class Service implements AutoCloseable {
         new VariantSettings(
             config.workers(),
             config.queueCapacity(),
-            TimeUnit.MILLISECONDS.toNanos(config.deadlineMs()));
+            TimeUnit.MILLISECONDS.toNanos(config.deadlineMs()),
+            config.queuePolicy());
     Variant variant = Variants.find(config.variant()).orElseThrow().factory().apply(settings);
     Service service;
     try {
@@ -142,6 +143,7 @@ public final class Service implements AutoCloseable {
     all.put("workers", config.workers());
     all.put("queue_capacity", config.queueCapacity());
     all.put("deadline_ms", config.deadlineMs());
+    all.put("queue_policy", config.queuePolicy().label());
     all.put("durability", config.durability().name().toLowerCase(Locale.ROOT));
     all.put("flush_threshold_bytes", config.flushThresholdBytes());
     all.put("flush_threads", config.flushThreads());
@@ -149,6 +151,7 @@ public final class Service implements AutoCloseable {
     all.put("compaction", config.compaction() ? "on" : "off");
     all.put("max_value_bytes", config.maxValueBytes());
     all.put("max_connections", config.maxConnections());
+    all.put("request_metrics", config.requestMetrics() ? "on" : "off");
     Environment.describe(all);
     return all;
   }

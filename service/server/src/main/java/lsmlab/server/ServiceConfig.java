@@ -1,6 +1,7 @@
 package lsmlab.server;
 
 import java.nio.file.Path;
+import lsmlab.server.variant.QueuePolicy;
 import lsmlab.storage.Durability;
 
 /**
@@ -9,7 +10,9 @@ import lsmlab.storage.Durability;
  * @param dataPort 0 for a free one
  * @param adminPort 0 for a free one
  * @param selectors selector threads, 1 or more
- * @param deadlineMs how long a request may wait in a variant that drops late ones
+ * @param deadlineMs how long a request may wait where late ones are dropped
+ * @param queuePolicy what happens when the queue is full; one that the variant has
+ * @param requestMetrics whether requests are counted and timed
  * @param memtablesMax sealed memtables waiting for a flush before writes are held back
  */
 public record ServiceConfig(
@@ -24,10 +27,12 @@ public record ServiceConfig(
     int workers,
     int queueCapacity,
     int deadlineMs,
+    QueuePolicy queuePolicy,
     Durability durability,
     long flushThresholdBytes,
     int flushThreads,
     int memtablesMax,
     boolean compaction,
     int maxValueBytes,
-    int maxConnections) {}
+    int maxConnections,
+    boolean requestMetrics) {}

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.file.Path;
+import lsmlab.server.variant.QueuePolicy;
 import lsmlab.storage.Durability;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -49,6 +50,8 @@ class ConfigFileTest {
             compaction: off
             max_value_bytes: 9
             max_connections: 10
+            queue_policy: drop-oldest
+            request_metrics: off
             """);
     assertEquals(
         new ServiceConfig(
@@ -63,13 +66,15 @@ class ConfigFileTest {
             4,
             5,
             6,
+            QueuePolicy.DROP_OLDEST,
             Durability.POWER,
             4097,
             7,
             8,
             false,
             9,
-            10),
+            10,
+            false),
         config);
   }
 

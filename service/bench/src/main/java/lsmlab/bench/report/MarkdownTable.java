@@ -8,9 +8,6 @@ import java.util.List;
 /** Comparisons as a Markdown table, and its place in a page between two markers. */
 public final class MarkdownTable {
 
-  private static final String BEGIN = "<!-- bench-storage:begin -->";
-  private static final String END = "<!-- bench-storage:end -->";
-
   private MarkdownTable() {}
 
   /** The table, a row a comparison. */
@@ -52,17 +49,21 @@ public final class MarkdownTable {
   /**
    * Replaces what stands between the markers of the page.
    *
+   * @param section names the markers
    * @throws IOException if the page cannot be read or written, or lacks the markers; it is unchanged then
    */
-  public static void update(Path page, String content) throws IOException {
+  public static void update(Path page, String section, String content) throws IOException {
     String text = Files.readString(page);
-    int begin = text.indexOf(BEGIN);
-    int end = text.indexOf(END);
+    String beginMark = "<!-- " + section + ":begin -->";
+    String endMark = "<!-- " + section + ":end -->";
+    int begin = text.indexOf(beginMark);
+    int end = text.indexOf(endMark);
     if (begin < 0 || end < begin) {
-      throw new IOException(page + " needs the lines " + BEGIN + " and " + END + ", in this order");
+      throw new IOException(
+          page + " needs the lines " + beginMark + " and " + endMark + ", in this order");
     }
     String updated =
-        text.substring(0, begin + BEGIN.length())
+        text.substring(0, begin + beginMark.length())
             + "\n"
             + content.strip()
             + "\n"

@@ -152,7 +152,7 @@ final class Exchange implements Request {
 
   @Override
   public void run() {
-    long started = System.nanoTime();
+    long started = server.metrics().countsRequests() ? System.nanoTime() : 0;
     ReplyBuffer reply = server.replyBuffer();
     reply.begin(persistence);
     RangeReply range = null;
@@ -226,7 +226,8 @@ final class Exchange implements Request {
 
   /** Sends the reply and counts; then the connection's next request may be in this object. */
   private void finish(long started, ReplyBuffer reply, RangeReply range) {
-    long stored = System.nanoTime();
+    boolean timed = server.metrics().countsRequests();
+    long stored = timed ? System.nanoTime() : 0;
     Method what = method;
     long arrived = arrivedNanos;
     long parsed = parsedNanos;
@@ -237,14 +238,16 @@ final class Exchange implements Request {
         range == null
             ? connection.complete(reply.data(), reply.length(), keep)
             : connection.complete(range, keep);
-    long replied = System.nanoTime();
-    Recorder recorder = server.metrics().recorder();
-    recorder.count(what, status);
-    recorder.time(what, Stage.SELECTOR_WAIT, parsed - arrived);
-    recorder.time(what, Stage.QUEUE_WAIT, started - parsed);
-    recorder.time(what, Stage.STORAGE, stored - started);
-    recorder.time(what, Stage.REPLY, replied - stored);
-    recorder.time(what, Stage.TOTAL, replied - arrived);
+    if (timed) {
+      long replied = System.nanoTime();
+      Recorder recorder = server.metrics().recorder();
+      recorder.count(what, status);
+      recorder.time(what, Stage.SELECTOR_WAIT, parsed - arrived);
+      recorder.time(what, Stage.QUEUE_WAIT, started - parsed);
+      recorder.time(what, Stage.STORAGE, stored - started);
+      recorder.time(what, Stage.REPLY, replied - stored);
+      recorder.time(what, Stage.TOTAL, replied - arrived);
+    }
     if (next) {
       connection.dispatch(true);
     }

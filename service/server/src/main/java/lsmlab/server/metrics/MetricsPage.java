@@ -14,6 +14,7 @@ public final class MetricsPage {
   private final Supplier<EngineStats> engine;
   private final Map<String, String> info;
   private final JvmMetrics jvm = new JvmMetrics();
+  private final PrometheusText out = new PrometheusText();
 
   /**
    * Makes the page of one service.
@@ -32,8 +33,8 @@ public final class MetricsPage {
   }
 
   /** The page of this moment. */
-  public String render() {
-    PrometheusText out = new PrometheusText();
+  public synchronized String render() {
+    out.clear();
     out.metric("lsmlab_service_info", "gauge", "What runs, in its labels.");
     out.sample(
         "lsmlab_service_info",
@@ -46,6 +47,35 @@ public final class MetricsPage {
     engine(out, engine.get());
     jvm.write(out);
     return out.toString();
+  }
+
+  /** Names and labels of all buckets: the same in each scrape, and most of its text. */
+  private static final String[][] BUCKETS = bucketSamples();
+
+  private static String[][] bucketSamples() {
+    String[][] samples = new String[Method.values().length * Stage.values().length][];
+    for (Method method : Method.values()) {
+      for (Stage stage : Stage.values()) {
+        String[] ofSeries = new String[LatencyBuckets.COUNT];
+        for (int i = 0; i < ofSeries.length; i++) {
+          long bound = LatencyBuckets.boundNanos(i);
+          ofSeries[i] =
+              "lsmlab_request_seconds_bucket{method=\""
+                  + method.label()
+                  + "\",stage=\""
+                  + stage.label()
+                  + "\",le=\""
+                  + (bound == Long.MAX_VALUE ? "+Inf" : PrometheusText.seconds(bound))
+                  + "\"} ";
+        }
+        samples[series(method, stage)] = ofSeries;
+      }
+    }
+    return samples;
+  }
+
+  private static int series(Method method, Stage stage) {
+    return method.ordinal() * Stage.values().length + stage.ordinal();
   }
 
   private static void requests(PrometheusText out, Recorder total) {
@@ -78,12 +108,10 @@ public final class MetricsPage {
       return;
     }
     cumulative = 0;
+    String[] samples = BUCKETS[series(method, stage)];
     for (int i = 0; i < LatencyBuckets.COUNT; i++) {
       cumulative += total.bucket(method, stage, i);
-      long bound = LatencyBuckets.boundNanos(i);
-      String le = bound == Long.MAX_VALUE ? "+Inf" : PrometheusText.seconds(bound);
-      out.sample(
-          name + "_bucket", cumulative, "method", method.label(), "stage", stage.label(), "le", le);
+      out.prepared(samples[i], cumulative);
     }
     out.seconds(
         name + "_sum",

@@ -1,11 +1,18 @@
 package lsmlab.server.metrics;
 
-import java.util.Locale;
-
-/** Writes metrics in Prometheus' text exposition format, version 0.0.4. Not thread-safe. */
+/**
+ * Writes metrics in Prometheus' text exposition format, version 0.0.4. Used for scrape after scrape, so that a scrape
+ * allocates little more than its text: what the service allocates shall be its own work's. Not thread-safe.
+ */
 final class PrometheusText {
 
-  private final StringBuilder text = new StringBuilder(32 * 1024);
+  private final StringBuilder text = new StringBuilder(64 * 1024);
+
+  /** Begins a page. */
+  PrometheusText clear() {
+    text.setLength(0);
+    return this;
+  }
 
   /** Begins a metric: its samples follow. */
   PrometheusText metric(String name, String type, String help) {
@@ -16,12 +23,23 @@ final class PrometheusText {
 
   /** A whole number with pairs of label name and value. */
   PrometheusText sample(String name, long value, String... labels) {
-    return line(name, Long.toString(value), labels);
+    labelled(name, labels);
+    text.append(value).append('\n');
+    return this;
+  }
+
+  /** A whole number whose name and labels are written already, up to the space before the number. */
+  PrometheusText prepared(String nameAndLabels, long value) {
+    text.append(nameAndLabels).append(value).append('\n');
+    return this;
   }
 
   /** A number of seconds given in nanoseconds. */
   PrometheusText seconds(String name, long nanos, String... labels) {
-    return line(name, seconds(nanos), labels);
+    labelled(name, labels);
+    appendSeconds(text, nanos);
+    text.append('\n');
+    return this;
   }
 
   /** A gauge of one sample without labels. */
@@ -41,33 +59,44 @@ final class PrometheusText {
 
   /** Exact seconds, without exponent or trailing zeros. */
   static String seconds(long nanos) {
-    if (nanos % 1_000_000_000 == 0) {
-      return Long.toString(nanos / 1_000_000_000);
-    }
-    String padded =
-        String.format(Locale.ROOT, "%d.%09d", nanos / 1_000_000_000, nanos % 1_000_000_000);
-    int end = padded.length();
-    while (padded.charAt(end - 1) == '0') {
-      end--;
-    }
-    return padded.substring(0, end);
+    StringBuilder out = new StringBuilder();
+    appendSeconds(out, nanos);
+    return out.toString();
   }
 
-  private PrometheusText line(String name, String value, String... labels) {
+  private static void appendSeconds(StringBuilder out, long nanos) {
+    out.append(nanos / 1_000_000_000);
+    long fraction = nanos % 1_000_000_000;
+    if (fraction == 0) {
+      return;
+    }
+    out.append('.');
+    for (long digit = 100_000_000; fraction > 0; digit /= 10) {
+      out.append((char) ('0' + fraction / digit));
+      fraction %= digit;
+    }
+  }
+
+  private void labelled(String name, String... labels) {
     text.append(name);
     for (int i = 0; i < labels.length; i += 2) {
       text.append(i == 0 ? '{' : ',').append(labels[i]).append("=\"");
-      text.append(escaped(labels[i + 1])).append('"');
+      appendEscaped(labels[i + 1]);
+      text.append('"');
     }
-    if (labels.length > 0) {
-      text.append('}');
-    }
-    text.append(' ').append(value).append('\n');
-    return this;
+    text.append(labels.length > 0 ? "} " : " ");
   }
 
-  private static String escaped(String value) {
-    return value.replace("\\", "\\\\").replace("\"", "\\\"").replace("\n", "\\n");
+  private void appendEscaped(String value) {
+    for (int i = 0; i < value.length(); i++) {
+      char c = value.charAt(i);
+      switch (c) {
+        case '\\' -> text.append("\\\\");
+        case '"' -> text.append("\\\"");
+        case '\n' -> text.append("\\n");
+        default -> text.append(c);
+      }
+    }
   }
 
   @Override

@@ -11,10 +11,26 @@ public final class ServiceMetrics {
   private final LongAdder[] rejected = new LongAdder[Rejection.values().length];
   private final AtomicInteger connections = new AtomicInteger();
 
+  private final boolean requests;
+
+  /** Counts everything. */
   public ServiceMetrics() {
+    this(true);
+  }
+
+  /**
+   * @param requests whether requests are counted and timed; false tells what that costs
+   */
+  public ServiceMetrics(boolean requests) {
+    this.requests = requests;
     for (int i = 0; i < rejected.length; i++) {
       rejected[i] = new LongAdder();
     }
+  }
+
+  /** Whether requests are counted and timed. */
+  public boolean countsRequests() {
+    return requests;
   }
 
   /** Request counters and latencies of this thread. */

@@ -20,9 +20,6 @@ final class ArrayQueueVariant extends BlockingQueueVariant {
   static final String SUMMARY = "workers take requests from an ArrayBlockingQueue, oldest first";
 
   ArrayQueueVariant(VariantSettings settings) {
-    super(
-        new ArrayBlockingQueue<>(settings.queueCapacity()),
-        settings.workers(),
-        settings.queueCapacity());
+    super(new ArrayBlockingQueue<>(settings.queueCapacity()), settings);
   }
 }

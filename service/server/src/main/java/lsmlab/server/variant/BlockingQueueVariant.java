@@ -4,26 +4,43 @@ import java.util.concurrent.BlockingQueue;
 
 /**
  * Worker threads around one {@link BlockingQueue}: what the variants have in common that differ in the queue alone.
- * New requests are rejected while it is full.
+ * While it is full the {@link QueuePolicy} decides.
  */
 abstract class BlockingQueueVariant implements Variant {
 
   private final BlockingQueue<Request> queue;
   private final int capacity;
+  private final Limit limit;
   private final Workers workers;
 
-  /** Starts the workers on the queue, which holds at most {@code capacity} requests. */
+  /** Starts the workers on the queue, which holds at most {@code capacity} requests; more are rejected. */
   BlockingQueueVariant(BlockingQueue<Request> queue, int workers, int capacity) {
+    this(queue, workers, capacity, Limit.REJECT_NEWEST);
+  }
+
+  /** As the other one, with the workers, the capacity and the policy at the limit that the settings name. */
+  BlockingQueueVariant(BlockingQueue<Request> queue, VariantSettings settings) {
+    this(queue, settings.workers(), settings.queueCapacity(), new Limit(settings));
+  }
+
+  private BlockingQueueVariant(
+      BlockingQueue<Request> queue, int workers, int capacity, Limit limit) {
     this.queue = queue;
     this.capacity = capacity;
-    this.workers = Workers.start(workers, () -> Stop.unlessStop(queue.take()));
+    this.limit = limit;
+    this.workers = Workers.start(workers, limit, () -> Stop.unlessStop(queue.take()));
   }
 
   @Override
   public void submit(Request request) {
     if (!queue.offer(request)) {
-      request.reject(Rejection.QUEUE_FULL);
+      limit.full(request, this::takeOldest, queue::offer);
     }
+  }
+
+  /** Takes out what has waited longest; null where nothing waits. */
+  Request takeOldest() {
+    return queue.poll();
   }
 
   @Override

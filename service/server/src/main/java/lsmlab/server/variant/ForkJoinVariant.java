@@ -23,12 +23,14 @@ final class ForkJoinVariant implements Variant {
   static final String SUMMARY = "a fork-join pool in asynchronous mode: queues by thread, stealing";
 
   private final int capacity;
+  private final Limit limit;
   private final AtomicInteger waiting = new AtomicInteger();
   private final AtomicInteger names = new AtomicInteger();
   private final ForkJoinPool pool;
 
   ForkJoinVariant(VariantSettings settings) {
     capacity = settings.queueCapacity();
+    limit = new Limit(settings);
     int workers = settings.workers();
     pool =
         new ForkJoinPool(
@@ -51,7 +53,7 @@ final class ForkJoinVariant implements Variant {
     pool.execute(
         () -> {
           waiting.decrementAndGet();
-          request.run();
+          limit.run(request);
         });
   }
 

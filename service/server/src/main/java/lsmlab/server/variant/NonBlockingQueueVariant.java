@@ -11,7 +11,8 @@ abstract class NonBlockingQueueVariant implements Variant {
   private final Queue<Request> queue;
   private final int capacity;
   private final ParkingLot lot;
-  private final Workers workers = new Workers();
+  private final Limit limit;
+  private final Workers workers;
   private volatile boolean closed;
 
   /**
@@ -23,6 +24,8 @@ abstract class NonBlockingQueueVariant implements Variant {
     this.queue = queue;
     this.capacity = capacity;
     this.lot = new ParkingLot(settings.workers());
+    this.limit = new Limit(settings);
+    this.workers = new Workers(limit);
   }
 
   /** Starts the workers; the last thing a constructor does. */
@@ -63,8 +66,24 @@ abstract class NonBlockingQueueVariant implements Variant {
     if (offer(request)) {
       lot.wakeOne();
     } else {
-      request.reject(Rejection.QUEUE_FULL);
+      limit.full(request, this::takeOldest, this::offerAndWake);
     }
+  }
+
+  private Request takeOldest() {
+    Request oldest = queue.poll();
+    if (oldest != null) {
+      taken();
+    }
+    return oldest;
+  }
+
+  private boolean offerAndWake(Request request) {
+    boolean accepted = offer(request);
+    if (accepted) {
+      lot.wakeOne();
+    }
+    return accepted;
   }
 
   @Override

@@ -38,7 +38,7 @@ final class PriorityVariant implements Variant {
   PriorityVariant(VariantSettings settings) {
     capacity = settings.queueCapacity();
     budgetNanos = settings.deadlineNanos();
-    workers = Workers.start(settings.workers(), this::next);
+    workers = Workers.start(settings.workers(), Limit.REJECT_NEWEST, this::next);
   }
 
   private Request next() throws InterruptedException {

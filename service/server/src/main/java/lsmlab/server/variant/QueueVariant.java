@@ -21,9 +21,6 @@ final class QueueVariant extends BlockingQueueVariant {
   static final String SUMMARY = "workers take requests from a LinkedBlockingQueue, oldest first";
 
   QueueVariant(VariantSettings settings) {
-    super(
-        new LinkedBlockingQueue<>(settings.queueCapacity()),
-        settings.workers(),
-        settings.queueCapacity());
+    super(new LinkedBlockingQueue<>(settings.queueCapacity()), settings);
   }
 }

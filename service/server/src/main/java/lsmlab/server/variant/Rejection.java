@@ -8,6 +8,8 @@ public enum Rejection {
   QUEUE_FULL,
   /** The engine holds writes back because flushes do not keep up. */
   WRITES_HELD_BACK,
+  /** It had waited longest when another one found the queue full. */
+  DROPPED,
   /** As many connections are open as are allowed. */
   CONNECTIONS,
   /** It waited for longer than its deadline. */

@@ -25,10 +25,11 @@ final class ShardedVariant implements Variant {
   private record Shard(MpscArrayQueue<Request> queue, ParkingLot lot) {}
 
   private final List<Shard> shards = new ArrayList<>();
-  private final Workers workers = new Workers();
+  private final Workers workers;
   private volatile boolean closed;
 
   ShardedVariant(VariantSettings settings) {
+    workers = new Workers(new Limit(settings));
     int capacity = Math.max(2, Math.ceilDiv(settings.queueCapacity(), settings.workers()));
     for (int i = 0; i < settings.workers(); i++) {
       shards.add(new Shard(new MpscArrayQueue<>(capacity), new ParkingLot(1)));

@@ -25,13 +25,18 @@ final class StackVariant extends BlockingQueueVariant {
   }
 
   private StackVariant(Stack stack, VariantSettings settings) {
-    super(stack, settings.workers(), settings.queueCapacity());
+    super(stack, settings);
     this.stack = stack;
   }
 
   @Override
   void putBehindAll(Request request) throws InterruptedException {
     stack.putLast(request);
+  }
+
+  @Override
+  Request takeOldest() {
+    return stack.pollLast();
   }
 
   /** A deque whose queue operations work on its first element. */

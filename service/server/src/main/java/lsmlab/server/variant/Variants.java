@@ -12,22 +12,43 @@ public final class Variants {
    *
    * @param name as a configuration names it
    * @param summary one line for a listing
+   * @param policies what it can do when its queue is full, {@link QueuePolicy#REJECT_NEWEST} first
    */
-  public record Entry(String name, String summary, Function<VariantSettings, Variant> factory) {}
+  public record Entry(
+      String name,
+      String summary,
+      Function<VariantSettings, Variant> factory,
+      List<QueuePolicy> policies) {
+
+    /** One that can only reject who comes last. */
+    public Entry(String name, String summary, Function<VariantSettings, Variant> factory) {
+      this(name, summary, factory, List.of(QueuePolicy.REJECT_NEWEST));
+    }
+  }
+
+  private static final List<QueuePolicy> ALL_POLICIES = List.of(QueuePolicy.values());
+
+  /** For queues from whose old end only their own workers can take. */
+  private static final List<QueuePolicy> REJECT_OR_LATE =
+      List.of(QueuePolicy.REJECT_NEWEST, QueuePolicy.DROP_LATE);
 
   private static final List<Entry> ALL =
       List.of(
           new Entry("sync", SyncVariant.SUMMARY, settings -> new SyncVariant()),
-          new Entry("queue", QueueVariant.SUMMARY, QueueVariant::new),
-          new Entry("array-queue", ArrayQueueVariant.SUMMARY, ArrayQueueVariant::new),
-          new Entry("stack", StackVariant.SUMMARY, StackVariant::new),
-          new Entry("ms-queue", MsQueueVariant.SUMMARY, MsQueueVariant::new),
-          new Entry("mpmc", MpmcVariant.SUMMARY, MpmcVariant::new),
+          new Entry("queue", QueueVariant.SUMMARY, QueueVariant::new, ALL_POLICIES),
+          new Entry("array-queue", ArrayQueueVariant.SUMMARY, ArrayQueueVariant::new, ALL_POLICIES),
+          new Entry("stack", StackVariant.SUMMARY, StackVariant::new, ALL_POLICIES),
+          new Entry("ms-queue", MsQueueVariant.SUMMARY, MsQueueVariant::new, ALL_POLICIES),
+          new Entry("mpmc", MpmcVariant.SUMMARY, MpmcVariant::new, ALL_POLICIES),
           new Entry("synchronous", SynchronousVariant.SUMMARY, SynchronousVariant::new),
-          new Entry("fork-join", ForkJoinVariant.SUMMARY, ForkJoinVariant::new),
-          new Entry("virtual-threads", VirtualThreadsVariant.SUMMARY, VirtualThreadsVariant::new),
-          new Entry("sharded", ShardedVariant.SUMMARY, ShardedVariant::new),
-          new Entry("priority", PriorityVariant.SUMMARY, PriorityVariant::new));
+          new Entry("fork-join", ForkJoinVariant.SUMMARY, ForkJoinVariant::new, REJECT_OR_LATE),
+          new Entry(
+              "virtual-threads",
+              VirtualThreadsVariant.SUMMARY,
+              VirtualThreadsVariant::new,
+              REJECT_OR_LATE),
+          new Entry("sharded", ShardedVariant.SUMMARY, ShardedVariant::new, REJECT_OR_LATE),
+          new Entry("priority", PriorityVariant.SUMMARY, PriorityVariant::new, REJECT_OR_LATE));
 
   private Variants() {}
 

@@ -21,11 +21,13 @@ final class VirtualThreadsVariant implements Variant {
   static final String SUMMARY = "a virtual thread for each request";
 
   private final int capacity;
+  private final Limit limit;
   private final AtomicInteger waiting = new AtomicInteger();
   private final AtomicInteger unfinished = new AtomicInteger();
 
   VirtualThreadsVariant(VariantSettings settings) {
     capacity = settings.queueCapacity();
+    limit = new Limit(settings);
   }
 
   @Override
@@ -41,7 +43,7 @@ final class VirtualThreadsVariant implements Variant {
             () -> {
               waiting.decrementAndGet();
               try {
-                request.run();
+                limit.run(request);
               } finally {
                 unfinished.decrementAndGet();
               }

@@ -23,11 +23,22 @@ final class Workers {
 
   private static final Logger log = LoggerFactory.getLogger(Workers.class);
 
+  private final Limit limit;
   private final List<Thread> threads = new ArrayList<>();
 
+  /** Makes one without threads, whose threads run whatever they get. */
+  Workers() {
+    this(Limit.REJECT_NEWEST);
+  }
+
+  /** Makes one without threads; the limit says which requests are too late to be run. */
+  Workers(Limit limit) {
+    this.limit = limit;
+  }
+
   /** Starts {@code count} threads that share one source. */
-  static Workers start(int count, Source source) {
-    Workers workers = new Workers();
+  static Workers start(int count, Limit limit, Source source) {
+    Workers workers = new Workers(limit);
     for (int i = 0; i < count; i++) {
       workers.add(source);
     }
@@ -64,14 +75,14 @@ final class Workers {
     }
   }
 
-  private static void work(Source source) {
+  private void work(Source source) {
     while (true) {
       try {
         Request request = source.next();
         if (request == null) {
           return;
         }
-        request.run();
+        limit.run(request);
       } catch (Throwable e) {
         log.error("{} goes on after an error", Thread.currentThread().getName(), e);
       }

@@ -27,6 +27,7 @@ class VariantsTest {
     final AtomicInteger rejections = new AtomicInteger();
     final int hash;
     final long arrived = System.nanoTime();
+    volatile Rejection why;
     volatile String thread;
     volatile boolean virtual;
 
@@ -42,7 +43,8 @@ class VariantsTest {
     }
 
     @Override
-    public void reject(Rejection why) {
+    public void reject(Rejection reason) {
+      why = reason;
       rejections.incrementAndGet();
     }
 
@@ -214,6 +216,91 @@ class VariantsTest {
     assertEquals(0, late.runs.get());
     assertEquals(1, late.rejections.get());
     assertEquals(1, range.runs.get());
+  }
+
+  static Stream<Variants.Entry> withPolicy(QueuePolicy policy) {
+    return all().filter(entry -> entry.policies().contains(policy));
+  }
+
+  static Stream<Variants.Entry> thatDropTheOldest() {
+    return withPolicy(QueuePolicy.DROP_OLDEST);
+  }
+
+  static Stream<Variants.Entry> thatDropLateOnes() {
+    return withPolicy(QueuePolicy.DROP_LATE);
+  }
+
+  @ParameterizedTest
+  @MethodSource("thatDropTheOldest")
+  void theNewestReplacesTheOldestWhereThePolicySaysSo(Variants.Entry entry)
+      throws InterruptedException {
+    int capacity = 16;
+    Variant variant =
+        entry.factory().apply(new VariantSettings(1, capacity, MINUTE, QueuePolicy.DROP_OLDEST));
+    Blocker blocker = new Blocker(0);
+    variant.submit(blocker);
+    blocker.started.await();
+    List<Probe> probes = new ArrayList<>();
+    for (int i = 0; i < 3 * capacity; i++) {
+      Probe probe = new Probe(0);
+      probes.add(probe);
+      variant.submit(probe);
+    }
+    for (Probe probe : probes.subList(0, 2 * capacity)) {
+      assertEquals(1, probe.rejections.get());
+      assertEquals(Rejection.DROPPED, probe.why);
+    }
+    blocker.end.countDown();
+    variant.close();
+    for (Probe probe : probes.subList(2 * capacity, 3 * capacity)) {
+      assertEquals(1, probe.runs.get());
+    }
+  }
+
+  @ParameterizedTest
+  @MethodSource("thatDropTheOldest")
+  void aReplyThatBringsTheNextRequestDoesNotDeepenTheStack(Variants.Entry entry)
+      throws InterruptedException {
+    int capacity = 16;
+    Variant variant =
+        entry.factory().apply(new VariantSettings(1, capacity, MINUTE, QueuePolicy.DROP_OLDEST));
+    Blocker blocker = new Blocker(0);
+    variant.submit(blocker);
+    blocker.started.await();
+    AtomicInteger depth = new AtomicInteger();
+    AtomicInteger deepest = new AtomicInteger();
+    class Pipelined extends Probe {
+      Pipelined() {
+        super(0);
+      }
+
+      @Override
+      public void reject(Rejection reason) {
+        super.reject(reason);
+        deepest.accumulateAndGet(depth.incrementAndGet(), Math::max);
+        if (reason == Rejection.DROPPED && depth.get() < 50) {
+          variant.submit(new Pipelined());
+        }
+        depth.decrementAndGet();
+      }
+    }
+    for (int i = 0; i < 2 * capacity; i++) {
+      variant.submit(new Pipelined());
+    }
+    blocker.end.countDown();
+    variant.close();
+    assertTrue(deepest.get() == 2, "depth " + deepest);
+  }
+
+  @ParameterizedTest
+  @MethodSource("thatDropLateOnes")
+  void whoHasWaitedTooLongIsDroppedWhereThePolicySaysSo(Variants.Entry entry) {
+    Variant variant = entry.factory().apply(new VariantSettings(1, 16, 1, QueuePolicy.DROP_LATE));
+    Probe late = new Probe(0);
+    variant.submit(late);
+    variant.close();
+    assertEquals(0, late.runs.get());
+    assertEquals(Rejection.DEADLINE, late.why);
   }
 
   @Test

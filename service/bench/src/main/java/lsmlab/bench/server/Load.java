@@ -1,0 +1,109 @@
+package lsmlab.bench.server;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * One run of the load generator.
+ *
+ * @param report what {@code --json} wrote
+ * @param serviceCpuSeconds what the server used of its CPU meanwhile
+ */
+record Load(JsonNode report, double serviceCpuSeconds) {
+
+  /** A rate that nothing here reaches: every connection sends as soon as it has its reply. */
+  static final long SATURATING = 2_000_000;
+
+  private static final ObjectMapper JSON = new ObjectMapper();
+
+  /**
+   * Applies a load and returns when it is over.
+   *
+   * @param script get, put or mixed
+   * @param rate requests a second over all connections
+   * @param more words for the script, after {@code pairs} and {@code value_bytes}
+   */
+  static Load apply(
+      ServerBench.Settings settings,
+      Server server,
+      String script,
+      long rate,
+      int connections,
+      int seconds,
+      String... more)
+      throws IOException, InterruptedException {
+    Path json = settings.stores().resolve("scratch-load.json");
+    List<String> command = new ArrayList<>();
+    command.addAll(List.of("taskset", "-c", Integer.toString(settings.loadCpu())));
+    command.add(settings.loadgen().resolve("target/release/loadgen").toString());
+    command.addAll(List.of("-t1", "-c" + connections, "-d" + seconds + "s", "-R" + rate));
+    command.addAll(List.of("--json", json.toString()));
+    command.addAll(
+        List.of("-s", settings.loadgen().resolve("scripts/" + script + ".lua").toString()));
+    command.addAll(List.of(server.url(), "--", "pairs=" + settings.pairs()));
+    if (!script.equals("get")) {
+      command.add("value_bytes=" + settings.valueBytes());
+    }
+    command.addAll(List.of(more));
+    double before = server.cpuSeconds();
+    Process process =
+        new ProcessBuilder(command)
+            .redirectOutput(ProcessBuilder.Redirect.DISCARD)
+            .redirectError(ProcessBuilder.Redirect.INHERIT)
+            .start();
+    int exit = process.waitFor();
+    if (exit != 0) {
+      throw new IOException("the load generator failed (exit code " + exit + ")");
+    }
+    if (!server.isAlive()) {
+      throw new IOException(server.name() + " ended under load; its message is above");
+    }
+    return new Load(JSON.readTree(Files.readString(json)), server.cpuSeconds() - before);
+  }
+
+  double seconds() {
+    return report.get("elapsed_s").asDouble();
+  }
+
+  /** Replies of 2xx and 404 a second: what did what was asked. */
+  double goodput() {
+    return (status(200) + status(201) + status(202) + status(404)) / seconds();
+  }
+
+  long status(int status) {
+    return report.get("status").path(Integer.toString(status)).asLong();
+  }
+
+  /** Microseconds of the server's CPU for each reply. */
+  double cpuMicrosPerReply() {
+    return 1e6 * serviceCpuSeconds / report.get("requests").asDouble();
+  }
+
+  /** Share of its CPU that the server used. */
+  double serviceCpuShare() {
+    return serviceCpuSeconds / seconds();
+  }
+
+  /** Milliseconds from sending to the reply; the percentile is named as in the report: "99". */
+  double uncorrectedMillis(String percentile) {
+    return report.get("uncorrected_us").get("percentiles").get(percentile).asDouble() / 1000;
+  }
+
+  /** Milliseconds from the moment a request was due to the reply. */
+  double correctedMillis(String percentile) {
+    return report.get("latency_us").get("percentiles").get(percentile).asDouble() / 1000;
+  }
+
+  /** Failures that are no reply: connect, read, write. Time-outs are apart. */
+  long brokenReplies() {
+    JsonNode errors = report.get("errors");
+    return errors.get("connect").asLong()
+        + errors.get("read").asLong()
+        + errors.get("write").asLong();
+  }
+}

@@ -1,0 +1,128 @@
+package lsmlab.bench.server;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.io.IOException;
+import java.io.PrintStream;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * What becomes of a variant that is offered twice what it can do, and afterwards.
+ *
+ * <p>One server process: a warm-up, its best goodput (a rate that nothing reaches, as many connections as fill the CPU but
+ * not the queue), a rate of a third of that as the normal case, twice that over more connections than the queue has
+ * room for, and at once the normal case again.
+ */
+final class Overload {
+
+  /**
+   * One variant's figures.
+   *
+   * @param saturated best goodput, 1/s
+   * @param goodput at twice that rate offered
+   * @param rejected replies 503 a second meanwhile
+   * @param queueWaitMillis 99th percentile of the wait in the variant
+   * @param queueWaitBoundMillis what the queue's capacity makes of it: capacity by goodput
+   * @param replyMillis 99th percentile of the client's time from sending to the reply, of any status
+   * @param timedOut requests that their client gave up
+   * @param residentBytes most resident memory of the process
+   * @param heapBytes used after the overload
+   * @param normalMillis 99th percentile before
+   * @param recoverySeconds after the overload, until a second's 99th percentile is at most twice the normal one; NaN if
+   *     none within the seconds looked at
+   */
+  record Figures(
+      double saturated,
+      double goodput,
+      double rejected,
+      double queueWaitMillis,
+      double queueWaitBoundMillis,
+      double replyMillis,
+      long timedOut,
+      long residentBytes,
+      double heapBytes,
+      double normalMillis,
+      double recoverySeconds) {}
+
+  /** Below this a 99th percentile counts as normal whatever it was before. */
+  private static final double NORMAL_MILLIS_MIN = 5;
+
+  private static final int QUEUE_CAPACITY = 128;
+  private static final int NORMAL_SECONDS = 5;
+
+  private final ServerBench.Settings settings;
+  private final int connections;
+  private final int seconds;
+
+  Overload(ServerBench.Settings settings, int connections, int seconds) {
+    this.settings = settings;
+    this.connections = connections;
+    this.seconds = seconds;
+  }
+
+  Figures measure(String variant, PrintStream progress) throws IOException, InterruptedException {
+    progress.printf("overload %s: ", variant);
+    progress.flush();
+    Map<String, String> keys =
+        Map.of("variant", variant, "queue_capacity", Integer.toString(QUEUE_CAPACITY));
+    try (Server server = Server.service(settings, keys, true)) {
+      apply(server, Load.SATURATING, settings.connections(), settings.warmupSeconds());
+      double saturated =
+          apply(server, Load.SATURATING, settings.connections(), settings.seconds()).goodput();
+      long normalRate = Math.max(1, (long) (saturated / 3));
+      double normal =
+          apply(server, normalRate, settings.connections(), NORMAL_SECONDS).correctedMillis("99");
+      Scrape before = server.scrape();
+      Load over = apply(server, (long) (2 * saturated), connections, seconds);
+      Load after = apply(server, normalRate, settings.connections(), NORMAL_SECONDS);
+      Scrape end = server.scrape();
+      if (over.brokenReplies() > 0) {
+        throw new IOException(variant + " left requests without a reply: " + over.report());
+      }
+      double capacity = end.value("lsmlab_queue_capacity");
+      Figures figures =
+          new Figures(
+              saturated,
+              over.goodput(),
+              over.status(503) / over.seconds(),
+              1000
+                  * end.quantile(
+                      before,
+                      "lsmlab_request_seconds",
+                      "method=\"get\",stage=\"queue_wait\"",
+                      0.99),
+              1000 * capacity / over.goodput(),
+              over.uncorrectedMillis("99"),
+              over.report().get("errors").get("timeout").asLong(),
+              server.residentBytesMax(),
+              end.value("jvm_memory_used_bytes{area=\"heap\"}"),
+              normal,
+              recoverySeconds(after, normal));
+      progress.printf(
+          "%,.0f/s of %,.0f/s, %,.0f/s rejected, queue wait %.2f ms of %.2f ms, normal after %.0f s%n",
+          figures.goodput(),
+          figures.saturated(),
+          figures.rejected(),
+          figures.queueWaitMillis(),
+          figures.queueWaitBoundMillis(),
+          figures.recoverySeconds());
+      return figures;
+    }
+  }
+
+  private Load apply(Server server, long rate, int on, int howLong)
+      throws IOException, InterruptedException {
+    return Load.apply(settings, server, "get", rate, on, howLong);
+  }
+
+  private static double recoverySeconds(Load after, double normalMillis) {
+    double bound = Math.max(NORMAL_MILLIS_MIN, 2 * normalMillis);
+    for (JsonNode second : after.report().get("series")) {
+      JsonNode p99 = second.get("p99_us");
+      if (!p99.isNull() && p99.asDouble() <= TimeUnit.MILLISECONDS.toMicros(1) * bound) {
+        return second.get("t_s").asDouble() + 1;
+      }
+    }
+    return Double.NaN;
+  }
+}

@@ -1,0 +1,79 @@
+package lsmlab.bench.server;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import lsmlab.bench.report.Comparison;
+import org.junit.jupiter.api.Test;
+
+class ServerReportTest {
+
+  private static final ServerBench.Settings SETTINGS =
+      new ServerBench.Settings(
+          1, 1, 1, 1, 1, 0, 1, List.of(), Path.of("."), Path.of("."), Path.of("."));
+
+  private final ServerReport report = new ServerReport();
+
+  private Comparison row(String metric, String peer) {
+    return report.rows.stream()
+        .filter(row -> row.metric().equals(metric) && row.peerName().equals(peer))
+        .findFirst()
+        .orElseThrow();
+  }
+
+  @Test
+  void onlyTheBestVariantIsHeldAgainstTheTargetAndCostsAreTheOtherWayRound() {
+    Saturation figures = new Saturation(SETTINGS, System.err);
+    for (int run = 0; run < 3; run++) {
+      figures.add("get", Saturation.NOOP, new Saturation.Figures(1000 + run, 10, 0.9));
+      figures.add("get", "sync", new Saturation.Figures(900, 12.5, 1));
+      figures.add("get", "queue", new Saturation.Figures(450, 20, 1));
+      figures.add("get", Saturation.METRICS_OFF, new Saturation.Figures(1000, 11, 1));
+    }
+    report.saturation(figures, List.of("get"), List.of("sync", "queue"));
+    Comparison best = row("get_saturated_sync", Saturation.NOOP);
+    assertEquals(900.0 / 1001, best.ratio(), 1e-9);
+    assertEquals(List.of(900.0 / 1002, 0.9), best.spread());
+    assertEquals(true, best.met());
+    assertEquals(null, row("get_saturated_queue", Saturation.NOOP).met());
+    assertEquals(0.5, row("get_saturated_queue", "sync").ratio(), 1e-9);
+    assertEquals(0.8, row("get_cpu_sync", Saturation.NOOP).ratio(), 1e-9);
+    Comparison cost = row("get_metrics_on", Saturation.METRICS_OFF);
+    assertEquals(0.9, cost.ratio(), 1e-9);
+    assertEquals(false, cost.met());
+    String text = report.markdown();
+    assertTrue(
+        text.contains("| `sync` | 900 | 0.899 (0.898 … 0.900), met | 1 | 12.50 | 100% |"), text);
+    assertTrue(text.contains("| no-op | 1,001 |"), text);
+  }
+
+  @Test
+  void anOverloadThatIsNotRecoveredFromIsNotMet() {
+    report.overload(
+        Map.of(
+            "stack",
+            new Overload.Figures(1000, 800, 900, 2, 1.5, 3, 0, 2_000_000, 1, 1, Double.NaN)),
+        60);
+    assertEquals(false, row("overload_goodput_stack", "saturated").met());
+    assertEquals(0.8, row("overload_goodput_stack", "saturated").ratio(), 1e-9);
+    assertEquals(false, row("overload_recovery_stack", "2 s").met());
+    assertEquals(0.75, row("overload_queue_wait_p99_stack", "capacity by goodput").ratio(), 1e-9);
+    assertTrue(report.markdown().contains("| 1,000 | 800 | 0.80, **not met** |"));
+  }
+
+  @Test
+  void quantilesAreOfWhatWasCountedBetweenTwoScrapes() {
+    String form =
+        "h_bucket{a=\"b\",le=\"1\"} %d\nh_bucket{a=\"b\",le=\"2\"} %d\n"
+            + "h_bucket{a=\"b\",le=\"+Inf\"} %d\nh_count{a=\"b\"} %d\n";
+    Scrape before = Scrape.of("# HELP h text\n" + String.format(form, 100, 100, 100, 100));
+    Scrape after = Scrape.of(String.format(form, 150, 199, 200, 200));
+    assertEquals(1, after.quantile(before, "h", "a=\"b\"", 0.5));
+    assertEquals(2, after.quantile(before, "h", "a=\"b\"", 0.99));
+    assertEquals(Double.POSITIVE_INFINITY, after.quantile(before, "h", "a=\"b\"", 1));
+    assertEquals(Double.NaN, after.quantile(after, "h", "a=\"b\"", 0.5));
+  }
+}

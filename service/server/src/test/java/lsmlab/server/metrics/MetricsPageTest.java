@@ -1,0 +1,69 @@
+package lsmlab.server.metrics;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.sun.management.ThreadMXBean;
+import java.lang.management.ManagementFactory;
+import java.nio.file.Path;
+import java.util.Map;
+import lsmlab.server.variant.Variant;
+import lsmlab.server.variant.VariantSettings;
+import lsmlab.server.variant.Variants;
+import lsmlab.storage.Engine;
+import lsmlab.storage.Engines;
+import lsmlab.storage.LsmOptions;
+import org.junit.jupiter.api.Test;
+
+class MetricsPageTest {
+
+  private final ServiceMetrics metrics = new ServiceMetrics();
+  private final Variant variant =
+      Variants.find("sync").orElseThrow().factory().apply(new VariantSettings(1, 1, 1));
+  private final Engine engine =
+      Engines.find("null")
+          .orElseThrow()
+          .factory()
+          .open(LsmOptions.builder(Path.of("unused")).build());
+  private final MetricsPage page =
+      new MetricsPage(metrics, variant, engine::stats, Map.of("odd", "a\"b\\c\nd"));
+
+  private void serve() {
+    for (Method method : Method.values()) {
+      metrics.recorder().count(method, 200);
+      for (Stage stage : Stage.values()) {
+        metrics.recorder().time(method, stage, 40_000);
+      }
+    }
+  }
+
+  @Test
+  void bucketsAreCumulativeAndEndWithAllOfThem() {
+    serve();
+    String text = page.render();
+    String series = "lsmlab_request_seconds_bucket{method=\"get\",stage=\"queue_wait\",le=";
+    assertTrue(text.contains(series + "\"0.0000375\"} 0\n"), text);
+    assertTrue(text.contains(series + "\"0.00005\"} 1\n"), text);
+    assertTrue(text.contains(series + "\"10\"} 1\n"), text);
+    assertTrue(text.contains(series + "\"+Inf\"} 1\n"), text);
+    assertTrue(
+        text.contains("lsmlab_request_seconds_sum{method=\"get\",stage=\"queue_wait\"} 0.00004\n"),
+        text);
+    assertTrue(text.contains("lsmlab_service_info{odd=\"a\\\"b\\\\c\\nd\"} 1\n"), text);
+  }
+
+  @Test
+  void aSecondScrapeAllocatesLittleMoreThanItsText() {
+    serve();
+    int length = page.render().length();
+    ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
+    long least = Long.MAX_VALUE;
+    for (int i = 0; i < 5; i++) {
+      long before = threads.getCurrentThreadAllocatedBytes();
+      assertEquals(length, page.render().length(), 200);
+      least = Math.min(least, threads.getCurrentThreadAllocatedBytes() - before);
+    }
+    assertTrue(length > 50_000, "a full page has " + length + " bytes");
+    assertTrue(least < 2L * length, least + " bytes allocated for " + length);
+  }
+}
