@@ -8,7 +8,7 @@ import java.util.function.IntSupplier;
 /** Waits for what another thread is about to do. */
 public final class Eventually {
 
-  private static final long NANOS_MAX = 20_000_000_000L;
+  private static final long NANOS_MAX = 60_000_000_000L;
 
   private Eventually() {}
 

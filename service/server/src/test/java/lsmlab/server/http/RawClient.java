@@ -5,6 +5,7 @@ import java.io.EOFException;
 import java.io.IOException;
 import java.io.InputStream;
 import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.util.LinkedHashMap;
@@ -14,16 +15,34 @@ import java.util.Map;
 /** A client that sends exactly the bytes it is given and reads replies one by one. Texts are Latin-1: a char is a byte. */
 public final class RawClient implements AutoCloseable {
 
-  private static final int TIMEOUT_MILLIS = 20_000;
+  private static final int TIMEOUT_MILLIS = 60_000;
 
   /** A reply; header names in lower case. */
   public record Reply(int status, Map<String, String> headers, String body) {}
+
+  /** Takes a chunk. */
+  public interface ChunkSink {
+    void accept(String chunk) throws IOException;
+  }
 
   private final Socket socket;
   private final InputStream in;
 
   public RawClient(int port) throws IOException {
-    socket = new Socket(InetAddress.getLoopbackAddress(), port);
+    this(port, 0);
+  }
+
+  /**
+   * Connects.
+   *
+   * @param receiveBufferBytes how much the kernel may hold for a client that does not read; 0 for its own choice
+   */
+  public RawClient(int port, int receiveBufferBytes) throws IOException {
+    socket = new Socket();
+    if (receiveBufferBytes > 0) {
+      socket.setReceiveBufferSize(receiveBufferBytes);
+    }
+    socket.connect(new InetSocketAddress(InetAddress.getLoopbackAddress(), port));
     socket.setTcpNoDelay(true);
     socket.setSoTimeout(TIMEOUT_MILLIS);
     in = new java.io.BufferedInputStream(socket.getInputStream());
@@ -55,6 +74,11 @@ public final class RawClient implements AutoCloseable {
 
   /** The next reply. */
   public Reply read() throws IOException {
+    return read(false);
+  }
+
+  /** The next reply, one to a HEAD where it has no body whatever its headers say. */
+  public Reply read(boolean headOnly) throws IOException {
     String statusLine = line();
     String[] words = statusLine.split(" ", 3);
     if (words.length != 3 || !words[0].equals("HTTP/1.1")) {
@@ -66,7 +90,7 @@ public final class RawClient implements AutoCloseable {
       headers.put(
           line.substring(0, colon).toLowerCase(Locale.ROOT), line.substring(colon + 1).trim());
     }
-    return new Reply(Integer.parseInt(words[1]), headers, body(headers));
+    return new Reply(Integer.parseInt(words[1]), headers, headOnly ? "" : body(headers));
   }
 
   private String body(Map<String, String> headers) throws IOException {
@@ -84,7 +108,30 @@ public final class RawClient implements AutoCloseable {
       return body.toString();
     }
     String length = headers.get("content-length");
-    return length != null ? exactly(Integer.parseInt(length)) : "";
+    if (length != null) {
+      return exactly(Integer.parseInt(length));
+    }
+    return "close".equals(headers.get("connection")) ? readToEnd() : "";
+  }
+
+  /** The next reply, a 200 in chunks, chunk by chunk. */
+  public void readChunks(ChunkSink sink) throws IOException {
+    String head = line();
+    for (String line = line(); !line.isEmpty(); line = line()) {
+      head += "\n" + line.toLowerCase(Locale.ROOT);
+    }
+    if (!head.startsWith("HTTP/1.1 200 ") || !head.contains("\ntransfer-encoding: chunked")) {
+      throw new IOException("not a reply in chunks: " + head);
+    }
+    for (int size = chunkSize(); size > 0; size = chunkSize()) {
+      sink.accept(exactly(size));
+      if (!line().isEmpty()) {
+        throw new IOException("a chunk is longer than it says");
+      }
+    }
+    if (!line().isEmpty()) {
+      throw new IOException("trailers were not expected");
+    }
   }
 
   private int chunkSize() throws IOException {

@@ -24,15 +24,38 @@ public final class TestServer implements AutoCloseable {
 
   public TestServer(String variantName, Engine engine, VariantSettings settings, int maxConnections)
       throws IOException {
+    this(variantName, engine, settings, maxConnections, MAX_VALUE_BYTES);
+  }
+
+  public TestServer(
+      String variantName,
+      Engine engine,
+      VariantSettings settings,
+      int maxConnections,
+      int maxValueBytes)
+      throws IOException {
     this.engine = engine;
     variant = Variants.find(variantName).orElseThrow().factory().apply(settings);
     server =
         DataServer.bind(
-            new DataServer.Settings("127.0.0.1", 0, 2, MAX_VALUE_BYTES, maxConnections),
+            new DataServer.Settings("127.0.0.1", 0, 2, maxValueBytes, maxConnections),
             engine,
             variant,
             metrics);
     server.start();
+    Eventually.equal(0, TestServer::busyWorkers, "workers that do not wait for work yet");
+  }
+
+  /** Workers that are not waiting: a variant that hands over turns requests away until one is. */
+  private static int busyWorkers() {
+    int busy = 0;
+    for (Thread thread : Thread.getAllStackTraces().keySet()) {
+      if (thread.getName().startsWith("worker-")) {
+        Thread.State state = thread.getState();
+        busy += state == Thread.State.WAITING || state == Thread.State.TIMED_WAITING ? 0 : 1;
+      }
+    }
+    return busy;
   }
 
   public int port() {

@@ -1,0 +1,170 @@
+package lsmlab.server.http;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.net.SocketException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.TimeUnit;
+import lsmlab.server.variant.VariantSettings;
+import lsmlab.storage.Engine;
+
+/**
+ * Sends what {@link FuzzInputs} makes to a server and compares every byte that comes back with what {@link HttpModel}
+ * says, connection by connection. A connection is made from one seed, begins with an empty store and takes up to
+ * {@value #INPUTS_PER_CONNECTION} inputs, pipelined and cut at random; {@link #connection} with the seed that a failure
+ * names repeats it. Meanwhile other connections to the same selectors must go on to be served.
+ */
+final class HttpFuzzer implements AutoCloseable {
+
+  private static final int INPUTS_PER_CONNECTION = 60;
+  private static final int CANARIES = 4;
+  private static final int MAX_VALUE_BYTES = 16_384;
+
+  private final String variant;
+  private final MapEngine engine;
+  private final TestServer server;
+  private final List<RawClient> canaries = new ArrayList<>();
+
+  HttpFuzzer(String variant, MapEngine engine) throws IOException {
+    this.variant = variant;
+    this.engine = engine;
+    VariantSettings settings = new VariantSettings(16, 4096, TimeUnit.SECONDS.toNanos(60));
+    server = new TestServer(variant, engine, settings, 1000, MAX_VALUE_BYTES);
+    for (int i = 0; i < CANARIES; i++) {
+      canaries.add(server.connect());
+    }
+  }
+
+  /** What a campaign has done. */
+  record Count(long inputs, long connections) {}
+
+  /** Runs connection after connection until there were so many inputs. */
+  Count run(long seed, long inputs) throws IOException {
+    long done = 0;
+    long connections = 0;
+    while (done < inputs) {
+      done += connection(seed + connections);
+      connections++;
+    }
+    return new Count(done, connections);
+  }
+
+  /** One connection's life; returns how many inputs it took. */
+  int connection(long seed) throws IOException {
+    Random random = new Random(seed);
+    FuzzInputs source = new FuzzInputs(random);
+    HttpModel model = new HttpModel(MAX_VALUE_BYTES, Engine.KEY_BYTES_MAX);
+    engine.pairs.clear();
+    StringBuilder sent = new StringBuilder();
+    int inputs = 0;
+    try (RawClient client = server.connect()) {
+      while (inputs < INPUTS_PER_CONNECTION && !model.closed()) {
+        StringBuilder bytes = new StringBuilder();
+        for (int i = 1 + (random.nextInt(3) == 0 ? random.nextInt(8) : 0); i > 0; i--) {
+          bytes.append(source.next());
+          inputs++;
+        }
+        sent.append(bytes);
+        List<HttpModel.Expected> expected = model.feed(bytes.toString());
+        boolean gone = !sendInPieces(client, bytes.toString(), random);
+        assertTrue(!gone || model.closed(), "the server closed a connection that could go on");
+        for (HttpModel.Expected each : expected) {
+          check(each, client);
+        }
+        if (!model.complete() && !model.closed() && random.nextInt(4) == 0) {
+          break;
+        }
+      }
+      end(client, model, random);
+      ping(random.nextInt(CANARIES));
+      return inputs;
+    } catch (IOException | AssertionError e) {
+      String stream =
+          sent.length() > 5000 ? "…" + sent.substring(sent.length() - 5000) : sent.toString();
+      throw new AssertionError(
+          "variant %s, seed %dL, after %d inputs: %s; sent:%n%s"
+              .formatted(variant, seed, inputs, e, stream),
+          e);
+    }
+  }
+
+  /** Whether all could be sent. */
+  private boolean sendInPieces(RawClient client, String bytes, Random random) throws IOException {
+    int cuts = random.nextInt(4) == 0 ? 1 + random.nextInt(6) : 0;
+    int at = 0;
+    try {
+      for (int i = 0; i < cuts && at < bytes.length(); i++) {
+        // near the end of the last piece too, so that heads and bodies are cut often
+        int piece = 1 + random.nextInt(Math.min(200, bytes.length() - at));
+        client.send(bytes.substring(at, at + piece));
+        at += piece;
+        if (random.nextBoolean()) {
+          ping(random.nextInt(CANARIES)); // the selector has most probably read the piece by then
+        }
+      }
+      client.send(bytes.substring(at));
+      return true;
+    } catch (SocketException e) {
+      return false;
+    }
+  }
+
+  private static void check(HttpModel.Expected expected, RawClient client) throws IOException {
+    RawClient.Reply reply = client.read(expected.headOnly());
+    if (reply.status() == 100 && expected.mayContinue()) {
+      reply = client.read(expected.headOnly());
+    }
+    assertTrue(
+        expected.statuses().contains(reply.status()),
+        "status " + reply.status() + ", not " + expected.statuses() + ": " + reply.body());
+    if (expected.body() != null) {
+      assertEquals(expected.body(), reply.body(), "body");
+    } else if (!expected.headOnly()) {
+      assertTrue(reply.body().endsWith("\n"), "an error says what was wrong");
+    }
+    assertEquals(expected.allow(), reply.headers().get("allow"), "Allow");
+    assertEquals(
+        expected.close(), "close".equals(reply.headers().get("connection")), "Connection: close");
+  }
+
+  private static void end(RawClient client, HttpModel model, Random random) throws IOException {
+    if (!model.closed()) {
+      if (random.nextInt(4) == 0) {
+        client.reset();
+        return;
+      }
+      client.shutdownOutput();
+    }
+    try {
+      String more = client.readToEnd();
+      assertTrue(
+          more.isEmpty() || model.promised() && more.equals("HTTP/1.1 100 Continue\r\n\r\n"),
+          "nobody asked for " + more);
+    } catch (SocketException e) {
+      assertTrue(model.closed(), "a connection that was not to be closed is lost: " + e);
+    }
+  }
+
+  /** Another connection must be served at once. */
+  private void ping(int canary) throws IOException {
+    assertEquals(404, canaries.get(canary).exchange(ConformanceCases.get("id=%01")).status());
+  }
+
+  /** Fails where something is left of the connections. */
+  @Override
+  public void close() throws IOException {
+    for (int i = 0; i < CANARIES; i++) {
+      ping(i);
+      canaries.get(i).close();
+    }
+    Eventually.equal(0, () -> server.metrics.connections().get(), "connections left");
+    Eventually.equal(0, engine.openScans::get, "open scans left");
+    Eventually.equal(0, () -> (int) server.server().replyMemory().get(), "bytes of replies left");
+    Eventually.equal(0, () -> (int) server.server().requestMemory(), "bytes of requests left");
+    server.close();
+  }
+}
