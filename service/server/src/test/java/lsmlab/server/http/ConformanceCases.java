@@ -203,6 +203,27 @@ final class ConformanceCases {
     closed("HTTP/1.0 put", "PUT /v0/entity?id=n HTTP/1.0\r\nContent-Length: 1\r\n\r\nx", 201);
     open("HTTP/1.2 is served as 1.1", "GET /v0/entity?id=k HTTP/1.2\r\n" + H + "\r\n", 200);
     closed("HTTP/2.0", "GET /v0/entity?id=k HTTP/2.0\r\n" + H + "\r\n", 505);
+    closed("HTTP/0.9", "GET /v0/entity?id=k\r\n\r\n", 400);
+    closed("HTTP/1.0 without length", "PUT /v0/entity?id=n HTTP/1.0\r\n\r\n", 411);
+    closed("HTTP/1.0 range", "GET /v0/entities?start=a HTTP/1.0\r\n\r\n", 200);
+    closed(
+        "HTTP/1.0 range, keep-alive",
+        "GET /v0/entities?start=a HTTP/1.0\r\nConnection: keep-alive\r\n\r\n",
+        200);
+    open(
+        "HTTP/1.0 keep-alive twice",
+        "GET /v0/entity?id=k HTTP/1.0\r\nConnection: keep-alive\r\n\r\n".repeat(2),
+        200,
+        200);
+    closed(
+        "keep-alive and close",
+        request("GET", "/v0/entity?id=k", "Connection: keep-alive\r\nConnection: close\r\n"),
+        200);
+    closed("close after 405", request("PATCH", "/v0/entity?id=k", "Connection: close\r\n"), 405);
+    closed(
+        "close after 201",
+        put("id=n", "v").replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n"),
+        201);
     closed("HTTP/2 preface", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 505);
   }
 
@@ -250,6 +271,9 @@ final class ConformanceCases {
     closed("101 headers", line + "X: y\r\n".repeat(RequestHead.HEADERS_MAX) + "\r\n", 431);
     open("long header", line + "X: " + "y".repeat(16_000) + "\r\n\r\n", 200);
     closed("header too long", line + "X: " + "y".repeat(17_000) + "\r\n\r\n", 431);
+    closed("flood of headers without end", line + "X: y\r\n".repeat(5_000), 431);
+    closed("flood of empty names", line + ": y\r\n".repeat(50) + "\r\n", 400);
+    open("1000 empty lines before a request", "\r\n".repeat(1_000) + get("id=k"), 200);
     closed("header without end", line + "X: " + "y".repeat(17_000), 431);
     String key = "x".repeat(65_535);
     open("longest key", put("id=" + key, "v") + get("id=" + key), 201, 200);
@@ -285,6 +309,46 @@ final class ConformanceCases {
         200,
         200);
     open("range and get", request("GET", "/v0/entities?start=a", "") + get("id=k"), 200, 200);
+    open(
+        "body of one is not the head of the next",
+        put("id=p", get("id=absent")) + get("id=p"),
+        201,
+        200);
+    closed(
+        "body longer than declared is the next request",
+        request("PUT", "/v0/entity?id=p", "Content-Length: 2\r\n") + "xyz\r\n\r\n",
+        201,
+        400);
+    open(
+        "refusals of every kind in between",
+        get("")
+            + request("POST", "/v0/entity?id=k", "Content-Length: 4\r\n")
+            + "GET "
+            + request("PUT", "/v0/entity?id=k", "")
+            + request("DELETE", "/v0/entities?start=a", "")
+            + get("id=%ff")
+            + get("id=k"),
+        400,
+        405,
+        411,
+        405,
+        400,
+        200);
+    closed(
+        "chunked in a pipeline",
+        get("id=k")
+            + request("PUT", "/v0/entity?id=p", "Transfer-Encoding: chunked\r\n")
+            + "1\r\nx\r\n0\r\n\r\n",
+        200,
+        411);
+    open(
+        "range, put, range",
+        request("GET", "/v0/entities?start=a", "")
+            + put("id=p", "v")
+            + request("GET", "/v0/entities?start=p&end=q", ""),
+        200,
+        201,
+        200);
     open("empty lines in between", get("id=k") + "\r\n\r\n" + get("id=k"), 200, 200);
     closed("nothing after a malformed one", get("id=k") + "BAD\r\n\r\n" + get("id=k"), 200, 400);
   }
