@@ -38,22 +38,6 @@ class ProcessTest {
     checkAllThere(load, config);
   }
 
-  @ParameterizedTest
-  @ValueSource(strings = {"sync", "stack"})
-  void terminatedUnderLoadItAnswersClosesAndExitsWith0(String variant) throws Exception {
-    PutLoad load;
-    String[] config = {"variant: " + variant, "flush_threshold_bytes: 200000"};
-    try (ServiceProcess service = ServiceProcess.serve(directory, config)) {
-      load = new PutLoad(service, 4);
-      Eventually.equal(1, () -> load.acknowledged.get() > 1_000 ? 1 : 0, "acknowledged writes");
-      service.terminate();
-      assertEquals(0, service.exitCode(), service.errors());
-      load.join();
-      assertEquals(4, load.unanswered.get(), "every client's connection was closed");
-    }
-    checkAllThere(load, config);
-  }
-
   private void checkAllThere(PutLoad load, String... config) throws IOException {
     try (ServiceProcess service = ServiceProcess.serve(directory, config)) {
       load.checkAndSettle(service);

@@ -21,7 +21,7 @@ final class ServiceProcess implements AutoCloseable {
   private int dataPort;
   private int adminPort;
 
-  private ServiceProcess(List<String> arguments) throws IOException {
+  private ServiceProcess(List<String> jvmFlags, List<String> arguments) throws IOException {
     List<String> command = new ArrayList<>();
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
     command.addAll(
@@ -30,10 +30,9 @@ final class ServiceProcess implements AutoCloseable {
             "-XX:TieredStopAtLevel=1",
             "-XX:+UseSerialGC",
             "--enable-native-access=ALL-UNNAMED",
-            "--sun-misc-unsafe-memory-access=allow",
-            "-cp",
-            System.getProperty("java.class.path"),
-            Main.class.getName()));
+            "--sun-misc-unsafe-memory-access=allow"));
+    command.addAll(jvmFlags);
+    command.addAll(List.of("-cp", System.getProperty("java.class.path"), Main.class.getName()));
     command.addAll(arguments);
     errors = Files.createTempFile("service", ".err");
     process = new ProcessBuilder(command).redirectError(errors.toFile()).start();
@@ -43,11 +42,17 @@ final class ServiceProcess implements AutoCloseable {
 
   /** Runs any command. */
   static ServiceProcess run(String... arguments) throws IOException {
-    return new ServiceProcess(List.of(arguments));
+    return new ServiceProcess(List.of(), List.of(arguments));
   }
 
   /** Serves with these lines in its configuration, which get free ports; returns when it is ready. */
   static ServiceProcess serve(Path directory, String... lines) throws IOException {
+    return serve(directory, List.of(), lines);
+  }
+
+  /** As the other form, with more flags for the JVM, which win over the usual ones. */
+  static ServiceProcess serve(Path directory, List<String> jvmFlags, String... lines)
+      throws IOException {
     Path config = directory.resolve("service.yaml");
     Files.writeString(
         config,
@@ -55,7 +60,8 @@ final class ServiceProcess implements AutoCloseable {
             + directory.resolve("store")
             + "\ndata_port: 0\nadmin_port: 0\n"
             + String.join("\n", lines));
-    ServiceProcess service = run("serve", "--config", config.toString());
+    ServiceProcess service =
+        new ServiceProcess(jvmFlags, List.of("serve", "--config", config.toString()));
     String ready = service.output.readLine();
     if (ready == null || !ready.matches("ready data=127.0.0.1:\\d+ admin=127.0.0.1:\\d+")) {
       throw new IOException("not ready but: " + ready + "\n" + service.errors());
@@ -68,6 +74,10 @@ final class ServiceProcess implements AutoCloseable {
 
   RawClient connect() throws IOException {
     return new RawClient(dataPort);
+  }
+
+  RawClient connect(int receiveBufferBytes) throws IOException {
+    return new RawClient(dataPort, receiveBufferBytes);
   }
 
   int adminPort() {
