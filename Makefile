@@ -103,11 +103,18 @@ test-e2e: build ## whole experiments in both runtimes; docker's only where an en
 	@bin/lab --version >/dev/null
 	$(VENV)/pytest -q -ra lab/tests/e2e
 
+##@ Torture
+.PHONY: torture-loadgen
+torture-loadgen: ## the load generator's long tests, 70 minutes: an hour of load, 50 M inputs of the parser, 20 stalls [SOAK_SECONDS=3600]
+	cd loadgen && FUZZ_INPUTS=50000000 cargo test --quiet --locked --release --test parser_fuzz
+	cd loadgen && cargo test --quiet --locked --release --test truth -- --include-ignored --test-threads=1
+	cd loadgen && SOAK_SECONDS=$(or $(SOAK_SECONDS),3600) cargo test --quiet --locked --release --test endurance
+
 ##@ Benchmarks
 .PHONY: bench-storage bench-loadgen bench-server bench-overload
 BENCH_JAR = service/bench/target/bench/lsmlab-bench.jar
-bench-loadgen: ## the load generator against wrk (Debian: apt install wrk), in turn: make bench-loadgen [BENCH='--seconds 3 …']
-	cd loadgen && cargo bench --quiet --locked --bench peer -- $(BENCH)
+bench-loadgen: ## the load generator against wrk (Debian: apt install wrk) and the truth, 7 minutes: make bench-loadgen [BENCH=--quick]
+	cd loadgen && cargo bench --quiet --locked --bench peer -- --update-docs ../docs/benchmarks.md $(BENCH)
 bench-storage: ## the engine against RocksDB and MVStore, in turn; about an hour: make bench-storage [BENCH='--scale 0.05 …']
 	@bin/find-jdk >/dev/null
 	@$(MVN) -f service/pom.xml -DskipTests package -pl bench -am

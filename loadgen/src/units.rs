@@ -1,6 +1,9 @@
 //! Numbers with units, read from the command line and printed in the report, in wrk2's notation.
 
+mod extended;
+
 use crate::clock::SECOND;
+use extended::Extended;
 
 /// A rate as an exact fraction: `requests` in `seconds`. Kept exact so that the schedule never drifts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,42 +101,47 @@ pub fn fixed(value: f64, decimals: usize) -> String {
     }
 }
 
-/// Moves to the next unit at 85% of it, as wrk2 does: 0.86m, 0.90ms.
-fn scaled(value: f64, base: &str, step: f64, units: &[&str], decimals: usize) -> String {
-    let mut value = value;
+/// Moves to the next unit at 85% of it, as wrk2 does: 0.86m, 0.90ms. `exact` is `value` before it lost bits.
+fn scaled(value: f64, exact: Option<Extended>, base: &str, step: u32, units: &[&str], decimals: usize) -> String {
+    let (mut value, mut exact) = (value, exact);
     let mut unit = base;
     for next in units {
-        if value.is_nan() || value < step * 0.85 {
+        if value.is_nan() || value < f64::from(step) * 0.85 {
             break;
         }
-        value /= step;
+        value /= f64::from(step);
+        exact = exact.map(|exact| exact.divided_by(step));
         unit = next;
     }
-    format!("{}{unit}", fixed(value, decimals))
+    let digits = exact.and_then(|exact| exact.fixed(decimals)).unwrap_or_else(|| fixed(value, decimals));
+    format!("{digits}{unit}")
 }
 
 /// A time in microseconds as `12.00us`, `1.83ms`, `4.80s` or `0.86m`.
 pub fn format_time_us(time_us: f64) -> String {
-    if time_us >= 1_000_000.0 {
-        scaled(time_us / 1_000_000.0, "s", 60.0, &["m"], 2)
+    const PER_SECOND: u32 = 1_000_000;
+    let exact = Extended::of(time_us);
+    if time_us >= f64::from(PER_SECOND) {
+        let seconds = exact.map(|exact| exact.divided_by(PER_SECOND));
+        scaled(time_us / f64::from(PER_SECOND), seconds, "s", 60, &["m"], 2)
     } else {
-        scaled(time_us, "us", 1000.0, &["ms"], 2)
+        scaled(time_us, exact, "us", 1000, &["ms"], 2)
     }
 }
 
 /// A time in seconds without decimals: `30s`, `1m`.
 pub fn format_time_s(time_s: f64) -> String {
-    scaled(time_s, "s", 60.0, &["m"], 0)
+    scaled(time_s, Extended::of(time_s), "s", 60, &["m"], 0)
 }
 
 /// A number as `55.25`, `16.19k`, `1.20M`.
 pub fn format_metric(value: f64) -> String {
-    scaled(value, "", 1000.0, &["k", "M", "G", "T"], 2)
+    scaled(value, Extended::of(value), "", 1000, &["k", "M", "G", "T"], 2)
 }
 
 /// A size in powers of 1024 as `61.52K`, `40.19M`, `2.35G`; the caller adds the `B`.
 pub fn format_binary(value: f64) -> String {
-    scaled(value, "", 1024.0, &["K", "M", "G", "T"], 2)
+    scaled(value, Extended::of(value), "", 1024, &["K", "M", "G", "T"], 2)
 }
 
 #[cfg(test)]

@@ -59,11 +59,6 @@ fn printed_again(text: &str) -> String {
         (mean_ms, word(line, 8).trim_end_matches("ms").parse().unwrap())
     };
 
-    let percentile_lines = lines.iter().skip_while(|line| !line.contains("HdrHistogram - ")).skip(1);
-    let percentiles = percentile_lines
-        .take(8)
-        .map(|line| (word(line, 0).trim_end_matches('%').parse().unwrap(), number(&word(line, 1), true)));
-
     let rows = lines.iter().skip_while(|line| !line.contains("TotalCount")).skip(1).filter(|line| !line.is_empty());
     let mut counts = Vec::new();
     let mut total = 0;
@@ -75,6 +70,22 @@ fn printed_again(text: &str) -> String {
             total = up_to;
         }
     }
+    // A percentile that is a row of the spectrum is taken from the histogram, the others from their own lines.
+    let value_at = |percentile: f64| {
+        let rank = (percentile / 100.0 * total as f64 + 0.5) as u64;
+        let mut up_to = 0;
+        let at_rank = counts.iter().find(|(_, count)| {
+            up_to += count;
+            up_to >= rank
+        });
+        at_rank.map_or(0.0, |(value_us, _)| *value_us as f64)
+    };
+    let percentile_lines = lines.iter().skip_while(|line| !line.contains("HdrHistogram - ")).skip(1);
+    let percentiles = percentile_lines.take(8).map(|line| {
+        let percentile = word(line, 0).trim_end_matches('%').parse().unwrap();
+        let is_a_row = [50.0, 75.0, 90.0, 100.0].contains(&percentile);
+        (percentile, if is_a_row { value_at(percentile) } else { number(&word(line, 1), true) })
+    });
     let [mean_ms, stdev_ms] = footer(line("#[Mean"));
     let [max_ms, count] = footer(line("#[Max"));
     let [buckets, sub_buckets] = footer(line("#[Buckets"));

@@ -43,6 +43,24 @@ fn refused_connections_are_exit_code_2() {
 }
 
 #[test]
+fn a_host_that_does_not_answer_is_exit_code_2_and_no_hang() {
+    // The kernel passes over those who knock while the queue of a listener that accepts nobody is full.
+    let listener = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
+    listener.bind(&std::net::SocketAddr::from(([127, 0, 0, 1], 0)).into()).unwrap();
+    listener.listen(0).unwrap();
+    let address = listener.local_addr().unwrap();
+    let before_us: Vec<_> = (0..4).map(|_| loadgen::net::connect(address.as_socket().unwrap()).unwrap()).collect();
+    std::thread::sleep(Duration::from_millis(100));
+    let started = Instant::now();
+    let url = format!("http://{}/", address.as_socket().unwrap());
+    let output = command().args(["-t1", "-c4", "-R100", "-d1s", "--timeout", "300ms", &url]).output().unwrap();
+    assert!(started.elapsed() < Duration::from_secs(15), "{:?}", started.elapsed());
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8(output.stderr).unwrap().contains("connection timed out"));
+    assert_eq!(before_us.len(), 4);
+}
+
+#[test]
 fn a_host_that_does_not_exist_is_an_error_that_names_it() {
     let output = command().args(["-R10", "-d1s", "http://no-such-host.invalid/"]).output().unwrap();
     assert_eq!(output.status.code(), Some(2));

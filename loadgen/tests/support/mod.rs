@@ -1,6 +1,10 @@
 //! A server whose truth is known, and the generator run against it.
 #![allow(dead_code, missing_docs)]
 
+pub mod log_server;
+pub mod stalls;
+pub mod truth;
+
 use loadgen::clock::now_ns;
 use serde_json::Value;
 use std::collections::HashMap;
