@@ -110,6 +110,11 @@ torture-loadgen: ## the load generator's long tests, 70 minutes: an hour of load
 	cd loadgen && cargo test --quiet --locked --release --test truth -- --include-ignored --test-threads=1
 	cd loadgen && SOAK_SECONDS=$(or $(SOAK_SECONDS),3600) cargo test --quiet --locked --release --test endurance
 
+.PHONY: torture-server
+torture-server: ## server, long (about 15 minutes): a million fuzzed inputs, every variant stopped under load, crowds of connections; FUZZ='-Dfuzz.seed=2 …'
+	@bin/find-jdk >/dev/null
+	$(MVN) -f service/pom.xml test -pl server -am -Dgroups=slow -DexcludedGroups= -Dtest='HttpFuzzTest,StopTest,CrowdTest' -Dsurefire.failIfNoSpecifiedTests=false $(FUZZ)
+
 ##@ Benchmarks
 .PHONY: bench-storage bench-loadgen bench-server bench-overload
 BENCH_JAR = service/bench/target/bench/lsmlab-bench.jar
