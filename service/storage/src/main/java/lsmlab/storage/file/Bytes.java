@@ -28,6 +28,9 @@ public final class Bytes {
   /** Largest slice that one byte buffer shows. */
   private static final long SLICE_BYTES_MAX = 1 << 30;
 
+  /** Where bytes of a mapped file are checked; see {@link #update}. */
+  private static final ThreadLocal<byte[]> SCRATCH = ThreadLocal.withInitial(() -> new byte[8192]);
+
   private Bytes() {}
 
   /** Compares lexicographically by unsigned byte. */
@@ -118,8 +121,21 @@ public final class Bytes {
     return (int) crc.getValue();
   }
 
-  /** Continues a checksum over a slice. */
+  /**
+   * Continues a checksum over a slice. Bytes of a mapped file are copied to the heap first: a page that cannot be read
+   * (the file was cut short, the device fails) is a SIGBUS, which the JVM turns into an {@link InternalError} where it
+   * copies memory, but which kills it where it computes checksums.
+   */
   public static void update(CRC32C crc, MemorySegment segment, long offset, long length) {
+    if (segment.isMapped()) {
+      byte[] scratch = SCRATCH.get();
+      for (long done = 0; done < length; done += scratch.length) {
+        int piece = (int) Math.min(scratch.length, length - done);
+        MemorySegment.copy(segment, ValueLayout.JAVA_BYTE, offset + done, scratch, 0, piece);
+        crc.update(scratch, 0, piece);
+      }
+      return;
+    }
     for (long done = 0; done < length; done += SLICE_BYTES_MAX) {
       long slice = Math.min(SLICE_BYTES_MAX, length - done);
       crc.update(segment.asSlice(offset + done, slice).asByteBuffer());
