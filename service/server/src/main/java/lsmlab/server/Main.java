@@ -4,6 +4,7 @@ import java.io.PrintWriter;
 import lsmlab.server.command.EnginesCommand;
 import lsmlab.server.command.ServeCommand;
 import lsmlab.server.command.VariantsCommand;
+import lsmlab.server.dataset.DumpCommand;
 import lsmlab.server.dataset.LoadDatasetCommand;
 import lsmlab.server.dataset.VerifyCommand;
 import picocli.CommandLine;
@@ -20,6 +21,7 @@ import picocli.CommandLine.Spec;
       ServeCommand.class,
       LoadDatasetCommand.class,
       VerifyCommand.class,
+      DumpCommand.class,
       VariantsCommand.class,
       EnginesCommand.class,
     },

@@ -50,7 +50,8 @@ class CommandLineTest {
   @Test
   void helpTeaches() {
     assertEquals(0, execute("--help"));
-    for (String word : new String[] {"serve", "load-dataset", "verify", "variants", "engines"}) {
+    for (String word :
+        new String[] {"serve", "load-dataset", "verify", "dump", "variants", "engines"}) {
       assertTrue(out.toString().contains(word), out.toString());
     }
     assertEquals(0, execute("serve", "--help"));

@@ -1,8 +1,11 @@
 package lsmlab.storage;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.StringWriter;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
@@ -11,6 +14,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.NavigableMap;
 import java.util.TreeMap;
+import java.util.stream.Stream;
 import lsmlab.storage.file.SimulatedDirectory;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -71,8 +75,10 @@ class DamageTest {
         damaged[i] ^= (byte) mask;
         SimulatedDirectory directory = sound.afterKill();
         directory.replace(name, damaged);
+        long faults = dump(directory, name);
         boolean found = isRefused(directory, name + " byte " + i, List.of(expected));
         errors += found ? 1 : 0;
+        assertTrue(faults > 0 || !found, name + " byte " + i + " is sound to dump");
         if (!name.endsWith(".wal") && !name.equals("MANIFEST")) {
           assertTrue(found, name + " byte " + i + " was not noticed");
         }
@@ -89,12 +95,42 @@ class DamageTest {
       for (int length = 0; length < content.length; length++) {
         SimulatedDirectory directory = sound.afterKill();
         directory.replace(name, Arrays.copyOf(content, length));
+        dump(directory, name);
         // A log that is cut at a record's end cannot be told from one that was never longer.
         isRefused(
             directory,
             name + " cut to " + length,
             name.endsWith(".wal") ? logStates : List.of(expected));
       }
+    }
+  }
+
+  /** Prints a file, which never dies of what is in it; returns the faults it saw. */
+  private static long dump(SimulatedDirectory directory, String name) throws IOException {
+    StringWriter out = new StringWriter();
+    long faults = StoreDumper.dump(directory, name, new PrintWriter(out));
+    assertTrue(out.toString().lines().count() > 1, name + ": " + out);
+    return faults;
+  }
+
+  @Test
+  void aSoundStoreIsPrintedWithoutFaults() throws IOException {
+    SimulatedDirectory sound = store();
+    StringWriter out = new StringWriter();
+    for (String name : sound.list()) {
+      assertEquals(0, StoreDumper.dump(sound, name, new PrintWriter(out)), name);
+    }
+    String text = out.toString();
+    for (String part :
+        List.of(
+            "+ table ",
+            ", level 0, order ",
+            "\"key3\" deleted",
+            "\"key4\" = \"other\"",
+            "put \"key22\" = \"value22\"",
+            "durability power",
+            "synced to offset")) {
+      assertTrue(text.contains(part), part + " is missing in:\n" + text);
     }
   }
 
@@ -129,6 +165,15 @@ class DamageTest {
       return false;
     } catch (CorruptionException e) {
       assertTrue(e.getMessage().contains("simulated/"), e.getMessage());
+      boolean placed =
+          Stream.of(
+                  " at offset ",
+                  " is missing",
+                  " bytes, the manifest says",
+                  "contradict",
+                  "version")
+              .anyMatch(e.getMessage()::contains);
+      assertTrue(placed, what + ": " + e.getMessage());
       return true;
     } catch (UncheckedIOException e) {
       assertTrue(e.getMessage().contains("cannot open the store"), e.getMessage());

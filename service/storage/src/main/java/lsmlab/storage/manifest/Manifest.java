@@ -25,13 +25,13 @@ public final class Manifest implements AutoCloseable {
   public static final String TEMPORARY_NAME = "MANIFEST.tmp";
 
   /** "LSMLABMF" as it stands in the file. May never change. */
-  private static final long MAGIC = 0x464D42414C4D534CL;
+  static final long MAGIC = 0x464D42414C4D534CL;
 
   private static final int VERSION = 1;
   private static final int HEADER_BYTES = 9;
-  private static final byte SNAPSHOT = 1;
-  private static final byte EDIT = 2;
-  private static final byte SYNCED = 3;
+  static final byte SNAPSHOT = 1;
+  static final byte EDIT = 2;
+  static final byte SYNCED = 3;
 
   private final StoreDirectory directory;
   private final long rewriteBytes;
@@ -76,22 +76,17 @@ public final class Manifest implements AutoCloseable {
   }
 
   private long read() throws IOException {
-    byte[] content;
-    try (Arena arena = Arena.ofConfined()) {
-      MemorySegment bytes = directory.map(NAME, arena);
-      content = ValueSink.copy(bytes, 0, Math.toIntExact(bytes.byteSize()));
+    ByteBuffer in;
+    try {
+      in = content(directory, NAME);
     } catch (InternalError e) {
       throw corrupt(0, "it cannot be read", e);
     }
-    ByteBuffer in = ByteBuffer.wrap(content).order(ByteOrder.LITTLE_ENDIAN);
     int position = 0;
     long synced = 0;
     while (isWhole(in, position)) {
-      int end = position + HEADER_BYTES + in.getInt(position + 4);
-      ByteBuffer payload =
-          in.slice(position + HEADER_BYTES, end - position - HEADER_BYTES)
-              .order(ByteOrder.LITTLE_ENDIAN);
-      byte type = in.get(position + 8);
+      ByteBuffer payload = payload(in, position);
+      byte type = type(in, position);
       try {
         if (position == 0) {
           snapshot(type, payload);
@@ -105,12 +100,12 @@ public final class Manifest implements AutoCloseable {
       } catch (BufferUnderflowException e) {
         throw corrupt(position, "a record is shorter than it says", e);
       }
-      position = end;
+      position = end(in, position);
     }
     if (position == 0) {
       throw corrupt(0, "the snapshot it begins with is damaged", null);
     }
-    for (int at = position + 1; at < content.length && position < content.length; at++) {
+    for (int at = position + 1; at < in.limit() && position < in.limit(); at++) {
       if (isWhole(in, at)) {
         throw corrupt(position, "a record is damaged and whole ones follow it", null);
       }
@@ -132,7 +127,30 @@ public final class Manifest implements AutoCloseable {
     apply(Edit.decode(payload));
   }
 
-  private static boolean isWhole(ByteBuffer in, int position) {
+  /** The bytes of a manifest, little-endian. */
+  static ByteBuffer content(StoreDirectory directory, String name) throws IOException {
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment bytes = directory.map(name, arena);
+      byte[] content = ValueSink.copy(bytes, 0, Math.toIntExact(bytes.byteSize()));
+      return ByteBuffer.wrap(content).order(ByteOrder.LITTLE_ENDIAN);
+    }
+  }
+
+  static byte type(ByteBuffer in, int position) {
+    return in.get(position + 8);
+  }
+
+  static ByteBuffer payload(ByteBuffer in, int position) {
+    return in.slice(position + HEADER_BYTES, in.getInt(position + 4))
+        .order(ByteOrder.LITTLE_ENDIAN);
+  }
+
+  /** Where the record after the one at {@code position} begins. */
+  static int end(ByteBuffer in, int position) {
+    return position + HEADER_BYTES + in.getInt(position + 4);
+  }
+
+  static boolean isWhole(ByteBuffer in, int position) {
     int room = in.limit() - position - HEADER_BYTES;
     if (room < 0) {
       return false;

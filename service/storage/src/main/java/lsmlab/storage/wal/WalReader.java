@@ -182,7 +182,12 @@ public final class WalReader {
   }
 
   private boolean isWhole(long position) {
-    long room = size - position - WalFormat.HEADER_BYTES;
+    return isWhole(bytes, position, number);
+  }
+
+  /** Whether a record of log {@code number} that passes its checksum is there. */
+  static boolean isWhole(MemorySegment bytes, long position, long number) {
+    long room = bytes.byteSize() - position - WalFormat.HEADER_BYTES;
     if (room < 0) {
       return false;
     }
@@ -200,6 +205,11 @@ public final class WalReader {
   }
 
   private long end(long position) {
+    return end(bytes, position);
+  }
+
+  /** Where the record after the one at {@code position} begins. */
+  static long end(MemorySegment bytes, long position) {
     return position + WalFormat.HEADER_BYTES + bytes.get(Bytes.INT, position + WalFormat.LENGTH);
   }
 
