@@ -1,11 +1,13 @@
 package lsmlab.storage;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.util.EnumSet;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Map;
@@ -59,6 +61,91 @@ class ErrorInjectionTest {
       failed = run(durability, "from operation " + n, at -> at >= failing, count);
       assertTrue(n < 5_000, "the scenario does not end");
     }
+  }
+
+  /** A failure in what a failure makes necessary: taking back half a write, trying again. */
+  @ParameterizedTest
+  @EnumSource(Durability.class)
+  void everyTwoFailuresInARowAreSurvived(Durability durability) throws IOException {
+    boolean failed = true;
+    for (int n = 1; failed; n++) {
+      AtomicInteger count = new AtomicInteger();
+      int failing = n;
+      failed =
+          run(
+              durability,
+              "operations " + n + " and " + (n + 1),
+              at -> at == failing || at == failing + 1,
+              count);
+      assertTrue(n < 5_000, "the scenario does not end");
+    }
+  }
+
+  @Test
+  void theScenarioMeetsEveryKindOfOperation() throws IOException {
+    Set<Operation> met = EnumSet.noneOf(Operation.class);
+    SimulatedDirectory directory = new SimulatedDirectory();
+    int[] writes = new int[1];
+    directory.setFault(
+        (operation, name) -> {
+          synchronized (met) {
+            met.add(operation);
+            if (operation == Operation.WRITE && name.endsWith(".wal") && ++writes[0] == 5) {
+              throw new IOException("injected, so that half a write is taken back");
+            }
+          }
+        });
+    for (int i = 0; i < 2; i++) {
+      scenario(LsmEngine.open(options(Durability.POWER), directory));
+    }
+    assertEquals(EnumSet.allOf(Operation.class), met);
+  }
+
+  /** The disk fills up at the N-th operation, and has room again at the scenario's end. */
+  @ParameterizedTest
+  @EnumSource(Durability.class)
+  void aFullDiskIsSurvivedWithoutARestart(Durability durability)
+      throws IOException, InterruptedException {
+    boolean met = true;
+    for (int n = 1; met; n += 4) {
+      met = fillAt(n, durability);
+      assertTrue(n < 5_000, "the scenario does not end");
+    }
+  }
+
+  private boolean fillAt(int n, Durability durability) throws IOException, InterruptedException {
+    SimulatedDirectory directory = new SimulatedDirectory();
+    AtomicInteger count = new AtomicInteger();
+    boolean[] met = new boolean[1];
+    allowed.clear();
+    Engine engine = LsmEngine.open(options(durability), directory);
+    directory.setFault(
+        (operation, name) -> {
+          boolean full = count.incrementAndGet() >= n;
+          if (full && (operation == Operation.WRITE || operation == Operation.CREATE)) {
+            met[0] = true;
+            throw new IOException("No space left on device");
+          }
+        });
+    for (int i = 0; i < WRITES; i++) {
+      put(engine, "key" + i % 17, "value" + i + "x".repeat(i * 7 % 90));
+    }
+    check(engine);
+    directory.setFault((operation, name) -> {});
+    String after = "there is space again";
+    Set<String> kept = Set.of(after);
+    for (int tries = 0; !kept.equals(allowed.get("key1")); tries++) {
+      assertTrue(tries < 1_000, "full from operation " + n + " on: no write is taken afterwards");
+      put(engine, "key1", after);
+      Thread.sleep(tries == 0 ? 0 : 10);
+    }
+    check(engine);
+    engine.close();
+    try (Engine reopened = LsmEngine.open(options(durability), directory)) {
+      check(reopened);
+    }
+    StoreVerifier.verify(directory, file -> {});
+    return met[0];
   }
 
   private interface Chooser {
