@@ -103,8 +103,15 @@ test-e2e: build ## whole experiments in both runtimes; docker's only where an en
 	@bin/lab --version >/dev/null
 	$(VENV)/pytest -q -ra lab/tests/e2e
 
-##@ Torture
-.PHONY: torture-loadgen
+##@ Torture (the long forms of tests, not part of `make test`)
+.PHONY: torture torture-storage torture-loadgen
+torture: torture-storage torture-loadgen ## every room's long tests
+torture-storage: ## crashes, 10,000 seeds each; 30 kills a durability; full disks; about 15 minutes
+	@bin/find-jdk >/dev/null
+	$(MVN) -f service/pom.xml -pl storage test -Dtest='CrashTest,GroupCommitCrashTest,ModelTest,LinearizabilityTest,RegisterCheckerTest,ErrorInjectionTest,DamageTest,MappedDamageTest' \
+	  -Dlsmlab.crash.seeds=10000 -Dlsmlab.models=3000 -Dlsmlab.histories=5000
+	$(MVN) -f service/pom.xml -pl server -am test -Dtest='KillLoopTest,DiskFullTest,EnginesTest' -Dsurefire.failIfNoSpecifiedTests=false \
+	  -Dlsmlab.kills=30
 torture-loadgen: ## the load generator's long tests, 70 minutes: an hour of load, 50 M inputs of the parser, 20 stalls [SOAK_SECONDS=3600]
 	cd loadgen && FUZZ_INPUTS=50000000 cargo test --quiet --locked --release --test parser_fuzz
 	cd loadgen && cargo test --quiet --locked --release --test truth -- --include-ignored --test-threads=1

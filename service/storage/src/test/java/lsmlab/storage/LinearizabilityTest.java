@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.lang.foreign.ValueLayout;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -11,6 +12,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.NavigableMap;
 import java.util.SplittableRandom;
+import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
@@ -122,13 +124,13 @@ class LinearizabilityTest {
   private static void scan(Engine engine, Recording recording) {
     long called = System.nanoTime();
     long begun;
-    NavigableMap<String, String> found = new java.util.TreeMap<>();
+    NavigableMap<String, String> found = new TreeMap<>();
     try (Scan scan = engine.scan(bytes("key"), null)) {
       begun = System.nanoTime();
       while (scan.next()) {
         found.put(
-            new String(scan.key().toArray(java.lang.foreign.ValueLayout.JAVA_BYTE)),
-            new String(scan.value().toArray(java.lang.foreign.ValueLayout.JAVA_BYTE)));
+            new String(scan.key().toArray(ValueLayout.JAVA_BYTE), StandardCharsets.UTF_8),
+            new String(scan.value().toArray(ValueLayout.JAVA_BYTE), StandardCharsets.UTF_8));
       }
     }
     for (int i = 0; i < KEYS; i++) {
