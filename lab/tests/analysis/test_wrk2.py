@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -128,45 +129,41 @@ def test_every_unit_of_bytes_is_known(printed: str, expected: int) -> None:
     assert parse_load_text(STACK_GET.replace("2.18GB read", f"{printed} read")).bytes_read == expected
 
 
-@pytest.mark.parametrize(
-    "paste",
-    [
-        lambda text: "".join(f"        {line}\n" for line in text.splitlines()),
-        lambda text: "".join(f"> {line}\n" for line in text.splitlines()),
-        lambda text: "".join(f"\t| {line} |\n" for line in text.splitlines()),
-        lambda text: "".join(f"{line.strip()}\n" for line in text.splitlines()),
-        lambda text: text.replace("\n", "\r\n"),
-        lambda text: "\ufeff" + text,
-        lambda text: f"Here it is, 5.57s at the median:\n\n```\n$ wrk2 -t4 …\n{text}```\nRequests/sec: as said.\n",
-        lambda text: text.replace("Running", "\x1b[1;32mRunning\x1b[0m\x1b[K").replace(
-            "Latency ", "\x1b[33mLatency \x1b[m"
-        ),
-        lambda text: text.replace("Running", "\x1b]0;wrk2\x07Running"),
-        lambda text: "".join(f"50% done\r{line}\n" for line in text.splitlines()),
-        lambda text: text.replace("Requests/sec", "xx\b\bRequests/sec"),
-        lambda text: text.replace(" ", "\u00a0"),
-        lambda text: text.replace("Running", "\u200bRunning\u200b"),
-        lambda text: text.replace("  4 threads", "Initialised 4 threads in 3 ms.\n  4 threads"),
-    ],
-    ids=[
-        "indented",
-        "quoted",
-        "boxed",
-        "stripped",
-        "crlf",
-        "bom",
-        "markdown",
-        "coloured",
-        "title",
-        "progress",
-        "backspace",
-        "nbsp",
-        "zero-width",
-        "forks",
-    ],
-)
-def test_text_that_was_pasted_says_the_same(paste) -> None:  # type: ignore[no-untyped-def]
+# What happens to a report on its way, by name.
+PASTES: dict[str, Callable[[str], str]] = {
+    "indented": lambda text: "".join(f"        {line}\n" for line in text.splitlines()),
+    "quoted": lambda text: "".join(f"> {line}\n" for line in text.splitlines()),
+    "boxed": lambda text: "".join(f"\t| {line} |\n" for line in text.splitlines()),
+    "stripped": lambda text: "".join(f"{line.strip()}\n" for line in text.splitlines()),
+    "crlf": lambda text: text.replace("\n", "\r\n"),
+    "bom": lambda text: "\ufeff" + text,
+    "markdown": lambda text: (
+        f"Here it is, 5.57s at the median:\n\n```\n$ wrk2 -t4 …\n{text}```\nRequests/sec: as said.\n"
+    ),
+    "coloured": lambda text: text.replace("Running", "\x1b[1;32mRunning\x1b[0m\x1b[K").replace(
+        "Latency ", "\x1b[33mLatency \x1b[m"
+    ),
+    "title": lambda text: text.replace("Running", "\x1b]0;wrk2\x07Running"),
+    "progress": lambda text: "".join(f"50% done\r{line}\n" for line in text.splitlines()),
+    "backspace": lambda text: text.replace("Requests/sec", "xx\b\bRequests/sec"),
+    "nbsp": lambda text: text.replace(" ", "\u00a0"),
+    "zero-width": lambda text: text.replace("Running", "\u200bRunning\u200b"),
+    "forks": lambda text: text.replace("  4 threads", "Initialised 4 threads in 3 ms.\n  4 threads"),
+}
+
+
+@pytest.mark.parametrize("paste", PASTES.values(), ids=PASTES)
+def test_text_that_was_pasted_says_the_same(paste: Callable[[str], str]) -> None:
     assert parse_load_text(paste(STACK_GET)) == parse_load_text(STACK_GET)
+
+
+@given(st.sampled_from(PUBLISHED), st.lists(st.sampled_from(sorted(PASTES)), max_size=4))
+def test_any_published_report_that_went_through_several_hands_says_the_same(path: Path, hands: list[str]) -> None:
+    published = path.read_text()
+    text = published
+    for name in hands:
+        text = PASTES[name](text)
+    assert parse_load_text(text) == parse_load_text(published)
 
 
 @pytest.mark.parametrize(
