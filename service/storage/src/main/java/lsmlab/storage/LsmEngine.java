@@ -1,8 +1,10 @@
 package lsmlab.storage;
 
+import com.sun.management.OperatingSystemMXBean;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.foreign.MemorySegment;
+import java.lang.management.ManagementFactory;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -114,6 +116,7 @@ public final class LsmEngine implements Engine {
       pool.close();
       throw e;
     }
+    versions.runSoon(this::expectMisses);
     flusher.start();
     compactor.start();
   }
@@ -236,6 +239,25 @@ public final class LsmEngine implements Engine {
 
   private void tablesMerged() {
     controller.roomMade();
+    expectMisses();
+  }
+
+  /** Where the tables do not fit the memory that there is, of the machine or the container, they must not be read around. */
+  private void expectMisses() {
+    Version version = versions.acquire();
+    try {
+      if (version.tables().bytes() > Memory.BYTES / 2) {
+        version.tables().placed().forEach(placed -> placed.table().expectMisses());
+      }
+    } finally {
+      Versions.releaseQuietly(version);
+    }
+  }
+
+  /** Asked for late, because it takes a cold JVM a tenth of a second. */
+  private static final class Memory {
+    static final long BYTES =
+        ((OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean()).getTotalMemorySize();
   }
 
   private void checkOpen() {
@@ -309,6 +331,7 @@ public final class LsmEngine implements Engine {
     @Override
     public void published() {
       controller.roomMade();
+      expectMisses();
       compactor.tablesChanged();
     }
   }

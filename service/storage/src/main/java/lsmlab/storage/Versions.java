@@ -193,7 +193,7 @@ final class Versions implements AutoCloseable {
     try {
       task.run();
     } catch (RuntimeException | Error e) {
-      LOG.error("a replaced version could not be given back: its memory and files stay", e);
+      LOG.error("reclaiming failed: memory and files of a replaced version may stay", e);
     }
   }
 
@@ -204,6 +204,11 @@ final class Versions implements AutoCloseable {
     } catch (IOException e) {
       LOG.warn("a table's file stays until the next start: {}", e.toString());
     }
+  }
+
+  /** Runs something short on the reclaiming thread, before this object is closed. */
+  void runSoon(Runnable task) {
+    retired.add(task);
   }
 
   /** Returns when every version replaced so far has been given back by this object. */

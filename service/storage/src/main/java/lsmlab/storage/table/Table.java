@@ -9,6 +9,7 @@ import lsmlab.storage.CorruptionException;
 import lsmlab.storage.ValueSink;
 import lsmlab.storage.cursor.Cursor;
 import lsmlab.storage.file.Bytes;
+import lsmlab.storage.file.PageAdvice;
 import lsmlab.storage.file.StoreDirectory;
 
 /**
@@ -44,6 +45,9 @@ public final class Table {
 
   private final AtomicInteger references = new AtomicInteger(1);
   private volatile boolean obsolete;
+
+  /** Whether what is read of it is likely to be missing in memory. */
+  private volatile boolean random;
 
   private Table(StoreDirectory directory, long number, Arena arena) throws IOException {
     this.directory = directory;
@@ -155,6 +159,9 @@ public final class Table {
       if (block < 0) {
         return Lookup.ABSENT;
       }
+      if (random) {
+        readAhead(block, 1);
+      }
       long start = checkedBlock(block);
       int pair = searchBlock(start, key, keyOffset, keyLength);
       if (pair < 0) {
@@ -170,6 +177,30 @@ public final class Table {
     } catch (InternalError e) {
       throw unreadable(e);
     }
+  }
+
+  /**
+   * From now on look-ups expect that the pages they need are not in memory: a block is then read as a whole, in one piece,
+   * and nothing around it. Otherwise a page is read with many around it, which fills the memory soon where all of it has
+   * room, and reads the same again and again where it has not. For a caller that holds a reference.
+   */
+  public void expectMisses() {
+    if (!random) {
+      PageAdvice.random(bytes);
+      random = true;
+    }
+  }
+
+  /** Has blocks read that will be needed at once; there may be fewer. */
+  void readAhead(int block, int blocks) {
+    long start = index.blockOffset(block);
+    int end = Math.min(index.blockCount(), block + blocks);
+    PageAdvice.willNeed(bytes, start, index.blockOffset(end) - start);
+  }
+
+  /** Whether a cursor has to ask for what comes next itself. */
+  boolean missesExpected() {
+    return random;
   }
 
   /** The pair with that key, or −1 − (the first pair with a greater one). */

@@ -6,9 +6,15 @@ import lsmlab.storage.cursor.Cursor;
 /** Walks a table. Checks every block's checksum as it enters it. */
 final class TableCursor implements Cursor {
 
+  private static final int BLOCKS_AHEAD = 128;
+
   private final Table table;
   private final MemorySegment bytes;
   private int block;
+
+  /** The first block that was not asked for ahead. */
+  private int readTo;
+
   private long start;
   private int pairs;
   private int pair;
@@ -25,6 +31,7 @@ final class TableCursor implements Cursor {
   @Override
   public boolean seek(byte[] wanted) {
     try {
+      readTo = 0;
       enter(table.seekBlock(wanted));
       pair = table.seekPair(start, wanted) - 1;
     } catch (InternalError e) {
@@ -54,6 +61,12 @@ final class TableCursor implements Cursor {
   }
 
   private void enter(int wanted) {
+    if (table.missesExpected() && wanted >= readTo) {
+      // A cursor that goes on asks for more at once; one that looks at a pair or two does not.
+      int blocks = wanted == block + 1 ? BLOCKS_AHEAD : 1;
+      table.readAhead(wanted, blocks);
+      readTo = wanted + blocks;
+    }
     block = wanted;
     start = table.checkBlock(wanted);
     pairs = table.pairs(start);
