@@ -14,6 +14,7 @@ import lsmlab.bench.report.Comparison;
 import lsmlab.bench.report.Environment;
 import lsmlab.bench.report.MarkdownTable;
 import lsmlab.peers.PeerEngines;
+import lsmlab.peers.RocksEngine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
@@ -28,13 +29,32 @@ import picocli.CommandLine.Spec;
     description = "Measures the storage engine and its peers in turn, and compares them.")
 final class BenchStorage implements Callable<Integer> {
 
+  private static final String MEMORY = "memory";
   private static final List<String> WORKLOADS =
-      List.of("get", "put", "sync", "open", "replay", "overwrite");
-  // MVStore has no log to replay, and rewrites its pages with every acknowledged write.
+      List.of("get", MEMORY, "put", "sync", "open", "replay", "overwrite");
+  // MVStore has no log to replay, and rewrites its pages with every acknowledged write; its cache
+  // is
+  // in the heap, which is small where memory is.
   private static final Map<String, Set<String>> LEFT_OUT =
-      Map.of("mvstore", Set.of("replay", "overwrite"));
+      Map.of("mvstore", Set.of(MEMORY, "replay", "overwrite"));
+
+  /** How many times the usual number of pairs, so that a JVM is a small part of the memory it is given. */
+  private static final int MEMORY_PAIRS_FACTOR = 4;
+
+  /** A JVM needs so much whatever it does. */
+  private static final long LIMIT_BYTES_MIN = 256 << 20;
+
+  /** Workloads on the loaded store. */
+  private static final Set<String> LOADED = Set.of("get", "open", "overwrite");
+
+  /** Each warms up slowly. */
+  private static final int MEMORY_REPETITIONS_MAX = 3;
+
   private static final int PAIRS_MIN = 1_000;
   private static final int PAIRS_FULL = 2_000_000;
+
+  private static final String NO_MEMORY_LIMIT =
+      "memory needs a control group with a limit, which cannot be made in /sys/fs/cgroup here: run as root";
 
   @Spec private CommandSpec spec;
 
@@ -47,8 +67,8 @@ final class BenchStorage implements Callable<Integer> {
   @Option(
       names = "--workloads",
       split = ",",
-      description = "of get, put, sync, open, replay, overwrite (all)")
-  private List<String> workloads = WORKLOADS;
+      description = "of get, memory, put, sync, open, replay, overwrite (all)")
+  private List<String> workloads;
 
   @Option(
       names = "--scale",
@@ -113,6 +133,7 @@ final class BenchStorage implements Callable<Integer> {
   @Override
   public Integer call() throws IOException, InterruptedException {
     check();
+    workloads = chosenWorkloads();
     Settings settings =
         new Settings(
             (int) Math.max(PAIRS_MIN, PAIRS_FULL * scale),
@@ -130,20 +151,73 @@ final class BenchStorage implements Callable<Integer> {
             settings,
             (workload, engine) -> Fork.start(workload, engine, settings, jvmArguments),
             System.err);
+    Settings large = settings.withPairs(MEMORY_PAIRS_FACTOR * settings.pairs());
+    Paired limited =
+        paired.with(
+            large,
+            (workload, engine) ->
+                workload.equals(MEMORY)
+                    ? runLimited(engine, large)
+                    : Fork.start(workload, engine, large, jvmArguments));
     if (reload) {
       paired.forget(engines);
+      limited.forget(engines);
     }
-    if (workloads.stream().anyMatch(w -> Set.of("get", "open", "overwrite").contains(w))) {
+    if (workloads.stream().anyMatch(LOADED::contains)) {
       paired.load(engines);
     }
     for (String workload : WORKLOADS) {
-      if (workloads.contains(workload)) {
+      if (workload.equals(MEMORY) && workloads.contains(MEMORY)) {
+        limited.load(taking(MEMORY));
+        limited.measure(MEMORY, taking(MEMORY), Math.min(repetitions, MEMORY_REPETITIONS_MAX));
+      } else if (workloads.contains(workload)) {
         int times = workload.equals("overwrite") ? overwriteRepetitions : repetitions;
         paired.measure(workload, taking(workload), times);
       }
     }
     write(settings, environment, paired.comparisons(engines.getFirst(), "rocksdb"));
     return 0;
+  }
+
+  /** A quarter of the pairs' bytes, at least what a JVM needs. */
+  private static long limitBytes(Settings settings) {
+    return Math.max(
+        LIMIT_BYTES_MIN, (long) settings.pairs() * (settings.valueBytes() + Pairs.KEY_BYTES) / 4);
+  }
+
+  /** Little heap, so that most of the memory is left for data; RocksDB's own cache takes a quarter of it all. */
+  private Map<String, Double> runLimited(String engine, Settings settings)
+      throws IOException, InterruptedException {
+    long bytes = limitBytes(settings);
+    List<String> arguments = new ArrayList<>(jvmArguments);
+    arguments.addAll(
+        List.of(
+            "-Xms64m",
+            "-Xmx64m",
+            "-XX:+UseSerialGC",
+            "-D" + RocksEngine.BLOCK_CACHE_PROPERTY + "=" + bytes / 4));
+    try (MemoryLimit limit =
+        MemoryLimit.of(bytes).orElseThrow(() -> new IOException(NO_MEMORY_LIMIT))) {
+      return Fork.start(MEMORY, engine, settings, arguments, limit::wrap);
+    }
+  }
+
+  /** All of them, where none are named, but for one that the machine does not permit. */
+  private List<String> chosenWorkloads() throws IOException {
+    boolean limitable;
+    try (MemoryLimit limit = MemoryLimit.of(LIMIT_BYTES_MIN).orElse(null)) {
+      limitable = limit != null;
+    }
+    if (workloads != null && workloads.contains(MEMORY) && !limitable) {
+      throw refused("--workloads: " + NO_MEMORY_LIMIT);
+    }
+    if (workloads != null) {
+      return workloads;
+    }
+    if (!limitable) {
+      System.err.println("left out: " + NO_MEMORY_LIMIT);
+    }
+    return WORKLOADS.stream().filter(name -> limitable || !name.equals(MEMORY)).toList();
   }
 
   private List<String> taking(String workload) {
@@ -192,7 +266,7 @@ final class BenchStorage implements Callable<Integer> {
     if (engines.size() != new LinkedHashSet<>(engines).size()) {
       throw refused("--engines names an engine twice: " + String.join(",", engines));
     }
-    for (String workload : workloads) {
+    for (String workload : workloads == null ? WORKLOADS : workloads) {
       if (!WORKLOADS.contains(workload)) {
         throw refused("--workloads: no workload '" + workload + "'; there are " + WORKLOADS);
       }

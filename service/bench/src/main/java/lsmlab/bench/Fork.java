@@ -8,6 +8,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.function.UnaryOperator;
 import lsmlab.bench.workload.Context;
 import lsmlab.bench.workload.Workloads;
 
@@ -30,13 +31,26 @@ public final class Fork {
   static Map<String, Double> start(
       String workload, String engine, Settings settings, List<String> jvmArguments)
       throws IOException, InterruptedException {
+    return start(workload, engine, settings, jvmArguments, command -> command);
+  }
+
+  /** Likewise, through another command that runs the one it is given. */
+  static Map<String, Double> start(
+      String workload,
+      String engine,
+      Settings settings,
+      List<String> jvmArguments,
+      UnaryOperator<List<String>> wrapper)
+      throws IOException, InterruptedException {
     List<String> command = new ArrayList<>();
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
     command.addAll(jvmArguments);
     command.addAll(List.of("-cp", System.getProperty("java.class.path"), Fork.class.getName()));
     command.addAll(List.of(workload, engine, JSON.writeValueAsString(settings)));
     Process process =
-        new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.INHERIT).start();
+        new ProcessBuilder(wrapper.apply(command))
+            .redirectError(ProcessBuilder.Redirect.INHERIT)
+            .start();
     Thread cleaner = new Thread(process::destroyForcibly, "fork-cleaner");
     Runtime.getRuntime().addShutdownHook(cleaner);
     String figures = null;

@@ -30,12 +30,26 @@ final class Paired {
   private final Settings settings;
   private final Runner runner;
   private final PrintStream progress;
-  private final Map<String, Map<String, List<Double>>> figures = new LinkedHashMap<>();
+  private final Map<String, Map<String, List<Double>>> figures;
 
   Paired(Settings settings, Runner runner, PrintStream progress) {
+    this(settings, runner, progress, new LinkedHashMap<>());
+  }
+
+  private Paired(
+      Settings settings,
+      Runner runner,
+      PrintStream progress,
+      Map<String, Map<String, List<Double>>> figures) {
     this.settings = settings;
     this.runner = runner;
     this.progress = progress;
+    this.figures = figures;
+  }
+
+  /** Measures under other settings into the same figures. */
+  Paired with(Settings other, Runner otherRunner) {
+    return new Paired(other, otherRunner, progress, figures);
   }
 
   /** Makes the loaded store of each engine where it is not there yet. */

@@ -26,6 +26,20 @@ public record Settings(
     long replayBytes,
     Path stores) {
 
+  /** The same with another number of keys. */
+  Settings withPairs(int number) {
+    return new Settings(
+        number,
+        valueBytes,
+        seed,
+        seconds,
+        warmupSeconds,
+        overwriteSeconds,
+        overwriteThreads,
+        replayBytes,
+        stores);
+  }
+
   Pairs makePairs() {
     return new Pairs(pairs, valueBytes, seed);
   }

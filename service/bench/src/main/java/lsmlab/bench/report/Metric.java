@@ -37,6 +37,14 @@ public record Metric(
               NONE,
               64),
           new Metric(
+              "get_memory_1t",
+              "GET present, data 4 times the memory, 1 thread",
+              RATE,
+              true,
+              1,
+              NONE),
+          new Metric("get_memory_8t", "… 8 threads", RATE, true, 1, NONE),
+          new Metric(
               "put_process_1t", "PUT random, process durability, 1 thread", RATE, true, 1.5, NONE),
           new Metric("put_process_p99", "… its 99th percentile", "µs", false, NONE, NONE),
           new Metric("put_process_max", "… its longest", "ms", false, NONE, NONE),

@@ -27,7 +27,7 @@ final class GetWorkload implements Workload {
   private static final ThreadMXBean THREADS = (ThreadMXBean) ManagementFactory.getThreadMXBean();
 
   /** What one thread did. */
-  private record Share(long operations, long nanos, long valueBytes, long allocatedBytes) {}
+  record Share(long operations, long nanos, long valueBytes, long allocatedBytes) {}
 
   @Override
   public Map<String, Double> run(Context context) throws InterruptedException {
@@ -66,11 +66,11 @@ final class GetWorkload implements Workload {
     }
   }
 
-  private static double perSecond(List<Share> shares) {
+  static double perSecond(List<Share> shares) {
     return shares.stream().mapToDouble(s -> s.operations() * 1e9 / s.nanos()).sum();
   }
 
-  private static List<Share> reads(
+  static List<Share> reads(
       Context context, Engine engine, boolean present, boolean verify, int threads, int seconds)
       throws InterruptedException {
     CountDownLatch start = new CountDownLatch(threads);

@@ -29,6 +29,11 @@ public final class Stores {
     return bytes;
   }
 
+  /** The files of a store that nobody writes to. */
+  static List<Path> regularFiles(Path store) {
+    return files(store).stream().filter(Files::isRegularFile).toList();
+  }
+
   /** Copies a closed store. */
   public static void copy(Path from, Path to) throws IOException {
     for (Path file : files(from)) {

@@ -11,6 +11,7 @@ public final class Workloads {
   static {
     ALL.put("load", new LoadWorkload());
     ALL.put("get", new GetWorkload());
+    ALL.put("memory", new MemoryWorkload());
     ALL.put("put", new PutWorkload());
     ALL.put("sync", new SyncWorkload());
     ALL.put("open", new OpenWorkload());

@@ -1,0 +1,80 @@
+package lsmlab.bench;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * A control group with a limit of memory, in which a process can be started: heap, native memory and the page cache of
+ * what it reads count together. Needs a cgroup file system that can be written, as root has it; both versions are known.
+ */
+final class MemoryLimit implements AutoCloseable {
+
+  private static final Path ROOT = Path.of("/sys/fs/cgroup");
+  private static final int REMOVE_TRIES = 50;
+
+  private final Path group;
+
+  private MemoryLimit(Path group) {
+    this.group = group;
+  }
+
+  /** A new group with this limit in bytes; empty where none can be made. Close it after its processes have ended. */
+  static Optional<MemoryLimit> of(long bytes) {
+    Path versionOne = ROOT.resolve("memory");
+    boolean first = Files.isDirectory(versionOne);
+    Path group =
+        (first ? versionOne : ROOT).resolve("lsmlab-bench-" + ProcessHandle.current().pid());
+    try {
+      if (!first) {
+        Files.writeString(ROOT.resolve("cgroup.subtree_control"), "+memory");
+      }
+      Files.createDirectories(group);
+      Files.writeString(
+          group.resolve(first ? "memory.limit_in_bytes" : "memory.max"), Long.toString(bytes));
+      return Optional.of(new MemoryLimit(group));
+    } catch (IOException e) {
+      return Optional.empty();
+    }
+  }
+
+  /** The command that runs {@code command} inside. */
+  List<String> wrap(List<String> command) {
+    List<String> wrapped =
+        new ArrayList<>(
+            List.of(
+                "sh",
+                "-c",
+                "echo $$ > \"$0\" && exec \"$@\"",
+                group.resolve("cgroup.procs").toString()));
+    wrapped.addAll(command);
+    return wrapped;
+  }
+
+  /** Removes the group; the kernel lets go of a process a moment after its end. */
+  @Override
+  public void close() throws IOException {
+    for (int tries = 1; ; tries++) {
+      try {
+        Files.deleteIfExists(group);
+        return;
+      } catch (IOException e) {
+        if (tries == REMOVE_TRIES) {
+          throw e;
+        }
+        pause();
+      }
+    }
+  }
+
+  private static void pause() {
+    try {
+      Thread.sleep(20);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+}
