@@ -105,7 +105,7 @@ test-e2e: build ## whole experiments in both runtimes; docker's only where an en
 
 ##@ Torture (the long forms of tests, not part of `make test`)
 .PHONY: torture torture-storage torture-loadgen
-torture: torture-storage torture-loadgen ## every room's long tests
+torture: torture-storage torture-server torture-loadgen ## every room's long tests
 torture-storage: ## crashes, 10,000 seeds each; 30 kills a durability; full disks; about 15 minutes
 	@bin/find-jdk >/dev/null
 	$(MVN) -f service/pom.xml -pl storage test -Dtest='CrashTest,GroupCommitCrashTest,ModelTest,LinearizabilityTest,RegisterCheckerTest,ErrorInjectionTest,DamageTest,MappedDamageTest' \

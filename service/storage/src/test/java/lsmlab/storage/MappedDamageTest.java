@@ -21,9 +21,10 @@ import org.junit.jupiter.params.provider.ValueSource;
  * it does when the device cannot read a page. Every answer is right or an error, and the JVM lives. In a process of its
  * own, because that is what is at stake.
  *
- * <p>The error is a {@link CorruptionException}, save for a few: compiled code notices the fault of a plain load only at
- * its next safepoint poll, which may be the one of its return, behind the handler that would translate it. Then the
- * caller gets the JVM's own {@link InternalError}, here called late; the server answers both with 500.
+ * <p>The error is a {@link CorruptionException}, or the JVM's own {@link InternalError}, here called late: compiled code
+ * notices the fault of a plain load only at its next safepoint poll, which may be the one of its return or of its caller's
+ * loop, behind the handler that would translate it. How often depends on what was inlined where; interpreted code and
+ * copies of memory are always translated. The server answers both with 500.
  */
 class MappedDamageTest {
 
@@ -45,7 +46,7 @@ class MappedDamageTest {
     String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
     assertEquals(0, process.waitFor(), output);
     assertTrue(output.contains("wrong 0 other 0 "), output);
-    assertTrue(output.matches("(?s).*late [0-9]{1,2}\\R"), "not translated: " + output);
+    assertTrue(when.equals("warm") || output.contains("late 0"), "not translated: " + output);
     assertTrue(output.matches("(?s).*refused [1-9]\\d* .*"), "the cut was never met: " + output);
     assertTrue(output.matches("(?s).*right [1-9]\\d* .*"), "nothing was left: " + output);
   }
