@@ -66,7 +66,9 @@ final class Overload {
     Map<String, String> keys =
         Map.of("variant", variant, "queue_capacity", Integer.toString(QUEUE_CAPACITY));
     try (Server server = Server.service(settings, keys, true)) {
+      server.pin(settings, false);
       apply(server, Load.SATURATING, settings.connections(), settings.warmupSeconds());
+      server.pin(settings, true);
       double saturated =
           apply(server, Load.SATURATING, settings.connections(), settings.seconds()).goodput();
       long normalRate = Math.max(1, (long) (saturated / 3));

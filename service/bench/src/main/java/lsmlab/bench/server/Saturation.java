@@ -60,7 +60,10 @@ final class Saturation {
 
   private Figures once(String script, String name) throws IOException, InterruptedException {
     try (Server server = start(name, script.equals("get"))) {
+      server.pin(settings, false);
       saturate(server, script, settings.warmupSeconds());
+      server.pin(settings, true);
+      saturate(server, script, 1);
       Load load = saturate(server, script, settings.seconds());
       if (load.brokenReplies() > 0) {
         throw new IOException(name + " left requests without a reply: " + load.report());

@@ -42,6 +42,9 @@ final class Server implements AutoCloseable {
       throws IOException, InterruptedException {
     List<String> command = java(settings);
     command.addAll(List.of("-cp", System.getProperty("java.class.path")));
+    command.add(
+        "-Dorg.slf4j.simpleLogger.defaultLogLevel=off"); // its one line says what the service's
+    // says
     command.add(NoopServer.class.getName());
     command.addAll(List.of(Integer.toString(freePort()), Integer.toString(replyBytes)));
     return start("no-op", command, null);
@@ -136,6 +139,23 @@ final class Server implements AutoCloseable {
   private static int freePort() throws IOException {
     try (ServerSocket socket = new ServerSocket(0)) {
       return socket.getLocalPort();
+    }
+  }
+
+  /**
+   * Lets the process run on the load generator's CPU too, or on its own alone. A JVM that shares its one CPU with eight
+   * busy workers compiles for minutes; how fast it becomes fast is not what is measured here.
+   */
+  void pin(ServerBench.Settings settings, boolean alone) throws IOException, InterruptedException {
+    String cpus = settings.serviceCpu() + (alone ? "" : "," + settings.loadCpu());
+    int exit =
+        new ProcessBuilder("taskset", "-a", "-c", "-p", cpus, Long.toString(process.pid()))
+            .redirectOutput(ProcessBuilder.Redirect.DISCARD)
+            .redirectError(ProcessBuilder.Redirect.INHERIT)
+            .start()
+            .waitFor();
+    if (exit != 0) {
+      throw new IOException(name + " could not be pinned to CPU " + cpus);
     }
   }
 

@@ -68,6 +68,10 @@ final class Connection extends Session {
   private boolean dispatching;
 
   private boolean readPaused;
+
+  /** The last request was turned away for overload: the next one is not looked at before {@link #resume}. */
+  private boolean heldOff;
+
   private boolean inputClosed;
   private boolean counted = true;
   private long readNanos;
@@ -134,7 +138,7 @@ final class Connection extends Session {
     super.processWrite();
     if (queueHead == null && !closing && socket.isOpen()) {
       goOn();
-      if (!ready && !inFlight && inputClosed) {
+      if (!ready && !inFlight && !heldOff && inputClosed) {
         close();
       }
     }
@@ -156,7 +160,7 @@ final class Connection extends Session {
   }
 
   private boolean blocked() {
-    return inFlight || queueHead != null || closing;
+    return inFlight || queueHead != null || closing || heldOff;
   }
 
   // ---- input
@@ -390,6 +394,36 @@ final class Connection extends Session {
     return afterReply(keepAlive);
   }
 
+  /**
+   * Writes the 503 to a request that is turned away for overload, and holds the connection off for a while.
+   *
+   * <p>Turning away costs nearly as much as serving a small request: reading, parsing and replying. A client that comes
+   * back at once would have the service spend its CPU on refusals, so its next request is not looked at before the
+   * pause is over.
+   */
+  synchronized boolean turnAway(byte[] reply, int length, boolean keepAlive) {
+    heldOff = keepAlive && server.holdOff(this);
+    return complete(reply, length, keepAlive);
+  }
+
+  /** Goes on after a pause. */
+  void resume() {
+    boolean next;
+    synchronized (this) {
+      heldOff = false;
+      if (!socket.isOpen() || blocked() || dispatching) {
+        return; // whoever replies or dispatches looks at what is held
+      }
+      takeNext();
+      next = ready;
+      ready = false;
+      dispatching = next;
+    }
+    if (next) {
+      dispatch(true);
+    }
+  }
+
   /** Starts a range's reply, which goes on by itself; as the other form. */
   synchronized boolean complete(RangeReply range, boolean keepAlive) {
     inFlight = false;
@@ -428,7 +462,7 @@ final class Connection extends Session {
       if (queueHead == null) {
         goOn();
       }
-      if (inputClosed && !ready) {
+      if (inputClosed && !ready && !heldOff) {
         scheduleClose();
       }
     } catch (IOException e) {

@@ -5,6 +5,7 @@ import java.net.ServerSocket;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executors;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
@@ -40,6 +41,12 @@ public final class DataServer extends Server {
 
   /** A connection that takes nothing of a waiting reply for so long is closed. */
   static final long WRITE_STALL_MILLIS_MAX = 30_000;
+
+  /** So many requests a second, over all connections, are turned away for overload, and not more. */
+  private static final int TURNED_AWAY_PER_SECOND_MAX = 5_000;
+
+  /** What Retry-After asks of a client; no connection is held off for longer. */
+  private static final long HOLD_OFF_NANOS_MAX = TimeUnit.SECONDS.toNanos(1);
 
   private static final int CHECK_SECONDS = 5;
   private static final int BACKLOG = 4096;
@@ -160,6 +167,32 @@ public final class DataServer extends Server {
   public synchronized void start() {
     super.start();
     checks.scheduleWithFixedDelay(this::checkNow, CHECK_SECONDS, CHECK_SECONDS, TimeUnit.SECONDS);
+  }
+
+  /**
+   * Has a connection resumed after a pause, so long that all connections together bring no more than {@value
+   * #TURNED_AWAY_PER_SECOND_MAX} requests a second to be turned away.
+   *
+   * @return false where the server stops: no pause then
+   */
+  @SuppressWarnings("FutureReturnValueIgnored") // resume handles its own failures
+  boolean holdOff(Connection connection) {
+    long nanos = TimeUnit.SECONDS.toNanos(metrics.connections().get()) / TURNED_AWAY_PER_SECOND_MAX;
+    try {
+      checks.schedule(
+          () -> resume(connection), Math.min(nanos, HOLD_OFF_NANOS_MAX), TimeUnit.NANOSECONDS);
+      return true;
+    } catch (RejectedExecutionException e) {
+      return false;
+    }
+  }
+
+  private static void resume(Connection connection) {
+    try {
+      connection.resume();
+    } catch (RuntimeException e) {
+      connection.handleException(e);
+    }
   }
 
   private void checkNow() {

@@ -156,11 +156,13 @@ final class Exchange implements Request {
     ReplyBuffer reply = server.replyBuffer();
     reply.begin(persistence);
     RangeReply range = null;
+    boolean overloaded = false;
     try {
       range = perform(reply);
     } catch (OverloadedException e) {
       server.metrics().reject(Rejection.WRITES_HELD_BACK);
       reply.empty(503);
+      overloaded = true;
     } catch (ReadOnlyException e) {
       server.metrics().reject(Rejection.READ_ONLY);
       reply.whole(503, Replies.failure(503, String.valueOf(e.getMessage()), persistence));
@@ -168,7 +170,7 @@ final class Exchange implements Request {
       log.error("{} failed", method, e);
       reply.whole(500, Replies.failure(500, "internal error, see the service's log", persistence));
     }
-    finish(started, reply, range);
+    finish(started, reply, range, overloaded);
   }
 
   @Override
@@ -178,7 +180,7 @@ final class Exchange implements Request {
     ReplyBuffer reply = server.replyBuffer();
     reply.begin(persistence);
     reply.empty(503);
-    finish(started, reply, null);
+    finish(started, reply, null, true);
   }
 
   /** Does what is asked; returns the range's reply, or null where the buffer holds it. */
@@ -225,7 +227,7 @@ final class Exchange implements Request {
   }
 
   /** Sends the reply and counts; then the connection's next request may be in this object. */
-  private void finish(long started, ReplyBuffer reply, RangeReply range) {
+  private void finish(long started, ReplyBuffer reply, RangeReply range, boolean overloaded) {
     boolean timed = server.metrics().countsRequests();
     long stored = timed ? System.nanoTime() : 0;
     Method what = method;
@@ -234,10 +236,14 @@ final class Exchange implements Request {
     int status = reply.status();
     boolean keep = persistence != Persistence.CLOSE;
     dropLargeArrays();
-    boolean next =
-        range == null
-            ? connection.complete(reply.data(), reply.length(), keep)
-            : connection.complete(range, keep);
+    boolean next;
+    if (overloaded) {
+      next = connection.turnAway(reply.data(), reply.length(), keep);
+    } else if (range == null) {
+      next = connection.complete(reply.data(), reply.length(), keep);
+    } else {
+      next = connection.complete(range, keep);
+    }
     if (timed) {
       long replied = System.nanoTime();
       Recorder recorder = server.metrics().recorder();

@@ -103,6 +103,77 @@ class OverloadTest {
     }
   }
 
+  @ParameterizedTest
+  @MethodSource("variantsThatQueue")
+  void whoIsTurnedAwayIsHeldOffForAMomentAndGetsAllHisAnswers(String variant) throws IOException {
+    SlowEngine engine = new SlowEngine();
+    try (TestServer server = new TestServer(variant, engine, SMALL, 1000)) {
+      engine.put("k".getBytes(US_ASCII), "v".getBytes(US_ASCII));
+      List<RawClient> clients = new ArrayList<>();
+      int workers = variant.equals("sharded") ? 1 : 2; // that this key can keep busy
+      for (int i = 0; i < 10 || engine.arrived.availablePermits() < workers; i++) {
+        clients.add(server.connect().send(ConformanceCases.get("id=s")));
+        accountedFor(clients.size(), server, engine);
+      }
+      for (int i = 0; i < 10; i++) { // what the last workers took from the queue left room in it
+        clients.add(server.connect().send(ConformanceCases.get("id=s")));
+        accountedFor(clients.size(), server, engine);
+      }
+      long before = rejected(server);
+      int count = 20;
+      try (RawClient eager = server.connect()) {
+        long start = System.nanoTime();
+        eager.send(ConformanceCases.get("id=s").repeat(count));
+        for (int i = 0; i < count; i++) {
+          assertEquals(503, eager.read().status());
+        }
+        // all connections share 5000 refusals a second: a pause after each but the last
+        long least = (count - 1) * (clients.size() + 1L) * TimeUnit.SECONDS.toNanos(1) / 5_000;
+        assertTrue(System.nanoTime() - start >= least, "refused faster than is allowed");
+        assertEquals(before + count, rejected(server));
+        engine.permits.release(1000);
+        int last;
+        do { // a hand-off needs a worker that is back and waits
+          last = eager.exchange(ConformanceCases.get("id=k")).status();
+        } while (last == 503 && System.nanoTime() - start < TimeUnit.SECONDS.toNanos(20));
+        assertEquals(200, last);
+      }
+      for (RawClient client : clients) {
+        client.close();
+      }
+    }
+  }
+
+  private static void accountedFor(int count, TestServer server, SlowEngine engine) {
+    Eventually.equal(
+        count,
+        () ->
+            (int) rejected(server)
+                + engine.arrived.availablePermits()
+                + server.variant().queueDepth(),
+        "requests accounted for");
+  }
+
+  @Test
+  void whoEndsAfterBeingTurnedAwayGetsTheRestOfHisAnswers() throws IOException {
+    MapEngine engine =
+        new MapEngine() {
+          @Override
+          protected void before(byte[] key) {
+            throw new OverloadedException("flushes do not keep up");
+          }
+        };
+    try (TestServer server = new TestServer("queue", engine);
+        RawClient client = server.connect()) {
+      client.send(ConformanceCases.put("id=o", "v").repeat(5));
+      client.shutdownOutput();
+      for (int i = 0; i < 5; i++) {
+        assertEquals(503, client.read().status());
+      }
+      assertTrue(client.isClosedByPeer());
+    }
+  }
+
   private static long rejected(TestServer server) {
     return server.metrics.rejections();
   }
