@@ -19,19 +19,65 @@ record Load(JsonNode report, double serviceCpuSeconds) {
   /** A rate that nothing here reaches: every connection sends as soon as it has its reply. */
   static final long SATURATING = 2_000_000;
 
+  /**
+   * GETs keys in order, every fifth: each block of the tables is read once, so that what follows finds all of them in
+   * memory and checked.
+   */
+  private static final String WALK =
+      """
+      local at, pairs = 0, 0
+      function init(args) pairs = tonumber(string.match(args[1], "^pairs=(%d+)$")) end
+      function request()
+        at = (at + 5) % pairs
+        return wrk.format("GET", string.format("/v0/entity?id=k%09d", at))
+      end
+      """;
+
   private static final ObjectMapper JSON = new ObjectMapper();
+
+  /** Warms a server up with as much as it takes: with GET in the order of keys, with PUT as it will be measured. */
+  static void warmUp(ServerBench.Settings settings, Server server, String script)
+      throws IOException, InterruptedException {
+    if (script.equals("get")) {
+      Path walk = settings.stores().resolve("scratch-walk.lua");
+      Files.writeString(walk, WALK);
+      run(settings, server, walk, SATURATING, settings.connections(), settings.warmupSeconds());
+    } else {
+      apply(settings, server, script, SATURATING, settings.connections(), settings.warmupSeconds());
+    }
+  }
 
   /**
    * Applies a load and returns when it is over.
    *
    * @param script get, put or mixed
    * @param rate requests a second over all connections
-   * @param more words for the script, after {@code pairs} and {@code value_bytes}
    */
   static Load apply(
       ServerBench.Settings settings,
       Server server,
       String script,
+      long rate,
+      int connections,
+      int seconds)
+      throws IOException, InterruptedException {
+    Path path = settings.loadgen().resolve("scripts/" + script + ".lua");
+    return script.equals("get")
+        ? run(settings, server, path, rate, connections, seconds)
+        : run(
+            settings,
+            server,
+            path,
+            rate,
+            connections,
+            seconds,
+            "value_bytes=" + settings.valueBytes());
+  }
+
+  private static Load run(
+      ServerBench.Settings settings,
+      Server server,
+      Path script,
       long rate,
       int connections,
       int seconds,
@@ -43,12 +89,8 @@ record Load(JsonNode report, double serviceCpuSeconds) {
     command.add(settings.loadgen().resolve("target/release/loadgen").toString());
     command.addAll(List.of("-t1", "-c" + connections, "-d" + seconds + "s", "-R" + rate));
     command.addAll(List.of("--json", json.toString()));
-    command.addAll(
-        List.of("-s", settings.loadgen().resolve("scripts/" + script + ".lua").toString()));
+    command.addAll(List.of("-s", script.toString()));
     command.addAll(List.of(server.url(), "--", "pairs=" + settings.pairs()));
-    if (!script.equals("get")) {
-      command.add("value_bytes=" + settings.valueBytes());
-    }
     command.addAll(List.of(more));
     double before = server.cpuSeconds();
     Process process =

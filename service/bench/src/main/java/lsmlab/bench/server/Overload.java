@@ -67,7 +67,7 @@ final class Overload {
         Map.of("variant", variant, "queue_capacity", Integer.toString(QUEUE_CAPACITY));
     try (Server server = Server.service(settings, keys, true)) {
       server.pin(settings, false);
-      apply(server, Load.SATURATING, settings.connections(), settings.warmupSeconds());
+      Load.warmUp(settings, server, "get");
       server.pin(settings, true);
       double saturated =
           apply(server, Load.SATURATING, settings.connections(), settings.seconds()).goodput();

@@ -61,7 +61,7 @@ final class Saturation {
   private Figures once(String script, String name) throws IOException, InterruptedException {
     try (Server server = start(name, script.equals("get"))) {
       server.pin(settings, false);
-      saturate(server, script, settings.warmupSeconds());
+      Load.warmUp(settings, server, script);
       server.pin(settings, true);
       saturate(server, script, 1);
       Load load = saturate(server, script, settings.seconds());
