@@ -127,7 +127,7 @@ torture-server: ## server, long (about 15 minutes): a million fuzzed inputs, eve
 BENCH_JAR = service/bench/target/bench/lsmlab-bench.jar
 bench-loadgen: ## the load generator against wrk (Debian: apt install wrk) and the truth, 7 minutes: make bench-loadgen [BENCH=--quick]
 	cd loadgen && cargo bench --quiet --locked --bench peer -- --update-docs ../docs/benchmarks.md $(BENCH)
-bench-storage: ## the engine against RocksDB and MVStore, in turn; about an hour: make bench-storage [BENCH='--scale 0.05 …']
+bench-storage: ## the engine against RocksDB and MVStore, in turn; about an hour, half of it with BENCH='--engines lsm,rocksdb --repetitions 3 --seconds 3 --warmup-seconds 3'
 	@bin/find-jdk >/dev/null
 	@$(MVN) -f service/pom.xml -DskipTests package -pl bench -am
 	"$(JDK)/bin/java" -jar $(BENCH_JAR) storage --update-docs docs/benchmarks.md $(BENCH)

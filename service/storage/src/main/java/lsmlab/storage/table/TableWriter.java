@@ -16,7 +16,15 @@ import lsmlab.storage.file.WritableFile;
  */
 public final class TableWriter implements AutoCloseable {
 
-  private static final int OUT_BYTES = 1 << 18;
+  /**
+   * A file is written in pieces of so many bytes, each at a multiple of it, the last one excepted. Linux then keeps it in
+   * pages of two megabytes where the file system can (ext4 from 6.16 on, XFS), and maps them as such: a random look-up
+   * misses the TLB far less often than with the small pages that small writes leave behind.
+   */
+  private static final int PIECE_BYTES = 2 << 20;
+
+  /** What the buffer begins with; it grows up to a piece, so that a small table needs little. */
+  private static final int OUT_BYTES_MIN = 1 << 16;
 
   private final StoreDirectory directory;
   private final String name;
@@ -25,8 +33,7 @@ public final class TableWriter implements AutoCloseable {
   private final int blockBytes;
   private final int bloomBitsPerKey;
   private final WritableFile file;
-  private ByteBuffer out =
-      ByteBuffer.allocateDirect(OUT_BYTES + Long.BYTES).order(ByteOrder.LITTLE_ENDIAN);
+  private ByteBuffer out = ByteBuffer.allocateDirect(OUT_BYTES_MIN).order(ByteOrder.LITTLE_ENDIAN);
 
   /** The block being filled: ends of its keys and values, and their bytes. */
   private int count;
@@ -254,15 +261,29 @@ public final class TableWriter implements AutoCloseable {
     count = 0;
   }
 
-  /** The buffer that has room for {@code bytes} more, after what is in it has been written if need be. */
+  /** The buffer that has room for {@code bytes} more, after whole pieces in it have been written if need be. */
   private ByteBuffer reserve(int bytes) throws IOException {
+    if (out.position() >= PIECE_BYTES) {
+      writePieces();
+    }
     if (out.remaining() < bytes) {
-      flushOut();
-      if (out.capacity() < bytes) {
-        out = ByteBuffer.allocateDirect(bytes).order(ByteOrder.LITTLE_ENDIAN);
-      }
+      long usual = Math.min(2L * out.capacity(), PIECE_BYTES + OUT_BYTES_MIN);
+      long room = Math.max(usual, (long) out.position() + bytes);
+      ByteBuffer larger =
+          ByteBuffer.allocateDirect(Math.toIntExact(room)).order(ByteOrder.LITTLE_ENDIAN);
+      out = larger.put(out.flip());
     }
     return out;
+  }
+
+  private void writePieces() throws IOException {
+    int end = out.position();
+    int whole = end - end % PIECE_BYTES;
+    if (whole > 0) {
+      file.write(out.flip().limit(whole));
+      out.limit(end).position(whole);
+      out.compact();
+    }
   }
 
   private void write(ByteBuffer bytes) throws IOException {
