@@ -1,5 +1,6 @@
 package lsmlab.server.variant;
 
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 import java.util.concurrent.locks.LockSupport;
@@ -11,11 +12,18 @@ import java.util.function.BooleanSupplier;
  * <p><b>Why no wake-up is lost.</b> A worker announces itself and then looks at the queue once more; a producer adds to
  * the queue and then looks for an announcement. Both are sequentially consistent, so at least one sees the other
  * (Dekker's argument). While all workers are awake a producer pays one volatile read.
+ *
+ * <p><b>One at a time.</b> While a woken worker is on its way no other is woken: it would find the queue that the first
+ * one empties, and each wake-up costs a system call and two changes of context. Whoever arrives first says so and then
+ * looks at the queue, so what was added meanwhile is seen; if more is there than it takes, it wakes the next.
  */
 final class ParkingLot {
 
   private final AtomicReferenceArray<Thread> parked;
   private final AtomicInteger count = new AtomicInteger();
+
+  /** A worker has been woken and does not run yet. */
+  private final AtomicBoolean waking = new AtomicBoolean();
 
   /** Makes one with a place for each of so many workers. */
   ParkingLot(int workers) {
@@ -37,21 +45,24 @@ final class ParkingLot {
     }
     if (parked.compareAndSet(place, self, null)) {
       count.decrementAndGet();
+    } else {
+      waking.set(false); // woken by somebody; before the caller looks at the queue again
     }
   }
 
-  /** Wakes one worker, if one sleeps. Call it after the queue has been added to. */
+  /** Wakes one worker, if one sleeps and none is on its way. Call it after the queue has been added to. */
   void wakeOne() {
-    if (count.get() == 0) {
-      return;
-    }
-    for (int i = 0; i < parked.length(); i++) {
-      Thread thread = parked.get(i);
-      if (thread != null && parked.compareAndSet(i, thread, null)) {
-        count.decrementAndGet();
-        LockSupport.unpark(thread);
-        return;
+    while (count.get() > 0 && !waking.get() && waking.compareAndSet(false, true)) {
+      for (int i = 0; i < parked.length(); i++) {
+        Thread thread = parked.get(i);
+        if (thread != null && parked.compareAndSet(i, thread, null)) {
+          count.decrementAndGet();
+          LockSupport.unpark(thread);
+          return;
+        }
       }
+      // they woke by themselves; look again, for another producer may have left one that came since to this thread
+      waking.set(false);
     }
   }
 
@@ -59,7 +70,7 @@ final class ParkingLot {
   void wakeAll() {
     while (count.get() > 0) {
       wakeOne();
-      Thread.onSpinWait();
+      Thread.yield();
     }
   }
 }
