@@ -61,7 +61,8 @@ final class ParkingLot {
           return;
         }
       }
-      // they woke by themselves; look again, for another producer may have left one that came since to this thread
+      // they woke by themselves; look again, for another producer may have left one that came since
+      // to this thread
       waking.set(false);
     }
   }
