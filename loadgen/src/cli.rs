@@ -2,7 +2,7 @@
 
 use crate::schedule::{Schedule, Step};
 use crate::target::Target;
-use crate::units::{Rate, parse_count, parse_positive_time_ns, parse_rate};
+use crate::units::{Rate, parse_count, parse_positive_time_ns, parse_rate, parse_time_ns};
 use clap::{Parser, ValueEnum};
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -15,6 +15,8 @@ Examples:
       GET requests for uniformly random keys of a dataset of two million pairs
   loadgen -c1 -d10s -R1000 -L --idle hybrid --json run.json --hdr-log run.hlog http://127.0.0.1:8080/
       the most precise timing, and the results for machines
+  loadgen -t1 -c8 -d1m --requests 1000 -R50 --warmup 5s --pool open http://127.0.0.1:8080/
+      a thousand requests after a warm-up, each by whichever connection is free
   loadgen merge a.hlog b.hlog
       the distribution of several runs together, from their --hdr-log files
 
@@ -31,7 +33,7 @@ the report of what was done is still made.";
 #[derive(Debug, Clone, Parser)]
 #[command(name = "loadgen", version, disable_version_flag = true, after_help = EXAMPLES, max_term_width = 110)]
 pub struct Arguments {
-    /// Number of threads; not more than connections.
+    /// Number of threads, each with a script state; not more than connections. Those of one CPU share an event loop.
     #[arg(short, long, value_name = "N", default_value = "2", value_parser = threads)]
     pub threads: u64,
 
@@ -47,6 +49,22 @@ pub struct Arguments {
     /// Requests a second, over all connections.
     #[arg(short = 'R', long, value_name = "RATE", value_parser = parse_rate, required_unless_present = "rate_plan")]
     pub rate: Option<Rate>,
+
+    /// Send at the rate for this long first, and leave it out of every output.
+    #[arg(long = "warmup", value_name = "TIME", default_value = "0s", value_parser = parse_time_ns)]
+    pub warmup_ns: u64,
+
+    /// End when this many requests were due and have been answered or lost, if that is before -d.
+    #[arg(long, value_name = "N", value_parser = parse_count)]
+    pub requests: Option<u64>,
+
+    /// Which connection sends a request.
+    #[arg(long, value_enum, default_value_t = Pool::Fixed)]
+    pub pool: Pool,
+
+    /// Let a connection that is behind send at this many times its rate at most (wrk2: 2); no limit by default.
+    #[arg(long, value_name = "FACTOR", value_parser = catch_up_factor)]
+    pub catch_up_max: Option<f64>,
 
     /// Print the latency distribution.
     #[arg(short = 'L', long)]
@@ -100,7 +118,8 @@ pub struct Arguments {
     #[arg(long, value_enum, default_value_t = Idle::Sleep)]
     pub idle: Idle,
 
-    /// Pin the threads to these CPUs, in turn: 1 or 0,2-3. Without it they inherit the process's CPUs.
+    /// CPUs for the threads: 1 or 0,2-3; each is pinned to one, and threads of the same CPU share an event
+    /// loop. Without it they use the CPUs of the process.
     #[arg(long, value_name = "LIST", value_parser = cpu_list)]
     pub cpus: Option<CpuList>,
 
@@ -137,6 +156,16 @@ pub enum Idle {
     Spin,
 }
 
+/// Which connection sends a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Pool {
+    /// Each connection has its own plan, as in wrk2: what is due on a busy one waits for it.
+    Fixed,
+    /// A free connection of the thread takes what is due next: it waits only while all are busy.
+    Open,
+}
+
 /// How requests follow each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ArrivalKind {
@@ -159,6 +188,14 @@ impl Arguments {
                 self.connections, self.threads
             ));
         }
+        if self.pool == Pool::Open && self.catch_up_max.is_some() {
+            return Err("--catch-up-max limits single connections: it needs --pool fixed".to_owned());
+        }
+        if self.warmup_ns > 0 && matches!(self.rate_plan.first(), Some(Step::Ramp(from, ..)) if *from == 0.0) {
+            return Err(
+                "--warmup runs at the rate that the plan begins with, which is 0: begin with another".to_owned()
+            );
+        }
         for file in [&self.json, &self.hdr_log].into_iter().flatten() {
             let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
             if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
@@ -172,10 +209,22 @@ impl Arguments {
     pub fn schedule(&self) -> Schedule {
         let constant = self.rate.map(|rate| Step::Constant(rate, self.duration_ns));
         let steps: Vec<Step> = constant.into_iter().chain(self.rate_plan.iter().copied()).collect();
-        let schedule = Schedule::of_steps(&steps);
-        match self.arrivals {
+        let schedule = Schedule::of_steps(&steps).with_warmup(self.warmup_ns);
+        let schedule = match self.arrivals {
             ArrivalKind::Even => schedule,
             ArrivalKind::Poisson => schedule.with_poisson_arrivals(self.seed),
+        };
+        match self.requests {
+            Some(requests) => schedule.limited_to(requests, self.parties()),
+            None => schedule,
+        }
+    }
+
+    /// Who has a plan of its own: each connection, or each thread's pool.
+    pub fn parties(&self) -> u64 {
+        match self.pool {
+            Pool::Fixed => self.connections_per_thread() * self.threads,
+            Pool::Open => self.threads,
         }
     }
 
@@ -190,6 +239,11 @@ fn threads(text: &str) -> Result<u64, String> {
         count @ 1..=1024 => Ok(count),
         _ => Err("at most 1024 threads; more connections (-c) make more load, not more threads".to_owned()),
     }
+}
+
+fn catch_up_factor(text: &str) -> Result<f64, String> {
+    let factor = text.trim_end_matches('x').parse::<f64>().ok().filter(|factor| factor.is_finite() && *factor > 1.0);
+    factor.ok_or_else(|| "wanted a factor above 1, such as 2".to_owned())
 }
 
 fn header(text: &str) -> Result<(String, String), String> {
@@ -271,6 +325,10 @@ mod tests {
             ("--idle nap", "possible values: sleep, hybrid, spin"),
             ("--cpus 1-", "wanted CPU numbers"),
             ("--cpus 3-1", "wanted CPU numbers"),
+            ("--warmup soon", "wanted a time such as"),
+            ("--requests 0", "wanted a whole number above 0"),
+            ("--pool closed", "possible values: fixed, open"),
+            ("--catch-up-max 1", "wanted a factor above 1"),
             ("--rate-plan 10:1s", "cannot be used with"),
             ("--arrivals bursty", "possible values: even, poisson"),
             ("--seed x", "invalid digit"),
@@ -297,6 +355,10 @@ mod tests {
     fn values_that_do_not_fit_together_are_refused() {
         let error = parse("-R10 -t8 -c4 http://h").unwrap().validate().unwrap_err();
         assert!(error.contains("raise -c or lower -t"), "{error}");
+        let error = parse("-R10 --pool open --catch-up-max 2 http://h").unwrap().validate().unwrap_err();
+        assert!(error.contains("needs --pool fixed"), "{error}");
+        let error = parse("--rate-plan 0-10:1s --warmup 1s http://h").unwrap().validate().unwrap_err();
+        assert!(error.contains("begin with another"), "{error}");
         let error = parse("-R10 --json /nowhere/at/all/x.json http://h").unwrap().validate().unwrap_err();
         assert!(error.contains("no directory /nowhere/at/all"), "{error}");
     }

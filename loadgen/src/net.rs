@@ -150,6 +150,16 @@ pub fn pin_this_thread(cpu: usize) -> io::Result<()> {
     }
 }
 
+/// The CPUs that this process may use, ascending.
+pub fn cpus_of_this_process() -> io::Result<Vec<usize>> {
+    // SAFETY: an all-zero set is valid, the call fills it in, and CPU_ISSET stays within it.
+    unsafe {
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        check(libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &mut set))?;
+        Ok((0..libc::CPU_SETSIZE as usize).filter(|cpu| libc::CPU_ISSET(*cpu, &set)).collect())
+    }
+}
+
 /// Raises the limit of open files to the hard limit, and gives it.
 pub fn raise_open_files_limit() -> io::Result<u64> {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };

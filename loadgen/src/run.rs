@@ -2,7 +2,7 @@
 
 mod collector;
 
-use crate::cli::Arguments;
+use crate::cli::{Arguments, Pool};
 use crate::clock::{MILLISECOND, now_ns};
 use crate::exec::{Gate, Message, Worker, WorkerPlan};
 use crate::net;
@@ -141,6 +141,12 @@ pub fn run(arguments: &Arguments, interrupts: &Interrupts, out: &mut impl Write)
     }
     let threads: Vec<ThreadScript> = (0..arguments.threads).map(|_| script.start_thread()).collect::<Result<_, _>>()?;
 
+    if arguments.pool == Pool::Open && threads.iter().any(ThreadScript::delays) {
+        return Err(RunError::Usage(
+            "the script's delay() holds single connections back: it needs --pool fixed".to_owned(),
+        ));
+    }
+
     let print = RunError::system("cannot print the report");
     let url = &arguments.url.url;
     let head = heading(arguments.schedule().duration_ns() as f64 / 1e9, url, arguments.threads, arguments.connections);
@@ -187,21 +193,33 @@ fn measure(
     interrupts: &Interrupts,
     scripts: &[ThreadScript],
 ) -> Result<crate::report::Results, RunError> {
+    let cpus = match &arguments.cpus {
+        Some(cpus) => {
+            let mut cpus = cpus.0.clone();
+            cpus.sort_unstable();
+            cpus.dedup();
+            cpus
+        }
+        None => net::cpus_of_this_process().map_err(RunError::system("cannot tell the CPUs of this process"))?,
+    };
     let plan = Arc::new(WorkerPlan {
         schedule: arguments.schedule(),
         threads: arguments.threads,
         connections_per_thread: arguments.connections_per_thread(),
+        loops: cpus.len().clamp(1, arguments.threads as usize),
+        pool: arguments.pool,
+        catch_up_max: arguments.catch_up_max,
         timeout_ns: arguments.timeout_ns,
         batch_latency: arguments.batch_latency,
         idle: arguments.idle,
-        cpus: arguments.cpus.clone().map_or_else(Vec::new, |cpus| cpus.0),
+        cpus: if arguments.cpus.is_some() { cpus } else { Vec::new() },
         stop: interrupts.stop.clone(),
     });
     let gate = Gate::default();
     let (sender, messages) = mpsc::channel();
     thread::scope(|scope| {
         let mut spares = Vec::new();
-        for (index, script) in scripts.iter().enumerate() {
+        for number in 0..plan.loops {
             let (spare, empty_boxes) = mpsc::channel();
             for _ in 0..SPARE_BOXES {
                 // Cleared, so that its memory is there before the thread needs it on time.
@@ -210,7 +228,7 @@ fn measure(
                 spare.send(empty).expect("the receiver is at hand");
             }
             spares.push(spare);
-            let worker = Worker::new(plan.clone(), index, script, sender.clone(), empty_boxes)
+            let worker = Worker::new(plan.clone(), number, scripts, sender.clone(), empty_boxes)
                 .map_err(RunError::system("cannot create an event loop"));
             let worker = match worker {
                 Ok(worker) => worker,
@@ -220,7 +238,7 @@ fn measure(
                 }
             };
             let gate = &gate;
-            let name = format!("loadgen-{index}");
+            let name = format!("loadgen-{number}");
             let started = thread::Builder::new().name(name).spawn_scoped(scope, move || worker.run(gate));
             if let Err(error) = started {
                 gate.decide(None);
@@ -229,7 +247,7 @@ fn measure(
         }
         drop(sender);
         net::lower_priority_of_this_thread().map_err(RunError::system("cannot lower the collector's priority"))?;
-        let connected = wait_until_ready(arguments, &messages);
+        let connected = wait_until_ready(arguments, plan.loops, &messages);
         let connected = connected.inspect_err(|_| gate.decide(None))?;
         let (start_ns, started) = (now_ns() + START_DELAY_NS, SystemTime::now() + Duration::from_nanos(START_DELAY_NS));
         let collector = Collector::new(arguments, &plan, spares, connected, start_ns, started);
@@ -241,9 +259,9 @@ fn measure(
 }
 
 /// Waits for all threads and gives the number of open connections.
-fn wait_until_ready(arguments: &Arguments, messages: &mpsc::Receiver<Message>) -> Result<u64, RunError> {
+fn wait_until_ready(arguments: &Arguments, loops: usize, messages: &mpsc::Receiver<Message>) -> Result<u64, RunError> {
     let (mut connected, mut reason) = (0, None);
-    for _ in 0..arguments.threads {
+    for _ in 0..loops {
         match messages.recv() {
             Ok(Message::Ready { connected: of_thread, error }) => {
                 connected += of_thread;

@@ -121,8 +121,13 @@ struct Placed {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Schedule {
     steps: Vec<Placed>,
+    /// Length of it all, the warm-up included.
     duration_ns: u64,
     requests: u64,
+    /// The part at the start that is not measured.
+    warmup_ns: u64,
+    /// From here on nothing is due any more; the end, unless the number of requests is limited.
+    sending_ns: u64,
     /// Of Poisson arrivals.
     seed: Option<u64>,
 }
@@ -142,7 +147,42 @@ impl Schedule {
             start_ns += step.length_ns();
             first_index += step.due_before(step.length_ns());
         }
-        Self { steps: placed, duration_ns: start_ns, requests: first_index, seed: None }
+        Self {
+            steps: placed,
+            duration_ns: start_ns,
+            requests: first_index,
+            warmup_ns: 0,
+            sending_ns: start_ns,
+            seed: None,
+        }
+    }
+
+    /// The same plan after a warm-up of `warmup_ns` at the rate that the plan begins with.
+    #[must_use]
+    pub fn with_warmup(self, warmup_ns: u64) -> Self {
+        if warmup_ns == 0 {
+            return self;
+        }
+        let warmup = match self.steps[0].step {
+            Step::Constant(rate, _) => Step::Constant(rate, warmup_ns),
+            Step::Ramp(from, ..) => Step::Ramp(from, from, warmup_ns),
+        };
+        let steps: Vec<Step> = std::iter::once(warmup).chain(self.steps.iter().map(|placed| placed.step)).collect();
+        Self { warmup_ns, seed: self.seed, ..Self::of_steps(&steps) }
+    }
+
+    /// The same plan with nothing due after the first `requests` of its measured part, which are those of
+    /// `parties` connections or pools. To be applied last.
+    #[must_use]
+    pub fn limited_to(mut self, requests: u64, parties: u64) -> Self {
+        let last_due_ns = match self.seed {
+            None => Some(self.due_ns(self.due_before(self.warmup_ns) + requests - 1)),
+            Some(_) => arrivals::nth_due_after(&self, self.warmup_ns, requests, parties),
+        };
+        if let Some(last_due_ns) = last_due_ns {
+            self.sending_ns = self.duration_ns.min(last_due_ns + 1);
+        }
+        self
     }
 
     /// The same plan with Poisson arrivals, drawn from `seed`.
@@ -151,18 +191,34 @@ impl Schedule {
         Self { seed: Some(seed), ..self }
     }
 
-    /// Length of the run.
+    /// Length of the measured part.
     pub fn duration_ns(&self) -> u64 {
+        self.duration_ns - self.warmup_ns
+    }
+
+    /// Length of the warm-up that comes first.
+    pub fn warmup_ns(&self) -> u64 {
+        self.warmup_ns
+    }
+
+    /// When the run ends, the warm-up included.
+    pub fn end_ns(&self) -> u64 {
         self.duration_ns
     }
 
-    /// Requests a second, the mean over the run.
+    /// Whether nothing is due any more some time before the end.
+    pub fn is_limited(&self) -> bool {
+        self.sending_ns < self.duration_ns
+    }
+
+    /// Requests a second, the mean over the measured part.
     pub fn rate_per_s(&self) -> f64 {
-        match self.steps[..] {
+        let measured = &self.steps[usize::from(self.warmup_ns > 0)..];
+        match measured {
             [Placed { step: Step::Constant(rate, _), .. }] => rate.per_second(),
             _ => {
-                self.steps.iter().map(|placed| placed.step.area()).sum::<f64>() * SECOND as f64
-                    / self.duration_ns as f64
+                let requests: f64 = measured.iter().map(|placed| placed.step.area()).sum();
+                requests * SECOND as f64 / self.duration_ns() as f64
             }
         }
     }
@@ -177,7 +233,13 @@ impl Schedule {
             1 => &self.steps[0],
             _ => &self.steps[self.steps.partition_point(|placed| placed.first_index <= index) - 1],
         };
-        placed.start_ns + placed.step.due_ns(index - placed.first_index)
+        self.or_end(placed.start_ns + placed.step.due_ns(index - placed.first_index))
+    }
+
+    /// `due_ns`, or the end where the limit on requests comes before it.
+    #[inline]
+    fn or_end(&self, due_ns: u64) -> u64 {
+        if due_ns < self.sending_ns { due_ns } else { self.duration_ns }
     }
 
     /// As `due_ns`, between the requests: the plan's count of requests, inverted.
@@ -188,11 +250,12 @@ impl Schedule {
         if within >= placed.step.area() {
             return self.steps.get(after).map_or(self.duration_ns, |next| next.start_ns);
         }
-        placed.start_ns + placed.step.due_at(within) as u64
+        self.or_end(placed.start_ns + placed.step.due_at(within) as u64)
     }
 
     /// How many requests are due before `time_ns` with evenly spaced arrivals.
     pub fn due_before(&self, time_ns: u64) -> u64 {
+        let time_ns = time_ns.min(self.sending_ns);
         let after = self.steps.partition_point(|placed| placed.start_ns < time_ns);
         if after == 0 {
             return 0;

@@ -19,6 +19,8 @@ pub(super) enum Phase {
     Writing,
     /// A batch is written, its answers are awaited.
     Waiting,
+    /// Its thread has ended.
+    Ended,
 }
 
 /// A connection and the requests it owns. Used by one thread only.
@@ -28,8 +30,14 @@ pub(super) struct Connection {
     /// Grows with each new socket, so that events of an earlier one are recognised.
     pub(super) generation: u32,
     pub(super) phase: Phase,
-    /// Its requests of the run that are not sent yet.
-    pub(super) arrivals: Arrivals,
+    /// Which of the loop's lanes it belongs to.
+    pub(super) lane: usize,
+    /// Its requests of the run that are not sent yet; `None` where it takes those of an open pool.
+    pub(super) arrivals: Option<Arrivals>,
+    /// It is in the queue of free connections of an open pool.
+    pub(super) in_pool: bool,
+    /// Not to send before, because of the limit on catching up.
+    pub(super) held_until_ns: u64,
     /// When the script wants that one to be sent, where it has been asked.
     pub(super) delayed_due_ns: Option<u64>,
     /// The entry of the timers that counts; others are obsolete.
@@ -52,12 +60,15 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    pub(super) fn new(arrivals: Arrivals) -> Self {
+    pub(super) fn new(lane: usize, arrivals: Option<Arrivals>) -> Self {
         Self {
             socket: None,
             generation: 0,
             phase: Phase::Closed { retry_ns: 0 },
+            lane,
             arrivals,
+            in_pool: false,
+            held_until_ns: 0,
             delayed_due_ns: None,
             wake_ns: u64::MAX,
             free_since_ns: 0,

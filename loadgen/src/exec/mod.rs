@@ -6,6 +6,6 @@ mod sampler;
 mod timers;
 mod worker;
 
-pub use protocol::{Gate, Message, WorkerError, WorkerPlan, WorkerResult};
+pub use protocol::{Gate, Message, ThreadResult, WorkerError, WorkerPlan, WorkerResult};
 pub use sampler::RequestRate;
 pub use worker::Worker;

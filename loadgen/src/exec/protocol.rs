@@ -1,8 +1,8 @@
 //! What the collector and the threads tell each other.
 
 use super::sampler::RequestRate;
-use crate::cli::Idle;
-use crate::schedule::Schedule;
+pub(super) use crate::cli::{Idle, Pool};
+use crate::schedule::{Arrivals, Schedule};
 use crate::stats::Interval;
 use std::io;
 use std::sync::atomic::AtomicBool;
@@ -18,19 +18,33 @@ pub struct WorkerPlan {
     pub threads: u64,
     /// Connections of each thread.
     pub connections_per_thread: u64,
+    /// Event loops that run the threads: not more than CPUs to run on, nor than threads.
+    pub loops: usize,
+    /// Whether each connection has its own plan, or a free one takes the next request.
+    pub pool: Pool,
+    /// How many times its rate a connection that is behind may send; `None` for no limit.
+    pub catch_up_max: Option<f64>,
     /// From when on a request counts as timed out.
     pub timeout_ns: u64,
     /// Record one latency a batch of pipelined requests.
     pub batch_latency: bool,
     /// What to do until the next request is due.
     pub idle: Idle,
-    /// CPUs to pin the threads to, in turn; empty for none.
+    /// CPUs to pin the loops to, in turn; empty for none.
     pub cpus: Vec<usize>,
     /// Set to end the run early.
     pub stop: Arc<AtomicBool>,
 }
 
-/// Holds the threads back until all are connected.
+impl WorkerPlan {
+    /// The plan of connection `local` of `thread`, where connections have plans of their own.
+    pub(super) fn arrivals_of_connection(&self, thread: u64, local: u64) -> Option<Arrivals> {
+        let connections = self.threads * self.connections_per_thread;
+        (self.pool == Pool::Fixed).then(|| Arrivals::new(&self.schedule, local * self.threads + thread, connections))
+    }
+}
+
+/// Holds the loops back until all are connected.
 #[derive(Debug, Default)]
 pub struct Gate {
     decision: Mutex<Option<Option<u64>>>,
@@ -51,7 +65,7 @@ impl Gate {
     }
 }
 
-/// What a thread tells the collector.
+/// What a loop tells the collector.
 #[derive(Debug)]
 pub enum Message {
     /// All connections were tried.
@@ -61,23 +75,25 @@ pub enum Message {
         /// Why the others are not, one reason.
         error: Option<String>,
     },
+    /// The warm-up is over.
+    Measuring,
     /// What was counted in one second.
     Interval {
-        /// The thread.
-        thread: usize,
+        /// The loop.
+        worker: usize,
         /// The second, from 0.
         index: u64,
         /// Its counts.
         interval: Box<Interval>,
     },
-    /// The thread has ended.
+    /// The loop has ended.
     Done {
-        /// The thread.
-        thread: usize,
+        /// The loop.
+        worker: usize,
         /// What it found besides the intervals.
         result: Box<WorkerResult>,
     },
-    /// The thread cannot go on.
+    /// The loop cannot go on.
     Failed(WorkerError),
 }
 
@@ -102,7 +118,9 @@ pub enum WorkerError {
 
 /// What a thread found besides the intervals.
 #[derive(Debug)]
-pub struct WorkerResult {
+pub struct ThreadResult {
+    /// Its number.
+    pub thread: usize,
     /// Its requests that fell due in the run.
     pub due: u64,
     /// Those of them without an answer or an error at its end.
@@ -111,8 +129,19 @@ pub struct WorkerResult {
     pub oldest_unfinished_ns: u64,
     /// When it ended.
     pub end_ns: u64,
-    /// Time that it had nothing to do.
-    pub idle_ns: u64,
     /// Its sampled rate of answers.
     pub request_rate: RequestRate,
+}
+
+/// What an event loop found besides the intervals.
+#[derive(Debug)]
+pub struct WorkerResult {
+    /// The results of its threads.
+    pub threads: Vec<ThreadResult>,
+    /// When the last of them ended.
+    pub end_ns: u64,
+    /// Time that it had nothing to do.
+    pub idle_ns: u64,
+    /// The part of `idle_ns` in which it polled instead of sleeping.
+    pub spin_ns: u64,
 }

@@ -1,23 +1,27 @@
-//! A thread of the generator: an event loop over its connections.
+//! An event loop of the generator.
 //!
-//! Protocol with the collector: the thread connects all its connections and says [`Message::Ready`];
-//! the collector opens the [`Gate`] with the common start time; the thread then sends by the schedule
-//! and delivers a [`Message::Interval`] a second; at the end time, or when told to stop, it delivers
-//! the last one and [`Message::Done`]. Nothing on the way of a fixed request takes a lock or allocates.
+//! A loop runs one or more of the threads that the user asked for (`-t`), each with its own script
+//! state and connections: its [`Lane`]s. There are never more loops than CPUs to run on, because loops
+//! that share a CPU make each other late: whichever waits for its turn misses what is due meanwhile.
+//!
+//! Protocol with the collector: the loop connects all its connections and says [`Message::Ready`];
+//! the collector opens the [`Gate`] with the common start time; the loop then sends by the schedule,
+//! says [`Message::Measuring`] when the warm-up is over and delivers a [`Message::Interval`] a second;
+//! at the end time, or when told to stop, it delivers the last one and [`Message::Done`]. Nothing on
+//! the way of a fixed request takes a lock or allocates.
 
+mod lane;
 mod traffic;
 
 use super::connection::{Connection, Phase};
 use super::protocol::{Gate, Message, WorkerError, WorkerPlan, WorkerResult};
-use super::sampler::Sampler;
 use super::timers::Timers;
 use crate::cli::Idle;
 use crate::clock::{MICROSECOND, MILLISECOND, SECOND, now_ns};
-use crate::http::Batch;
 use crate::net::{self, Poller};
-use crate::schedule::Arrivals;
 use crate::script::ThreadScript;
 use crate::stats::Interval;
+use lane::Lane;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -34,18 +38,23 @@ const TICK_NS: u64 = 100 * MILLISECOND;
 /// How long before a request is due `--idle hybrid` stops sleeping.
 const SPIN_NS: u64 = 50 * MICROSECOND;
 
-/// A thread's state.
+/// The most of an empty poll that counts as polling: a longer one was preempted.
+const POLL_NS_MAX: u64 = 2 * MICROSECOND;
+
+/// A loop's state.
 #[derive(Debug)]
 pub struct Worker<'a> {
     plan: Arc<WorkerPlan>,
-    thread: usize,
-    script: &'a ThreadScript,
-    fixed_batch: Batch,
+    /// Number of this loop.
+    number: usize,
+    lanes: Vec<Lane<'a>>,
     poller: Poller,
     connections: Vec<Connection>,
     timers: Timers,
     read_buffer: Box<[u8]>,
     start_ns: u64,
+    /// From when on what falls due counts: the end of the warm-up.
+    measured_ns: u64,
     end_ns: u64,
     /// Between start and end: connections that are free send what is due.
     running: bool,
@@ -54,8 +63,11 @@ pub struct Worker<'a> {
     second: u64,
     /// Requests on the wire.
     in_flight: u64,
+    /// When the last request had its outcome.
+    last_outcome_ns: u64,
+    /// Time without work, and the part of it spent polling.
     idle_ns: u64,
-    sampler: Sampler,
+    spin_ns: u64,
     /// The last reason why a connection could not be made.
     connect_error: Option<io::Error>,
     messages: Sender<Message>,
@@ -63,35 +75,41 @@ pub struct Worker<'a> {
 }
 
 impl<'a> Worker<'a> {
-    /// Thread number `thread`; full boxes go to `messages` and come back empty from `spare`.
+    /// Loop number `number`, which runs the threads `number`, `number` + loops, …; `scripts` are those of
+    /// all threads. Full boxes go to `messages` and come back empty from `spare`.
     pub fn new(
         plan: Arc<WorkerPlan>,
-        thread: usize,
-        script: &'a ThreadScript,
+        number: usize,
+        scripts: &'a [ThreadScript],
         messages: Sender<Message>,
         spare: Receiver<Box<Interval>>,
     ) -> io::Result<Self> {
-        let connections = plan.threads * plan.connections_per_thread;
-        let of_local = |local: u64| Arrivals::new(&plan.schedule, local * plan.threads + thread as u64, connections);
-        let fixed = script.fixed_request().map(Batch::of);
+        let threads: Vec<usize> = (number..scripts.len()).step_by(plan.loops).collect();
+        let mut connections = Vec::new();
+        for local in 0..plan.connections_per_thread {
+            for (lane, thread) in threads.iter().enumerate() {
+                connections.push(Connection::new(lane, plan.arrivals_of_connection(*thread as u64, local)));
+            }
+        }
         Ok(Self {
-            connections: (0..plan.connections_per_thread).map(|local| Connection::new(of_local(local))).collect(),
-            fixed_batch: fixed.map_or_else(Batch::default, |batch| batch.expect("checked when the script was loaded")),
+            connections,
+            lanes: threads.iter().map(|thread| Lane::new(&plan, *thread, &scripts[*thread])).collect(),
             poller: Poller::new(EVENTS_MAX)?,
             timers: Timers::default(),
             read_buffer: vec![0; READ_BYTES].into_boxed_slice(),
             start_ns: 0,
+            measured_ns: 0,
             end_ns: u64::MAX,
             running: false,
             interval: Box::default(),
             second: 0,
             in_flight: 0,
+            last_outcome_ns: 0,
             idle_ns: 0,
-            sampler: Sampler::new(0, 0),
+            spin_ns: 0,
             connect_error: None,
             plan,
-            thread,
-            script,
+            number,
             messages,
             spare,
         })
@@ -102,7 +120,7 @@ impl<'a> Worker<'a> {
         let messages = self.messages.clone();
         let message = match self.run_all(gate) {
             Ok(None) => return,
-            Ok(Some(result)) => Message::Done { thread: self.thread, result: Box::new(result) },
+            Ok(Some(result)) => Message::Done { worker: self.number, result: Box::new(result) },
             Err(error) => Message::Failed(error),
         };
         // A collector that has gone away has already ended the run.
@@ -111,7 +129,7 @@ impl<'a> Worker<'a> {
 
     fn run_all(&mut self, gate: &Gate) -> Result<Option<WorkerResult>, WorkerError> {
         if !self.plan.cpus.is_empty() {
-            let cpu = self.plan.cpus[self.thread % self.plan.cpus.len()];
+            let cpu = self.plan.cpus[self.number % self.plan.cpus.len()];
             net::pin_this_thread(cpu).map_err(|error| WorkerError::Cpu { cpu, error })?;
         }
         net::set_timer_slack_of_this_thread_to_minimum()?;
@@ -121,11 +139,18 @@ impl<'a> Worker<'a> {
         let _ = self.messages.send(Message::Ready { connected: connected as u64, error });
         let Some(start_ns) = gate.wait() else { return Ok(None) };
         self.start_ns = start_ns;
-        self.end_ns = start_ns + self.plan.schedule.duration_ns();
-        self.sampler = Sampler::new(self.start_ns, self.end_ns);
+        self.measured_ns = start_ns + self.plan.schedule.warmup_ns();
+        self.end_ns = start_ns + self.plan.schedule.end_ns();
+        self.last_outcome_ns = self.measured_ns;
+        for lane in &mut self.lanes {
+            lane.start(self.measured_ns, self.end_ns);
+        }
         self.running = true;
         for index in 0..self.connections.len() {
             self.proceed(index, now_ns())?;
+        }
+        for lane in 0..self.lanes.len() {
+            self.dispatch(lane, now_ns())?;
         }
         let end_ns = self.send_until_the_end()?;
         Ok(Some(self.finish(end_ns)))
@@ -152,30 +177,64 @@ impl<'a> Worker<'a> {
 
     /// The loop; gives the time when it ended.
     fn send_until_the_end(&mut self) -> Result<u64, WorkerError> {
-        let mut next_second_ns = self.start_ns + SECOND;
+        let mut measuring = false;
+        let mut next_second_ns = self.measured_ns + SECOND;
         let mut next_tick_ns = self.start_ns + TICK_NS;
         loop {
             let now = now_ns();
+            if !measuring && now >= self.measured_ns {
+                measuring = true;
+                self.forget_the_warmup();
+            }
             while next_second_ns < self.end_ns && now >= next_second_ns {
                 self.deliver();
                 next_second_ns += SECOND;
             }
-            let told_to_stop = self.plan.stop.load(Ordering::Relaxed) || self.script.stopped();
-            if now >= self.end_ns || told_to_stop {
-                return Ok(now.min(self.end_ns));
+            for lane in 0..self.lanes.len() {
+                if self.lanes[lane].is_to_stop() {
+                    self.end_lane(lane, now.min(self.end_ns));
+                }
             }
-            if now >= self.sampler.next_ns() {
-                self.sampler.sample(now);
+            let told_to_stop = self.plan.stop.load(Ordering::Relaxed) || self.lanes.iter().all(Lane::has_ended);
+            if now >= self.end_ns || told_to_stop {
+                if !measuring {
+                    self.forget_the_warmup();
+                }
+                return Ok(now.min(self.end_ns).max(self.measured_ns));
+            }
+            let mut wake_ns = next_second_ns.min(next_tick_ns).min(self.end_ns);
+            if !measuring {
+                wake_ns = wake_ns.min(self.measured_ns);
+            }
+            for lane in &mut self.lanes {
+                wake_ns = wake_ns.min(lane.sample(now));
             }
             if now >= next_tick_ns {
                 self.enforce_time_limits(now);
+                if self.plan.schedule.is_limited() && self.has_nothing_left_to_do() {
+                    return Ok(self.last_outcome_ns);
+                }
                 next_tick_ns = now + TICK_NS;
             }
             self.wake_due_connections()?;
-            let wake_ns = self.timers.next_ns().min(next_second_ns).min(next_tick_ns);
-            let wake_ns = wake_ns.min(self.sampler.next_ns()).min(self.end_ns);
-            self.idle_until(wake_ns)?;
+            self.idle_until(wake_ns.min(self.timers.next_ns()))?;
         }
+    }
+
+    /// Counts from here on.
+    fn forget_the_warmup(&mut self) {
+        self.interval.clear();
+        (self.idle_ns, self.spin_ns) = (0, 0);
+        let _ = self.messages.send(Message::Measuring);
+    }
+
+    /// Whether every request of the plan has had its outcome.
+    fn has_nothing_left_to_do(&self) -> bool {
+        let end_ns = self.plan.schedule.end_ns();
+        let nothing_due = |connection: &Connection| connection.arrivals.as_ref().is_none_or(|a| a.due_ns() >= end_ns);
+        self.in_flight == 0
+            && self.connections.iter().all(|connection| nothing_due(connection) && !connection.is_busy())
+            && self.lanes.iter().all(|lane| lane.arrivals.as_ref().is_none_or(|a| a.due_ns() >= end_ns))
     }
 
     /// Waits for events up to `wake_ns`, as `--idle` says, and handles them.
@@ -193,8 +252,12 @@ impl<'a> Worker<'a> {
     fn handle_events(&mut self, timeout_ns: u64) -> Result<(), WorkerError> {
         let before = now_ns();
         let count = self.poller.wait(timeout_ns)?;
-        if count == 0 || timeout_ns > 0 {
+        if timeout_ns > 0 {
             self.idle_ns += now_ns() - before;
+        } else if count == 0 {
+            let polled_ns = now_ns() - before;
+            self.idle_ns += polled_ns;
+            self.spin_ns += polled_ns.min(POLL_NS_MAX);
         }
         for index in 0..count {
             let event = self.poller.event(index);
@@ -212,6 +275,14 @@ impl<'a> Worker<'a> {
         }
         let mut now = now_ns();
         while let Some((time_ns, index)) = self.timers.pop_due(now) {
+            if let Some(lane) = Lane::of_timer(index) {
+                if self.lanes[lane].wake_ns == time_ns {
+                    self.lanes[lane].wake_ns = u64::MAX;
+                    self.dispatch(lane, now)?;
+                    now = now_ns();
+                }
+                continue;
+            }
             let connection = &mut self.connections[index as usize];
             if connection.wake_ns == time_ns {
                 connection.wake_ns = u64::MAX;
@@ -224,33 +295,65 @@ impl<'a> Worker<'a> {
 
     /// Sends the box of this second to the collector and goes on with an empty one.
     fn deliver(&mut self) {
-        self.interval.in_flight = self.in_flight;
+        if self.running {
+            self.interval.in_flight = self.in_flight;
+        }
         let empty = self.spare.try_recv().unwrap_or_default();
         let interval = std::mem::replace(&mut self.interval, empty);
-        let _ = self.messages.send(Message::Interval { thread: self.thread, index: self.second, interval });
+        let _ = self.messages.send(Message::Interval { worker: self.number, index: self.second, interval });
         self.second += 1;
     }
 
-    /// Counts what is left undone and delivers the last box.
-    fn finish(&mut self, end_ns: u64) -> WorkerResult {
-        self.enforce_time_limits(end_ns);
+    /// Ends a thread: counts what it leaves undone and closes its connections.
+    fn end_lane(&mut self, lane: usize, end_ns: u64) {
+        if self.lanes[lane].has_ended() {
+            return;
+        }
         let schedule = &self.plan.schedule;
-        let (mut due, mut unfinished, mut oldest_ns) = (0, 0, 0);
-        for connection in &self.connections {
-            let arrivals = &connection.arrivals;
-            let unsent = arrivals.waiting_before(schedule, end_ns - self.start_ns);
-            // A pipelined batch may have taken requests that fall due after the end: they count as due.
-            due += arrivals.taken() + unsent;
-            unfinished += unsent + connection.outstanding();
-            if connection.is_busy() {
-                oldest_ns = oldest_ns.max(end_ns.saturating_sub(connection.due_ns));
+        let (warmup_ns, until_ns) = (schedule.warmup_ns(), end_ns.saturating_sub(self.start_ns));
+        let (mut unfinished, mut unsent, mut oldest_due_ns) = (0, 0, end_ns);
+        let own = |connection: &&mut Connection| connection.lane == lane;
+        let mut waiting = |arrivals: &crate::schedule::Arrivals| {
+            let count = arrivals.waiting_before(schedule, until_ns)
+                - arrivals.waiting_before(schedule, until_ns.min(warmup_ns));
+            if count > 0 {
+                oldest_due_ns = oldest_due_ns.min(self.start_ns + arrivals.due_ns().max(warmup_ns));
             }
-            if unsent > 0 {
-                oldest_ns = oldest_ns.max(end_ns.saturating_sub(self.start_ns + arrivals.due_ns()));
+            unsent += count;
+        };
+        for connection in self.connections.iter_mut().filter(own) {
+            if let Some(arrivals) = &connection.arrivals {
+                waiting(arrivals);
             }
         }
+        if let Some(arrivals) = &self.lanes[lane].arrivals {
+            waiting(arrivals);
+        }
+        for connection in self.connections.iter_mut().filter(own) {
+            let outstanding = connection.outstanding();
+            if outstanding > 0 && connection.due_ns >= self.measured_ns {
+                unfinished += outstanding;
+                oldest_due_ns = oldest_due_ns.min(connection.due_ns);
+            }
+            self.in_flight -= outstanding;
+            connection.socket = None;
+            connection.phase = Phase::Ended;
+        }
+        self.lanes[lane].end(unsent, unfinished, end_ns - oldest_due_ns, end_ns);
+    }
+
+    /// Ends all threads and delivers the last box.
+    fn finish(&mut self, end_ns: u64) -> WorkerResult {
+        self.enforce_time_limits(end_ns);
+        // As of the end, before the connections are closed.
+        self.interval.in_flight = self.in_flight;
+        self.running = false;
+        for lane in 0..self.lanes.len() {
+            self.end_lane(lane, end_ns);
+        }
         self.deliver();
-        let request_rate = std::mem::replace(&mut self.sampler, Sampler::new(0, 0)).finish();
-        WorkerResult { due, unfinished, oldest_unfinished_ns: oldest_ns, end_ns, idle_ns: self.idle_ns, request_rate }
+        let threads: Vec<_> = self.lanes.drain(..).filter_map(Lane::into_result).collect();
+        let end_ns = threads.iter().map(|thread| thread.end_ns).max().unwrap_or(end_ns);
+        WorkerResult { threads, end_ns, idle_ns: self.idle_ns, spin_ns: self.spin_ns }
     }
 }

@@ -41,6 +41,7 @@ struct Load<'a> {
     status: BTreeMap<u16, u64>,
     unfinished: UnfinishedJson,
     cpu_s: f64,
+    spin_s: f64,
     kept_schedule: &'a Verdict,
     series: &'a [SecondRow],
 }
@@ -70,6 +71,7 @@ impl Results {
                 oldest_us: self.unfinished.oldest_ns as f64 / 1000.0,
             },
             cpu_s: self.cpu_ns as f64 / 1e9,
+            spin_s: self.spin_ns as f64 / 1e9,
             kept_schedule: &self.verdict,
             series: &self.series,
         };

@@ -1,6 +1,7 @@
 //! All that a run found.
 
 use super::verdict::Verdict;
+use crate::cli::Pool;
 use crate::clock::SECOND;
 use crate::exec::RequestRate;
 use crate::stats::{Interval, SecondRow};
@@ -18,6 +19,12 @@ pub struct RunDescription {
     pub threads: u64,
     /// Connections, all threads together.
     pub connections: u64,
+    /// Event loops that ran the threads.
+    pub event_loops: u64,
+    /// Which connection sends a request.
+    pub pool: Pool,
+    /// Length of the warm-up that is in no figure, in seconds.
+    pub warmup_s: f64,
     /// Length in seconds.
     pub duration_s: f64,
     /// Requests a second.
@@ -50,6 +57,8 @@ pub struct Results {
     pub elapsed_ns: u64,
     /// CPU time of this process during the run, in nanoseconds.
     pub cpu_ns: u64,
+    /// The part of it that was spent polling for what was not there yet.
+    pub spin_ns: u64,
     /// Sampled rates, one a thread.
     pub request_rates: Vec<RequestRate>,
     /// A row a second.

@@ -3,14 +3,14 @@
 use super::RunError;
 use crate::cli::Arguments;
 use crate::clock::{SECOND, process_cpu_ns};
-use crate::exec::{Message, RequestRate, WorkerPlan, WorkerResult};
+use crate::exec::{Message, RequestRate, ThreadResult, WorkerPlan, WorkerResult};
 use crate::report::{HdrLog, Live, Results, RunDescription, Unfinished, Verdict, VerdictInput, serve_metrics};
 use crate::schedule::DueCounter;
 use crate::stats::{Interval, Second, SecondRow, Totals};
 use std::io::{self, IsTerminal, Write};
 use std::sync::mpsc::{Receiver, Sender};
 use std::sync::{Arc, Mutex};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 /// The collector of one run, on the main thread.
 pub(super) struct Collector<'a> {
@@ -19,7 +19,8 @@ pub(super) struct Collector<'a> {
     /// Where empty boxes go back to, one a thread.
     spares: Vec<Sender<Box<Interval>>>,
     connected: u64,
-    start_ns: u64,
+    /// When what falls due began to count.
+    measured_ns: u64,
     started: SystemTime,
     cpu_at_start_ns: u64,
     due: DueCounter,
@@ -41,6 +42,9 @@ impl<'a> Collector<'a> {
         start_ns: u64,
         started: SystemTime,
     ) -> Result<Self, RunError> {
+        let started = started + Duration::from_nanos(plan.schedule.warmup_ns());
+        let mut due = DueCounter::new(&plan.schedule, arguments.parties());
+        due.advance(&plan.schedule, plan.schedule.warmup_ns());
         let hdr_log = match &arguments.hdr_log {
             Some(file) => Some(HdrLog::create(file, started).map_err(RunError::file(file))?),
             None => None,
@@ -54,10 +58,10 @@ impl<'a> Collector<'a> {
             arguments,
             plan,
             connected,
-            start_ns,
+            measured_ns: start_ns + plan.schedule.warmup_ns(),
             started,
             cpu_at_start_ns: process_cpu_ns(),
-            due: DueCounter::new(&plan.schedule, plan.threads * plan.connections_per_thread),
+            due,
             totals: Totals::new(spares.len()),
             series: Vec::new(),
             hdr_log,
@@ -72,15 +76,16 @@ impl<'a> Collector<'a> {
     pub(super) fn collect(&mut self, messages: &Receiver<Message>) -> Result<(), RunError> {
         while self.results.iter().any(Option::is_none) {
             match messages.recv() {
-                Ok(Message::Interval { thread, index, mut interval }) => {
-                    self.totals.deliver(thread, index, &interval);
+                Ok(Message::Measuring) => self.cpu_at_start_ns = process_cpu_ns(),
+                Ok(Message::Interval { worker, index, mut interval }) => {
+                    self.totals.deliver(worker, index, &interval);
                     interval.clear();
-                    // A thread that has ended needs no box any more.
-                    let _ = self.spares[thread].send(interval);
+                    // A loop that has ended needs no box any more.
+                    let _ = self.spares[worker].send(interval);
                 }
-                Ok(Message::Done { thread, result }) => {
-                    self.totals.thread_ended(thread);
-                    self.results[thread] = Some(*result);
+                Ok(Message::Done { worker, result }) => {
+                    self.totals.thread_ended(worker);
+                    self.results[worker] = Some(*result);
                 }
                 Ok(Message::Failed(error)) => return Err(RunError::Thread(error.to_string())),
                 Ok(Message::Ready { .. }) | Err(_) => {
@@ -96,7 +101,7 @@ impl<'a> Collector<'a> {
     }
 
     fn elapsed_ns(&self) -> u64 {
-        let ends = self.results.iter().flatten().map(|result| result.end_ns - self.start_ns);
+        let ends = self.results.iter().flatten().map(|result| result.end_ns.saturating_sub(self.measured_ns));
         ends.max().unwrap_or(self.plan.schedule.duration_ns())
     }
 
@@ -105,7 +110,7 @@ impl<'a> Collector<'a> {
         let all_done = self.results.iter().all(Option::is_some);
         let end_ns = if all_done { self.elapsed_ns() } else { self.plan.schedule.duration_ns() };
         let to_ns = (from_ns + SECOND).min(end_ns.max(from_ns));
-        let due = self.due.advance(&self.plan.schedule, to_ns);
+        let due = self.due.advance(&self.plan.schedule, self.plan.schedule.warmup_ns() + to_ns);
         self.series.push(second.row(due));
         let mut live = self.live.lock().expect("held for copies only");
         live.add_second(due, &second.sum);
@@ -131,8 +136,12 @@ impl<'a> Collector<'a> {
         let elapsed_ns = self.elapsed_ns();
         let cpu_ns = process_cpu_ns() - self.cpu_at_start_ns;
         let results: Vec<WorkerResult> = self.results.into_iter().flatten().collect();
+        // An empty poll that was preempted may count for more than it took.
+        let spin_ns = results.iter().map(|result| result.spin_ns).sum::<u64>().min(cpu_ns);
         let sum = self.totals.sum;
-        let idle_share = |result: &WorkerResult| result.idle_ns as f64 / (result.end_ns - self.start_ns).max(1) as f64;
+        let idle_share = |result: &WorkerResult| {
+            result.idle_ns as f64 / result.end_ns.saturating_sub(self.measured_ns).max(1) as f64
+        };
         let verdict = Verdict::of(&VerdictInput {
             send_lag_p99_ns: sum.latencies.send_lag.value_at_quantile(0.99),
             latency_p50_ns: sum.latencies.latency.value_at_quantile(0.5),
@@ -141,6 +150,8 @@ impl<'a> Collector<'a> {
             connected: self.connected,
             connections: self.plan.threads * self.plan.connections_per_thread,
         });
+        let mut threads: Vec<ThreadResult> = results.into_iter().flat_map(|result| result.threads).collect();
+        threads.sort_unstable_by_key(|thread| thread.thread);
         let started = jiff::Timestamp::try_from(self.started).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
         Results {
             description: RunDescription {
@@ -148,18 +159,22 @@ impl<'a> Collector<'a> {
                 script: self.arguments.script.as_ref().map(|file| file.display().to_string()),
                 threads: self.arguments.threads,
                 connections: self.plan.threads * self.plan.connections_per_thread,
+                event_loops: self.plan.loops as u64,
+                pool: self.arguments.pool,
+                warmup_s: self.plan.schedule.warmup_ns() as f64 / SECOND as f64,
                 duration_s: self.plan.schedule.duration_ns() as f64 / SECOND as f64,
                 rate_per_s: self.plan.schedule.rate_per_s(),
                 started_at: format!("{started:.3}"),
             },
-            requests_due: results.iter().map(|result| result.due).sum(),
+            requests_due: threads.iter().map(|thread| thread.due).sum(),
             unfinished: Unfinished {
-                count: results.iter().map(|result| result.unfinished).sum(),
-                oldest_ns: results.iter().map(|result| result.oldest_unfinished_ns).max().unwrap_or(0),
+                count: threads.iter().map(|thread| thread.unfinished).sum(),
+                oldest_ns: threads.iter().map(|thread| thread.oldest_unfinished_ns).max().unwrap_or(0),
             },
             elapsed_ns,
             cpu_ns,
-            request_rates: results.into_iter().map(|result| result.request_rate).collect::<Vec<RequestRate>>(),
+            spin_ns,
+            request_rates: threads.into_iter().map(|thread| thread.request_rate).collect::<Vec<RequestRate>>(),
             series: self.series,
             verdict,
             sum,

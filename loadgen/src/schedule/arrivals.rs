@@ -78,7 +78,7 @@ impl Arrivals {
         };
     }
 
-    /// How many requests not yet taken are due before `time_ns`.
+    /// How many requests not yet taken are due before `time_ns`, which is not after the plan's end.
     pub fn waiting_before(&self, schedule: &Schedule, time_ns: u64) -> u64 {
         if self.poisson.is_none() {
             let own = schedule.due_before(time_ns).saturating_sub(self.first).div_ceil(self.step);
@@ -90,6 +90,28 @@ impl Arrivals {
         }
         ahead.taken - self.taken
     }
+}
+
+/// When the `count`-th request from `from_ns` on is due, of the Poisson processes of `parties`; `None` if
+/// the plan ends before.
+pub(super) fn nth_due_after(schedule: &Schedule, from_ns: u64, count: u64, parties: u64) -> Option<u64> {
+    use std::cmp::Reverse;
+    let mut drawn: Vec<Arrivals> = (0..parties).map(|party| Arrivals::new(schedule, party, parties)).collect();
+    let mut next: std::collections::BinaryHeap<_> =
+        drawn.iter().enumerate().map(|(party, arrivals)| Reverse((arrivals.due_ns, party))).collect();
+    let mut counted = 0;
+    while let Some(Reverse((due_ns, party))) = next.pop() {
+        if due_ns >= schedule.duration_ns {
+            return None;
+        }
+        counted += u64::from(due_ns >= from_ns);
+        if counted == count {
+            return Some(due_ns);
+        }
+        drawn[party].take(schedule, 1);
+        next.push(Reverse((drawn[party].due_ns, party)));
+    }
+    None
 }
 
 /// Counts what falls due, second by second, over all connections.

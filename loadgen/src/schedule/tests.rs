@@ -153,3 +153,48 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_warmup_comes_before_the_plan_and_moves_nothing_in_it() {
+    for plan in [&["70:3s"][..], &["10:1s", "10-50:2s"], &["30-10:2s"]] {
+        let steps: Vec<Step> = plan.iter().map(|step| Step::parse(step).unwrap()).collect();
+        let plain = Schedule::of_steps(&steps);
+        let warm = plain.clone().with_warmup(2 * SECOND);
+        assert_eq!((warm.warmup_ns(), warm.duration_ns()), (2 * SECOND, plain.duration_ns()));
+        assert_eq!(warm.end_ns(), 2 * SECOND + plain.duration_ns());
+        assert_eq!(warm.rate_per_s(), plain.rate_per_s());
+        let before = warm.due_before(2 * SECOND);
+        for index in 0..plain.due_before(plain.duration_ns()) {
+            assert_eq!(warm.due_ns(before + index), 2 * SECOND + plain.due_ns(index), "{plan:?}");
+        }
+    }
+    let ramp = Schedule::of_steps(&[Step::parse("30-10:2s").unwrap()]).with_warmup(2 * SECOND);
+    assert_eq!(ramp.due_before(2 * SECOND), 60, "at the rate that the plan begins with");
+    assert_eq!(Schedule::constant(parse_rate("5").unwrap(), SECOND).with_warmup(0).warmup_ns(), 0);
+}
+
+#[test]
+fn a_limit_leaves_exactly_that_many_requests_due_after_the_warmup() {
+    let plan = Schedule::constant(parse_rate("100").unwrap(), 10 * SECOND).with_warmup(SECOND);
+    for (plan, parties) in [(plan.clone(), 7), (plan.with_poisson_arrivals(3), 7)] {
+        let limited = plan.clone().limited_to(123, parties);
+        assert!(limited.is_limited());
+        let mut due = Vec::new();
+        for party in 0..parties {
+            let mut arrivals = Arrivals::new(&limited, party, parties);
+            assert_eq!(
+                arrivals.waiting_before(&limited, limited.end_ns()),
+                Arrivals::new(&plan, party, parties).waiting_before(&plan, limited.sending_ns)
+            );
+            while arrivals.due_ns() < limited.end_ns() {
+                due.push(arrivals.due_ns());
+                arrivals.take(&limited, 1);
+            }
+        }
+        assert_eq!(due.iter().filter(|due_ns| **due_ns >= SECOND).count(), 123);
+        let mut counter = DueCounter::new(&limited, parties);
+        counter.advance(&limited, SECOND);
+        assert_eq!(counter.advance(&limited, limited.end_ns()), 123);
+        assert!(!plan.limited_to(1_000_000, parties).is_limited(), "the time limit comes first");
+    }
+}

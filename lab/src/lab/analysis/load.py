@@ -117,6 +117,7 @@ class Load(Lenient):
     status: dict[str, Count] = Field(default_factory=dict)
     unfinished: Unfinished | None = None
     cpu_s: Number | None = None
+    spin_s: Number | None = None
     kept_schedule: Schedule | None = None
     series: list[Second] = Field(default_factory=list)
     text: TextOnly | None = None

@@ -52,7 +52,7 @@ class Outputs:
             errors=load.errors,
             status=load.status,
             unfinished=load.unfinished,
-            generator_cpu_s=load.cpu_s,
+            generator_cpu_s=None if load.cpu_s is None else load.cpu_s - (load.spin_s or 0.0),
             kept_schedule=load.kept_schedule,
             lacks=self.lacks,
             problems=self.problems,

@@ -1,6 +1,6 @@
 //! What happens on the connections: connecting, sending, reading, failing.
 
-use super::Worker;
+use super::{Lane, Worker};
 use crate::clock::{MILLISECOND, now_ns};
 use crate::exec::connection::{Connection, Phase};
 use crate::exec::protocol::WorkerError;
@@ -28,8 +28,8 @@ impl Worker<'_> {
 
     /// Begins to connect.
     pub(super) fn open(&mut self, index: usize, now: u64) {
-        let address = self.script.address();
         let connection = &mut self.connections[index];
+        let address = self.lanes[connection.lane].script.address();
         connection.generation = connection.generation.wrapping_add(1);
         connection.parser.reset();
         let opened = net::connect(address).and_then(|socket| {
@@ -79,16 +79,23 @@ impl Worker<'_> {
         match connection.phase {
             Phase::Closed { retry_ns } if retry_ns <= now => self.open(index, now),
             Phase::Closed { retry_ns } => self.wake_at(index, retry_ns),
-            Phase::Connecting { .. } | Phase::Writing | Phase::Waiting => {}
+            Phase::Connecting { .. } | Phase::Writing | Phase::Waiting | Phase::Ended => {}
             Phase::Idle => {
-                let due_ns = match connection.delayed_due_ns {
-                    Some(due_ns) => due_ns,
-                    None => self.start_ns + connection.arrivals.due_ns(),
+                let lane = connection.lane;
+                let Some(arrivals) = &connection.arrivals else {
+                    if !connection.in_pool {
+                        connection.in_pool = true;
+                        self.lanes[lane].free.push_back(index as u32);
+                    }
+                    return self.dispatch(lane, now);
                 };
-                if due_ns > now {
-                    self.wake_at(index, due_ns);
-                } else if self.script.delays() && connection.delayed_due_ns.is_none() {
-                    connection.delayed_due_ns = Some(due_ns + self.script.delay_ns()?);
+                let due_ns = connection.delayed_due_ns.unwrap_or(self.start_ns + arrivals.due_ns());
+                let script = self.lanes[lane].script;
+                let send_at_ns = due_ns.max(connection.held_until_ns);
+                if send_at_ns > now {
+                    self.wake_at(index, send_at_ns);
+                } else if script.delays() && connection.delayed_due_ns.is_none() {
+                    connection.delayed_due_ns = Some(due_ns + script.delay_ns()?);
                     return self.proceed(index, now);
                 } else if due_ns < self.end_ns {
                     self.send(index, due_ns)?;
@@ -98,31 +105,70 @@ impl Worker<'_> {
         Ok(())
     }
 
+    /// Gives what is due of an open pool to its free connections.
+    pub(super) fn dispatch(&mut self, lane: usize, now: u64) -> Result<(), WorkerError> {
+        if !self.running || self.lanes[lane].has_ended() {
+            return Ok(());
+        }
+        while let Some(arrivals) = &self.lanes[lane].arrivals {
+            let due_ns = self.start_ns + arrivals.due_ns();
+            if due_ns >= self.end_ns {
+                return Ok(());
+            }
+            if due_ns > now {
+                if self.lanes[lane].wake_ns != due_ns {
+                    self.lanes[lane].wake_ns = due_ns;
+                    self.timers.push(due_ns, Lane::timer(lane));
+                }
+                return Ok(());
+            }
+            let Some(index) = self.lanes[lane].free.pop_front() else { return Ok(()) };
+            let connection = &mut self.connections[index as usize];
+            connection.in_pool = false;
+            // One that was closed while it was free comes back when it is connected again.
+            if connection.phase == Phase::Idle {
+                self.send(index as usize, due_ns)?;
+            }
+        }
+        Ok(())
+    }
+
     fn send(&mut self, index: usize, due_ns: u64) -> Result<(), WorkerError> {
         let connection = &mut self.connections[index];
+        let lane = &mut self.lanes[connection.lane];
         let mut batch = std::mem::take(&mut connection.batch);
         let mut sent_ns = 0;
         let mut write = |text: &[u8]| {
             sent_ns = now_ns();
             connection.write(text)
         };
-        let written = match self.script.fixed_request() {
+        let written = match lane.script.fixed_request() {
             Some(text) => {
-                batch.clone_from(&self.fixed_batch);
+                batch.clone_from(&lane.fixed_batch);
                 write(text)
             }
-            None => self.script.request(&mut batch, write)?,
+            None => lane.script.request(&mut batch, write)?,
         };
-        if connection.free_since_ns <= due_ns {
+        let counts = due_ns >= self.measured_ns;
+        if counts && connection.free_since_ns <= due_ns && connection.held_until_ns <= due_ns {
             self.interval.latencies.send_lag.saturating_record(sent_ns - due_ns);
         }
         let count = u64::from(batch.count());
+        if counts {
+            lane.taken += count;
+        }
         connection.batch = batch;
         connection.answered = 0;
         connection.due_ns = due_ns;
         connection.sent_ns = sent_ns;
         connection.timed_out = false;
-        connection.arrivals.take(&self.plan.schedule, count);
+        let schedule = &self.plan.schedule;
+        let arrivals = connection.arrivals.as_mut().or(lane.arrivals.as_mut()).expect("one of them has a plan");
+        let planned_ns = arrivals.due_ns();
+        arrivals.take(schedule, count);
+        if let Some(factor) = self.plan.catch_up_max {
+            connection.held_until_ns = sent_ns + ((arrivals.due_ns() - planned_ns) as f64 / factor) as u64;
+        }
         connection.delayed_due_ns = None;
         connection.useless_sockets = 0;
         connection.phase = Phase::Waiting;
@@ -144,11 +190,15 @@ impl Worker<'_> {
         let connection = &mut self.connections[index];
         let outstanding = connection.outstanding();
         self.in_flight -= outstanding;
-        self.interval.failed += outstanding;
-        match loss {
-            Loss::Read => self.interval.errors.read += outstanding.max(1),
-            Loss::Write => self.interval.errors.write += outstanding.max(1),
-            Loss::Nothing => self.interval.errors.read += outstanding,
+        let of_the_warmup = outstanding > 0 && connection.due_ns < self.measured_ns;
+        if !of_the_warmup {
+            self.interval.failed += outstanding;
+            self.last_outcome_ns = self.last_outcome_ns.max(now);
+            match loss {
+                Loss::Read => self.interval.errors.read += outstanding.max(1),
+                Loss::Write => self.interval.errors.write += outstanding.max(1),
+                Loss::Nothing => self.interval.errors.read += outstanding,
+            }
         }
         self.retry_later(index, now);
     }
@@ -161,7 +211,7 @@ impl Worker<'_> {
             return Ok(());
         }
         match connection.phase {
-            Phase::Closed { .. } => Ok(()),
+            Phase::Closed { .. } | Phase::Ended => Ok(()),
             Phase::Connecting { .. } if event.writable => self.connected(index),
             Phase::Connecting { .. } => Ok(()),
             Phase::Writing if event.writable => {
@@ -208,7 +258,10 @@ impl Worker<'_> {
         let outcome = match read {
             Ok(0) => self.peer_closed(index, now),
             Ok(length) => {
-                self.interval.bytes_read += length as u64;
+                let connection = &self.connections[index];
+                if !connection.is_busy() || connection.due_ns >= self.measured_ns {
+                    self.interval.bytes_read += length as u64;
+                }
                 self.take_bytes(index, &buffer[..length], now)
             }
             Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => Ok(()),
@@ -238,7 +291,7 @@ impl Worker<'_> {
     }
 
     fn take_bytes(&mut self, index: usize, bytes: &[u8], now: u64) -> Result<(), WorkerError> {
-        let wants_responses = self.script.wants_responses();
+        let wants_responses = self.lanes[self.connections[index].lane].script.wants_responses();
         let mut rest = bytes;
         while !rest.is_empty() {
             let connection = &mut self.connections[index];
@@ -277,24 +330,28 @@ impl Worker<'_> {
         let connection = &mut self.connections[index];
         connection.answered += 1;
         let last = connection.answered == connection.batch.count();
-        let latency_ns = now - connection.due_ns;
+        let lane = &mut self.lanes[connection.lane];
         self.in_flight -= 1;
-        self.interval.count_answer(answer.status);
-        if last || !self.plan.batch_latency {
-            self.interval.latencies.latency.saturating_record(latency_ns);
-            self.interval.latencies.uncorrected.saturating_record(now - connection.sent_ns);
-        }
-        self.sampler.answer(latency_ns);
-        if !connection.timed_out && now - connection.sent_ns > self.plan.timeout_ns {
-            connection.timed_out = true;
-            self.interval.errors.timeout += 1;
+        if connection.due_ns >= self.measured_ns {
+            let latency_ns = now - connection.due_ns;
+            self.last_outcome_ns = now;
+            self.interval.count_answer(answer.status);
+            if last || !self.plan.batch_latency {
+                self.interval.latencies.latency.saturating_record(latency_ns);
+                self.interval.latencies.uncorrected.saturating_record(now - connection.sent_ns);
+            }
+            lane.answer(latency_ns);
+            if !connection.timed_out && now - connection.sent_ns > self.plan.timeout_ns {
+                connection.timed_out = true;
+                self.interval.errors.timeout += 1;
+            }
         }
         if last {
             connection.phase = Phase::Idle;
             connection.free_since_ns = now;
         }
-        if self.script.wants_responses() {
-            self.script.response(answer.status, &self.connections[index].capture)?;
+        if lane.script.wants_responses() {
+            lane.script.response(answer.status, &connection.capture)?;
         }
         Ok(())
     }
@@ -308,7 +365,9 @@ impl Worker<'_> {
                     self.connect_failed(index, io::ErrorKind::TimedOut.into(), now);
                 }
                 Phase::Writing | Phase::Waiting
-                    if !connection.timed_out && now.saturating_sub(connection.sent_ns) > self.plan.timeout_ns =>
+                    if !connection.timed_out
+                        && connection.due_ns >= self.measured_ns
+                        && now.saturating_sub(connection.sent_ns) > self.plan.timeout_ns =>
                 {
                     connection.timed_out = true;
                     self.interval.errors.timeout += 1;

@@ -1,0 +1,120 @@
+//! One of the threads that the user asked for, as an event loop runs it.
+
+use crate::exec::protocol::{Pool, ThreadResult, WorkerPlan};
+use crate::exec::sampler::Sampler;
+use crate::http::Batch;
+use crate::schedule::Arrivals;
+use crate::script::ThreadScript;
+use std::collections::VecDeque;
+
+/// Set in the number under which a lane's timer is kept; a connection's number has it not.
+const TIMER_BIT: u32 = 1 << 31;
+
+/// A thread's script, what it samples and, with an open pool, its plan and its free connections.
+#[derive(Debug)]
+pub(super) struct Lane<'a> {
+    thread: usize,
+    pub(super) script: &'a ThreadScript,
+    /// The request of every connection, if the script does not make each.
+    pub(super) fixed_batch: Batch,
+    sampler: Sampler,
+    /// The plan of an open pool; otherwise each connection has its own.
+    pub(super) arrivals: Option<Arrivals>,
+    /// Free connections of an open pool, the one that has been free for longest first.
+    pub(super) free: VecDeque<u32>,
+    /// The entry of the timers that counts.
+    pub(super) wake_ns: u64,
+    /// Requests sent that were due after the warm-up.
+    pub(super) taken: u64,
+    result: Option<ThreadResult>,
+}
+
+impl<'a> Lane<'a> {
+    pub(super) fn new(plan: &WorkerPlan, thread: usize, script: &'a ThreadScript) -> Self {
+        let fixed = script.fixed_request().map(Batch::of);
+        let open = plan.pool == Pool::Open;
+        Self {
+            thread,
+            script,
+            fixed_batch: fixed.map_or_else(Batch::default, |batch| batch.expect("checked when the script was loaded")),
+            sampler: Sampler::new(0, 0),
+            arrivals: open.then(|| Arrivals::new(&plan.schedule, thread as u64, plan.threads)),
+            free: VecDeque::with_capacity(if open { plan.connections_per_thread as usize } else { 0 }),
+            wake_ns: u64::MAX,
+            taken: 0,
+            result: None,
+        }
+    }
+
+    /// Samples from `measured_ns` on.
+    pub(super) fn start(&mut self, measured_ns: u64, end_ns: u64) {
+        self.sampler = Sampler::new(measured_ns, end_ns);
+    }
+
+    /// The number under which the timers know lane `lane`.
+    pub(super) fn timer(lane: usize) -> u32 {
+        lane as u32 | TIMER_BIT
+    }
+
+    /// The lane whose timer has this number, if it is a lane's.
+    pub(super) fn of_timer(number: u32) -> Option<usize> {
+        (number & TIMER_BIT != 0).then_some((number & !TIMER_BIT) as usize)
+    }
+
+    /// Counts an answer.
+    #[inline]
+    pub(super) fn answer(&mut self, latency_ns: u64) {
+        self.sampler.answer(latency_ns);
+    }
+
+    /// Takes a sample if it is time to, and gives the time of the next.
+    #[inline]
+    pub(super) fn sample(&mut self, now_ns: u64) -> u64 {
+        if self.has_ended() {
+            return u64::MAX;
+        }
+        if now_ns >= self.sampler.next_ns() {
+            self.sampler.sample(now_ns);
+        }
+        self.sampler.next_ns()
+    }
+
+    pub(super) fn has_ended(&self) -> bool {
+        self.result.is_some()
+    }
+
+    /// Whether the script wants its thread to end, which it has not yet.
+    #[inline]
+    pub(super) fn is_to_stop(&self) -> bool {
+        self.script.stopped() && !self.has_ended()
+    }
+
+    /// The thread ends with `unsent` requests due and not sent, and `in_flight` without an answer.
+    pub(super) fn end(&mut self, unsent: u64, in_flight: u64, oldest_unfinished_ns: u64, end_ns: u64) {
+        let request_rate = std::mem::replace(&mut self.sampler, Sampler::new(0, 0)).finish();
+        self.result = Some(ThreadResult {
+            thread: self.thread,
+            // A pipelined batch may have taken requests that fall due after the end: they count as due.
+            due: self.taken + unsent,
+            unfinished: unsent + in_flight,
+            oldest_unfinished_ns,
+            end_ns,
+            request_rate,
+        });
+    }
+
+    pub(super) fn into_result(self) -> Option<ThreadResult> {
+        self.result
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn timers_tell_lanes_from_connections() {
+        assert_eq!(Lane::of_timer(Lane::timer(3)), Some(3));
+        assert_eq!(Lane::of_timer(3), None);
+    }
+}

@@ -1,0 +1,158 @@
+//! Which requests a run consists of: warm-up, limits on their number, open pools, the limit on catching up,
+//! and threads that share an event loop.
+
+mod support;
+
+use std::time::Duration;
+use support::{Manner, OK, Run, TruthServer, load, load_with};
+
+fn server_that_answers_after(delay: Duration) -> TruthServer {
+    TruthServer::start(Manner::Answer(OK.to_vec(), delay))
+}
+
+fn due_by_second(run: &Run) -> Vec<u64> {
+    run.json["series"].as_array().unwrap().iter().map(|row| row["due"].as_u64().unwrap()).collect()
+}
+
+#[test]
+fn a_warmup_is_sent_and_in_no_output() {
+    for flags in ["", "--pool open", "--arrivals poisson"] {
+        let server = server_that_answers_after(Duration::ZERO);
+        let directory = tempfile::tempdir().unwrap();
+        let log = directory.path().join("x.hlog");
+        let run = load(&format!("-t2 -c4 -d1s -R200 --warmup 1s {flags} --hdr-log {}", log.display()), &server.url());
+        run.assert_every_request_has_an_outcome();
+        let (seen, due) = (server.seen().len() as f64, run.number("requests_due"));
+        assert_eq!(run.number("warmup_s"), 1.0);
+        assert_eq!((run.number("elapsed_s"), run.number("duration_s")), (1.0, 1.0));
+        assert_eq!(due_by_second(&run), [due as u64], "{flags}");
+        assert!((130.0..270.0).contains(&due), "{flags}: {due}");
+        assert!(seen - due >= 130.0, "{flags}: the server saw {seen} requests, {due} of them measured");
+        assert_eq!(run.number("bytes_read"), run.number("requests") * OK.len() as f64, "{flags}");
+        assert_eq!(run.number("latency_us.count"), run.number("requests"));
+        let intervals = std::fs::read_to_string(log).unwrap().lines().filter(|line| line.contains("HIST")).count();
+        assert_eq!(intervals, 1);
+        if !flags.contains("poisson") {
+            assert_eq!(due, 200.0);
+        }
+    }
+}
+
+#[test]
+fn a_stall_in_the_warmup_is_felt_by_what_is_due_after_it_alone() {
+    // The stall covers the last 300 ms of the warm-up and the first 200 ms of the measured second.
+    let stall = (Duration::from_millis(700), Duration::from_millis(500));
+    let server = TruthServer::start(Manner::Stalls(vec![stall]));
+    let run = load("-t1 -c1 -d1s -R200 --warmup 1s", &server.url());
+    run.assert_every_request_has_an_outcome();
+    assert_eq!(run.number("requests_due"), 200.0);
+    let max_ms = run.number("latency_us.max") / 1000.0;
+    assert!((190.0..300.0).contains(&max_ms), "a request due in the warm-up waited 500 ms, one after it 200: {max_ms}");
+}
+
+#[test]
+fn a_limit_on_requests_ends_the_run_when_all_are_answered() {
+    for flags in ["-t1 -c1", "-t2 -c8", "-t2 -c8 --pool open", "-t2 -c8 --arrivals poisson", "-t1 -c3 --warmup 300ms"] {
+        let server = server_that_answers_after(Duration::from_millis(20));
+        let run = load(&format!("{flags} -d30s -R100 --requests 37"), &server.url());
+        run.assert_every_request_has_an_outcome();
+        assert_eq!(run.number("requests_due"), 37.0, "{flags}");
+        assert_eq!((run.number("requests"), run.number("unfinished.count")), (37.0, 0.0), "{flags}");
+        assert!((0.1..6.0).contains(&run.number("elapsed_s")), "{flags}: {}", run.number("elapsed_s"));
+        assert_eq!(due_by_second(&run).iter().sum::<u64>(), 37, "{flags}");
+    }
+    let server = server_that_answers_after(Duration::ZERO);
+    let run = load("-t1 -c1 -d1s -R50 --requests 1M", &server.url());
+    assert_eq!((run.number("requests_due"), run.number("elapsed_s")), (50.0, 1.0), "the time limit comes first");
+}
+
+#[test]
+fn in_an_open_pool_a_request_waits_only_while_all_connections_are_busy() {
+    // Every request takes 40 ms, and one is due each 25 ms: 1.6 connections are busy on average. With a plan
+    // for each of four connections (one each 100 ms) nothing waits either; with Poisson arrivals the plans clash.
+    let server = server_that_answers_after(Duration::from_millis(40));
+    let flags = "-t1 -c6 -d3s -R40 --arrivals poisson --seed 7";
+    let waited_us = |run: &Run| run.number("latency_us.mean") - run.number("uncorrected_us.mean");
+    let fixed = load(flags, &server.url());
+    let open = load(&format!("{flags} --pool open"), &server.url());
+    for run in [&fixed, &open] {
+        run.assert_every_request_has_an_outcome();
+    }
+    assert_eq!(open.json["pool"], "open");
+    assert!(waited_us(&fixed) > 4_000.0, "an M/D/1 queue of load 0.27 waits 7 ms: {}", waited_us(&fixed));
+    assert!(waited_us(&open) < waited_us(&fixed) / 2.0, "{} against {}", waited_us(&open), waited_us(&fixed));
+}
+
+#[test]
+fn an_open_pool_survives_connections_that_close() {
+    let server = TruthServer::start(Manner::AnswerAndClose(OK.to_vec(), false));
+    let run = load("-t1 -c4 -d1s -R100 --pool open", &server.url());
+    run.assert_every_request_has_an_outcome();
+    assert!(run.number("requests") > 80.0, "{:#}", run.json);
+}
+
+#[test]
+fn delay_needs_plans_of_single_connections() {
+    let server = server_that_answers_after(Duration::ZERO);
+    let directory = tempfile::tempdir().unwrap();
+    let script = directory.path().join("delay.lua");
+    std::fs::write(&script, "function delay() return 1 end").unwrap();
+    let run = load_with(&format!("-R10 --pool open -s {}", script.display()), &server.url(), "");
+    assert_eq!(run.output.status.code(), Some(1));
+    let message = String::from_utf8_lossy(&run.output.stderr);
+    assert!(message.contains("needs --pool fixed"), "{message}");
+    assert!(server.seen().is_empty());
+}
+
+#[test]
+fn a_limit_on_catching_up_spreads_what_a_stall_left_behind() {
+    // 400 ms of stall at 200/s leave 80 requests: without a limit they follow at once, at twice the rate it
+    // takes another 400 ms to send them.
+    let stall = (Duration::from_millis(500), Duration::from_millis(400));
+    let requests_in_the_next_100_ms = |flags: &str| {
+        let server = TruthServer::start(Manner::Stalls(vec![stall]));
+        load(&format!("-t1 -c1 -d2s -R200 {flags}"), &server.url()).assert_every_request_has_an_outcome();
+        let seen = server.seen();
+        let end_ns = seen[0].arrived_ns + 900_000_000;
+        seen.iter().filter(|seen| (end_ns..end_ns + 100_000_000).contains(&seen.arrived_ns)).count()
+    };
+    let (free, limited) = (requests_in_the_next_100_ms(""), requests_in_the_next_100_ms("--catch-up-max 2"));
+    assert!(free >= 70, "{free}");
+    assert!((25..=45).contains(&limited), "twice the rate is 40 in 100 ms: {limited}");
+}
+
+#[test]
+fn threads_share_event_loops_where_there_are_fewer_cpus_and_keep_their_scripts() {
+    let server = server_that_answers_after(Duration::ZERO);
+    let directory = tempfile::tempdir().unwrap();
+    let script = directory.path().join("stop.lua");
+    let text = "local number = 0
+        function setup(thread) number = number + 1; thread:set('number', number) end
+        local seen = 0
+        function response() seen = seen + 1; if number == 1 and seen == 5 then wrk.thread:stop() end end";
+    std::fs::write(&script, text).unwrap();
+    let cpu = loadgen::net::cpus_of_this_process().unwrap()[0];
+    let run = load(&format!("-t3 -c6 -d1s -R300 --cpus {cpu} -s {}", script.display()), &server.url());
+    run.assert_every_request_has_an_outcome();
+    assert_eq!((run.number("threads"), run.number("event_loops")), (3.0, 1.0));
+    assert_eq!(run.stdout().matches("Thread calibration: ").count(), 3);
+    // Thread 1 stopped after five answers, the others went on to the end.
+    let requests = run.number("requests");
+    assert!((195.0..=215.0).contains(&requests), "{requests}");
+    assert_eq!(run.number("elapsed_s"), 1.0);
+}
+
+#[test]
+fn polling_is_told_from_work() {
+    let server = server_that_answers_after(Duration::ZERO);
+    let spun = load("-t1 -c1 -d1s -R20 --idle spin", &server.url());
+    let slept = load("-t1 -c1 -d1s -R20 --idle sleep", &server.url());
+    assert!(spun.number("spin_s") <= spun.number("cpu_s"));
+    assert!(
+        spun.number("spin_s") > 0.5 * spun.number("cpu_s"),
+        "{} of {}",
+        spun.number("spin_s"),
+        spun.number("cpu_s")
+    );
+    assert!(slept.number("spin_s") < 0.01, "{}", slept.number("spin_s"));
+}
