@@ -126,8 +126,8 @@ fn threads_share_event_loops_where_there_are_fewer_cpus_and_keep_their_scripts()
     let server = server_that_answers_after(Duration::ZERO);
     let directory = tempfile::tempdir().unwrap();
     let script = directory.path().join("stop.lua");
-    let text = "local number = 0
-        function setup(thread) number = number + 1; thread:set('number', number) end
+    let text = "local threads = 0
+        function setup(thread) threads = threads + 1; thread:set('number', threads) end
         local seen = 0
         function response() seen = seen + 1; if number == 1 and seen == 5 then wrk.thread:stop() end end";
     std::fs::write(&script, text).unwrap();
