@@ -155,6 +155,9 @@ final class Flusher implements AutoCloseable {
       long nanos = System.nanoTime() - start;
       flushNanos.add(nanos);
       listener.built(job.built.entry().bytes(), nanos);
+      // Before anyone can see that there is room again: who then waits for a flush must not be told of
+      // a failure that is over.
+      health.succeeded(Health.Activity.FLUSHING);
     }
     lock.lock();
     try {
