@@ -138,7 +138,7 @@ final class Connection extends Session {
     super.processWrite();
     if (queueHead == null && !closing && socket.isOpen()) {
       goOn();
-      if (!ready && !inFlight && !heldOff && inputClosed) {
+      if (!ready && !blocked() && inputClosed) {
         close();
       }
     }
@@ -462,8 +462,8 @@ final class Connection extends Session {
       if (queueHead == null) {
         goOn();
       }
-      if (inputClosed && !ready && !heldOff) {
-        scheduleClose();
+      if (inputClosed && !ready && !heldOff && queueHead == null) {
+        close(); // where a reply waits, processWrite goes on with what is held
       }
     } catch (IOException e) {
       handleException(e);

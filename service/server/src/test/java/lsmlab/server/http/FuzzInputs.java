@@ -1,6 +1,6 @@
 package lsmlab.server.http;
 
-import java.util.Random;
+import java.util.random.RandomGenerator;
 
 /** Requests from a seed: valid ones, and valid ones with a few bytes changed. Few keys, so that they meet. */
 final class FuzzInputs {
@@ -69,9 +69,9 @@ final class FuzzInputs {
   private static final String INTERESTING =
       "\r\n\t :;,%&=?/#+\u0000\u0001\u007f\u0080\u00c3\u00ff019aAzZHGP";
 
-  private final Random random;
+  private final RandomGenerator random;
 
-  FuzzInputs(Random random) {
+  FuzzInputs(RandomGenerator random) {
     this.random = random;
   }
 

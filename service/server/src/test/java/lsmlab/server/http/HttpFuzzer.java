@@ -7,8 +7,9 @@ import java.io.IOException;
 import java.net.SocketException;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Random;
+import java.util.SplittableRandom;
 import java.util.concurrent.TimeUnit;
+import java.util.random.RandomGenerator;
 import lsmlab.server.variant.VariantSettings;
 import lsmlab.storage.Engine;
 
@@ -55,7 +56,7 @@ final class HttpFuzzer implements AutoCloseable {
 
   /** One connection's life; returns how many inputs it took. */
   int connection(long seed) throws IOException {
-    Random random = new Random(seed);
+    RandomGenerator random = new SplittableRandom(seed); // neighbouring seeds must not begin alike
     FuzzInputs source = new FuzzInputs(random);
     HttpModel model = new HttpModel(MAX_VALUE_BYTES, Engine.KEY_BYTES_MAX);
     engine.pairs.clear();
@@ -72,8 +73,16 @@ final class HttpFuzzer implements AutoCloseable {
         List<HttpModel.Expected> expected = model.feed(bytes.toString());
         boolean gone = !sendInPieces(client, bytes.toString(), random);
         assertTrue(!gone || model.closed(), "the server closed a connection that could go on");
+        boolean last = !model.closed() && random.nextInt(12) == 0;
+        if (last) {
+          client.shutdownOutput(); // what has been sent must be answered all the same
+        }
         for (HttpModel.Expected each : expected) {
           check(each, client);
+        }
+        if (last) {
+          expectTheEnd(client, model);
+          return inputs;
         }
         if (!model.complete() && !model.closed() && random.nextInt(4) == 0) {
           break;
@@ -93,7 +102,8 @@ final class HttpFuzzer implements AutoCloseable {
   }
 
   /** Whether all could be sent. */
-  private boolean sendInPieces(RawClient client, String bytes, Random random) throws IOException {
+  private boolean sendInPieces(RawClient client, String bytes, RandomGenerator random)
+      throws IOException {
     int cuts = random.nextInt(4) == 0 ? 1 + random.nextInt(6) : 0;
     int at = 0;
     try {
@@ -131,7 +141,8 @@ final class HttpFuzzer implements AutoCloseable {
         expected.close(), "close".equals(reply.headers().get("connection")), "Connection: close");
   }
 
-  private static void end(RawClient client, HttpModel model, Random random) throws IOException {
+  private static void end(RawClient client, HttpModel model, RandomGenerator random)
+      throws IOException {
     if (!model.closed()) {
       if (random.nextInt(4) == 0) {
         client.reset();
@@ -139,6 +150,10 @@ final class HttpFuzzer implements AutoCloseable {
       }
       client.shutdownOutput();
     }
+    expectTheEnd(client, model);
+  }
+
+  private static void expectTheEnd(RawClient client, HttpModel model) throws IOException {
     try {
       String more = client.readToEnd();
       assertTrue(

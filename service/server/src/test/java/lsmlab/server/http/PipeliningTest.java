@@ -144,6 +144,33 @@ class PipeliningTest {
   }
 
   @ParameterizedTest
+  @MethodSource("variantsThatQueue")
+  void aClientThatSaysItIsDoneAndReadsLateGetsAllItsReplies(String variant) throws IOException {
+    MapEngine engine = new MapEngine();
+    String large = "x".repeat(1_000_000);
+    engine.put("large".getBytes(US_ASCII), large.getBytes(US_ASCII));
+    try (TestServer server = new TestServer(variant, engine);
+        RawClient client = server.connect()) {
+      String value = ConformanceCases.get("id=large");
+      String range = ConformanceCases.request("GET", "/v0/entities?start=a", "");
+      String refused = ConformanceCases.get("id=");
+      client.send((value + range + refused + value).repeat(10));
+      client.shutdownOutput();
+      Eventually.equal(
+          1,
+          () -> server.server().replyMemory().get() > 0 ? 1 : 0,
+          "replies wait for their reader");
+      for (int i = 0; i < 10; i++) {
+        assertEquals(large, client.read().body(), "value");
+        assertEquals("large\n" + large, client.read().body(), "range");
+        assertEquals(400, client.read().status());
+        assertEquals(large, client.read().body(), "value after what was refused");
+      }
+      assertTrue(client.isClosedByPeer());
+    }
+  }
+
+  @ParameterizedTest
   @MethodSource("variants")
   void clientsThatDieLeaveNothingBehind(String variant) throws Exception {
     MapEngine engine = new MapEngine();
