@@ -253,7 +253,6 @@ final class CommitPipeline {
       } catch (IOException e) {
         // The group is written; the memtable goes on growing until a log can be made or writes are
         // held back.
-        health.failed(Health.Activity.MAKING_LOG, e);
       } catch (RuntimeException | Error e) {
         health.failedForGood("sealing a memtable", e);
       }
@@ -302,7 +301,17 @@ final class CommitPipeline {
     }
   }
 
+  /** Seals the memtable; that it failed is recorded, whoever asked for it. */
   private void seal() throws IOException {
+    try {
+      changeLog();
+    } catch (IOException e) {
+      health.failed(Health.Activity.MAKING_LOG, e);
+      throw e;
+    }
+  }
+
+  private void changeLog() throws IOException {
     WalWriter next = memtables.newLog(log);
     WalWriter previous = log;
     logBytesBefore += previous.length();

@@ -111,8 +111,8 @@ final class Flusher implements AutoCloseable {
       if (job == null) {
         return;
       }
-      listener.taken();
       try {
+        listener.taken();
         build(job);
         publish();
       } catch (IOException e) {
@@ -155,7 +155,8 @@ final class Flusher implements AutoCloseable {
       long nanos = System.nanoTime() - start;
       flushNanos.add(nanos);
       listener.built(job.built.entry().bytes(), nanos);
-      // Before anyone can see that there is room again: who then waits for a flush must not be told of
+      // Before anyone can see that there is room again: who then waits for a flush must not be told
+      // of
       // a failure that is over.
       health.succeeded(Health.Activity.FLUSHING);
     }
@@ -170,8 +171,8 @@ final class Flusher implements AutoCloseable {
   private TableSet.Placed write(Memtable memtable) throws IOException {
     long number = versions.newFileNumber();
     // The log's name becomes durable before a table of it can exist: at the start, a table that the
-    // manifest does not
-    // name is dropped if its log is there, and is proof of a lost manifest record if not.
+    // manifest does not name is dropped if its log is there, and is proof of a lost manifest record
+    // if not.
     directory.sync();
     try (TableWriter writer =
         new TableWriter(
@@ -187,7 +188,7 @@ final class Flusher implements AutoCloseable {
       writer.finish();
     }
     directory.sync();
-    Table table = Table.open(directory, number);
+    Table table = Table.openNew(directory, number);
     return new TableSet.Placed(
         new TableEntry(number, 0, memtable.logNumber(), table.bytes()), table);
   }
@@ -278,12 +279,16 @@ final class Flusher implements AutoCloseable {
    * Waits until the memtables up to this log are in tables.
    *
    * @throws ReadOnlyException if that cannot be
+   * @throws IllegalStateException if the store is closed meanwhile
    */
   void awaitFlushed(long logNumber) {
     lock.lock();
     try {
       while (hasJobUpTo(logNumber)) {
         health.checkHopeful(Health.Activity.FLUSHING);
+        if (closing) {
+          throw new IllegalStateException("the store is being closed");
+        }
         changed.await(100, TimeUnit.MILLISECONDS);
       }
     } catch (InterruptedException e) {
@@ -332,6 +337,7 @@ final class Flusher implements AutoCloseable {
       lock.unlock();
     }
     threads.forEach(Threads::join);
+    IOException failure = null;
     for (Job job : oldestFirst) {
       if (job.built != null) {
         // Built but not published: the log still holds it. After a failed sync the manifest may
@@ -339,8 +345,15 @@ final class Flusher implements AutoCloseable {
         if (health.isWritable()) {
           job.built.table().markObsolete();
         }
-        job.built.table().release();
+        try {
+          job.built.table().release();
+        } catch (IOException e) {
+          failure = e;
+        }
       }
+    }
+    if (failure != null) {
+      throw failure;
     }
   }
 }

@@ -11,6 +11,7 @@ import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.LongAdder;
+import java.util.function.LongSupplier;
 import lsmlab.storage.cursor.MergingCursor;
 import lsmlab.storage.file.OsStoreDirectory;
 import lsmlab.storage.file.StoreDirectory;
@@ -36,6 +37,7 @@ public final class LsmEngine implements Engine {
 
   private final StoreDirectory directory;
   private final LsmOptions options;
+  private final LongSupplier memoryBytes;
   private final Health health = new Health();
   private final ChunkPool pool = new ChunkPool();
   private final Versions versions;
@@ -65,10 +67,19 @@ public final class LsmEngine implements Engine {
 
   /** Opens the store in a directory of another kind; the options' path is not used. Closes the directory at the end. */
   public static LsmEngine open(LsmOptions options, StoreDirectory directory) {
+    return open(options, directory, () -> Memory.BYTES);
+  }
+
+  /**
+   * Likewise.
+   *
+   * @param memoryBytes what the tables have to share: the memory of the machine or the container
+   */
+  static LsmEngine open(LsmOptions options, StoreDirectory directory, LongSupplier memoryBytes) {
     try {
       directory.lock();
       try {
-        return new LsmEngine(options, directory);
+        return new LsmEngine(options, directory, memoryBytes);
       } catch (IOException | RuntimeException | Error e) {
         directory.close();
         throw e;
@@ -82,9 +93,11 @@ public final class LsmEngine implements Engine {
     return new UncheckedIOException("cannot open the store " + what + ": " + e.getMessage(), e);
   }
 
-  private LsmEngine(LsmOptions options, StoreDirectory directory) throws IOException {
+  private LsmEngine(LsmOptions options, StoreDirectory directory, LongSupplier memoryBytes)
+      throws IOException {
     this.options = options;
     this.directory = directory;
+    this.memoryBytes = memoryBytes;
     ByteBuffer logBuffer = ByteBuffer.allocateDirect(LOG_BUFFER_BYTES);
     try (Recovery recovery = new Recovery(directory, pool)) {
       recovery.run();
@@ -96,14 +109,19 @@ public final class LsmEngine implements Engine {
               logBuffer,
               recovery.lastLog(),
               recovery.lastLogLength());
-      recovery.dropEmptyLogs(log.number());
+      try {
+        recovery.dropEmptyLogs(log.number());
+      } catch (IOException e) {
+        log.close();
+        throw e;
+      }
 
       List<Memtable> sealed = new ArrayList<>(recovery.oldestFirst());
       Collections.reverse(sealed);
       Memtable active = new Memtable(pool, log.number());
       Version first = new Version(active, sealed, recovery.tables());
       active.release();
-      versions = new Versions(directory, recovery.manifest(), recovery.nextFile(), first);
+      versions = new Versions(directory, recovery.takeManifest(), recovery.nextFile(), first);
       nextLog = new NextLog(directory, versions);
       compactor = new Compactor(directory, options, versions, health, this::tablesMerged);
       controller = new WriteController(options, versions, health, compactor);
@@ -246,7 +264,7 @@ public final class LsmEngine implements Engine {
   private void expectMisses() {
     Version version = versions.acquire();
     try {
-      if (version.tables().bytes() > Memory.BYTES / 2) {
+      if (version.tables().bytes() > memoryBytes.getAsLong() / 2) {
         version.tables().placed().forEach(placed -> placed.table().expectMisses());
       }
     } finally {

@@ -10,7 +10,7 @@ import lsmlab.storage.wal.WalFormat;
  * journal, tens of milliseconds while tables are being synced, and every write would wait with it.
  *
  * <p>A file that was made and not used is empty. It is removed when the store is closed; after a crash it is a log without a
- * first record, which holds nothing. Thread-safe.
+ * first record, which holds nothing and is removed at the next start. Thread-safe.
  */
 final class NextLog implements AutoCloseable {
 

@@ -46,6 +46,7 @@ final class Recovery implements AutoCloseable {
   private long sequence;
   private long lastLog;
   private long lastLogLength;
+  private boolean manifestTaken;
 
   Recovery(StoreDirectory directory, ChunkPool pool) {
     this.directory = directory;
@@ -67,7 +68,7 @@ final class Recovery implements AutoCloseable {
     }
     tables = openTables(names);
     List<String> superfluous = superfluous(names);
-    replayLogs();
+    superfluous.addAll(replayLogs());
     for (String name : superfluous) {
       directory.delete(name);
     }
@@ -162,11 +163,20 @@ final class Recovery implements AutoCloseable {
     }
   }
 
-  private void replayLogs() throws IOException {
+  /**
+   * Replays the logs and returns the files of those that were never begun: made ahead, or at the moment of the crash. They
+   * hold nothing, and must go: the log that follows gives its predecessor's length, which has to be one that holds something.
+   */
+  private List<String> replayLogs() throws IOException {
     Map<Long, WalReader.Result> begins = new HashMap<>();
+    TreeSet<Long> begun = new TreeSet<>();
     for (long log : logs) {
       begins.put(log, WalReader.begin(directory, log));
+      if (begins.get(log).length() > 0) {
+        begun.add(log);
+      }
     }
+    List<String> neverBegun = new ArrayList<>();
     boolean lost = false;
     for (long log : List.copyOf(logs)) {
       lost |= isPreviousMissing(log, begins.get(log));
@@ -175,7 +185,7 @@ final class Recovery implements AutoCloseable {
         directory.delete(WalFormat.fileName(log));
         continue;
       }
-      Long next = logs.higher(log);
+      Long next = begun.higher(log);
       WalReader.Result after = next == null ? null : begins.get(next);
       boolean known = after != null && after.previous() == log;
       long expected = known ? after.previousLength() : -1;
@@ -189,10 +199,15 @@ final class Recovery implements AutoCloseable {
         }
         lost = true;
       }
+      if (result.length() == 0) {
+        neverBegun.add(WalFormat.fileName(log));
+        continue;
+      }
       settle(log, result);
       lastLog = log;
       lastLogLength = result.length();
     }
+    return neverBegun;
   }
 
   /** Whether a log is gone that this one names as its predecessor; under {@code power} that cannot be. */
@@ -271,7 +286,9 @@ final class Recovery implements AutoCloseable {
     return nextFile;
   }
 
-  Manifest manifest() {
+  /** The manifest, which is the caller's to close from now on. */
+  Manifest takeManifest() {
+    manifestTaken = true;
     return manifest;
   }
 
@@ -303,5 +320,8 @@ final class Recovery implements AutoCloseable {
   public void close() throws IOException {
     tables.release();
     oldestFirst.forEach(Memtable::release);
+    if (manifest != null && !manifestTaken) {
+      manifest.close();
+    }
   }
 }

@@ -5,8 +5,10 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicReference;
 import lsmlab.storage.file.SimulatedDirectory;
 import org.junit.jupiter.api.Test;
 
@@ -118,6 +120,55 @@ class BackpressureTest {
         assertEquals(value.length, engine.get(new byte[] {(byte) i}).length);
       }
     }
+  }
+
+  /** Who waits for a flush that is stuck must not wait for ever when the store is closed. */
+  @Test
+  void closingEndsTheWaitForAFlush() throws InterruptedException {
+    AtomicBoolean held = new AtomicBoolean(true);
+    directory.setFault(
+        (operation, name) -> {
+          while (name.endsWith(".sst") && held.get()) {
+            waitFor(directory);
+          }
+        });
+    Engine engine = open(5);
+    engine.put(new byte[] {1}, new byte[9_999]);
+    engine.put(new byte[] {2}, new byte[9_999]);
+    AtomicReference<Throwable> ended = new AtomicReference<>();
+    Thread waiter =
+        Thread.ofPlatform()
+            .start(
+                () -> {
+                  try {
+                    engine.flush();
+                  } catch (Throwable e) {
+                    ended.set(e);
+                  }
+                });
+    while (!isIn(waiter, "awaitFlushed")) {
+      Thread.onSpinWait();
+    }
+    Thread closer = Thread.ofPlatform().start(engine::close);
+    waiter.join();
+    assertTrue(ended.get() instanceof IllegalStateException, String.valueOf(ended.get()));
+    assertTrue(closer.isAlive(), "it finishes the table that is being built");
+    held.set(false);
+    closer.join();
+    assertEquals(List.of(), directory.inUse());
+    try (Engine reopened = open(5)) {
+      assertEquals(9_999, reopened.get(new byte[] {1}).length);
+      assertEquals(9_999, reopened.get(new byte[] {2}).length);
+    }
+  }
+
+  private static boolean isIn(Thread thread, String method) {
+    for (StackTraceElement element : thread.getStackTrace()) {
+      if (element.getMethodName().equals(method)) {
+        return true;
+      }
+    }
+    return false;
   }
 
   private static void waitFor(SimulatedDirectory directory) {

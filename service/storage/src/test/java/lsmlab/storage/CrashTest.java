@@ -1,10 +1,12 @@
 package lsmlab.storage;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assertions.fail;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.util.List;
 import java.util.SplittableRandom;
 import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicLong;
@@ -138,6 +140,7 @@ class CrashTest {
         } catch (UncheckedIOException e) {
           assertTrue(e.getMessage().contains("dead"), e.getMessage());
         }
+        assertEquals(List.of(), directory.inUse(), "a store that was closed");
       }
     }
 

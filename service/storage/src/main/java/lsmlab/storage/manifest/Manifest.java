@@ -64,7 +64,12 @@ public final class Manifest implements AutoCloseable {
     Manifest manifest = new Manifest(directory, rewriteBytes);
     long length = manifest.read();
     manifest.file = directory.openAt(NAME, length);
-    manifest.file.sync();
+    try {
+      manifest.file.sync();
+    } catch (IOException e) {
+      manifest.file.close();
+      throw e;
+    }
     return manifest;
   }
 
@@ -207,7 +212,11 @@ public final class Manifest implements AutoCloseable {
     try {
       file.write(record);
     } catch (IOException e) {
-      file.truncate(before);
+      try {
+        file.truncate(before);
+      } catch (IOException cannotTruncate) {
+        e.addSuppressed(cannotTruncate); // the next record overwrites what is there
+      }
       throw e;
     }
   }
@@ -232,7 +241,11 @@ public final class Manifest implements AutoCloseable {
       directory.rename(TEMPORARY_NAME, NAME);
       directory.sync();
     } catch (IOException e) {
-      next.close();
+      try {
+        next.close();
+      } catch (IOException cannotClose) {
+        e.addSuppressed(cannotClose); // the first may be a failed sync, which is final
+      }
       throw e;
     }
     if (file != null) {

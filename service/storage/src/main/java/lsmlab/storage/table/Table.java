@@ -135,6 +135,25 @@ public final class Table {
     }
   }
 
+  /**
+   * Opens a table that was just written, before anything names it. Where it cannot be opened its file is removed: it
+   * would be written again under another number, and again, and fill the device.
+   *
+   * @throws CorruptionException if it is damaged; the file stays, to be looked at
+   */
+  public static Table openNew(StoreDirectory directory, long number) throws IOException {
+    try {
+      return open(directory, number);
+    } catch (IOException e) {
+      try {
+        directory.delete(TableFormat.fileName(number));
+      } catch (IOException cannotDelete) {
+        e.addSuppressed(cannotDelete);
+      }
+      throw e;
+    }
+  }
+
   private void checkSection(String what, long offset, long length, long limit, long crcOffset) {
     if (offset < 0 || length < 0 || offset > limit || length > limit - offset) {
       throw corrupt(limit, "the " + what + " is outside the file");

@@ -88,9 +88,18 @@ public final class WalWriter implements AutoCloseable {
     } catch (IOException e) {
       // The log before this one goes on, with the same buffer.
       buffer.clear();
+      remove(directory, e);
+      throw e;
+    }
+  }
+
+  /** Takes the file away; that it cannot be must not hide why, which may be a failed sync. */
+  private void remove(StoreDirectory directory, IOException why) {
+    try {
       file.close();
       directory.delete(WalFormat.fileName(number));
-      throw e;
+    } catch (IOException e) {
+      why.addSuppressed(e);
     }
   }
 

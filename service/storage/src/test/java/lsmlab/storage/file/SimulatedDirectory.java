@@ -6,11 +6,14 @@ import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.NoSuchFileException;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.random.RandomGenerator;
@@ -87,6 +90,11 @@ public final class SimulatedDirectory implements StoreDirectory {
   private boolean frozen;
   private boolean locked;
 
+  /** Files open for writing, and maps with what keeps them: what is left of these after a store's end was leaked. */
+  private final Set<File> open = new HashSet<>();
+
+  private final Map<MemorySegment.Scope, String> maps = new IdentityHashMap<>();
+
   /** Lets this decide about every operation from now on. */
   public synchronized void setFault(Fault fault) {
     this.fault = fault;
@@ -100,6 +108,37 @@ public final class SimulatedDirectory implements StoreDirectory {
   /** The process dies: every operation fails from now on. */
   public synchronized void freeze() {
     frozen = true;
+  }
+
+  /** Names of files that are open for writing or mapped now, each with what it is. */
+  public synchronized List<String> inUse() {
+    List<String> inUse = new ArrayList<>();
+    open.forEach(file -> inUse.add(file.name + " is open"));
+    maps.forEach(
+        (scope, name) -> {
+          if (scope.isAlive()) {
+            inUse.add(name + " is mapped");
+          }
+        });
+    return inUse;
+  }
+
+  /** Names of the files that end so. */
+  public synchronized List<String> names(String suffix) {
+    return names.keySet().stream().filter(name -> name.endsWith(suffix)).toList();
+  }
+
+  /** Whether a file of that name is mapped now. */
+  public synchronized boolean isMapped(String name) {
+    return maps.entrySet().stream()
+        .anyMatch(map -> map.getValue().equals(name) && map.getKey().isAlive());
+  }
+
+  /** What is left where nothing survives a loss of power that was not synced: what may be relied upon. */
+  public synchronized SimulatedDirectory certain() {
+    SimulatedDirectory certain = new SimulatedDirectory();
+    syncedNames.forEach((name, inode) -> certain.replace(name, inode.synced));
+    return certain;
   }
 
   /** What the next process finds after this one has died; the machine went on. */
@@ -216,7 +255,7 @@ public final class SimulatedDirectory implements StoreDirectory {
     }
     Inode inode = new Inode();
     names.put(name, inode);
-    return new File(name, inode, 0);
+    return opened(new File(name, inode, 0));
   }
 
   @Override
@@ -227,7 +266,12 @@ public final class SimulatedDirectory implements StoreDirectory {
       throw new IOException(name + " is shorter than " + length);
     }
     inode.length = (int) length;
-    return new File(name, inode, (int) length);
+    return opened(new File(name, inode, (int) length));
+  }
+
+  private File opened(File file) {
+    open.add(file);
+    return file;
   }
 
   @Override
@@ -235,6 +279,8 @@ public final class SimulatedDirectory implements StoreDirectory {
     check(Operation.MAP, name);
     Inode inode = existing(name);
     MemorySegment mapped = arena.allocate(Math.max(1, inode.length), 64);
+    maps.keySet().removeIf(scope -> !scope.isAlive());
+    maps.put(arena.scope(), name);
     MemorySegment.copy(MemorySegment.ofArray(inode.bytes), 0, mapped, 0, inode.length);
     return mapped.asSlice(0, inode.length).asReadOnly();
   }
@@ -343,6 +389,10 @@ public final class SimulatedDirectory implements StoreDirectory {
     }
 
     @Override
-    public void close() {}
+    public void close() {
+      synchronized (SimulatedDirectory.this) {
+        open.remove(this);
+      }
+    }
   }
 }
