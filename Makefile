@@ -108,7 +108,7 @@ test-e2e: build ## whole experiments in both runtimes; docker's only where an en
 torture: torture-storage torture-server torture-loadgen ## every room's long tests
 torture-storage: ## crashes, 10,000 seeds each; 30 kills a durability; full disks; about 15 minutes
 	@bin/find-jdk >/dev/null
-	$(MVN) -f service/pom.xml -pl storage test -Dtest='CrashTest,GroupCommitCrashTest,ModelTest,LinearizabilityTest,RegisterCheckerTest,ErrorInjectionTest,DamageTest,MappedDamageTest' \
+	$(MVN) -f service/pom.xml -pl storage test -Dtest='CrashTest,GroupCommitCrashTest,ModelTest,LinearizabilityTest,RegisterCheckerTest,ErrorInjectionTest,DamageTest,MappedDamageTest,MergeTest,PiecewiseMergeTest,NextLogTest' \
 	  -Dlsmlab.crash.seeds=10000 -Dlsmlab.models=3000 -Dlsmlab.histories=5000
 	$(MVN) -f service/pom.xml -pl server -am test -Dtest='KillLoopTest,DiskFullTest,EnginesTest' -Dsurefire.failIfNoSpecifiedTests=false \
 	  -Dlsmlab.kills=30

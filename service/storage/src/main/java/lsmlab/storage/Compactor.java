@@ -153,25 +153,33 @@ final class Compactor implements AutoCloseable, WriteController.Merging {
   }
 
   private void work() {
-    while (awaitWork()) {
-      long full = fullTarget();
-      try {
-        Merge merge = begin(full > 0);
-        if (merge != null) {
-          run(merge);
-          health.succeeded(Health.Activity.MERGING);
-        }
-        finished(full);
-      } catch (Merge.BrokenOff e) {
-        finished(0);
-      } catch (IOException e) {
-        health.failed(Health.Activity.MERGING, e);
-        finished(0);
-        pause();
-      } catch (RuntimeException | Error e) {
-        health.failedForGood("merging tables", e);
-        finished(0);
+    try {
+      while (awaitWork()) {
+        mergeOnce();
       }
+    } catch (RuntimeException | Error e) {
+      health.failedForGood("choosing tables to merge", e);
+    }
+  }
+
+  private void mergeOnce() {
+    long full = fullTarget();
+    try {
+      Merge merge = begin(full > 0);
+      if (merge != null) {
+        run(merge);
+        health.succeeded(Health.Activity.MERGING);
+      }
+      finished(full);
+    } catch (Merge.BrokenOff e) {
+      finished(0);
+    } catch (IOException e) {
+      health.failed(Health.Activity.MERGING, e);
+      finished(0);
+      pause();
+    } catch (RuntimeException | Error e) {
+      health.failedForGood("merging tables", e);
+      finished(0);
     }
   }
 

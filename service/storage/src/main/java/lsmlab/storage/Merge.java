@@ -5,8 +5,6 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 import java.util.function.LongConsumer;
 import lsmlab.storage.TableSet.Placed;
@@ -34,7 +32,11 @@ final class Merge {
 
   private static final Logger LOG = LoggerFactory.getLogger(Merge.class);
 
+  /** Pairs after which, at most, a closing store is noticed. */
   private static final int ENTRIES_PER_CHECK = 1_024;
+
+  /** Bytes that are written at the full rate before the limit of the rate is asked. */
+  private static final long BYTES_PER_PAYMENT = 1 << 20;
 
   private final StoreDirectory directory;
   private final LsmOptions options;
@@ -59,7 +61,10 @@ final class Merge {
   private final List<Placed> outputs = new ArrayList<>();
 
   private TableWriter writer;
-  private long paidUntil = System.nanoTime();
+  private final RateLimit rateLimit;
+
+  /** Of the table being written, bytes that the rate limit has been paid for. */
+  private long paidBytes;
 
   /**
    * Takes a reference of each input; {@link #run} gives it back.
@@ -83,6 +88,8 @@ final class Merge {
     this.closing = closing;
     this.written = written;
     this.published = published;
+    this.rateLimit =
+        new RateLimit(options.compactionBytesPerSecondMax(), RateLimit.Clock.SYSTEM, closing);
     this.below =
         task.inputs().stream().filter(placed -> placed.entry().level() == task.level()).toList();
     this.unread = new HashSet<>(TableSet.tableSet(task.inputs()));
@@ -143,6 +150,8 @@ final class Merge {
         }
         if (writer != null && writer.bytes() >= options.tableBytes() * 3 / 2) {
           finishTable();
+        } else if (writer != null && writer.bytes() - paidBytes >= BYTES_PER_PAYMENT) {
+          pay(writer.bytes());
         }
         if (writer == null) {
           writer =
@@ -208,24 +217,17 @@ final class Merge {
     try (TableWriter full = writer) {
       writer = null;
       full.finish();
-      Table table = Table.open(directory, full.number());
+      Table table = Table.openNew(directory, full.number());
       outputs.add(new Placed(new TableEntry(full.number(), task.level(), 0, table.bytes()), table));
-      slowDown(table.bytes());
+      pay(table.bytes());
+      paidBytes = 0;
     }
   }
 
-  /** Keeps to the rate that the options allow, a table at a time. */
-  private void slowDown(long bytes) {
-    if (options.compactionBytesPerSecondMax() == 0) {
-      return;
-    }
-    long now = System.nanoTime();
-    long cost = (long) (bytes * 1e9 / options.compactionBytesPerSecondMax());
-    paidUntil = Math.max(paidUntil, now) + cost;
-    while (!closing.getAsBoolean() && System.nanoTime() < paidUntil) {
-      LockSupport.parkNanos(
-          Math.min(paidUntil - System.nanoTime(), TimeUnit.MILLISECONDS.toNanos(20)));
-    }
+  /** Waits until so many bytes of the table being written are due. */
+  private void pay(long bytes) {
+    rateLimit.pay(bytes - paidBytes);
+    paidBytes = bytes;
   }
 
   /** Puts the finished tables in the place of these. */
@@ -241,13 +243,16 @@ final class Merge {
   }
 
   /**
-   * Removes what was written and not published. After a failed sync the files stay: the manifest may name them after a
-   * restart, which then sorts it out.
+   * Removes what was written and not published. After a failed sync the files stay, as after a fault of the engine: the
+   * manifest may name them after a restart, which then sorts it out.
    */
   private void discard(Throwable reason) {
+    boolean unnamed =
+        reason instanceof BrokenOff
+            || (reason instanceof IOException && !(reason instanceof SyncFailedException));
     for (Placed placed : outputs) {
       try {
-        if (!(reason instanceof SyncFailedException)) {
+        if (unnamed) {
           placed.table().markObsolete();
         }
         placed.table().release();

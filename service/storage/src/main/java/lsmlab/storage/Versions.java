@@ -42,6 +42,13 @@ final class Versions implements AutoCloseable {
   private final ReadGate gate = new ReadGate();
   private final LinkedBlockingQueue<Runnable> retired = new LinkedBlockingQueue<>();
   private final Thread reclaimer;
+
+  /**
+   * Tables that the manifest no longer names, each with a reference, until the manifest has noted that this is durable.
+   * Guarded by {@code manifestLock}.
+   */
+  private final List<Table> superfluous = new ArrayList<>();
+
   private volatile Version current;
 
   Versions(StoreDirectory directory, Manifest manifest, long nextFile, Version first) {
@@ -121,19 +128,23 @@ final class Versions implements AutoCloseable {
       long firstLog = firstLogWithout(flushed);
       List<Long> removedNumbers = removed.stream().map(Table::number).sorted().toList();
       List<TableEntry> entries = added.stream().map(TableSet.Placed::entry).toList();
+      // Before the manifest: tables that contradict each other must not become the truth.
+      TableSet tables = current.tables().changed(removed, added);
       manifest.append(new Edit(nextFile.get(), firstLog, removedNumbers, entries));
+      removed.forEach(Table::retain);
+      superfluous.addAll(removed);
       versionLock.lock();
       try {
         List<Memtable> sealed =
             current.sealed().stream().filter(memtable -> !flushed.contains(memtable)).toList();
-        replace(new Version(current.active(), sealed, current.tables().changed(removed, added)));
+        replace(new Version(current.active(), sealed, tables));
       } finally {
         versionLock.unlock();
       }
       for (TableSet.Placed placed : added) {
         placed.table().release();
       }
-      cleanUp(firstLog, removed);
+      cleanUp(firstLog);
     } finally {
       manifestLock.unlock();
     }
@@ -153,11 +164,12 @@ final class Versions implements AutoCloseable {
     return first;
   }
 
-  /** The change is made; what fails here leaves files behind that the next start removes. */
-  private void cleanUp(long firstLog, Set<Table> removed) {
+  /** The change is made; what fails here is done after the next change, or at the next start. */
+  private void cleanUp(long firstLog) {
     try {
       manifest.noteSynced();
-      removed.forEach(Table::markObsolete);
+      superfluous.forEach(Table::markObsolete);
+      releaseSuperfluous();
       for (String name : directory.list()) {
         long log = WalFormat.number(name);
         if (log >= 0 && log < firstLog) {
@@ -165,8 +177,19 @@ final class Versions implements AutoCloseable {
         }
       }
     } catch (IOException e) {
-      LOG.warn("superfluous files stay until the next start: {}", e.toString());
+      LOG.warn("superfluous files stay until the next change of tables: {}", e.toString());
     }
+  }
+
+  private void releaseSuperfluous() {
+    for (Table table : superfluous) {
+      try {
+        table.release();
+      } catch (IOException e) {
+        LOG.warn("a table's file stays until the next start: {}", e.toString());
+      }
+    }
+    superfluous.clear();
   }
 
   private void replace(Version next) {
@@ -228,6 +251,7 @@ final class Versions implements AutoCloseable {
     Version last = current;
     current = null;
     releaseQuietly(last);
+    releaseSuperfluous();
     manifest.close();
   }
 }

@@ -10,11 +10,13 @@ import java.nio.file.Path;
 import java.util.EnumSet;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
 import lsmlab.storage.file.SimulatedDirectory;
 import lsmlab.storage.file.SimulatedDirectory.Operation;
+import lsmlab.storage.manifest.Manifest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -140,12 +142,33 @@ class ErrorInjectionTest {
       Thread.sleep(tries == 0 ? 0 : 10);
     }
     check(engine);
+    awaitSuccess(engine::flush);
+    awaitSuccess(engine::compact);
+    check(engine);
     engine.close();
+    String when = "full from operation " + n + " on";
+    assertEquals(List.of(), directory.inUse(), when);
+    int tables = Manifest.read(directory).tables().size();
+    assertEquals(tables, directory.names(".sst").size(), when + ": tables that nothing names");
+    assertEquals(1, directory.names(".wal").size(), when + ": " + directory.names(".wal"));
     try (Engine reopened = LsmEngine.open(options(durability), directory)) {
       check(reopened);
     }
     StoreVerifier.verify(directory, file -> {});
     return met[0];
+  }
+
+  /** What failed for lack of space is known to have failed until it was tried again. */
+  private static void awaitSuccess(Runnable action) throws InterruptedException {
+    for (int tries = 0; ; tries++) {
+      try {
+        action.run();
+        return;
+      } catch (ReadOnlyException e) {
+        assertTrue(tries < 1_000, "it still fails: " + e);
+        Thread.sleep(5);
+      }
+    }
   }
 
   private interface Chooser {
@@ -170,6 +193,7 @@ class ErrorInjectionTest {
     } catch (UncheckedIOException e) {
       assertTrue(e.getMessage().contains("cannot open the store"), e.getMessage());
     }
+    assertEquals(List.of(), directory.inUse(), what);
     directory.setFault((operation, name) -> {});
     try (Engine engine = LsmEngine.open(options(durability), directory)) {
       check(engine);
