@@ -15,11 +15,15 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.atomic.AtomicReference;
+import lsmlab.storage.file.MappedFiles;
+import lsmlab.storage.file.OsStoreDirectory;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** What an engine promises, on a real directory. */
 class LsmEngineTest {
@@ -173,6 +177,47 @@ class LsmEngineTest {
       assertEquals(List.of("a=2", "aa=2"), scan(engine, "a", null));
       assertEquals(List.of("a=2"), scan(engine, "a", "aa"));
       assertEquals(List.of(), scan(engine, "b", "a"));
+    }
+  }
+
+  /** Above half of the memory tables are read without what is around; nothing else changes, at whatever size. */
+  @ParameterizedTest
+  @ValueSource(longs = {1, Long.MAX_VALUE})
+  void tablesBeyondTheMemoryAreReadAtRandom(long memoryBytes)
+      throws IOException, InterruptedException {
+    LsmOptions options = tiny().compaction(false).build();
+    for (int reopen = 0; reopen < 2; reopen++) {
+      try (Engine engine =
+          LsmEngine.open(options, new OsStoreDirectory(directory), () -> memoryBytes)) {
+        for (int i = 0; i < 2_000; i += 2) {
+          put(engine, "key%04d".formatted(i), "value" + i);
+        }
+        engine.flush();
+        checkEvenKeys(engine);
+        awaitReadAtRandom(memoryBytes == 1);
+        engine.compact();
+        checkEvenKeys(engine);
+        awaitReadAtRandom(memoryBytes == 1);
+      }
+    }
+  }
+
+  private static void checkEvenKeys(Engine engine) {
+    for (int i = 0; i < 2_000; i++) {
+      assertEquals(i % 2 == 0 ? "value" + i : null, get(engine, "key%04d".formatted(i)));
+    }
+    assertEquals(1_000, scan(engine, "key", null).size());
+    assertEquals(List.of("key0770=value770"), scan(engine, "key0769", "key0772"));
+  }
+
+  /** The kernel is told by a thread of the engine, a moment after a table can be read. */
+  private void awaitReadAtRandom(boolean expected) throws IOException, InterruptedException {
+    boolean told = !MappedFiles.areKnown();
+    for (int tries = 0; !told; tries++) {
+      Map<Path, Boolean> tables = MappedFiles.readAtRandom(directory);
+      told = tables.size() > 1 && tables.values().stream().allMatch(each -> each == expected);
+      assertTrue(tries < 1_000, "read at random: " + tables);
+      Thread.sleep(told ? 0 : 10);
     }
   }
 
