@@ -136,7 +136,8 @@ pub struct Arguments {
     #[arg(short = 'v', long, action = clap::ArgAction::Version)]
     pub version: Option<bool>,
 
-    /// The URL to send to: http://HOST[:PORT][/PATH].
+    /// The URL to send to: http://HOST[:PORT][/PATH], or https:// for TLS 1.2 or 1.3, where as in wrk2 any
+    /// certificate is taken: it is not verified.
     #[arg(value_parser = Target::parse)]
     pub url: Target,
 

@@ -12,4 +12,5 @@ pub mod schedule;
 pub mod script;
 pub mod stats;
 pub mod target;
+pub mod tls;
 pub mod units;

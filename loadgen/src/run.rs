@@ -10,6 +10,7 @@ use crate::report::{TextReport, heading};
 use crate::script::{LuaDistribution, MainScript, ScriptError, ScriptOptions, Summary, ThreadScript};
 use crate::stats::Interval;
 use crate::target;
+use crate::tls::Tls;
 use collector::Collector;
 use std::io::{self, Write};
 use std::path::Path;
@@ -44,7 +45,7 @@ pub enum RunError {
     #[error("{0}")]
     Thread(String),
     /// No connection could be made.
-    #[error("unable to connect to {host}:{port}: {reason}; is the server running there?")]
+    #[error("unable to connect to {host}:{port}: {reason}; {hint}")]
     NothingConnected {
         /// The host of the URL.
         host: String,
@@ -52,6 +53,8 @@ pub enum RunError {
         port: u16,
         /// What the system said.
         reason: String,
+        /// What to look at.
+        hint: &'static str,
     },
     /// A file or a socket of our own failed.
     #[error("{what}: {error}")]
@@ -127,6 +130,7 @@ pub fn run(arguments: &Arguments, interrupts: &Interrupts, out: &mut impl Write)
         )));
     }
 
+    let tls = arguments.url.is_https().then(|| Tls::new(&arguments.url.host)).transpose().map_err(RunError::Usage)?;
     if let Err(error) = arguments.url.addresses() {
         return Err(nothing_connected(arguments, Some(error.to_string())));
     }
@@ -152,7 +156,7 @@ pub fn run(arguments: &Arguments, interrupts: &Interrupts, out: &mut impl Write)
     let head = heading(arguments.schedule().duration_ns() as f64 / 1e9, url, arguments.threads, arguments.connections);
     out.write_all(head.as_bytes()).and_then(|()| out.flush()).map_err(print)?;
 
-    let results = measure(arguments, interrupts, &threads)?;
+    let results = measure(arguments, interrupts, &threads, tls)?;
 
     let print = RunError::system("cannot print the report");
     let report = TextReport::of(&results, arguments.latency, arguments.u_latency);
@@ -184,7 +188,11 @@ fn nothing_connected(arguments: &Arguments, reason: Option<String>) -> RunError 
         failed.map_or(Ok(()), |error| Err(error.to_string()))
     };
     let reason = reason.or_else(|| tried().err()).unwrap_or_else(|| "no connection was accepted".to_owned());
-    RunError::NothingConnected { host: target.host.clone(), port: target.port_or_default(), reason }
+    let hint = match target.is_https() {
+        true => "is a server running there that speaks TLS?",
+        false => "is the server running there?",
+    };
+    RunError::NothingConnected { host: target.host.clone(), port: target.port_or_default(), reason, hint }
 }
 
 /// Starts the threads, lets them send and collects what they find.
@@ -192,6 +200,7 @@ fn measure(
     arguments: &Arguments,
     interrupts: &Interrupts,
     scripts: &[ThreadScript],
+    tls: Option<Tls>,
 ) -> Result<crate::report::Results, RunError> {
     let cpus = match &arguments.cpus {
         Some(cpus) => {
@@ -209,6 +218,7 @@ fn measure(
         loops: cpus.len().clamp(1, arguments.threads as usize),
         pool: arguments.pool,
         catch_up_max: arguments.catch_up_max,
+        tls,
         timeout_ns: arguments.timeout_ns,
         batch_latency: arguments.batch_latency,
         idle: arguments.idle,

@@ -9,7 +9,7 @@ use std::time::Duration;
 pub struct Target {
     /// The URL as written.
     pub url: String,
-    /// `http`.
+    /// `http` or `https`.
     pub scheme: String,
     /// Host name or address, an IPv6 one without its brackets.
     pub host: String,
@@ -26,13 +26,9 @@ impl Target {
             return Err(format!("no scheme; write http://{url}"));
         }
         let uri: http::Uri = url.parse().map_err(|error| format!("{error}"))?;
-        match uri.scheme_str() {
-            Some("http") => {}
-            Some("https") => {
-                return Err("https is not supported: this generator speaks plain HTTP/1.1; use http://".to_owned());
-            }
-            _ => return Err("unknown scheme; only http:// is supported".to_owned()),
-        }
+        let Some(scheme @ ("http" | "https")) = uri.scheme_str() else {
+            return Err("unknown scheme; only http:// and https:// are supported".to_owned());
+        };
         let authority = uri.authority().ok_or("no host; write http://HOST:PORT/PATH")?;
         if authority.as_str().contains('@') {
             return Err(
@@ -47,12 +43,17 @@ impl Target {
         }
         let path = uri.path_and_query().map_or("/", |path| path.as_str());
         let path = if path.starts_with('?') { format!("/{path}") } else { path.to_owned() };
-        Ok(Self { url: url.to_owned(), scheme: "http".to_owned(), host: host.to_owned(), port, path })
+        Ok(Self { url: url.to_owned(), scheme: scheme.to_owned(), host: host.to_owned(), port, path })
     }
 
     /// The port to connect to.
     pub fn port_or_default(&self) -> u16 {
-        self.port.unwrap_or(80)
+        self.port.unwrap_or(if self.is_https() { 443 } else { 80 })
+    }
+
+    /// Whether requests travel over TLS.
+    pub fn is_https(&self) -> bool {
+        self.scheme == "https"
     }
 
     /// The addresses of the host, in the resolver's order.
@@ -81,14 +82,16 @@ mod tests {
         assert_eq!((target.host.as_str(), target.port, target.path.as_str()), ("::1", Some(9), "/"));
         assert_eq!(Target::parse("http://example.org").unwrap().port_or_default(), 80);
         assert_eq!(Target::parse("http://example.org?q=1").unwrap().path, "/?q=1");
+        let secure = Target::parse("https://example.org/a").unwrap();
+        assert_eq!((secure.scheme.as_str(), secure.port, secure.port_or_default()), ("https", None, 443));
+        assert_eq!(Target::parse("HTTPS://example.org:8443/").unwrap().port_or_default(), 8443);
     }
 
     #[test]
     fn a_bad_url_says_what_to_write() {
         let error = |url: &str| Target::parse(url).unwrap_err();
         assert_eq!(error("localhost:8080"), "no scheme; write http://localhost:8080");
-        assert!(error("https://localhost").contains("use http://"));
-        assert!(error("ftp://localhost").contains("only http://"));
+        assert!(error("ftp://localhost").contains("only http:// and https://"));
         assert!(error("http://u:p@localhost").contains("Authorization"));
         for bad in
             ["http://", "http://:8080", "http://localhost:0", "http://localhost:99999", "http://a b/", "http://h:x/"]

@@ -2,6 +2,7 @@
 
 use crate::http::{Batch, Capture, ResponseParser};
 use crate::schedule::Arrivals;
+use crate::tls::Session;
 use socket2::Socket;
 use std::io::{self, Write};
 use std::os::fd::{AsRawFd, RawFd};
@@ -13,6 +14,8 @@ pub(super) enum Phase {
     Closed { retry_ns: u64 },
     /// On its way; given up at this time.
     Connecting { deadline_ns: u64 },
+    /// Connected, and agreeing on TLS; given up at this time.
+    Handshaking { deadline_ns: u64 },
     /// Nothing on the wire.
     Idle,
     /// A batch is being written.
@@ -27,6 +30,8 @@ pub(super) enum Phase {
 #[derive(Debug)]
 pub(super) struct Connection {
     pub(super) socket: Option<Socket>,
+    /// The TLS session on that socket, where the URL wants one.
+    pub(super) session: Option<Box<Session>>,
     /// Grows with each new socket, so that events of an earlier one are recognised.
     pub(super) generation: u32,
     pub(super) phase: Phase,
@@ -53,7 +58,7 @@ pub(super) struct Connection {
     pub(super) timed_out: bool,
     pub(super) parser: ResponseParser,
     pub(super) capture: Capture,
-    /// The part of a request that the socket did not take yet.
+    /// The part of a request that the socket did not take yet; with TLS the session holds it.
     unwritten: Vec<u8>,
     /// Sockets in a row on which no request was sent.
     pub(super) useless_sockets: u32,
@@ -63,6 +68,7 @@ impl Connection {
     pub(super) fn new(lane: usize, arrivals: Option<Arrivals>) -> Self {
         Self {
             socket: None,
+            session: None,
             generation: 0,
             phase: Phase::Closed { retry_ns: 0 },
             lane,
@@ -84,6 +90,11 @@ impl Connection {
         }
     }
 
+    /// Whether it is on its way to carry requests.
+    pub(super) fn is_connecting(&self) -> bool {
+        matches!(self.phase, Phase::Connecting { .. } | Phase::Handshaking { .. })
+    }
+
     /// Whether requests are on the wire.
     pub(super) fn is_busy(&self) -> bool {
         matches!(self.phase, Phase::Writing | Phase::Waiting)
@@ -101,6 +112,9 @@ impl Connection {
     /// Writes the text of a batch; true if the socket took all of it.
     #[inline]
     pub(super) fn write(&mut self, text: &[u8]) -> io::Result<bool> {
+        if let Some(session) = &mut self.session {
+            return session.write(text, self.socket.as_ref().expect("a session has a socket"));
+        }
         let written = self.write_some(text)?;
         if written == text.len() {
             return Ok(true);
@@ -112,11 +126,22 @@ impl Connection {
 
     /// Goes on where [`Connection::write`] stopped; true if the socket took all of it.
     pub(super) fn write_rest(&mut self) -> io::Result<bool> {
+        if let Some(session) = &mut self.session {
+            return session.flush(self.socket.as_ref().expect("a session has a socket"));
+        }
         let unwritten = std::mem::take(&mut self.unwritten);
         let written = self.write_some(&unwritten)?;
         self.unwritten = unwritten;
         self.unwritten.drain(..written);
         Ok(self.unwritten.is_empty())
+    }
+
+    /// Closes the socket; a peer that speaks TLS is told.
+    pub(super) fn close(&mut self) {
+        if let (Some(mut session), Some(socket)) = (self.session.take(), &self.socket) {
+            session.close(socket);
+        }
+        self.socket = None;
     }
 
     fn write_some(&self, text: &[u8]) -> io::Result<usize> {

@@ -4,6 +4,7 @@ use super::sampler::RequestRate;
 pub(super) use crate::cli::{Idle, Pool};
 use crate::schedule::{Arrivals, Schedule};
 use crate::stats::Interval;
+use crate::tls::Tls;
 use std::io;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Condvar, Mutex};
@@ -24,6 +25,8 @@ pub struct WorkerPlan {
     pub pool: Pool,
     /// How many times its rate a connection that is behind may send; `None` for no limit.
     pub catch_up_max: Option<f64>,
+    /// What connections speak below HTTP, if not plain TCP.
+    pub tls: Option<Tls>,
     /// From when on a request counts as timed out.
     pub timeout_ns: u64,
     /// Record one latency a batch of pipelined requests.

@@ -10,6 +10,8 @@
 //! at the end time, or when told to stop, it delivers the last one and [`Message::Done`]. Nothing on
 //! the way of a fixed request takes a lock or allocates.
 
+mod answers;
+mod encrypted;
 mod lane;
 mod traffic;
 
@@ -52,6 +54,8 @@ pub struct Worker<'a> {
     connections: Vec<Connection>,
     timers: Timers,
     read_buffer: Box<[u8]>,
+    /// What was decrypted of it.
+    plain_buffer: Vec<u8>,
     start_ns: u64,
     /// From when on what falls due counts: the end of the warm-up.
     measured_ns: u64,
@@ -97,6 +101,7 @@ impl<'a> Worker<'a> {
             poller: Poller::new(EVENTS_MAX)?,
             timers: Timers::default(),
             read_buffer: vec![0; READ_BYTES].into_boxed_slice(),
+            plain_buffer: Vec::new(),
             start_ns: 0,
             measured_ns: 0,
             end_ns: u64::MAX,
@@ -160,8 +165,7 @@ impl<'a> Worker<'a> {
     fn connect_all(&mut self) -> Result<(), WorkerError> {
         let mut next = 0;
         loop {
-            let connecting = |connection: &&Connection| matches!(connection.phase, Phase::Connecting { .. });
-            let mut pending = self.connections.iter().filter(connecting).count();
+            let mut pending = self.connections.iter().filter(|connection| connection.is_connecting()).count();
             while pending < CONNECTING_MAX && next < self.connections.len() {
                 self.open(next, now_ns());
                 next += 1;
@@ -336,7 +340,7 @@ impl<'a> Worker<'a> {
                 oldest_due_ns = oldest_due_ns.min(connection.due_ns);
             }
             self.in_flight -= outstanding;
-            connection.socket = None;
+            connection.close();
             connection.phase = Phase::Ended;
         }
         self.lanes[lane].end(unsent, unfinished, end_ns - oldest_due_ns, end_ns);

@@ -24,13 +24,13 @@ impl FromLua for Address {
     }
 }
 
-/// The addresses of `host`; `service` is a port or `http`.
+/// The addresses of `host`; `service` is a port, `http` or `https`.
 pub(super) fn lookup(host: String, service: Option<String>) -> mlua::Result<Vec<Address>> {
     let port = match service.as_deref() {
         None | Some("http") => 80,
         Some("https") => 443,
         Some(number) => number.parse::<u16>().map_err(|_| {
-            mlua::Error::runtime(format!("wrk.lookup: unknown service '{number}': give a port or http"))
+            mlua::Error::runtime(format!("wrk.lookup: unknown service '{number}': give a port, http or https"))
         })?,
     };
     let found = (host.as_str(), port)

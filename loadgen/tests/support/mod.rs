@@ -3,6 +3,7 @@
 
 pub mod log_server;
 pub mod stalls;
+pub mod tls_server;
 pub mod truth;
 
 use loadgen::clock::now_ns;

@@ -1,12 +1,11 @@
-//! What happens on the connections: connecting, sending, reading, failing.
+//! What happens on the connections: connecting, sending, failing.
 
 use super::{Lane, Worker};
 use crate::clock::{MILLISECOND, now_ns};
 use crate::exec::connection::{Connection, Phase};
 use crate::exec::protocol::WorkerError;
-use crate::http::Answer;
 use crate::net::{self, Event, Interest};
-use std::io::{self, Read};
+use std::io;
 use std::os::fd::AsRawFd;
 
 /// The longest pause between attempts to connect.
@@ -14,7 +13,7 @@ const RETRY_NS_MAX: u64 = 100 * MILLISECOND;
 
 /// How the requests on a connection's wire were lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Loss {
+pub(super) enum Loss {
     Read,
     Write,
     /// There was none: the peer closed a connection that was not in use, or said that it would.
@@ -22,7 +21,7 @@ enum Loss {
 }
 
 impl Worker<'_> {
-    fn token(connection: &Connection, index: usize) -> u64 {
+    pub(super) fn token(connection: &Connection, index: usize) -> u64 {
         u64::from(connection.generation) << 32 | index as u64
     }
 
@@ -46,7 +45,7 @@ impl Worker<'_> {
         }
     }
 
-    fn connect_failed(&mut self, index: usize, error: io::Error, now: u64) {
+    pub(super) fn connect_failed(&mut self, index: usize, error: io::Error, now: u64) {
         self.interval.errors.connect += 1;
         self.connect_error = Some(error);
         self.retry_later(index, now);
@@ -55,7 +54,7 @@ impl Worker<'_> {
     /// Closes the socket and tries again: at once, unless the last ones were of no use either.
     fn retry_later(&mut self, index: usize, now: u64) {
         let connection = &mut self.connections[index];
-        connection.socket = None;
+        connection.close();
         let useless = connection.useless_sockets;
         connection.useless_sockets = useless.saturating_add(1);
         let pause_ns = if useless == 0 { 0 } else { (MILLISECOND << useless.min(10)).min(RETRY_NS_MAX) };
@@ -79,7 +78,7 @@ impl Worker<'_> {
         match connection.phase {
             Phase::Closed { retry_ns } if retry_ns <= now => self.open(index, now),
             Phase::Closed { retry_ns } => self.wake_at(index, retry_ns),
-            Phase::Connecting { .. } | Phase::Writing | Phase::Waiting | Phase::Ended => {}
+            Phase::Connecting { .. } | Phase::Handshaking { .. } | Phase::Writing | Phase::Waiting | Phase::Ended => {}
             Phase::Idle => {
                 let lane = connection.lane;
                 let Some(arrivals) = &connection.arrivals else {
@@ -186,7 +185,7 @@ impl Worker<'_> {
     }
 
     /// Counts the requests on the wire as lost, closes the socket and opens a new one.
-    fn lose(&mut self, index: usize, loss: Loss, now: u64) {
+    pub(super) fn lose(&mut self, index: usize, loss: Loss, now: u64) {
         let connection = &mut self.connections[index];
         let outstanding = connection.outstanding();
         self.in_flight -= outstanding;
@@ -214,6 +213,7 @@ impl Worker<'_> {
             Phase::Closed { .. } | Phase::Ended => Ok(()),
             Phase::Connecting { .. } if event.writable => self.connected(index),
             Phase::Connecting { .. } => Ok(()),
+            Phase::Handshaking { .. } => self.shake_hands(index),
             Phase::Writing if event.writable => {
                 match connection.write_rest() {
                     Ok(false) => {}
@@ -242,118 +242,14 @@ impl Worker<'_> {
             self.connect_failed(index, error, now);
             return Ok(());
         }
+        if self.plan.tls.is_some() {
+            return self.begin_handshake(index);
+        }
         let token = Self::token(connection, index);
         self.poller.modify(connection.fd(), Interest::Read, token)?;
         connection.phase = Phase::Idle;
         connection.free_since_ns = now;
         if self.running { self.proceed(index, now) } else { Ok(()) }
-    }
-
-    /// Reads what has arrived, once: the poller reports what is left.
-    fn read(&mut self, index: usize) -> Result<(), WorkerError> {
-        let mut buffer = std::mem::take(&mut self.read_buffer);
-        let mut socket = self.connections[index].socket.as_ref().expect("a connection that reads has a socket");
-        let read = socket.read(&mut buffer);
-        let now = now_ns();
-        let outcome = match read {
-            Ok(0) => self.peer_closed(index, now),
-            Ok(length) => {
-                let connection = &self.connections[index];
-                if !connection.is_busy() || connection.due_ns >= self.measured_ns {
-                    self.interval.bytes_read += length as u64;
-                }
-                self.take_bytes(index, &buffer[..length], now)
-            }
-            Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => Ok(()),
-            Err(_) => {
-                let busy = self.connections[index].is_busy();
-                self.lose(index, if busy { Loss::Read } else { Loss::Nothing }, now);
-                Ok(())
-            }
-        };
-        self.read_buffer = buffer;
-        outcome
-    }
-
-    fn peer_closed(&mut self, index: usize, now: u64) -> Result<(), WorkerError> {
-        let connection = &mut self.connections[index];
-        if !connection.is_busy() {
-            self.lose(index, Loss::Nothing, now);
-            return Ok(());
-        }
-        if let Some(answer) = connection.parser.end_of_stream() {
-            self.answered(index, answer, now)?;
-            self.lose(index, Loss::Nothing, now);
-        } else {
-            self.lose(index, Loss::Read, now);
-        }
-        Ok(())
-    }
-
-    fn take_bytes(&mut self, index: usize, bytes: &[u8], now: u64) -> Result<(), WorkerError> {
-        let wants_responses = self.lanes[self.connections[index].lane].script.wants_responses();
-        let mut rest = bytes;
-        while !rest.is_empty() {
-            let connection = &mut self.connections[index];
-            if !connection.is_busy() {
-                // Bytes that nobody asked for: this connection cannot be trusted any more.
-                self.lose(index, Loss::Read, now);
-                return Ok(());
-            }
-            let to_head = connection.batch.is_head(connection.answered);
-            let capture = wants_responses.then_some(&mut connection.capture);
-            match connection.parser.feed(rest, to_head, capture) {
-                Ok((consumed, answer)) => {
-                    rest = &rest[consumed..];
-                    let Some(answer) = answer else { continue };
-                    self.answered(index, answer, now)?;
-                    if !answer.keep_alive {
-                        self.lose(index, Loss::Nothing, now);
-                        return Ok(());
-                    }
-                }
-                Err(_) => {
-                    self.lose(index, Loss::Read, now);
-                    return Ok(());
-                }
-            }
-        }
-        // Only now: bytes left over would otherwise be taken for the answer to the next request.
-        if self.running && self.connections[index].phase == Phase::Idle {
-            return self.proceed(index, now);
-        }
-        Ok(())
-    }
-
-    /// Counts an answer; the last one of a batch frees the connection.
-    fn answered(&mut self, index: usize, answer: Answer, now: u64) -> Result<(), WorkerError> {
-        let connection = &mut self.connections[index];
-        connection.answered += 1;
-        let last = connection.answered == connection.batch.count();
-        let lane = &mut self.lanes[connection.lane];
-        self.in_flight -= 1;
-        if connection.due_ns >= self.measured_ns {
-            let latency_ns = now - connection.due_ns;
-            self.last_outcome_ns = now;
-            self.interval.count_answer(answer.status);
-            if last || !self.plan.batch_latency {
-                self.interval.latencies.latency.saturating_record(latency_ns);
-                self.interval.latencies.uncorrected.saturating_record(now - connection.sent_ns);
-            }
-            lane.answer(latency_ns);
-            if !connection.timed_out && now - connection.sent_ns > self.plan.timeout_ns {
-                connection.timed_out = true;
-                self.interval.errors.timeout += 1;
-            }
-        }
-        if last {
-            connection.phase = Phase::Idle;
-            connection.free_since_ns = now;
-        }
-        if lane.script.wants_responses() {
-            lane.script.response(answer.status, &connection.capture)?;
-        }
-        Ok(())
     }
 
     /// Counts timeouts, once a batch, and gives up connecting after the time limit.
@@ -363,6 +259,10 @@ impl Worker<'_> {
             match connection.phase {
                 Phase::Connecting { deadline_ns } if deadline_ns <= now => {
                     self.connect_failed(index, io::ErrorKind::TimedOut.into(), now);
+                }
+                Phase::Handshaking { deadline_ns } if deadline_ns <= now => {
+                    let error = io::Error::new(io::ErrorKind::TimedOut, "the TLS handshake timed out");
+                    self.connect_failed(index, error, now);
                 }
                 Phase::Writing | Phase::Waiting
                     if !connection.timed_out

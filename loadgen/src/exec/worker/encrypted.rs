@@ -1,0 +1,133 @@
+//! Connections that speak TLS: the handshake, and reading. Writing differs in [`Connection::write`] alone.
+//!
+//! [`Connection::write`]: crate::exec::connection::Connection::write
+
+use super::Worker;
+use super::traffic::Loss;
+use crate::clock::now_ns;
+use crate::exec::connection::Phase;
+use crate::exec::protocol::WorkerError;
+use crate::net::Interest;
+use crate::tls::Received;
+use std::io::{self, Read};
+
+impl Worker<'_> {
+    /// The socket is connected: greets the peer. Until both agree the connection counts as one that connects.
+    pub(super) fn begin_handshake(&mut self, index: usize) -> Result<(), WorkerError> {
+        let connection = &mut self.connections[index];
+        let Phase::Connecting { deadline_ns } = connection.phase else { unreachable!("it has just connected") };
+        let tls = self.plan.tls.as_ref().expect("asked for by the plan");
+        match tls.session() {
+            Ok(session) => {
+                connection.session = Some(Box::new(session));
+                connection.phase = Phase::Handshaking { deadline_ns };
+                self.shake_hands(index)
+            }
+            Err(error) => {
+                self.connect_failed(index, error, now_ns());
+                Ok(())
+            }
+        }
+    }
+
+    /// Goes on with the handshake; after it the connection is free.
+    pub(super) fn shake_hands(&mut self, index: usize) -> Result<(), WorkerError> {
+        let mut plain = std::mem::take(&mut self.plain_buffer);
+        let advanced = self.advance_handshake(index, &mut plain);
+        let now = now_ns();
+        let outcome = match advanced {
+            Ok(None) => Ok(()),
+            Ok(Some(received)) => {
+                self.connections[index].phase = Phase::Idle;
+                self.connections[index].free_since_ns = now;
+                self.take_received(index, &received, &plain, now)
+            }
+            Err(error) => {
+                self.connect_failed(index, error, now);
+                Ok(())
+            }
+        };
+        self.plain_buffer = plain;
+        outcome
+    }
+
+    /// Reads and writes once; gives what came with the end of the handshake, if that is reached.
+    fn advance_handshake(&mut self, index: usize, plain: &mut Vec<u8>) -> io::Result<Option<Received>> {
+        let received = match self.receive(index, plain) {
+            Err(error) if is_nothing(&error) => Received::Open,
+            other => other?,
+        };
+        let connection = &mut self.connections[index];
+        let session = connection.session.as_mut().expect("a handshake has a session");
+        if session.is_handshaking() {
+            let failed =
+                |kind, reason: String| Err(io::Error::new(kind, format!("the TLS handshake failed: {reason}")));
+            match received {
+                Received::Open => {}
+                Received::Closed => return failed(io::ErrorKind::UnexpectedEof, "the peer closed".to_owned()),
+                Received::Alert(alert) => {
+                    return failed(io::ErrorKind::ConnectionRefused, format!("the peer sent the alert {alert}"));
+                }
+                Received::Violation(reason) => return failed(io::ErrorKind::InvalidData, reason),
+            }
+        }
+        let socket = connection.socket.as_ref().expect("a session has a socket");
+        let flushed = session.flush(socket)?;
+        let done = !session.is_handshaking();
+        // What the socket did not take of our last word goes with the first request.
+        let interest = if flushed || done { Interest::Read } else { Interest::ReadWrite };
+        let token = Self::token(connection, index);
+        self.poller.modify(connection.fd(), interest, token)?;
+        Ok(done.then_some(received))
+    }
+
+    /// Reads what has arrived, once, and counts the answers in it.
+    pub(super) fn read_encrypted(&mut self, index: usize) -> Result<(), WorkerError> {
+        let mut plain = std::mem::take(&mut self.plain_buffer);
+        let received = self.receive(index, &mut plain);
+        // Afterwards: decrypting an answer is part of having it.
+        let now = now_ns();
+        let outcome = match received {
+            Ok(received) => self.take_received(index, &received, &plain, now),
+            Err(error) if is_nothing(&error) => Ok(()),
+            Err(_) => {
+                self.cut_off(index, now);
+                Ok(())
+            }
+        };
+        self.plain_buffer = plain;
+        outcome
+    }
+
+    /// Reads from the socket, once, and decrypts into `plain`, which is emptied before.
+    fn receive(&mut self, index: usize, plain: &mut Vec<u8>) -> io::Result<Received> {
+        plain.clear();
+        let connection = &mut self.connections[index];
+        let mut socket = connection.socket.as_ref().expect("a session has a socket");
+        let session = connection.session.as_mut().expect("asked for connections with one only");
+        match socket.read(&mut self.read_buffer)? {
+            // Many peers leave the farewell out.
+            0 => Ok(Received::Closed),
+            length => Ok(session.receive(&self.read_buffer[..length], plain)),
+        }
+    }
+
+    fn take_received(&mut self, index: usize, received: &Received, plain: &[u8], now: u64) -> Result<(), WorkerError> {
+        self.take_bytes(index, plain, now)?;
+        if matches!(self.connections[index].phase, Phase::Closed { .. }) {
+            return Ok(());
+        }
+        match received {
+            Received::Open => return self.go_on(index, now),
+            Received::Closed => return self.peer_closed(index, now),
+            Received::Alert(_) => self.cut_off(index, now),
+            Received::Violation(_) => self.lose(index, Loss::Read, now),
+        }
+        Ok(())
+    }
+}
+
+/// Whether reading gave nothing, and will.
+fn is_nothing(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
+}

@@ -1,0 +1,179 @@
+//! TLS of `https://` targets, by rustls, on bytes: who calls reads and writes the socket.
+
+use rustls::client::Resumption;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::{CryptoProvider, ring};
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::{ClientConfig, ClientConnection, DigitallySignedStruct, SignatureScheme};
+use std::io::{self, BufRead, Write};
+use std::sync::Arc;
+
+/// What all connections of a run share: TLS 1.2 or 1.3, no resumption, no ALPN, and the name for SNI.
+///
+/// As in wrk, the peer's certificate is not verified: what is measured is the peer, not who it is.
+#[derive(Debug, Clone)]
+pub struct Tls {
+    config: Arc<ClientConfig>,
+    name: ServerName<'static>,
+}
+
+impl Tls {
+    /// For the host of a URL, a name or an address; the error says what is wrong with it.
+    pub fn new(host: &str) -> Result<Self, String> {
+        let name = ServerName::try_from(host.to_owned())
+            .map_err(|_| format!("'{host}' is no host name that TLS can ask for; write https://HOST:PORT/PATH"))?;
+        let provider = Arc::new(ring::default_provider());
+        let mut config = ClientConfig::builder_with_provider(provider.clone())
+            .with_safe_default_protocol_versions()
+            .map_err(|error| error.to_string())?
+            .dangerous()
+            .with_custom_certificate_verifier(Arc::new(AnyCertificate(provider)))
+            .with_no_client_auth();
+        // Each connection does the whole handshake, so that all cost the peer the same.
+        config.resumption = Resumption::disabled();
+        Ok(Self { config: Arc::new(config), name })
+    }
+
+    /// A new session, which begins with a handshake: there is something to [`Session::flush`].
+    pub fn session(&self) -> io::Result<Session> {
+        let mut connection = ClientConnection::new(self.config.clone(), self.name.clone()).map_err(io::Error::other)?;
+        // A request is encrypted as a whole, however long its body; what the socket does not take waits.
+        connection.set_buffer_limit(None);
+        Ok(Session { connection })
+    }
+}
+
+/// One connection's session.
+#[derive(Debug)]
+pub struct Session {
+    connection: ClientConnection,
+}
+
+/// What bytes from the peer brought.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Received {
+    /// More may come.
+    Open,
+    /// The peer has said that it sends no more (close_notify).
+    Closed,
+    /// The peer has given up: an alert.
+    Alert(String),
+    /// What came is not TLS, or not as TLS wants it.
+    Violation(String),
+}
+
+impl Session {
+    /// Whether no request can be sent yet.
+    pub fn is_handshaking(&self) -> bool {
+        self.connection.is_handshaking()
+    }
+
+    /// Takes what was read from the socket and appends what it says to `plain`, up to the end or the error.
+    pub fn receive(&mut self, mut bytes: &[u8], plain: &mut Vec<u8>) -> Received {
+        while !bytes.is_empty() {
+            match self.connection.read_tls(&mut bytes) {
+                Ok(0) => {
+                    return match self.connection.process_new_packets() {
+                        Ok(state) if state.peer_has_closed() => Received::Closed,
+                        _ => Received::Violation("there is no room for a record of that length".to_owned()),
+                    };
+                }
+                Ok(_) => {}
+                Err(error) => return Received::Violation(error.to_string()),
+            }
+            let processed = self.connection.process_new_packets();
+            // What came before an error counts.
+            self.take_plaintext(plain);
+            match processed {
+                Ok(state) if state.peer_has_closed() => return Received::Closed,
+                Ok(_) => {}
+                Err(rustls::Error::AlertReceived(alert)) => return Received::Alert(format!("{alert:?}")),
+                Err(rustls::Error::InvalidMessage(error)) if self.is_handshaking() => {
+                    return Received::Violation(format!("what the peer sends is not TLS ({error:?})"));
+                }
+                Err(error) => return Received::Violation(error.to_string()),
+            }
+        }
+        Received::Open
+    }
+
+    fn take_plaintext(&mut self, plain: &mut Vec<u8>) {
+        let mut reader = self.connection.reader();
+        // "Would block" and "has ended" are the end of what there is.
+        while let Ok(chunk @ [_, ..]) = reader.fill_buf() {
+            let length = chunk.len();
+            plain.extend_from_slice(chunk);
+            reader.consume(length);
+        }
+    }
+
+    /// Encrypts `text` and writes it to `socket`; true if that took all of it.
+    #[inline]
+    pub fn write(&mut self, text: &[u8], socket: impl Write) -> io::Result<bool> {
+        self.connection.writer().write_all(text)?;
+        self.flush(socket)
+    }
+
+    /// Writes what waits, of requests, handshake and alerts; true if `socket` took all of it.
+    pub fn flush(&mut self, mut socket: impl Write) -> io::Result<bool> {
+        while self.connection.wants_write() {
+            match self.connection.write_tls(&mut socket) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(_) => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(true)
+    }
+
+    /// Says that no more is sent, as far as `socket` takes it at once.
+    pub fn close(&mut self, socket: impl Write) {
+        self.connection.send_close_notify();
+        // The peer may be gone, and then it need not be told.
+        let _ = self.flush(socket);
+    }
+}
+
+/// Takes every certificate, and every signature for it, for good.
+#[derive(Debug)]
+struct AnyCertificate(Arc<CryptoProvider>);
+
+impl ServerCertVerifier for AnyCertificate {
+    fn verify_server_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        _: &[u8],
+        _: &CertificateDer<'_>,
+        _: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        Ok(HandshakeSignatureValid::assertion())
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        _: &[u8],
+        _: &CertificateDer<'_>,
+        _: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        Ok(HandshakeSignatureValid::assertion())
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.signature_verification_algorithms.supported_schemes()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,223 @@
+//! A server that speaks TLS by rustls, with a certificate made at its start, and misbehaves as it is told.
+
+use rustls::pki_types::PrivateKeyDer;
+use rustls::server::{ClientHello, ResolvesServerCert};
+use rustls::sign::CertifiedKey;
+use rustls::{ServerConfig, ServerConnection, Stream, SupportedProtocolVersion};
+use std::collections::HashMap;
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+/// What the server does with each connection.
+#[derive(Debug, Clone)]
+pub enum Manner {
+    /// Answers each request.
+    Answer(Vec<u8>),
+    /// As `Answer`, in records of so many bytes.
+    Records(Vec<u8>, usize),
+    /// As `Answer`, in two records: the first answer is cut after its first byte, the next after its second, ….
+    CutAtEvery(Vec<u8>),
+    /// As `Answer`, in TCP segments of so many bytes.
+    Torn(Vec<u8>, usize),
+    /// Answers one request and takes leave.
+    AnswerAndClose(Vec<u8>, Farewell),
+    /// Writes this, and after it bytes that are not TLS.
+    Garbage(Vec<u8>),
+    /// Closes when it has sent so many bytes of its part of the handshake.
+    DieInHandshake(usize),
+    /// Never says a word.
+    Silent,
+    /// Wants a certificate, which nobody here has: the alert comes after the handshake.
+    WantCertificate,
+}
+
+/// How a connection ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Farewell {
+    /// The socket is closed.
+    None,
+    /// close_notify, then the socket is closed.
+    Notify,
+    /// close_notify, and the socket stays open until the client closes it.
+    NotifyOnly,
+}
+
+/// The server; it stops when dropped.
+pub struct TlsServer {
+    pub address: SocketAddr,
+    names: Arc<Mutex<Vec<Option<String>>>>,
+    stop: Arc<AtomicBool>,
+    streams: Arc<Mutex<HashMap<usize, TcpStream>>>,
+}
+
+/// Hands out the one certificate and remembers which name was asked for.
+#[derive(Debug)]
+struct OneKey(Arc<CertifiedKey>, Arc<Mutex<Vec<Option<String>>>>);
+
+impl ResolvesServerCert for OneKey {
+    fn resolve(&self, hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        self.1.lock().unwrap().push(hello.server_name().map(str::to_owned));
+        Some(self.0.clone())
+    }
+}
+
+impl TlsServer {
+    pub fn start(manner: Manner) -> Self {
+        Self::with_versions(manner, rustls::ALL_VERSIONS)
+    }
+
+    pub fn with_versions(manner: Manner, versions: &[&'static SupportedProtocolVersion]) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let server = Self {
+            address: listener.local_addr().unwrap(),
+            names: Arc::default(),
+            stop: Arc::default(),
+            streams: Arc::default(),
+        };
+        let config = config(&manner, versions, server.names.clone());
+        let (stop, streams) = (server.stop.clone(), server.streams.clone());
+        thread::spawn(move || {
+            for number in 0.. {
+                let (stream, _) = listener.accept().unwrap();
+                if stop.load(Ordering::Relaxed) {
+                    return;
+                }
+                stream.set_nodelay(true).unwrap();
+                streams.lock().unwrap().insert(number, stream.try_clone().unwrap());
+                let (config, manner, streams) = (config.clone(), manner.clone(), streams.clone());
+                thread::spawn(move || {
+                    // An error is the peer going away.
+                    let _ = serve(&stream, config, &manner);
+                    streams.lock().unwrap().remove(&number);
+                });
+            }
+        });
+        server
+    }
+
+    pub fn url(&self) -> String {
+        format!("https://{}/path", self.address)
+    }
+
+    /// The name that each handshake asked for.
+    pub fn names(&self) -> Vec<Option<String>> {
+        self.names.lock().unwrap().clone()
+    }
+}
+
+impl Drop for TlsServer {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        let _ = TcpStream::connect(self.address);
+        for stream in self.streams.lock().unwrap().values() {
+            let _ = stream.shutdown(std::net::Shutdown::Both);
+        }
+    }
+}
+
+fn config(
+    manner: &Manner,
+    versions: &[&'static SupportedProtocolVersion],
+    names: Arc<Mutex<Vec<Option<String>>>>,
+) -> Arc<ServerConfig> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let own = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    let key = PrivateKeyDer::try_from(own.signing_key.serialize_der()).unwrap();
+    let key = CertifiedKey::new(vec![own.cert.der().clone()], provider.key_provider.load_private_key(key).unwrap());
+    let builder = ServerConfig::builder_with_provider(provider.clone()).with_protocol_versions(versions).unwrap();
+    let builder = if matches!(manner, Manner::WantCertificate) {
+        let mut roots = rustls::RootCertStore::empty();
+        roots.add(own.cert.der().clone()).unwrap();
+        let verifier = rustls::server::WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider);
+        builder.with_client_cert_verifier(verifier.build().unwrap())
+    } else {
+        builder.with_no_client_auth()
+    };
+    Arc::new(builder.with_cert_resolver(Arc::new(OneKey(Arc::new(key), names))))
+}
+
+fn serve(mut socket: &TcpStream, config: Arc<ServerConfig>, manner: &Manner) -> io::Result<()> {
+    if matches!(manner, Manner::Silent) {
+        return until_closed(socket);
+    }
+    let mut tls = ServerConnection::new(config).unwrap();
+    while tls.is_handshaking() {
+        if tls.read_tls(&mut socket)? == 0 {
+            return Ok(());
+        }
+        let processed = tls.process_new_packets();
+        let sent = unsent(&mut tls);
+        if let Manner::DieInHandshake(bytes) = manner {
+            return socket.write_all(&sent[..sent.len().min(*bytes)]);
+        }
+        socket.write_all(&sent)?;
+        processed.map_err(io::Error::other)?;
+    }
+    let (mut pending, mut buffer) = (Vec::new(), [0; 65536]);
+    let mut served = 0;
+    loop {
+        let length = Stream::new(&mut tls, &mut socket).read(&mut buffer)?;
+        if length == 0 {
+            return Ok(());
+        }
+        pending.extend_from_slice(&buffer[..length]);
+        let Ok(batch) = loadgen::http::Batch::of(&pending) else { continue };
+        pending.clear();
+        for _ in 0..batch.count() {
+            answer(&mut tls, socket, manner, served)?;
+            served += 1;
+        }
+        if let Manner::AnswerAndClose(_, farewell) = manner {
+            if *farewell != Farewell::None {
+                tls.send_close_notify();
+                socket.write_all(&unsent(&mut tls))?;
+            }
+            return if *farewell == Farewell::NotifyOnly { until_closed(socket) } else { Ok(()) };
+        }
+    }
+}
+
+/// What `tls` has for the peer.
+fn unsent(tls: &mut ServerConnection) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    while tls.wants_write() {
+        tls.write_tls(&mut bytes).unwrap();
+    }
+    bytes
+}
+
+fn until_closed(mut socket: &TcpStream) -> io::Result<()> {
+    let mut buffer = [0; 4096];
+    while socket.read(&mut buffer)? > 0 {}
+    Ok(())
+}
+
+fn answer(tls: &mut ServerConnection, mut socket: &TcpStream, manner: &Manner, served: usize) -> io::Result<()> {
+    let mut record = |tls: &mut ServerConnection, text: &[u8]| Stream::new(tls, &mut socket).write_all(text);
+    match manner {
+        Manner::Answer(text) | Manner::AnswerAndClose(text, _) => record(tls, text),
+        Manner::Records(text, bytes) => text.chunks(*bytes).try_for_each(|piece| record(tls, piece)),
+        Manner::CutAtEvery(text) => {
+            let (first, second) = text.split_at(1 + served % (text.len() - 1));
+            record(tls, first)?;
+            thread::sleep(Duration::from_micros(50));
+            record(tls, second)
+        }
+        Manner::Torn(text, bytes) => {
+            tls.writer().write_all(text)?;
+            unsent(tls).chunks(*bytes).try_for_each(|piece| {
+                thread::sleep(Duration::from_micros(20));
+                socket.write_all(piece)
+            })
+        }
+        Manner::Garbage(text) => {
+            record(tls, text)?;
+            socket.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+        }
+        Manner::DieInHandshake(_) | Manner::Silent | Manner::WantCertificate => unreachable!("never answers"),
+    }
+}

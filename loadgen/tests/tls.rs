@@ -1,0 +1,229 @@
+//! Targets of `https://`: what is true without TLS is true with it, and peers that break it are counted.
+
+mod support;
+
+use std::time::{Duration, Instant};
+use support::tls_server::{Farewell, Manner, TlsServer};
+use support::{OK, Run, TruthServer, command, load};
+
+const CHUNKED: &[u8] = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n5\r\ndefgh\r\n0\r\n\r\n";
+
+/// (requests, [connect, read, write, timeout, status])
+fn counts(run: &Run) -> (u64, [u64; 5]) {
+    let classes = ["connect", "read", "write", "timeout", "status"];
+    (run.number("requests") as u64, classes.map(|class| run.number(&format!("errors.{class}")) as u64))
+}
+
+/// Runs against a server of this manner; every request has its outcome, and none of the CPU is burnt.
+fn against(manner: Manner, flags: &str) -> Run {
+    let server = TlsServer::start(manner);
+    let run = load(flags, &server.url());
+    run.assert_every_request_has_an_outcome();
+    assert!(run.number("cpu_s") < 0.8 * run.number("elapsed_s"), "{}", run.number("cpu_s"));
+    run
+}
+
+/// Runs against a server with which no connection can be made; gives what is said.
+fn nothing_connected(url: &str) -> String {
+    let started = Instant::now();
+    let output = command().args(["-t1", "-c4", "-R100", "-d1s", "--timeout", "500ms", url]).output().unwrap();
+    assert!(started.elapsed() < Duration::from_secs(10), "{:?}", started.elapsed());
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert!(message.contains("unable to connect to 127.0.0.1:") && message.contains("speaks TLS?"), "{message}");
+    message
+}
+
+#[test]
+fn sized_and_chunked_answers_arrive_and_their_bytes_are_counted() {
+    for text in [OK, CHUNKED] {
+        let run = against(Manner::Answer(text.to_vec()), "-t2 -c4 -d1s -R200");
+        let (requests, errors) = counts(&run);
+        assert!(requests >= 190, "{requests}");
+        assert_eq!(errors, [0; 5]);
+        assert_eq!(run.number("bytes_read"), (requests * text.len() as u64) as f64, "of HTTP, not of TLS");
+        assert_eq!(run.json["status"]["200"], requests);
+    }
+}
+
+#[test]
+fn both_versions_of_tls_are_spoken() {
+    for version in [&rustls::version::TLS12, &rustls::version::TLS13] {
+        let server = TlsServer::with_versions(Manner::Answer(OK.to_vec()), &[version]);
+        let run = load("-t1 -c4 -d500ms -R100", &server.url());
+        assert_eq!(counts(&run), (50, [0; 5]), "{version:?}");
+    }
+}
+
+#[test]
+fn answers_may_be_cut_into_records_and_segments_anywhere() {
+    for text in [OK, CHUNKED] {
+        for manner in
+            [Manner::Records(text.to_vec(), 1), Manner::CutAtEvery(text.to_vec()), Manner::Torn(text.to_vec(), 7)]
+        {
+            let run = against(manner.clone(), "-t1 -c2 -d1s -R150");
+            let (requests, errors) = counts(&run);
+            assert!(requests >= 140, "{manner:?}: {requests}");
+            assert_eq!(errors, [0; 5], "{manner:?}");
+        }
+    }
+}
+
+#[test]
+fn a_body_of_many_records_and_a_request_of_many_records_arrive_whole() {
+    let body = vec![b'x'; 300_000];
+    let text = [b"HTTP/1.1 200 OK\r\nContent-Length: 300000\r\n\r\n", &body[..]].concat();
+    let directory = tempfile::tempdir().unwrap();
+    let script = directory.path().join("big.lua");
+    let lua = "wrk.method = 'PUT'\nwrk.body = string.rep('0123456789', 200000)\n\
+               function response(status, headers, body) assert(#body == 300000 and body:find('[^x]') == nil) end\n";
+    std::fs::write(&script, lua).unwrap();
+    let run = against(Manner::Answer(text.clone()), &format!("-t1 -c2 -d2s -R5 -s {}", script.display()));
+    let (requests, errors) = counts(&run);
+    assert!(requests >= 8, "{requests}");
+    assert_eq!(errors, [0; 5]);
+    assert_eq!(run.number("bytes_read"), (requests * text.len() as u64) as f64);
+}
+
+#[test]
+fn pipelined_requests_are_answered_one_after_the_other() {
+    let directory = tempfile::tempdir().unwrap();
+    let script = directory.path().join("three.lua");
+    std::fs::write(&script, "function request() return wrk.format() .. wrk.format() .. wrk.format() end\n").unwrap();
+    let run = against(Manner::Answer(OK.to_vec()), &format!("-t1 -c2 -d1s -R300 -s {}", script.display()));
+    let (requests, errors) = counts(&run);
+    assert!(requests >= 280, "{requests}");
+    assert_eq!(errors, [0; 5]);
+}
+
+#[test]
+fn the_end_of_the_stream_ends_an_answer_with_and_without_close_notify() {
+    let until_close = b"HTTP/1.1 200 OK\r\n\r\nuntil the end".to_vec();
+    let announced = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nhi".to_vec();
+    for text in [until_close, announced] {
+        for farewell in [Farewell::None, Farewell::Notify, Farewell::NotifyOnly] {
+            let run = against(Manner::AnswerAndClose(text.clone(), farewell), "-t1 -c4 -d1s -R100");
+            let (requests, errors) = counts(&run);
+            assert_eq!(errors, [0; 5], "{farewell:?}");
+            assert!(requests >= 90, "{farewell:?}: {requests}");
+        }
+    }
+}
+
+#[test]
+fn answers_cut_short_are_read_errors_with_and_without_close_notify() {
+    let half = b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf".to_vec();
+    for farewell in [Farewell::None, Farewell::Notify, Farewell::NotifyOnly] {
+        let run = against(Manner::AnswerAndClose(half.clone(), farewell), "-t1 -c4 -d1s -R100");
+        let (requests, [connect, read, _, timeout, status]) = counts(&run);
+        assert_eq!((requests, connect, timeout, status), (0, 0, 0, 0), "{farewell:?}");
+        assert!(read >= 80, "{farewell:?}: {read}");
+    }
+}
+
+#[test]
+fn garbage_below_tls_is_a_read_error() {
+    let half = b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf".to_vec();
+    let run = against(Manner::Garbage(half), "-t1 -c4 -d1s -R100");
+    let (requests, [connect, read, _, timeout, status]) = counts(&run);
+    assert_eq!((requests, connect, timeout, status), (0, 0, 0, 0));
+    assert!(read >= 80, "{read}");
+    // After a good answer it is one all the same, on nobody's account, and the answer counts.
+    let server = TlsServer::start(Manner::Garbage(OK.to_vec()));
+    let run = load("-t1 -c4 -d1s -R100", &server.url());
+    let (requests, [connect, read, ..]) = counts(&run);
+    assert_eq!(connect, 0);
+    assert!(requests >= 40 && read >= 40, "{requests} answered, {read} errors");
+}
+
+#[test]
+fn an_alert_after_the_handshake_is_a_read_error_for_who_waits() {
+    let run = against(Manner::WantCertificate, "-t1 -c4 -d1s -R200");
+    let (requests, [connect, read, write, ..]) = counts(&run);
+    assert_eq!((requests, connect), (0, 0));
+    assert!(read + write + run.number("unfinished.count") as u64 == 200, "{:#}", run.json);
+}
+
+#[test]
+fn a_peer_that_dies_in_the_handshake_is_a_connect_error_wherever_it_does() {
+    for bytes in [0, 1, 4, 5, 100, 600] {
+        let message = nothing_connected(&TlsServer::start(Manner::DieInHandshake(bytes)).url());
+        assert!(message.contains("the TLS handshake failed: the peer closed"), "{bytes}: {message}");
+    }
+}
+
+#[test]
+fn a_peer_that_never_shakes_hands_is_given_up() {
+    let message = nothing_connected(&TlsServer::start(Manner::Silent).url());
+    assert!(message.contains("timed out"), "{message}");
+}
+
+#[test]
+fn a_peer_that_speaks_plain_http_is_named_as_one() {
+    let plain = TruthServer::start(support::Manner::Answer(OK.to_vec(), Duration::ZERO));
+    // It waits for the end of a request's headers, which a greeting of TLS has not: the peer is given up.
+    let message = nothing_connected(&plain.url().replace("http://", "https://"));
+    assert!(message.contains("timed out"), "{message}");
+    // One that answers what it takes for a bad request.
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("https://{}/", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            use std::io::{Read, Write};
+            let mut stream = stream.unwrap();
+            // The generator's first connection carries nothing.
+            if stream.read(&mut [0; 4096]).is_ok_and(|length| length > 0) {
+                let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n");
+            }
+        }
+    });
+    let message = nothing_connected(&url);
+    assert!(message.contains("the TLS handshake failed: what the peer sends is not TLS"), "{message}");
+}
+
+#[test]
+fn plain_requests_to_a_peer_that_speaks_tls_are_read_errors() {
+    let server = TlsServer::start(Manner::Answer(OK.to_vec()));
+    let run = load("-t1 -c2 -d1s -R50", &server.url().replace("https://", "http://"));
+    run.assert_every_request_has_an_outcome();
+    let (requests, [connect, read, ..]) = counts(&run);
+    assert_eq!((requests, connect), (0, 0));
+    assert!(read >= 40, "{read}");
+}
+
+#[test]
+fn a_server_that_dies_during_the_run_leaves_connect_errors_and_no_hang() {
+    let server = TlsServer::start(Manner::Answer(OK.to_vec()));
+    let url = server.url();
+    let run = std::thread::spawn(move || load("-t1 -c4 -d2s -R100", &url));
+    std::thread::sleep(Duration::from_secs(1));
+    drop(server);
+    let run = run.join().unwrap();
+    run.assert_every_request_has_an_outcome();
+    let (requests, [connect, ..]) = counts(&run);
+    assert!(requests >= 20, "{requests}");
+    assert!((4..200).contains(&connect), "attempts are paced: {connect}");
+    assert!(run.number("cpu_s") < 1.0, "{}", run.number("cpu_s"));
+}
+
+#[test]
+fn three_hundred_connections_each_shake_hands_once_and_ask_for_the_name_of_the_url() {
+    let server = TlsServer::start(Manner::Answer(OK.to_vec()));
+    let run = load("-t2 -c300 -d2s -R600 --timeout 10s", &server.url());
+    run.assert_every_request_has_an_outcome();
+    let (requests, errors) = counts(&run);
+    assert!(requests >= 1100, "{requests}");
+    assert_eq!(errors, [0; 5]);
+    // RFC 6066: an address is no name.
+    assert_eq!(server.names(), vec![None; 300]);
+    let url = server.url().replace("127.0.0.1", "localhost");
+    load("-t1 -c2 -d200ms -R100", &url);
+    assert_eq!(server.names()[300..], [Some("localhost".to_owned()), Some("localhost".to_owned())]);
+}
+
+#[test]
+fn a_host_that_tls_cannot_ask_for_is_a_usage_error() {
+    let output = command().args(["-R10", "-d1s", "https://-no-/"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    assert!(String::from_utf8(output.stderr).unwrap().contains("'-no-' is no host name that TLS can ask for"));
+}
