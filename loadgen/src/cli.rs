@@ -151,7 +151,8 @@ pub struct Arguments {
 pub enum Idle {
     /// Sleep in the kernel until the nanosecond; costs the least CPU time.
     Sleep,
-    /// Sleep until 50 µs before, then poll: more punctual, for threads that have a CPU each.
+    /// Poll from 50 µs before until 200 µs after, or until the answer is there: more punctual and more precise, for
+    /// threads that have a CPU each.
     Hybrid,
     /// Poll all the time: the most punctual; takes a whole CPU a thread.
     Spin,

@@ -215,6 +215,27 @@ fn each_way_to_idle_sends_everything() {
 }
 
 #[test]
+fn hybrid_polls_for_a_quick_answer_and_sleeps_through_a_slow_one() {
+    let _alone = alone();
+    let polled_us = |service_us: u64, rate: u64, idle: &str| {
+        let server = LogServer::start(Script::After(service_us * 1000), None);
+        let run = load(&format!("-t1 -c4 -d1s -R{rate} --idle {idle}"), &server.url());
+        run.assert_every_request_has_an_outcome();
+        run.number("spin_s") * 1e6 / run.number("requests_due")
+    };
+    // At most 50 µs before and 200 µs after each of the requests, and before each of the other ends of sleep.
+    let slow = polled_us(20_000, 100, "hybrid");
+    assert!(slow < 400.0, "polled {slow} µs a request for answers that take 20 ms");
+    let asleep = polled_us(150, 1000, "sleep");
+    assert!(asleep < 20.0, "polled {asleep} µs a request while asleep");
+    // What is preempted while it polls counts for less than it took, so that this needs a CPU now and then.
+    in_one_of_ten_runs(|| {
+        let quick = polled_us(150, 1000, "hybrid");
+        if quick > 110.0 { Ok(()) } else { Err(format!("polled {quick} µs a request for answers that take 150 µs")) }
+    });
+}
+
+#[test]
 fn ten_thousand_connections_are_carried() {
     let _alone = alone();
     loadgen::net::raise_open_files_limit().unwrap();

@@ -1,6 +1,7 @@
 //! The run: threads that send by the schedule, and what they tell each other.
 
 mod connection;
+mod idle;
 mod protocol;
 mod sampler;
 mod timers;

@@ -18,7 +18,6 @@ mod traffic;
 use super::connection::{Connection, Phase};
 use super::protocol::{Gate, Message, WorkerError, WorkerPlan, WorkerResult};
 use super::timers::Timers;
-use crate::cli::Idle;
 use crate::clock::{MICROSECOND, MILLISECOND, SECOND, now_ns};
 use crate::net::{self, Poller};
 use crate::script::ThreadScript;
@@ -37,8 +36,6 @@ const READ_BYTES: usize = 64 * 1024;
 const CONNECTING_MAX: usize = 64;
 /// How often time limits and the wish to stop are looked at.
 const TICK_NS: u64 = 100 * MILLISECOND;
-/// How long before a request is due `--idle hybrid` stops sleeping.
-const SPIN_NS: u64 = 50 * MICROSECOND;
 
 /// The most of an empty poll that counts as polling: a longer one was preempted.
 const POLL_NS_MAX: u64 = 2 * MICROSECOND;
@@ -67,6 +64,8 @@ pub struct Worker<'a> {
     second: u64,
     /// Requests on the wire.
     in_flight: u64,
+    /// When the last request was sent.
+    last_sent_ns: u64,
     /// When the last request had its outcome.
     last_outcome_ns: u64,
     /// Time without work, and the part of it spent polling.
@@ -109,6 +108,7 @@ impl<'a> Worker<'a> {
             interval: Box::default(),
             second: 0,
             in_flight: 0,
+            last_sent_ns: 0,
             last_outcome_ns: 0,
             idle_ns: 0,
             spin_ns: 0,
@@ -243,14 +243,8 @@ impl<'a> Worker<'a> {
 
     /// Waits for events up to `wake_ns`, as `--idle` says, and handles them.
     fn idle_until(&mut self, wake_ns: u64) -> Result<(), WorkerError> {
-        let before = now_ns();
-        let left_ns = wake_ns.saturating_sub(before);
-        let timeout_ns = match self.plan.idle {
-            Idle::Sleep => left_ns,
-            Idle::Hybrid => left_ns.saturating_sub(SPIN_NS),
-            Idle::Spin => 0,
-        };
-        self.handle_events(timeout_ns)
+        let awaited_since_ns = (self.in_flight > 0).then_some(self.last_sent_ns);
+        self.handle_events(self.plan.idle.sleep_ns(now_ns(), wake_ns, awaited_since_ns))
     }
 
     fn handle_events(&mut self, timeout_ns: u64) -> Result<(), WorkerError> {

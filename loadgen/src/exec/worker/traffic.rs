@@ -172,6 +172,7 @@ impl Worker<'_> {
         connection.useless_sockets = 0;
         connection.phase = Phase::Waiting;
         self.in_flight += count;
+        self.last_sent_ns = sent_ns;
         match written {
             Ok(true) => {}
             Ok(false) => {
