@@ -551,6 +551,9 @@ final class Connection extends Session {
     } else {
       log.error("connection closed after an error", e);
     }
+    if (e instanceof BrokenRangeException broken && broken.endsWithConnection()) {
+      Resets.onClose(socket);
+    }
     close();
   }
 }

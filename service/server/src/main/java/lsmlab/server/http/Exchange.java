@@ -222,6 +222,12 @@ final class Exchange implements Request {
     byte[] from = Arrays.copyOf(key, keyLength);
     byte[] to = endLength == QueryDecoder.ABSENT ? null : Arrays.copyOf(end, endLength);
     RangeReply range = new RangeReply(server.engine().scan(from, to), !http10, head, server);
+    try {
+      range.readFirstPart();
+    } catch (RuntimeException | Error e) {
+      range.release();
+      throw e;
+    }
     reply.whole(200, head);
     return range;
   }

@@ -6,6 +6,8 @@ import java.lang.foreign.ValueLayout;
 import lsmlab.storage.Scan;
 import one.nio.net.Session;
 import one.nio.net.Socket;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * A range on its way to a client: one HTTP chunk of {@code key\nvalue} for each pair, in key order.
@@ -16,8 +18,13 @@ import one.nio.net.Socket;
  *
  * <p>After the first part, which the variant's thread writes, the connection's selector thread writes the rest, at most
  * {@value #BUFFERS_PER_TURN} buffers before other connections have their turn. Guarded by the connection's lock.
+ *
+ * <p>Where the storage fails before anything is sent, the client gets a 500; after that a {@link BrokenRangeException}
+ * ends the connection without the last chunk.
  */
 final class RangeReply extends Session.QueueItem {
+
+  private static final Logger log = LoggerFactory.getLogger(RangeReply.class);
 
   /** Memory held for one range. */
   static final int BUFFER_BYTES = 32 * 1024;
@@ -56,6 +63,11 @@ final class RangeReply extends Session.QueueItem {
     server.replyMemory().addAndGet(BUFFER_BYTES);
   }
 
+  /** Reads the first part, before anything is sent; throws what the storage throws. */
+  void readFirstPart() {
+    fill();
+  }
+
   @Override
   public int remaining() {
     return done ? 0 : 1;
@@ -65,7 +77,7 @@ final class RangeReply extends Session.QueueItem {
   public int write(Socket socket) throws IOException {
     int total = 0;
     for (int turn = 0; turn < BUFFERS_PER_TURN && !done; turn++) {
-      fill();
+      readOn();
       int count = socket.write(buffer, written, filled - written, 0);
       if (count > 0) {
         total += count;
@@ -86,7 +98,21 @@ final class RangeReply extends Session.QueueItem {
     if (!released) {
       released = true;
       server.replyMemory().addAndGet(-BUFFER_BYTES);
-      scan.close();
+      try {
+        scan.close();
+      } catch (RuntimeException | Error e) {
+        // Whoever releases is about to close the connection, and must get to it.
+        log.error("a scan could not be closed: what it held may stay", e);
+      }
+    }
+  }
+
+  private void readOn() {
+    try {
+      fill();
+    } catch (RuntimeException | Error e) {
+      server.metrics().rangeCutOff();
+      throw new BrokenRangeException(!chunked, e);
     }
   }
 

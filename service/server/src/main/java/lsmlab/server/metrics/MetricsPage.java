@@ -131,6 +131,10 @@ public final class MetricsPage {
     for (Rejection why : Rejection.values()) {
       out.sample(name, metrics.rejected(why), "reason", why.label());
     }
+    out.counter(
+        "lsmlab_ranges_cut_off_total",
+        "Ranges that ended in their middle because the storage failed.",
+        metrics.rangesCutOff());
     out.gauge("lsmlab_connections", "Open connections.", metrics.connections().get());
   }
 

@@ -9,6 +9,7 @@ public final class ServiceMetrics {
 
   private final Recorders recorders = new Recorders();
   private final LongAdder[] rejected = new LongAdder[Rejection.values().length];
+  private final LongAdder rangesCutOff = new LongAdder();
   private final AtomicInteger connections = new AtomicInteger();
 
   private final boolean requests;
@@ -43,6 +44,11 @@ public final class ServiceMetrics {
     rejected[why.ordinal()].increment();
   }
 
+  /** Counts a range that was cut off in its middle because the storage failed. */
+  public void rangeCutOff() {
+    rangesCutOff.increment();
+  }
+
   /** Connections open now. */
   public AtomicInteger connections() {
     return connections;
@@ -59,6 +65,11 @@ public final class ServiceMetrics {
 
   Recorders recorders() {
     return recorders;
+  }
+
+  /** Ranges that were cut off so far. */
+  public long rangesCutOff() {
+    return rangesCutOff.sum();
   }
 
   long rejected(Rejection why) {

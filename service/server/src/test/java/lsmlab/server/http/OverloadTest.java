@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Semaphore;
@@ -17,6 +18,7 @@ import lsmlab.server.variant.Variants;
 import lsmlab.storage.CorruptionException;
 import lsmlab.storage.OverloadedException;
 import lsmlab.storage.ReadOnlyException;
+import lsmlab.storage.ValueSink;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -190,10 +192,21 @@ class OverloadTest {
               case 'r' -> throw new ReadOnlyException("the disk is full: free some space");
               case 'c' -> throw new CorruptionException("000001.sst: checksum at 4096");
               case 'e' -> throw new AssertionError("an error");
+              case 'i' -> throw new InternalError("a fault in an unsafe memory access operation");
               default -> {
                 // works
               }
             }
+          }
+
+          @Override
+          public boolean get(byte[] key, int keyOffset, int keyLength, ValueSink sink) {
+            if (key[keyOffset] == 'l') {
+              // Compiled code notices a fault late: the value has been handed over then.
+              sink.accept(MemorySegment.ofArray(new byte[1000]), 0, 1000);
+              throw new InternalError("a fault in an unsafe memory access operation");
+            }
+            return super.get(key, keyOffset, keyLength, sink);
           }
         };
     try (TestServer server = new TestServer(variant, engine);
@@ -205,7 +218,15 @@ class OverloadTest {
       assertEquals(503, readOnly.status());
       assertEquals("the disk is full: free some space\n", readOnly.body());
       assertEquals(500, client.exchange(ConformanceCases.get("id=c")).status());
+      for (int i = 0; i < 20; i++) { // more often than there are workers
+        assertEquals(500, client.exchange(ConformanceCases.get("id=i")).status());
+      }
       assertEquals(500, client.exchange(ConformanceCases.get("id=e")).status());
+      assertEquals(500, client.exchange(ConformanceCases.get("id=l")).status());
+      assertEquals(500, client.exchange(ConformanceCases.put("id=i", "v")).status());
+      assertEquals(500, client.exchange(ConformanceCases.put("id=c", "v")).status());
+      String delete = ConformanceCases.request("DELETE", "/v0/entity?id=i", "");
+      assertEquals(500, client.exchange(delete).status());
       String range = ConformanceCases.request("GET", "/v0/entities?start=c", "");
       assertEquals(500, client.exchange(range).status());
       assertEquals(404, client.exchange(ConformanceCases.get("id=x")).status());

@@ -3,28 +3,70 @@ package lsmlab.server.http;
 import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.EOFException;
 import java.io.IOException;
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.List;
 import java.util.stream.Stream;
 import lsmlab.server.variant.Variants;
 import lsmlab.storage.CorruptionException;
 import lsmlab.storage.Scan;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** A range whose storage fails after its head has been sent: the client must not take the part for the whole. */
+/** A range whose storage fails in its middle: the client must not take the part for the whole. */
 class RangeFailureTest {
+
+  private static final int VALUE_BYTES = 10_000;
+
+  /** Pairs that are read before anything is sent. */
+  private static final int FIRST_PART = RangeReply.BUFFER_BYTES / VALUE_BYTES;
+
+  /** How the storage fails. */
+  private enum Failure {
+    /** Damage that a checksum has shown. */
+    CORRUPT,
+    /** A fault that the JVM has noticed late. */
+    INTERNAL,
+    /** A value whose page is gone, noticed where the server copies it. */
+    UNREADABLE
+  }
+
+  @TempDir static Path directory;
 
   /** Fails at the pair of that number. */
   private static final class FailingEngine extends MapEngine {
+    private final Failure failure;
     private final int goodPairs;
+    private final MemorySegment gone;
 
-    FailingEngine(int goodPairs) {
+    FailingEngine(Failure failure, int goodPairs) throws IOException {
+      this.failure = failure;
       this.goodPairs = goodPairs;
-      for (int i = 0; i < 1000; i++) {
-        put(("k" + (1000 + i)).getBytes(US_ASCII), new byte[10_000]);
+      this.gone = gone();
+      for (int i = 0; i < goodPairs + 20; i++) {
+        put(("k" + (1000 + i)).getBytes(US_ASCII), new byte[VALUE_BYTES]);
+      }
+    }
+
+    /** A file that was cut short after it was mapped. */
+    private static MemorySegment gone() throws IOException {
+      Path file = Files.createTempFile(directory, "cut", "");
+      Files.write(file, new byte[VALUE_BYTES]);
+      try (FileChannel channel =
+          FileChannel.open(file, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
+        MemorySegment mapped =
+            channel.map(FileChannel.MapMode.READ_ONLY, 0, VALUE_BYTES, Arena.ofAuto());
+        channel.truncate(0);
+        return mapped;
       }
     }
 
@@ -37,7 +79,13 @@ class RangeFailureTest {
         @Override
         public boolean next() {
           if (pairs++ == goodPairs) {
-            throw new CorruptionException("000001.sst: checksum at 4096");
+            switch (failure) {
+              case CORRUPT -> throw new CorruptionException("000001.sst: checksum at 4096");
+              case INTERNAL -> throw new InternalError("a fault in an unsafe memory access");
+              case UNREADABLE -> {
+                // shows in value()
+              }
+            }
           }
           return whole.next();
         }
@@ -49,12 +97,15 @@ class RangeFailureTest {
 
         @Override
         public MemorySegment value() {
-          return whole.value();
+          return pairs == goodPairs + 1 ? gone : whole.value();
         }
 
         @Override
         public void close() {
           whole.close();
+          if (failure == Failure.INTERNAL) {
+            throw new InternalError("and the scan cannot be closed either");
+          }
         }
       };
     }
@@ -64,20 +115,76 @@ class RangeFailureTest {
     return Variants.all().stream().map(Variants.Entry::name);
   }
 
+  private static String range(String version) {
+    return "GET /v0/entities?start=k HTTP/" + version + "\r\nHost: h\r\n\r\n";
+  }
+
   @ParameterizedTest
   @MethodSource("variants")
-  void endsTheConnectionWithoutTheLastChunk(String variant) throws IOException {
-    for (int goodPairs : new int[] {1, 900}) {
-      FailingEngine engine = new FailingEngine(goodPairs);
-      try (TestServer server = new TestServer(variant, engine);
-          RawClient other = server.connect();
-          RawClient client = server.connect()) {
-        client.send(ConformanceCases.request("GET", "/v0/entities?start=k", ""));
-        assertThrows(EOFException.class, client::read);
-        Eventually.equal(0, engine.openScans::get, "open scans");
-        Eventually.equal(0, () -> (int) server.server().replyMemory().get(), "bytes held");
-        assertEquals(404, other.exchange(ConformanceCases.get("id=x")).status());
+  void afterTheFirstPartItEndsTheConnectionWithoutTheLastChunk(String variant) throws IOException {
+    for (Failure failure : Failure.values()) {
+      for (int goodPairs : List.of(FIRST_PART + 1, 900)) {
+        FailingEngine engine = new FailingEngine(failure, goodPairs);
+        try (TestServer server = new TestServer(variant, engine);
+            RawClient other = server.connect()) {
+          int cuts =
+              goodPairs < 100 && failure == Failure.INTERNAL
+                  ? 20
+                  : 2; // often more than there are workers
+          for (int i = 0; i < cuts; i++) {
+            try (RawClient client = server.connect()) {
+              client.send(range("1.1"));
+              assertThrows(EOFException.class, client::read);
+            }
+          }
+          checkNothingIsLeft(engine, server, cuts);
+          assertEquals(404, other.exchange(ConformanceCases.get("id=x")).status());
+        }
       }
     }
+  }
+
+  @ParameterizedTest
+  @MethodSource("variants")
+  void anOlderClientWhoseReplyEndsWithTheConnectionGetsAReset(String variant) throws IOException {
+    FailingEngine engine = new FailingEngine(Failure.CORRUPT, 900);
+    try (TestServer server = new TestServer(variant, engine);
+        RawClient other = server.connect()) {
+      for (int i = 0; i < 5; i++) {
+        try (RawClient client = server.connect()) {
+          client.send(range("1.0"));
+          assertThrows(IOException.class, client::readToEnd, "an orderly end");
+        }
+      }
+      checkNothingIsLeft(engine, server, 5);
+      assertEquals(404, other.exchange(ConformanceCases.get("id=x")).status());
+    }
+  }
+
+  @ParameterizedTest
+  @MethodSource("variants")
+  void beforeAnythingIsSentItIsA500AndTheConnectionGoesOn(String variant) throws IOException {
+    for (Failure failure : Failure.values()) {
+      for (int goodPairs = 0; goodPairs < FIRST_PART; goodPairs++) {
+        FailingEngine engine = new FailingEngine(failure, goodPairs);
+        try (TestServer server = new TestServer(variant, engine);
+            RawClient client = server.connect()) {
+          for (int i = 0; i < 3; i++) {
+            RawClient.Reply reply = client.exchange(range("1.1"));
+            assertEquals(500, reply.status());
+            assertTrue(reply.body().contains("internal error"), reply.body());
+            assertEquals(404, client.exchange(ConformanceCases.get("id=x")).status());
+          }
+          checkNothingIsLeft(engine, server, 0);
+        }
+      }
+    }
+  }
+
+  private static void checkNothingIsLeft(FailingEngine engine, TestServer server, int cuts) {
+    Eventually.equal(0, engine.openScans::get, "open scans");
+    Eventually.equal(0, () -> (int) server.server().replyMemory().get(), "bytes held");
+    Eventually.equal(1, () -> server.metrics.connections().get(), "connections");
+    Eventually.equal(cuts, () -> (int) server.metrics.rangesCutOff(), "ranges cut off");
   }
 }
