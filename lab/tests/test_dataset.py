@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 from dataclasses import replace
 from pathlib import Path
@@ -84,6 +85,40 @@ def test_where_links_are_impossible_tables_are_copied(tmp_path: Path, monkeypatc
     monkeypatch.setattr("os.link", refuse)
     assert dataset.materialise(made, tmp_path / "a") == "copied"
     assert (tmp_path / "a/000001.sst").read_text() == "table"
+
+
+def test_a_copy_needs_room_before_it_is_begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = provide(tmp_path, Maker())
+
+    def refuse(*_: object) -> None:
+        raise OSError("another device")
+
+    usage = shutil.disk_usage(tmp_path)
+    monkeypatch.setattr("os.link", refuse)
+    monkeypatch.setattr("shutil.disk_usage", lambda _: usage._replace(free=dataset.MARGIN_BYTES + 4))
+    with pytest.raises(RunError, match=r"a copy of dataset tiny needs about"):
+        dataset.materialise(made, tmp_path / "a")
+    assert not (tmp_path / "a/000001.sst").exists()
+    monkeypatch.setattr("shutil.disk_usage", lambda _: usage._replace(free=dataset.MARGIN_BYTES + 5))
+    assert dataset.materialise(made, tmp_path / "b") == "copied"
+
+
+def test_whether_links_are_possible_is_tried_and_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    house = House(tmp_path)
+    assert dataset.can_link(house)
+    house.datasets.mkdir(parents=True)
+    house.work.mkdir()
+    assert dataset.can_link(house)
+    assert dataset.on_one_disk(house)
+
+    def refuse(*_: object) -> None:
+        raise OSError("not supported")
+
+    monkeypatch.setattr("os.link", refuse)
+    assert not dataset.can_link(house)
+    assert sorted(path.name for path in tmp_path.rglob("*")) == [".cache", "datasets", "work"]
 
 
 def test_a_disk_without_room_is_refused_with_figures(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import hashlib
 import json
 import os
 import shutil
+import tempfile
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -75,11 +76,32 @@ def estimated_bytes(spec: DatasetSpec) -> int:
     return spec.pairs * (spec.value_bytes + KEY_AND_OVERHEAD_BYTES)
 
 
+def can_link(house: House) -> bool:
+    """Whether a dataset's tables can be linked into a run's data, or must be copied at each start. Tries it."""
+    try:
+        with tempfile.NamedTemporaryFile(dir=_existing(house.datasets), prefix=".link-") as file:
+            link = _existing(house.work) / f"{Path(file.name).name}.tried"
+            os.link(file.name, link)
+            link.unlink()
+    except OSError:
+        return False
+    return True
+
+
+def on_one_disk(house: House) -> bool:
+    """Whether datasets and the runs' data share their room."""
+    return _existing(house.datasets).stat().st_dev == _existing(house.work).stat().st_dev
+
+
+def _existing(path: Path) -> Path:
+    while not path.exists():
+        path = path.parent
+    return path
+
+
 def require_space(path: Path, needed_bytes: int, what: str) -> None:
     """Raise RunError where the file system of `path` has not `needed_bytes` and a margin free."""
-    existing = path
-    while not existing.exists():
-        existing = existing.parent
+    existing = _existing(path)
     free = shutil.disk_usage(existing).free
     wanted = needed_bytes + MARGIN_BYTES
     if free < wanted:
@@ -153,10 +175,14 @@ def _remove_unreadable(house: House, kept: Path, declaration: dict[str, Any]) ->
 
 
 def materialise(dataset: Dataset, target: Path) -> str:
-    """Put the store's files into the new directory `target`; return `linked` or `copied`."""
+    """Put the store's files into the new directory `target`; return `linked` or `copied`.
+
+    RunError where tables must be copied and the disk has no room for them.
+    """
     target.mkdir(parents=True)
     how = "linked"
-    for source in sorted(dataset.store.rglob("*")):
+    sources = sorted(dataset.store.rglob("*"))
+    for at, source in enumerate(sources):
         place = target / source.relative_to(dataset.store)
         if source.is_dir():
             place.mkdir()
@@ -164,6 +190,9 @@ def materialise(dataset: Dataset, target: Path) -> str:
             try:
                 os.link(source, place)
             except OSError:
+                if how == "linked":
+                    left = sum(path.stat().st_size for path in sources[at:] if path.suffix == TABLE_SUFFIX)
+                    require_space(target, left, f"a copy of dataset {dataset.spec.name}")
                 shutil.copyfile(source, place)
                 how = "copied"
         else:

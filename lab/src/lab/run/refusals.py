@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from lab import dataset
 from lab.errors import InputError, RunError, did_you_mean
 from lab.experiment import Catalogue
@@ -11,6 +13,10 @@ DEFAULT_VALUE_BYTES = 500
 KEY_BYTES = 40
 WRITE_AMPLIFICATION = 2
 """A PUT is in the log and in a table for a while."""
+WITHOUT_OWN_COPY = frozenset({"lsm", "memory", "null"})
+"""Engines that use a dataset's own tables, or keep nothing on the disk. Any other is given a copy of the pairs."""
+IMPORT_AMPLIFICATION = 2
+"""What an engine takes while it is given them: its log or its replaced files, besides the pairs."""
 
 
 def check_choices(plan: RunPlan, *, built: bool) -> None:
@@ -36,15 +42,31 @@ def check_choices(plan: RunPlan, *, built: bool) -> None:
 
 
 def check_space(plan: RunPlan) -> None:
-    """Refuse what the disk cannot hold: the dataset where it is not cached, and what PUTs may write."""
-    experiment, needed, what = plan.experiment, 0, "the run"
-    load = experiment.load
+    """Refuse what the disk cannot hold: the dataset, the copies of it that a start needs, and what PUTs may write."""
+    house, experiment = plan.house, plan.experiment
+    load, engine = experiment.load, experiment.service.engine
+    made: list[tuple[int, str]] = []
+    kept: list[tuple[int, str]] = []
     if experiment.dataset is not None:
-        spec = Catalogue(plan.house).dataset(experiment.dataset)
-        if not dataset.is_cached_in_any_format(plan.house, spec):
-            needed, what = dataset.estimated_bytes(spec), f"dataset {spec.name}"
+        spec = Catalogue(house).dataset(experiment.dataset)
+        size = dataset.estimated_bytes(spec)
+        if not dataset.is_cached_in_any_format(house, spec):
+            made.append((size, f"dataset {spec.name}"))
+        if not dataset.can_link(house):
+            kept.append((size, f"a copy of dataset {spec.name} (it cannot be hard-linked here)"))
+        if engine not in WITHOUT_OWN_COPY:
+            kept.append((IMPORT_AMPLIFICATION * size, f"its pairs in engine {engine}"))
     if load.script.startswith(("put", "mixed")):
         pair_bytes = int(load.args.get("value_bytes", DEFAULT_VALUE_BYTES)) + KEY_BYTES
-        needed += int(WRITE_AMPLIFICATION * load.rate_per_s * (load.warmup_s + load.duration_s) * pair_bytes)
-        what = f"{what} and what {load.script} may write" if what != "the run" else f"what {load.script} may write"
-    dataset.require_space(plan.house.cache, needed, what)
+        written = int(WRITE_AMPLIFICATION * load.rate_per_s * (load.warmup_s + load.duration_s) * pair_bytes)
+        kept.append((written, f"what {load.script} may write"))
+    if dataset.on_one_disk(house):
+        _require(house.work, made + kept)
+    else:
+        _require(house.datasets, made)
+        _require(house.work, kept)
+
+
+def _require(place: Path, needs: list[tuple[int, str]]) -> None:
+    what = " and ".join(what for _, what in needs) or "the run"
+    dataset.require_space(place, sum(needed for needed, _ in needs), what)

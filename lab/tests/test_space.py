@@ -1,0 +1,97 @@
+"""What a run asks of the disk before anything is started: to the byte, and in words."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from lab import dataset
+from lab.errors import RunError
+from lab.experiment import Catalogue
+from lab.paths import House
+from lab.run.refusals import check_space
+from lab.run.state import RunPlan
+from lab.runtime.base import CpuPlan, Ports, Runtime
+from support.house import FakeHouse
+
+PAIRS = 100 * (10 + dataset.KEY_AND_OVERHEAD_BYTES)
+PUTS = 2 * 100 * (1 + 1) * 540
+
+
+def plan(house: FakeHouse, engine: str, script: str) -> RunPlan:
+    load = {"script": script, "rate": 100, "threads": 1, "connections": 1, "duration": "1s", "warmup": "1s"}
+    house.experiment("x", service={"variant": "stack", "engine": engine}, load=load)
+    place = House(house.root)
+    return RunPlan(place, "x", Catalogue(place).read("x"), {}, cast(Runtime, None), CpuPlan((), (), ()), Ports())
+
+
+@pytest.fixture
+def free(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
+    """The room of each disk, by the name of a place on it; 'else' for all others."""
+    room = {"else": 0}
+    usage = shutil.disk_usage("/")
+
+    def disk_usage(path: Path) -> object:
+        return usage._replace(free=dataset.MARGIN_BYTES + room.get(path.name, room["else"]))
+
+    monkeypatch.setattr("shutil.disk_usage", disk_usage)
+    return room
+
+
+def refuse(*_: object) -> None:
+    raise OSError("not supported")
+
+
+def needs_exactly(wanted: RunPlan, free: dict[str, int], needed: int, words: str) -> None:
+    free["else"] = needed - 1
+    with pytest.raises(RunError) as caught:
+        check_space(wanted)
+    assert f" free; {words} needs about" in caught.value.message
+    free["else"] = needed
+    check_space(wanted)
+
+
+LINKED = [
+    ("lsm", "get.lua", PAIRS, "dataset tiny"),
+    ("lsm", "put.lua", PAIRS + PUTS, "dataset tiny and what put.lua may write"),
+    ("rocksdb", "get.lua", 3 * PAIRS, "dataset tiny and its pairs in engine rocksdb"),
+    ("memory", "get.lua", PAIRS, "dataset tiny"),
+]
+
+
+@pytest.mark.parametrize("case", LINKED)
+def test_what_a_run_writes_is_counted(house: FakeHouse, free: dict[str, int], case: tuple[str, str, int, str]) -> None:
+    engine, script, needed, words = case
+    needs_exactly(plan(house, engine, script), free, needed, words)
+
+
+@pytest.mark.parametrize("case", LINKED)
+def test_where_there_are_no_links_the_copy_of_the_dataset_is_counted_too(
+    house: FakeHouse, free: dict[str, int], monkeypatch: pytest.MonkeyPatch, case: tuple[str, str, int, str]
+) -> None:
+    engine, script, needed, words = case
+    wanted = plan(house, engine, script)
+    monkeypatch.setattr("os.link", refuse)
+    copy = "dataset tiny and a copy of dataset tiny (it cannot be hard-linked here)"
+    needs_exactly(wanted, free, needed + PAIRS, words.replace("dataset tiny", copy, 1))
+
+
+def test_datasets_on_a_disk_of_their_own_are_counted_there(
+    house: FakeHouse, free: dict[str, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wanted = plan(house, "rocksdb", "get.lua")
+    wanted.house.datasets.mkdir(parents=True)
+    wanted.house.work.mkdir()
+    monkeypatch.setattr(dataset, "on_one_disk", lambda _: False)
+    monkeypatch.setattr(dataset, "can_link", lambda _: False)
+    free |= {"datasets": PAIRS, "work": 3 * PAIRS}
+    check_space(wanted)
+    free["datasets"] = PAIRS - 1
+    with pytest.raises(RunError, match=r"/datasets has .* dataset tiny needs"):
+        check_space(wanted)
+    free |= {"datasets": PAIRS, "work": 3 * PAIRS - 1}
+    with pytest.raises(RunError, match=r"/work has .* a copy of dataset tiny .* and its pairs in engine rocksdb needs"):
+        check_space(wanted)
