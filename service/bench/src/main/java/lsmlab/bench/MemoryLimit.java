@@ -24,17 +24,27 @@ final class MemoryLimit implements AutoCloseable {
 
   /** A new group with this limit in bytes; empty where none can be made. Close it after its processes have ended. */
   static Optional<MemoryLimit> of(long bytes) {
-    Path versionOne = ROOT.resolve("memory");
+    return of(ROOT, bytes);
+  }
+
+  /** Likewise, of a control group file system that is mounted elsewhere. */
+  static Optional<MemoryLimit> of(Path root, long bytes) {
+    Path versionOne = root.resolve("memory");
     boolean first = Files.isDirectory(versionOne);
     Path group =
-        (first ? versionOne : ROOT).resolve("lsmlab-bench-" + ProcessHandle.current().pid());
+        (first ? versionOne : root).resolve("lsmlab-bench-" + ProcessHandle.current().pid());
     try {
       if (!first) {
-        Files.writeString(ROOT.resolve("cgroup.subtree_control"), "+memory");
+        Files.writeString(root.resolve("cgroup.subtree_control"), "+memory");
       }
-      Files.createDirectories(group);
-      Files.writeString(
-          group.resolve(first ? "memory.limit_in_bytes" : "memory.max"), Long.toString(bytes));
+      Files.createDirectory(group);
+      try {
+        Files.writeString(
+            group.resolve(first ? "memory.limit_in_bytes" : "memory.max"), Long.toString(bytes));
+      } catch (IOException e) {
+        Files.delete(group); // nobody else would
+        throw e;
+      }
       return Optional.of(new MemoryLimit(group));
     } catch (IOException e) {
       return Optional.empty();
