@@ -21,6 +21,7 @@ from lab.processes import describe_exit
 from lab.run.background import Background
 from lab.run.closing import tell_end
 from lab.run.ending import clean_up, summarise
+from lab.run.importing import import_limit_s, import_status
 from lab.run.load import apply_load, load_status
 from lab.run.phases import Phases, write_run_info
 from lab.run.refusals import check_choices, check_space
@@ -42,7 +43,7 @@ PROFILE_MARGIN_S = 120.0
 COLLECT_LIMIT_S = 300.0
 ANALYSE_LIMIT_S = 300.0
 STOP_LIMIT_S = 60.0
-"""Limits of the phases; those under load get the load's own duration and a margin."""
+"""Limits of the phases; those under load get the load's own duration and a margin, a start the time of an import."""
 
 PROFILED = "profiled"
 
@@ -143,7 +144,13 @@ class Run:
         repetition = None if profiled else number
         suffix = f" {PROFILED}" if profiled else self._numbered(number)
         work = self.state.made.work.path / str(number)
-        with self._phases.phase("start", START_LIMIT_S, repetition=repetition, label=f"start{suffix}") as going:
+        with self._phases.phase(
+            "start",
+            START_LIMIT_S + import_limit_s(self.state),
+            repetition=repetition,
+            label=f"start{suffix}",
+            status=lambda: import_status(self.state),
+        ) as going:
             going.remarks += self._stop_service()
             if number == 1 and self.plan.monitoring:
                 self.plan.runtime.monitoring_up(self._show.note)
@@ -177,7 +184,7 @@ class Run:
             ServiceSpec(work, settings.machine(), settings.jvm, self.plan.cpus.service, log)
         )
         state.service_started(service)
-        service.wait_ready(READY_LIMIT_S)
+        service.wait_ready(READY_LIMIT_S + import_limit_s(self.state))
         state.watch_service()
         if state.environment.jvm is None:
             environment.add_service_view(state.environment, environment.read_config(service.admin_url))

@@ -12,7 +12,11 @@ import lsmlab.storage.Engine;
 import lsmlab.storage.Engines;
 import lsmlab.storage.LsmOptions;
 import lsmlab.storage.Scan;
+import lsmlab.storage.file.OsStoreDirectory;
+import lsmlab.storage.file.StoreDirectory;
 import lsmlab.storage.manifest.Manifest;
+import lsmlab.storage.manifest.TableEntry;
+import lsmlab.storage.table.Table;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -30,12 +34,15 @@ final class StoreOpener {
   /** The engine that writes and reads a data directory's own files. */
   private static final String NATIVE = "lsm";
 
+  private static final int PAIRS_PER_LOOK = 1_024;
+  private static final long PROGRESS_NANOS = 1_000_000_000;
+
   private StoreOpener() {}
 
   /**
    * Opens the engine; returns when it has the pairs of the dataset.
    *
-   * @throws IOException if files cannot be moved or removed
+   * @throws IOException if files cannot be read, moved or removed
    * @throws RuntimeException as the engine's factory does
    */
   static Engine open(ServiceConfig config) throws IOException {
@@ -64,18 +71,20 @@ final class StoreOpener {
     return entry.factory().open(options(config, own));
   }
 
-  private static void copyOrClose(ServiceConfig config, Engine engine) {
+  private static void copyOrClose(ServiceConfig config, Engine engine) throws IOException {
     try {
       copyDataset(config, engine);
-    } catch (RuntimeException e) {
+    } catch (IOException | RuntimeException | Error e) {
       engine.close();
       throw e;
     }
   }
 
-  private static void copyDataset(ServiceConfig config, Engine to) {
+  private static void copyDataset(ServiceConfig config, Engine to) throws IOException {
     long start = System.nanoTime();
+    long told = start;
     long pairs = 0;
+    long total = pairs(new OsStoreDirectory(config.dataDir()));
     LsmOptions readOnly = LsmOptions.builder(config.dataDir()).compaction(false).build();
     try (Engine from = Engines.find(NATIVE).orElseThrow().factory().open(readOnly);
         Scan scan = from.scan(new byte[0], null)) {
@@ -83,6 +92,11 @@ final class StoreOpener {
         to.put(
             scan.key().toArray(ValueLayout.JAVA_BYTE), scan.value().toArray(ValueLayout.JAVA_BYTE));
         pairs++;
+        if (pairs % PAIRS_PER_LOOK == 0 && System.nanoTime() - told >= PROGRESS_NANOS) {
+          told = System.nanoTime();
+          log.info(
+              "copying the dataset into engine {}: {} of {} pairs", config.engine(), pairs, total);
+        }
       }
     }
     log.info(
@@ -92,6 +106,19 @@ final class StoreOpener {
         (System.nanoTime() - start) / 1_000_000);
   }
 
+  /** Pairs in the tables of a dataset, which shadow nothing. */
+  private static long pairs(StoreDirectory dataset) throws IOException {
+    long pairs = 0;
+    try (Manifest manifest = Manifest.read(dataset)) {
+      for (TableEntry entry : manifest.tables()) {
+        Table table = Table.open(dataset, entry.number());
+        pairs += table.entries();
+        table.release();
+      }
+    }
+    return pairs;
+  }
+
   private static LsmOptions options(ServiceConfig config, Path directory) {
     return LsmOptions.builder(directory)
         .durability(config.durability())
@@ -99,6 +126,7 @@ final class StoreOpener {
         .flushThreads(config.flushThreads())
         .memtablesMax(config.memtablesMax())
         .compaction(config.compaction())
+        .compactionBytesPerSecondMax(config.compactionBytesPerSecondMax())
         .build();
   }
 

@@ -1,0 +1,47 @@
+"""A service whose engine is given the pairs first has time for it, and tells how far it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
+
+import pytest
+
+from lab.dataset import Dataset
+from lab.run.importing import import_limit_s, import_status
+from lab.run.state import RunState
+from lab.runtime.base import DatasetSpec
+
+SPEC = DatasetSpec("pairs-2m", pairs=2_000_000, value_bytes=500, seed=1, tables=8)
+
+
+def state(directory: Path, engine: str, spec: DatasetSpec | None = SPEC) -> RunState:
+    made = None if spec is None else Dataset(spec, "hash", directory, {})
+    experiment = SimpleNamespace(service=SimpleNamespace(engine=engine))
+    plan = SimpleNamespace(experiment=experiment)
+    return cast(RunState, SimpleNamespace(dataset=made, plan=plan, directory=directory))
+
+
+@pytest.mark.parametrize("engine", ["rocksdb", "mvstore", "memory", "somebodys-own"])
+def test_the_time_grows_with_the_dataset(tmp_path: Path, engine: str) -> None:
+    assert import_limit_s(state(tmp_path, engine)) == 216
+    assert import_limit_s(state(tmp_path, engine, None)) == 0
+
+
+@pytest.mark.parametrize("engine", ["lsm", "null"])
+def test_an_engine_that_needs_no_copy_gets_none(tmp_path: Path, engine: str) -> None:
+    assert import_limit_s(state(tmp_path, engine)) == 0
+    (tmp_path / "service.log").write_text("copying the dataset into engine x: 1 of 2 pairs\n")
+    assert import_status(state(tmp_path, engine)) == ""
+
+
+def test_what_is_shown_is_what_the_service_said_last(tmp_path: Path) -> None:
+    importing = state(tmp_path, "rocksdb")
+    assert import_status(importing) == ""
+    log = tmp_path / "service.log"
+    last = "copying the dataset into engine rocksdb: 400384 of 2000000 pairs"
+    log.write_text("[main] INFO StoreOpener - copying the dataset into engine rocksdb: 1024 of 2000000 pairs\n")
+    with log.open("a") as more:
+        more.write(f"[main] INFO StoreOpener - {last}\nother\n")
+    assert import_status(importing) == last
