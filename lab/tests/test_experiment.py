@@ -74,6 +74,13 @@ def test_service_yaml_gets_only_what_the_experiment_sets(read: Callable[[str], E
     }
 
 
+def test_a_rate_of_compaction_is_a_size_for_each_second(read: Callable[[str], Experiment]) -> None:
+    limited = WHOLE.replace("  compaction: on\n", "  compaction: on\n  compaction_rate_max: 20MB\n")
+    assert read(limited).service.machine()["compaction_bytes_per_second_max"] == 20_000_000
+    unlimited = limited.replace("20MB", "0")
+    assert read(unlimited).service.machine()["compaction_bytes_per_second_max"] == 0
+
+
 def test_a_profile_can_be_left_out(read: Callable[[str], Experiment]) -> None:
     before, after = WHOLE.split("profile:")
     text = before + "profile: false\n" + after[after.index("reference") :]
@@ -85,6 +92,7 @@ CASES = [
     ("rate: 70k", "rate: abc", ":13: load.rate: 'abc' is not a whole number, which may end in k or M: 70000, 70k"),
     ("duration: 1m", "duration: 60", ":16: load.duration: '60' is not a number with a unit"),
     ("20MiB", "20 megs", ":7: service.flush_threshold: '20 megs' is not a whole number of bytes"),
+    ("  compaction: on\n", "  compaction_rate_max: fast\n", ":8: service.compaction_rate_max: 'fast' is not a whole"),
     ("compaction: on", "compaction: yes", ":8: service.compaction: 'yes' is not allowed; allowed: on or off"),
     ("duration: 1m", "duration: 1.5s", ":16: load.duration: 1.5 s is not a whole number of seconds"),
     ("250ms", "0.5ms", ":6: service.deadline: '0.5ms' is not a whole number of milliseconds"),

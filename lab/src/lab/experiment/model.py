@@ -46,6 +46,7 @@ class ServiceSettings(Strict):
     flush_threads: Annotated[Count, Field(ge=1, le=64)] | None = None
     memtables_max: Annotated[Count, Field(ge=1, le=1024)] | None = None
     compaction: Literal["on", "off"] | None = None
+    compaction_bytes_per_second_max: Annotated[Bytes | None, Field(alias="compaction_rate_max", ge=0, le=2**40)] = None
     max_value_bytes: Annotated[Bytes | None, Field(alias="max_value", ge=1, le=2**28)] = None
     max_connections: Annotated[Count, Field(ge=1, le=2**20)] | None = None
     jvm: tuple[str, ...] = ()

@@ -109,6 +109,7 @@ public final class ConfigFile {
             integer("flush_threads", 1, 1, 64),
             integer("memtables_max", 4, 1, 1024),
             onOrOff("compaction", true),
+            number("compaction_bytes_per_second_max", 0, 0, 1L << 40),
             integer("max_value_bytes", (int) MIB, 1, (int) (256 * MIB)),
             integer("max_connections", 16_384, 1, 1 << 20),
             onOrOff("request_metrics", true));

@@ -149,6 +149,7 @@ public final class Service implements AutoCloseable {
     all.put("flush_threads", config.flushThreads());
     all.put("memtables_max", config.memtablesMax());
     all.put("compaction", config.compaction() ? "on" : "off");
+    all.put("compaction_bytes_per_second_max", config.compactionBytesPerSecondMax());
     all.put("max_value_bytes", config.maxValueBytes());
     all.put("max_connections", config.maxConnections());
     all.put("request_metrics", config.requestMetrics() ? "on" : "off");

@@ -14,6 +14,7 @@ import lsmlab.storage.Durability;
  * @param queuePolicy what happens when the queue is full; one that the variant has
  * @param requestMetrics whether requests are counted and timed
  * @param memtablesMax sealed memtables waiting for a flush before writes are held back
+ * @param compactionBytesPerSecondMax rate at which compaction writes; 0 for no limit
  */
 public record ServiceConfig(
     String dataHost,
@@ -33,6 +34,7 @@ public record ServiceConfig(
     int flushThreads,
     int memtablesMax,
     boolean compaction,
+    long compactionBytesPerSecondMax,
     int maxValueBytes,
     int maxConnections,
     boolean requestMetrics) {}

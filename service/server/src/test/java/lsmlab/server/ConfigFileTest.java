@@ -24,6 +24,7 @@ class ConfigFileTest {
     assertEquals(Durability.PROCESS, config.durability());
     assertEquals(64L << 20, config.flushThresholdBytes());
     assertTrue(config.compaction());
+    assertEquals(0, config.compactionBytesPerSecondMax());
   }
 
   @Test
@@ -48,6 +49,7 @@ class ConfigFileTest {
             flush_threads: 7
             memtables_max: 8
             compaction: off
+            compaction_bytes_per_second_max: 11
             max_value_bytes: 9
             max_connections: 10
             queue_policy: drop-oldest
@@ -72,6 +74,7 @@ class ConfigFileTest {
             7,
             8,
             false,
+            11,
             9,
             10,
             false),
@@ -97,6 +100,7 @@ class ConfigFileTest {
         "engine: null|engine: null is not one of",
         "durability: none|durability: \"none\" is not one of process, power",
         "compaction: maybe|compaction: \"maybe\" is not on or off",
+        "compaction_bytes_per_second_max: -1|is not a whole number from 0 to 1099511627776",
         "data_host: ''|data_host: \"\" is not a text",
         "flush_threshold_bytes: 64MiB|flush_threshold_bytes: \"64MiB\" is not a whole number",
         "max_value_bytes: [1]|max_value_bytes: [1] is not a whole number",

@@ -39,6 +39,7 @@ import picocli.CommandLine.Spec;
       "  flush_threads: 1. Threads that write memtables to tables",
       "  memtables_max: 4. Sealed ones waiting for flush, before writes are held back",
       "  compaction: on. on or off",
+      "  compaction_bytes_per_second_max: 0. Rate at which compaction writes; 0 = no limit",
       "  max_value_bytes: 1048576. Larger values are answered 413",
       "  max_connections: 16384. More are answered 503 and closed",
     })
