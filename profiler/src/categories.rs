@@ -138,6 +138,18 @@ mod tests {
                 "one/nio/server/SelectorThread.run_[j];one/nio/net/JavaSelector.select_[j];sun/nio/ch/EPoll.wait_[j]",
             ),
             (
+                "select",
+                "lsmlab/server/http/EventLoop.run_[j];lsmlab/server/http/ChannelSelector.select_[j];lsmlab/server/http/ChannelSelector.collect_[i]",
+            ),
+            (
+                "socket read",
+                "lsmlab/server/http/EventLoop.run_[j];lsmlab/server/http/Connection.readSocket_[i];lsmlab/server/http/SystemCalls.receive_[i];recv",
+            ),
+            (
+                "socket write",
+                "lsmlab/server/http/EventLoop.run_[j];lsmlab/server/http/Connection.send_[i];lsmlab/server/http/SystemCalls.send_[i];send",
+            ),
+            (
                 "socket read",
                 "one/nio/net/Session.process_[j];lsmlab/server/http/Connection.readSocket_[i];one/nio/net/JavaSocket.read_[i];tcp_recvmsg_[k]",
             ),

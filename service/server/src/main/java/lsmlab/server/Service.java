@@ -13,6 +13,7 @@ import lsmlab.server.metrics.ServiceMetrics;
 import lsmlab.server.variant.Variant;
 import lsmlab.server.variant.VariantSettings;
 import lsmlab.server.variant.Variants;
+import lsmlab.storage.Durability;
 import lsmlab.storage.Engine;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -35,6 +36,7 @@ public final class Service implements AutoCloseable {
   private final EngineDoor door;
   private final Variant variant;
   private final DataServer data;
+  private final ServiceMetrics metrics;
   private final AdminServer admin;
   private volatile boolean ready;
   private boolean closed;
@@ -44,14 +46,15 @@ public final class Service implements AutoCloseable {
     this.engine = engine;
     this.door = new EngineDoor(engine);
     this.variant = variant;
-    ServiceMetrics metrics = new ServiceMetrics(config.requestMetrics());
+    metrics = new ServiceMetrics(config.requestMetrics());
     DataServer.Settings settings =
         new DataServer.Settings(
             config.dataHost(),
             config.dataPort(),
             config.selectors(),
             config.maxValueBytes(),
-            config.maxConnections());
+            config.maxConnections(),
+            config.durability() != Durability.POWER);
     try {
       data = DataServer.bind(settings, engine, variant, metrics);
     } catch (IOException e) {
@@ -66,7 +69,8 @@ public final class Service implements AutoCloseable {
               page::render,
               this::describe,
               () -> ready,
-              door);
+              door,
+              metrics::countRequests);
     } catch (IOException e) {
       data.stop();
       throw new IOException(cannotBind("admin", config.adminHost(), config.adminPort(), e), e);
@@ -152,7 +156,7 @@ public final class Service implements AutoCloseable {
     all.put("compaction_bytes_per_second_max", config.compactionBytesPerSecondMax());
     all.put("max_value_bytes", config.maxValueBytes());
     all.put("max_connections", config.maxConnections());
-    all.put("request_metrics", config.requestMetrics() ? "on" : "off");
+    all.put("request_metrics", metrics.countsRequests() ? "on" : "off");
     Environment.describe(all);
     return all;
   }

@@ -14,6 +14,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -58,6 +59,7 @@ public final class AdminServer implements AutoCloseable {
    * @param metrics the text of {@code /metrics}
    * @param config what {@code /config} shows as JSON
    * @param ready whether the data port accepts requests
+   * @param countRequests has requests counted and timed from now on, or no longer
    * @throws IOException if the port cannot be had
    */
   public static AdminServer start(
@@ -66,7 +68,8 @@ public final class AdminServer implements AutoCloseable {
       Supplier<String> metrics,
       Supplier<Map<String, Object>> config,
       BooleanSupplier ready,
-      Actions actions)
+      Actions actions,
+      Consumer<Boolean> countRequests)
       throws IOException {
     // without it a reply of two packets waits for the client's delayed acknowledgement
     System.setProperty("sun.net.httpserver.nodelay", "true");
@@ -79,6 +82,9 @@ public final class AdminServer implements AutoCloseable {
     server.page("/flush", "POST", text, () -> done(actions::flush));
     server.page("/compact", "POST", text, () -> done(actions::compact));
     server.page("/quiesce", "POST", text, () -> done(actions::quiesce));
+    server.page("/request-metrics/on", "POST", text, () -> done(() -> countRequests.accept(true)));
+    server.page(
+        "/request-metrics/off", "POST", text, () -> done(() -> countRequests.accept(false)));
     http.createContext("/", server::handle);
     http.setExecutor(server.threads);
     http.start();

@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.util.Arrays;
 import lsmlab.server.metrics.Method;
 import lsmlab.server.variant.Rejection;
+import one.nio.net.Selector;
 import one.nio.net.Session;
 import one.nio.net.Socket;
 import one.nio.net.SocketClosedException;
@@ -43,6 +44,10 @@ final class Connection extends Session {
 
   private final DataServer server;
   private final Exchange exchange;
+
+  /** For {@link SystemCalls}; used under the lock and while the socket is open, so that it is this socket's. */
+  private final int descriptor;
+
   private final HeadScanner scanner = new HeadScanner();
   private final RequestHead head = new RequestHead();
 
@@ -67,6 +72,9 @@ final class Connection extends Session {
   /** A thread is in {@link #dispatch}'s loop and will look for the next request itself. */
   private boolean dispatching;
 
+  /** What the selector's thread has parsed and will submit is followed by more input; used by that thread alone. */
+  private boolean gatheredWithMore;
+
   private boolean readPaused;
 
   /** The last request was turned away for overload: the next one is not looked at before {@link #resume}. */
@@ -83,34 +91,83 @@ final class Connection extends Session {
     super(socket);
     this.server = server;
     this.exchange = new Exchange(this, server);
+    this.descriptor = SystemCalls.descriptor(socket);
   }
 
   // ---- from the selector
   // -------------------------------------------------------------------------------------------
 
+  /** Notes who selects this connection; null for nobody any more. */
+  void selectedBy(Selector by) {
+    selector = by;
+  }
+
+  /** Notes what it is ready for, before {@link #process}. */
+  void ready(int readyEvents) {
+    events = readyEvents;
+  }
+
+  /** What it waits for. */
+  int interest() {
+    return eventsToListen & EVENT_MASK;
+  }
+
   @Override
-  @SuppressWarnings("UnsynchronizedOverridesSynchronized") // submits after it has released the lock
+  @SuppressWarnings("UnsynchronizedOverridesSynchronized") // gathers after it has released the lock
   public void process(byte[] buffer) throws Exception {
+    EventLoop loop = EventLoop.current();
     boolean submit;
-    boolean more;
     synchronized (this) {
       if (!socket.isOpen()) {
         return; // closed by another thread after this one was woken up
       }
-      super.process(buffer);
+      lastAccessTime = loop.turnMillis();
+      handleEvents(buffer);
       submit = ready;
       ready = false;
-      more = inputStart < inputEnd;
-      if (submit && more) {
+      gatheredWithMore = submit && inputStart < inputEnd;
+      if (gatheredWithMore) {
         dispatching = true;
       }
     }
     if (submit) {
-      server.variant().submit(exchange);
-      if (more) {
-        dispatch(false);
-      }
+      loop.gather(this);
     }
+  }
+
+  /** Submits what {@link #process}, called by the same loop before, has parsed. */
+  void submitParsed() {
+    boolean more = gatheredWithMore;
+    submit();
+    if (more) {
+      dispatch(false);
+    }
+  }
+
+  /** What one-nio's {@code process} does, for a connection without TLS. */
+  private void handleEvents(byte[] buffer) throws Exception {
+    if ((events & CLOSING) != 0) {
+      close();
+      return;
+    }
+    if ((events & WRITEABLE) != 0) {
+      processWrite();
+    }
+    if ((events & READABLE) != 0) {
+      processRead(buffer);
+    }
+  }
+
+  private void submit() {
+    EventLoop loop = EventLoop.current();
+    long since = exchange.submitted(loop);
+    if (loop == null) {
+      server.variant().submit(exchange);
+      return;
+    }
+    loop.submittingSince(since);
+    server.variant().submit(exchange);
+    loop.submittingSince(0);
   }
 
   @Override
@@ -147,6 +204,12 @@ final class Connection extends Session {
   /** Reads what there is, 0 bytes at the end of the stream. */
   private int readSocket(byte[] data, int offset, int count) throws IOException {
     try {
+      if (descriptor != SystemCalls.NONE && socket.isOpen()) {
+        int received = SystemCalls.receive(descriptor, data, offset, count);
+        if (received > 0) {
+          return received;
+        }
+      }
       return Math.max(0, socket.read(data, offset, count, 0));
     } catch (SocketClosedException e) {
       inputClosed = true;
@@ -258,7 +321,7 @@ final class Connection extends Session {
       readingBody = false;
       inFlight = true;
       ready = true;
-      exchange.parsed(readNanos, System.nanoTime());
+      exchange.parsed(readNanos);
     }
     boolean incomplete = !blocked() && (at < to || readingBody);
     if (!incomplete) {
@@ -278,17 +341,20 @@ final class Connection extends Session {
    * @return the index behind the head, -1 where it is not complete
    */
   private int parseHead(byte[] data, int from, int to) throws IOException {
-    int headEnd = to;
+    int headEnd = scanner.isAtStart() ? head.parseLikeLast(data, from, to) : -1;
     try {
-      headEnd = scanner.scan(data, from, to);
       if (headEnd < 0) {
-        return -1;
+        headEnd = to;
+        headEnd = scanner.scan(data, from, to);
+        if (headEnd < 0) {
+          return -1;
+        }
+        scanner.reset();
+        if (headEnd == from + 2) {
+          return headEnd; // an empty line before a request is passed over (RFC 9112, 2.2)
+        }
+        head.parse(data, from, headEnd);
       }
-      scanner.reset();
-      if (headEnd == from + 2) {
-        return headEnd; // an empty line before a request is passed over (RFC 9112, 2.2)
-      }
-      head.parse(data, from, headEnd);
     } catch (BadRequestException e) {
       head.method = Method.OTHER;
       refuse(e, Persistence.CLOSE, true);
@@ -307,7 +373,7 @@ final class Connection extends Session {
     if (head.method != Method.PUT) {
       toDrop = Math.max(0, head.contentLength);
     } else if (head.expectContinue && !head.http10 && to - headEnd < head.contentLength) {
-      send(Replies.CONTINUE, Replies.CONTINUE.length);
+      send(Replies.CONTINUE);
     }
     return headEnd;
   }
@@ -328,8 +394,7 @@ final class Connection extends Session {
     toDrop = exchange.bodyMissing();
     exchange.dropLargeArrays();
     Persistence persistence = Persistence.of(head);
-    byte[] reply = Replies.empty(503, persistence);
-    send(reply, reply.length);
+    send(Replies.empty(503, persistence));
     if (persistence == Persistence.CLOSE) {
       scheduleClose();
       closing = true;
@@ -339,8 +404,7 @@ final class Connection extends Session {
   private void refuse(BadRequestException e, Persistence persistence, boolean withBody)
       throws IOException {
     server.metrics().recorder().count(head.method, e.status());
-    byte[] reply = Replies.error(e, persistence, withBody);
-    send(reply, reply.length);
+    send(Replies.error(e, persistence, withBody));
     if (persistence == Persistence.CLOSE || e.framingLost()) {
       scheduleClose();
       closing = true;
@@ -359,7 +423,7 @@ final class Connection extends Session {
     boolean next = submit;
     while (true) {
       if (next) {
-        server.variant().submit(exchange);
+        submit();
       }
       synchronized (this) {
         if (!inFlight && !closing) {
@@ -376,17 +440,17 @@ final class Connection extends Session {
   }
 
   /**
-   * Writes the reply to the request in flight; the first {@code length} bytes of {@code reply} may be used again after.
+   * Writes the reply to the request in flight, {@code length} bytes of {@code data} which may be used again after.
    *
    * @return whether the caller must go on with {@link #dispatch}
    */
-  synchronized boolean complete(byte[] reply, int length, boolean keepAlive) {
+  synchronized boolean complete(byte[] data, int from, int length, boolean keepAlive) {
     inFlight = false;
     if (!socket.isOpen()) {
       return false;
     }
     try {
-      send(reply, length);
+      send(data, from, length);
     } catch (IOException e) {
       handleException(e);
       return false;
@@ -401,9 +465,9 @@ final class Connection extends Session {
    * back at once would have the service spend its CPU on refusals, so its next request is not looked at before the
    * pause is over.
    */
-  synchronized boolean turnAway(byte[] reply, int length, boolean keepAlive) {
+  synchronized boolean turnAway(byte[] data, int from, int length, boolean keepAlive) {
     heldOff = keepAlive && server.holdOff(this);
-    return complete(reply, length, keepAlive);
+    return complete(data, from, length, keepAlive);
   }
 
   /** Goes on after a pause. */
@@ -470,14 +534,21 @@ final class Connection extends Session {
     }
   }
 
+  private void send(byte[] data) throws IOException {
+    send(data, 0, data.length);
+  }
+
   /** Writes as much as the socket takes and queues a copy of the rest. */
-  private void send(byte[] data, int length) throws IOException {
+  private void send(byte[] data, int from, int length) throws IOException {
     int sent = 0;
-    if (queueHead == null) {
-      sent = Math.max(0, socket.write(data, 0, length, 0));
+    if (queueHead == null && descriptor != SystemCalls.NONE && socket.isOpen()) {
+      sent = Math.max(0, SystemCalls.send(descriptor, data, from, length));
+    }
+    if (queueHead == null && sent == 0) {
+      sent = Math.max(0, socket.write(data, from, length, 0));
     }
     if (sent < length) {
-      write(new PendingReply(Arrays.copyOfRange(data, sent, length), server));
+      write(new PendingReply(Arrays.copyOfRange(data, from + sent, from + length), server));
     }
   }
 

@@ -2,14 +2,18 @@ package lsmlab.server.http;
 
 import java.io.IOException;
 import java.net.ServerSocket;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
+import lsmlab.server.metrics.Recorder;
 import lsmlab.server.metrics.ServiceMetrics;
 import lsmlab.server.variant.Rejection;
 import lsmlab.server.variant.Variant;
@@ -18,6 +22,7 @@ import one.nio.net.Session;
 import one.nio.net.Socket;
 import one.nio.server.AcceptorConfig;
 import one.nio.server.RejectedSessionException;
+import one.nio.server.SelectorThread;
 import one.nio.server.Server;
 import one.nio.server.ServerConfig;
 import org.slf4j.Logger;
@@ -59,16 +64,24 @@ public final class DataServer extends Server {
    * What a data port is made of.
    *
    * @param port 0 for a free one
-   * @param selectors selector threads
+   * @param selectors selector threads, 0 for as many as there are CPUs
+   * @param holdReplies whether a selector thread may keep replies to the end of its turn; not where one of its requests
+   *     may wait for a disk
    */
   public record Settings(
-      String host, int port, int selectors, int maxValueBytes, int maxConnections) {}
+      String host,
+      int port,
+      int selectors,
+      int maxValueBytes,
+      int maxConnections,
+      boolean holdReplies) {}
 
   private final Settings settings;
   private final Engine engine;
   private final Variant variant;
   private final ServiceMetrics metrics;
   private final Set<Connection> connections = ConcurrentHashMap.newKeySet();
+  private final List<EventLoop> loops = new ArrayList<>();
   private final ScheduledExecutorService checks =
       Executors.newSingleThreadScheduledExecutor(
           task -> {
@@ -98,6 +111,25 @@ public final class DataServer extends Server {
     this.engine = engine;
     this.variant = variant;
     this.metrics = metrics;
+    replaceSelectors(config);
+  }
+
+  /** Puts loops of our own in the place of one-nio's selector threads, which have not been started. */
+  private void replaceSelectors(ServerConfig config) throws IOException {
+    for (SelectorThread unused : selectors) {
+      unused.selector.close();
+    }
+    selectors = new SelectorThread[0];
+    cleanup.update(selectors, 0);
+    int count =
+        settings.selectors() == 0
+            ? Runtime.getRuntime().availableProcessors()
+            : settings.selectors();
+    for (int i = 0; i < count; i++) {
+      Recorder recorder = metrics.newRecorder();
+      loops.add(
+          new EventLoop(config.formatSelectorThreadName(i), recorder, settings.holdReplies()));
+    }
   }
 
   /**
@@ -128,7 +160,7 @@ public final class DataServer extends Server {
     acceptor.backlog = BACKLOG;
     ServerConfig config = new ServerConfig();
     config.acceptors = new AcceptorConfig[] {acceptor};
-    config.selectors = settings.selectors();
+    config.selectors = 1; // replaced before it is started
     config.closeSessions = true;
     return config;
   }
@@ -163,8 +195,22 @@ public final class DataServer extends Server {
   }
 
   @Override
+  public void register(Session session) {
+    ThreadLocalRandom random = ThreadLocalRandom.current();
+    EventLoop one = loops.get(random.nextInt(loops.size()));
+    EventLoop other = loops.get(random.nextInt(loops.size()));
+    (one.connections() < other.connections() ? one : other).register(session);
+  }
+
+  @Override
+  public int getConnections() {
+    return connections.size();
+  }
+
+  @Override
   @SuppressWarnings("FutureReturnValueIgnored") // the task says itself when it fails
   public synchronized void start() {
+    loops.forEach(EventLoop::start);
     super.start();
     checks.scheduleWithFixedDelay(this::checkNow, CHECK_SECONDS, CHECK_SECONDS, TimeUnit.SECONDS);
   }
@@ -207,6 +253,8 @@ public final class DataServer extends Server {
   public synchronized void stop() {
     checks.shutdown();
     super.stop();
+    connections.forEach(Connection::close);
+    loops.forEach(EventLoop::shutdown);
   }
 
   /**
@@ -270,8 +318,15 @@ public final class DataServer extends Server {
     return replyBytes > SMALL_REPLY_BYTES && replyMemory.get() > replyMemoryMax;
   }
 
-  /** This thread's buffer; a virtual thread, which lives for one request, gets a small new one. */
-  ReplyBuffer replyBuffer() {
+  /**
+   * This thread's buffer; a virtual thread, which lives for one request, gets a small new one.
+   *
+   * @param loop the loop whose thread this is, or null
+   */
+  ReplyBuffer replyBuffer(EventLoop loop) {
+    if (loop != null) {
+      return loop.replies();
+    }
     return Thread.currentThread().isVirtual() ? new ReplyBuffer(1024) : replyBuffers.get();
   }
 

@@ -3,7 +3,6 @@ package lsmlab.server.http;
 import java.util.Arrays;
 import lsmlab.server.metrics.Method;
 import lsmlab.server.metrics.Recorder;
-import lsmlab.server.metrics.Stage;
 import lsmlab.server.variant.Rejection;
 import lsmlab.server.variant.Request;
 import lsmlab.storage.OverloadedException;
@@ -16,9 +15,9 @@ import org.slf4j.LoggerFactory;
  * of these and uses it again and again.
  *
  * <p><b>Who owns it.</b> The thread that parses, under the connection's lock, until the request is submitted to the
- * variant; then the thread that calls {@link #run} or {@link #reject}; and from the moment that thread has written the
- * reply the connection again, whose next request may be parsed by another thread at once. So whatever is needed after
- * the reply is read before it.
+ * variant; then the thread that calls {@link #run} or {@link #reject}, which writes the reply at once or, where it is an
+ * {@link EventLoop}, at the end of its turn; and from the moment that thread has written the reply the connection again,
+ * whose next request may be parsed by another thread at once. So whatever is needed after the reply is read before it.
  */
 final class Exchange implements Request {
 
@@ -48,8 +47,20 @@ final class Exchange implements Request {
   private int bodyLength;
   private int bodyExpected;
   private int heldBytes;
+
+  private byte[] reply;
+  private int replyFrom;
+  private int replyLength;
+  private int status;
+  private boolean turnedAway;
+
+  /** Whether this request is counted and timed. */
+  private boolean timed;
+
   private long arrivedNanos;
-  private long parsedNanos;
+  private long submittedNanos;
+  private long startedNanos;
+  private long storedNanos;
 
   Exchange(Connection connection, DataServer server) {
     this.connection = connection;
@@ -144,78 +155,95 @@ final class Exchange implements Request {
     return bodyLength == bodyExpected;
   }
 
-  /** Notes the times from which stages are counted. */
-  void parsed(long arrived, long now) {
+  /** Notes when the selector woke up for the request, which is complete now. */
+  void parsed(long arrived) {
     arrivedNanos = arrived;
-    parsedNanos = now;
+    timed = server.metrics().countsRequests();
+  }
+
+  /** Notes that it is submitted now, by this loop or, where null, another thread; returns the time, 0 if not timed. */
+  long submitted(EventLoop loop) {
+    long now = 0;
+    if (timed) {
+      now = loop == null ? System.nanoTime() : loop.now();
+    }
+    submittedNanos = now;
+    return now;
   }
 
   @Override
   public void run() {
-    long started = server.metrics().countsRequests() ? System.nanoTime() : 0;
-    ReplyBuffer reply = server.replyBuffer();
-    reply.begin(persistence);
+    EventLoop loop = EventLoop.current();
+    if (timed) {
+      boolean atOnce = loop != null && loop.isSubmittingSince(submittedNanos);
+      startedNanos = atOnce ? submittedNanos : System.nanoTime();
+    }
+    ReplyBuffer buffer = server.replyBuffer(loop);
+    buffer.begin(persistence);
     RangeReply range = null;
     boolean overloaded = false;
     try {
-      range = perform(reply);
+      range = perform(buffer);
     } catch (OverloadedException e) {
       server.metrics().reject(Rejection.WRITES_HELD_BACK);
-      reply.empty(503);
+      buffer.empty(503);
       overloaded = true;
     } catch (ReadOnlyException e) {
       server.metrics().reject(Rejection.READ_ONLY);
-      reply.whole(503, Replies.failure(503, String.valueOf(e.getMessage()), persistence));
+      buffer.whole(503, Replies.failure(503, String.valueOf(e.getMessage()), persistence));
     } catch (Throwable e) {
       log.error("{} failed", method, e);
-      reply.whole(500, Replies.failure(500, "internal error, see the service's log", persistence));
+      buffer.whole(500, Replies.failure(500, "internal error, see the service's log", persistence));
     }
-    finish(started, reply, range, overloaded);
+    finish(loop, buffer, range, overloaded);
   }
 
   @Override
   public void reject(Rejection why) {
-    long started = System.nanoTime();
+    if (timed) {
+      startedNanos = System.nanoTime();
+    }
     server.metrics().reject(why);
-    ReplyBuffer reply = server.replyBuffer();
-    reply.begin(persistence);
-    reply.empty(503);
-    finish(started, reply, null, true);
+    EventLoop loop = EventLoop.current();
+    ReplyBuffer buffer = server.replyBuffer(loop);
+    buffer.begin(persistence);
+    buffer.empty(503);
+    finish(loop, buffer, null, true);
   }
 
   /** Does what is asked; returns the range's reply, or null where the buffer holds it. */
-  private RangeReply perform(ReplyBuffer reply) {
+  private RangeReply perform(ReplyBuffer buffer) {
     switch (method) {
       case GET -> {
-        if (!server.engine().get(key, 0, keyLength, reply)) {
-          reply.empty(404);
-        } else if (server.replyMemoryShort(reply.length())) {
+        if (!server.engine().get(key, 0, keyLength, buffer)) {
+          buffer.empty(404);
+        } else if (server.replyMemoryShort(buffer.length())) {
           server.metrics().reject(Rejection.REPLY_MEMORY);
-          reply.empty(503);
+          buffer.empty(503);
         }
       }
       case PUT -> {
         server.engine().put(key, 0, keyLength, body, 0, bodyLength);
-        reply.empty(201);
+        buffer.empty(201);
       }
       case DELETE -> {
         server.engine().delete(key, 0, keyLength);
-        reply.empty(202);
+        buffer.empty(202);
       }
       case RANGE -> {
         if (server.replyMemoryShort(RangeReply.BUFFER_BYTES)) {
           server.metrics().reject(Rejection.REPLY_MEMORY);
-          reply.empty(503);
+          buffer.empty(503);
           return null;
         }
-        return range(reply);
+        return range(buffer);
       }
       case OTHER -> throw new AssertionError("a request that is not served was submitted");
     }
     return null;
   }
 
-  private RangeReply range(ReplyBuffer reply) {
+  private RangeReply range(ReplyBuffer buffer) {
     Persistence how = http10 ? Persistence.CLOSE : persistence;
     persistence = how;
     byte[] head = Replies.stream(!http10, how);
@@ -228,41 +256,73 @@ final class Exchange implements Request {
       range.release();
       throw e;
     }
-    reply.whole(200, head);
+    buffer.whole(200, head);
     return range;
   }
 
-  /** Sends the reply and counts; then the connection's next request may be in this object. */
-  private void finish(long started, ReplyBuffer reply, RangeReply range, boolean overloaded) {
-    boolean timed = server.metrics().countsRequests();
-    long stored = timed ? System.nanoTime() : 0;
-    Method what = method;
-    long arrived = arrivedNanos;
-    long parsed = parsedNanos;
-    int status = reply.status();
-    boolean keep = persistence != Persistence.CLOSE;
-    dropLargeArrays();
-    boolean next;
-    if (overloaded) {
-      next = connection.turnAway(reply.data(), reply.length(), keep);
-    } else if (range == null) {
-      next = connection.complete(reply.data(), reply.length(), keep);
-    } else {
-      next = connection.complete(range, keep);
-    }
+  /** Sends the reply, at once or at the end of the loop's turn. */
+  private void finish(EventLoop loop, ReplyBuffer buffer, RangeReply range, boolean overloaded) {
     if (timed) {
+      storedNanos = System.nanoTime();
+      if (loop != null) {
+        loop.isNow(storedNanos);
+      }
+    }
+    status = buffer.status();
+    turnedAway = overloaded;
+    dropLargeArrays();
+    if (range != null) {
+      send(loop, range);
+      return;
+    }
+    reply = buffer.data();
+    replyFrom = buffer.from();
+    replyLength = buffer.length();
+    if (loop != null && loop.holds() && replyLength <= EventLoop.HELD_REPLY_BYTES_MAX) {
+      buffer.keep();
+      loop.hold(this);
+    } else {
+      send(loop, null);
+    }
+  }
+
+  /** Sends the reply and counts; then the connection's next request may be in this object. */
+  void send(EventLoop loop, RangeReply range) {
+    boolean counted = timed;
+    Method what = method;
+    int answer = status;
+    long arrived = arrivedNanos;
+    long submitted = submittedNanos;
+    long started = startedNanos;
+    long stored = storedNanos;
+    byte[] data = reply;
+    reply = null;
+    boolean keep = persistence != Persistence.CLOSE;
+    boolean next;
+    if (range != null) {
+      next = connection.complete(range, keep);
+    } else if (turnedAway) {
+      next = connection.turnAway(data, replyFrom, replyLength, keep);
+    } else {
+      next = connection.complete(data, replyFrom, replyLength, keep);
+    }
+    if (counted) {
       long replied = System.nanoTime();
-      Recorder recorder = server.metrics().recorder();
-      recorder.count(what, status);
-      recorder.time(what, Stage.SELECTOR_WAIT, parsed - arrived);
-      recorder.time(what, Stage.QUEUE_WAIT, started - parsed);
-      recorder.time(what, Stage.STORAGE, stored - started);
-      recorder.time(what, Stage.REPLY, replied - stored);
-      recorder.time(what, Stage.TOTAL, replied - arrived);
+      if (loop != null) {
+        loop.isNow(replied);
+      }
+      Recorder recorder = loop == null ? server.metrics().recorder() : loop.recorder();
+      recorder.count(what, answer);
+      recorder.time(what, arrived, submitted, started, stored, replied);
     }
     if (next) {
       connection.dispatch(true);
     }
+  }
+
+  /** Closes the connection of a reply that could not be sent. */
+  void abandon(Throwable cause) {
+    connection.handleException(cause);
   }
 
   /** Keeps what an ordinary next request can use. */

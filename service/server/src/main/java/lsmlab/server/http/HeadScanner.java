@@ -24,6 +24,11 @@ final class HeadScanner {
     requestLine = 0;
   }
 
+  /** Whether nothing of a head has been looked at. */
+  boolean isAtStart() {
+    return scanned == 0;
+  }
+
   /**
    * Goes on with the head that begins at {@code from}.
    *

@@ -5,8 +5,9 @@ import java.lang.foreign.ValueLayout;
 import lsmlab.storage.ValueSink;
 
 /**
- * One reply in one array, so that head and value take one system call. Receives a value from where it lies in the
- * engine: the only copy before the kernel's. Belongs to one thread, which uses it for reply after reply.
+ * One reply in one piece of an array, so that head and value take one system call. Receives a value from where it lies in
+ * the engine: the only copy before the socket's. Belongs to one thread, which uses it for reply after reply and may
+ * {@link #keep} some while it makes the next.
  */
 final class ReplyBuffer implements ValueSink {
 
@@ -19,7 +20,12 @@ final class ReplyBuffer implements ValueSink {
   private static final int HEAD_BYTES_MAX = 128;
 
   private byte[] own;
+
+  /** own[0..kept) holds replies that are still needed. */
+  private int kept;
+
   private byte[] data;
+  private int from;
   private int length;
   private int status;
   private Persistence persistence = Persistence.KEEP;
@@ -34,13 +40,32 @@ final class ReplyBuffer implements ValueSink {
     status = 0;
     if (own.length > KEPT_BYTES_MAX) {
       own = new byte[KEPT_BYTES_MAX];
+      kept = 0;
     }
+  }
+
+  /** Leaves the reply's bytes as they are until {@link #reuse}. */
+  void keep() {
+    if (data == own) {
+      kept = from + length;
+    }
+  }
+
+  /** Bytes from the array's beginning that are kept. */
+  int keptBytes() {
+    return kept;
+  }
+
+  /** Nothing that was kept is needed any more. */
+  void reuse() {
+    kept = 0;
   }
 
   /** The reply is this array, which stays as it is. */
   void whole(int replyStatus, byte[] reply) {
     status = replyStatus;
     data = reply;
+    from = 0;
     length = reply.length;
   }
 
@@ -53,12 +78,17 @@ final class ReplyBuffer implements ValueSink {
   @Override
   public void accept(MemorySegment source, long offset, int valueLength) {
     byte[] head = VALUE_HEADS[persistence.ordinal()];
-    if (own.length < HEAD_BYTES_MAX + valueLength) {
-      own = new byte[HEAD_BYTES_MAX + valueLength];
+    if (own.length - kept - HEAD_BYTES_MAX < valueLength) {
+      own =
+          new byte
+              [Math.max(
+                  own.length, HEAD_BYTES_MAX + valueLength)]; // what is kept keeps the old one
+      kept = 0;
     }
     byte[] out = own;
-    System.arraycopy(head, 0, out, 0, head.length);
-    int at = decimal(out, head.length, valueLength);
+    int start = kept;
+    System.arraycopy(head, 0, out, start, head.length);
+    int at = decimal(out, start + head.length, valueLength);
     out[at++] = '\r';
     out[at++] = '\n';
     out[at++] = '\r';
@@ -66,16 +96,21 @@ final class ReplyBuffer implements ValueSink {
     MemorySegment.copy(source, ValueLayout.JAVA_BYTE, offset, out, at, valueLength);
     status = 200;
     data = out;
-    length = at + valueLength;
+    from = start;
+    length = at + valueLength - start;
   }
 
   int status() {
     return status;
   }
 
-  /** Holds the reply in its first {@link #length} bytes. */
+  /** Holds the reply in its {@link #length} bytes from {@link #from}. */
   byte[] data() {
     return data;
+  }
+
+  int from() {
+    return from;
   }
 
   int length() {

@@ -40,6 +40,16 @@ public final class Recorder {
     add(requests, method.ordinal() * STATUSES.length + statusIndex(status), 1);
   }
 
+  /** Adds a request's stages, from the times at which each ended. */
+  public void time(
+      Method method, long arrived, long submitted, long started, long stored, long replied) {
+    time(method, Stage.SELECTOR_WAIT, submitted - arrived);
+    time(method, Stage.QUEUE_WAIT, started - submitted);
+    time(method, Stage.STORAGE, stored - started);
+    time(method, Stage.REPLY, replied - stored);
+    time(method, Stage.TOTAL, replied - arrived);
+  }
+
   /** Adds a duration; a negative one counts as 0. */
   public void time(Method method, Stage stage, long nanos) {
     int series = method.ordinal() * STAGES + stage.ordinal();

@@ -10,8 +10,7 @@ public final class Recorders {
 
   private final List<Recorder> all = new CopyOnWriteArrayList<>();
   private final Recorder[] stripes = new Recorder[STRIPES];
-  private final ThreadLocal<Recorder> own =
-      ThreadLocal.withInitial(() -> added(new Recorder(false)));
+  private final ThreadLocal<Recorder> own = ThreadLocal.withInitial(this::newRecorder);
 
   public Recorders() {
     for (int i = 0; i < STRIPES; i++) {
@@ -23,6 +22,11 @@ public final class Recorders {
   public Recorder current() {
     Thread thread = Thread.currentThread();
     return thread.isVirtual() ? stripes[(int) thread.threadId() & (STRIPES - 1)] : own.get();
+  }
+
+  /** One more, for a thread that keeps it itself. */
+  Recorder newRecorder() {
+    return added(new Recorder(false));
   }
 
   /** The sum of all, in a recorder that nobody adds to. */

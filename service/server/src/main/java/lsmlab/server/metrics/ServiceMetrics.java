@@ -12,7 +12,7 @@ public final class ServiceMetrics {
   private final LongAdder rangesCutOff = new LongAdder();
   private final AtomicInteger connections = new AtomicInteger();
 
-  private final boolean requests;
+  private volatile boolean requests;
 
   /** Counts everything. */
   public ServiceMetrics() {
@@ -20,7 +20,7 @@ public final class ServiceMetrics {
   }
 
   /**
-   * @param requests whether requests are counted and timed; false tells what that costs
+   * @param requests as for {@link #countRequests}
    */
   public ServiceMetrics(boolean requests) {
     this.requests = requests;
@@ -34,9 +34,22 @@ public final class ServiceMetrics {
     return requests;
   }
 
+  /**
+   * Says whether requests are counted and timed, from the next one on; without, what that costs can be told, in one and
+   * the same process.
+   */
+  public void countRequests(boolean on) {
+    requests = on;
+  }
+
   /** Request counters and latencies of this thread. */
   public Recorder recorder() {
     return recorders.current();
+  }
+
+  /** A recorder for one thread, which keeps it. */
+  public Recorder newRecorder() {
+    return recorders.newRecorder();
   }
 
   /** Counts a request or connection that was turned away. */

@@ -4,13 +4,16 @@ import java.util.Locale;
 
 /** Where a request's time goes; the label {@code stage} of {@code lsmlab_request_seconds}. */
 public enum Stage {
-  /** From the selector's wake-up to the parsed request: the wait behind other connections, and parsing. */
+  /** From the selector's wake-up to the parsed request's submission: reading, parsing, the wait behind other connections. */
   SELECTOR_WAIT,
-  /** From the parsed request to its start on the thread that runs it. */
+  /** From the submission to the start on the thread that runs it. */
   QUEUE_WAIT,
   /** In the storage engine, the copy of the value into the reply included. */
   STORAGE,
-  /** Writing the reply to the socket, as far as the kernel takes it at once. */
+  /**
+   * Writing the reply to the socket, as far as the kernel takes it at once; where a selector thread ran the request, the
+   * wait for the end of its turn included.
+   */
   REPLY,
   /** All of these: from the selector's wake-up to the written reply. */
   TOTAL;

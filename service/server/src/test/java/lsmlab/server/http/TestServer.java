@@ -38,7 +38,7 @@ public final class TestServer implements AutoCloseable {
     variant = Variants.find(variantName).orElseThrow().factory().apply(settings);
     server =
         DataServer.bind(
-            new DataServer.Settings("127.0.0.1", 0, 2, maxValueBytes, maxConnections),
+            new DataServer.Settings("127.0.0.1", 0, 2, maxValueBytes, maxConnections, true),
             engine,
             variant,
             metrics);

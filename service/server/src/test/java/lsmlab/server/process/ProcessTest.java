@@ -74,6 +74,38 @@ class ProcessTest {
     }
   }
 
+  @Test
+  void requestsAreCountedAsTheAdminPortWasLastTold() throws Exception {
+    try (ServiceProcess service = ServiceProcess.serve(directory, "request_metrics: off");
+        HttpClient http = HttpClient.newHttpClient();
+        RawClient client = service.connect()) {
+      String base = "http://127.0.0.1:" + service.adminPort();
+      String get = "GET /v0/entity?id=k HTTP/1.1\r\nHost: h\r\n\r\n";
+      int counted = 0;
+      for (String state : new String[] {"off", "on", "off", "on"}) {
+        String metrics = "\"request_metrics\" : \"" + state + "\"";
+        admin(http, "POST", base + "/request-metrics/" + state, 200);
+        assertTrue(admin(http, "GET", base + "/config", 200).contains(metrics));
+        for (int i = 0; i < 3; i++) {
+          assertEquals(404, client.exchange(get).status());
+          counted += state.equals("on") ? 1 : 0;
+        }
+        if (counted > 0) { // a request is counted just after its reply
+          String sample = "lsmlab_requests_total{method=\"get\",status=\"404\"} " + counted + "\n";
+          Eventually.equal(1, () -> shows(http, base, sample) ? 1 : 0, sample);
+        }
+      }
+    }
+  }
+
+  private static boolean shows(HttpClient http, String base, String sample) {
+    try {
+      return admin(http, "GET", base + "/metrics", 200).contains(sample);
+    } catch (IOException | InterruptedException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
   private static String admin(HttpClient http, String method, String uri, int status)
       throws IOException, InterruptedException {
     HttpRequest request =

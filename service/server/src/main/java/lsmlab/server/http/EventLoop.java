@@ -1,0 +1,222 @@
+package lsmlab.server.http;
+
+import java.io.IOException;
+import java.util.Arrays;
+import java.util.Iterator;
+import java.util.concurrent.TimeUnit;
+import lsmlab.server.metrics.Recorder;
+import one.nio.net.Selector;
+import one.nio.net.Session;
+import one.nio.os.NativeLibrary;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * A selector thread. Each turn it waits until connections are ready, has each of them read and parse its request, submits
+ * all of these, and then sends the replies that are complete on this thread already.
+ *
+ * <p><b>Why in steps.</b> The code and the data of a step stay in the CPU's caches from one connection to the next; between
+ * them lies the kernel's TCP, which is larger than the caches of the first level.
+ *
+ * <p><b>Why these replies wait for the end of the turn.</b> Sending a reply wakes its client. Sent one by one, with a
+ * look-up between, each reply finds the client's CPU asleep again, and waking it is the dearest part of the system
+ * call; sent one after the other they wake it once. The wait is bounded by {@link #HELD_NANOS_MAX} and by
+ * {@link #HELD_BYTES_MAX}. To its connection a request whose reply waits here is in flight, just as if a worker had it.
+ *
+ * <p>one-nio's own selector thread has no end of a turn that could be acted upon; its acceptor, selectors' interface,
+ * sockets and sessions are used as they are.
+ */
+final class EventLoop extends Thread {
+
+  private static final Logger log = LoggerFactory.getLogger(EventLoop.class);
+
+  /** Bytes that one connection reads at a time. */
+  private static final int READ_BYTES = 64_000;
+
+  /** A larger reply is sent at once. */
+  static final int HELD_REPLY_BYTES_MAX = 16 * 1024;
+
+  private static final int HELD_BYTES_MAX = 128 * 1024;
+  private static final long HELD_NANOS_MAX = TimeUnit.MICROSECONDS.toNanos(500);
+
+  /** The clock is looked at once for so many requests. */
+  private static final int REQUESTS_PER_LOOK = 8;
+
+  /** So many requests are parsed before they are submitted. */
+  private static final int GATHERED_MAX = 64;
+
+  private final Selector selector;
+  private final Recorder recorder;
+  private final boolean holds;
+  private final ReplyBuffer replies = new ReplyBuffer(2 * HELD_BYTES_MAX);
+  private Connection[] gathered = new Connection[GATHERED_MAX];
+  private int gatheredCount;
+  private Exchange[] held = new Exchange[64];
+  private int heldCount;
+  private long submittingNanos;
+  private long nowNanos;
+  private long turnMillis;
+
+  /**
+   * Makes one that {@link #start} starts.
+   *
+   * @param recorder this thread's own
+   * @param holds whether replies wait for the end of the turn
+   */
+  EventLoop(String name, Recorder recorder, boolean holds) throws IOException {
+    super(name);
+    this.recorder = recorder;
+    this.holds = holds;
+    selector = NativeLibrary.IS_SUPPORTED ? Selector.create() : new ChannelSelector(this);
+  }
+
+  /** The loop whose thread this is, or null. */
+  static EventLoop current() {
+    return Thread.currentThread() instanceof EventLoop loop ? loop : null;
+  }
+
+  /** Has the connection served from now on. Called by any thread. */
+  void register(Session session) {
+    selector.register(session);
+  }
+
+  /** Connections that are registered. */
+  int connections() {
+    return selector.size();
+  }
+
+  /** Ends the thread after its turn; returns when it has ended. */
+  void shutdown() {
+    selector.close();
+    boolean interrupted = false;
+    while (isAlive()) {
+      try {
+        join();
+      } catch (InterruptedException e) {
+        interrupted = true;
+      }
+    }
+    if (interrupted) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  // ---- on this thread only
+  // -----------------------------------------------------------------------------------------
+
+  @Override
+  public void run() {
+    byte[] buffer = new byte[READ_BYTES];
+    while (selector.isOpen()) {
+      Iterator<Session> ready = selector.select();
+      turnMillis = System.currentTimeMillis();
+      while (ready.hasNext()) {
+        Session session = ready.next();
+        try {
+          session.process(buffer);
+        } catch (Throwable e) {
+          session.handleException(e);
+        }
+        if (gatheredCount == GATHERED_MAX) {
+          submitGathered();
+        }
+      }
+      submitGathered();
+    }
+  }
+
+  /** When this turn began, in milliseconds of the day. */
+  long turnMillis() {
+    return turnMillis;
+  }
+
+  /** Has a connection's parsed request submitted after those of the other connections have been parsed. */
+  void gather(Connection connection) {
+    gathered[gatheredCount++] = connection;
+  }
+
+  private void submitGathered() {
+    long since = selector.lastWakeupTime();
+    nowNanos = 0;
+    for (int i = 0; i < gatheredCount; i++) {
+      Connection connection = gathered[i];
+      gathered[i] = null;
+      try {
+        connection.submitParsed();
+      } catch (Throwable e) {
+        connection.handleException(e);
+      }
+      if (replies.keptBytes() > HELD_BYTES_MAX) {
+        sendHeld();
+      } else if ((i + 1) % REQUESTS_PER_LOOK == 0) {
+        long now = System.nanoTime();
+        if (now - since > HELD_NANOS_MAX) {
+          sendHeld();
+          since = now;
+        }
+      }
+    }
+    gatheredCount = 0;
+    sendHeld();
+  }
+
+  /** The time, in nanoseconds. What the request before ended with is what this one begins with: the clock is read once. */
+  long now() {
+    long now = nowNanos;
+    nowNanos = 0;
+    return now == 0 ? System.nanoTime() : now;
+  }
+
+  /** Notes the time for whatever comes next. */
+  void isNow(long nanos) {
+    nowNanos = nanos;
+  }
+
+  /** Notes that a request is being submitted since then, or with 0 none. */
+  void submittingSince(long nanos) {
+    submittingNanos = nanos;
+  }
+
+  /** Whether this thread is submitting the request that it has submitted then: that one has not waited anywhere. */
+  boolean isSubmittingSince(long nanos) {
+    return submittingNanos == nanos;
+  }
+
+  /** Whether a small reply may be given to {@link #hold}. */
+  boolean holds() {
+    return holds;
+  }
+
+  /** Has a reply sent at the end of the turn; its bytes stay as they are until then. */
+  void hold(Exchange exchange) {
+    if (heldCount == held.length) {
+      held = Arrays.copyOf(held, 2 * heldCount);
+    }
+    held[heldCount++] = exchange;
+  }
+
+  /** Sends replies in the order of their requests, those too that a connection's next pipelined request adds. */
+  private void sendHeld() {
+    for (int i = 0; i < heldCount; i++) {
+      Exchange exchange = held[i];
+      held[i] = null;
+      try {
+        exchange.send(this, null);
+      } catch (Throwable e) {
+        log.error("a reply could not be sent", e);
+        exchange.abandon(e);
+      }
+    }
+    heldCount = 0;
+    replies.reuse();
+    nowNanos = 0;
+  }
+
+  ReplyBuffer replies() {
+    return replies;
+  }
+
+  Recorder recorder() {
+    return recorder;
+  }
+}
