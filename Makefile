@@ -123,7 +123,7 @@ torture-server: ## server, long (about 15 minutes): a million fuzzed inputs, eve
 	$(MVN) -f service/pom.xml test -pl server -am -Dgroups=slow -DexcludedGroups= -Dtest='HttpFuzzTest,StopTest,CrowdTest' -Dsurefire.failIfNoSpecifiedTests=false $(FUZZ)
 
 ##@ Benchmarks
-.PHONY: bench-storage bench-loadgen bench-server bench-overload
+.PHONY: bench-storage bench-loadgen bench-server bench-overload bench-rates
 BENCH_JAR = service/bench/target/bench/lsmlab-bench.jar
 bench-loadgen: ## the load generator against wrk (Debian: apt install wrk) and the truth, 7 minutes: make bench-loadgen [BENCH=--quick]
 	cd loadgen && cargo bench --quiet --locked --bench peer -- --update-docs ../docs/benchmarks.md $(BENCH)
@@ -131,12 +131,15 @@ bench-storage: ## the engine against RocksDB and MVStore, in turn; about an hour
 	@bin/find-jdk >/dev/null
 	@$(MVN) -f service/pom.xml -DskipTests package -pl bench -am
 	"$(JDK)/bin/java" -jar $(BENCH_JAR) storage --update-docs docs/benchmarks.md $(BENCH)
-bench-server: build-service build-loadgen ## every variant against a no-op one-nio handler, saturated, in turn; about 20 minutes: make bench-server [BENCH='--variants sync --repetitions 1 …']
+bench-server: build-service build-loadgen ## every variant against a no-op one-nio handler, saturated, in turn; about 19 minutes: make bench-server [BENCH='--variants sync --repetitions 1 …']
 	@$(MVN) -f service/pom.xml -DskipTests package -pl bench -am
 	"$(JDK)/bin/java" -jar $(BENCH_JAR) server --update-docs docs/benchmarks.md $(BENCH)
-bench-overload: build-service build-loadgen ## every variant at twice its saturated rate, and after; about 17 minutes: make bench-overload [BENCH='--overload-seconds 10 …']
+bench-overload: build-service build-loadgen ## every variant at twice its saturated rate, and after; about 15 minutes: make bench-overload [BENCH='--overload-seconds 10 …']
 	@$(MVN) -f service/pom.xml -DskipTests package -pl bench -am
 	"$(JDK)/bin/java" -jar $(BENCH_JAR) server --workloads overload --update-docs docs/benchmarks.md $(BENCH)
+bench-rates: build-service build-loadgen ## every variant over one connection at the rates of a published report; about 5 minutes: make bench-rates [BENCH='--variants sync …']
+	@$(MVN) -f service/pom.xml -DskipTests package -pl bench -am
+	"$(JDK)/bin/java" -jar $(BENCH_JAR) server --workloads rates --update-docs docs/benchmarks.md $(BENCH)
 
 ##@ Code
 .PHONY: lint format

@@ -30,14 +30,16 @@ import picocli.CommandLine.Spec;
             + " the load generator has a CPU of its own.")
 final class BenchServer implements Callable<Integer> {
 
-  private static final List<String> WORKLOADS = List.of("get", "put", "overload");
+  private static final List<String> WORKLOADS = List.of("get", "put", "overload", "rates");
+
+  private static final List<String> SATURATED = List.of("get", "put");
 
   @Spec private CommandSpec spec;
 
   @Option(
       names = "--workloads",
       split = ",",
-      description = "of get, put, overload (${DEFAULT-VALUE})")
+      description = "of get, put, overload, rates (${DEFAULT-VALUE})")
   private List<String> workloads = List.of("get", "put");
 
   @Option(names = "--variants", split = ",", description = "of those the service has (all)")
@@ -47,12 +49,18 @@ final class BenchServer implements Callable<Integer> {
   private int repetitions = 3;
 
   @Option(names = "--seconds", description = "length of one measured interval (${DEFAULT-VALUE})")
-  private int seconds = 4;
+  private int seconds = 3;
 
   @Option(
       names = "--warmup-seconds",
       description = "before it; a JVM with one CPU compiles for long (${DEFAULT-VALUE})")
-  private int warmupSeconds = 8;
+  private int warmupSeconds = 7;
+
+  @Option(
+      names = "--metrics-pairs",
+      description =
+          "pairs of intervals with and without request metrics, 0 for none (${DEFAULT-VALUE})")
+  private int metricsPairs = 20;
 
   @Option(names = "--overload-seconds", description = "length of an overload (${DEFAULT-VALUE})")
   private int overloadSeconds = 60;
@@ -126,14 +134,18 @@ final class BenchServer implements Callable<Integer> {
       }
     }
     List<String> chosen = variants.isEmpty() ? all : variants;
-    List<String> saturated = workloads.stream().filter(w -> !w.equals("overload")).toList();
+    List<String> saturated = workloads.stream().filter(SATURATED::contains).toList();
     if (!saturated.isEmpty()) {
-      bench.saturate(saturated, chosen, repetitions);
+      bench.saturate(saturated, chosen, repetitions, metricsPairs);
       write("saturation", bench, environment);
     }
     if (workloads.contains("overload")) {
       bench.overload(chosen, overloadConnections, overloadSeconds);
       write("overload", bench, environment);
+    }
+    if (workloads.contains("rates")) {
+      bench.rates(chosen);
+      write("rates", bench, environment);
     }
     return 0;
   }
@@ -148,7 +160,7 @@ final class BenchServer implements Callable<Integer> {
     if (Files.exists(results)) {
       rows.addAll(json.readValue(results.toFile(), new TypeReference<List<Comparison>>() {}));
     }
-    rows.removeIf(row -> row.metric().startsWith("overload_") == part.equals("overload"));
+    rows.removeIf(row -> partOf(row).equals(part));
     rows.addAll(bench.takeRows());
     Files.writeString(
         results, json.writerWithDefaultPrettyPrinter().writeValueAsString(rows) + "\n");
@@ -176,6 +188,12 @@ final class BenchServer implements Callable<Integer> {
     System.err.println("written: " + results);
   }
 
+  private static String partOf(Comparison row) {
+    return row.metric().startsWith("overload_")
+        ? "overload"
+        : row.metric().startsWith("rate_") ? "rates" : "saturation";
+  }
+
   private void check() {
     for (String workload : workloads) {
       if (!WORKLOADS.contains(workload)) {
@@ -185,6 +203,9 @@ final class BenchServer implements Callable<Integer> {
     atLeastOne("--repetitions", repetitions);
     atLeastOne("--seconds", seconds);
     atLeastOne("--warmup-seconds", warmupSeconds);
+    if (metricsPairs < 0) {
+      throw refused("--metrics-pairs is " + metricsPairs + ", allowed are 0 and more");
+    }
     atLeastOne("--overload-seconds", overloadSeconds);
     atLeastOne("--connections", connections);
     atLeastOne("--overload-connections", overloadConnections);

@@ -19,8 +19,12 @@ final class Saturation {
   /** one-nio with a reply of a value's size. */
   static final String NOOP_VALUE = "no-op with a value";
 
-  /** The variant {@code sync} without request metrics, next to it with them. */
+  /** The variant {@code sync} in one process, with and without request metrics in turn. */
+  static final String METRICS_ON = "sync, metrics on";
+
   static final String METRICS_OFF = "sync, metrics off";
+
+  private static final int METRICS_INTERVAL_SECONDS = 2;
 
   /** Figures of one measurement. */
   record Figures(double goodput, double cpuMicros, double serviceCpuShare) {}
@@ -50,6 +54,34 @@ final class Saturation {
     }
   }
 
+  /**
+   * Measures what request metrics cost a GET: one process, in which they are switched on and off from interval to
+   * interval, so that what one JVM happens to compile otherwise than another does not matter. The order within a pair
+   * turns round with each pair; the first is not kept, because it makes the JVM compile both ways.
+   */
+  void measureMetrics(int pairs) throws IOException, InterruptedException {
+    progress.printf("get with and without request metrics, %d pairs: ", pairs);
+    progress.flush();
+    try (Server server = Server.service(settings, Map.of("variant", "sync"), true)) {
+      server.pin(settings, false);
+      Load.warmUp(settings, server, "get");
+      server.pin(settings, true);
+      for (int pair = -1; pair < pairs; pair++) {
+        for (boolean on :
+            pair % 2 == 0 ? new boolean[] {true, false} : new boolean[] {false, true}) {
+          server.countRequests(on);
+          Load load = saturate(server, "get", METRICS_INTERVAL_SECONDS);
+          if (pair >= 0) {
+            add("get", on ? METRICS_ON : METRICS_OFF, figures(load));
+          }
+        }
+        progress.print(".");
+        progress.flush();
+      }
+    }
+    progress.println();
+  }
+
   /** Keeps one measurement. */
   void add(String script, String name, Figures one) {
     figures
@@ -68,8 +100,12 @@ final class Saturation {
       if (load.brokenReplies() > 0) {
         throw new IOException(name + " left requests without a reply: " + load.report());
       }
-      return new Figures(load.goodput(), load.cpuMicrosPerReply(), load.serviceCpuShare());
+      return figures(load);
     }
+  }
+
+  private static Figures figures(Load load) {
+    return new Figures(load.goodput(), load.cpuMicrosPerReply(), load.serviceCpuShare());
   }
 
   private Load saturate(Server server, String script, int seconds)
@@ -81,8 +117,6 @@ final class Saturation {
     return switch (name) {
       case NOOP -> Server.noop(settings, 0);
       case NOOP_VALUE -> Server.noop(settings, settings.valueBytes());
-      case METRICS_OFF ->
-          Server.service(settings, Map.of("variant", "sync", "request_metrics", "off"), loaded);
       default -> Server.service(settings, Map.of("variant", name), loaded);
     };
   }

@@ -187,14 +187,25 @@ final class Server implements AutoCloseable {
 
   /** The service's metrics as they are now. */
   Scrape scrape() throws IOException, InterruptedException {
+    return Scrape.of(admin("GET", "/metrics"));
+  }
+
+  /** Has requests counted and timed from now on, or no longer. */
+  void countRequests(boolean on) throws IOException, InterruptedException {
+    admin("POST", "/request-metrics/" + (on ? "on" : "off"));
+  }
+
+  private String admin(String method, String path) throws IOException, InterruptedException {
     HttpRequest request =
-        HttpRequest.newBuilder(URI.create("http://" + admin + "/metrics")).build();
+        HttpRequest.newBuilder(URI.create("http://" + admin + path))
+            .method(method, HttpRequest.BodyPublishers.noBody())
+            .build();
     try (HttpClient client = HttpClient.newHttpClient()) {
       HttpResponse<String> reply = client.send(request, HttpResponse.BodyHandlers.ofString());
       if (reply.statusCode() != 200) {
-        throw new IOException("/metrics answered " + reply.statusCode() + ": " + reply.body());
+        throw new IOException(path + " answered " + reply.statusCode() + ": " + reply.body());
       }
-      return Scrape.of(reply.body());
+      return reply.body();
     }
   }
 

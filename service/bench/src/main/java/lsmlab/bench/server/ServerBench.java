@@ -46,6 +46,22 @@ public final class ServerBench {
       return service.resolve("lsmlab-server.jar");
     }
 
+    /** The same with values of another size in requests. */
+    Settings withValueBytes(int bytes) {
+      return new Settings(
+          pairs,
+          bytes,
+          seconds,
+          warmupSeconds,
+          connections,
+          serviceCpu,
+          loadCpu,
+          jvmArguments,
+          service,
+          loadgen,
+          stores);
+    }
+
     /** The loaded store, made once and only read from. */
     Path dataset() {
       return stores.resolve("server-" + pairs + "x" + valueBytes);
@@ -77,21 +93,26 @@ public final class ServerBench {
     return names;
   }
 
-  /** Saturates the variants and the no-op handler in turn, with each script. */
-  public void saturate(List<String> scripts, List<String> variants, int repetitions)
+  /**
+   * Saturates the variants and the no-op handler in turn, with each script.
+   *
+   * @param metricsPairs intervals with and without request metrics, 0 for none
+   */
+  public void saturate(
+      List<String> scripts, List<String> variants, int repetitions, int metricsPairs)
       throws IOException, InterruptedException {
     Server.load(settings);
     Saturation saturation = new Saturation(settings, progress);
     for (String script : scripts) {
       List<String> servers = new ArrayList<>(variants);
-      if (variants.contains("sync")) {
-        servers.add(variants.indexOf("sync") + 1, Saturation.METRICS_OFF);
-      }
       servers.add(Saturation.NOOP);
       if (script.equals("get")) {
         servers.add(Saturation.NOOP_VALUE);
       }
       saturation.measure(script, servers, repetitions);
+    }
+    if (metricsPairs > 0) {
+      saturation.measureMetrics(metricsPairs);
     }
     report.saturation(saturation, scripts, variants);
     noteTransport();
@@ -107,6 +128,18 @@ public final class ServerBench {
       figures.put(variant, overload.measure(variant, progress));
     }
     report.overload(figures, seconds);
+    noteTransport();
+  }
+
+  /** Drives each variant over one connection at the rates of {@link Rates}. */
+  public void rates(List<String> variants) throws IOException, InterruptedException {
+    Server.load(settings);
+    Rates rates = new Rates(settings);
+    Map<String, Map<Rates.Case, Rates.Figures>> figures = new LinkedHashMap<>();
+    for (String variant : variants) {
+      figures.put(variant, rates.measure(variant, progress));
+    }
+    report.rates(figures);
     noteTransport();
   }
 

@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.function.ToDoubleFunction;
+import java.util.stream.IntStream;
 import lsmlab.bench.report.Comparison;
 import lsmlab.bench.report.Metric;
 
@@ -13,6 +14,10 @@ import lsmlab.bench.report.Metric;
 final class ServerReport {
 
   private static final double NONE = Double.NaN;
+
+  /** Share of the goodput that a load beyond it may not take away. */
+  private static final double KEPT_WANTED = 0.85;
+
   private static final Map<String, Double> WANTED = Map.of("get", 0.85, "put", 0.75);
 
   /** Rows of {@code server.json}. */
@@ -53,18 +58,32 @@ final class ServerReport {
             toSync,
             figures.of(script, variant));
       }
-      for (String other : List.of(Saturation.NOOP, Saturation.NOOP_VALUE, Saturation.METRICS_OFF)) {
+      for (String other : List.of(Saturation.NOOP, Saturation.NOOP_VALUE)) {
         if (!figures.of(script, other).isEmpty()) {
           line(other, median(figures, script, other), "", "", figures.of(script, other));
         }
       }
-      if (variants.contains("sync") && !figures.of(script, Saturation.METRICS_OFF).isEmpty()) {
-        Metric metric = metric(script + "_metrics_on", "1/s", true, 0.99);
-        Comparison cost = against(metric, figures, script, "sync", Saturation.METRICS_OFF);
-        add(cost);
-        text.append("\nRequest metrics on against off (").append(script).append("): ");
-        text.append(ratio(cost)).append(", wanted ≥ 0.99.\n");
-      }
+    }
+    if (!figures.of("get", Saturation.METRICS_ON).isEmpty()) {
+      Metric metric = metric("get_metrics_on", "1/s", true, 0.99);
+      Comparison cost =
+          against(metric, figures, "get", Saturation.METRICS_ON, Saturation.METRICS_OFF);
+      add(cost);
+      double[] ratios =
+          IntStream.range(0, cost.runs())
+              .mapToDouble(i -> cost.oursRuns().get(i) / cost.peerRuns().get(i))
+              .sorted()
+              .toArray();
+      text.append(
+          String.format(
+              Locale.ROOT,
+              "%nRequest metrics on against off, `sync`, GET, %d pairs of intervals in one process: median %.4f, "
+                  + "middle half %.4f … %.4f, wanted ≥ 0.99, %s.%n",
+              cost.runs(),
+              cost.ratio(),
+              ratios[cost.runs() / 4],
+              ratios[cost.runs() - 1 - cost.runs() / 4],
+              cost.met() ? "met" : "**not met**"));
     }
   }
 
@@ -73,17 +92,18 @@ final class ServerReport {
     text.append("\n| twice the saturated GET rate for ").append(seconds);
     text.append(
         " s | saturated 1/s | goodput 1/s | kept | 503 1/s | queue wait p99 (bound) ms | reply p99 ms"
-            + " | timed out | resident MB | normal after s |\n");
-    text.append("|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n");
+            + " | timed out | no reply | resident MB | normal after s |\n");
+    text.append("|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n");
     figures.forEach(
         (variant, one) -> {
+          add(one(variant, "no_reply", "requests", false, 1, one.broken() + 1, 1, "none, plus 1"));
           add(
               one(
                   variant,
                   "goodput",
                   "1/s",
                   true,
-                  0.85,
+                  KEPT_WANTED,
                   one.goodput(),
                   one.saturated(),
                   "saturated"));
@@ -112,21 +132,55 @@ final class ServerReport {
           text.append(
               String.format(
                   Locale.ROOT,
-                  "| `%s` | %,.0f | %,.0f | %.2f%s | %,.0f | %.2f (%.2f) | %.1f | %d | %,d | %s |%n",
+                  "| `%s` | %,.0f | %,.0f | %.2f%s | %,.0f | %.2f (%.2f) | %.1f | %d | %s | %,d | %s |%n",
                   variant,
                   one.saturated(),
                   one.goodput(),
                   one.goodput() / one.saturated(),
-                  one.goodput() >= 0.85 * one.saturated() ? "" : ", **not met**",
+                  one.goodput() >= KEPT_WANTED * one.saturated() ? "" : ", **not met**",
                   one.rejected(),
                   one.queueWaitMillis(),
                   one.queueWaitBoundMillis(),
                   one.replyMillis(),
                   one.timedOut(),
+                  one.broken() == 0 ? "0" : "**" + one.broken() + "**",
                   one.residentBytes() / 1_000_000,
                   Double.isNaN(one.recoverySeconds())
                       ? "**not met**"
                       : String.format(Locale.ROOT, "≤ %.0f", one.recoverySeconds())));
+        });
+  }
+
+  /** Adds what became of each variant at each rate. */
+  void rates(Map<String, Map<Rates.Case, Rates.Figures>> figures) {
+    text.append("\n| goodput 1/s, of what one connection carries at most (p99 ms) |");
+    Rates.CASES.forEach(
+        each ->
+            text.append(String.format(Locale.ROOT, " `%s` at %,d/s |", each.name(), each.rate())));
+    text.append("\n|---|").append("--:|".repeat(Rates.CASES.size())).append('\n');
+    figures.forEach(
+        (variant, all) -> {
+          text.append("| `").append(variant).append("` |");
+          all.forEach(
+              (which, one) -> {
+                Metric metric =
+                    metric("rate_" + which.name() + "_" + variant, "1/s", true, KEPT_WANTED);
+                double most = Math.min(one.closed(), which.rate());
+                Comparison row =
+                    Comparison.of(
+                        metric, "offered", List.of(one.goodput()), List.of(most), "offered");
+                add(row);
+                text.append(
+                    String.format(
+                        Locale.ROOT,
+                        " %,.0f of %,.0f%s%s (%.1f) |",
+                        one.goodput(),
+                        one.closed(),
+                        row.met() ? "" : ", **not met**",
+                        one.broken() == 0 ? "" : ", **" + one.broken() + " without a reply**",
+                        one.millis()));
+              });
+          text.append('\n');
         });
   }
 

@@ -31,6 +31,7 @@ class ServerReportTest {
       figures.add("get", Saturation.NOOP, new Saturation.Figures(1000 + run, 10, 0.9));
       figures.add("get", "sync", new Saturation.Figures(900, 12.5, 1));
       figures.add("get", "queue", new Saturation.Figures(450, 20, 1));
+      figures.add("get", Saturation.METRICS_ON, new Saturation.Figures(900 + run, 12, 1));
       figures.add("get", Saturation.METRICS_OFF, new Saturation.Figures(1000, 11, 1));
     }
     report.saturation(figures, List.of("get"), List.of("sync", "queue"));
@@ -42,7 +43,7 @@ class ServerReportTest {
     assertEquals(0.5, row("get_saturated_queue", "sync").ratio(), 1e-9);
     assertEquals(0.8, row("get_cpu_sync", Saturation.NOOP).ratio(), 1e-9);
     Comparison cost = row("get_metrics_on", Saturation.METRICS_OFF);
-    assertEquals(0.9, cost.ratio(), 1e-9);
+    assertEquals(0.901, cost.ratio(), 1e-9);
     assertEquals(false, cost.met());
     String text = report.markdown();
     assertTrue(
@@ -55,13 +56,33 @@ class ServerReportTest {
     report.overload(
         Map.of(
             "stack",
-            new Overload.Figures(1000, 800, 900, 2, 1.5, 3, 0, 2_000_000, 1, 1, Double.NaN)),
+            new Overload.Figures(1000, 800, 900, 2, 1.5, 3, 0, 5, 2_000_000, 1, 1, Double.NaN)),
         60);
     assertEquals(false, row("overload_goodput_stack", "saturated").met());
     assertEquals(0.8, row("overload_goodput_stack", "saturated").ratio(), 1e-9);
     assertEquals(false, row("overload_recovery_stack", "2 s").met());
+    assertEquals(false, row("overload_no_reply_stack", "none, plus 1").met());
     assertEquals(0.75, row("overload_queue_wait_p99_stack", "capacity by goodput").ratio(), 1e-9);
     assertTrue(report.markdown().contains("| 1,000 | 800 | 0.80, **not met** |"));
+  }
+
+  @Test
+  void aRateIsHeldAgainstWhatTheConnectionCarriesWhereThatIsLess() {
+    Rates.Case put = Rates.CASES.getFirst();
+    Rates.Case get = Rates.CASES.get(2);
+    report.rates(
+        Map.of(
+            "queue",
+            Map.of(
+                put, new Rates.Figures(16_000, 15_000, 3, 0),
+                get, new Rates.Figures(25_000, 16_000, 9, 2))));
+    assertEquals(true, row("rate_put_small_queue", "offered").met());
+    assertEquals(0.9375, row("rate_put_small_queue", "offered").ratio(), 1e-9);
+    assertEquals(false, row("rate_get_queue", "offered").met());
+    assertEquals(0.8, row("rate_get_queue", "offered").ratio(), 1e-9);
+    String text = report.markdown();
+    assertTrue(text.contains("15,000 of 16,000 (3.0) |"), text);
+    assertTrue(text.contains("16,000 of 25,000, **not met**, **2 without a reply** (9.0) |"), text);
   }
 
   @Test
