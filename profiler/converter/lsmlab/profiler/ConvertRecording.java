@@ -25,6 +25,9 @@ import one.jfr.JfrReader;
  */
 public final class ConvertRecording {
 
+  /** Held while a heatmap is made: all heatmaps of a JVM share one object that each changes (one.heatmap.Method.EMPTY). */
+  private static final Object HEATMAP = new Object();
+
   private ConvertRecording() {}
 
   public static void main(String[] args) throws InterruptedException {
@@ -66,7 +69,13 @@ public final class ConvertRecording {
             pool.submit(
                 () -> {
                   Arguments arguments = new Arguments(task.split("\t"));
-                  Main.convert(recording, arguments.files.get(0), arguments);
+                  if ("heatmap".equals(arguments.output)) {
+                    synchronized (HEATMAP) {
+                      Main.convert(recording, arguments.files.get(0), arguments);
+                    }
+                  } else {
+                    Main.convert(recording, arguments.files.get(0), arguments);
+                  }
                   return null;
                 }));
       }
