@@ -36,11 +36,11 @@ import org.junit.jupiter.api.Test;
  * What is picked for a merge and what the merge makes of it, without an engine and its threads: random tables come into
  * level 0, merges are run, broken off by an error at a random file operation, and followed by others. After every
  * publication, piece by piece, the tables must answer as a sorted map does. Small sizes bring out all levels. The number
- * of seeds is a third of the system property {@code lsmlab.models}.
+ * of seeds is a tenth of the system property {@code lsmlab.models}, at least 20.
  */
 class MergeTest {
 
-  private static final int SEEDS = Integer.getInteger("lsmlab.models", 60) / 3;
+  private static final int SEEDS = Math.max(20, Integer.getInteger("lsmlab.models", 0) / 10);
   private static final int KEYS = 900;
 
   private static final LsmOptions OPTIONS =
