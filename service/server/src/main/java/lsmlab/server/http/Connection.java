@@ -541,7 +541,8 @@ final class Connection extends Session {
   /** Writes as much as the socket takes and queues a copy of the rest. */
   private void send(byte[] data, int from, int length) throws IOException {
     int sent = 0;
-    if (queueHead == null && descriptor != SystemCalls.NONE && socket.isOpen()) {
+    boolean direct = descriptor != SystemCalls.NONE && length <= SystemCalls.BYTES_MAX;
+    if (queueHead == null && direct && socket.isOpen()) {
       sent = Math.max(0, SystemCalls.send(descriptor, data, from, length));
     }
     if (queueHead == null && sent == 0) {

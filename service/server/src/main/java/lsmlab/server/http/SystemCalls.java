@@ -29,6 +29,9 @@ import org.slf4j.LoggerFactory;
  */
 final class SystemCalls {
 
+  /** More at a time had better go through the channel: a safepoint waits for the copy. */
+  static final int BYTES_MAX = 64 * 1024;
+
   /** Instead of a descriptor. */
   static final int NONE = -1;
 
