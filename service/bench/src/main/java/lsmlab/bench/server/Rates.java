@@ -57,6 +57,7 @@ final class Rates {
     Map<Case, Figures> all = new LinkedHashMap<>();
     try (Server server = Server.service(settings, keys, true)) {
       for (Case each : CASES) {
+        apply(server, each, Load.SATURATING, CLOSED_SECONDS); // warms the JVM up
         Load closed = apply(server, each, Load.SATURATING, CLOSED_SECONDS);
         Load open = apply(server, each, each.rate(), SECONDS);
         Figures figures =

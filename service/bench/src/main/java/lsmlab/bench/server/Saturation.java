@@ -24,7 +24,7 @@ final class Saturation {
 
   static final String METRICS_OFF = "sync, metrics off";
 
-  private static final int METRICS_INTERVAL_SECONDS = 2;
+  private static final int METRICS_INTERVAL_SECONDS = 1;
 
   /** Figures of one measurement. */
   record Figures(double goodput, double cpuMicros, double serviceCpuShare) {}
