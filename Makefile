@@ -125,7 +125,7 @@ torture-server: ## server, long (about 15 minutes): a million fuzzed inputs, eve
 ##@ Benchmarks
 .PHONY: bench-storage bench-loadgen bench-server bench-overload bench-rates
 BENCH_JAR = service/bench/target/bench/lsmlab-bench.jar
-bench-loadgen: ## the load generator against wrk (Debian: apt install wrk) and the truth, 7 minutes: make bench-loadgen [BENCH=--quick]
+bench-loadgen: ## the load generator against wrk (Debian: apt install wrk) and the truth, 8 minutes: make bench-loadgen [BENCH=--quick]
 	cd loadgen && cargo bench --quiet --locked --bench peer -- --update-docs ../docs/benchmarks.md $(BENCH)
 bench-storage: ## the engine against RocksDB and MVStore, in turn; about an hour, half of it with BENCH='--engines lsm,rocksdb --repetitions 3 --seconds 3 --warmup-seconds 3'
 	@bin/find-jdk >/dev/null

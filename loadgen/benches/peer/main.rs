@@ -3,7 +3,7 @@
 //!     cargo bench --bench peer -- [--quick] [--parts peer,cost,precision,stalls] [--out DIR] [--update-docs PAGE]
 //!
 //! - peer: against Debian's wrk, turn by turn on the same no-op server and the same CPU
-//! - cost: with live metrics and HDR log against without
+//! - cost: with live metrics, scraped once a second, and HDR log against without
 //! - precision, stalls: what is reported against what the server saw, and against what was computed
 //!
 //! writes `loadgen.json` into DIR (`../results/bench`): a list of `{metric, unit, ours, peer, peer_name, ratio,
@@ -22,10 +22,13 @@ mod support;
 use loadgen::net::pin_this_thread;
 use row::{Row, Wanted};
 use serde_json::Value;
-use std::net::TcpListener;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode, Stdio};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
 
 /// A rate that no server here reaches, so that ours sends as fast as answers come, as wrk does.
 const BEYOND_REACH: &str = "-R2M";
@@ -154,7 +157,7 @@ impl Setting {
         let mut rows = Vec::new();
         for (name, script) in [("fixed request", None), ("Lua request", Some(get))] {
             let ours = |setting: &Self| setting.loadgen(&[BEYOND_REACH], script);
-            let pairs = self.alternate(ours, |setting| setting.wrk(script))?;
+            let pairs = self.alternate(self.repetitions, ours, |setting| setting.wrk(script))?;
             let row = |metric: &str, unit, more_is_better, least, figure: fn(&Figures) -> f64| Row {
                 metric: format!("{metric}, {name}"),
                 unit,
@@ -174,8 +177,17 @@ impl Setting {
     fn cost_of_outputs(&self) -> Result<Row, String> {
         let hdr_log = std::env::temp_dir().join(format!("loadgen-bench-{}.hlog", std::process::id()));
         let log = hdr_log.display().to_string();
-        let with = |setting: &Self| setting.loadgen(&["-R20000", "--metrics", "127.0.0.1:0", "--hdr-log", &log], None);
-        let pairs = self.alternate(with, |setting| setting.loadgen(&["-R20000"], None))?;
+        // A free port, which stays free for a moment.
+        let metrics = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
+        let metrics = metrics.map_err(|error| error.to_string())?;
+        let flags = ["-R20000", "--metrics", &metrics.to_string(), "--hdr-log", &log];
+        let with = |setting: &Self| match scraped(metrics, || setting.loadgen(&flags, None)) {
+            (_, 0) => Err(format!("no metrics could be read from {metrics}")),
+            (figures, _) => figures,
+        };
+        // Asked for metrics too, in vain, so that the asking disturbs both alike.
+        let without = |setting: &Self| scraped(metrics, || setting.loadgen(&flags[..1], None)).0;
+        let pairs = self.alternate(2 * self.repetitions, with, without)?;
         std::fs::remove_file(&hdr_log).map_err(|error| error.to_string())?;
         Ok(Row {
             metric: "CPU time with live metrics and HDR log".to_owned(),
@@ -190,11 +202,12 @@ impl Setting {
     /// Runs ours and the peer in turns, the order turning round with each repetition.
     fn alternate(
         &self,
+        repetitions: usize,
         ours: impl Fn(&Self) -> Result<Figures, String>,
         peer: impl Fn(&Self) -> Result<Figures, String>,
     ) -> Result<Vec<(Figures, Figures)>, String> {
         let mut pairs = Vec::new();
-        for repetition in 0..self.repetitions {
+        for repetition in 0..repetitions {
             let pair = if repetition % 2 == 0 {
                 let ours = ours(self)?;
                 (ours, peer(self)?)
@@ -240,6 +253,30 @@ impl Setting {
             _ => Err(format!("{command:?} failed: {text}{}", String::from_utf8_lossy(&output.stderr))),
         }
     }
+}
+
+/// Runs a generator and asks for its metrics once a second, as Prometheus would; gives how often there were any too.
+fn scraped<R>(metrics: SocketAddr, run: impl FnOnce() -> R) -> (R, usize) {
+    let (ended, scrapes) = (AtomicBool::new(false), AtomicUsize::new(0));
+    let result = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !ended.load(Ordering::Relaxed) {
+                let (mut text, request) = (String::new(), b"GET /metrics HTTP/1.1\r\nHost: bench\r\n\r\n");
+                // There is nobody to ask before the run and after it.
+                let asked = TcpStream::connect(metrics).and_then(|mut stream| {
+                    stream.write_all(request)?;
+                    stream.read_to_string(&mut text)
+                });
+                let answered = asked.is_ok() && text.contains("loadgen_requests_total");
+                scrapes.fetch_add(usize::from(answered), Ordering::Relaxed);
+                std::thread::park_timeout(Duration::from_secs(1));
+            }
+        });
+        let result = run();
+        ended.store(true, Ordering::Relaxed);
+        result
+    });
+    (result, scrapes.into_inner())
 }
 
 /// CPU time of all children that have been waited for.
