@@ -36,7 +36,7 @@ final class Compactor implements AutoCloseable, WriteController.Merging {
   private final Health health;
   private final Runnable published;
   private final CompactionPicker picker;
-  private final Thread thread = Threads.daemon("lsmlab-compact", this::work);
+  private final Thread thread = Threads.background("lsmlab-compact", this::work);
   private final ReentrantLock lock = new ReentrantLock();
   private final Condition changed = lock.newCondition();
 

@@ -86,7 +86,7 @@ final class Flusher implements AutoCloseable {
     this.health = health;
     this.listener = listener;
     for (int i = 0; i < options.flushThreads(); i++) {
-      threads.add(Threads.daemon("lsmlab-flush-" + i, this::work));
+      threads.add(Threads.background("lsmlab-flush-" + i, this::work));
     }
   }
 

@@ -13,6 +13,16 @@ final class Threads {
     return thread;
   }
 
+  /** A daemon that gives way to threads that serve. */
+  static Thread background(String name, Runnable body) {
+    return daemon(
+        name,
+        () -> {
+          CpuPriority.lowerForThisThread();
+          body.run();
+        });
+  }
+
   /** Waits for the thread's end; an interrupt of the caller is kept for later. */
   static void join(Thread thread) {
     boolean interrupted = false;
