@@ -230,7 +230,7 @@ fn measure(
     thread::scope(|scope| {
         let mut spares = Vec::new();
         for number in 0..plan.loops {
-            let (spare, empty_boxes) = mpsc::channel();
+            let (spare, empty_boxes) = mpsc::sync_channel(SPARE_BOXES);
             for _ in 0..SPARE_BOXES {
                 // Cleared, so that its memory is there before the thread needs it on time.
                 let mut empty = Box::<Interval>::default();

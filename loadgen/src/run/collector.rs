@@ -8,7 +8,7 @@ use crate::report::{HdrLog, Live, Results, RunDescription, Unfinished, Verdict, 
 use crate::schedule::DueCounter;
 use crate::stats::{Interval, Second, SecondRow, Totals};
 use std::io::{self, IsTerminal, Write};
-use std::sync::mpsc::{Receiver, Sender};
+use std::sync::mpsc::{Receiver, SyncSender};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
@@ -17,7 +17,7 @@ pub(super) struct Collector<'a> {
     arguments: &'a Arguments,
     plan: &'a Arc<WorkerPlan>,
     /// Where empty boxes go back to, one a thread.
-    spares: Vec<Sender<Box<Interval>>>,
+    spares: Vec<SyncSender<Box<Interval>>>,
     connected: u64,
     /// When what falls due began to count.
     measured_ns: u64,
@@ -37,7 +37,7 @@ impl<'a> Collector<'a> {
     pub(super) fn new(
         arguments: &'a Arguments,
         plan: &'a Arc<WorkerPlan>,
-        spares: Vec<Sender<Box<Interval>>>,
+        spares: Vec<SyncSender<Box<Interval>>>,
         connected: u64,
         start_ns: u64,
         started: SystemTime,
@@ -80,8 +80,9 @@ impl<'a> Collector<'a> {
                 Ok(Message::Interval { worker, index, mut interval }) => {
                     self.totals.deliver(worker, index, &interval);
                     interval.clear();
-                    // A loop that has ended needs no box any more.
-                    let _ = self.spares[worker].send(interval);
+                    // A loop that has ended needs no box any more. One that stood still (a suspended machine) made
+                    // a box for each second that it missed: those are let go.
+                    let _ = self.spares[worker].try_send(interval);
                 }
                 Ok(Message::Done { worker, result }) => {
                     self.totals.thread_ended(worker);

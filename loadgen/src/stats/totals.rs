@@ -4,6 +4,9 @@ use super::interval::Interval;
 use serde::Serialize;
 use std::collections::VecDeque;
 
+/// Empty seconds that are kept for reuse.
+const SPARE_SECONDS: usize = 2;
+
 /// A row of the series: one second of the run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SecondRow {
@@ -106,8 +109,10 @@ impl Totals {
 
     /// Gives a second back for reuse.
     pub fn recycle(&mut self, mut second: Second) {
-        second.sum.clear();
-        self.spare.push(second);
+        if self.spare.len() < SPARE_SECONDS {
+            second.sum.clear();
+            self.spare.push(second);
+        }
     }
 }
 
@@ -143,5 +148,21 @@ mod tests {
         assert_eq!(totals.sum.requests, 12);
         assert_eq!(totals.sum.statuses().collect::<Vec<_>>(), [(200, 12)]);
         assert_eq!(totals.sum.latencies.latency.len(), 12);
+    }
+
+    #[test]
+    fn seconds_that_came_all_at_once_are_not_kept() {
+        let mut totals = Totals::new(2);
+        for index in 0..20 {
+            totals.deliver(0, index, &interval(1));
+        }
+        for index in 0..20 {
+            totals.deliver(1, index, &interval(1));
+        }
+        while let Some(second) = totals.take_complete() {
+            totals.recycle(second);
+        }
+        assert_eq!(totals.sum.requests, 40);
+        assert_eq!(totals.spare.len(), SPARE_SECONDS);
     }
 }
