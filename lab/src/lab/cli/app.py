@@ -89,8 +89,8 @@ def run(  # noqa: PLR0917 - one parameter an option
 
     Nothing is left running however it ends, and what was collected is kept. Values given here are recorded as
     overrides and count for this run only. CPUS_SERVICE, CPUS_LOADGEN and CPUS_OTHER (such as 0,2-3) in the
-    environment override the CPU plan; LOADGEN=/path/to/wrk2 puts another load generator in place of the lab's own
-    (local runtime).
+    environment override the CPU plan; LOADGEN=/path/to/wrk2 puts another load generator in place of the lab's own,
+    LOADGEN_IMAGE another image (docker runtime).
 
     Exit code: 0 the run is complete, whatever its verdict; 1 a phase failed; 2 bad input, nothing was started;
     130 after Ctrl-C.
