@@ -70,6 +70,9 @@ final class CommitPipeline {
   private long syncNanos;
 
   private volatile long visible;
+
+  /** No write with a greater number is in a memtable; a look-up may already have shown one that is. */
+  private volatile long announced;
   private volatile long logBytesBefore;
   private volatile long logSyncsBefore;
 
@@ -84,10 +87,23 @@ final class CommitPipeline {
     this.log = log;
     this.sequence = sequence;
     this.visible = sequence;
+    this.announced = sequence;
   }
 
-  /** Everything up to this sequence number is in the memtables; nothing else may be shown. */
+  /**
+   * Everything up to this sequence number is in the memtables, every write among it that a look-up which has ended can have
+   * shown: a look-up sees a write as soon as it is in the memtable, a moment before its group is visible. Waits for that
+   * moment.
+   */
   long visible() {
+    long shown = announced;
+    for (int spins = 0; visible < Math.min(shown, announced); spins++) {
+      if (spins < SPINS) {
+        Thread.onSpinWait();
+      } else {
+        Thread.yield();
+      }
+    }
     return visible;
   }
 
@@ -177,8 +193,12 @@ final class CommitPipeline {
   }
 
   private int countPending() {
+    return count(pending.get(), null);
+  }
+
+  private static int count(Write first, Write end) {
     int count = 0;
-    for (Write write = pending.get(); write != null; write = write.next) {
+    for (Write write = first; write != end; write = write.next) {
       count++;
     }
     return count;
@@ -227,6 +247,7 @@ final class CommitPipeline {
         syncNanos += (System.nanoTime() - start - syncNanos) / 4;
       }
       Memtable memtable = memtables.active();
+      announced = sequence + count(first, end);
       for (Write write = first; write != end; write = write.next) {
         memtable.add(
             ++sequence,
@@ -243,7 +264,8 @@ final class CommitPipeline {
     } catch (IOException e) {
       return Health.readOnly(e);
     } catch (RuntimeException | Error e) {
-      // The WAL and the memtable may disagree now.
+      // The WAL and the memtable may disagree now. Nothing more becomes visible: nobody is to wait for it.
+      announced = visible;
       health.failedForGood("a write", e);
       return Health.readOnly(e);
     }

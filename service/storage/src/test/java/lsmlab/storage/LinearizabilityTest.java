@@ -1,5 +1,6 @@
 package lsmlab.storage;
 
+import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
@@ -232,6 +233,51 @@ class LinearizabilityTest {
           };
       runAll(List.of(writer, reader, reader));
       checkOneMoment(History.contents(engine, ""));
+    }
+    if (failure.get() != null) {
+      throw new AssertionError(failure.get());
+    }
+  }
+
+  /** Writes of several threads go out in groups; a look-up may see one before the whole group is in memory. */
+  @Test
+  void aScanIsNotOlderThanALookUpBeforeIt() throws InterruptedException {
+    int lookUps = 100 * HISTORIES;
+    AtomicBoolean done = new AtomicBoolean();
+    AtomicReference<Throwable> failure = new AtomicReference<>();
+    try (Engine engine =
+        LsmEngine.open(
+            LsmOptions.builder(java.nio.file.Path.of("unused"))
+                .flushThresholdBytes(200_000)
+                .build(),
+            new SimulatedDirectory())) {
+      List<Runnable> tasks = new ArrayList<>();
+      for (int i = 0; i < THREADS; i++) {
+        byte[] key = bytes("key" + i);
+        tasks.add(
+            () -> {
+              for (long count = 1; !done.get(); count++) {
+                engine.put(key, bytes(Long.toString(count)));
+              }
+            });
+      }
+      tasks.add(
+          () -> {
+            try {
+              for (int i = 0; i < lookUps; i++) {
+                String key = "key" + i % THREADS;
+                byte[] seen = engine.get(bytes(key));
+                long atLeast = seen == null ? 0 : Long.parseLong(new String(seen, US_ASCII));
+                long scanned = Long.parseLong(History.contents(engine, key).getOrDefault(key, "0"));
+                assertTrue(scanned >= atLeast, key + ": " + atLeast + ", then " + scanned);
+              }
+            } catch (Throwable e) {
+              failure.set(e);
+            } finally {
+              done.set(true);
+            }
+          });
+      runAll(tasks);
     }
     if (failure.get() != null) {
       throw new AssertionError(failure.get());
