@@ -201,14 +201,18 @@ def validate(
 
 @app.command()
 def variants(runtime: RuntimeOption = None) -> None:
-    """List the server variants and engines, as the built service itself names them."""
+    """List the server variants and engines, as the service names them; it is built first where it has changed."""
     from lab.runtime.choice import choose  # noqa: PLC0415
 
-    chosen = choose(find_house(), runtime)
+    house = find_house()
+    chosen = choose(house, runtime)
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column("variant")
     table.add_column("what it does")
     try:
+        house.cache.mkdir(parents=True, exist_ok=True)
+        with Console(stderr=True).status("building the service …") as status:
+            chosen.build_service(house.cache / "build-service.log", lambda line: status.update(Text(line)))
         for choice in chosen.variants():
             table.add_row(choice.name, Text(choice.summary))
         table.add_section()

@@ -232,6 +232,10 @@ class Runtime(abc.ABC):
         """Bring service, load generator and profiler up to date. Under a second when nothing changed (local)."""
 
     @abc.abstractmethod
+    def build_service(self, log: Path, progress: Progress) -> None:
+        """Bring the service alone up to date."""
+
+    @abc.abstractmethod
     def variants(self) -> list[Choice]:
         """Return the server variants of the built service."""
 
