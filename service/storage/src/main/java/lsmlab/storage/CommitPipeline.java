@@ -73,6 +73,7 @@ final class CommitPipeline {
 
   /** No write with a greater number is in a memtable; a look-up may already have shown one that is. */
   private volatile long announced;
+
   private volatile long logBytesBefore;
   private volatile long logSyncsBefore;
 
@@ -264,7 +265,8 @@ final class CommitPipeline {
     } catch (IOException e) {
       return Health.readOnly(e);
     } catch (RuntimeException | Error e) {
-      // The WAL and the memtable may disagree now. Nothing more becomes visible: nobody is to wait for it.
+      // The WAL and the memtable may disagree now. Nothing more becomes visible: nobody is to wait
+      // for it.
       announced = visible;
       health.failedForGood("a write", e);
       return Health.readOnly(e);
