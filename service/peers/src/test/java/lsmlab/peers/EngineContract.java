@@ -28,6 +28,7 @@ import lsmlab.storage.LsmOptions;
 import lsmlab.storage.OverloadedException;
 import lsmlab.storage.Scan;
 import lsmlab.storage.ValueSink;
+import lsmlab.storage.WriteBatch;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -93,6 +94,28 @@ abstract class EngineContract {
     engine.delete(bytes("never there"));
     put("a", "again");
     assertEquals("again", get("a"));
+  }
+
+  @Test
+  void doesWritesThatAreHandedOverTogetherInTheirOrder() {
+    put("gone", "soon");
+    WriteBatch batch = new WriteBatch();
+    for (int round = 0; round < 2; round++) {
+      batch.clear();
+      byte[] key = bytes("..key..");
+      byte[] value = bytes("##value###");
+      batch.put(key, 2, 3, value, 2, 1);
+      batch.delete(bytes("gone"), 0, 4);
+      batch.put(key, 2, 3, value, 2, 5);
+      engine.write(batch);
+      Arrays.fill(key, (byte) 'x');
+      Arrays.fill(value, (byte) 'x');
+      for (int i = 0; i < batch.size(); i++) {
+        assertNull(batch.failure(i));
+      }
+      assertEquals("value", get("key"));
+      assertNull(get("gone"));
+    }
   }
 
   @Test

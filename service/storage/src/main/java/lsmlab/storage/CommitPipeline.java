@@ -23,6 +23,9 @@ import lsmlab.storage.wal.WalWriter;
  * <p>No write is lost between the list and the leader: a leader looks at the list again after it gave up the lead, and
  * nudges a writer it finds there; a writer sleeps only after it put its write on the list and then found the lead taken.
  *
+ * <p>A thread may hand over several writes in one go. They stand on the list as a run, oldest first, so they are committed in
+ * their order; the thread waits for the last of them, by which time all of them are finished.
+ *
  * <p>Leading means holding {@code busy}; it guards the WAL, the sequence number and writing to the memtable. Source:
  * Hendler, Incze, Shavit, Tzafrir, "Flat Combining and the Synchronization-Parallelism Tradeoff" (2010).
  */
@@ -64,6 +67,8 @@ final class CommitPipeline {
   private WalWriter log;
   private long sequence;
   private long syncedNoted;
+
+  /** Threads, not writes. */
   private int servedLast;
 
   /** What writing a group to the log has taken lately. */
@@ -110,10 +115,38 @@ final class CommitPipeline {
 
   /** Commits the write and returns, or throws why it was not committed. */
   void submit(Write write) {
+    push(write, write);
+    await(write);
+    if (write.failure() != null) {
+      throw write.failure();
+    }
+  }
+
+  /**
+   * Commits the first so many writes in their order and returns when all are finished; each says itself whether it failed.
+   *
+   * @param writes of this thread
+   * @param count none is allowed too
+   */
+  void submit(Write[] writes, int count) {
+    if (count == 0) {
+      return;
+    }
+    for (int i = 0; i < count; i++) {
+      writes[i].awaited = i == count - 1;
+      if (i > 0) {
+        writes[i].next = writes[i - 1];
+      }
+    }
+    push(writes[0], writes[count - 1]);
+    await(writes[count - 1]);
+  }
+
+  /** Returns when the write is finished, which this thread may have to do itself. */
+  private void await(Write write) {
     // An interrupt must not close the log's channel, nor turn sleeping into spinning: it waits
     // until the write is over.
     boolean interrupted = Thread.interrupted();
-    push(write);
     int spins = power ? 0 : SPINS;
     while (!write.isDone()) {
       if (busy.get() == 0 && busy.compareAndSet(0, 1)) {
@@ -129,17 +162,15 @@ final class CommitPipeline {
     if (interrupted) {
       Thread.currentThread().interrupt();
     }
-    if (write.failure() != null) {
-      throw write.failure();
-    }
   }
 
-  private void push(Write write) {
+  /** Puts a run of writes, linked from the newest to the oldest, on the list. */
+  private void push(Write oldest, Write newest) {
     Write head;
     do {
       head = pending.get();
-      write.next = head;
-    } while (!pending.compareAndSet(head, write));
+      oldest.next = head;
+    } while (!pending.compareAndSet(head, newest));
   }
 
   private void lead() {
@@ -154,7 +185,9 @@ final class CommitPipeline {
         Write end = groupEnd(oldest);
         RuntimeException failure = commit(oldest, end);
         for (Write write = oldest; write != end; ) {
+          // Read before it is finished: then it is its owner's again, who may use it anew.
           Write next = write.next;
+          served += write.awaited ? 1 : 0;
           if (write.finish(failure)) {
             if (sleeping == null) {
               sleeping = new ArrayList<>();
@@ -162,7 +195,6 @@ final class CommitPipeline {
             sleeping.add(write);
           }
           write = next;
-          served++;
         }
         oldest = end;
       }
@@ -180,7 +212,7 @@ final class CommitPipeline {
   }
 
   /**
-   * Waits a moment for as many writes as were served last time: their writers have just been woken, and those that come
+   * Waits a moment for as many writers as were served last time: they have just been woken, and those that come
    * after the list is taken wait for the whole of this sync and of the next. Without it groups are small and large in
    * turn; with it 64 writers share nearly every sync. At most half a sync's time, so that it costs little where writers
    * stay away, and nothing where there is one.
@@ -188,13 +220,17 @@ final class CommitPipeline {
   private void awaitCompany() {
     long start = System.nanoTime();
     long limit = Math.min(COMPANY_NANOS_MAX, syncNanos / 2);
-    while (countPending() < servedLast && System.nanoTime() - start < limit) {
+    while (countWaiting() < servedLast && System.nanoTime() - start < limit) {
       Thread.yield();
     }
   }
 
-  private int countPending() {
-    return count(pending.get(), null);
+  private int countWaiting() {
+    int count = 0;
+    for (Write write = pending.get(); write != null; write = write.next) {
+      count += write.awaited ? 1 : 0;
+    }
+    return count;
   }
 
   private static int count(Write first, Write end) {

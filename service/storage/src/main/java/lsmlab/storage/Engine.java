@@ -59,6 +59,19 @@ public interface Engine extends AutoCloseable {
   }
 
   /**
+   * Does several writes in their order and returns once each of them is as durable as promised or has failed: one hand-over
+   * to the kernel, or one sync, may serve them all. They are not a transaction: each is there or not by itself, as if it
+   * had been handed over alone, and {@link WriteBatch#failure} tells what {@code put} or {@code delete} would have thrown.
+   *
+   * <p>Unless the engine knows better, one after the other.
+   *
+   * @throws IllegalStateException if the store is closed: nothing was written
+   */
+  default void write(WriteBatch batch) {
+    batch.writeEach(this);
+  }
+
+  /**
    * The pairs with {@code from ≤ key < to} in key order, as they were at the moment of this call. Close it: it keeps
    * tables and memtables alive.
    *

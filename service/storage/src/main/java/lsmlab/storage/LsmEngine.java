@@ -181,6 +181,12 @@ public final class LsmEngine implements Engine {
   }
 
   @Override
+  public void write(WriteBatch batch) {
+    checkOpen();
+    pipeline.submit(batch.writes(), batch.admit(controller::admit));
+  }
+
+  @Override
   public Scan scan(byte[] from, byte[] to) {
     // The version first: a write that it lacks is then later than everything it holds.
     Version version = versions.acquire();

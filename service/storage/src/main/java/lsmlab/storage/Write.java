@@ -7,6 +7,9 @@ import java.util.concurrent.locks.LockSupport;
 /**
  * One write on its way through the {@link CommitPipeline}: handed over by its thread, finished by whichever thread
  * commits it. The arrays stay the caller's; they are read until the write is finished and not after.
+ *
+ * <p>May be used again by the same thread once it is finished ({@link #reset}): a leader that is late touches its owner
+ * alone, to wake it for nothing.
  */
 final class Write {
 
@@ -23,32 +26,55 @@ final class Write {
     }
   }
 
-  final byte[] key;
-  final int keyOffset;
-  final int keyLength;
+  byte[] key;
+  int keyOffset;
+  int keyLength;
 
   /** Null for a deletion, and for a request to seal the memtable, which has no key either. */
-  final byte[] value;
+  byte[] value;
 
-  final int valueOffset;
-  final int valueLength;
+  int valueOffset;
+  int valueLength;
+
+  /** Its thread waits for this one; not for those which the same thread handed over before it, in one go. */
+  boolean awaited = true;
 
   /** The next one in the pipeline's list. */
   Write next;
 
-  private final Thread owner = Thread.currentThread();
+  private Thread owner;
   private RuntimeException failure;
 
   @SuppressWarnings("unused") // through STATE
   private int state;
 
   Write(byte[] key, int keyOffset, int keyLength, byte[] value, int valueOffset, int valueLength) {
-    this.key = key;
-    this.keyOffset = keyOffset;
-    this.keyLength = keyLength;
-    this.value = value;
-    this.valueOffset = valueOffset;
-    this.valueLength = valueLength;
+    reset(key, keyOffset, keyLength, value, valueOffset, valueLength);
+  }
+
+  /** Makes it another write of this thread's. */
+  final void reset(
+      byte[] newKey,
+      int newKeyOffset,
+      int newKeyLength,
+      byte[] newValue,
+      int newValueOffset,
+      int newValueLength) {
+    key = newKey;
+    keyOffset = newKeyOffset;
+    keyLength = newKeyLength;
+    value = newValue;
+    valueOffset = newValueOffset;
+    valueLength = newValueLength;
+    owner = Thread.currentThread();
+    failure = null;
+    state = WAITING;
+  }
+
+  /** Lets go of the caller's arrays. */
+  void forgetArrays() {
+    key = null;
+    value = null;
   }
 
   /** A request to seal the memtable once everything before it is in. */

@@ -10,6 +10,7 @@ import java.util.List;
 import java.util.SplittableRandom;
 import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.random.RandomGenerator;
 import lsmlab.storage.file.SimulatedDirectory;
 import lsmlab.storage.file.SimulatedDirectory.SyncFilter;
 import org.junit.jupiter.api.Test;
@@ -29,6 +30,11 @@ class CrashTest {
     POWER_LOSS
   }
 
+  /** What is done again and again until the crash. */
+  private interface Step {
+    void take(History history, Engine engine, RandomGenerator random);
+  }
+
   @Test
   void powerDurabilityLosesNothingToALossOfPower() {
     run(Durability.POWER, Crash.POWER_LOSS, SEEDS, name -> true);
@@ -45,29 +51,39 @@ class CrashTest {
   }
 
   @Test
+  void writesThatAreHandedOverTogetherAreNotLostToALossOfPower() {
+    run(Durability.POWER, Crash.POWER_LOSS, SEEDS, name -> true, History::stepTogether);
+  }
+
+  @Test
   void aMissingSyncOfTheLogIsFound() {
-    mustBeFound(name -> !name.endsWith(".wal"));
+    mustBeFound(name -> !name.endsWith(".wal"), History::step);
+  }
+
+  @Test
+  void aMissingSyncOfTheLogIsFoundWhereWritesAreHandedOverTogether() {
+    mustBeFound(name -> !name.endsWith(".wal"), History::stepTogether);
   }
 
   @Test
   void aMissingSyncOfTablesIsFound() {
-    mustBeFound(name -> !name.endsWith(".sst"));
+    mustBeFound(name -> !name.endsWith(".sst"), History::step);
   }
 
   @Test
   void aMissingSyncOfTheManifestIsFound() {
-    mustBeFound(name -> !name.startsWith("MANIFEST"));
+    mustBeFound(name -> !name.startsWith("MANIFEST"), History::step);
   }
 
   @Test
   void aMissingSyncOfTheDirectoryIsFound() {
-    mustBeFound(name -> !name.isEmpty());
+    mustBeFound(name -> !name.isEmpty(), History::step);
   }
 
   /** The test itself is tested: with a sync left out it has to fail. */
-  private static void mustBeFound(SyncFilter planted) {
+  private static void mustBeFound(SyncFilter planted, Step step) {
     try {
-      run(Durability.POWER, Crash.POWER_LOSS, 1_000, planted);
+      run(Durability.POWER, Crash.POWER_LOSS, 1_000, planted, step);
     } catch (AssertionError e) {
       return;
     }
@@ -75,9 +91,14 @@ class CrashTest {
   }
 
   private static void run(Durability durability, Crash crash, int seeds, SyncFilter syncs) {
+    run(durability, crash, seeds, syncs, History::step);
+  }
+
+  private static void run(
+      Durability durability, Crash crash, int seeds, SyncFilter syncs, Step step) {
     for (int seed = 0; seed < seeds; seed++) {
       try {
-        new Run(seed, durability, crash, syncs).run();
+        new Run(seed, durability, crash, syncs, step).run();
       } catch (IOException | RuntimeException | AssertionError e) {
         throw new AssertionError("seed " + seed + ": " + e, e);
       }
@@ -89,12 +110,14 @@ class CrashTest {
     private final Durability durability;
     private final Crash crash;
     private final SyncFilter syncs;
+    private final Step step;
 
-    Run(long seed, Durability durability, Crash crash, SyncFilter syncs) {
+    Run(long seed, Durability durability, Crash crash, SyncFilter syncs, Step step) {
       this.random = new SplittableRandom(seed);
       this.durability = durability;
       this.crash = crash;
       this.syncs = syncs;
+      this.step = step;
     }
 
     void run() throws IOException {
@@ -129,7 +152,7 @@ class CrashTest {
       }
       try {
         for (int i = 0; i < 300; i++) {
-          history.step(engine, random);
+          step.take(history, engine, random);
         }
         directory.freeze();
       } catch (ReadOnlyException | UncheckedIOException e) {

@@ -212,6 +212,9 @@ class ErrorInjectionTest {
     try {
       for (int i = 0; i < WRITES; i++) {
         put(engine, "key" + i % 17, "value" + i + "x".repeat(i * 7 % 90));
+        if (i % 5 == 4) {
+          putTogether(engine, i);
+        }
         if (i % 23 == 22) {
           tolerate(engine::flush);
         }
@@ -243,6 +246,29 @@ class ErrorInjectionTest {
       allowed.computeIfAbsent(key, absent -> new HashSet<>(Set.of(ABSENT))).add(value);
     } catch (OverloadedException e) {
       assertTrue(e.getMessage().contains("writes are held back"), e.getMessage());
+    }
+  }
+
+  /** Three writes at once; each is acknowledged or not by itself. */
+  private void putTogether(Engine engine, int round) {
+    WriteBatch batch = new WriteBatch();
+    for (int n = 0; n < 3; n++) {
+      byte[] value = ("together" + round + "x".repeat(n * 40)).getBytes(StandardCharsets.UTF_8);
+      byte[] key = ("key" + (round + n) % 17).getBytes(StandardCharsets.UTF_8);
+      batch.put(key, 0, key.length, value, 0, value.length);
+    }
+    engine.write(batch);
+    for (int n = 0; n < 3; n++) {
+      String value = "together" + round + "x".repeat(n * 40);
+      String key = "key" + (round + n) % 17;
+      Throwable failure = batch.failure(n);
+      if (failure == null) {
+        allowed.put(key, new HashSet<>(Set.of(value)));
+      } else if (failure instanceof ReadOnlyException) {
+        allowed.computeIfAbsent(key, absent -> new HashSet<>(Set.of(ABSENT))).add(value);
+      } else {
+        assertTrue(failure instanceof OverloadedException, failure.toString());
+      }
     }
   }
 

@@ -94,6 +94,7 @@ class LinearizabilityTest {
         case 0, 1, 2 -> read(engine, recording, key);
         case 3 -> scan(engine, recording);
         case 4 -> write(key, null);
+        case 5 -> writeTogether(i);
         default -> write(key, name + "-" + i + "-" + "x".repeat(random.nextInt(120)));
       }
     }
@@ -110,6 +111,33 @@ class LinearizabilityTest {
         returned = System.nanoTime();
       } finally {
         recording.add(key, new Operation(true, value, called, returned));
+      }
+    }
+
+    /** Several writes at once, of one key perhaps: each is one that took as long as all. */
+    private void writeTogether(int i) {
+      WriteBatch batch = new WriteBatch();
+      List<String> keys = new ArrayList<>();
+      List<String> values = new ArrayList<>();
+      for (int n = random.nextInt(1, 5); n > 0; n--) {
+        byte[] key = bytes("key" + random.nextInt(KEYS));
+        String value = name + "-" + i + "-" + n + "x".repeat(random.nextInt(120));
+        keys.add(new String(key, US_ASCII));
+        values.add(value);
+        batch.put(key, 0, key.length, bytes(value), 0, value.length());
+      }
+      long called = System.nanoTime();
+      engine.write(batch);
+      long returned = System.nanoTime();
+      RuntimeException failure = null;
+      for (int n = 0; n < batch.size(); n++) {
+        boolean done = batch.failure(n) == null;
+        long ended = done ? returned : RegisterChecker.NEVER;
+        recording.add(keys.get(n), new Operation(true, values.get(n), called, ended));
+        failure = done ? failure : (RuntimeException) batch.failure(n);
+      }
+      if (failure != null) {
+        throw failure;
       }
     }
   }
