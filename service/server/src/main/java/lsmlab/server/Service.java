@@ -13,7 +13,6 @@ import lsmlab.server.metrics.ServiceMetrics;
 import lsmlab.server.variant.Variant;
 import lsmlab.server.variant.VariantSettings;
 import lsmlab.server.variant.Variants;
-import lsmlab.storage.Durability;
 import lsmlab.storage.Engine;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -53,8 +52,7 @@ public final class Service implements AutoCloseable {
             config.dataPort(),
             config.selectors(),
             config.maxValueBytes(),
-            config.maxConnections(),
-            config.durability() != Durability.POWER);
+            config.maxConnections());
     try {
       data = DataServer.bind(settings, engine, variant, metrics);
     } catch (IOException e) {

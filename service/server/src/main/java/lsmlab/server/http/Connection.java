@@ -2,8 +2,6 @@ package lsmlab.server.http;
 
 import java.io.IOException;
 import java.util.Arrays;
-import lsmlab.server.metrics.Method;
-import lsmlab.server.variant.Rejection;
 import one.nio.net.Selector;
 import one.nio.net.Session;
 import one.nio.net.Socket;
@@ -16,7 +14,7 @@ import org.slf4j.LoggerFactory;
  *
  * <p><b>Protocol.</b> Bytes are parsed by the selector thread as they arrive. A complete request sets {@code inFlight}
  * and is submitted to the variant after the lock has been released, so that a worker which is faster than the selector
- * thread need not wait for it. Whatever arrives meanwhile is held, up to {@value #HELD_BYTES_MAX} bytes, then reading
+ * thread need not wait for it. Whatever arrives meanwhile is held, up to {@value HeldInput#BYTES_MAX} bytes, then reading
  * stops and TCP tells the client. {@link #complete} writes the reply; where pipelined bytes are held, the same thread
  * goes on with the next request, in a loop and not by recursion. While a reply waits for the socket no request is
  * taken: a client that does not read is not served.
@@ -24,44 +22,18 @@ import org.slf4j.LoggerFactory;
  * <p><b>Locks.</b> All fields are guarded by this object's monitor, which one-nio takes too, in {@code process},
  * {@code write} and {@code close}. Never held while the storage works.
  *
- * <p>A long file, because input, hand-off and reply are one state machine under one lock.
+ * <p>{@link RequestReader} knows how requests look, {@link HeldInput} keeps bytes, {@link Exchange} runs a request; here is when
+ * each may do so: a long file, because hand-off and reply are one state machine under one lock.
  */
 final class Connection extends Session {
 
   private static final Logger log = LoggerFactory.getLogger(Connection.class);
 
-  /** Bytes held while a request is in flight. */
-  private static final int HELD_BYTES_MAX = 64 * 1024;
-
-  /** Bytes held of one request's head. */
-  private static final int HEAD_BYTES_MAX =
-      RequestHead.LINE_BYTES_MAX + RequestHead.HEADER_BYTES_MAX + 1024;
-
-  /** A refused body of up to this many bytes is read and dropped, so that the connection can go on. */
-  private static final long DROPPED_BYTES_MAX = 64L * 1024 * 1024;
-
-  private static final byte[] NO_BYTES = new byte[0];
-
   private final DataServer server;
   private final Exchange exchange;
-
-  /** For {@link SystemCalls}; used under the lock and while the socket is open, so that it is this socket's. */
-  private final int descriptor;
-
-  private final HeadScanner scanner = new HeadScanner();
-  private final RequestHead head = new RequestHead();
-
-  /** Bytes that have been read and not yet been parsed: input[inputStart..inputEnd). */
-  private byte[] input = NO_BYTES;
-
-  private int inputStart;
-  private int inputEnd;
-
-  /** Bytes to come that belong to a body nobody wants. */
-  private long toDrop;
-
-  /** The exchange waits for more of its body. */
-  private boolean readingBody;
+  private final RequestReader requests;
+  private final DirectSocket direct;
+  private final HeldInput input = new HeldInput();
 
   /** A request is on its way from parser to reply. */
   private boolean inFlight;
@@ -84,14 +56,12 @@ final class Connection extends Session {
   private boolean counted = true;
   private long readNanos;
 
-  /** When the oldest byte of an incomplete request arrived, in milliseconds of the day; 0 where there is none. */
-  private volatile long incompleteSince;
-
   Connection(Socket socket, DataServer server) {
     super(socket);
     this.server = server;
     this.exchange = new Exchange(this, server);
-    this.descriptor = SystemCalls.descriptor(socket);
+    this.requests = new RequestReader(this, server, exchange.asked());
+    this.direct = new DirectSocket(socket);
   }
 
   // ---- from the selector
@@ -125,7 +95,7 @@ final class Connection extends Session {
       handleEvents(buffer);
       submit = ready;
       ready = false;
-      gatheredWithMore = submit && inputStart < inputEnd;
+      gatheredWithMore = submit && !input.isEmpty();
       if (gatheredWithMore) {
         dispatching = true;
       }
@@ -173,14 +143,15 @@ final class Connection extends Session {
   @Override
   protected void processRead(byte[] buffer) throws IOException {
     readNanos = selector.lastWakeupTime();
-    if (inputStart == inputEnd) {
+    if (input.isEmpty()) {
       int count = readSocket(buffer, 0, buffer.length);
-      int at = blocked() ? 0 : consume(buffer, 0, count);
+      int at = blocked() ? 0 : requests.consume(buffer, 0, count);
       if (at < count && !closing) {
-        hold(buffer, at, count);
+        input.hold(buffer, at, count);
       }
-    } else if (makeRoom()) {
-      inputEnd += readSocket(input, inputEnd, input.length - inputEnd);
+    } else if (input.makeRoom(blocked())) {
+      int end = input.to();
+      input.added(readSocket(input.bytes(), end, input.bytes().length - end));
       if (!blocked()) {
         consumeInput();
       }
@@ -204,13 +175,7 @@ final class Connection extends Session {
   /** Reads what there is, 0 bytes at the end of the stream. */
   private int readSocket(byte[] data, int offset, int count) throws IOException {
     try {
-      if (descriptor != SystemCalls.NONE && socket.isOpen()) {
-        int received = SystemCalls.receive(descriptor, data, offset, count);
-        if (received > 0) {
-          return received;
-        }
-      }
-      return Math.max(0, socket.read(data, offset, count, 0));
+      return direct.read(data, offset, count);
     } catch (SocketClosedException e) {
       inputClosed = true;
       if (blocked() || dispatching) { // whoever replies or dispatches closes after the last request
@@ -222,55 +187,19 @@ final class Connection extends Session {
     }
   }
 
-  private boolean blocked() {
+  /** Whether no request may be taken now. */
+  boolean blocked() {
     return inFlight || queueHead != null || closing || heldOff;
   }
 
-  // ---- input
-  // -------------------------------------------------------------------------------------------------------
-
-  private void hold(byte[] data, int from, int to) {
-    if (input.length < to - from) {
-      input = new byte[Math.max(to - from, 1024)];
-    }
-    System.arraycopy(data, from, input, 0, to - from);
-    inputStart = 0;
-    inputEnd = to - from;
-  }
-
-  /** Makes room for reading behind what is held; false where the limit is reached. */
-  private boolean makeRoom() {
-    if (inputEnd < input.length) {
-      return true;
-    }
-    if (inputStart > 0) {
-      System.arraycopy(input, inputStart, input, 0, inputEnd - inputStart);
-      inputEnd -= inputStart;
-      inputStart = 0;
-      return true;
-    }
-    int max = blocked() ? HELD_BYTES_MAX : HEAD_BYTES_MAX;
-    if (input.length >= max) {
-      return false;
-    }
-    input = Arrays.copyOf(input, Math.min(2 * input.length, max));
-    return true;
-  }
-
   private void consumeInput() throws IOException {
-    inputStart = consume(input, inputStart, inputEnd);
-    if (inputStart == inputEnd || closing) {
-      inputStart = 0;
-      inputEnd = 0;
-      if (input.length > 4096) {
-        input = NO_BYTES;
-      }
-    }
+    int at = requests.consume(input.bytes(), input.from(), input.to());
+    input.consumed(closing ? input.to() : at);
   }
 
   /** Goes on with what is held, now that nothing blocks, and with reading if it was paused. */
   private void goOn() throws IOException {
-    if (inputStart < inputEnd) {
+    if (!input.isEmpty()) {
       consumeInput();
     }
     if (readPaused && !closing && queueHead == null && !inputClosed) {
@@ -279,136 +208,11 @@ final class Connection extends Session {
     }
   }
 
-  /**
-   * Takes requests out of data[from..to) until one must go to the variant, a reply waits for the socket, or no request
-   * is complete.
-   *
-   * @return where it stopped
-   */
-  private int consume(byte[] data, int from, int to) throws IOException {
-    int at = from;
-    while (!blocked()) {
-      if (toDrop > 0) {
-        int dropped = (int) Math.min(toDrop, to - at);
-        toDrop -= dropped;
-        at += dropped;
-        if (toDrop > 0) {
-          break;
-        }
-      }
-      if (!readingBody) {
-        if (at == to) {
-          break;
-        }
-        int headEnd = parseHead(data, at, to);
-        if (headEnd < 0) {
-          break;
-        }
-        at = headEnd;
-        if (!readingBody) {
-          continue;
-        }
-      }
-      int taken = exchange.takeBody(data, at, to);
-      if (taken < 0) {
-        refuseForMemory();
-        continue;
-      }
-      at += taken;
-      if (!exchange.bodyComplete()) {
-        break;
-      }
-      readingBody = false;
-      inFlight = true;
-      ready = true;
-      exchange.parsed(readNanos);
-    }
-    boolean incomplete = !blocked() && (at < to || readingBody);
-    if (!incomplete) {
-      if (incompleteSince != 0) {
-        incompleteSince = 0;
-      }
-    } else if (incompleteSince == 0) {
-      incompleteSince = System.currentTimeMillis();
-    }
-    return closing ? to : at;
-  }
-
-  /**
-   * Parses one head that begins at {@code from}. Afterwards {@link #readingBody} tells whether it is a request for the
-   * storage; otherwise it has been answered.
-   *
-   * @return the index behind the head, -1 where it is not complete
-   */
-  private int parseHead(byte[] data, int from, int to) throws IOException {
-    int headEnd = scanner.isAtStart() ? head.parseLikeLast(data, from, to) : -1;
-    try {
-      if (headEnd < 0) {
-        headEnd = to;
-        headEnd = scanner.scan(data, from, to);
-        if (headEnd < 0) {
-          return -1;
-        }
-        scanner.reset();
-        if (headEnd == from + 2) {
-          return headEnd; // an empty line before a request is passed over (RFC 9112, 2.2)
-        }
-        head.parse(data, from, headEnd);
-      }
-    } catch (BadRequestException e) {
-      head.method = Method.OTHER;
-      refuse(e, Persistence.CLOSE, true);
-      return headEnd;
-    }
-    try {
-      if (head.failure != null) {
-        throw head.failure;
-      }
-      exchange.prepare(data, head, server.queryDecoder());
-    } catch (BadRequestException e) {
-      refuseBody(e);
-      return headEnd;
-    }
-    readingBody = true;
-    if (head.method != Method.PUT) {
-      toDrop = Math.max(0, head.contentLength);
-    } else if (head.expectContinue && !head.http10 && to - headEnd < head.contentLength) {
-      send(Replies.CONTINUE);
-    }
-    return headEnd;
-  }
-
-  /** Answers a request that is not served, and drops its body, or closes where that is too large or may not come. */
-  private void refuseBody(BadRequestException e) throws IOException {
-    long bodyBytes = Math.max(0, head.contentLength);
-    boolean drop = bodyBytes <= DROPPED_BYTES_MAX && !(head.expectContinue && bodyBytes > 0);
-    refuse(e, drop ? Persistence.of(head) : Persistence.CLOSE, !head.head);
-    toDrop = bodyBytes;
-  }
-
-  /** Answers 503 in the middle of a body, forgets what came of it and drops the rest. */
-  private void refuseForMemory() throws IOException {
-    server.metrics().reject(Rejection.REQUEST_MEMORY);
-    server.metrics().recorder().count(head.method, 503);
-    readingBody = false;
-    toDrop = exchange.bodyMissing();
-    exchange.dropLargeArrays();
-    Persistence persistence = Persistence.of(head);
-    send(Replies.empty(503, persistence));
-    if (persistence == Persistence.CLOSE) {
-      scheduleClose();
-      closing = true;
-    }
-  }
-
-  private void refuse(BadRequestException e, Persistence persistence, boolean withBody)
-      throws IOException {
-    server.metrics().recorder().count(head.method, e.status());
-    send(Replies.error(e, persistence, withBody));
-    if (persistence == Persistence.CLOSE || e.framingLost()) {
-      scheduleClose();
-      closing = true;
-    }
+  /** The exchange holds a complete request. */
+  void requestComplete() {
+    inFlight = true;
+    ready = true;
+    exchange.parsed(readNanos);
   }
 
   // ---- replies
@@ -510,7 +314,7 @@ final class Connection extends Session {
       scheduleClose();
       return false;
     }
-    if (dispatching || inputStart == inputEnd && !inputClosed) {
+    if (dispatching || input.isEmpty() && !inputClosed) {
       return false;
     }
     takeNext();
@@ -534,23 +338,23 @@ final class Connection extends Session {
     }
   }
 
-  private void send(byte[] data) throws IOException {
+  /** Writes a reply to a request that never came to the storage. */
+  void send(byte[] data) throws IOException {
     send(data, 0, data.length);
   }
 
   /** Writes as much as the socket takes and queues a copy of the rest. */
   private void send(byte[] data, int from, int length) throws IOException {
-    int sent = 0;
-    boolean direct = descriptor != SystemCalls.NONE && length <= SystemCalls.BYTES_MAX;
-    if (queueHead == null && direct && socket.isOpen()) {
-      sent = Math.max(0, SystemCalls.send(descriptor, data, from, length));
-    }
-    if (queueHead == null && sent == 0) {
-      sent = Math.max(0, socket.write(data, from, length, 0));
-    }
+    int sent = queueHead == null ? direct.write(data, from, length) : 0;
     if (sent < length) {
       write(new PendingReply(Arrays.copyOfRange(data, from + sent, from + length), server));
     }
+  }
+
+  /** Ends the connection once what is to be replied has been sent; takes no more requests. */
+  void closeAfterReplies() {
+    scheduleClose();
+    closing = true;
   }
 
   // ---- limits in time, and the end
@@ -559,7 +363,7 @@ final class Connection extends Session {
   /** Ends the connection if its client has been too slow, or silent for too long. */
   void checkTimes(long nowMillis) {
     long last = lastAccessTime;
-    long since = incompleteSince;
+    long since = requests.incompleteSince();
     if (since != 0 && since < nowMillis - DataServer.REQUEST_MILLIS_MAX) {
       timeOut();
     } else if (last < nowMillis - DataServer.WRITE_STALL_MILLIS_MAX) {
@@ -574,15 +378,11 @@ final class Connection extends Session {
   }
 
   private synchronized void timeOut() {
-    if (incompleteSince == 0 || blocked() || !socket.isOpen()) {
+    if (requests.incompleteSince() == 0 || blocked() || !socket.isOpen()) {
       return;
     }
     try {
-      head.method = Method.OTHER;
-      refuse(
-          BadRequestException.broken(408, "the request did not arrive in time"),
-          Persistence.CLOSE,
-          true);
+      requests.timeOut();
     } catch (IOException e) {
       handleException(e);
     }
@@ -605,11 +405,11 @@ final class Connection extends Session {
     super.close();
     closing = true;
     if (!inFlight) {
-      exchange.dropLargeArrays(); // a request in flight is dropped by the thread that runs it
+      exchange
+          .asked()
+          .dropLargeArrays(); // a request in flight is dropped by the thread that runs it
     }
-    input = NO_BYTES;
-    inputStart = 0;
-    inputEnd = 0;
+    input.drop();
     if (counted) {
       counted = false;
       server.connectionClosed(this);

@@ -65,16 +65,9 @@ public final class DataServer extends Server {
    *
    * @param port 0 for a free one
    * @param selectors selector threads, 0 for as many as there are CPUs
-   * @param holdReplies whether a selector thread may keep replies to the end of its turn; not where one of its requests
-   *     may wait for a disk
    */
   public record Settings(
-      String host,
-      int port,
-      int selectors,
-      int maxValueBytes,
-      int maxConnections,
-      boolean holdReplies) {}
+      String host, int port, int selectors, int maxValueBytes, int maxConnections) {}
 
   private final Settings settings;
   private final Engine engine;
@@ -127,8 +120,7 @@ public final class DataServer extends Server {
             : settings.selectors();
     for (int i = 0; i < count; i++) {
       Recorder recorder = metrics.newRecorder();
-      loops.add(
-          new EventLoop(config.formatSelectorThreadName(i), recorder, settings.holdReplies()));
+      loops.add(new EventLoop(config.formatSelectorThreadName(i), recorder, engine));
     }
   }
 

@@ -5,6 +5,8 @@ import java.util.Arrays;
 import java.util.Iterator;
 import java.util.concurrent.TimeUnit;
 import lsmlab.server.metrics.Recorder;
+import lsmlab.storage.Engine;
+import lsmlab.storage.WriteBatch;
 import one.nio.net.Selector;
 import one.nio.net.Session;
 import one.nio.os.NativeLibrary;
@@ -13,7 +15,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * A selector thread. Each turn it waits until connections are ready, has each of them read and parse its request, submits
- * all of these, and then sends the replies that are complete on this thread already.
+ * all of these, and then sends the replies that are complete on this thread already. Writes that the variant has this
+ * thread do are done last, together, and their replies sent.
  *
  * <p><b>Why in steps.</b> The code and the data of a step stay in the CPU's caches from one connection to the next; between
  * them lies the kernel's TCP, which is larger than the caches of the first level.
@@ -22,6 +25,10 @@ import org.slf4j.LoggerFactory;
  * look-up between, each reply finds the client's CPU asleep again, and waking it is the dearest part of the system
  * call; sent one after the other they wake it once. The wait is bounded by {@link #HELD_NANOS_MAX} and by
  * {@link #HELD_BYTES_MAX}. To its connection a request whose reply waits here is in flight, just as if a worker had it.
+ *
+ * <p><b>Why writes wait for each other.</b> Handing records to the kernel, or to the device, costs about as much for all
+ * writes of a turn as for one ({@link Engine#write}). Replies that are complete do not wait for them. Nobody can see the
+ * difference: a write that waits here has not been acknowledged, and its connection's next request comes after its reply.
  *
  * <p>one-nio's own selector thread has no end of a turn that could be acted upon; its acceptor, selectors' interface,
  * sockets and sessions are used as they are.
@@ -45,14 +52,22 @@ final class EventLoop extends Thread {
   /** So many requests are parsed before they are submitted. */
   private static final int GATHERED_MAX = 64;
 
+  /** Writes of so many bytes wait for no more of them. */
+  private static final int WRITES_BYTES_MAX = 256 * 1024;
+
   private final Selector selector;
   private final Recorder recorder;
-  private final boolean holds;
+  private final Engine engine;
   private final ReplyBuffer replies = new ReplyBuffer(2 * HELD_BYTES_MAX);
   private Connection[] gathered = new Connection[GATHERED_MAX];
   private int gatheredCount;
   private Exchange[] held = new Exchange[64];
   private int heldCount;
+
+  /** Writes to be done, and whose they are. */
+  private final WriteBatch writes = new WriteBatch();
+
+  private Exchange[] writing = new Exchange[GATHERED_MAX];
   private long submittingNanos;
   private long nowNanos;
   private long turnMillis;
@@ -61,12 +76,12 @@ final class EventLoop extends Thread {
    * Makes one that {@link #start} starts.
    *
    * @param recorder this thread's own
-   * @param holds whether replies wait for the end of the turn
+   * @param engine does the writes
    */
-  EventLoop(String name, Recorder recorder, boolean holds) throws IOException {
+  EventLoop(String name, Recorder recorder, Engine engine) throws IOException {
     super(name);
     this.recorder = recorder;
-    this.holds = holds;
+    this.engine = engine;
     selector = NativeLibrary.IS_SUPPORTED ? Selector.create() : new ChannelSelector(this);
   }
 
@@ -158,6 +173,10 @@ final class EventLoop extends Thread {
     }
     gatheredCount = 0;
     sendHeld();
+    while (writes.size() > 0) { // a pipeline's next request may be another write
+      doWrites();
+      sendHeld();
+    }
   }
 
   /** The time, in nanoseconds. What the request before ended with is what this one begins with: the clock is read once. */
@@ -182,17 +201,50 @@ final class EventLoop extends Thread {
     return submittingNanos == nanos;
   }
 
-  /** Whether a small reply may be given to {@link #hold}. */
-  boolean holds() {
-    return holds;
-  }
-
   /** Has a reply sent at the end of the turn; its bytes stay as they are until then. */
   void hold(Exchange exchange) {
     if (heldCount == held.length) {
       held = Arrays.copyOf(held, 2 * heldCount);
     }
     held[heldCount++] = exchange;
+  }
+
+  /**
+   * Has a request's write done with the others of this turn, after which {@link Exchange#written} is called.
+   *
+   * @throws RuntimeException if no engine would take it; it is not called then
+   */
+  void write(Exchange exchange) {
+    exchange.asked().addTo(writes);
+    int count = writes.size();
+    if (count > writing.length) {
+      writing = Arrays.copyOf(writing, 2 * count);
+    }
+    writing[count - 1] = exchange;
+    if (writes.bytes() > WRITES_BYTES_MAX) {
+      doWrites();
+    }
+  }
+
+  private void doWrites() {
+    Throwable failure = null;
+    try {
+      engine.write(writes);
+    } catch (Throwable e) {
+      failure = e;
+    }
+    long now = System.nanoTime();
+    for (int i = 0; i < writes.size(); i++) {
+      Exchange exchange = writing[i];
+      writing[i] = null;
+      try {
+        exchange.written(this, failure == null ? writes.failure(i) : failure, now);
+      } catch (Throwable e) {
+        log.error("a write could not be answered", e);
+        exchange.abandon(e);
+      }
+    }
+    writes.clear();
   }
 
   /** Sends replies in the order of their requests, those too that a connection's next pipelined request adds. */

@@ -11,8 +11,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The request that a connection has in flight: its key and body, and how it is run and answered. A connection has one
- * of these and uses it again and again.
+ * The request that a connection has in flight, and how it is run and answered. A connection has one of these and uses it
+ * again and again.
  *
  * <p><b>Who owns it.</b> The thread that parses, under the connection's lock, until the request is submitted to the
  * variant; then the thread that calls {@link #run} or {@link #reject}, which writes the reply at once or, where it is an
@@ -22,31 +22,9 @@ import org.slf4j.LoggerFactory;
 final class Exchange implements Request {
 
   private static final Logger log = LoggerFactory.getLogger(Exchange.class);
-  private static final byte[] ID = Ascii.bytes("id");
-  private static final byte[] START = Ascii.bytes("start");
-  private static final byte[] END = Ascii.bytes("end");
-  private static final byte[] NO_BYTES = new byte[0];
-
-  /** A larger body's array is not kept for the next request. */
-  private static final int KEPT_BODY_BYTES_MAX = 8 * 1024;
-
-  private static final int KEPT_KEY_BYTES_MAX = 1024;
-  private static final int FIRST_BODY_BYTES = 64 * 1024;
-
   private final Connection connection;
   private final DataServer server;
-
-  private Method method = Method.OTHER;
-  private Persistence persistence = Persistence.KEEP;
-  private boolean http10;
-  private byte[] key = new byte[64];
-  private int keyLength;
-  private byte[] end = NO_BYTES;
-  private int endLength;
-  private byte[] body = NO_BYTES;
-  private int bodyLength;
-  private int bodyExpected;
-  private int heldBytes;
+  private final ParsedRequest asked;
 
   private byte[] reply;
   private int replyFrom;
@@ -65,94 +43,12 @@ final class Exchange implements Request {
   Exchange(Connection connection, DataServer server) {
     this.connection = connection;
     this.server = server;
+    this.asked = new ParsedRequest(server);
   }
 
-  /**
-   * Takes what it needs of a parsed head.
-   *
-   * @throws BadRequestException if the query does not name what the method needs, or the body is not acceptable
-   */
-  void prepare(byte[] data, RequestHead head, QueryDecoder decoder) throws BadRequestException {
-    method = head.method;
-    http10 = head.http10;
-    persistence = Persistence.of(head);
-    if (head.method == Method.RANGE) {
-      keyLength = parameter(data, head, decoder, START, "start");
-      endLength = decoder.find(data, head.queryStart, head.queryEnd, END, end);
-      end = decoder.decoded();
-      if (endLength == 0) {
-        throw BadRequestException.refused(400, "parameter end is empty");
-      }
-    } else {
-      keyLength = parameter(data, head, decoder, ID, "id");
-    }
-    bodyLength = 0;
-    bodyExpected = 0;
-    if (head.method == Method.PUT) {
-      if (head.contentLength == RequestHead.NO_LENGTH) {
-        throw BadRequestException.refused(411, "a PUT needs Content-Length");
-      }
-      if (head.contentLength > server.maxValueBytes()) {
-        throw BadRequestException.refused(
-            413,
-            "the value has "
-                + head.contentLength
-                + " bytes, allowed are "
-                + server.maxValueBytes());
-      }
-      bodyExpected = (int) head.contentLength;
-    }
-  }
-
-  private int parameter(
-      byte[] data, RequestHead head, QueryDecoder decoder, byte[] name, String called)
-      throws BadRequestException {
-    int length = decoder.find(data, head.queryStart, head.queryEnd, name, key);
-    key = decoder.decoded();
-    if (length == QueryDecoder.ABSENT) {
-      throw BadRequestException.refused(400, "parameter " + called + " is missing");
-    }
-    if (length == 0) {
-      throw BadRequestException.refused(400, "parameter " + called + " is empty");
-    }
-    return length;
-  }
-
-  /**
-   * Takes as much of the body as there is. The array grows with what arrives, so a length that is only promised costs
-   * nothing.
-   *
-   * @return how many bytes were taken, -1 where all requests together hold too much memory
-   */
-  int takeBody(byte[] data, int from, int to) {
-    int count = Math.min(to - from, bodyExpected - bodyLength);
-    if (body.length < bodyLength + count) {
-      int wanted = Math.max(bodyLength + count, Math.min(2 * bodyLength, bodyExpected));
-      int size = Math.max(wanted, Math.min(bodyExpected, FIRST_BODY_BYTES));
-      if (size > KEPT_BODY_BYTES_MAX && !hold(size)) {
-        return -1;
-      }
-      body = Arrays.copyOf(body, size);
-    }
-    System.arraycopy(data, from, body, bodyLength, count);
-    bodyLength += count;
-    return count;
-  }
-
-  /** Charges the server's budget for an array of that size instead of the one before. */
-  private boolean hold(int size) {
-    int more = size - heldBytes;
-    heldBytes = size;
-    return server.holdRequestBytes(more);
-  }
-
-  /** Bytes of the body that have not been taken. */
-  int bodyMissing() {
-    return bodyExpected - bodyLength;
-  }
-
-  boolean bodyComplete() {
-    return bodyLength == bodyExpected;
+  /** What the request asks for. */
+  ParsedRequest asked() {
+    return asked;
   }
 
   /** Notes when the selector woke up for the request, which is complete now. */
@@ -178,24 +74,69 @@ final class Exchange implements Request {
       boolean atOnce = loop != null && loop.isSubmittingSince(submittedNanos);
       startedNanos = atOnce ? submittedNanos : System.nanoTime();
     }
+    if (loop != null && asked.isWrite()) {
+      writeLater(loop);
+      return;
+    }
     ReplyBuffer buffer = server.replyBuffer(loop);
-    buffer.begin(persistence);
+    buffer.begin(asked.persistence);
     RangeReply range = null;
-    boolean overloaded = false;
+    turnedAway = false;
     try {
       range = perform(buffer);
-    } catch (OverloadedException e) {
-      server.metrics().reject(Rejection.WRITES_HELD_BACK);
-      buffer.empty(503);
-      overloaded = true;
-    } catch (ReadOnlyException e) {
-      server.metrics().reject(Rejection.READ_ONLY);
-      buffer.whole(503, Replies.failure(503, String.valueOf(e.getMessage()), persistence));
     } catch (Throwable e) {
-      log.error("{} failed", method, e);
-      buffer.whole(500, Replies.failure(500, "internal error, see the service's log", persistence));
+      fail(buffer, e);
     }
-    finish(loop, buffer, range, overloaded);
+    finish(loop, buffer, range);
+  }
+
+  /** Answers that the storage has not done what was asked. */
+  private void fail(ReplyBuffer buffer, Throwable why) {
+    switch (why) {
+      case OverloadedException e -> {
+        server.metrics().reject(Rejection.WRITES_HELD_BACK);
+        buffer.empty(503);
+        turnedAway = true;
+      }
+      case ReadOnlyException e -> {
+        server.metrics().reject(Rejection.READ_ONLY);
+        buffer.whole(503, Replies.failure(503, String.valueOf(e.getMessage()), asked.persistence));
+      }
+      default -> {
+        log.error("{} failed", asked.method, why);
+        buffer.whole(
+            500, Replies.failure(500, "internal error, see the service's log", asked.persistence));
+      }
+    }
+  }
+
+  private void writeLater(EventLoop loop) {
+    try {
+      loop.write(this);
+    } catch (RuntimeException e) {
+      written(loop, e, System.nanoTime());
+    }
+  }
+
+  /**
+   * The write is done, or failed; has the reply sent.
+   *
+   * @param failure why it failed, or null
+   * @param nanos when that was
+   */
+  void written(EventLoop loop, Throwable failure, long nanos) {
+    storedNanos = nanos;
+    ReplyBuffer buffer = loop.replies();
+    buffer.begin(asked.persistence);
+    turnedAway = false;
+    if (failure == null) {
+      buffer.empty(asked.method == Method.PUT ? 201 : 202);
+    } else {
+      fail(buffer, failure);
+    }
+    asked.dropLargeArrays();
+    take(buffer);
+    loop.hold(this);
   }
 
   @Override
@@ -206,16 +147,17 @@ final class Exchange implements Request {
     server.metrics().reject(why);
     EventLoop loop = EventLoop.current();
     ReplyBuffer buffer = server.replyBuffer(loop);
-    buffer.begin(persistence);
+    buffer.begin(asked.persistence);
     buffer.empty(503);
-    finish(loop, buffer, null, true);
+    turnedAway = true;
+    finish(loop, buffer, null);
   }
 
   /** Does what is asked; returns the range's reply, or null where the buffer holds it. */
   private RangeReply perform(ReplyBuffer buffer) {
-    switch (method) {
+    switch (asked.method) {
       case GET -> {
-        if (!server.engine().get(key, 0, keyLength, buffer)) {
+        if (!server.engine().get(asked.key, 0, asked.keyLength, buffer)) {
           buffer.empty(404);
         } else if (server.replyMemoryShort(buffer.length())) {
           server.metrics().reject(Rejection.REPLY_MEMORY);
@@ -223,11 +165,11 @@ final class Exchange implements Request {
         }
       }
       case PUT -> {
-        server.engine().put(key, 0, keyLength, body, 0, bodyLength);
+        server.engine().put(asked.key, 0, asked.keyLength, asked.body, 0, asked.bodyLength);
         buffer.empty(201);
       }
       case DELETE -> {
-        server.engine().delete(key, 0, keyLength);
+        server.engine().delete(asked.key, 0, asked.keyLength);
         buffer.empty(202);
       }
       case RANGE -> {
@@ -244,12 +186,13 @@ final class Exchange implements Request {
   }
 
   private RangeReply range(ReplyBuffer buffer) {
-    Persistence how = http10 ? Persistence.CLOSE : persistence;
-    persistence = how;
-    byte[] head = Replies.stream(!http10, how);
-    byte[] from = Arrays.copyOf(key, keyLength);
-    byte[] to = endLength == QueryDecoder.ABSENT ? null : Arrays.copyOf(end, endLength);
-    RangeReply range = new RangeReply(server.engine().scan(from, to), !http10, head, server);
+    Persistence how = asked.http10 ? Persistence.CLOSE : asked.persistence;
+    asked.persistence = how;
+    byte[] head = Replies.stream(!asked.http10, how);
+    byte[] from = Arrays.copyOf(asked.key, asked.keyLength);
+    byte[] to =
+        asked.endLength == QueryDecoder.ABSENT ? null : Arrays.copyOf(asked.end, asked.endLength);
+    RangeReply range = new RangeReply(server.engine().scan(from, to), !asked.http10, head, server);
     try {
       range.readFirstPart();
     } catch (RuntimeException | Error e) {
@@ -261,35 +204,34 @@ final class Exchange implements Request {
   }
 
   /** Sends the reply, at once or at the end of the loop's turn. */
-  private void finish(EventLoop loop, ReplyBuffer buffer, RangeReply range, boolean overloaded) {
+  private void finish(EventLoop loop, ReplyBuffer buffer, RangeReply range) {
     if (timed) {
       storedNanos = System.nanoTime();
       if (loop != null) {
         loop.isNow(storedNanos);
       }
     }
-    status = buffer.status();
-    turnedAway = overloaded;
-    dropLargeArrays();
-    if (range != null) {
-      send(loop, range);
-      return;
-    }
-    reply = buffer.data();
-    replyFrom = buffer.from();
-    replyLength = buffer.length();
-    if (loop != null && loop.holds() && replyLength <= EventLoop.HELD_REPLY_BYTES_MAX) {
+    asked.dropLargeArrays();
+    take(buffer);
+    if (range == null && loop != null && replyLength <= EventLoop.HELD_REPLY_BYTES_MAX) {
       buffer.keep();
       loop.hold(this);
     } else {
-      send(loop, null);
+      send(loop, range);
     }
+  }
+
+  private void take(ReplyBuffer buffer) {
+    status = buffer.status();
+    reply = buffer.data();
+    replyFrom = buffer.from();
+    replyLength = buffer.length();
   }
 
   /** Sends the reply and counts; then the connection's next request may be in this object. */
   void send(EventLoop loop, RangeReply range) {
     boolean counted = timed;
-    Method what = method;
+    Method what = asked.method;
     int answer = status;
     long arrived = arrivedNanos;
     long submitted = submittedNanos;
@@ -297,7 +239,7 @@ final class Exchange implements Request {
     long stored = storedNanos;
     byte[] data = reply;
     reply = null;
-    boolean keep = persistence != Persistence.CLOSE;
+    boolean keep = asked.persistence != Persistence.CLOSE;
     boolean next;
     if (range != null) {
       next = connection.complete(range, keep);
@@ -325,42 +267,14 @@ final class Exchange implements Request {
     connection.handleException(cause);
   }
 
-  /** Keeps what an ordinary next request can use. */
-  void dropLargeArrays() {
-    if (heldBytes > 0) {
-      server.holdRequestBytes(-heldBytes);
-      heldBytes = 0;
-    }
-    if (body.length > KEPT_BODY_BYTES_MAX) {
-      body = NO_BYTES;
-    }
-    if (key.length > KEPT_KEY_BYTES_MAX) {
-      key = new byte[64];
-    }
-    if (end.length > KEPT_KEY_BYTES_MAX) {
-      end = NO_BYTES;
-    }
-  }
-
   @Override
   public Kind kind() {
-    return switch (method) {
-      case GET -> Kind.GET;
-      case PUT -> Kind.PUT;
-      case DELETE -> Kind.DELETE;
-      case RANGE -> Kind.RANGE;
-      case OTHER -> throw new AssertionError("a request that is not served was submitted");
-    };
+    return asked.kind();
   }
 
   @Override
   public int keyHash() {
-    int hash = 0;
-    for (int i = 0; i < keyLength; i++) {
-      hash = 31 * hash + key[i];
-    }
-    hash *= 0x9e3779b9;
-    return hash ^ hash >>> 16;
+    return asked.keyHash();
   }
 
   @Override

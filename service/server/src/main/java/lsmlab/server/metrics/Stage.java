@@ -8,7 +8,10 @@ public enum Stage {
   SELECTOR_WAIT,
   /** From the submission to the start on the thread that runs it. */
   QUEUE_WAIT,
-  /** In the storage engine, the copy of the value into the reply included. */
+  /**
+   * In the storage engine, the copy of the value into the reply included; of a write that a selector thread does, until all
+   * writes of its turn are done.
+   */
   STORAGE,
   /**
    * Writing the reply to the socket, as far as the kernel takes it at once; where a selector thread ran the request, the

@@ -27,11 +27,6 @@ class PipeliningTest {
     return Variants.all().stream().map(Variants.Entry::name);
   }
 
-  /** All that have a queue; one without rejects what comes while its workers are busy. */
-  static Stream<String> variantsThatQueue() {
-    return variants().filter(name -> !name.equals("synchronous"));
-  }
-
   @ParameterizedTest
   @MethodSource("variants")
   void repliesAndRejectionsKeepTheirPlace(String variant) throws IOException {
@@ -58,7 +53,7 @@ class PipeliningTest {
   }
 
   @ParameterizedTest
-  @MethodSource("variantsThatQueue")
+  @MethodSource("variants")
   void repliesComeInOrder(String variant) throws Exception {
     try (TestServer server = new TestServer(variant, new MapEngine());
         ExecutorService clients = Executors.newFixedThreadPool(4)) {
@@ -127,7 +122,7 @@ class PipeliningTest {
   }
 
   @ParameterizedTest
-  @MethodSource("variantsThatQueue")
+  @MethodSource("variants")
   void aClientThatSaysItIsDoneGetsAllItsReplies(String variant) throws IOException {
     try (TestServer server = new TestServer(variant, new MapEngine())) {
       for (int round = 0; round < 30; round++) {
@@ -144,7 +139,7 @@ class PipeliningTest {
   }
 
   @ParameterizedTest
-  @MethodSource("variantsThatQueue")
+  @MethodSource("variants")
   void aClientThatSaysItIsDoneAndReadsLateGetsAllItsReplies(String variant) throws IOException {
     MapEngine engine = new MapEngine();
     String large = "x".repeat(1_000_000);

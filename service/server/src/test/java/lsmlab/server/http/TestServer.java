@@ -34,11 +34,22 @@ public final class TestServer implements AutoCloseable {
       int maxConnections,
       int maxValueBytes)
       throws IOException {
+    this(variantName, engine, settings, maxConnections, maxValueBytes, 2);
+  }
+
+  public TestServer(
+      String variantName,
+      Engine engine,
+      VariantSettings settings,
+      int maxConnections,
+      int maxValueBytes,
+      int selectors)
+      throws IOException {
     this.engine = engine;
     variant = Variants.find(variantName).orElseThrow().factory().apply(settings);
     server =
         DataServer.bind(
-            new DataServer.Settings("127.0.0.1", 0, 2, maxValueBytes, maxConnections, true),
+            new DataServer.Settings("127.0.0.1", 0, selectors, maxValueBytes, maxConnections),
             engine,
             variant,
             metrics);
@@ -46,8 +57,8 @@ public final class TestServer implements AutoCloseable {
     Eventually.equal(0, TestServer::busyWorkers, "workers that do not wait for work yet");
   }
 
-  /** Workers that are not waiting: a variant that hands over turns requests away until one is. */
-  private static int busyWorkers() {
+  /** Workers that are not waiting: a variant that hands over runs requests itself until one is. */
+  public static int busyWorkers() {
     int busy = 0;
     for (Thread thread : Thread.getAllStackTraces().keySet()) {
       if (thread.getName().startsWith("worker-")) {

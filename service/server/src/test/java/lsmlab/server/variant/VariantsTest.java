@@ -12,6 +12,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
 import lsmlab.server.http.Eventually;
+import lsmlab.server.http.TestServer;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -97,7 +98,12 @@ class VariantsTest {
     return entry.factory().apply(new VariantSettings(workers, capacity, MINUTE));
   }
 
-  /** Submits until one is run: a hand-off needs a worker that waits already. */
+  /** A variant that hands over needs a worker that waits already; others do not mind. */
+  private static void awaitWaitingWorkers() {
+    Eventually.equal(0, TestServer::busyWorkers, "workers that do not wait for work");
+  }
+
+  /** Submits until one is run. */
   private static Probe runOne(Variant variant, int hash) {
     long deadline = System.nanoTime() + MINUTE;
     while (System.nanoTime() < deadline) {
@@ -143,6 +149,7 @@ class VariantsTest {
     Set<String> names = ConcurrentHashMap.newKeySet();
     Variant variant = start(entry, 2, 64);
     for (int i = 0; i < 200; i++) {
+      awaitWaitingWorkers();
       Probe probe = runOne(variant, i);
       if (!probe.virtual) {
         names.add(probe.thread);
@@ -162,12 +169,9 @@ class VariantsTest {
     int capacity = 16;
     Variant variant = start(entry, 1, capacity);
     Blocker blocker = new Blocker(0);
-    while (blocker.started.getCount() > 0) {
-      variant.submit(blocker); // a hand-off needs a worker that waits already
-      if (blocker.rejections.getAndSet(0) == 0) {
-        blocker.started.await();
-      }
-    }
+    awaitWaitingWorkers();
+    variant.submit(blocker);
+    blocker.started.await();
     List<Probe> probes = new ArrayList<>();
     for (int i = 0; i < 200; i++) {
       Probe probe = new Probe(0);
@@ -185,6 +189,29 @@ class VariantsTest {
     for (Probe probe : probes) {
       assertEquals(1, probe.runs.get() + probe.rejections.get());
     }
+  }
+
+  @Test
+  void whatNoWorkerWaitsForIsRunByWhoSubmitsIt() throws InterruptedException {
+    Variant variant = start(Variants.find("synchronous").orElseThrow(), 2, 64);
+    awaitWaitingWorkers();
+    List<Blocker> blockers = List.of(new Blocker(0), new Blocker(1));
+    for (Blocker blocker : blockers) {
+      variant.submit(blocker);
+      blocker.started.await();
+    }
+    for (int i = 0; i < 64; i++) {
+      Probe probe = new Probe(i);
+      variant.submit(probe);
+      assertEquals(Thread.currentThread().getName(), probe.thread);
+    }
+    blockers.forEach(blocker -> blocker.end.countDown());
+    awaitWaitingWorkers();
+    Probe probe = new Probe(0);
+    variant.submit(probe);
+    Eventually.equal(1, probe.runs::get, "runs");
+    assertTrue(probe.thread.startsWith("worker-"), probe.thread);
+    variant.close();
   }
 
   @Test
