@@ -7,10 +7,19 @@ import lsmlab.storage.file.Bytes;
 /**
  * Several cursors as one: of pairs with the same key the one from the earliest source in the list is shown, the others
  * are passed over. A binary heap ordered by key, then by place in the list.
+ *
+ * <p>Eight bytes of each source's key are kept as a number, so that most comparisons touch no key. Where all keys are known
+ * to begin alike they are the eight bytes after that, as those before tell nothing apart.
  */
 public final class MergingCursor implements Cursor {
 
   private final Cursor[] sources;
+
+  /** Length of what all keys begin with. */
+  private final int shared;
+
+  /** Of each source that stands on a pair: the eight bytes of its key after the shared ones, unsigned. */
+  private final long[] prefixes;
 
   /** Indexes into {@code sources}; the first {@code heapSize} form a heap. */
   private final int[] heap;
@@ -22,8 +31,19 @@ public final class MergingCursor implements Cursor {
    * @param newestFirst the sources, those whose pairs shadow the others' first
    */
   public MergingCursor(List<? extends Cursor> newestFirst) {
-    sources = newestFirst.toArray(Cursor[]::new);
-    heap = new int[sources.length];
+    this(newestFirst, 0);
+  }
+
+  /**
+   * Likewise, of keys of which more is known.
+   *
+   * @param shared length of what all keys of all sources begin with
+   */
+  public MergingCursor(List<? extends Cursor> newestFirst, int shared) {
+    this.sources = newestFirst.toArray(Cursor[]::new);
+    this.shared = shared;
+    this.prefixes = new long[sources.length];
+    this.heap = new int[sources.length];
   }
 
   @Override
@@ -31,6 +51,7 @@ public final class MergingCursor implements Cursor {
     heapSize = 0;
     for (int i = 0; i < sources.length; i++) {
       if (sources[i].seek(key)) {
+        notePrefix(i);
         heap[heapSize++] = i;
       }
     }
@@ -43,23 +64,30 @@ public final class MergingCursor implements Cursor {
   @Override
   public boolean next() {
     // Those that stand on the key just shown are passed over; they follow the top in heap order.
-    Cursor shown = top;
-    int shownIndex = heap[0];
+    int shown = heap[0];
     while (heapSize > 1) {
       int second = heapSize > 2 && less(heap[2], heap[1]) ? 2 : 1;
-      Cursor other = sources[heap[second]];
-      if (compareKeys(other, shown) != 0) {
+      if (compareKeys(heap[second], shown) != 0) {
         break;
       }
       advance(second);
     }
-    assert heap[0] == shownIndex;
+    assert heap[0] == shown;
     advance(0);
     return settle();
   }
 
+  private void notePrefix(int source) {
+    Cursor cursor = sources[source];
+    prefixes[source] =
+        Bytes.prefix(cursor.keySegment(), cursor.keyOffset() + shared, cursor.keyLength() - shared);
+  }
+
   private void advance(int place) {
-    if (!sources[heap[place]].next()) {
+    int source = heap[place];
+    if (sources[source].next()) {
+      notePrefix(source);
+    } else {
       heap[place] = heap[--heapSize];
       if (place == heapSize) {
         return;
@@ -109,11 +137,16 @@ public final class MergingCursor implements Cursor {
   }
 
   private boolean less(int a, int b) {
-    int order = compareKeys(sources[a], sources[b]);
+    int order = compareKeys(a, b);
     return order != 0 ? order < 0 : a < b;
   }
 
-  private static int compareKeys(Cursor a, Cursor b) {
+  private int compareKeys(int left, int right) {
+    if (prefixes[left] != prefixes[right]) {
+      return Long.compareUnsigned(prefixes[left], prefixes[right]);
+    }
+    Cursor a = sources[left];
+    Cursor b = sources[right];
     return Bytes.compare(
         a.keySegment(), a.keyOffset(), a.keyLength(), b.keySegment(), b.keyOffset(), b.keyLength());
   }

@@ -92,6 +92,21 @@ public final class Bytes {
     return prefix;
   }
 
+  /** The first eight bytes of a slice as a number, the first one the most significant; zeros after its end. */
+  public static long prefix(MemorySegment segment, long offset, int length) {
+    if (length >= Long.BYTES) {
+      return segment.get(LONG_BIG, offset);
+    }
+    if (length > 0 && segment.byteSize() - offset >= Long.BYTES) {
+      return segment.get(LONG_BIG, offset) & (-1L << (Long.SIZE - Byte.SIZE * length));
+    }
+    long prefix = 0;
+    for (int i = 0; i < length; i++) {
+      prefix |= (segment.get(ValueLayout.JAVA_BYTE, offset + i) & 0xffL) << (56 - 8 * i);
+    }
+    return prefix;
+  }
+
   /**
    * A 64-bit hash whose every bit is good: multiply-and-fold over eight bytes at a time, after Wang Yi's wyhash, with
    * constants of our own.

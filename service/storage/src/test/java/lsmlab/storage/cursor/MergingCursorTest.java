@@ -1,8 +1,10 @@
 package lsmlab.storage.cursor;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertSame;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.SplittableRandom;
@@ -53,6 +55,43 @@ class MergingCursorTest {
         assertEquals(key, found.lastKey(), "keys must ascend");
       }
       assertEquals(expected.tailMap(Math.max(0, from)), found);
+    }
+  }
+
+  /** Keys that share long beginnings, differ in length alone, or hold zeros, where eight bytes of them do not decide. */
+  @Property(tries = 300)
+  void knowingWhatAllKeysBeginWithChangesNothing(@ForAll long seed) {
+    SplittableRandom random = new SplittableRandom(seed);
+    byte[] beginning = new byte[random.nextInt(12)];
+    random.nextBytes(beginning);
+    try (ChunkPool pool = new ChunkPool()) {
+      List<Memtable> newestFirst = new ArrayList<>();
+      for (int i = random.nextInt(1, 9); i > 0; i--) {
+        newestFirst.add(new Memtable(pool, 1));
+      }
+      TreeMap<byte[], Integer> expected = new TreeMap<>(Arrays::compareUnsigned);
+      for (int source = newestFirst.size() - 1; source >= 0; source--) {
+        for (int j = random.nextInt(1, 30); j > 0; j--) {
+          byte[] key = Arrays.copyOf(beginning, beginning.length + random.nextInt(11));
+          for (int k = beginning.length; k < key.length; k++) {
+            key[k] = (byte) (random.nextInt(12) == 0 ? 0xff : random.nextInt(2));
+          }
+          int value = random.nextInt(100);
+          newestFirst.get(source).add(30 - j, key, 0, key.length, new byte[] {(byte) value}, 0, 1);
+          expected.put(key, value);
+        }
+      }
+      List<Cursor> cursors = new ArrayList<>();
+      newestFirst.forEach(memtable -> cursors.add(memtable.cursor(Long.MAX_VALUE)));
+      MergingCursor cursor = new MergingCursor(cursors, random.nextInt(beginning.length + 1));
+      TreeMap<byte[], Integer> found = new TreeMap<>(Arrays::compareUnsigned);
+      for (boolean more = cursor.seek(null); more; more = cursor.next()) {
+        byte[] key = ValueSink.copy(cursor.keySegment(), cursor.keyOffset(), cursor.keyLength());
+        int value = ValueSink.copy(cursor.valueSegment(), cursor.valueOffset(), 1)[0];
+        assertEquals(null, found.put(key, value), "a key came twice");
+        assertSame(key, found.lastKey(), "keys must ascend");
+      }
+      assertEquals(expected, found);
     }
   }
 }
