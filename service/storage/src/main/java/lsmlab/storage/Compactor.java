@@ -6,6 +6,7 @@ import java.util.concurrent.atomic.LongAdder;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import lsmlab.storage.file.StoreDirectory;
+import lsmlab.storage.table.TableWorkspace;
 
 /**
  * Merges tables in one background thread, one {@link CompactionPicker.Task} after the other: those that are due where
@@ -36,6 +37,10 @@ final class Compactor implements AutoCloseable, WriteController.Merging {
   private final Health health;
   private final Runnable published;
   private final CompactionPicker picker;
+
+  /** Of the compaction thread. */
+  private final TableWorkspace workspace = new TableWorkspace();
+
   private final Thread thread = Threads.background("lsmlab-compact", this::work);
   private final ReentrantLock lock = new ReentrantLock();
   private final Condition changed = lock.newCondition();
@@ -193,7 +198,8 @@ final class Compactor implements AutoCloseable, WriteController.Merging {
               : picker.pick(version.tables(), isResting());
       return task == null
           ? null
-          : new Merge(directory, options, versions, task, () -> closing, bytes::add, published);
+          : new Merge(
+              directory, options, versions, task, workspace, () -> closing, bytes::add, published);
     } finally {
       Versions.releaseQuietly(version);
     }

@@ -14,6 +14,7 @@ import lsmlab.storage.file.StoreDirectory;
 import lsmlab.storage.manifest.TableEntry;
 import lsmlab.storage.memtable.Memtable;
 import lsmlab.storage.table.Table;
+import lsmlab.storage.table.TableWorkspace;
 import lsmlab.storage.table.TableWriter;
 
 /**
@@ -30,6 +31,9 @@ final class Flusher implements AutoCloseable {
     /** A memtable was taken: another one is being filled, and will be sealed in its turn. */
     void taken();
 
+    /** A table is being built; called every millisecond or so. */
+    void building();
+
     /** A table was built: so many bytes in that time. */
     void built(long bytes, long nanos);
 
@@ -38,6 +42,9 @@ final class Flusher implements AutoCloseable {
   }
 
   private static final long RETRY_MILLIS = 1_000;
+
+  /** Pairs after which the listener hears that a table is being built. */
+  private static final int ENTRIES_PER_PROGRESS = 1_024;
 
   private enum State {
     WAITING,
@@ -106,6 +113,7 @@ final class Flusher implements AutoCloseable {
   }
 
   private void work() {
+    TableWorkspace workspace = new TableWorkspace();
     while (true) {
       Job job = take();
       if (job == null) {
@@ -113,7 +121,7 @@ final class Flusher implements AutoCloseable {
       }
       try {
         listener.taken();
-        build(job);
+        build(job, workspace);
         publish();
       } catch (IOException e) {
         health.failed(Health.Activity.FLUSHING, e);
@@ -146,10 +154,10 @@ final class Flusher implements AutoCloseable {
     }
   }
 
-  private void build(Job job) throws IOException {
+  private void build(Job job, TableWorkspace workspace) throws IOException {
     if (job.built == null) {
       long start = System.nanoTime();
-      job.built = write(job.memtable);
+      job.built = write(job.memtable, workspace);
       flushes.increment();
       flushBytes.add(job.built.entry().bytes());
       long nanos = System.nanoTime() - start;
@@ -168,7 +176,7 @@ final class Flusher implements AutoCloseable {
     }
   }
 
-  private TableSet.Placed write(Memtable memtable) throws IOException {
+  private TableSet.Placed write(Memtable memtable, TableWorkspace workspace) throws IOException {
     long number = versions.newFileNumber();
     // The log's name becomes durable before a table of it can exist: at the start, a table that the
     // manifest does not name is dropped if its log is there, and is proof of a lost manifest record
@@ -180,9 +188,15 @@ final class Flusher implements AutoCloseable {
             number,
             memtable.logNumber(),
             options.blockBytes(),
-            options.bloomBitsPerKey())) {
+            options.bloomBitsPerKey(),
+            workspace)) {
       Cursor cursor = memtable.cursor(Long.MAX_VALUE);
+      int untilProgress = ENTRIES_PER_PROGRESS;
       for (boolean more = cursor.seek(null); more; more = cursor.next()) {
+        if (--untilProgress == 0) {
+          untilProgress = ENTRIES_PER_PROGRESS;
+          listener.building();
+        }
         add(writer, cursor);
       }
       writer.finish();

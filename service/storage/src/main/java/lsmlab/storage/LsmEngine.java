@@ -165,19 +165,23 @@ public final class LsmEngine implements Engine {
       byte[] key, int keyOffset, int keyLength, byte[] value, int valueOffset, int valueLength) {
     Limits.checkKey(key, keyOffset, keyLength);
     Limits.checkValue(value, valueOffset, valueLength);
-    write(new Write(key, keyOffset, keyLength, value, valueOffset, valueLength));
+    write(Write.begin(key, keyOffset, keyLength, value, valueOffset, valueLength));
   }
 
   @Override
   public void delete(byte[] key, int keyOffset, int keyLength) {
     Limits.checkKey(key, keyOffset, keyLength);
-    write(new Write(key, keyOffset, keyLength, null, 0, 0));
+    write(Write.begin(key, keyOffset, keyLength, null, 0, 0));
   }
 
   private void write(Write write) {
-    checkOpen();
-    controller.admit(write.bytes());
-    pipeline.submit(write);
+    try {
+      checkOpen();
+      controller.admit(write.bytes());
+      pipeline.submit(write);
+    } finally {
+      write.end();
+    }
   }
 
   @Override
@@ -344,6 +348,11 @@ public final class LsmEngine implements Engine {
   private final class FlushListener implements Flusher.Listener {
     @Override
     public void taken() {
+      nextLog.prepare();
+    }
+
+    @Override
+    public void building() {
       nextLog.prepare();
     }
 

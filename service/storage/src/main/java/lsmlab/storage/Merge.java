@@ -2,6 +2,7 @@ package lsmlab.storage;
 
 import java.io.IOException;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -15,6 +16,7 @@ import lsmlab.storage.file.StoreDirectory;
 import lsmlab.storage.file.SyncFailedException;
 import lsmlab.storage.manifest.TableEntry;
 import lsmlab.storage.table.Table;
+import lsmlab.storage.table.TableWorkspace;
 import lsmlab.storage.table.TableWriter;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -42,6 +44,7 @@ final class Merge {
   private final LsmOptions options;
   private final Versions versions;
   private final CompactionPicker.Task task;
+  private final TableWorkspace workspace;
   private final BooleanSupplier closing;
   private final LongConsumer written;
   private final Runnable published;
@@ -69,6 +72,7 @@ final class Merge {
   /**
    * Takes a reference of each input; {@link #run} gives it back.
    *
+   * @param workspace the merge's alone until it has run
    * @param closing whether to break off
    * @param written told of the bytes of each table that was published
    * @param published called after each publication
@@ -78,6 +82,7 @@ final class Merge {
       LsmOptions options,
       Versions versions,
       CompactionPicker.Task task,
+      TableWorkspace workspace,
       BooleanSupplier closing,
       LongConsumer written,
       Runnable published) {
@@ -85,6 +90,7 @@ final class Merge {
     this.options = options;
     this.versions = versions;
     this.task = task;
+    this.workspace = workspace;
     this.closing = closing;
     this.written = written;
     this.published = published;
@@ -132,7 +138,7 @@ final class Merge {
     for (List<Placed> group : task.newestFirst()) {
       sources.add(new LevelCursor(group.stream().map(Placed::table).toArray(Table[]::new)));
     }
-    Cursor cursor = new MergingCursor(sources);
+    Cursor cursor = new MergingCursor(sources, sharedKeyBytes());
     try {
       int untilCheck = ENTRIES_PER_CHECK;
       for (boolean more = cursor.seek(null); more; more = cursor.next()) {
@@ -160,7 +166,8 @@ final class Merge {
                   versions.newFileNumber(),
                   0,
                   options.blockBytes(),
-                  options.bloomBitsPerKey());
+                  options.bloomBitsPerKey(),
+                  workspace);
         }
         Flusher.add(writer, cursor);
       }
@@ -170,6 +177,20 @@ final class Merge {
         writer.close();
       }
     }
+  }
+
+  /** Length of what all keys begin with. */
+  private int sharedKeyBytes() {
+    byte[] first = null;
+    int shared = Integer.MAX_VALUE;
+    for (Placed placed : task.inputs()) {
+      for (byte[] key : List.of(placed.table().minKey(), placed.table().maxKey())) {
+        first = first == null ? key : first;
+        int mismatch = Arrays.mismatch(first, key);
+        shared = Math.min(shared, mismatch < 0 ? key.length : mismatch);
+      }
+    }
+    return shared;
   }
 
   /** Bytes of the inputs from level 0. */

@@ -9,6 +9,9 @@ import lsmlab.storage.wal.WalFormat;
  * Makes the file of the next log ahead, on another thread than a writer's: making a file can wait for the file system's
  * journal, tens of milliseconds while tables are being synced, and every write would wait with it.
  *
+ * <p>Two memtables can be sealed while one is being flushed, so a flush thread looks after it while it builds a table too,
+ * not only when it begins.
+ *
  * <p>A file that was made and not used is empty. It is removed when the store is closed; after a crash it is a log without a
  * first record, which holds nothing and is removed at the next start. Thread-safe.
  */
@@ -19,7 +22,7 @@ final class NextLog implements AutoCloseable {
 
   private final StoreDirectory directory;
   private final Versions versions;
-  private Prepared prepared;
+  private volatile Prepared prepared; // Changed under this object's lock.
   private boolean closed;
 
   NextLog(StoreDirectory directory, Versions versions) {
@@ -27,8 +30,17 @@ final class NextLog implements AutoCloseable {
     this.versions = versions;
   }
 
-  /** Makes the file unless it is there. That it cannot be made is told to who {@link #take takes} it, who tries again. */
-  synchronized void prepare() {
+  /**
+   * Makes the file unless it is there; costs nothing if it is. That it cannot be made is told to who {@link #take takes}
+   * it, who tries again.
+   */
+  void prepare() {
+    if (prepared == null) {
+      makeAhead();
+    }
+  }
+
+  private synchronized void makeAhead() {
     if (prepared != null || closed) {
       return;
     }

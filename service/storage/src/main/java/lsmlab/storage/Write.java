@@ -26,6 +26,12 @@ final class Write {
     }
   }
 
+  /**
+   * A platform thread's own, used for one write after the other. An object for each PUT, 56 bytes, made a young collection
+   * every ten seconds of overwriting at full speed, which stopped all writers for 10 to 40 ms.
+   */
+  private static final ThreadLocal<Write> OWN = ThreadLocal.withInitial(Write::seal);
+
   byte[] key;
   int keyOffset;
   int keyLength;
@@ -75,6 +81,32 @@ final class Write {
   void forgetArrays() {
     key = null;
     value = null;
+  }
+
+  /** A write of the calling thread, which {@link #end ends} it before it begins another. */
+  static Write begin(
+      byte[] key, int keyOffset, int keyLength, byte[] value, int valueOffset, int valueLength) {
+    if (Thread.currentThread().isVirtual()) {
+      // It may do no more than this one write.
+      return new Write(key, keyOffset, keyLength, value, valueOffset, valueLength);
+    }
+    Write own = OWN.get();
+    assert own.key == null : "a thread's write was not ended";
+    own.reset(key, keyOffset, keyLength, value, valueOffset, valueLength);
+    return own;
+  }
+
+  /**
+   * Lets go of the arrays and of what it was linked to; by its thread. One that is not done, because committing it ended in
+   * an error, may still be in the pipeline's list: it is never used again.
+   */
+  void end() {
+    if (isDone()) {
+      forgetArrays();
+      next = null;
+    } else {
+      OWN.remove();
+    }
   }
 
   /** A request to seal the memtable once everything before it is in. */

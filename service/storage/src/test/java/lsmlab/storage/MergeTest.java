@@ -29,6 +29,7 @@ import lsmlab.storage.memtable.Memtable;
 import lsmlab.storage.table.Lookup;
 import lsmlab.storage.table.Table;
 import lsmlab.storage.table.TableFormat;
+import lsmlab.storage.table.TableWorkspace;
 import lsmlab.storage.table.TableWriter;
 import org.junit.jupiter.api.Test;
 
@@ -62,6 +63,7 @@ class MergeTest {
   /** One store, as it is to an engine's compaction thread. */
   private static final class Store implements AutoCloseable {
     final SplittableRandom random;
+    private final TableWorkspace workspace = new TableWorkspace();
     final SimulatedDirectory directory = new SimulatedDirectory();
     final ChunkPool pool = new ChunkPool();
     final NavigableMap<String, String> model = new TreeMap<>();
@@ -147,7 +149,15 @@ class MergeTest {
             });
         int before = publications;
         try {
-          new Merge(directory, OPTIONS, versions, task, () -> false, written -> {}, this::published)
+          new Merge(
+                  directory,
+                  OPTIONS,
+                  versions,
+                  task,
+                  workspace,
+                  () -> false,
+                  written -> {},
+                  this::published)
               .run();
         } catch (IOException e) {
           assertEquals("injected", e.getMessage());

@@ -209,7 +209,7 @@ class PiecewiseMergeTest {
     }
     assertTrue(publications.get() >= 5, "pieces: " + publications);
     assertTrue(scans.size() >= 5, "scans: " + scans.size());
-    assertTrue(moments.get() >= 100, "moments: " + moments);
+    assertTrue(moments.get() >= 80, "moments: " + moments);
     assertTrue(deletions.get() >= 10, "deletions: " + deletions);
     assertEquals(List.of(), sound.inUse());
     assertEquals(named(sound), sound.names(".sst"));

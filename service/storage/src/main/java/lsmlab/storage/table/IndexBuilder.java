@@ -1,7 +1,6 @@
 package lsmlab.storage.table;
 
 import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
 import java.util.Arrays;
 import lsmlab.storage.file.Bytes;
 
@@ -13,12 +12,17 @@ final class IndexBuilder {
   private int[] keyEnds = new int[256];
   private byte[] keys = new byte[4096];
 
+  /** Forgets the blocks. */
+  void clear() {
+    count = 0;
+  }
+
   void add(long blockOffset, byte[] key, int keyLength) {
     if (count == blocks.length) {
       blocks = Arrays.copyOf(blocks, 2 * count);
       keyEnds = Arrays.copyOf(keyEnds, 2 * count);
     }
-    int start = count == 0 ? 0 : keyEnds[count - 1];
+    int start = keysLength();
     int end = Math.addExact(start, keyLength);
     if (end > keys.length) {
       keys = Arrays.copyOf(keys, (int) Math.min(Math.max(end, 2L * keys.length), 1 << 30));
@@ -28,16 +32,23 @@ final class IndexBuilder {
     keyEnds[count++] = end;
   }
 
-  /** The index of a table whose blocks end at {@code dataEnd}. */
-  ByteBuffer build(long dataEnd, byte[] minKey, byte[] maxKey) {
-    int mismatch = Arrays.mismatch(minKey, maxKey);
-    int shared = mismatch < 0 ? minKey.length : mismatch;
-    int keysLength = keyEnds[count - 1];
-    long length = 8 + 8L * count + 4L * (count + 1) + 4L * (count + 1) + keysLength;
+  private int keysLength() {
+    return count == 0 ? 0 : keyEnds[count - 1];
+  }
+
+  /** Bytes of the index of a table whose blocks end at {@code dataEnd}. */
+  int bytes(long dataEnd) {
+    long length = 8 + 8L * count + 4L * (count + 1) + 4L * (count + 1) + keysLength();
     // The filter that follows begins at a multiple of a cache line, counted from the start of the
     // file.
-    long padded = TableWriter.align(dataEnd + length, TableFormat.LINE_BYTES) - dataEnd;
-    ByteBuffer out = ByteBuffer.allocate(Math.toIntExact(padded)).order(ByteOrder.LITTLE_ENDIAN);
+    return Math.toIntExact(TableWriter.align(dataEnd + length, TableFormat.LINE_BYTES) - dataEnd);
+  }
+
+  /** Lays the index out; {@code out} is little-endian and has room for {@link #bytes}. */
+  void write(ByteBuffer out, long dataEnd, byte[] minKey, byte[] maxKey) {
+    final int end = out.position() + bytes(dataEnd);
+    int mismatch = Arrays.mismatch(minKey, maxKey);
+    int shared = mismatch < 0 ? minKey.length : mismatch;
     out.putInt(count).putInt(shared);
     for (int i = 0; i < count; i++) {
       int start = i == 0 ? 0 : keyEnds[i - 1];
@@ -51,7 +62,9 @@ final class IndexBuilder {
     for (int i = 0; i < count; i++) {
       out.putInt(keyEnds[i]);
     }
-    out.put(keys, 0, keysLength);
-    return out.clear();
+    out.put(keys, 0, keysLength());
+    while (out.position() < end) {
+      out.put((byte) 0);
+    }
   }
 }

@@ -1,0 +1,128 @@
+package lsmlab.storage.table;
+
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.ByteBuffer;
+import java.util.Arrays;
+import lsmlab.storage.file.Bytes;
+
+/** Collects the pairs of one block after the other and lays each out as the package's documentation draws it. */
+final class BlockBuilder {
+
+  private int count;
+  private int[] keyEnds = new int[64];
+  private int[] valueEnds = new int[64];
+  private boolean[] tombstone = new boolean[64];
+  private byte[] keys = new byte[4096];
+  private byte[] values = new byte[8192];
+
+  /** Pairs of the block so far. */
+  int count() {
+    return count;
+  }
+
+  /** Forgets the pairs. */
+  void clear() {
+    count = 0;
+  }
+
+  /** Bytes of the block with so much more in it; 0 if it is empty and nothing more comes. */
+  long bytesWith(int morePairs, int moreKeyBytes, int moreValueBytes) {
+    int pairs = count + morePairs;
+    return pairs == 0
+        ? 0
+        : TableFormat.BLOCK_HEADER_BYTES
+            + (pairs + 1L) * TableFormat.SLOT_BYTES
+            + keyStart()
+            + moreKeyBytes
+            + valueStart()
+            + moreValueBytes;
+  }
+
+  private int keyStart() {
+    return count == 0 ? 0 : keyEnds[count - 1];
+  }
+
+  private int valueStart() {
+    return count == 0 ? 0 : valueEnds[count - 1];
+  }
+
+  /** Adds a pair, copied, or the mark of a deletion, which has no value. */
+  void add(
+      MemorySegment key,
+      long keyOffset,
+      int keyLength,
+      MemorySegment value,
+      long valueOffset,
+      int valueLength,
+      boolean isTombstone) {
+    if (count == keyEnds.length) {
+      keyEnds = Arrays.copyOf(keyEnds, 2 * count);
+      valueEnds = Arrays.copyOf(valueEnds, 2 * count);
+      tombstone = Arrays.copyOf(tombstone, 2 * count);
+    }
+    int keyStart = keyStart();
+    int valueStart = valueStart();
+    keys = room(keys, keyStart, keyLength);
+    values = room(values, valueStart, valueLength);
+    MemorySegment.copy(key, ValueLayout.JAVA_BYTE, keyOffset, keys, keyStart, keyLength);
+    MemorySegment.copy(value, ValueLayout.JAVA_BYTE, valueOffset, values, valueStart, valueLength);
+    keyEnds[count] = keyStart + keyLength;
+    valueEnds[count] = valueStart + valueLength;
+    tombstone[count] = isTombstone;
+    count++;
+  }
+
+  /** The bytes of all keys one after the other; valid until the next change. */
+  byte[] keys() {
+    return keys;
+  }
+
+  /** Where the last key begins in {@link #keys}. */
+  int lastKeyStart() {
+    return count == 1 ? 0 : keyEnds[count - 2];
+  }
+
+  /** Length of the block's first key. */
+  int firstKeyLength() {
+    return keyEnds[0];
+  }
+
+  /** Bytes of the whole block, padded. */
+  int bytes() {
+    return Math.toIntExact(TableWriter.align(bytesWith(0, 0, 0), TableFormat.BLOCK_ALIGNMENT));
+  }
+
+  /**
+   * Lays the block out and begins the next one.
+   *
+   * @param out little-endian, with room for {@link #bytes}
+   * @param position of the block in the file
+   */
+  void finish(ByteBuffer out, long position) {
+    int length = bytes();
+    int keysStart = TableFormat.BLOCK_HEADER_BYTES + (count + 1) * TableFormat.SLOT_BYTES;
+    int valuesStart = keysStart + keyStart();
+    int start = out.position();
+    out.putInt(0).putInt(count);
+    for (int i = 0; i <= count; i++) {
+      int flag = i < count && tombstone[i] ? TableFormat.TOMBSTONE_BIT : 0;
+      out.putInt(keysStart + (i == 0 ? 0 : keyEnds[i - 1]));
+      out.putInt((valuesStart + (i == 0 ? 0 : valueEnds[i - 1])) | flag);
+    }
+    out.put(keys, 0, keyStart()).put(values, 0, valueStart());
+    while (out.position() < start + length) {
+      out.put((byte) 0);
+    }
+    int crc = Bytes.crc32c(out.duplicate().position(start + Integer.BYTES).limit(start + length));
+    out.putInt(start, crc ^ TableFormat.placeMask(position));
+    clear();
+  }
+
+  private static byte[] room(byte[] array, int used, int more) {
+    int needed = Math.addExact(used, more);
+    return needed <= array.length
+        ? array
+        : Arrays.copyOf(array, (int) Math.max(needed, Math.min(2L * array.length, 1 << 30)));
+  }
+}
