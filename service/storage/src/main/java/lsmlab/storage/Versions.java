@@ -241,7 +241,7 @@ final class Versions implements AutoCloseable {
     Threads.await(reached);
   }
 
-  /** Ends the reclaiming thread and gives the current version back. No reader may come any more. */
+  /** Ends the reclaiming thread and gives the current version back after its last reader. Later ones are refused. */
   @Override
   public void close() throws IOException {
     awaitReclaimed();
@@ -250,6 +250,7 @@ final class Versions implements AutoCloseable {
     Threads.join(reclaimer);
     Version last = current;
     current = null;
+    gate.awaitReaders();
     releaseQuietly(last);
     releaseSuperfluous();
     manifest.close();
