@@ -25,20 +25,15 @@ import lsmlab.storage.file.StoreDirectory;
  */
 public final class Table {
 
-  private final StoreDirectory directory;
-  private final String name;
-  private final long number;
+  private final TableFile file;
   private final Arena arena;
   private final MemorySegment bytes;
+  private final TableTail tail;
+  private final TableIndex index;
   private final long filterOffset;
   private final long filterLength;
-  private final long sourceLog;
-  private final long entries;
-  private final long tombstones;
   private final byte[] minKey;
   private final byte[] maxKey;
-
-  private final TableIndex index;
 
   /** A bit for each block that passed its check. Written without synchronisation: a lost bit costs another check. */
   private final long[] checked;
@@ -49,63 +44,17 @@ public final class Table {
   /** Whether what is read of it is likely to be missing in memory. */
   private volatile boolean random;
 
-  private Table(StoreDirectory directory, long number, Arena arena) throws IOException {
-    this.directory = directory;
-    this.name = TableFormat.fileName(number);
-    this.number = number;
+  private Table(TableFile file, Arena arena) throws IOException {
+    this.file = file;
     this.arena = arena;
-    this.bytes = directory.map(name, arena);
-    long size = bytes.byteSize();
-    long footer = size - TableFormat.FOOTER_BYTES;
-    if (footer < 0 || bytes.get(Bytes.LONG, size - Long.BYTES) != TableFormat.MAGIC) {
-      throw corrupt(Math.max(0, footer), "this is not a table or its end is missing");
-    }
-    int crc = Bytes.crc32c(bytes, footer, TableFormat.FOOTER_CRC_OFFSET);
-    if (crc != bytes.get(Bytes.INT, footer + TableFormat.FOOTER_CRC_OFFSET)) {
-      throw corrupt(footer, "the footer's checksum does not match");
-    }
-    int version = bytes.get(Bytes.INT, footer + 60);
-    if (version != TableFormat.VERSION) {
-      throw new CorruptionException(
-          directory.describe(name)
-              + ": table format version "
-              + version
-              + ", this engine reads "
-              + TableFormat.VERSION);
-    }
-    long indexOffset = bytes.get(Bytes.LONG, footer);
-    long indexLength = bytes.get(Bytes.LONG, footer + 8);
-    filterOffset = bytes.get(Bytes.LONG, footer + 16);
-    filterLength = bytes.get(Bytes.LONG, footer + 24);
-    long propertiesOffset = bytes.get(Bytes.LONG, footer + 32);
-    long propertiesLength = bytes.get(Bytes.LONG, footer + 40);
-    checkSection("index", indexOffset, indexLength, footer, footer + 48);
-    checkSection("filter", filterOffset, filterLength, footer, footer + 52);
-    checkSection("properties", propertiesOffset, propertiesLength, footer, footer + 56);
-    if (propertiesOffset + propertiesLength != footer
-        || filterOffset + filterLength != propertiesOffset
-        || indexOffset + indexLength != filterOffset) {
-      throw corrupt(footer, "the sections do not meet");
-    }
-
-    long fileNumber = bytes.get(Bytes.LONG, propertiesOffset);
-    if (fileNumber != number) {
-      throw corrupt(propertiesOffset, "this is table " + fileNumber + " under another's name");
-    }
-    sourceLog = bytes.get(Bytes.LONG, propertiesOffset + 8);
-    entries = bytes.get(Bytes.LONG, propertiesOffset + 16);
-    tombstones = bytes.get(Bytes.LONG, propertiesOffset + 24);
-    int minLength = bytes.get(Bytes.INT, propertiesOffset + 32);
-    int maxLength = bytes.get(Bytes.INT, propertiesOffset + 36);
-    long minOffset = propertiesOffset + TableFormat.PROPERTIES_FIXED_BYTES;
-    minKey = ValueSink.copy(bytes, minOffset, minLength);
-    maxKey = ValueSink.copy(bytes, minOffset + minLength, maxLength);
-
-    index = new TableIndex(bytes, indexOffset, minKey);
-    if (index.blockCount() == 0 || index.blockOffset(index.blockCount()) != indexOffset) {
-      throw corrupt(indexOffset, "the index does not describe the blocks before it");
-    }
-    checked = new long[(index.blockCount() + 63) >>> 6];
+    this.bytes = file.map(arena);
+    this.tail = new TableTail(file, bytes);
+    this.index = tail.index;
+    this.filterOffset = tail.filterOffset;
+    this.filterLength = tail.filterLength;
+    this.minKey = tail.minKey;
+    this.maxKey = tail.maxKey;
+    this.checked = new long[(index.blockCount() + 63) >>> 6];
   }
 
   /**
@@ -114,20 +63,18 @@ public final class Table {
    * @throws CorruptionException if it is damaged
    */
   public static Table open(StoreDirectory directory, long number) throws IOException {
+    TableFile file = new TableFile(directory, number);
     Arena arena = Arena.ofShared();
     boolean opened = false;
     try {
-      Table table = new Table(directory, number, arena);
+      Table table = new Table(file, arena);
       opened = true;
       return table;
     } catch (IndexOutOfBoundsException | NegativeArraySizeException e) {
       throw new CorruptionException(
-          directory.describe(TableFormat.fileName(number))
-              + ": the lengths in a section contradict each other",
-          e);
+          file.describe() + ": the lengths in a section contradict each other", e);
     } catch (InternalError e) {
-      throw new CorruptionException(
-          directory.describe(TableFormat.fileName(number)) + ": the file cannot be read", e);
+      throw new CorruptionException(file.describe() + ": the file cannot be read", e);
     } finally {
       if (!opened) {
         arena.close();
@@ -154,15 +101,6 @@ public final class Table {
     }
   }
 
-  private void checkSection(String what, long offset, long length, long limit, long crcOffset) {
-    if (offset < 0 || length < 0 || offset > limit || length > limit - offset) {
-      throw corrupt(limit, "the " + what + " is outside the file");
-    }
-    if (Bytes.crc32c(bytes, offset, length) != bytes.get(Bytes.INT, crcOffset)) {
-      throw corrupt(offset, "the " + what + "'s checksum does not match");
-    }
-  }
-
   /**
    * Looks a key up.
    *
@@ -182,15 +120,15 @@ public final class Table {
         readAhead(block, 1);
       }
       long start = checkedBlock(block);
-      int pair = searchBlock(start, key, keyOffset, keyLength);
+      int pair = Block.search(bytes, start, key, keyOffset, keyLength);
       if (pair < 0) {
         return Lookup.ABSENT;
       }
-      int value = valueSlot(start, pair);
+      int value = Block.valueSlot(bytes, start, pair);
       if (value < 0) {
         return Lookup.DELETED;
       }
-      int end = valueSlot(start, pair + 1) & TableFormat.OFFSET_MASK;
+      int end = Block.valueSlot(bytes, start, pair + 1) & TableFormat.OFFSET_MASK;
       sink.accept(bytes, start + value, end - value);
       return Lookup.FOUND;
     } catch (InternalError e) {
@@ -222,39 +160,6 @@ public final class Table {
     return random;
   }
 
-  /** The pair with that key, or −1 − (the first pair with a greater one). */
-  private int searchBlock(long start, byte[] key, int keyOffset, int keyLength) {
-    int low = 0;
-    int high = pairs(start) - 1;
-    while (low <= high) {
-      int middle = (low + high) >>> 1;
-      int from = keySlot(start, middle);
-      int to = keySlot(start, middle + 1);
-      int order = Bytes.compare(key, keyOffset, keyLength, bytes, start + from, to - from);
-      if (order == 0) {
-        return middle;
-      }
-      if (order > 0) {
-        low = middle + 1;
-      } else {
-        high = middle - 1;
-      }
-    }
-    return -1 - low;
-  }
-
-  int pairs(long start) {
-    return bytes.get(Bytes.INT, start + 4);
-  }
-
-  int keySlot(long start, int pair) {
-    return bytes.get(Bytes.INT, start + TableFormat.BLOCK_HEADER_BYTES + 8L * pair);
-  }
-
-  int valueSlot(long start, int pair) {
-    return bytes.get(Bytes.INT, start + TableFormat.BLOCK_HEADER_BYTES + 4 + 8L * pair);
-  }
-
   int blockCount() {
     return index.blockCount();
   }
@@ -265,7 +170,7 @@ public final class Table {
   }
 
   /** Where the block begins, after it has passed its check once. */
-  long checkedBlock(int block) {
+  private long checkedBlock(int block) {
     long bit = 1L << (block & 63);
     if ((checked[block >>> 6] & bit) == 0) {
       checkBlock(block);
@@ -274,29 +179,18 @@ public final class Table {
     return index.blockOffset(block);
   }
 
-  /** Checks a block's checksum and that its offsets stay within it. */
+  /** Checks a block's checksum and that its offsets stay within it; gives where it begins. */
   long checkBlock(int block) {
     long start = index.blockOffset(block);
     long length = index.blockOffset(block + 1) - start;
-    if (start < 0 || length < TableFormat.BLOCK_HEADER_BYTES + 2L * TableFormat.SLOT_BYTES) {
+    if (start < 0 || length < Block.BYTES_MIN) {
       throw corrupt(start, "the index gives block " + block + " an impossible place");
     }
     int crc = Bytes.crc32c(bytes, start + Integer.BYTES, length - Integer.BYTES);
-    if ((crc ^ TableFormat.placeMask(start)) != bytes.get(Bytes.INT, start)) {
+    if (crc != Block.checksum(bytes, start)) {
       throw corrupt(start, "the checksum of block " + block + " does not match");
     }
-    int count = pairs(start);
-    long key = TableFormat.BLOCK_HEADER_BYTES + (count + 1L) * TableFormat.SLOT_BYTES;
-    boolean sound = count > 0 && key <= length && keySlot(start, 0) == key;
-    int value = sound ? keySlot(start, count) : 0;
-    for (int i = 0; sound && i <= count; i++) {
-      int nextKey = keySlot(start, i);
-      int nextValue = valueSlot(start, i) & TableFormat.OFFSET_MASK;
-      sound = nextKey >= key && nextValue >= value && nextValue <= length;
-      key = nextKey;
-      value = nextValue;
-    }
-    if (!sound || key > (valueSlot(start, 0) & TableFormat.OFFSET_MASK)) {
+    if (!Block.isSound(bytes, start, length)) {
       throw corrupt(start, "block " + block + " contradicts itself");
     }
     return start;
@@ -305,19 +199,6 @@ public final class Table {
   /** A cursor that checks each block on entering it; the caller keeps a reference meanwhile. */
   public Cursor cursor() {
     return new TableCursor(this, bytes);
-  }
-
-  /** Where a cursor's {@code seek} begins: block, and pair as {@link #searchBlock} gives it. */
-  int seekBlock(byte[] key) {
-    return key == null ? 0 : Math.max(0, findBlock(key, 0, key.length));
-  }
-
-  int seekPair(long start, byte[] key) {
-    if (key == null) {
-      return 0;
-    }
-    int pair = searchBlock(start, key, 0, key.length);
-    return pair >= 0 ? pair : -1 - pair;
   }
 
   /**
@@ -340,7 +221,7 @@ public final class Table {
   }
 
   public long number() {
-    return number;
+    return file.number();
   }
 
   public long bytes() {
@@ -348,16 +229,16 @@ public final class Table {
   }
 
   public long entries() {
-    return entries;
+    return tail.entries;
   }
 
   public long tombstones() {
-    return tombstones;
+    return tail.tombstones;
   }
 
   /** The WAL whose memtable this was, or 0. */
   public long sourceLog() {
-    return sourceLog;
+    return tail.sourceLog;
   }
 
   /** Not to be changed. */
@@ -380,17 +261,17 @@ public final class Table {
   /** Takes another reference; only by someone who holds one. */
   public void retain() {
     int before = references.getAndIncrement();
-    assert before > 0 : name + " was retained after its end";
+    assert before > 0 : file.describe() + " was retained after its end";
   }
 
   /** Gives one back. The last one unmaps, and removes the file if the table is obsolete. */
   public void release() throws IOException {
     int left = references.decrementAndGet();
-    assert left >= 0 : name + " was released too often";
+    assert left >= 0 : file.describe() + " was released too often";
     if (left == 0) {
       arena.close();
       if (obsolete) {
-        directory.delete(name);
+        file.delete();
       }
     }
   }
@@ -401,17 +282,10 @@ public final class Table {
   }
 
   CorruptionException corrupt(long offset, String what) {
-    return new CorruptionException(
-        directory.describe(name)
-            + " at offset "
-            + offset
-            + ": "
-            + what
-            + ". The file was damaged after it was written; restore the store from a copy");
+    return file.corrupt(offset, what);
   }
 
   CorruptionException unreadable(InternalError e) {
-    return new CorruptionException(
-        directory.describe(name) + ": the file cannot be read (cut short, or a device error)", e);
+    return file.unreadable(e);
   }
 }

@@ -32,12 +32,21 @@ final class TableCursor implements Cursor {
   public boolean seek(byte[] wanted) {
     try {
       readTo = 0;
-      enter(table.seekBlock(wanted));
-      pair = table.seekPair(start, wanted) - 1;
+      enter(wanted == null ? 0 : Math.max(0, table.findBlock(wanted, 0, wanted.length)));
+      pair = firstFrom(wanted) - 1;
     } catch (InternalError e) {
       throw table.unreadable(e);
     }
     return next();
+  }
+
+  /** The block's first pair whose key is not less. */
+  private int firstFrom(byte[] wanted) {
+    if (wanted == null) {
+      return 0;
+    }
+    int found = Block.search(bytes, start, wanted, 0, wanted.length);
+    return found >= 0 ? found : -1 - found;
   }
 
   @Override
@@ -50,10 +59,10 @@ final class TableCursor implements Cursor {
         enter(block + 1);
         pair = 0;
       }
-      key = table.keySlot(start, pair);
-      keyEnd = table.keySlot(start, pair + 1);
-      value = table.valueSlot(start, pair);
-      valueEnd = table.valueSlot(start, pair + 1) & TableFormat.OFFSET_MASK;
+      key = Block.keySlot(bytes, start, pair);
+      keyEnd = Block.keySlot(bytes, start, pair + 1);
+      value = Block.valueSlot(bytes, start, pair);
+      valueEnd = Block.valueSlot(bytes, start, pair + 1) & TableFormat.OFFSET_MASK;
       return true;
     } catch (InternalError e) {
       throw table.unreadable(e);
@@ -69,7 +78,7 @@ final class TableCursor implements Cursor {
     }
     block = wanted;
     start = table.checkBlock(wanted);
-    pairs = table.pairs(start);
+    pairs = Block.pairs(bytes, start);
   }
 
   @Override

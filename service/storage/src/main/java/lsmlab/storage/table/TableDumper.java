@@ -97,13 +97,14 @@ public final class TableDumper {
   }
 
   private void printBlock(int block, long start) {
-    int pairs = table.pairs(start);
+    int pairs = Block.pairs(bytes, start);
     out.printf("%10d  block %d, %d pairs%n", start, block, pairs);
     for (int pair = 0; pair < pairs; pair++) {
-      int key = table.keySlot(start, pair);
-      String keyText = Printable.text(bytes, start + key, table.keySlot(start, pair + 1) - key);
-      int value = table.valueSlot(start, pair);
-      int end = table.valueSlot(start, pair + 1) & TableFormat.OFFSET_MASK;
+      int key = Block.keySlot(bytes, start, pair);
+      String keyText =
+          Printable.text(bytes, start + key, Block.keySlot(bytes, start, pair + 1) - key);
+      int value = Block.valueSlot(bytes, start, pair);
+      int end = Block.valueSlot(bytes, start, pair + 1) & TableFormat.OFFSET_MASK;
       String valueText =
           value < 0 ? "deleted" : "= " + Printable.text(bytes, start + value, end - value);
       out.printf("%12s%s %s%n", "", keyText, valueText);

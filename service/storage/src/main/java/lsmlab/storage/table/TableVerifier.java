@@ -21,10 +21,11 @@ final class TableVerifier {
     byte[] last = null;
     for (int block = 0; block < table.blockCount(); block++) {
       long start = table.checkBlock(block);
-      int pairs = table.pairs(start);
+      int pairs = Block.pairs(bytes, start);
       for (int pair = 0; pair < pairs; pair++) {
-        int from = table.keySlot(start, pair);
-        byte[] key = ValueSink.copy(bytes, start + from, table.keySlot(start, pair + 1) - from);
+        int from = Block.keySlot(bytes, start, pair);
+        byte[] key =
+            ValueSink.copy(bytes, start + from, Block.keySlot(bytes, start, pair + 1) - from);
         check(key.length > 0, start, "a key is empty");
         if (last != null) {
           check(Arrays.compareUnsigned(last, key) < 0, start, "keys do not ascend");
@@ -36,7 +37,7 @@ final class TableVerifier {
             start,
             "the index leads to another block than the one that holds the key");
         check(table.mayContain(key), start, "the filter denies a key that is there");
-        if (table.valueSlot(start, pair) < 0) {
+        if (Block.valueSlot(bytes, start, pair) < 0) {
           tombstones++;
         }
         entries++;
