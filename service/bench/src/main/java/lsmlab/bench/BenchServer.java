@@ -1,24 +1,18 @@
 package lsmlab.bench;
 
-import com.fasterxml.jackson.core.type.TypeReference;
-import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
 import lsmlab.bench.report.Comparison;
 import lsmlab.bench.report.Environment;
-import lsmlab.bench.report.MarkdownTable;
 import lsmlab.bench.server.ServerBench;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
-import picocli.CommandLine.Spec;
 
 /** {@code server}: the command line of the benchmark of the whole service. */
 @Command(
@@ -34,7 +28,7 @@ final class BenchServer implements Callable<Integer> {
 
   private static final List<String> SATURATED = List.of("get", "put");
 
-  @Spec private CommandSpec spec;
+  @Mixin private CommonOptions common;
 
   @Option(
       names = "--workloads",
@@ -74,9 +68,6 @@ final class BenchServer implements Callable<Integer> {
   @Option(names = "--pairs", description = "in the dataset (${DEFAULT-VALUE}, about 1 GB)")
   private int pairs = 2_000_000;
 
-  @Option(names = "--value-bytes", description = "mean bytes of a value (${DEFAULT-VALUE})")
-  private int valueBytes = 500;
-
   @Option(names = "--service-cpu", description = "what servers are pinned to (${DEFAULT-VALUE})")
   private int serviceCpu = 0;
 
@@ -97,17 +88,6 @@ final class BenchServer implements Callable<Integer> {
   @Option(names = "--loadgen", description = "the load generator's directory (${DEFAULT-VALUE})")
   private Path loadgen = Path.of("loadgen");
 
-  @Option(names = "--stores", description = "where stores are kept (${DEFAULT-VALUE})")
-  private Path stores = Path.of(".cache/bench");
-
-  @Option(names = "--out", description = "where the results go (${DEFAULT-VALUE})")
-  private Path out = Path.of("results/bench");
-
-  @Option(
-      names = "--update-docs",
-      description = "page whose table is replaced, between its markers")
-  private Path page;
-
   @Override
   public Integer call() throws IOException, InterruptedException {
     check();
@@ -116,7 +96,7 @@ final class BenchServer implements Callable<Integer> {
         new ServerBench(
             new ServerBench.Settings(
                 pairs,
-                valueBytes,
+                common.valueBytes,
                 seconds,
                 warmupSeconds,
                 connections,
@@ -125,14 +105,10 @@ final class BenchServer implements Callable<Integer> {
                 jvmArguments,
                 service.toAbsolutePath(),
                 loadgen.toAbsolutePath(),
-                stores.toAbsolutePath()),
+                common.stores()),
             System.err);
     List<String> all = bench.variants();
-    for (String variant : variants) {
-      if (!all.contains(variant)) {
-        throw refused("--variants: no variant '" + variant + "'; there are " + all);
-      }
-    }
+    common.known("--variants", "variant", variants, all);
     List<String> chosen = variants.isEmpty() ? all : variants;
     List<String> saturated = workloads.stream().filter(SATURATED::contains).toList();
     if (!saturated.isEmpty()) {
@@ -153,20 +129,12 @@ final class BenchServer implements Callable<Integer> {
   /** Writes the part's table, and its rows beside those of the other part. */
   private void write(String part, ServerBench bench, Map<String, String> environment)
       throws IOException {
-    ObjectMapper json = new ObjectMapper();
-    Files.createDirectories(out);
-    Path results = out.resolve("server.json");
-    List<Comparison> rows = new ArrayList<>();
-    if (Files.exists(results)) {
-      rows.addAll(json.readValue(results.toFile(), new TypeReference<List<Comparison>>() {}));
-    }
+    List<Comparison> rows = common.earlierRows("server");
     rows.removeIf(row -> partOf(row).equals(part));
     rows.addAll(bench.takeRows());
-    Files.writeString(
-        results, json.writerWithDefaultPrettyPrinter().writeValueAsString(rows) + "\n");
     Map<String, String> facts = new LinkedHashMap<>(environment);
     facts.put("pairs", Integer.toString(pairs));
-    facts.put("value_bytes", Integer.toString(valueBytes));
+    facts.put("value_bytes", Integer.toString(common.valueBytes));
     facts.put("connections", Integer.toString(connections));
     if (part.equals("overload")) {
       facts.put("overload_connections", Integer.toString(overloadConnections));
@@ -174,18 +142,7 @@ final class BenchServer implements Callable<Integer> {
     facts.put("warmup_seconds", Integer.toString(warmupSeconds));
     facts.put("seconds", Integer.toString(seconds));
     facts.put("native_transport", bench.nativeTransport());
-    Files.writeString(
-        out.resolve("server-" + part + "-environment.json"),
-        json.writerWithDefaultPrettyPrinter().writeValueAsString(facts) + "\n");
-    List<String> words = new ArrayList<>();
-    facts.forEach((name, value) -> words.add(name + " " + value));
-    String text = bench.takeMarkdown() + "\n" + String.join("; ", words) + ".\n";
-    Files.writeString(out.resolve("server-" + part + ".md"), text);
-    if (page != null) {
-      MarkdownTable.update(page, "bench-server-" + part, text);
-    }
-    System.out.print(text);
-    System.err.println("written: " + results);
+    common.write("server", "server-" + part, rows, facts, bench.takeMarkdown());
   }
 
   private static String partOf(Comparison row) {
@@ -195,28 +152,25 @@ final class BenchServer implements Callable<Integer> {
   }
 
   private void check() {
-    for (String workload : workloads) {
-      if (!WORKLOADS.contains(workload)) {
-        throw refused("--workloads: no workload '" + workload + "'; there are " + WORKLOADS);
-      }
-    }
-    atLeastOne("--repetitions", repetitions);
-    atLeastOne("--seconds", seconds);
-    atLeastOne("--warmup-seconds", warmupSeconds);
+    common.check();
+    common.known("--workloads", "workload", workloads, WORKLOADS);
+    common.atLeastOne("--repetitions", repetitions);
+    common.atLeastOne("--seconds", seconds);
+    common.atLeastOne("--warmup-seconds", warmupSeconds);
     if (metricsPairs < 0) {
-      throw refused("--metrics-pairs is " + metricsPairs + ", allowed are 0 and more");
+      throw common.refused("--metrics-pairs is " + metricsPairs + ", allowed are 0 and more");
     }
-    atLeastOne("--overload-seconds", overloadSeconds);
-    atLeastOne("--connections", connections);
-    atLeastOne("--overload-connections", overloadConnections);
-    atLeastOne("--pairs", pairs);
-    atLeastOne("--value-bytes", valueBytes);
+    common.atLeastOne("--overload-seconds", overloadSeconds);
+    common.atLeastOne("--connections", connections);
+    common.atLeastOne("--overload-connections", overloadConnections);
+    common.atLeastOne("--pairs", pairs);
     int cpus = Runtime.getRuntime().availableProcessors();
     if (serviceCpu == loadCpu) {
-      throw refused("--service-cpu and --load-cpu are both " + loadCpu + ": each needs its own");
+      throw common.refused(
+          "--service-cpu and --load-cpu are both " + loadCpu + ": each needs its own");
     }
     if (Math.min(serviceCpu, loadCpu) < 0 || Math.max(serviceCpu, loadCpu) >= cpus) {
-      throw refused(
+      throw common.refused(
           "--service-cpu "
               + serviceCpu
               + ", --load-cpu "
@@ -226,24 +180,11 @@ final class BenchServer implements Callable<Integer> {
     }
     exists("--service", service.resolve("lsmlab-server.jar"), "make build-service");
     exists("--loadgen", loadgen.resolve("target/release/loadgen"), "make build-loadgen");
-    if (page != null && !Files.isWritable(page)) {
-      throw refused("--update-docs: " + page + " is not a file that can be written");
-    }
   }
 
   private void exists(String option, Path file, String how) {
     if (!Files.isRegularFile(file)) {
-      throw refused(option + ": " + file + " is missing: " + how);
+      throw common.refused(option + ": " + file + " is missing: " + how);
     }
-  }
-
-  private void atLeastOne(String option, int value) {
-    if (value < 1) {
-      throw refused(option + " is " + value + ", allowed are 1 and more");
-    }
-  }
-
-  private ParameterException refused(String message) {
-    return new ParameterException(spec.commandLine(), message);
   }
 }

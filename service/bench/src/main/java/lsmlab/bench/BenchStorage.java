@@ -1,9 +1,6 @@
 package lsmlab.bench;
 
-import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -16,10 +13,8 @@ import lsmlab.bench.report.MarkdownTable;
 import lsmlab.peers.PeerEngines;
 import lsmlab.peers.RocksEngine;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
-import picocli.CommandLine.Spec;
 
 /** {@code storage}: the paired harness's command line. */
 @Command(
@@ -56,7 +51,7 @@ final class BenchStorage implements Callable<Integer> {
   private static final String NO_MEMORY_LIMIT =
       "memory needs a control group with a limit, which cannot be made in /sys/fs/cgroup here: run as root";
 
-  @Spec private CommandSpec spec;
+  @Mixin private CommonOptions common;
 
   @Option(
       names = "--engines",
@@ -74,9 +69,6 @@ final class BenchStorage implements Callable<Integer> {
       names = "--scale",
       description = "part of the 2 million pairs and of the overwrite's length (${DEFAULT-VALUE})")
   private double scale = 1;
-
-  @Option(names = "--value-bytes", description = "mean bytes of a value (${DEFAULT-VALUE})")
-  private int valueBytes = 500;
 
   @Option(names = "--seed", description = "of values and order (${DEFAULT-VALUE})")
   private long seed = 1;
@@ -116,19 +108,8 @@ final class BenchStorage implements Callable<Integer> {
       List.of(
           "-Xmx3g", "--enable-native-access=ALL-UNNAMED", "--sun-misc-unsafe-memory-access=allow");
 
-  @Option(names = "--stores", description = "where the stores are kept (${DEFAULT-VALUE})")
-  private Path stores = Path.of(".cache/bench");
-
   @Option(names = "--reload", description = "make the loaded stores anew")
   private boolean reload;
-
-  @Option(names = "--out", description = "where the results go (${DEFAULT-VALUE})")
-  private Path out = Path.of("results/bench");
-
-  @Option(
-      names = "--update-docs",
-      description = "page whose table is replaced, between its markers")
-  private Path page;
 
   @Override
   public Integer call() throws IOException, InterruptedException {
@@ -137,14 +118,14 @@ final class BenchStorage implements Callable<Integer> {
     Settings settings =
         new Settings(
             (int) Math.max(PAIRS_MIN, PAIRS_FULL * scale),
-            valueBytes,
+            common.valueBytes,
             seed,
             seconds,
             warmupSeconds,
             (int) Math.max(1, overwriteSeconds * scale),
             overwriteThreads,
             (long) Math.max(1_000_000, replayBytes * scale),
-            stores.toAbsolutePath());
+            common.stores());
     Map<String, String> environment = Environment.describe(jvmArguments);
     Paired paired =
         new Paired(
@@ -209,7 +190,7 @@ final class BenchStorage implements Callable<Integer> {
       limitable = limit != null;
     }
     if (workloads != null && workloads.contains(MEMORY) && !limitable) {
-      throw refused("--workloads: " + NO_MEMORY_LIMIT);
+      throw common.refused("--workloads: " + NO_MEMORY_LIMIT);
     }
     if (workloads != null) {
       return workloads;
@@ -229,69 +210,38 @@ final class BenchStorage implements Callable<Integer> {
   private void write(
       Settings settings, Map<String, String> environment, List<Comparison> comparisons)
       throws IOException {
-    ObjectMapper json = new ObjectMapper();
-    Files.createDirectories(out);
-    Path results = out.resolve("storage.json");
-    Files.writeString(
-        results, json.writerWithDefaultPrettyPrinter().writeValueAsString(comparisons) + "\n");
     environment.put("pairs", Integer.toString(settings.pairs()));
     environment.put("value_bytes", Integer.toString(settings.valueBytes()));
     environment.put("seconds", Integer.toString(settings.seconds()));
     environment.put("overwrite_seconds", Integer.toString(settings.overwriteSeconds()));
     environment.put("replay_bytes", Long.toString(settings.replayBytes()));
-    Files.writeString(
-        out.resolve("storage-environment.json"),
-        json.writerWithDefaultPrettyPrinter().writeValueAsString(environment) + "\n");
-    StringBuilder text = new StringBuilder(MarkdownTable.of(comparisons)).append('\n');
-    List<String> facts = new ArrayList<>();
-    environment.forEach((name, value) -> facts.add(name + " " + value));
-    text.append(String.join("; ", facts)).append(".\n");
-    Files.writeString(out.resolve("storage.md"), text);
-    if (page != null) {
-      MarkdownTable.update(page, "bench-storage", text.toString());
-    }
-    System.out.print(text);
-    System.err.println("written: " + results);
+    common.write("storage", "storage", comparisons, environment, MarkdownTable.of(comparisons));
   }
 
   private void check() {
+    common.check();
     for (String engine : engines) {
       if (PeerEngines.find(engine).filter(entry -> entry.persistent()).isEmpty()) {
-        throw refused(
+        throw common.refused(
             "--engines: no engine '"
                 + engine
                 + "' that keeps its pairs; there are lsm, rocksdb, mvstore");
       }
     }
     if (engines.size() != new LinkedHashSet<>(engines).size()) {
-      throw refused("--engines names an engine twice: " + String.join(",", engines));
+      throw common.refused("--engines names an engine twice: " + String.join(",", engines));
     }
-    for (String workload : workloads == null ? WORKLOADS : workloads) {
-      if (!WORKLOADS.contains(workload)) {
-        throw refused("--workloads: no workload '" + workload + "'; there are " + WORKLOADS);
-      }
+    if (workloads != null) {
+      common.known("--workloads", "workload", workloads, WORKLOADS);
     }
     if (!(scale > 0 && scale <= 100)) {
-      throw refused("--scale is " + scale + ", allowed are numbers above 0 up to 100");
+      throw common.refused("--scale is " + scale + ", allowed are numbers above 0 up to 100");
     }
-    atLeastOne("--repetitions", repetitions);
-    atLeastOne("--seconds", seconds);
-    atLeastOne("--warmup-seconds", warmupSeconds);
-    atLeastOne("--overwrite-seconds", overwriteSeconds);
-    atLeastOne("--overwrite-repetitions", overwriteRepetitions);
-    atLeastOne("--overwrite-threads", overwriteThreads);
-    if (page != null && !Files.isWritable(page)) {
-      throw refused("--update-docs: " + page + " is not a file that can be written");
-    }
-  }
-
-  private void atLeastOne(String option, int value) {
-    if (value < 1) {
-      throw refused(option + " is " + value + ", allowed are 1 and more");
-    }
-  }
-
-  private ParameterException refused(String message) {
-    return new ParameterException(spec.commandLine(), message);
+    common.atLeastOne("--repetitions", repetitions);
+    common.atLeastOne("--seconds", seconds);
+    common.atLeastOne("--warmup-seconds", warmupSeconds);
+    common.atLeastOne("--overwrite-seconds", overwriteSeconds);
+    common.atLeastOne("--overwrite-repetitions", overwriteRepetitions);
+    common.atLeastOne("--overwrite-threads", overwriteThreads);
   }
 }

@@ -35,15 +35,26 @@ record Load(JsonNode report, double serviceCpuSeconds) {
 
   private static final ObjectMapper JSON = new ObjectMapper();
 
-  /** Warms a server up with as much as it takes: with GET in the order of keys, with PUT as it will be measured. */
+  /** A warm-up with PUT has so many parts, each followed by a flush and a compaction. */
+  private static final int PUT_PARTS = 3;
+
+  /**
+   * Warms a server up with as much as it takes: with GET in the order of keys, with PUT as it will be measured. After each
+   * part of the latter a service flushes and merges everything: left to itself it does so first in the measured interval,
+   * which would then show how long the JVM takes to compile that.
+   */
   static void warmUp(ServerBench.Settings settings, Server server, String script)
       throws IOException, InterruptedException {
     if (script.equals("get")) {
       Path walk = settings.stores().resolve("scratch-walk.lua");
       Files.writeString(walk, WALK);
       run(settings, server, walk, SATURATING, settings.connections(), settings.warmupSeconds());
-    } else {
-      apply(settings, server, script, SATURATING, settings.connections(), settings.warmupSeconds());
+      return;
+    }
+    int seconds = Math.max(1, settings.warmupSeconds() / PUT_PARTS);
+    for (int part = 0; part < PUT_PARTS; part++) {
+      apply(settings, server, script, SATURATING, settings.connections(), seconds);
+      server.flushAndCompact();
     }
   }
 

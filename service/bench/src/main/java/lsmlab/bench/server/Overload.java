@@ -21,8 +21,11 @@ final class Overload {
    * @param saturated best goodput, 1/s
    * @param goodput at twice that rate offered
    * @param rejected replies 503 a second meanwhile
-   * @param queueWaitMillis 99th percentile of the wait in the variant
-   * @param queueWaitBoundMillis what the queue's capacity makes of it: capacity by goodput
+   * @param queueWaitMeanMillis mean wait in the variant of what was served
+   * @param queueWaitBoundMillis the longest it can be by Little's law: what the queue, the workers' hands and the selector
+   *     thread's can hold, by the goodput; 0 where there is no queue
+   * @param queueWaitMillis 99th percentile of the wait
+   * @param cpuWaitMillis mean wait of a worker for the CPU, each time that it gets it; NaN where there is none
    * @param replyMillis 99th percentile of the client's time from sending to the reply, of any status
    * @param timedOut requests that their client gave up
    * @param broken requests whose connection ended instead
@@ -36,8 +39,10 @@ final class Overload {
       double saturated,
       double goodput,
       double rejected,
-      double queueWaitMillis,
+      double queueWaitMeanMillis,
       double queueWaitBoundMillis,
+      double queueWaitMillis,
+      double cpuWaitMillis,
       double replyMillis,
       long timedOut,
       long broken,
@@ -49,7 +54,11 @@ final class Overload {
   /** Below this a 99th percentile counts as normal whatever it was before. */
   private static final double NORMAL_MILLIS_MIN = 5;
 
+  private static final String QUEUE_WAIT = "method=\"get\",stage=\"queue_wait\"";
+  private static final String WAITED = "lsmlab_request_seconds_sum{" + QUEUE_WAIT + "}";
+
   private static final int QUEUE_CAPACITY = 128;
+  private static final int WORKERS = 8;
   private static final int NORMAL_SECONDS = 4;
 
   private final ServerBench.Settings settings;
@@ -66,7 +75,10 @@ final class Overload {
     progress.printf("overload %s: ", variant);
     progress.flush();
     Map<String, String> keys =
-        Map.of("variant", variant, "queue_capacity", Integer.toString(QUEUE_CAPACITY));
+        Map.of(
+            "variant", variant,
+            "queue_capacity", Integer.toString(QUEUE_CAPACITY),
+            "workers", Integer.toString(WORKERS));
     try (Server server = Server.service(settings, keys, true)) {
       server.pin(settings, false);
       Load.warmUp(settings, server, "get");
@@ -77,22 +89,21 @@ final class Overload {
       double normal =
           apply(server, normalRate, settings.connections(), NORMAL_SECONDS).correctedMillis("99");
       Scrape before = server.scrape();
+      Server.CpuWaits waitsBefore = server.workersCpuWaits();
       Load over = apply(server, (long) (2 * saturated), connections, seconds);
-      Load after = apply(server, normalRate, settings.connections(), NORMAL_SECONDS);
+      Server.CpuWaits waits = server.workersCpuWaits();
       Scrape end = server.scrape();
+      Load after = apply(server, normalRate, settings.connections(), NORMAL_SECONDS);
       double capacity = end.value("lsmlab_queue_capacity");
       Figures figures =
           new Figures(
               saturated,
               over.goodput(),
               over.status(503) / over.seconds(),
-              1000
-                  * end.quantile(
-                      before,
-                      "lsmlab_request_seconds",
-                      "method=\"get\",stage=\"queue_wait\"",
-                      0.99),
-              1000 * capacity / over.goodput(),
+              1000 * waited(before, end) / (over.goodput() * over.seconds()),
+              capacity == 0 ? 0 : 1000 * (capacity + WORKERS + 1) / over.goodput(),
+              1000 * end.quantile(before, "lsmlab_request_seconds", QUEUE_WAIT, 0.99),
+              waits.meanMillisSince(waitsBefore),
               over.uncorrectedMillis("99"),
               over.report().get("errors").get("timeout").asLong(),
               over.brokenReplies() + after.brokenReplies(),
@@ -101,16 +112,23 @@ final class Overload {
               normal,
               recoverySeconds(after, normal));
       progress.printf(
-          "%,.0f/s of %,.0f/s, %,.0f/s rejected, queue wait %.2f ms of %.2f ms, %d broken, normal after %.0f s%n",
+          "%,.0f/s of %,.0f/s, %,.0f/s rejected, queue wait %.2f ms of %.2f ms, p99 %.2f ms, CPU wait %.2f ms, %d broken, normal after %.0f s%n",
           figures.goodput(),
           figures.saturated(),
           figures.rejected(),
-          figures.queueWaitMillis(),
+          figures.queueWaitMeanMillis(),
           figures.queueWaitBoundMillis(),
+          figures.queueWaitMillis(),
+          figures.cpuWaitMillis(),
           figures.broken(),
           figures.recoverySeconds());
       return figures;
     }
+  }
+
+  /** Seconds that requests have waited between two scrapes; those that were rejected have hardly. */
+  private static double waited(Scrape before, Scrape after) {
+    return after.value(WAITED) - before.value(WAITED);
   }
 
   private Load apply(Server server, long rate, int on, int howLong)

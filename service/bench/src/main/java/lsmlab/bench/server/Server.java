@@ -8,11 +8,14 @@ import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Predicate;
+import java.util.regex.Pattern;
 import lsmlab.bench.workload.Stores;
 
 /** A server process on its CPU, ready to take requests; gone when closed. */
@@ -21,6 +24,10 @@ final class Server implements AutoCloseable {
   private static final String READY = "ready data=";
   private static final long TICKS_PER_SECOND =
       100; // USER_HZ, the same on every Linux that Java runs on
+
+  /** As the kernel names them: 15 characters of what Java does. */
+  private static final Predicate<String> WORKER =
+      Pattern.compile("^(worker-|ForkJoinPool-)").asPredicate();
 
   private final String name;
   private final Process process;
@@ -174,6 +181,40 @@ final class Server implements AutoCloseable {
     return (double) (Long.parseLong(fields[11]) + Long.parseLong(fields[12])) / TICKS_PER_SECOND;
   }
 
+  /**
+   * How often threads have got the CPU so far, and how long they had waited for it.
+   *
+   * @param times how often
+   * @param waitedNanos together
+   */
+  record CpuWaits(long times, long waitedNanos) {
+
+    /** Mean wait since an earlier reading, in milliseconds; NaN where there was none. */
+    double meanMillisSince(CpuWaits earlier) {
+      return (double) (waitedNanos - earlier.waitedNanos) / (times - earlier.times) / 1e6;
+    }
+  }
+
+  /** The waits of the threads that run requests for the selector thread: workers, and what carries virtual threads. */
+  CpuWaits workersCpuWaits() throws IOException {
+    long times = 0;
+    long waited = 0;
+    try (var tasks = Files.list(Path.of("/proc", Long.toString(process.pid()), "task"))) {
+      for (Path task : tasks.toList()) {
+        try {
+          if (WORKER.test(Files.readString(task.resolve("comm")))) {
+            String[] fields = Files.readString(task.resolve("schedstat")).strip().split(" ");
+            waited += Long.parseLong(fields[1]);
+            times += Long.parseLong(fields[2]);
+          }
+        } catch (NoSuchFileException e) {
+          // the thread has ended meanwhile
+        }
+      }
+    }
+    return new CpuWaits(times, waited);
+  }
+
   /** Most memory that the process has had resident, in bytes. */
   long residentBytesMax() throws IOException {
     for (String line :
@@ -193,6 +234,14 @@ final class Server implements AutoCloseable {
   /** Has requests counted and timed from now on, or no longer. */
   void countRequests(boolean on) throws IOException, InterruptedException {
     admin("POST", "/request-metrics/" + (on ? "on" : "off"));
+  }
+
+  /** Has a service flush and merge everything and returns when it has; nothing where this is none. */
+  void flushAndCompact() throws IOException, InterruptedException {
+    if (admin != null) {
+      admin("POST", "/flush");
+      admin("POST", "/compact");
+    }
   }
 
   private String admin(String method, String path) throws IOException, InterruptedException {

@@ -56,14 +56,43 @@ class ServerReportTest {
     report.overload(
         Map.of(
             "stack",
-            new Overload.Figures(1000, 800, 900, 2, 1.5, 3, 0, 5, 2_000_000, 1, 1, Double.NaN)),
+            new Overload.Figures(
+                1000, 800, 900, 2, 1.5, 4, Double.NaN, 3, 0, 5, 2_000_000, 1, 1, Double.NaN)),
         60);
     assertEquals(false, row("overload_goodput_stack", "saturated").met());
     assertEquals(0.8, row("overload_goodput_stack", "saturated").ratio(), 1e-9);
     assertEquals(false, row("overload_recovery_stack", "2 s").met());
     assertEquals(false, row("overload_no_reply_stack", "none, plus 1").met());
-    assertEquals(0.75, row("overload_queue_wait_p99_stack", "capacity by goodput").ratio(), 1e-9);
-    assertTrue(report.markdown().contains("| 1,000 | 800 | 0.80, **not met** |"));
+    Comparison wait = row("overload_queue_wait_mean_stack", "what can wait by goodput");
+    assertEquals(0.75, wait.ratio(), 1e-9);
+    assertEquals(false, wait.met());
+    String text = report.markdown();
+    assertTrue(
+        text.contains(
+            "| 1,000 | 800 | 0.80, **not met** | 900 | 2.00 (1.50, **not met**) | 4.00 |  | 3.0 |"),
+        text);
+  }
+
+  @Test
+  void aQueueWaitIsHeldAgainstItsBoundAndNoQueueHasNone() {
+    report.overload(
+        Map.of(
+            "queue", new Overload.Figures(1000, 990, 900, 1, 1.5, 4, 2.5, 3, 0, 0, 1, 1, 1, 1),
+            "sync", new Overload.Figures(1000, 990, 0, 0.01, 0, 0.02, 1, 3, 0, 0, 1, 1, 1, 1)),
+        60);
+    assertEquals(true, row("overload_queue_wait_mean_queue", "what can wait by goodput").met());
+    assertTrue(
+        report.rows.stream().noneMatch(row -> row.metric().endsWith("queue_wait_mean_sync")));
+    String text = report.markdown();
+    assertTrue(text.contains("| 900 | 1.00 (1.50) | 4.00 | 2.50 |"), text);
+    assertTrue(text.contains("| 0 | 0.01 | 0.02 | 1.00 |"), text);
+  }
+
+  @Test
+  void waitsForTheCpuAreMeansOfWhatHappenedBetweenTwoReadings() {
+    Server.CpuWaits before = new Server.CpuWaits(10, 5_000_000);
+    assertEquals(2, new Server.CpuWaits(20, 25_000_000).meanMillisSince(before), 1e-9);
+    assertEquals(Double.NaN, before.meanMillisSince(before));
   }
 
   @Test
