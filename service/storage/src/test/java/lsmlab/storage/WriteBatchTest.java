@@ -13,7 +13,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
-import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import lsmlab.storage.file.SimulatedDirectory;
 import lsmlab.storage.file.SimulatedDirectory.Operation;
@@ -139,12 +139,12 @@ class WriteBatchTest {
 
   @Test
   void whatIsNotAdmittedFailsAndWhatWasBeforeItIsDone() {
-    CountDownLatch release = new CountDownLatch(1);
+    AtomicBoolean flushesHeld = new AtomicBoolean(true);
     directory.setFault(
         (operation, name) -> {
-          if (operation == Operation.CREATE && name.endsWith(".sst")) {
+          while (operation == Operation.CREATE && name.endsWith(".sst") && flushesHeld.get()) {
             try {
-              release.await();
+              directory.wait(); // which lets go of it for the log's sake
             } catch (InterruptedException e) {
               throw new IOException(e);
             }
@@ -177,7 +177,10 @@ class WriteBatchTest {
       assertInstanceOf(OverloadedException.class, failure);
       assertEquals(done, History.contents(engine, "").size());
     } finally {
-      release.countDown();
+      flushesHeld.set(false);
+      synchronized (directory) {
+        directory.notifyAll();
+      }
       engine.close();
     }
   }
