@@ -10,7 +10,6 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.atomic.LongAdder;
 import java.util.function.LongSupplier;
 import lsmlab.storage.cursor.MergingCursor;
 import lsmlab.storage.file.OsStoreDirectory;
@@ -46,8 +45,6 @@ public final class LsmEngine implements Engine {
   private final WriteController controller;
   private final Flusher flusher;
   private final Compactor compactor;
-  private final LongAdder bloomNegatives = new LongAdder();
-  private final LongAdder bloomFalsePositives = new LongAdder();
   private final FilterCounts filterCounts = new FilterCounts();
   private final AtomicInteger closed = new AtomicInteger();
 
@@ -255,8 +252,8 @@ public final class LsmEngine implements Engine {
           compactor.nanos(),
           version.tables().count(),
           version.tables().bytes(),
-          bloomNegatives.sum(),
-          bloomFalsePositives.sum(),
+          filterCounts.negatives(),
+          filterCounts.falsePositives(),
           pipeline.logBytes(),
           pipeline.logSyncs(),
           controller.stallNanos());
@@ -328,19 +325,6 @@ public final class LsmEngine implements Engine {
     @Override
     public void accept(MemorySegment source, long offset, int length) {
       value = ValueSink.copy(source, offset, length);
-    }
-  }
-
-  /** What filters spared, counted. */
-  private final class FilterCounts implements TableSet.FilterCounter {
-    @Override
-    public void negative() {
-      bloomNegatives.increment();
-    }
-
-    @Override
-    public void falsePositive() {
-      bloomFalsePositives.increment();
     }
   }
 
