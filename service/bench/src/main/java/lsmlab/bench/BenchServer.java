@@ -8,7 +8,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
 import lsmlab.bench.report.Comparison;
-import lsmlab.bench.report.Environment;
 import lsmlab.bench.server.ServerBench;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -91,7 +90,7 @@ final class BenchServer implements Callable<Integer> {
   @Override
   public Integer call() throws IOException, InterruptedException {
     check();
-    Map<String, String> environment = Environment.describe(jvmArguments);
+    Map<String, String> environment = common.environment(jvmArguments);
     ServerBench bench =
         new ServerBench(
             new ServerBench.Settings(

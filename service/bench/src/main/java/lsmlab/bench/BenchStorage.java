@@ -8,7 +8,6 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.Callable;
 import lsmlab.bench.report.Comparison;
-import lsmlab.bench.report.Environment;
 import lsmlab.bench.report.MarkdownTable;
 import lsmlab.peers.PeerEngines;
 import lsmlab.peers.RocksEngine;
@@ -126,7 +125,7 @@ final class BenchStorage implements Callable<Integer> {
             overwriteThreads,
             (long) Math.max(1_000_000, replayBytes * scale),
             common.stores());
-    Map<String, String> environment = Environment.describe(jvmArguments);
+    Map<String, String> environment = common.environment(jvmArguments);
     Paired paired =
         new Paired(
             settings,

@@ -6,11 +6,15 @@ import com.fasterxml.jackson.databind.ObjectWriter;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import lsmlab.bench.report.Comparison;
+import lsmlab.bench.report.Environment;
 import lsmlab.bench.report.MarkdownTable;
+import lsmlab.bench.report.Standstill;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
@@ -39,6 +43,13 @@ final class CommonOptions {
       description = "page whose table is replaced, between its markers")
   private Path page;
 
+  @Option(
+      names = "--standstill-seconds",
+      description =
+          "how long to watch first for stops of the machine itself, with all its CPUs busy; 0: not at all"
+              + " (${DEFAULT-VALUE})")
+  private int standstillSeconds = 10;
+
   Path stores() {
     return stores.toAbsolutePath();
   }
@@ -46,6 +57,9 @@ final class CommonOptions {
   /** Refuses what is wrong with these options. */
   void check() {
     atLeastOne("--value-bytes", valueBytes);
+    if (standstillSeconds < 0) {
+      throw refused("--standstill-seconds is " + standstillSeconds + ", allowed are 0 and more");
+    }
     if (page != null && !Files.isWritable(page)) {
       throw refused("--update-docs: " + page + " is not a file that can be written");
     }
@@ -70,6 +84,21 @@ final class CommonOptions {
   /** What a command throws whose options make no sense: exit code 2. */
   ParameterException refused(String message) {
     return new ParameterException(spec.commandLine(), message);
+  }
+
+  /** Where the benchmark runs, by name; watches the machine for its stops. */
+  Map<String, String> environment(List<String> jvmArguments) {
+    Map<String, String> facts = Environment.describe(jvmArguments);
+    if (standstillSeconds > 0) {
+      double millis = Standstill.longestMillis(Duration.ofSeconds(standstillSeconds));
+      facts.put("longest_standstill_ms", String.format(Locale.ROOT, "%.1f", millis));
+      System.err.printf(
+          Locale.ROOT,
+          "a thread that only reads the clock was stopped for up to %.1f ms in %d s%n",
+          millis,
+          standstillSeconds);
+    }
+    return facts;
   }
 
   /** The rows that an earlier run left in a file of results; none where there is no such file. */

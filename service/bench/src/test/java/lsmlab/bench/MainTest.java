@@ -37,6 +37,7 @@ class MainTest {
         "--workloads=got;no workload 'got'; there are [get, put",
         "--scale=0;--scale is 0.0, allowed are numbers above 0 up to 100",
         "--repetitions=0;--repetitions is 0, allowed are 1 and more",
+        "--standstill-seconds=-1;--standstill-seconds is -1, allowed are 0 and more",
         "--update-docs=/nowhere/page.md;/nowhere/page.md is not a file",
         "--no-such-option;--no-such-option",
       })
@@ -72,6 +73,9 @@ class MainTest {
     assertEquals("open", rows.get(0).get("metric").asText());
     assertEquals("lsm", rows.get(0).get("peer_name").asText());
     assertTrue(rows.get(0).has("met"));
+    Path environment = temporary.resolve("out").resolve("storage-environment.json");
+    JsonNode facts = new ObjectMapper().readTree(environment.toFile());
+    assertTrue(facts.get("longest_standstill_ms").asDouble() > 0, facts.toString());
   }
 
   @Test
@@ -92,6 +96,7 @@ class MainTest {
             "--repetitions=1",
             "--seconds=1",
             "--warmup-seconds=1",
+            "--standstill-seconds=1",
             "--stores=" + temporary.resolve("stores"),
             "--out=" + out);
     assertEquals(0, exit, errors.toString());
