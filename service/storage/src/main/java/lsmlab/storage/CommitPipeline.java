@@ -4,7 +4,6 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.atomic.AtomicReference;
 import lsmlab.storage.file.SyncFailedException;
 import lsmlab.storage.memtable.Memtable;
 import lsmlab.storage.wal.WalWriter;
@@ -50,9 +49,6 @@ final class CommitPipeline {
     WalWriter newLog(WalWriter previous) throws IOException;
   }
 
-  /** Bytes of writes that go to the WAL together at most, unless one alone is larger. */
-  private static final long GROUP_BYTES_MAX = 1 << 20;
-
   private static final long COMPANY_NANOS_MAX = 1_000_000;
 
   private static final int SPINS = Runtime.getRuntime().availableProcessors() > 1 ? 100 : 0;
@@ -60,7 +56,7 @@ final class CommitPipeline {
   private final Memtables memtables;
   private final Health health;
   private final boolean power;
-  private final AtomicReference<Write> pending = new AtomicReference<>();
+  private final PendingWrites pending = new PendingWrites();
   private final AtomicInteger busy = new AtomicInteger();
 
   // Guarded by busy.
@@ -115,7 +111,7 @@ final class CommitPipeline {
 
   /** Commits the write and returns, or throws why it was not committed. */
   void submit(Write write) {
-    push(write, write);
+    pending.push(write, write);
     await(write);
     if (write.failure() != null) {
       throw write.failure();
@@ -138,7 +134,7 @@ final class CommitPipeline {
         writes[i].next = writes[i - 1];
       }
     }
-    push(writes[0], writes[count - 1]);
+    pending.push(writes[0], writes[count - 1]);
     await(writes[count - 1]);
   }
 
@@ -164,15 +160,6 @@ final class CommitPipeline {
     }
   }
 
-  /** Puts a run of writes, linked from the newest to the oldest, on the list. */
-  private void push(Write oldest, Write newest) {
-    Write head;
-    do {
-      head = pending.get();
-      oldest.next = head;
-    } while (!pending.compareAndSet(head, newest));
-  }
-
   private void lead() {
     List<Write> sleeping = null;
     try {
@@ -180,9 +167,9 @@ final class CommitPipeline {
         awaitCompany();
       }
       int served = 0;
-      Write oldest = takeAll();
+      Write oldest = pending.takeAll();
       while (oldest != null) {
-        Write end = groupEnd(oldest);
+        Write end = PendingWrites.groupEnd(oldest);
         RuntimeException failure = commit(oldest, end);
         for (Write write = oldest; write != end; ) {
           // Read before it is finished: then it is its owner's again, who may use it anew.
@@ -201,10 +188,7 @@ final class CommitPipeline {
       servedLast = served;
     } finally {
       busy.set(0);
-      Write waiting = pending.get();
-      if (waiting != null) {
-        waiting.nudge();
-      }
+      pending.nudge();
       if (sleeping != null) {
         sleeping.forEach(Write::nudge);
       }
@@ -220,53 +204,9 @@ final class CommitPipeline {
   private void awaitCompany() {
     long start = System.nanoTime();
     long limit = Math.min(COMPANY_NANOS_MAX, syncNanos / 2);
-    while (countWaiting() < servedLast && System.nanoTime() - start < limit) {
+    while (pending.awaited() < servedLast && System.nanoTime() - start < limit) {
       Thread.yield();
     }
-  }
-
-  private int countWaiting() {
-    int count = 0;
-    for (Write write = pending.get(); write != null; write = write.next) {
-      count += write.awaited ? 1 : 0;
-    }
-    return count;
-  }
-
-  private static int count(Write first, Write end) {
-    int count = 0;
-    for (Write write = first; write != end; write = write.next) {
-      count++;
-    }
-    return count;
-  }
-
-  /** Takes the list, oldest first. */
-  private Write takeAll() {
-    Write newestFirst = pending.getAndSet(null);
-    Write oldestFirst = null;
-    while (newestFirst != null) {
-      Write next = newestFirst.next;
-      newestFirst.next = oldestFirst;
-      oldestFirst = newestFirst;
-      newestFirst = next;
-    }
-    return oldestFirst;
-  }
-
-  /** The first write that is not in the group which begins with {@code first}. A request to seal is a group. */
-  private static Write groupEnd(Write first) {
-    Write end = first.next;
-    if (first.isSeal()) {
-      return end;
-    }
-    for (long bytes = first.bytes(); end != null && !end.isSeal(); end = end.next) {
-      bytes += end.bytes();
-      if (bytes > GROUP_BYTES_MAX) {
-        break;
-      }
-    }
-    return end;
   }
 
   private RuntimeException commit(Write first, Write end) {
@@ -284,7 +224,7 @@ final class CommitPipeline {
         syncNanos += (System.nanoTime() - start - syncNanos) / 4;
       }
       Memtable memtable = memtables.active();
-      announced = sequence + count(first, end);
+      announced = sequence + PendingWrites.count(first, end);
       for (Write write = first; write != end; write = write.next) {
         memtable.add(
             ++sequence,

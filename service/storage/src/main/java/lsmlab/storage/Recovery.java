@@ -25,9 +25,9 @@ import org.slf4j.LoggerFactory;
  * it does not name, removed; the logs from the first one it needs on, each replayed into a memtable of its own, a torn
  * end cut.
  *
- * <p>A log that is missing, or ends before the length that the next one gives it, lost acknowledged writes. Under {@code power} that
- * cannot have been a loss of power, so the store is not opened. Under {@code process} a loss of power may take whatever
- * was not synced: the log is cut and later ones are dropped, so that what is left is what was there at one moment.
+ * <p>A log that is missing, or ends before the length that the next one gives it, lost acknowledged writes. Under {@code
+ * power} that cannot have been a loss of power, so the store is not opened. Under {@code process} a loss of power may take
+ * whatever was not synced: the log is cut and later ones are dropped, so that what is left is what was there at one moment.
  */
 final class Recovery implements AutoCloseable {
 

@@ -188,7 +188,7 @@ class WriteBatchTest {
   @Test
   void anEngineThatDoesThemOneByOneFailsThoseThatFail() {
     Engine engine =
-        new NullEngineOf() {
+        new NullEngine() {
           @Override
           public void put(byte[] key, int from, int length, byte[] value, int at, int bytes) {
             if (key[from] == 'b') {
@@ -228,38 +228,5 @@ class WriteBatchTest {
     engine.close();
     put("a", "1");
     assertThrows(IllegalStateException.class, () -> engine.write(batch));
-  }
-
-  /** An engine that does nothing, to be changed by a test. */
-  private abstract static class NullEngineOf implements Engine {
-    @Override
-    public boolean get(byte[] key, int keyOffset, int keyLength, ValueSink sink) {
-      return false;
-    }
-
-    @Override
-    public void delete(byte[] key, int keyOffset, int keyLength) {}
-
-    @Override
-    public Scan scan(byte[] from, byte[] to) {
-      throw new UnsupportedOperationException("not needed here");
-    }
-
-    @Override
-    public void flush() {}
-
-    @Override
-    public void compact() {}
-
-    @Override
-    public void quiesce() {}
-
-    @Override
-    public EngineStats stats() {
-      return EngineStats.NONE;
-    }
-
-    @Override
-    public void close() {}
   }
 }

@@ -6,7 +6,8 @@ import java.util.stream.IntStream;
 /**
  * How long the machine stops threads that do nothing but read the clock, one for each CPU. On a virtual machine whose host
  * has others to serve, or a quota to keep, that can be many milliseconds: a stall as long as that need not be an engine's doing.
- * Other threads that take a CPU count too, and a short watch misses what is rare. The idea is that of hiccup meters, with all CPUs busy, as they are in a benchmark.
+ * Other threads that take a CPU count too, and a short watch misses what is rare. The idea is that of hiccup meters, with
+ * all CPUs busy, as they are in a benchmark.
  */
 public final class Standstill {
 

@@ -4,7 +4,8 @@ import java.lang.foreign.MemorySegment;
 import lsmlab.storage.file.Bytes;
 
 /**
- * Reads a block where it lies; the drawing is in the package's documentation. Static, with the memory and the block's start in it as arguments, so that a look-up allocates nothing.
+ * Reads a block where it lies; the drawing is in the package's documentation. Static, with the memory and the block's start
+ * in it as arguments, so that a look-up allocates nothing.
  */
 final class Block {
 
