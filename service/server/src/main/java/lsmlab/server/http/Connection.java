@@ -424,7 +424,7 @@ final class Connection extends Session {
       log.error("connection closed after an error", e);
     }
     if (e instanceof BrokenRangeException broken && broken.endsWithConnection()) {
-      Resets.onClose(socket);
+      Resets.beforeClose(socket);
     }
     close();
   }
