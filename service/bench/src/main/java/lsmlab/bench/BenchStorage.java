@@ -9,6 +9,9 @@ import java.util.Set;
 import java.util.concurrent.Callable;
 import lsmlab.bench.report.Comparison;
 import lsmlab.bench.report.MarkdownTable;
+import lsmlab.bench.report.Stall;
+import lsmlab.bench.report.StallReport;
+import lsmlab.bench.workload.Outcome;
 import lsmlab.peers.PeerEngines;
 import lsmlab.peers.RocksEngine;
 import picocli.CommandLine.Command;
@@ -155,7 +158,8 @@ final class BenchStorage implements Callable<Integer> {
         paired.measure(workload, taking(workload), times);
       }
     }
-    write(settings, environment, paired.comparisons(engines.getFirst(), "rocksdb"));
+    write(
+        settings, environment, paired.comparisons(engines.getFirst(), "rocksdb"), paired.stalls());
     return 0;
   }
 
@@ -166,7 +170,7 @@ final class BenchStorage implements Callable<Integer> {
   }
 
   /** Little heap, so that most of the memory is left for data; RocksDB's own cache takes a quarter of it all. */
-  private Map<String, Double> runLimited(String engine, Settings settings)
+  private Outcome runLimited(String engine, Settings settings)
       throws IOException, InterruptedException {
     long bytes = limitBytes(settings);
     List<String> arguments = new ArrayList<>(jvmArguments);
@@ -207,14 +211,19 @@ final class BenchStorage implements Callable<Integer> {
   }
 
   private void write(
-      Settings settings, Map<String, String> environment, List<Comparison> comparisons)
+      Settings settings,
+      Map<String, String> environment,
+      List<Comparison> comparisons,
+      Map<String, List<List<Stall>>> stalls)
       throws IOException {
     environment.put("pairs", Integer.toString(settings.pairs()));
     environment.put("value_bytes", Integer.toString(settings.valueBytes()));
     environment.put("seconds", Integer.toString(settings.seconds()));
     environment.put("overwrite_seconds", Integer.toString(settings.overwriteSeconds()));
     environment.put("replay_bytes", Long.toString(settings.replayBytes()));
-    common.write("storage", "storage", comparisons, environment, MarkdownTable.of(comparisons));
+    String table = MarkdownTable.of(comparisons) + StallReport.of(stalls);
+    common.write("storage", "storage", comparisons, environment, table);
+    common.writeBeside("storage-stalls", stalls);
   }
 
   private void check() {

@@ -110,6 +110,14 @@ final class CommonOptions {
         : new ArrayList<>();
   }
 
+  /** Writes another file of results, as JSON. */
+  void writeBeside(String name, Object content) throws IOException {
+    Files.createDirectories(out);
+    Path file = out.resolve(name + ".json");
+    Files.writeString(file, PRETTY.writeValueAsString(content) + "\n");
+    System.err.println("written: " + file);
+  }
+
   /**
    * Writes rows, table and what they were measured on, and prints the table.
    *

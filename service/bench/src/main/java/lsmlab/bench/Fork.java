@@ -1,15 +1,14 @@
 package lsmlab.bench;
 
-import com.fasterxml.jackson.core.type.TypeReference;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.function.UnaryOperator;
 import lsmlab.bench.workload.Context;
+import lsmlab.bench.workload.Outcome;
 import lsmlab.bench.workload.Workloads;
 
 /**
@@ -28,14 +27,13 @@ public final class Fork {
    *
    * @throws IOException if it ends without figures
    */
-  static Map<String, Double> start(
-      String workload, String engine, Settings settings, List<String> jvmArguments)
+  static Outcome start(String workload, String engine, Settings settings, List<String> jvmArguments)
       throws IOException, InterruptedException {
     return start(workload, engine, settings, jvmArguments, command -> command);
   }
 
   /** Likewise, through another command that runs the one it is given. */
-  static Map<String, Double> start(
+  static Outcome start(
       String workload,
       String engine,
       Settings settings,
@@ -71,7 +69,7 @@ public final class Fork {
       throw new IOException(
           workload + " on " + engine + " failed (exit code " + exit + "); its message is above");
     }
-    return JSON.readValue(figures, new TypeReference<>() {});
+    return JSON.readValue(figures, Outcome.class);
   }
 
   /** Arguments: workload, engine, settings as JSON. */
@@ -79,8 +77,8 @@ public final class Fork {
     Settings settings = JSON.readValue(arguments[2], Settings.class);
     Context context = new Context(arguments[1], settings, settings.makePairs());
     try {
-      Map<String, Double> figures = Workloads.named(arguments[0]).run(context);
-      System.out.println(MARK + JSON.writeValueAsString(figures));
+      Outcome outcome = Workloads.named(arguments[0]).run(context);
+      System.out.println(MARK + JSON.writeValueAsString(outcome));
       System.out.flush();
     } catch (Throwable failure) {
       failure.printStackTrace();

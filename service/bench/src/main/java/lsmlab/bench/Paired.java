@@ -10,6 +10,8 @@ import java.util.List;
 import java.util.Map;
 import lsmlab.bench.report.Comparison;
 import lsmlab.bench.report.Metric;
+import lsmlab.bench.report.Stall;
+import lsmlab.bench.workload.Outcome;
 import lsmlab.bench.workload.Stores;
 
 /**
@@ -21,8 +23,7 @@ final class Paired {
   /** Runs one workload on one engine; a fork, except in a test. */
   @FunctionalInterface
   interface Runner {
-    Map<String, Double> run(String workload, String engine)
-        throws IOException, InterruptedException;
+    Outcome run(String workload, String engine) throws IOException, InterruptedException;
   }
 
   private static final String LOADED = ".loaded";
@@ -31,6 +32,7 @@ final class Paired {
   private final Runner runner;
   private final PrintStream progress;
   private final Map<String, Map<String, List<Double>>> figures;
+  private final Map<String, List<List<Stall>>> stalls = new LinkedHashMap<>();
 
   Paired(Settings settings, Runner runner, PrintStream progress) {
     this(settings, runner, progress, new LinkedHashMap<>());
@@ -89,7 +91,11 @@ final class Paired {
         if (workload.equals("replay")) {
           runner.run("fill-log", engine);
         }
-        Map<String, Double> measured = runner.run(workload, engine);
+        Outcome outcome = runner.run(workload, engine);
+        Map<String, Double> measured = outcome.figures();
+        if (!outcome.stalls().isEmpty()) {
+          stalls.computeIfAbsent(engine, unused -> new ArrayList<>()).add(outcome.stalls());
+        }
         Stores.delete(scratch);
         measured.forEach(
             (metric, value) ->
@@ -106,6 +112,11 @@ final class Paired {
     List<String> parts = new ArrayList<>();
     measured.forEach((metric, value) -> parts.add(String.format("%s %,.4g", metric, value)));
     return String.join(", ", parts);
+  }
+
+  /** The longest stalls of each engine, run by run. */
+  Map<String, List<List<Stall>>> stalls() {
+    return stalls;
   }
 
   /** Everything measured of ours against each other engine, in the order of {@link Metric#ALL}. */

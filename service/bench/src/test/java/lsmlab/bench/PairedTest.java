@@ -11,6 +11,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import lsmlab.bench.report.Comparison;
+import lsmlab.bench.workload.Outcome;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -68,9 +69,9 @@ class PairedTest {
     assertEquals(2, rows.getFirst().runs());
   }
 
-  private Map<String, Double> note(String workload, String engine, double figure) {
+  private Outcome note(String workload, String engine, double figure) {
     calls.add(workload + " " + engine);
-    return Map.of("get_present_1t", figure);
+    return Outcome.of(Map.of("get_present_1t", figure));
   }
 
   private Paired paired(Paired.Runner runner) {

@@ -23,13 +23,13 @@ final class FillLogWorkload implements Workload {
 
   /** The caller must end the process without closing anything. */
   @Override
-  public Map<String, Double> run(Context context) {
+  public Outcome run(Context context) {
     byte[] key = new byte[Pairs.KEY_BYTES];
     Engine engine = context.open(options(context));
     for (int i = 0; i < writes(context); i++) {
       Pairs.key(key, i);
       Latency.put(engine, context.pairs(), key, i, 0);
     }
-    return Map.of();
+    return Outcome.of(Map.of());
   }
 }

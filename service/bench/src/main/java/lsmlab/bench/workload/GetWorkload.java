@@ -30,7 +30,7 @@ final class GetWorkload implements Workload {
   record Share(long operations, long nanos, long valueBytes, long allocatedBytes) {}
 
   @Override
-  public Map<String, Double> run(Context context) throws InterruptedException {
+  public Outcome run(Context context) throws InterruptedException {
     int warmup = context.settings().warmupSeconds();
     int seconds = context.settings().seconds();
     Map<String, Double> figures = new LinkedHashMap<>();
@@ -50,7 +50,7 @@ final class GetWorkload implements Workload {
       figures.put("get_present_2t", perSecond(reads(context, engine, true, false, 2, seconds)));
       figures.put("get_absent_1t", perSecond(reads(context, engine, false, false, 1, seconds)));
     }
-    return figures;
+    return Outcome.of(figures);
   }
 
   private static void readEverything(Engine engine, Pairs pairs) {

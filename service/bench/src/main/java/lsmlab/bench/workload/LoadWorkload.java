@@ -8,7 +8,7 @@ import lsmlab.storage.Engine;
 final class LoadWorkload implements Workload {
 
   @Override
-  public Map<String, Double> run(Context context) {
+  public Outcome run(Context context) {
     Pairs pairs = context.pairs();
     byte[] key = new byte[Pairs.KEY_BYTES];
     try (Engine engine = context.openForLoading(context.settings().base(context.engine()))) {
@@ -21,6 +21,6 @@ final class LoadWorkload implements Workload {
       engine.compact();
       engine.quiesce();
     }
-    return Map.of();
+    return Outcome.of(Map.of());
   }
 }

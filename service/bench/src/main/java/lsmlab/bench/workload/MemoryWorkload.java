@@ -17,7 +17,7 @@ final class MemoryWorkload implements Workload {
   private static final int THREADS = 8;
 
   @Override
-  public Map<String, Double> run(Context context) throws IOException, InterruptedException {
+  public Outcome run(Context context) throws IOException, InterruptedException {
     Path store = context.settings().base(context.engine());
     for (Path file : Stores.regularFiles(store)) {
       PageCache.drop(file);
@@ -34,6 +34,6 @@ final class MemoryWorkload implements Workload {
           "get_memory_8t",
           GetWorkload.perSecond(GetWorkload.reads(context, engine, true, false, THREADS, seconds)));
     }
-    return figures;
+    return Outcome.of(figures);
   }
 }

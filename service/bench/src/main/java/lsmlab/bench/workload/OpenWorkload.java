@@ -14,12 +14,12 @@ import lsmlab.storage.Engine;
 final class OpenWorkload implements Workload {
 
   @Override
-  public Map<String, Double> run(Context context) {
+  public Outcome run(Context context) {
     context.prepareProcess();
     Map<String, Double> figures = new LinkedHashMap<>();
     figures.put("open_cold", openMillis(context));
     figures.put("open", openMillis(context));
-    return figures;
+    return Outcome.of(figures);
   }
 
   private static double openMillis(Context context) {

@@ -15,7 +15,7 @@ import lsmlab.storage.Engine;
  * Overwrites the loaded store's pairs at random as fast as the engine takes them. Write amplification is bytes given to
  * the kernel's write calls by the whole process, until the engine is at rest again, by bytes of keys and values
  * acknowledged; space amplification is the largest size of the store, sampled once a second, by the size of the pairs.
- * At rest means that the size has not changed for {@value #STILL_SECONDS} seconds: engines remove replaced files late.
+ * Of the longest stalls it is told what they consist of, see {@link StallWatch}. At rest means that the size has not changed for {@value #STILL_SECONDS} seconds: engines remove replaced files late.
  */
 final class OverwriteWorkload implements Workload {
 
@@ -23,7 +23,7 @@ final class OverwriteWorkload implements Workload {
   private static final int STILL_SECONDS_MAX = 60;
 
   @Override
-  public Map<String, Double> run(Context context) throws IOException, InterruptedException {
+  public Outcome run(Context context) throws IOException, InterruptedException {
     Path store = context.settings().scratch(context.engine());
     Stores.copy(context.settings().base(context.engine()), store);
     AtomicLong largest = new AtomicLong();
@@ -37,7 +37,8 @@ final class OverwriteWorkload implements Workload {
               context,
               engine,
               context.settings().overwriteThreads(),
-              context.settings().overwriteSeconds());
+              context.settings().overwriteSeconds(),
+              true);
       engine.flush();
       engine.quiesce();
       long written = ProcessIo.writtenBytes() - writtenBefore;
@@ -49,7 +50,7 @@ final class OverwriteWorkload implements Workload {
       double pairs = context.pairs().bytes();
       figures.put("overwrite_space_peak", largest.get() / pairs);
       figures.put("overwrite_space_at_rest", bytesAtRest(store) / pairs);
-      return figures;
+      return new Outcome(figures, result.stalls());
     } finally {
       sampler.shutdown();
     }

@@ -20,11 +20,11 @@ final class PutWorkload implements Workload {
   private static final int TIME_LIMIT_INTERVALS = 10;
 
   @Override
-  public Map<String, Double> run(Context context) throws IOException {
+  public Outcome run(Context context) throws IOException {
     Path store = context.settings().scratch(context.engine());
     put(context, store, context.settings().warmupSeconds());
     Stores.delete(store);
-    return put(context, store, TIME_LIMIT_INTERVALS * context.settings().seconds());
+    return Outcome.of(put(context, store, TIME_LIMIT_INTERVALS * context.settings().seconds()));
   }
 
   private static Map<String, Double> put(Context context, Path store, int secondsMax) {

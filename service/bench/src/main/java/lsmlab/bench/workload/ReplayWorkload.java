@@ -10,7 +10,7 @@ import lsmlab.storage.LsmOptions;
 final class ReplayWorkload implements Workload {
 
   @Override
-  public Map<String, Double> run(Context context) throws IOException {
+  public Outcome run(Context context) throws IOException {
     context.prepareProcess();
     LsmOptions options = FillLogWorkload.options(context);
     long bytes = Stores.bytes(options.directory());
@@ -24,7 +24,7 @@ final class ReplayWorkload implements Workload {
           throw new IllegalStateException("lost or changed: " + Pairs.keyText(i));
         }
       }
-      return Map.of("replay", bytes / 1e6 / seconds);
+      return Outcome.of(Map.of("replay", bytes / 1e6 / seconds));
     }
   }
 }

@@ -13,15 +13,16 @@ final class SyncWorkload implements Workload {
   private static final int THREADS = 64;
 
   @Override
-  public Map<String, Double> run(Context context) throws IOException, InterruptedException {
+  public Outcome run(Context context) throws IOException, InterruptedException {
     Path store = context.settings().scratch(context.engine());
     try (Engine engine = context.open(store, Durability.POWER)) {
-      Writers.run(context, engine, THREADS, context.settings().warmupSeconds());
-      Writers.Result result = Writers.run(context, engine, THREADS, context.settings().seconds());
+      Writers.run(context, engine, THREADS, context.settings().warmupSeconds(), false);
+      Writers.Result result =
+          Writers.run(context, engine, THREADS, context.settings().seconds(), false);
       Map<String, Double> figures = new LinkedHashMap<>();
       figures.put("put_power_64t", result.perSecond());
       figures.put("put_power_p99", result.latency().getValueAtPercentile(99) / 1e6);
-      return figures;
+      return Outcome.of(figures);
     }
   }
 }

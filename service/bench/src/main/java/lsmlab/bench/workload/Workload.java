@@ -1,12 +1,11 @@
 package lsmlab.bench.workload;
 
 import java.io.IOException;
-import java.util.Map;
 
 /** What is done to one engine in one JVM. */
 @FunctionalInterface
 public interface Workload {
 
-  /** Runs and returns the figures by metric, in the metric's unit. */
-  Map<String, Double> run(Context context) throws IOException, InterruptedException;
+  /** Runs and returns what it found out. */
+  Outcome run(Context context) throws IOException, InterruptedException;
 }

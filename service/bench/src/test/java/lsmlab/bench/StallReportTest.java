@@ -1,0 +1,44 @@
+package lsmlab.bench;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.util.List;
+import java.util.Map;
+import lsmlab.bench.report.Stall;
+import lsmlab.bench.report.StallReport;
+import lsmlab.bench.workload.Outcome;
+import org.junit.jupiter.api.Test;
+
+class StallReportTest {
+
+  private static final Stall LONG = new Stall(12.4, 30, new Stall.Split(1, 2, 27, 0, 3, 1, 40));
+  private static final Stall SHORT = new Stall(3, 10, new Stall.Split(1, 2, 0, 7, 0, 0, 0));
+
+  @Test
+  void saysOfEachEngineWhatItsLongestConsistOf() {
+    assertEquals(
+        "\nLongest stalls of `lsm`: 30.0 ms at 12 s (on the CPU 1.0, waiting for it 2.0, asleep 27.0, taken by the host 0.0);"
+            + " the 2 longest together 40.0 ms (on the CPU 2.0, waiting for it 4.0, asleep 27.0, taken by the host 7.0).\n",
+        StallReport.of(Map.of("lsm", List.of(List.of(SHORT), List.of(LONG)))));
+  }
+
+  @Test
+  void saysSoWhereTheSystemDoesNotTell() {
+    assertEquals(
+        "\nLongest stalls of `lsm`: 5.0 ms at 1 s (what of cannot be told here); the 1 longest together 5.0 ms (what of cannot"
+            + " be told here).\n",
+        StallReport.of(Map.of("lsm", List.of(List.of(new Stall(1, 5, null))))));
+    assertEquals("", StallReport.of(Map.of("lsm", List.of(List.of()))));
+  }
+
+  @Test
+  void travelsFromTheFork() throws Exception {
+    ObjectMapper json = new ObjectMapper();
+    Outcome sent = new Outcome(Map.of("open", 1.5), List.of(LONG, new Stall(1, 5, null)));
+    String text = json.writeValueAsString(sent);
+    assertEquals(sent, json.readValue(text, Outcome.class), text);
+    assertFalse(text.contains("null"), text);
+  }
+}
