@@ -19,6 +19,7 @@ import lsmlab.storage.LsmOptions;
 import lsmlab.storage.ReadOnlyException;
 import lsmlab.storage.Scan;
 import lsmlab.storage.ValueSink;
+import lsmlab.storage.WriteBatch;
 import org.h2.mvstore.DataUtils;
 import org.h2.mvstore.MVMap;
 import org.h2.mvstore.MVStore;
@@ -64,6 +65,22 @@ public final class MvStoreEngine implements Engine {
   private final Path file;
   private final MVStore store;
   private final MVMap<byte[], byte[]> map;
+
+  /** Changes pages in memory, without a promise. */
+  private final WriteBatch.Visitor changes =
+      new WriteBatch.Visitor() {
+        @Override
+        public void put(
+            byte[] key, int keyOffset, int keyLength, byte[] value, int from, int length) {
+          map.put(Slices.copy(key, keyOffset, keyLength), Slices.copy(value, from, length));
+        }
+
+        @Override
+        public void delete(byte[] key, int keyOffset, int keyLength) {
+          map.remove(Slices.view(key, keyOffset, keyLength));
+        }
+      };
+
   private long committed; // guarded by commitLock
 
   private MvStoreEngine(LsmOptions options, boolean acknowledgeEach) {
@@ -143,10 +160,8 @@ public final class MvStoreEngine implements Engine {
   public void put(
       byte[] key, int keyOffset, int keyLength, byte[] value, int valueOffset, int valueLength) {
     Slices.checkKey(key, keyOffset, keyLength);
-    byte[] ownKey = Slices.copy(key, keyOffset, keyLength);
-    byte[] ownValue = Slices.copy(value, valueOffset, valueLength);
     try {
-      map.put(ownKey, ownValue);
+      changes.put(key, keyOffset, keyLength, value, valueOffset, valueLength);
       acknowledge();
     } catch (MVStoreException e) {
       throw translated("put", e);
@@ -157,10 +172,21 @@ public final class MvStoreEngine implements Engine {
   public void delete(byte[] key, int keyOffset, int keyLength) {
     Slices.checkKey(key, keyOffset, keyLength);
     try {
-      map.remove(Slices.view(key, keyOffset, keyLength));
+      changes.delete(key, keyOffset, keyLength);
       acknowledge();
     } catch (MVStoreException e) {
       throw translated("delete", e);
+    }
+  }
+
+  /** One commit for all of them. Where it fails any of them may be in the store, as with a single write. */
+  @Override
+  public void write(WriteBatch batch) {
+    try {
+      batch.forEach(changes);
+      acknowledge();
+    } catch (MVStoreException e) {
+      batch.failAll(translated("write", e));
     }
   }
 

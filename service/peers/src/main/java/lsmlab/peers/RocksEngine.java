@@ -15,6 +15,7 @@ import lsmlab.storage.LsmOptions;
 import lsmlab.storage.ReadOnlyException;
 import lsmlab.storage.Scan;
 import lsmlab.storage.ValueSink;
+import lsmlab.storage.WriteBatch;
 import org.rocksdb.BlockBasedTableConfig;
 import org.rocksdb.BloomFilter;
 import org.rocksdb.Cache;
@@ -184,6 +185,17 @@ public final class RocksEngine implements Engine {
       db.delete(writeOptions, key, keyOffset, keyLength);
     } catch (RocksDBException e) {
       throw translated("delete", e);
+    }
+  }
+
+  /** One record of RocksDB's WAL for all of them, and one sync; they fail together. */
+  @Override
+  public void write(WriteBatch batch) {
+    try (RocksBatch writes = new RocksBatch()) {
+      batch.forEach(writes);
+      db.write(writeOptions, writes.batch);
+    } catch (RocksDBException e) {
+      batch.failAll(translated("write", e));
     }
   }
 

@@ -1,9 +1,48 @@
 package lsmlab.peers;
 
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import lsmlab.storage.LsmOptions;
+import lsmlab.storage.WriteBatch;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledOnOs;
+import org.junit.jupiter.api.condition.OS;
+import org.junit.jupiter.api.io.TempDir;
+
 /** {@code engine: rocksdb} keeps the contract. */
 class RocksEngineTest extends EngineContract {
 
   RocksEngineTest() {
     super("rocksdb");
+  }
+
+  @Test
+  @EnabledOnOs(OS.LINUX)
+  void writesOneRecordForThoseThatAreHandedOverTogether(@TempDir Path directory)
+      throws IOException {
+    try (RocksEngine engine =
+        RocksEngine.open(LsmOptions.builder(directory.resolve("store")).build())) {
+      WriteBatch batch = new WriteBatch();
+      byte[] pair = new byte[2];
+      for (int i = 0; i < 1000; i++) {
+        batch.put(new byte[] {(byte) i, (byte) (i >> 8)}, 0, 2, pair, 0, 2);
+      }
+      final long before = writeCalls();
+      engine.write(batch);
+      long calls = writeCalls() - before;
+      assertTrue(calls < 100, calls + " write calls for 1,000 writes");
+    }
+  }
+
+  /** What this process has made so far. */
+  private static long writeCalls() throws IOException {
+    return Files.readAllLines(Path.of("/proc/self/io")).stream()
+        .filter(line -> line.startsWith("syscw: "))
+        .mapToLong(line -> Long.parseLong(line.substring("syscw: ".length())))
+        .findFirst()
+        .orElseThrow();
   }
 }

@@ -11,6 +11,17 @@ import java.util.function.LongConsumer;
  */
 public final class WriteBatch {
 
+  /** Is shown the writes of a batch in their order. */
+  public interface Visitor {
+
+    /** A pair to be stored; the arrays are the caller's who filled the batch. */
+    void put(
+        byte[] key, int keyOffset, int keyLength, byte[] value, int valueOffset, int valueLength);
+
+    /** A key to be removed. */
+    void delete(byte[] key, int keyOffset, int keyLength);
+  }
+
   private Write[] writes = new Write[16];
 
   /** Why writes never came to the log; null where all have. */
@@ -75,6 +86,31 @@ public final class WriteBatch {
     failures = null;
     size = 0;
     bytes = 0;
+  }
+
+  /** Shows all writes, for an engine that has a batch of its own. What the visitor throws is thrown on. */
+  public void forEach(Visitor visitor) {
+    for (int i = 0; i < size; i++) {
+      Write write = writes[i];
+      if (write.value == null) {
+        visitor.delete(write.key, write.keyOffset, write.keyLength);
+      } else {
+        visitor.put(
+            write.key,
+            write.keyOffset,
+            write.keyLength,
+            write.value,
+            write.valueOffset,
+            write.valueLength);
+      }
+    }
+  }
+
+  /** Says that none of the writes was done, and why: what {@link #failure} returns of each. */
+  public void failAll(Throwable why) {
+    for (int i = 0; i < size; i++) {
+      fail(i, why);
+    }
   }
 
   /** Does them one by one. */
