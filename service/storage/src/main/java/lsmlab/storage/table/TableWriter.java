@@ -19,7 +19,14 @@ public final class TableWriter implements AutoCloseable {
    * pages of two megabytes where the file system can (ext4 from 6.16 on, XFS), and maps them as such: a random look-up
    * misses the TLB far less often than with the small pages that small writes leave behind.
    */
-  private static final int PIECE_BYTES = 2 << 20;
+  private static final int LARGE_PIECE_BYTES = 2 << 20;
+
+  /**
+   * A flushed table's, which lives only until it is merged. A kernel that does not preempt itself copies a piece in one go, and a
+   * writer that wakes up on that CPU waits for the end: usually half a millisecond for a large one, but tens where the
+   * memory that it goes to is the host's at first.
+   */
+  private static final int SMALL_PIECE_BYTES = 128 << 10;
 
   private final StoreDirectory directory;
   private final String name;
@@ -28,6 +35,7 @@ public final class TableWriter implements AutoCloseable {
   private final int blockBytes;
   private final int bloomBitsPerKey;
   private final WritableFile file;
+  private final int pieceBytes;
   private final TableWorkspace workspace;
   private final BlockBuilder block;
   private final IndexBuilder index;
@@ -67,6 +75,7 @@ public final class TableWriter implements AutoCloseable {
     this.blockBytes = blockBytes;
     this.bloomBitsPerKey = bloomBitsPerKey;
     this.workspace = workspace;
+    this.pieceBytes = sourceLog == 0 ? LARGE_PIECE_BYTES : SMALL_PIECE_BYTES;
     this.block = workspace.block;
     this.index = workspace.index;
     workspace.reset();
@@ -235,12 +244,12 @@ public final class TableWriter implements AutoCloseable {
 
   /** The buffer that has room for {@code bytes} more, after whole pieces in it have been written if need be. */
   private ByteBuffer reserve(int bytes) throws IOException {
-    if (workspace.out.position() >= PIECE_BYTES) {
+    if (workspace.out.position() >= pieceBytes) {
       writePieces(workspace.out);
     }
     ByteBuffer out = workspace.out;
     if (out.remaining() < bytes) {
-      long usual = Math.min(2L * out.capacity(), PIECE_BYTES + TableWorkspace.OUT_BYTES_MIN);
+      long usual = Math.min(2L * out.capacity(), pieceBytes + TableWorkspace.OUT_BYTES_MIN);
       long room = Math.max(usual, (long) out.position() + bytes);
       workspace.out = TableWorkspace.direct(Math.toIntExact(room)).put(out.flip());
     }
@@ -249,7 +258,7 @@ public final class TableWriter implements AutoCloseable {
 
   private void writePieces(ByteBuffer out) throws IOException {
     int end = out.position();
-    int whole = end - end % PIECE_BYTES;
+    int whole = end - end % pieceBytes;
     file.write(out.flip().limit(whole));
     out.limit(end).position(whole);
     out.compact();
