@@ -1,6 +1,7 @@
 package lsmlab.server.variant;
 
 import java.util.concurrent.ForkJoinPool;
+import java.util.concurrent.ForkJoinTask;
 import java.util.concurrent.ForkJoinWorkerThread;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -12,8 +13,13 @@ import java.util.concurrent.atomic.AtomicInteger;
  * worker scans it first → storage → socket.
  *
  * <p><b>What it costs.</b> A task object for each request. Selector threads seldom meet each other, because each has a
- * queue; idle workers scan all queues before they sleep, which is CPU spent while the load is low. The bound on what
- * waits is a counter beside the pool, because the pool has none.
+ * queue; workers that find nothing scan all queues many times before they sleep, so each wake-up in vain costs microseconds
+ * of CPU, beside the system calls. The bound on what waits is a counter beside the pool, because the pool has none.
+ *
+ * <p><b>Why tasks of a class of its own.</b> A {@code Runnable} becomes a task that can be interrupted, and such a task
+ * might wait for others: a worker that takes one with another behind it wakes one more worker, until all are awake.
+ * Requests wait for nobody. With a plain task the selector thread wakes a worker where its queue seemed empty, and each
+ * worker one more when it begins: enough to have all of them at work if there is work for all.
  *
  * <p><b>Where it comes from.</b> D. Lea, "A Java Fork/Join Framework", Java Grande 2000; asynchronous mode is the one
  * for events, oldest first.
@@ -50,11 +56,7 @@ final class ForkJoinVariant implements Variant {
       request.reject(Rejection.QUEUE_FULL);
       return;
     }
-    pool.execute(
-        () -> {
-          waiting.decrementAndGet();
-          limit.run(request);
-        });
+    pool.execute(new Task(request));
   }
 
   @Override
@@ -70,5 +72,31 @@ final class ForkJoinVariant implements Variant {
   @Override
   public void close() {
     pool.close();
+  }
+
+  /** A request in the pool; never cancelled or interrupted. */
+  private final class Task extends ForkJoinTask<Void> {
+    private static final long serialVersionUID = 1L;
+
+    private final transient Request request;
+
+    Task(Request request) {
+      this.request = request;
+    }
+
+    @Override
+    protected boolean exec() {
+      waiting.decrementAndGet();
+      limit.run(request);
+      return true;
+    }
+
+    @Override
+    public Void getRawResult() {
+      return null;
+    }
+
+    @Override
+    protected void setRawResult(Void nothing) {}
   }
 }
