@@ -27,9 +27,13 @@ final class Ascii {
     return (CLASSES[b & 0xff] & VALUE) != 0;
   }
 
+  static boolean isDigit(byte b) {
+    return b >= '0' && b <= '9';
+  }
+
   /** The value of a hexadecimal digit, -1 for any other byte. */
   static int hex(byte b) {
-    if (b >= '0' && b <= '9') {
+    if (isDigit(b)) {
       return b - '0';
     }
     int lower = b | 0x20;

@@ -1,7 +1,6 @@
 package lsmlab.server.http;
 
 import java.nio.charset.StandardCharsets;
-import java.util.Arrays;
 import lsmlab.server.metrics.Method;
 
 /**
@@ -10,8 +9,7 @@ import lsmlab.server.metrics.Method;
  *
  * <p>The key stays where it is until {@link Exchange} decodes it: the head knows where the query lies.
  *
- * <p>A client's requests mostly differ in their target alone. So the bytes behind the target are kept, and where the next
- * request has the same ones, what they said still holds: see {@link #parseLikeLast}.
+ * <p>A client's requests are mostly alike: see {@link #parseLikeLast}.
  */
 final class RequestHead {
 
@@ -23,6 +21,9 @@ final class RequestHead {
 
   /** A longer request line is answered 414: room for the longest key with all its bytes escaped. */
   static final int LINE_BYTES_MAX = 3 * 65_535 + 1024;
+
+  /** A longer Content-Length is malformed: it would not fit a long. */
+  static final int LENGTH_DIGITS_MAX = 18;
 
   /** {@link #contentLength} where the request does not give one. */
   static final long NO_LENGTH = -1;
@@ -60,14 +61,12 @@ final class RequestHead {
   /** A request whose end is known and which cannot be served; null if it can. */
   BadRequestException failure;
 
-  /** A longer rest is not kept. */
-  private static final int LAST_REST_BYTES_MAX = 256;
+  private final LastRest lastRest = new LastRest();
 
-  /** What stood behind the last request's target, up to the head's end; empty where it may not be relied upon. */
-  private byte[] lastRest = new byte[0];
+  /** Where the digits of Content-Length are. */
+  private int lengthFrom;
 
-  private int lastRestLength;
-
+  private int lengthTo;
   private boolean transferEncoding;
   private boolean connectionClose;
   private boolean connectionKeepAlive;
@@ -79,7 +78,7 @@ final class RequestHead {
    * @throws BadRequestException if the request is malformed so that its end cannot be trusted
    */
   void parse(byte[] data, int from, int to) throws BadRequestException {
-    lastRestLength = 0;
+    lastRest.forget();
     method = Method.OTHER;
     failure = null;
     expectContinue = false;
@@ -114,30 +113,21 @@ final class RequestHead {
       throw BadRequestException.broken(400, "exactly one Host header is needed");
     }
     route(data, from, methodEnd, methodEnd + 1, targetEnd);
-    if (contentLength == NO_LENGTH && to - targetEnd <= LAST_REST_BYTES_MAX) {
-      keepRest(data, targetEnd, to);
-    }
-  }
-
-  private void keepRest(byte[] data, int from, int to) {
-    if (lastRest.length < to - from) {
-      lastRest = new byte[to - from];
-    }
-    System.arraycopy(data, from, lastRest, 0, to - from);
-    lastRestLength = to - from;
+    boolean noLength = contentLength == NO_LENGTH;
+    lastRest.keep(data, targetEnd, to, noLength ? to : lengthFrom, noLength ? to : lengthTo);
   }
 
   /**
-   * Parses a head that begins at {@code from} and is like the last one but for method and target: with one comparison
-   * instead of a search for its end and the parsing of its headers.
+   * Parses a head that begins at {@code from} and is like the last one but for method, target and the digits of Content-Length:
+   * with one comparison instead of a search for its end and the parsing of its headers, see {@link LastRest}.
    *
    * @return the index behind the head; -1 where it is another, incomplete or malformed: nothing has changed then
    */
   int parseLikeLast(byte[] data, int from, int to) {
-    int lineMax = Math.min(to, from + LINE_BYTES_MAX - LAST_REST_BYTES_MAX) - lastRestLength;
-    if (lastRestLength == 0) {
+    if (!lastRest.isKept()) {
       return -1;
     }
+    int lineMax = Math.min(to, from + LINE_BYTES_MAX - LastRest.BYTES_MAX);
     int methodEnd = from;
     while (methodEnd < lineMax && Ascii.isToken(data[methodEnd])) {
       methodEnd++;
@@ -149,11 +139,11 @@ final class RequestHead {
     while (targetEnd < lineMax && Ascii.isTarget(data[targetEnd])) {
       targetEnd++;
     }
-    int end = targetEnd + lastRestLength;
-    if (targetEnd == methodEnd + 1
-        || !Arrays.equals(data, targetEnd, end, lastRest, 0, lastRestLength)) {
+    int end = targetEnd == methodEnd + 1 ? -1 : lastRest.match(data, targetEnd, to);
+    if (end < 0) {
       return -1;
     }
+    contentLength = lastRest.contentLength();
     method = Method.OTHER;
     failure = null;
     route(data, from, methodEnd, methodEnd + 1, targetEnd);
@@ -163,9 +153,9 @@ final class RequestHead {
   private void version(byte[] data, int from, int to) throws BadRequestException {
     if (to - from != VERSION.length + 3
         || !Ascii.startsWith(data, from, to, VERSION)
-        || !isDigit(data[to - 3])
+        || !Ascii.isDigit(data[to - 3])
         || data[to - 2] != '.'
-        || !isDigit(data[to - 1])) {
+        || !Ascii.isDigit(data[to - 1])) {
       throw BadRequestException.broken(400, "malformed HTTP version");
     }
     if (data[to - 3] != '1') {
@@ -245,17 +235,19 @@ final class RequestHead {
     if (contentLength != NO_LENGTH) {
       throw BadRequestException.broken(400, "Content-Length is given twice");
     }
-    if (from == to || to - from > 18) {
+    if (from == to || to - from > LENGTH_DIGITS_MAX) {
       throw BadRequestException.broken(400, "malformed Content-Length");
     }
     long value = 0;
     for (int i = from; i < to; i++) {
-      if (!isDigit(data[i])) {
+      if (!Ascii.isDigit(data[i])) {
         throw BadRequestException.broken(400, "malformed Content-Length");
       }
       value = 10 * value + data[i] - '0';
     }
     contentLength = value;
+    lengthFrom = from;
+    lengthTo = to;
   }
 
   private void connection(byte[] data, int from, int to) {
@@ -327,10 +319,6 @@ final class RequestHead {
       i++;
     }
     return i;
-  }
-
-  private static boolean isDigit(byte b) {
-    return b >= '0' && b <= '9';
   }
 
   private static boolean isBlank(byte b) {

@@ -7,6 +7,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 class RequestHeadTest {
 
@@ -36,6 +38,36 @@ class RequestHeadTest {
       }
     }
     assertTrue(taken > all.size(), "heads that were like the last one: " + taken);
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "500, 9, 9",
+    "500, 123456789012345678, 123456789012345678",
+    "5, 007, 7",
+    "5, 1234567890123456789, -1",
+    "5, '', -1",
+    "5, x, -1",
+    "5, '5 ', -1",
+    "5, '+5', -1",
+    "5, '5, 5', -1",
+    "5, '5\r\nContent-Length: 6', -1",
+  })
+  void contentLengthMayDifferFromTheLastOneByItsDigitsAlone(
+      String last, String length, long expected) {
+    RequestHead head = new RequestHead();
+    String form = "PUT /v0/entity?id=%s HTTP/1.1\r\nHost: a\r\nContent-Length: %s\r\nA: b\r\n\r\n";
+    parse(head, String.format(form, "key", last).getBytes(ISO_8859_1));
+    String before = describe(head, 0);
+    byte[] data = String.format(form, "other", length).getBytes(ISO_8859_1);
+    int end = head.parseLikeLast(data, 0, data.length);
+    assertEquals(expected < 0 ? -1 : data.length, end);
+    if (end < 0) {
+      assertEquals(before, describe(head, 0));
+    } else {
+      assertEquals(expected, head.contentLength);
+      assertEquals(parse(new RequestHead(), data), describe(head, end));
+    }
   }
 
   private static String parse(RequestHead head, byte[] data) {
