@@ -39,7 +39,14 @@ final class BenchServer implements Callable<Integer> {
   private List<String> variants = List.of();
 
   @Option(names = "--repetitions", description = "measurements of each server (${DEFAULT-VALUE})")
-  private int repetitions = 3;
+  private int repetitions = 2;
+
+  @Option(
+      names = "--final-pairs",
+      description =
+          "further ones of the two best variants, by which the better one is held against the target;"
+              + " 0: by those before (${DEFAULT-VALUE})")
+  private int finalPairs = 7;
 
   @Option(names = "--seconds", description = "length of one measured interval (${DEFAULT-VALUE})")
   private int seconds = 3;
@@ -111,7 +118,7 @@ final class BenchServer implements Callable<Integer> {
     List<String> chosen = variants.isEmpty() ? all : variants;
     List<String> saturated = workloads.stream().filter(SATURATED::contains).toList();
     if (!saturated.isEmpty()) {
-      bench.saturate(saturated, chosen, repetitions, metricsPairs);
+      bench.saturate(saturated, chosen, repetitions, finalPairs, metricsPairs);
       write("saturation", bench, environment);
     }
     if (workloads.contains("overload")) {
@@ -156,9 +163,8 @@ final class BenchServer implements Callable<Integer> {
     common.atLeastOne("--repetitions", repetitions);
     common.atLeastOne("--seconds", seconds);
     common.atLeastOne("--warmup-seconds", warmupSeconds);
-    if (metricsPairs < 0) {
-      throw common.refused("--metrics-pairs is " + metricsPairs + ", allowed are 0 and more");
-    }
+    noneOrMore("--final-pairs", finalPairs);
+    noneOrMore("--metrics-pairs", metricsPairs);
     common.atLeastOne("--overload-seconds", overloadSeconds);
     common.atLeastOne("--connections", connections);
     common.atLeastOne("--overload-connections", overloadConnections);
@@ -179,6 +185,12 @@ final class BenchServer implements Callable<Integer> {
     }
     exists("--service", service.resolve("lsmlab-server.jar"), "make build-service");
     exists("--loadgen", loadgen.resolve("target/release/loadgen"), "make build-loadgen");
+  }
+
+  private void noneOrMore(String option, int value) {
+    if (value < 0) {
+      throw common.refused(option + " is " + value + ", allowed are 0 and more");
+    }
   }
 
   private void exists(String option, Path file, String how) {

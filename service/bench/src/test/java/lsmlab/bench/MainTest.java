@@ -54,6 +54,8 @@ class MainTest {
       value = {
         "--workloads=got;no workload 'got'; there are [get, put, overload]",
         "--warmup-seconds=0;--warmup-seconds is 0, allowed are 1 and more",
+        "--final-pairs=-1;--final-pairs is -1, allowed are 0 and more",
+        "--metrics-pairs=-1;--metrics-pairs is -1, allowed are 0 and more",
         "--service-cpu=1;--service-cpu and --load-cpu are both 1: each needs its own",
         "--load-cpu=100000;--load-cpu 100000: there are 0 to",
         "--service=nowhere;nowhere/lsmlab-server.jar is missing: make build-service",

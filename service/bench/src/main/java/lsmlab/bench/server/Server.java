@@ -58,14 +58,15 @@ final class Server implements AutoCloseable {
   }
 
   /**
-   * The service with a configuration of its own.
+   * The service with a configuration of its own. One of each variant at a time: their stores have its name.
    *
    * @param keys what service.yaml says besides ports and store
    * @param loaded whether it starts with the dataset (hard links of its tables) or empty
    */
   static Server service(ServerBench.Settings settings, Map<String, String> keys, boolean loaded)
       throws IOException, InterruptedException {
-    Path store = settings.stores().resolve("scratch-server");
+    String name = keys.getOrDefault("variant", "service");
+    Path store = settings.stores().resolve("scratch-server-" + name);
     Stores.delete(store);
     Files.createDirectories(store);
     if (loaded) {
@@ -88,7 +89,7 @@ final class Server implements AutoCloseable {
     List<String> command = java(settings);
     command.addAll(List.of("-jar", settings.serviceJar().toString()));
     command.addAll(List.of("serve", "--config", config.toString()));
-    return start(keys.getOrDefault("variant", "service"), command, store);
+    return start(name, command, store);
   }
 
   /** Makes the dataset where it is not there yet. */

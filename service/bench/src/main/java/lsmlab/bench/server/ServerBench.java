@@ -96,20 +96,26 @@ public final class ServerBench {
   /**
    * Saturates the variants and the no-op handler in turn, with each script.
    *
+   * @param repetitions measurements of each variant
+   * @param finalPairs further ones of the two best, 0 for none
    * @param metricsPairs intervals with and without request metrics, 0 for none
    */
   public void saturate(
-      List<String> scripts, List<String> variants, int repetitions, int metricsPairs)
+      List<String> scripts,
+      List<String> variants,
+      int repetitions,
+      int finalPairs,
+      int metricsPairs)
       throws IOException, InterruptedException {
     Server.load(settings);
     Saturation saturation = new Saturation(settings, progress);
     for (String script : scripts) {
       List<String> servers = new ArrayList<>(variants);
-      servers.add(Saturation.NOOP);
       if (script.equals("get")) {
         servers.add(Saturation.NOOP_VALUE);
       }
-      saturation.measure(script, servers, repetitions);
+      saturation.field(script, servers, repetitions);
+      saturation.decide(script, variants, finalPairs);
     }
     if (metricsPairs > 0) {
       saturation.measureMetrics(metricsPairs);

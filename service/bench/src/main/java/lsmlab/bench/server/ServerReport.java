@@ -1,12 +1,10 @@
 package lsmlab.bench.server;
 
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.function.ToDoubleFunction;
-import java.util.stream.IntStream;
 import lsmlab.bench.report.Comparison;
 import lsmlab.bench.report.Metric;
 
@@ -25,66 +23,95 @@ final class ServerReport {
 
   private final StringBuilder text = new StringBuilder();
 
-  /** Adds what saturation gave: every variant against the no-op handler and against {@code sync}. */
+  /**
+   * Adds what saturation gave: every variant against the no-op handler and against {@code sync}. The variant whose ratio to
+   * the no-op handler is the highest is held against the target.
+   */
   void saturation(Saturation figures, List<String> scripts, List<String> variants) {
     for (String script : scripts) {
-      String best =
-          variants.stream()
-              .max(Comparator.comparingDouble(v -> median(figures, script, v)))
-              .orElseThrow();
+      String best = figures.best(script, variants);
       text.append("\n| ").append(script.toUpperCase(Locale.ROOT));
-      text.append(", saturated | 1/s | of no-op (lowest … highest) | of `sync` | CPU µs each | ");
-      text.append("CPU busy |\n|---|--:|--:|--:|--:|--:|\n");
+      text.append(", saturated | 1/s | of no-op (lowest … highest) | pairs | of `sync` | ");
+      text.append("CPU µs each | CPU busy |\n|---|--:|--:|--:|--:|--:|--:|\n");
       for (String variant : variants) {
-        Metric metric =
-            metric(
-                script + "_saturated_" + variant,
-                "1/s",
-                true,
-                variant.equals(best) ? WANTED.get(script) : NONE);
-        Comparison noop = against(metric, figures, script, variant, Saturation.NOOP);
+        List<Saturation.Pair> pairs = figures.of(script, variant);
+        Comparison noop =
+            againstNoop(
+                metric(
+                    script + "_saturated_" + variant,
+                    "1/s",
+                    true,
+                    variant.equals(best) ? WANTED.get(script) : NONE),
+                pairs,
+                Saturation.Figures::goodput);
         add(noop);
-        String toSync = "1";
+        String toSync = variants.contains("sync") ? "1" : "";
         if (!variant.equals("sync") && variants.contains("sync")) {
-          Comparison sync = against(metric, figures, script, variant, "sync");
+          Comparison sync = againstSync(figures, script, variant);
           add(sync);
           toSync = String.format(Locale.ROOT, "%.2f×", sync.ratio());
         }
-        add(cpu(figures, script, variant));
+        add(
+            againstNoop(
+                metric(script + "_cpu_" + variant, "µs", false, NONE),
+                pairs,
+                Saturation.Figures::cpuMicros));
         line(
             "`" + variant + "`",
-            noop.ours(),
             ratio(noop) + (noop.met() == null ? "" : noop.met() ? ", met" : ", **not met**"),
+            Integer.toString(pairs.size()),
             toSync,
-            figures.of(script, variant));
+            pairs.stream().map(Saturation.Pair::ours).toList());
       }
-      for (String other : List.of(Saturation.NOOP, Saturation.NOOP_VALUE)) {
-        if (!figures.of(script, other).isEmpty()) {
-          line(other, median(figures, script, other), "", "", figures.of(script, other));
-        }
+      line(Saturation.NOOP, "", "", "", noops(figures, script, variants));
+      List<Saturation.Pair> withValue = figures.of(script, Saturation.NOOP_VALUE);
+      if (!withValue.isEmpty()) {
+        Comparison noop =
+            againstNoop(
+                metric(script + "_saturated_noop_value", "1/s", true, NONE),
+                withValue,
+                Saturation.Figures::goodput);
+        line(
+            Saturation.NOOP_VALUE,
+            ratio(noop),
+            Integer.toString(withValue.size()),
+            "",
+            withValue.stream().map(Saturation.Pair::ours).toList());
       }
     }
-    if (!figures.of("get", Saturation.METRICS_ON).isEmpty()) {
-      Metric metric = metric("get_metrics_on", "1/s", true, 0.99);
-      Comparison cost =
-          against(metric, figures, "get", Saturation.METRICS_ON, Saturation.METRICS_OFF);
-      add(cost);
-      double[] ratios =
-          IntStream.range(0, cost.runs())
-              .mapToDouble(i -> cost.oursRuns().get(i) / cost.peerRuns().get(i))
-              .sorted()
-              .toArray();
-      text.append(
-          String.format(
-              Locale.ROOT,
-              "%nRequest metrics on against off, `sync`, GET, %d pairs of intervals in one process: median %.4f, "
-                  + "middle half %.4f … %.4f, wanted ≥ 0.99, %s.%n",
-              cost.runs(),
-              cost.ratio(),
-              ratios[cost.runs() / 4],
-              ratios[cost.runs() - 1 - cost.runs() / 4],
-              cost.met() ? "met" : "**not met**"));
+    if (!figures.metrics().isEmpty()) {
+      metricsCost(figures.metrics());
     }
+  }
+
+  /** The no-op handler's figures beside all variants, in the field. */
+  private static List<Saturation.Figures> noops(
+      Saturation figures, String script, List<String> variants) {
+    return variants.stream()
+        .flatMap(variant -> figures.inField(script, variant).stream())
+        .map(Saturation.Pair::noop)
+        .toList();
+  }
+
+  private void metricsCost(List<Saturation.Pair> intervals) {
+    Comparison cost =
+        compared(
+            metric("get_metrics_on", "1/s", true, 0.99),
+            Saturation.METRICS_OFF,
+            intervals,
+            Saturation.Figures::goodput);
+    add(cost);
+    double[] ratios = intervals.stream().mapToDouble(Saturation.Pair::ratio).sorted().toArray();
+    text.append(
+        String.format(
+            Locale.ROOT,
+            "%nRequest metrics on against off, `sync`, GET, %d pairs of intervals in one process: median %.4f, "
+                + "middle half %.4f … %.4f, wanted ≥ 0.99, %s.%n",
+            cost.runs(),
+            cost.ratio(),
+            ratios[cost.runs() / 4],
+            ratios[cost.runs() - 1 - cost.runs() / 4],
+            cost.met() ? "met" : "**not met**"));
   }
 
   /** Adds what overload gave, by variant. */
@@ -210,36 +237,50 @@ final class ServerReport {
   }
 
   private void line(
-      String name, double rate, String ofNoop, String ofSync, List<Saturation.Figures> runs) {
+      String name, String ofNoop, String pairs, String ofSync, List<Saturation.Figures> runs) {
     text.append(
         String.format(
             Locale.ROOT,
-            "| %s | %,.0f | %s | %s | %.2f | %.0f%% |%n",
+            "| %s | %,.0f | %s | %s | %s | %.2f | %.0f%% |%n",
             name,
-            rate,
+            median(runs, Saturation.Figures::goodput),
             ofNoop,
+            pairs,
             ofSync,
             median(runs, Saturation.Figures::cpuMicros),
             100 * median(runs, Saturation.Figures::serviceCpuShare)));
   }
 
-  private static Comparison cpu(Saturation figures, String script, String variant) {
-    return Comparison.of(
-        metric(script + "_cpu_" + variant, "µs", false, NONE),
-        Saturation.NOOP,
-        values(figures.of(script, variant), Saturation.Figures::cpuMicros),
-        values(figures.of(script, Saturation.NOOP), Saturation.Figures::cpuMicros),
-        Saturation.NOOP);
+  private static Comparison againstNoop(
+      Metric metric, List<Saturation.Pair> pairs, ToDoubleFunction<Saturation.Figures> what) {
+    return compared(metric, Saturation.NOOP, pairs, what);
   }
 
-  private static Comparison against(
-      Metric metric, Saturation figures, String script, String ours, String peer) {
+  private static Comparison compared(
+      Metric metric,
+      String peer,
+      List<Saturation.Pair> pairs,
+      ToDoubleFunction<Saturation.Figures> what) {
     return Comparison.of(
         metric,
         peer,
-        values(figures.of(script, ours), Saturation.Figures::goodput),
-        values(figures.of(script, peer), Saturation.Figures::goodput),
-        peer.equals("sync") ? "" : peer);
+        pairs.stream().map(pair -> what.applyAsDouble(pair.ours())).toList(),
+        pairs.stream().map(pair -> what.applyAsDouble(pair.noop())).toList(),
+        peer);
+  }
+
+  /** By way of the no-op handler: each variant's share of it, by that of {@code sync} in the same repetition. */
+  private static Comparison againstSync(Saturation figures, String script, String variant) {
+    return Comparison.of(
+        metric(script + "_saturated_" + variant, "of no-op", true, NONE),
+        "sync",
+        ratios(figures.inField(script, variant)),
+        ratios(figures.inField(script, "sync")),
+        "");
+  }
+
+  private static List<Double> ratios(List<Saturation.Pair> pairs) {
+    return pairs.stream().map(Saturation.Pair::ratio).toList();
   }
 
   private static Comparison one(
@@ -272,17 +313,8 @@ final class ServerReport {
         row.spread().getLast());
   }
 
-  private static double median(Saturation figures, String script, String name) {
-    return median(figures.of(script, name), Saturation.Figures::goodput);
-  }
-
   private static double median(
       List<Saturation.Figures> runs, ToDoubleFunction<Saturation.Figures> what) {
-    return Comparison.median(values(runs, what));
-  }
-
-  private static List<Double> values(
-      List<Saturation.Figures> runs, ToDoubleFunction<Saturation.Figures> what) {
-    return runs.stream().map(what::applyAsDouble).toList();
+    return Comparison.median(runs.stream().map(what::applyAsDouble).toList());
   }
 }

@@ -24,15 +24,18 @@ class ServerReportTest {
         .orElseThrow();
   }
 
+  private static Saturation.Pair pair(double ours, double cpuMicros, double noop) {
+    return new Saturation.Pair(
+        new Saturation.Figures(ours, cpuMicros, 1), new Saturation.Figures(noop, 10, 0.9));
+  }
+
   @Test
   void onlyTheBestVariantIsHeldAgainstTheTargetAndCostsAreTheOtherWayRound() {
     Saturation figures = new Saturation(SETTINGS, System.err);
     for (int run = 0; run < 3; run++) {
-      figures.add("get", Saturation.NOOP, new Saturation.Figures(1000 + run, 10, 0.9));
-      figures.add("get", "sync", new Saturation.Figures(900, 12.5, 1));
-      figures.add("get", "queue", new Saturation.Figures(450, 20, 1));
-      figures.add("get", Saturation.METRICS_ON, new Saturation.Figures(900 + run, 12, 1));
-      figures.add("get", Saturation.METRICS_OFF, new Saturation.Figures(1000, 11, 1));
+      figures.addToField("get", "sync", pair(900, 12.5, 1000 + run));
+      figures.addToField("get", "queue", pair(450, 20, 1000 + run));
+      figures.addMetrics(pair(900 + run, 12, 1000));
     }
     report.saturation(figures, List.of("get"), List.of("sync", "queue"));
     Comparison best = row("get_saturated_sync", Saturation.NOOP);
@@ -47,8 +50,43 @@ class ServerReportTest {
     assertEquals(false, cost.met());
     String text = report.markdown();
     assertTrue(
-        text.contains("| `sync` | 900 | 0.899 (0.898 … 0.900), met | 1 | 12.50 | 100% |"), text);
+        text.contains("| `sync` | 900 | 0.899 (0.898 … 0.900), met | 3 | 1 | 12.50 | 100% |"),
+        text);
     assertTrue(text.contains("| no-op | 1,001 |"), text);
+  }
+
+  @Test
+  void theBestIsTheOneWithTheHighestRatioNotWithTheHighestRate() {
+    Saturation figures = new Saturation(SETTINGS, System.err);
+    figures.addToField("put", "sharded", pair(1200, 10, 1800)); // while the machine was fast
+    figures.addToField("put", "sync", pair(900, 10, 1000));
+    report.saturation(figures, List.of("put"), List.of("sync", "sharded"));
+    assertEquals(true, row("put_saturated_sync", Saturation.NOOP).met());
+    assertEquals(null, row("put_saturated_sharded", Saturation.NOOP).met());
+    Comparison toSync = row("put_saturated_sharded", "sync");
+    assertEquals(1200.0 / 1800 / 0.9, toSync.ratio(), 1e-9);
+    assertEquals("of no-op", toSync.unit());
+  }
+
+  @Test
+  void finalistsAreJudgedByTheFinalAlone() {
+    Saturation figures = new Saturation(SETTINGS, System.err);
+    figures.addToField("get", "sync", pair(900, 10, 1000));
+    figures.addToField("get", "mpmc", pair(990, 10, 1000)); // was lucky
+    figures.addToField("get", "queue", pair(890, 10, 1000));
+    for (double ratio : new double[] {0.86, 0.84, 0.85}) {
+      figures.addToFinal("get", "sync", pair(1000 * ratio, 10, 1000));
+      figures.addToFinal("get", "mpmc", pair(1000 * ratio - 100, 10, 1000));
+    }
+    report.saturation(figures, List.of("get"), List.of("sync", "mpmc", "queue"));
+    Comparison sync = row("get_saturated_sync", Saturation.NOOP);
+    assertEquals(0.85, sync.ratio(), 1e-9);
+    assertEquals(3, sync.runs());
+    assertEquals(true, sync.met());
+    assertEquals(null, row("get_saturated_mpmc", Saturation.NOOP).met());
+    assertEquals(0.75, row("get_saturated_mpmc", Saturation.NOOP).ratio(), 1e-9);
+    assertEquals(null, row("get_saturated_queue", Saturation.NOOP).met());
+    assertEquals(1.1, row("get_saturated_mpmc", "sync").ratio(), 1e-9);
   }
 
   @Test
