@@ -11,14 +11,15 @@ import java.util.concurrent.TimeUnit;
  *
  * <p>One server process: a warm-up, its best goodput (a rate that nothing reaches, as many connections as fill the CPU but
  * not the queue), a rate of a third of that as the normal case, twice that over more connections than the queue has
- * room for, and at once the normal case again.
+ * room for, at once the normal case again, and its best goodput once more.
  */
 final class Overload {
 
   /**
    * One variant's figures.
    *
-   * @param saturated best goodput, 1/s
+   * @param saturatedBefore best goodput, 1/s
+   * @param saturatedAfter the same at the end
    * @param goodput at twice that rate offered
    * @param rejected replies 503 a second meanwhile
    * @param queueWaitMeanMillis mean wait in the variant of what was served
@@ -36,7 +37,8 @@ final class Overload {
    *     none within the seconds looked at
    */
   record Figures(
-      double saturated,
+      double saturatedBefore,
+      double saturatedAfter,
       double goodput,
       double rejected,
       double queueWaitMeanMillis,
@@ -49,7 +51,13 @@ final class Overload {
       long residentBytes,
       double heapBytes,
       double normalMillis,
-      double recoverySeconds) {}
+      double recoverySeconds) {
+
+    /** What the goodput is held against: the mean of before and after, for the machine itself drifts meanwhile. */
+    double saturated() {
+      return (saturatedBefore + saturatedAfter) / 2;
+    }
+  }
 
   /** Below this a 99th percentile counts as normal whatever it was before. */
   private static final double NORMAL_MILLIS_MIN = 5;
@@ -83,8 +91,7 @@ final class Overload {
       server.pin(settings, false);
       Load.warmUp(settings, server, "get");
       server.pin(settings, true);
-      double saturated =
-          apply(server, Load.SATURATING, settings.connections(), settings.seconds()).goodput();
+      double saturated = saturate(server);
       long normalRate = Math.max(1, (long) (saturated / 3));
       double normal =
           apply(server, normalRate, settings.connections(), NORMAL_SECONDS).correctedMillis("99");
@@ -98,6 +105,7 @@ final class Overload {
       Figures figures =
           new Figures(
               saturated,
+              saturate(server),
               over.goodput(),
               over.status(503) / over.seconds(),
               1000 * waited(before, end) / (over.goodput() * over.seconds()),
@@ -112,9 +120,10 @@ final class Overload {
               normal,
               recoverySeconds(after, normal));
       progress.printf(
-          "%,.0f/s of %,.0f/s, %,.0f/s rejected, queue wait %.2f ms of %.2f ms, p99 %.2f ms, CPU wait %.2f ms, %d broken, normal after %.0f s%n",
+          "%,.0f/s of %,.0f/s and %,.0f/s after, %,.0f/s rejected, queue wait %.2f ms of %.2f ms, p99 %.2f ms, CPU wait %.2f ms, %d broken, normal after %.0f s%n",
           figures.goodput(),
-          figures.saturated(),
+          figures.saturatedBefore(),
+          figures.saturatedAfter(),
           figures.rejected(),
           figures.queueWaitMeanMillis(),
           figures.queueWaitBoundMillis(),
@@ -129,6 +138,10 @@ final class Overload {
   /** Seconds that requests have waited between two scrapes; those that were rejected have hardly. */
   private static double waited(Scrape before, Scrape after) {
     return after.value(WAITED) - before.value(WAITED);
+  }
+
+  private double saturate(Server server) throws IOException, InterruptedException {
+    return apply(server, Load.SATURATING, settings.connections(), settings.seconds()).goodput();
   }
 
   private Load apply(Server server, long rate, int on, int howLong)

@@ -118,7 +118,7 @@ final class ServerReport {
   void overload(Map<String, Overload.Figures> figures, int seconds) {
     text.append("\n| twice the saturated GET rate for ").append(seconds);
     text.append(
-        " s | saturated 1/s | goodput 1/s | kept | 503 1/s | queue wait, mean (bound) ms | its p99 ms"
+        " s | saturated 1/s, before and after | goodput 1/s | kept | 503 1/s | queue wait, mean (bound) ms | its p99 ms"
             + " | CPU wait ms | reply p99 ms | timed out | no reply | resident MB | normal after s |\n");
     text.append("|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n");
     figures.forEach(
@@ -159,9 +159,10 @@ final class ServerReport {
           text.append(
               String.format(
                   Locale.ROOT,
-                  "| `%s` | %,.0f | %,.0f | %.2f%s | %,.0f | %s | %.2f | %s | %.1f | %d | %s | %,d | %s |%n",
+                  "| `%s` | %,.0f, %,.0f | %,.0f | %.2f%s | %,.0f | %s | %.2f | %s | %.1f | %d | %s | %,d | %s |%n",
                   variant,
-                  one.saturated(),
+                  one.saturatedBefore(),
+                  one.saturatedAfter(),
                   one.goodput(),
                   one.goodput() / one.saturated(),
                   one.goodput() >= KEPT_WANTED * one.saturated() ? "" : ", **not met**",

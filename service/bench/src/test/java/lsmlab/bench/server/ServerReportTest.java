@@ -95,7 +95,7 @@ class ServerReportTest {
         Map.of(
             "stack",
             new Overload.Figures(
-                1000, 800, 900, 2, 1.5, 4, Double.NaN, 3, 0, 5, 2_000_000, 1, 1, Double.NaN)),
+                1100, 900, 800, 900, 2, 1.5, 4, Double.NaN, 3, 0, 5, 2_000_000, 1, 1, Double.NaN)),
         60);
     assertEquals(false, row("overload_goodput_stack", "saturated").met());
     assertEquals(0.8, row("overload_goodput_stack", "saturated").ratio(), 1e-9);
@@ -107,7 +107,7 @@ class ServerReportTest {
     String text = report.markdown();
     assertTrue(
         text.contains(
-            "| 1,000 | 800 | 0.80, **not met** | 900 | 2.00 (1.50, **not met**) | 4.00 |  | 3.0 |"),
+            "| 1,100, 900 | 800 | 0.80, **not met** | 900 | 2.00 (1.50, **not met**) | 4.00 |  | 3.0 |"),
         text);
   }
 
@@ -115,8 +115,10 @@ class ServerReportTest {
   void aQueueWaitIsHeldAgainstItsBoundAndNoQueueHasNone() {
     report.overload(
         Map.of(
-            "queue", new Overload.Figures(1000, 990, 900, 1, 1.5, 4, 2.5, 3, 0, 0, 1, 1, 1, 1),
-            "sync", new Overload.Figures(1000, 990, 0, 0.01, 0, 0.02, 1, 3, 0, 0, 1, 1, 1, 1)),
+            "queue",
+                new Overload.Figures(1000, 1000, 990, 900, 1, 1.5, 4, 2.5, 3, 0, 0, 1, 1, 1, 1),
+            "sync",
+                new Overload.Figures(1000, 1000, 990, 0, 0.01, 0, 0.02, 1, 3, 0, 0, 1, 1, 1, 1)),
         60);
     assertEquals(true, row("overload_queue_wait_mean_queue", "what can wait by goodput").met());
     assertTrue(
