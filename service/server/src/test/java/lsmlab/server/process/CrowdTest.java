@@ -170,7 +170,7 @@ class CrowdTest {
       }
       try (RawClient slow = service.connect(SMALL_RECEIVE_BUFFER_BYTES);
           RawClient other = service.connect()) {
-        slow.send("GET /v0/entities?start=r HTTP/1.1\r\nHost: h\r\n\r\n");
+        slow.send("GET /v0/entities?start=r&end=s HTTP/1.1\r\nHost: h\r\n\r\n");
         work(service, 500); // while nobody reads
         int[] seen = {0};
         slow.readChunks(
