@@ -70,18 +70,36 @@ final class GetWorkload implements Workload {
     return shares.stream().mapToDouble(s -> s.operations() * 1e9 / s.nanos()).sum();
   }
 
-  static List<Share> reads(
+  private static List<Share> reads(
       Context context, Engine engine, boolean present, boolean verify, int threads, int seconds)
+      throws InterruptedException {
+    long seed = context.settings().seed();
+    return reads(context, engine, present, verify, threads, seconds, seed);
+  }
+
+  /**
+   * Reads with so many threads for so long.
+   *
+   * @param seed of the order of keys: thread i goes through the one of {@code seed + i}
+   */
+  static List<Share> reads(
+      Context context,
+      Engine engine,
+      boolean present,
+      boolean verify,
+      int threads,
+      int seconds,
+      long seed)
       throws InterruptedException {
     CountDownLatch start = new CountDownLatch(threads);
     List<Callable<Share>> tasks = new ArrayList<>();
     for (int thread = 0; thread < threads; thread++) {
-      long seed = Pairs.mix(context.settings().seed() + thread);
+      long order = Pairs.mix(seed + thread);
       tasks.add(
           () -> {
             start.countDown();
             start.await();
-            return read(engine, context.pairs(), present, verify, seed, seconds * 1_000_000_000L);
+            return read(engine, context.pairs(), present, verify, order, seconds * 1_000_000_000L);
           });
     }
     List<Share> shares = new ArrayList<>();

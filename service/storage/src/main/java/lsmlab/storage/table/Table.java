@@ -11,6 +11,8 @@ import lsmlab.storage.cursor.Cursor;
 import lsmlab.storage.file.Bytes;
 import lsmlab.storage.file.PageAdvice;
 import lsmlab.storage.file.StoreDirectory;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * An open table: its file, mapped. Thread-safe.
@@ -24,6 +26,8 @@ import lsmlab.storage.file.StoreDirectory;
  * table was marked obsolete. Whoever reads holds a reference or is inside a section that its holder waits for.
  */
 public final class Table {
+
+  private static final Logger LOG = LoggerFactory.getLogger(Table.class);
 
   private final TableFile file;
   private final Arena arena;
@@ -43,6 +47,9 @@ public final class Table {
 
   /** Whether what is read of it is likely to be missing in memory. */
   private volatile boolean random;
+
+  /** A copy of the filter that nothing pushes out of memory; null where it is read in the mapping. */
+  private MemorySegment residentFilter;
 
   private Table(TableFile file, Arena arena) throws IOException {
     this.file = file;
@@ -109,14 +116,15 @@ public final class Table {
    */
   public int get(long hash, byte[] key, int keyOffset, int keyLength, ValueSink sink) {
     try {
-      if (filterLength > 0 && !BloomFilter.mayContain(bytes, filterOffset, filterLength, hash)) {
+      boolean random = this.random;
+      if (filterLength > 0 && !passesFilter(hash, random)) {
         return Lookup.FILTERED;
       }
       int block = findBlock(key, keyOffset, keyLength);
       if (block < 0) {
         return Lookup.ABSENT;
       }
-      if (random) {
+      if (random && !index.isInOnePage(block)) {
         readAhead(block, 1);
       }
       long start = checkedBlock(block);
@@ -136,16 +144,38 @@ public final class Table {
     }
   }
 
+  private boolean passesFilter(long hash, boolean random) {
+    MemorySegment resident = random ? residentFilter : null;
+    return resident == null
+        ? BloomFilter.mayContain(bytes, filterOffset, filterLength, hash)
+        : BloomFilter.mayContain(resident, 0, filterLength, hash);
+  }
+
   /**
    * From now on look-ups expect that the pages they need are not in memory: a block is then read as a whole, in one piece,
    * and nothing around it. Otherwise a page is read with many around it, which fills the memory soon where all of it has
-   * room, and reads the same again and again where it has not. For a caller that holds a reference.
+   * room, and reads the same again and again where it has not. What look-ups need beside blocks, the filter and the
+   * blocks' first keys, is copied out of the mapping, whose pages the kernel takes for others: four bytes and a
+   * key for each block, and the filter. For a caller that holds a reference.
    */
-  public void expectMisses() {
+  public synchronized void expectMisses() {
     if (!random) {
       PageAdvice.random(bytes);
+      try {
+        index.copyFirstKeys(arena);
+        residentFilter = copyOfFilter();
+      } catch (OutOfMemoryError | InternalError e) {
+        // Without native memory it is read in the mapping; what cannot be read the next look-up
+        // will tell.
+        LOG.warn("{}: index and filter stay in the mapping: {}", file.describe(), e.getMessage());
+      }
       random = true;
     }
+  }
+
+  private MemorySegment copyOfFilter() {
+    MemorySegment copy = arena.allocate(filterLength, TableFormat.LINE_BYTES);
+    return copy.copyFrom(bytes.asSlice(filterOffset, filterLength));
   }
 
   /** Has blocks read that will be needed at once; there may be fewer. */

@@ -1,17 +1,29 @@
 package lsmlab.storage.table;
 
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
 import lsmlab.storage.file.Bytes;
 
 /**
  * Which block a key is in: a binary search over eight bytes of each block's first key, those after what all keys of the
- * table share, which stand in one array of the heap. Only keys that agree in these too are compared in the file.
- * Immutable.
+ * table share, which stand in one array of the heap. Only keys that agree in these too are compared in the file, or in a
+ * copy of them. Thread-safe.
  */
 final class TableIndex {
 
-  private final MemorySegment bytes;
+  /** Where the blocks' whole first keys are, and where their ends, beginning with a zero. */
+  private record FirstKeys(MemorySegment bytes, long endsOffset, long keysOffset) {
+
+    int compare(byte[] key, int keyOffset, int keyLength, int block) {
+      int start = bytes.get(Bytes.INT, endsOffset + 4L * block);
+      int end = bytes.get(Bytes.INT, endsOffset + 4L * (block + 1));
+      return Bytes.compare(key, keyOffset, keyLength, bytes, keysOffset + start, end - start);
+    }
+  }
+
+  /** In the mapping or in a copy; either may be met by a look-up. */
+  private FirstKeys firstKeys;
 
   /** The table's first key: its beginning is what all keys share. */
   private final byte[] firstKey;
@@ -25,9 +37,6 @@ final class TableIndex {
   /** Place of each block in units of 8 bytes, unsigned, and the end of the last. */
   private final int[] blocks;
 
-  private final long keyEndsOffset;
-  private final long keysOffset;
-
   /**
    * Reads an index whose checksum was found right.
    *
@@ -35,14 +44,13 @@ final class TableIndex {
    * @param offset of the index in it
    */
   TableIndex(MemorySegment bytes, long offset, byte[] firstKey) {
-    this.bytes = bytes;
     this.firstKey = firstKey;
     int count = bytes.get(Bytes.INT, offset);
     shared = bytes.get(Bytes.INT, offset + 4);
     long prefixesOffset = offset + 8;
     long blocksOffset = prefixesOffset + 8L * count;
-    keyEndsOffset = blocksOffset + 4L * (count + 1);
-    keysOffset = keyEndsOffset + 4L * (count + 1);
+    long endsOffset = blocksOffset + 4L * (count + 1);
+    firstKeys = new FirstKeys(bytes, endsOffset, endsOffset + 4L * (count + 1));
     // In one piece: a store is opened by a cold JVM, to which each single access costs a
     // microsecond.
     prefixes = new long[count];
@@ -58,6 +66,22 @@ final class TableIndex {
   /** Where the block begins in the file; for the number of blocks, where the last one ends. */
   long blockOffset(int block) {
     return (blocks[block] & 0xffff_ffffL) * TableFormat.BLOCK_ALIGNMENT;
+  }
+
+  /** Whether one page holds the whole block. */
+  boolean isInOnePage(int block) {
+    long first = blockOffset(block) / TableFormat.PAGE_BYTES;
+    return (blockOffset(block + 1) - 1) / TableFormat.PAGE_BYTES == first;
+  }
+
+  /** Has the blocks' first keys read from a copy from now on, which the kernel does not take for other files' pages. */
+  void copyFirstKeys(Arena arena) {
+    FirstKeys mapped = firstKeys;
+    long endsLength = mapped.keysOffset - mapped.endsOffset;
+    int keysLength = mapped.bytes.get(Bytes.INT, mapped.keysOffset - Integer.BYTES);
+    MemorySegment copy = arena.allocate(endsLength + keysLength, Integer.BYTES);
+    copy.copyFrom(mapped.bytes.asSlice(mapped.endsOffset, endsLength + keysLength));
+    firstKeys = new FirstKeys(copy, 0, endsLength);
   }
 
   /** The last block whose first key is not greater, or −1 if the key is before all of them. */
@@ -99,7 +123,7 @@ final class TableIndex {
       boolean notGreater =
           Long.compareUnsigned(prefixes[middle], wanted) < 0
               || (prefixes[middle] == wanted
-                  && compareFirstKey(key, keyOffset, keyLength, middle) >= 0);
+                  && firstKeys.compare(key, keyOffset, keyLength, middle) >= 0);
       if (notGreater) {
         low = middle + 1;
         size -= half + 1;
@@ -108,11 +132,5 @@ final class TableIndex {
       }
     }
     return low - 1;
-  }
-
-  private int compareFirstKey(byte[] key, int keyOffset, int keyLength, int block) {
-    int start = bytes.get(Bytes.INT, keyEndsOffset + 4L * block);
-    int end = bytes.get(Bytes.INT, keyEndsOffset + 4L * (block + 1));
-    return Bytes.compare(key, keyOffset, keyLength, bytes, keysOffset + start, end - start);
   }
 }

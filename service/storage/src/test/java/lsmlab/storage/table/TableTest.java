@@ -1,6 +1,7 @@
 package lsmlab.storage.table;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -118,6 +119,61 @@ class TableTest {
       passed += answer == Lookup.ABSENT ? 1 : 0;
     }
     assertTrue(passed > 50 && passed < 400, passed + " of 20000 passed");
+    table.release();
+  }
+
+  private static TreeMap<byte[], byte[]> pairsOf(int count, int valueBytes) {
+    TreeMap<byte[], byte[]> pairs = new TreeMap<>(Arrays::compareUnsigned);
+    SplittableRandom random = new SplittableRandom(valueBytes);
+    for (int i = 0; i < count; i++) {
+      byte[] value = new byte[valueBytes - valueBytes / 10 + random.nextInt(valueBytes / 5)];
+      random.nextBytes(value);
+      pairs.put("key%08d".formatted(i).getBytes(UTF_8), value);
+    }
+    return pairs;
+  }
+
+  @Test
+  void aBlockLiesInOnePageWhereThatCostsLittle() throws IOException {
+    for (int valueBytes : new int[] {10, 100, 500}) {
+      TreeMap<byte[], byte[]> pairs = pairsOf(200_000 / valueBytes, valueBytes);
+      Table table = write(new SimulatedDirectory(), pairs, TableFormat.PAGE_BYTES);
+      table.verify();
+      for (int block = 0; block < table.blockCount(); block++) {
+        assertEquals(0, table.checkBlock(block) % TableFormat.PAGE_BYTES, "block " + block);
+      }
+      assertTrue(table.blockCount() > 20);
+      pairs.forEach((key, value) -> assertArrayEquals(value, get(table, key)));
+      table.release();
+    }
+  }
+
+  @Test
+  void blocksAreNotPaddedWhereThatCostsMuch() throws IOException {
+    // Two pairs fill two thirds of a page, or one a page and a half.
+    for (int valueBytes : new int[] {1400, 6000}) {
+      TreeMap<byte[], byte[]> pairs = pairsOf(500, valueBytes);
+      long bytes = pairs.entrySet().stream().mapToLong(e -> 11 + e.getValue().length).sum();
+      Table table = write(new SimulatedDirectory(), pairs, TableFormat.PAGE_BYTES);
+      table.verify();
+      assertTrue(table.bytes() < 1.07 * bytes, table.bytes() + " for " + bytes);
+      table.release();
+    }
+  }
+
+  @Test
+  void answersAreTheSameWhereMissesAreExpected() throws IOException {
+    TreeMap<byte[], byte[]> pairs = pairsOf(1000, 100);
+    Table table = write(new SimulatedDirectory(), pairs, TableFormat.PAGE_BYTES);
+    table.expectMisses();
+    int filtered = 0;
+    for (int i = 0; i < 2000; i++) {
+      byte[] key = "key%08d".formatted(i).getBytes(UTF_8);
+      assertArrayEquals(pairs.get(key), get(table, key));
+      int answer = table.get(Bytes.hash(key, 0, key.length), key, 0, key.length, (s, o, l) -> {});
+      filtered += answer == Lookup.FILTERED ? 1 : 0;
+    }
+    assertTrue(filtered > 950 && filtered <= 1000, filtered + " of 1000 filtered");
     table.release();
   }
 
