@@ -124,7 +124,7 @@ public final class Table {
       if (block < 0) {
         return Lookup.ABSENT;
       }
-      if (random && !index.isInOnePage(block)) {
+      if (random) {
         readAhead(block, 1);
       }
       long start = checkedBlock(block);

@@ -68,12 +68,6 @@ final class TableIndex {
     return (blocks[block] & 0xffff_ffffL) * TableFormat.BLOCK_ALIGNMENT;
   }
 
-  /** Whether one page holds the whole block. */
-  boolean isInOnePage(int block) {
-    long first = blockOffset(block) / TableFormat.PAGE_BYTES;
-    return (blockOffset(block + 1) - 1) / TableFormat.PAGE_BYTES == first;
-  }
-
   /** Has the blocks' first keys read from a copy from now on, which the kernel does not take for other files' pages. */
   void copyFirstKeys(Arena arena) {
     FirstKeys mapped = firstKeys;

@@ -134,37 +134,9 @@ class TableTest {
   }
 
   @Test
-  void aBlockLiesInOnePageWhereThatCostsLittle() throws IOException {
-    for (int valueBytes : new int[] {10, 100, 500}) {
-      TreeMap<byte[], byte[]> pairs = pairsOf(200_000 / valueBytes, valueBytes);
-      Table table = write(new SimulatedDirectory(), pairs, TableFormat.PAGE_BYTES);
-      table.verify();
-      for (int block = 0; block < table.blockCount(); block++) {
-        assertEquals(0, table.checkBlock(block) % TableFormat.PAGE_BYTES, "block " + block);
-      }
-      assertTrue(table.blockCount() > 20);
-      pairs.forEach((key, value) -> assertArrayEquals(value, get(table, key)));
-      table.release();
-    }
-  }
-
-  @Test
-  void blocksAreNotPaddedWhereThatCostsMuch() throws IOException {
-    // Two pairs fill two thirds of a page, or one a page and a half.
-    for (int valueBytes : new int[] {1400, 6000}) {
-      TreeMap<byte[], byte[]> pairs = pairsOf(500, valueBytes);
-      long bytes = pairs.entrySet().stream().mapToLong(e -> 11 + e.getValue().length).sum();
-      Table table = write(new SimulatedDirectory(), pairs, TableFormat.PAGE_BYTES);
-      table.verify();
-      assertTrue(table.bytes() < 1.07 * bytes, table.bytes() + " for " + bytes);
-      table.release();
-    }
-  }
-
-  @Test
   void answersAreTheSameWhereMissesAreExpected() throws IOException {
     TreeMap<byte[], byte[]> pairs = pairsOf(1000, 100);
-    Table table = write(new SimulatedDirectory(), pairs, TableFormat.PAGE_BYTES);
+    Table table = write(new SimulatedDirectory(), pairs, 4096);
     table.expectMisses();
     int filtered = 0;
     for (int i = 0; i < 2000; i++) {
