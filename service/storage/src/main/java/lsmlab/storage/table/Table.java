@@ -48,7 +48,7 @@ public final class Table {
   /** Whether what is read of it is likely to be missing in memory. */
   private volatile boolean random;
 
-  /** A copy of the filter that nothing pushes out of memory; null where it is read in the mapping. */
+  /** A copy of the filter that nothing pushes out of memory; null where it is read in the mapping. Published by {@link #random}. */
   private MemorySegment residentFilter;
 
   private Table(TableFile file, Arena arena) throws IOException {

@@ -23,7 +23,7 @@ final class TableIndex {
   }
 
   /** In the mapping or in a copy; either may be met by a look-up. */
-  private FirstKeys firstKeys;
+  private volatile FirstKeys firstKeys;
 
   /** The table's first key: its beginning is what all keys share. */
   private final byte[] firstKey;
