@@ -20,6 +20,7 @@ import lsmlab.storage.ReadOnlyException;
 import lsmlab.storage.Scan;
 import lsmlab.storage.ValueSink;
 import lsmlab.storage.WriteBatch;
+import lsmlab.storage.WriteSink;
 import org.h2.mvstore.DataUtils;
 import org.h2.mvstore.MVMap;
 import org.h2.mvstore.MVStore;
@@ -67,8 +68,8 @@ public final class MvStoreEngine implements Engine {
   private final MVMap<byte[], byte[]> map;
 
   /** Changes pages in memory, without a promise. */
-  private final WriteBatch.Visitor changes =
-      new WriteBatch.Visitor() {
+  private final WriteSink<RuntimeException> changes =
+      new WriteSink<RuntimeException>() {
         @Override
         public void put(
             byte[] key, int keyOffset, int keyLength, byte[] value, int from, int length) {
@@ -183,7 +184,7 @@ public final class MvStoreEngine implements Engine {
   @Override
   public void write(WriteBatch batch) {
     try {
-      batch.forEach(changes);
+      batch.writeTo(changes);
       acknowledge();
     } catch (MVStoreException e) {
       batch.failAll(translated("write", e));

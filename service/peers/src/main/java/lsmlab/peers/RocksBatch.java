@@ -1,31 +1,24 @@
 package lsmlab.peers;
 
-import lsmlab.storage.WriteBatch;
+import lsmlab.storage.WriteSink;
 import org.rocksdb.RocksDBException;
+import org.rocksdb.WriteBatch;
 
 /** RocksDB's own batch, filled from ours. For one thread. */
-final class RocksBatch implements WriteBatch.Visitor, AutoCloseable {
+final class RocksBatch implements WriteSink<RocksDBException>, AutoCloseable {
 
-  final org.rocksdb.WriteBatch batch = new org.rocksdb.WriteBatch();
+  final WriteBatch batch = new WriteBatch();
 
   @Override
   public void put(
-      byte[] key, int keyOffset, int keyLength, byte[] value, int valueOffset, int valueLength) {
-    try {
-      batch.put(
-          Slices.view(key, keyOffset, keyLength), Slices.view(value, valueOffset, valueLength));
-    } catch (RocksDBException e) {
-      throw RocksEngine.translated("write", e);
-    }
+      byte[] key, int keyOffset, int keyLength, byte[] value, int valueOffset, int valueLength)
+      throws RocksDBException {
+    batch.put(Slices.view(key, keyOffset, keyLength), Slices.view(value, valueOffset, valueLength));
   }
 
   @Override
-  public void delete(byte[] key, int keyOffset, int keyLength) {
-    try {
-      batch.delete(Slices.view(key, keyOffset, keyLength));
-    } catch (RocksDBException e) {
-      throw RocksEngine.translated("write", e);
-    }
+  public void delete(byte[] key, int keyOffset, int keyLength) throws RocksDBException {
+    batch.delete(Slices.view(key, keyOffset, keyLength));
   }
 
   @Override

@@ -192,7 +192,7 @@ public final class RocksEngine implements Engine {
   @Override
   public void write(WriteBatch batch) {
     try (RocksBatch writes = new RocksBatch()) {
-      batch.forEach(writes);
+      batch.writeTo(writes);
       db.write(writeOptions, writes.batch);
     } catch (RocksDBException e) {
       batch.failAll(translated("write", e));

@@ -268,17 +268,7 @@ final class CommitPipeline {
         syncedNoted = log.synced();
       }
       for (Write write = first; write != end; write = write.next) {
-        if (write.value == null) {
-          log.delete(write.key, write.keyOffset, write.keyLength);
-        } else {
-          log.put(
-              write.key,
-              write.keyOffset,
-              write.keyLength,
-              write.value,
-              write.valueOffset,
-              write.valueLength);
-        }
+        write.writeTo(log);
       }
       log.commit();
     } catch (IOException e) {

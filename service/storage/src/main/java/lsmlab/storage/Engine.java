@@ -12,7 +12,7 @@ package lsmlab.storage;
  *
  * <p>The caller keeps its arrays: an engine copies what it stores and never changes what it was given.
  */
-public interface Engine extends AutoCloseable {
+public interface Engine extends WriteSink<RuntimeException>, AutoCloseable {
 
   /** Longest key in bytes. */
   int KEY_BYTES_MAX = 65_535;
@@ -42,6 +42,7 @@ public interface Engine extends AutoCloseable {
    * @throws OverloadedException if writes are held back (flushes do not keep up): nothing was written, try later
    * @throws ReadOnlyException if the store no longer takes writes (disk full, or a failed sync): nothing acknowledged is lost
    */
+  @Override
   void put(
       byte[] key, int keyOffset, int keyLength, byte[] value, int valueOffset, int valueLength);
 
@@ -51,6 +52,7 @@ public interface Engine extends AutoCloseable {
   }
 
   /** Removes the key, present or not; throws as {@code put} does. */
+  @Override
   void delete(byte[] key, int keyOffset, int keyLength);
 
   /** Removes the key, present or not. */

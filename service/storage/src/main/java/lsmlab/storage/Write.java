@@ -77,6 +77,15 @@ final class Write {
     state = WAITING;
   }
 
+  /** Hands it, which is no request to seal, to where it shall be done. */
+  <X extends Exception> void writeTo(WriteSink<X> sink) throws X {
+    if (value == null) {
+      sink.delete(key, keyOffset, keyLength);
+    } else {
+      sink.put(key, keyOffset, keyLength, value, valueOffset, valueLength);
+    }
+  }
+
   /** Lets go of the caller's arrays. */
   void forgetArrays() {
     key = null;

@@ -11,17 +11,6 @@ import java.util.function.LongConsumer;
  */
 public final class WriteBatch {
 
-  /** Is shown the writes of a batch in their order. */
-  public interface Visitor {
-
-    /** A pair to be stored; the arrays are the caller's who filled the batch. */
-    void put(
-        byte[] key, int keyOffset, int keyLength, byte[] value, int valueOffset, int valueLength);
-
-    /** A key to be removed. */
-    void delete(byte[] key, int keyOffset, int keyLength);
-  }
-
   private Write[] writes = new Write[16];
 
   /** Why writes never came to the log; null where all have. */
@@ -88,21 +77,10 @@ public final class WriteBatch {
     bytes = 0;
   }
 
-  /** Shows all writes, for an engine that has a batch of its own. What the visitor throws is thrown on. */
-  public void forEach(Visitor visitor) {
+  /** Hands all writes on in their order, for an engine that has a batch of its own. What the sink throws is thrown on. */
+  public <X extends Exception> void writeTo(WriteSink<X> sink) throws X {
     for (int i = 0; i < size; i++) {
-      Write write = writes[i];
-      if (write.value == null) {
-        visitor.delete(write.key, write.keyOffset, write.keyLength);
-      } else {
-        visitor.put(
-            write.key,
-            write.keyOffset,
-            write.keyLength,
-            write.value,
-            write.valueOffset,
-            write.valueLength);
-      }
+      writes[i].writeTo(sink);
     }
   }
 
@@ -116,19 +94,8 @@ public final class WriteBatch {
   /** Does them one by one. */
   void writeEach(Engine engine) {
     for (int i = 0; i < size; i++) {
-      Write write = writes[i];
       try {
-        if (write.value == null) {
-          engine.delete(write.key, write.keyOffset, write.keyLength);
-        } else {
-          engine.put(
-              write.key,
-              write.keyOffset,
-              write.keyLength,
-              write.value,
-              write.valueOffset,
-              write.valueLength);
-        }
+        writes[i].writeTo(engine);
       } catch (RuntimeException | Error e) {
         fail(i, e);
       }

@@ -5,6 +5,7 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.zip.CRC32C;
 import lsmlab.storage.Durability;
+import lsmlab.storage.WriteSink;
 import lsmlab.storage.file.StoreDirectory;
 import lsmlab.storage.file.WritableFile;
 
@@ -12,7 +13,7 @@ import lsmlab.storage.file.WritableFile;
  * Writes one log. Records are collected with {@link #put} and {@link #delete} and go out together with {@link #commit};
  * if that fails, {@link #rollback} takes them back. One user at a time.
  */
-public final class WalWriter implements AutoCloseable {
+public final class WalWriter implements WriteSink<IOException>, AutoCloseable {
 
   private final WritableFile file;
   private final long number;
@@ -104,6 +105,7 @@ public final class WalWriter implements AutoCloseable {
   }
 
   /** Collects a pair. */
+  @Override
   public void put(
       byte[] key, int keyOffset, int keyLength, byte[] value, int valueOffset, int valueLength)
       throws IOException {
@@ -111,6 +113,7 @@ public final class WalWriter implements AutoCloseable {
   }
 
   /** Collects a deletion. */
+  @Override
   public void delete(byte[] key, int keyOffset, int keyLength) throws IOException {
     collect(WalFormat.DELETE, key, keyOffset, keyLength, key, 0, 0);
   }
