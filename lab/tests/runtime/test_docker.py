@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
 import socket
-import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,69 +13,10 @@ import yaml
 from lab.errors import InputError, MissingToolError, RunError
 from lab.paths import House
 from lab.runtime import docker_engine, docker_monitoring
-from lab.runtime.base import CpuPlan, DatasetSpec, LoadSpec, Ports, ProfileSpec, ServiceSpec
+from lab.runtime.base import DatasetSpec, Ports, ProfileSpec
 from lab.runtime.docker import DockerRuntime
+from support.docker import ANSWERS, DEAD_PID, PLAN, Alive, container, free_ports, quiet, service_spec
 from support.fake_docker import FakeDocker
-
-ANSWERS = [
-    {"match": "version --format", "stdout": "28.0.0\n"},
-    {"match": "compose version", "stdout": "2.40.0\n"},
-]
-PLAN = CpuPlan((0, 1), (2,), (3,))
-DEAD_PID = 2**22 - 1  # above the kernel's usual limit
-
-
-@pytest.fixture
-def docker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeDocker:
-    fake = FakeDocker(tmp_path / "bin").install()
-    fake.answers(ANSWERS)
-    monkeypatch.setenv("PATH", f"{fake.directory}{os.pathsep}{os.environ['PATH']}")
-    monkeypatch.delenv("LOADGEN_IMAGE", raising=False)
-    monkeypatch.delenv("LOADGEN", raising=False)
-    monkeypatch.setattr(docker_monitoring, "port_is_free", lambda *_: True)  # a `make up` of this machine is no matter
-    monkeypatch.setattr(docker_monitoring, "SETTLE_S", 0)
-    return fake
-
-
-@pytest.fixture
-def runtime(docker: FakeDocker, tmp_path: Path) -> Iterator[DockerRuntime]:
-    made = DockerRuntime(House(tmp_path / "house"))
-    yield made
-    made.close()
-
-
-def free_ports() -> Ports:
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(3)]
-    ports = [opened.getsockname()[1] for opened in sockets]
-    for opened in sockets:
-        opened.close()
-    return Ports(*ports)
-
-
-def quiet(_: str) -> None:
-    pass
-
-
-def container(service: str, owner: int) -> str:
-    labels = f"com.docker.compose.project=lsmlab,com.docker.compose.service={service},lsmlab.owner={owner}"
-    line = {"ID": f"id-{service}", "Names": f"lsmlab-{service}-1", "Labels": labels, "Image": "x", "State": "exited"}
-    return json.dumps(line) + "\n"
-
-
-def service_spec(tmp_path: Path, **more: Any) -> ServiceSpec:
-    work = tmp_path / "work" / "1"
-    (work / "data").mkdir(parents=True)
-    values: dict[str, Any] = {"settings": {"variant": "stack", "workers": 8}, "jvm_flags": (), "cpus": (0, 1)}
-    return ServiceSpec(work_dir=work, log=tmp_path / "service.log", **(values | more))
-
-
-def load_spec(tmp_path: Path, **more: Any) -> LoadSpec:
-    out = tmp_path / "out"
-    out.mkdir()
-    values: dict[str, Any] = {"rate_per_s": 20000, "threads": 2, "connections": 64, "duration_s": 20.0}
-    values |= {"words": ("pairs=2000000",), "cpus": (2,)}
-    return LoadSpec(script=tmp_path / "scripts" / "get.lua", out=out, **(values | more))
-
 
 # What is wrong with this machine.
 
@@ -245,160 +183,6 @@ def test_a_container_that_cannot_be_started_says_what_docker_said(
     docker.answers([*ANSWERS, {"match": "up --detach", "stderr": said, "code": 1}])
     with pytest.raises(RunError, match=r"starting the service container failed: .*port is already allocated"):
         runtime.start_service(service_spec(tmp_path))
-
-
-# The load.
-
-
-class Alive:
-    """A service that lives until it is told otherwise."""
-
-    def __init__(self) -> None:
-        self.answer = True
-
-    def alive(self) -> bool:
-        return self.answer
-
-
-def test_the_load_generator_is_asked_in_wrk2s_words_and_its_output_kept(
-    docker: FakeDocker, runtime: DockerRuntime, tmp_path: Path
-) -> None:
-    docker.answers(
-        [{"match": "wait lsmlab-load", "stdout": "0\n"}, {"match": "logs lsmlab-load", "stdout": "Running\n"}]
-    )
-    spec = load_spec(tmp_path, timeout_s=5.0)
-    result = runtime.load(spec, Alive(), quiet)  # type: ignore[arg-type]
-    assert result.exit_code == 0
-    assert (spec.out / "load.txt").read_text() == "Running\n"
-    assert not (spec.out / "load.err").exists()
-    words = docker.calls("run --detach")[0]["words"]
-    ours = words[words.index("loadgen") + 1 :]
-    assert ours == [
-        *("-t2", "-c64", "-d20s", "-R20000", "-L", "-s", str(spec.script), "--timeout", "5s"),
-        *("--json", str(spec.out / "load.json"), "--hdr-log", str(spec.out / "latency.hlog")),
-        *("--metrics", "0.0.0.0:9101", "http://127.0.0.1:8080", "--", "pairs=2000000"),
-    ]
-    assert f"--volume={spec.out}:{spec.out}" in words
-    assert docker.calls("rm --force")[-1]["words"][-1] == f"lsmlab-load-{os.getpid()}"
-
-
-def test_another_load_generator_is_asked_for_nothing_it_does_not_know(
-    docker: FakeDocker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("LOADGEN_IMAGE", "somebody/wrk2")
-    docker.answers([{"match": "wait lsmlab-load", "stdout": "0\n"}])
-    runtime = DockerRuntime(House(tmp_path / "house"))
-    runtime.load(load_spec(tmp_path), Alive(), quiet)  # type: ignore[arg-type]
-    words = docker.calls("run --detach")[0]["words"]
-    assert not {"--json", "--hdr-log", "--metrics"} & set(words)
-    assert runtime.loadgen_metrics_url() is None
-    assert runtime.custom_loadgen == "somebody/wrk2", "the run records which one it was"
-    runtime.build(tmp_path / "build.log", quiet)
-    assert "loadgen" not in docker.calls(" build ")[0]["words"]
-    runtime.close()
-
-
-@pytest.mark.parametrize("image", ["", "somebody/with-its-libraries"])
-def test_a_program_of_this_machine_is_mounted_into_the_container_of_the_load(
-    docker: FakeDocker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, image: str
-) -> None:
-    program = tmp_path / "wrk2"
-    program.write_text("#!/bin/sh\n")
-    program.chmod(0o755)
-    monkeypatch.setenv("LOADGEN", str(program))
-    monkeypatch.setenv("LOADGEN_IMAGE", image)
-    docker.answers([*ANSWERS, {"match": "wait lsmlab-load", "stdout": "0\n"}])
-    runtime = DockerRuntime(House(tmp_path / "house"))
-    runtime.preflight(PLAN, free_ports(), quiet)
-    assert runtime.custom_loadgen == str(program)
-    assert runtime.loadgen_metrics_url() is None
-    spec = load_spec(tmp_path)
-    runtime.load(spec, Alive(), quiet)  # type: ignore[arg-type]
-    words = docker.calls("run --detach")[0]["words"]
-    at = words.index("loadgen")
-    assert f"--volume={program}:/opt/lsmlab/other/wrk2:ro" in words[:at]
-    assert "--entrypoint=/opt/lsmlab/other/wrk2" in words[:at]
-    assert words[at + 1 :][-3:] == ["http://127.0.0.1:8080", "--", "pairs=2000000"]
-    assert not {"--json", "--hdr-log", "--metrics"} & set(words)
-    runtime.build(tmp_path / "build.log", quiet)
-    assert ("loadgen" in docker.calls(" build ")[0]["words"]) == (not image), "it runs in ours, or in the one named"
-    runtime.close()
-
-
-@pytest.mark.parametrize(("make", "problem"), [(False, "does not exist"), (True, "is no executable file")])
-def test_a_load_generator_that_cannot_be_run_ends_the_run_before_it_starts(
-    docker: FakeDocker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make: bool, problem: str
-) -> None:
-    if make:
-        (tmp_path / "wrk2").write_text("")
-    monkeypatch.setenv("LOADGEN", str(tmp_path / "wrk2"))
-    with pytest.raises(InputError, match=f"LOADGEN=.*wrk2: {problem}"):
-        DockerRuntime(House(tmp_path / "house")).preflight(PLAN, free_ports(), quiet)
-    assert not docker.calls("run ")
-
-
-def test_a_load_that_fails_tells_its_exit_code_and_its_last_words(
-    docker: FakeDocker, runtime: DockerRuntime, tmp_path: Path
-) -> None:
-    docker.answers(
-        [
-            {"match": "wait lsmlab-load", "stdout": "1\n"},
-            {"match": "logs lsmlab-load", "stderr": "get.lua:3: unexpected symbol\n"},
-        ]
-    )
-    result = runtime.load(load_spec(tmp_path), Alive(), quiet)  # type: ignore[arg-type]
-    assert result.exit_code == 1
-    assert "unexpected symbol" in result.error_tail
-
-
-def test_the_load_ends_when_the_service_dies(docker: FakeDocker, runtime: DockerRuntime, tmp_path: Path) -> None:
-    killed = tmp_path / "killed"
-    docker.answers(
-        [
-            {"match": "wait lsmlab-load", "seconds": 60, "until": str(killed), "stdout": "130\n"},
-            {"match": "logs lsmlab-load", "stdout": "part of a report\n"},
-        ]
-    )
-    service = Alive()
-
-    def die() -> None:
-        service.answer = False
-        while not docker.calls("kill --signal INT"):
-            pass
-        killed.touch()
-
-    thread = threading.Timer(0.3, die)
-    thread.start()
-    spec = load_spec(tmp_path)
-    assert runtime.load(spec, service, quiet).exit_code == 130  # type: ignore[arg-type]
-    thread.join()
-    assert (spec.out / "load.txt").read_text() == "part of a report\n"
-
-
-def test_ctrl_c_under_load_asks_the_generator_to_end_and_keeps_its_report(
-    docker: FakeDocker, runtime: DockerRuntime, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    docker.answers(
-        [
-            {"match": "wait lsmlab-load", "seconds": 60},
-            {"match": "logs lsmlab-load", "stdout": "report of what was done\n"},
-        ]
-    )
-    monkeypatch.setattr("lab.runtime.docker.INTERRUPT_GRACE_S", 0.2)
-
-    class Interrupting(Alive):
-        def alive(self) -> bool:
-            raise KeyboardInterrupt
-
-    spec = load_spec(tmp_path)
-    with pytest.raises(KeyboardInterrupt):
-        runtime.load(spec, Interrupting(), quiet)  # type: ignore[arg-type]
-    name = f"lsmlab-load-{os.getpid()}"
-    ended = [call["words"] for call in docker.calls("kill") + docker.calls("rm --force")]
-    assert ["kill", "--signal", "INT", name] in ended
-    assert ["kill", name] in ended
-    assert ["rm", "--force", "--volumes", name] in ended
-    assert (spec.out / "load.txt").read_text() == "report of what was done\n"
 
 
 # The rest.

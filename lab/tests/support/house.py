@@ -22,6 +22,7 @@ import yaml
 
 SUPPORT = Path(__file__).resolve().parent
 SOURCES = SUPPORT.parents[1] / "src"
+SCHEMA = SOURCES / "lab/schemas/run.schema.json"
 
 EXPERIMENT: dict[str, Any] = {
     "title": "A fake",
@@ -147,3 +148,16 @@ class FakeHouse:
                 pass
             time.sleep(0.01)
         raise AssertionError(f"phase {phase} was not reached in {limit_s} s")
+
+
+def nothing_is_left(house: FakeHouse) -> bool:
+    """Whether no process and no scratch file of a run is left; a process that was just killed gets a moment."""
+    deadline = time.monotonic() + 3
+    while house.left_running() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert house.left_running() == [], house.left_running()
+    work = house.root / ".cache/work"
+    assert not work.exists() or list(work.iterdir()) == [], list(work.iterdir())
+    assert not (house.root / ".cache/metrics/lab.prom").exists()
+    assert not list((house.root / ".cache").glob("datasets/*.part"))
+    return True

@@ -1,0 +1,34 @@
+"""A docker command that answers as told, and the runtime that asks it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from lab.paths import House
+from lab.runtime import docker_monitoring
+from lab.runtime.docker import DockerRuntime
+from support.docker import ANSWERS
+from support.fake_docker import FakeDocker
+
+
+@pytest.fixture
+def docker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeDocker:
+    fake = FakeDocker(tmp_path / "bin").install()
+    fake.answers(ANSWERS)
+    monkeypatch.setenv("PATH", f"{fake.directory}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.delenv("LOADGEN_IMAGE", raising=False)
+    monkeypatch.delenv("LOADGEN", raising=False)
+    monkeypatch.setattr(docker_monitoring, "port_is_free", lambda *_: True)  # a `make up` of this machine is no matter
+    monkeypatch.setattr(docker_monitoring, "SETTLE_S", 0)
+    return fake
+
+
+@pytest.fixture
+def runtime(docker: FakeDocker, tmp_path: Path) -> Iterator[DockerRuntime]:
+    made = DockerRuntime(House(tmp_path / "house"))
+    yield made
+    made.close()

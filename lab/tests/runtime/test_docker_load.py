@@ -1,0 +1,156 @@
+"""The load in the docker runtime: what the generator is asked, and what ends it."""
+
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+
+import pytest
+
+from lab.errors import InputError
+from lab.paths import House
+from lab.runtime.docker import DockerRuntime
+from support.docker import ANSWERS, PLAN, Alive, free_ports, load_spec, quiet
+from support.fake_docker import FakeDocker
+
+
+def test_the_load_generator_is_asked_in_wrk2s_words_and_its_output_kept(
+    docker: FakeDocker, runtime: DockerRuntime, tmp_path: Path
+) -> None:
+    docker.answers(
+        [{"match": "wait lsmlab-load", "stdout": "0\n"}, {"match": "logs lsmlab-load", "stdout": "Running\n"}]
+    )
+    spec = load_spec(tmp_path, timeout_s=5.0)
+    result = runtime.load(spec, Alive(), quiet)  # type: ignore[arg-type]
+    assert result.exit_code == 0
+    assert (spec.out / "load.txt").read_text() == "Running\n"
+    assert not (spec.out / "load.err").exists()
+    words = docker.calls("run --detach")[0]["words"]
+    ours = words[words.index("loadgen") + 1 :]
+    assert ours == [
+        *("-t2", "-c64", "-d20s", "-R20000", "-L", "-s", str(spec.script), "--timeout", "5s"),
+        *("--json", str(spec.out / "load.json"), "--hdr-log", str(spec.out / "latency.hlog")),
+        *("--metrics", "0.0.0.0:9101", "http://127.0.0.1:8080", "--", "pairs=2000000"),
+    ]
+    assert f"--volume={spec.out}:{spec.out}" in words
+    assert docker.calls("rm --force")[-1]["words"][-1] == f"lsmlab-load-{os.getpid()}"
+
+
+def test_another_load_generator_is_asked_for_nothing_it_does_not_know(
+    docker: FakeDocker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LOADGEN_IMAGE", "somebody/wrk2")
+    docker.answers([{"match": "wait lsmlab-load", "stdout": "0\n"}])
+    runtime = DockerRuntime(House(tmp_path / "house"))
+    runtime.load(load_spec(tmp_path), Alive(), quiet)  # type: ignore[arg-type]
+    words = docker.calls("run --detach")[0]["words"]
+    assert not {"--json", "--hdr-log", "--metrics"} & set(words)
+    assert runtime.loadgen_metrics_url() is None
+    assert runtime.custom_loadgen == "somebody/wrk2", "the run records which one it was"
+    runtime.build(tmp_path / "build.log", quiet)
+    assert "loadgen" not in docker.calls(" build ")[0]["words"]
+    runtime.close()
+
+
+@pytest.mark.parametrize("image", ["", "somebody/with-its-libraries"])
+def test_a_program_of_this_machine_is_mounted_into_the_container_of_the_load(
+    docker: FakeDocker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, image: str
+) -> None:
+    program = tmp_path / "wrk2"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("LOADGEN", str(program))
+    monkeypatch.setenv("LOADGEN_IMAGE", image)
+    docker.answers([*ANSWERS, {"match": "wait lsmlab-load", "stdout": "0\n"}])
+    runtime = DockerRuntime(House(tmp_path / "house"))
+    runtime.preflight(PLAN, free_ports(), quiet)
+    assert runtime.custom_loadgen == str(program)
+    assert runtime.loadgen_metrics_url() is None
+    spec = load_spec(tmp_path)
+    runtime.load(spec, Alive(), quiet)  # type: ignore[arg-type]
+    words = docker.calls("run --detach")[0]["words"]
+    at = words.index("loadgen")
+    assert f"--volume={program}:/opt/lsmlab/other/wrk2:ro" in words[:at]
+    assert "--entrypoint=/opt/lsmlab/other/wrk2" in words[:at]
+    assert words[at + 1 :][-3:] == ["http://127.0.0.1:8080", "--", "pairs=2000000"]
+    assert not {"--json", "--hdr-log", "--metrics"} & set(words)
+    runtime.build(tmp_path / "build.log", quiet)
+    assert ("loadgen" in docker.calls(" build ")[0]["words"]) == (not image), "it runs in ours, or in the one named"
+    runtime.close()
+
+
+@pytest.mark.parametrize(("make", "problem"), [(False, "does not exist"), (True, "is no executable file")])
+def test_a_load_generator_that_cannot_be_run_ends_the_run_before_it_starts(
+    docker: FakeDocker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make: bool, problem: str
+) -> None:
+    if make:
+        (tmp_path / "wrk2").write_text("")
+    monkeypatch.setenv("LOADGEN", str(tmp_path / "wrk2"))
+    with pytest.raises(InputError, match=f"LOADGEN=.*wrk2: {problem}"):
+        DockerRuntime(House(tmp_path / "house")).preflight(PLAN, free_ports(), quiet)
+    assert not docker.calls("run ")
+
+
+def test_a_load_that_fails_tells_its_exit_code_and_its_last_words(
+    docker: FakeDocker, runtime: DockerRuntime, tmp_path: Path
+) -> None:
+    docker.answers(
+        [
+            {"match": "wait lsmlab-load", "stdout": "1\n"},
+            {"match": "logs lsmlab-load", "stderr": "get.lua:3: unexpected symbol\n"},
+        ]
+    )
+    result = runtime.load(load_spec(tmp_path), Alive(), quiet)  # type: ignore[arg-type]
+    assert result.exit_code == 1
+    assert "unexpected symbol" in result.error_tail
+
+
+def test_the_load_ends_when_the_service_dies(docker: FakeDocker, runtime: DockerRuntime, tmp_path: Path) -> None:
+    killed = tmp_path / "killed"
+    docker.answers(
+        [
+            {"match": "wait lsmlab-load", "seconds": 60, "until": str(killed), "stdout": "130\n"},
+            {"match": "logs lsmlab-load", "stdout": "part of a report\n"},
+        ]
+    )
+    service = Alive()
+
+    def die() -> None:
+        service.answer = False
+        while not docker.calls("kill --signal INT"):
+            pass
+        killed.touch()
+
+    thread = threading.Timer(0.3, die)
+    thread.start()
+    spec = load_spec(tmp_path)
+    assert runtime.load(spec, service, quiet).exit_code == 130  # type: ignore[arg-type]
+    thread.join()
+    assert (spec.out / "load.txt").read_text() == "part of a report\n"
+
+
+def test_ctrl_c_under_load_asks_the_generator_to_end_and_keeps_its_report(
+    docker: FakeDocker, runtime: DockerRuntime, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    docker.answers(
+        [
+            {"match": "wait lsmlab-load", "seconds": 60},
+            {"match": "logs lsmlab-load", "stdout": "report of what was done\n"},
+        ]
+    )
+    monkeypatch.setattr("lab.runtime.docker.INTERRUPT_GRACE_S", 0.2)
+
+    class Interrupting(Alive):
+        def alive(self) -> bool:
+            raise KeyboardInterrupt
+
+    spec = load_spec(tmp_path)
+    with pytest.raises(KeyboardInterrupt):
+        runtime.load(spec, Interrupting(), quiet)  # type: ignore[arg-type]
+    name = f"lsmlab-load-{os.getpid()}"
+    ended = [call["words"] for call in docker.calls("kill") + docker.calls("rm --force")]
+    assert ["kill", "--signal", "INT", name] in ended
+    assert ["kill", name] in ended
+    assert ["rm", "--force", "--volumes", name] in ended
+    assert (spec.out / "load.txt").read_text() == "report of what was done\n"
