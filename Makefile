@@ -131,7 +131,7 @@ bench-storage: ## the engine against RocksDB and MVStore, in turn; about an hour
 	@bin/find-jdk >/dev/null
 	@$(MVN) -f service/pom.xml -DskipTests package -pl bench -am
 	"$(JDK)/bin/java" -jar $(BENCH_JAR) storage --update-docs docs/benchmarks.md $(BENCH)
-bench-server: build-service build-loadgen ## every variant against a no-op one-nio handler, saturated, in turn; about 28 minutes: make bench-server [BENCH='--variants sync --repetitions 1 …']
+bench-server: build-service build-loadgen ## every variant against a no-op one-nio handler, saturated, in turn; about half an hour: make bench-server [BENCH='--variants sync --repetitions 1 …']
 	@$(MVN) -f service/pom.xml -DskipTests package -pl bench -am
 	"$(JDK)/bin/java" -jar $(BENCH_JAR) server --update-docs docs/benchmarks.md $(BENCH)
 bench-overload: build-service build-loadgen ## every variant at twice its saturated rate, and after; about 15 minutes: make bench-overload [BENCH='--overload-seconds 10 …']

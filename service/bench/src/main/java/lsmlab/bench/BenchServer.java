@@ -60,7 +60,7 @@ final class BenchServer implements Callable<Integer> {
       names = "--metrics-pairs",
       description =
           "pairs of intervals with and without request metrics, 0 for none (${DEFAULT-VALUE})")
-  private int metricsPairs = 40;
+  private int metricsPairs = 400;
 
   @Option(names = "--overload-seconds", description = "length of an overload (${DEFAULT-VALUE})")
   private int overloadSeconds = 60;

@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -48,12 +49,13 @@ record Load(JsonNode report, double serviceCpuSeconds) {
     if (script.equals("get")) {
       Path walk = settings.stores().resolve("scratch-walk.lua");
       Files.writeString(walk, WALK);
-      run(settings, server, walk, SATURATING, settings.connections(), settings.warmupSeconds());
+      Duration length = Duration.ofSeconds(settings.warmupSeconds());
+      run(settings, server, walk, SATURATING, settings.connections(), length);
       return;
     }
-    int seconds = Math.max(1, settings.warmupSeconds() / PUT_PARTS);
+    Duration length = Duration.ofSeconds(Math.max(1, settings.warmupSeconds() / PUT_PARTS));
     for (int part = 0; part < PUT_PARTS; part++) {
-      apply(settings, server, script, SATURATING, settings.connections(), seconds);
+      apply(settings, server, script, SATURATING, settings.connections(), length);
       server.flushAndCompact();
     }
   }
@@ -70,18 +72,18 @@ record Load(JsonNode report, double serviceCpuSeconds) {
       String script,
       long rate,
       int connections,
-      int seconds)
+      Duration length)
       throws IOException, InterruptedException {
     Path path = settings.loadgen().resolve("scripts/" + script + ".lua");
     return script.equals("get")
-        ? run(settings, server, path, rate, connections, seconds)
+        ? run(settings, server, path, rate, connections, length)
         : run(
             settings,
             server,
             path,
             rate,
             connections,
-            seconds,
+            length,
             "value_bytes=" + settings.valueBytes());
   }
 
@@ -91,14 +93,15 @@ record Load(JsonNode report, double serviceCpuSeconds) {
       Path script,
       long rate,
       int connections,
-      int seconds,
+      Duration length,
       String... more)
       throws IOException, InterruptedException {
     Path json = settings.stores().resolve("scratch-load.json");
     List<String> command = new ArrayList<>();
     command.addAll(List.of("taskset", "-c", Integer.toString(settings.loadCpu())));
     command.add(settings.loadgen().resolve("target/release/loadgen").toString());
-    command.addAll(List.of("-t1", "-c" + connections, "-d" + seconds + "s", "-R" + rate));
+    command.addAll(
+        List.of("-t1", "-c" + connections, "-d" + length.toMillis() + "ms", "-R" + rate));
     command.addAll(List.of("--json", json.toString()));
     command.addAll(List.of("-s", script.toString()));
     command.addAll(List.of(server.url(), "--", "pairs=" + settings.pairs()));

@@ -3,6 +3,7 @@ package lsmlab.bench.server;
 import com.fasterxml.jackson.databind.JsonNode;
 import java.io.IOException;
 import java.io.PrintStream;
+import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
@@ -146,7 +147,7 @@ final class Overload {
 
   private Load apply(Server server, long rate, int on, int howLong)
       throws IOException, InterruptedException {
-    return Load.apply(settings, server, "get", rate, on, howLong);
+    return Load.apply(settings, server, "get", rate, on, Duration.ofSeconds(howLong));
   }
 
   private static double recoverySeconds(Load after, double normalMillis) {

@@ -2,6 +2,7 @@ package lsmlab.bench.server;
 
 import java.io.IOException;
 import java.io.PrintStream;
+import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -78,6 +79,6 @@ final class Rates {
   private Load apply(Server server, Case which, long rate, int seconds)
       throws IOException, InterruptedException {
     ServerBench.Settings sized = settings.withValueBytes(which.valueBytes());
-    return Load.apply(sized, server, which.script(), rate, 1, seconds);
+    return Load.apply(sized, server, which.script(), rate, 1, Duration.ofSeconds(seconds));
   }
 }

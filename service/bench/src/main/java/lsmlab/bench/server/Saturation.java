@@ -2,6 +2,7 @@ package lsmlab.bench.server;
 
 import java.io.IOException;
 import java.io.PrintStream;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.LinkedHashMap;
@@ -31,9 +32,12 @@ final class Saturation {
   /** What intervals of {@code sync} with request metrics are compared with. */
   static final String METRICS_OFF = "sync, metrics off";
 
-  private static final int METRICS_INTERVAL_SECONDS = 1;
+  /** Short, because the machine drifts: so long ones scatter no less, and there would be fewer of them. */
+  private static final Duration METRICS_INTERVAL = Duration.ofMillis(200);
+
   private static final int NOOP_SECONDS = 1;
   private static final int FINALISTS = 2;
+  private static final int PAIRS_A_DOT = 10;
 
   /** Figures of one measurement. */
   record Figures(double goodput, double cpuMicros, double serviceCpuShare) {
@@ -166,13 +170,15 @@ final class Saturation {
         Figures[] figures = new Figures[2];
         for (int on : pair % 2 == 0 ? new int[] {1, 0} : new int[] {0, 1}) {
           server.countRequests(on == 1);
-          figures[on] = interval("get", server, METRICS_INTERVAL_SECONDS);
+          figures[on] = interval("get", server, METRICS_INTERVAL);
         }
         if (pair >= 0) {
           addMetrics(new Pair(figures[1], figures[0]));
         }
-        progress.print(".");
-        progress.flush();
+        if (pair % PAIRS_A_DOT == 0) {
+          progress.print(".");
+          progress.flush();
+        }
       }
     }
     progress.println();
@@ -203,14 +209,14 @@ final class Saturation {
   /** Measures a server that had nothing to do before. The first second after a pause is slower and not kept. */
   private Figures measure(String script, Server server, int seconds)
       throws IOException, InterruptedException {
-    interval(script, server, 1);
-    return interval(script, server, seconds);
+    interval(script, server, Duration.ofSeconds(1));
+    return interval(script, server, Duration.ofSeconds(seconds));
   }
 
-  private Figures interval(String script, Server server, int seconds)
+  private Figures interval(String script, Server server, Duration length)
       throws IOException, InterruptedException {
     Load load =
-        Load.apply(settings, server, script, Load.SATURATING, settings.connections(), seconds);
+        Load.apply(settings, server, script, Load.SATURATING, settings.connections(), length);
     if (load.brokenReplies() > 0) {
       throw new IOException(server.name() + " left requests without a reply: " + load.report());
     }

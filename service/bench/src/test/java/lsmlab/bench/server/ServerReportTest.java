@@ -56,6 +56,19 @@ class ServerReportTest {
   }
 
   @Test
+  void whatMetricsCostIsSaidWithTheIntervalThatTheMedianLiesIn() {
+    Saturation figures = new Saturation(SETTINGS, System.err);
+    for (int run = 0; run < 100; run++) {
+      figures.addMetrics(pair(950 + run % 100, 12, 1000));
+    }
+    report.saturation(figures, List.of(), List.of());
+    String text = report.markdown();
+    // Of 100 values in order those with the ranks 41 and 60: about √100 from the middle.
+    assertTrue(text.contains("median 0.9995, 95% confidence interval 0.9900 … 1.0090"), text);
+    assertTrue(text.contains("wanted ≥ 0.99, met."), text);
+  }
+
+  @Test
   void theBestIsTheOneWithTheHighestRatioNotWithTheHighestRate() {
     Saturation figures = new Saturation(SETTINGS, System.err);
     figures.addToField("put", "sharded", pair(1200, 10, 1800)); // while the machine was fast
@@ -116,7 +129,7 @@ class ServerReportTest {
     report.overload(
         Map.of(
             "queue",
-                new Overload.Figures(1000, 1000, 990, 900, 1, 1.5, 4, 2.5, 3, 0, 0, 1, 1, 1, 1),
+                new Overload.Figures(1000, 1000, 990, 900, 1, 1.5, 4, 2.5, 3, 0, 0, 1, 1, 1, 3),
             "sync",
                 new Overload.Figures(1000, 1000, 990, 0, 0.01, 0, 0.02, 1, 3, 0, 0, 1, 1, 1, 1)),
         60);
@@ -125,6 +138,7 @@ class ServerReportTest {
         report.rows.stream().noneMatch(row -> row.metric().endsWith("queue_wait_mean_sync")));
     String text = report.markdown();
     assertTrue(text.contains("| 900 | 1.00 (1.50) | 4.00 | 2.50 |"), text);
+    assertTrue(text.contains("| ≤ 3, **not met** |"), text);
     assertTrue(text.contains("| 0 | 0.01 | 0.02 | 1.00 |"), text);
   }
 
