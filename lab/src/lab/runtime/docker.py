@@ -12,8 +12,8 @@ What runs when
 Files are seen in a container at the path that they have outside, so no path is ever translated. Every container of a
 run carries the lab's pid as a label: `close` removes what is this lab's, `preflight` what a dead lab left.
 
-Longer than most files: it is one class, whose methods are the runtime's and share the engine, names and labels. What can
-stand alone does: the engine, the image, a started service, the choice of a load generator, monitoring.
+Longer than most files: it is one class, whose methods are the runtime's and share the engine, names and labels. What
+can stand alone does: the engine, the image, a started service, the choice of a load generator, monitoring.
 """
 
 from __future__ import annotations
