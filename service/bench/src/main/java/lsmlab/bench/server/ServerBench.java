@@ -124,7 +124,7 @@ public final class ServerBench {
     noteTransport();
   }
 
-  /** Overloads each variant once. */
+  /** Overloads each variant once, and the no-op handler. */
   public void overload(List<String> variants, int connections, int seconds)
       throws IOException, InterruptedException {
     Server.load(settings);
@@ -133,7 +133,7 @@ public final class ServerBench {
     for (String variant : variants) {
       figures.put(variant, overload.measure(variant, progress));
     }
-    report.overload(figures, seconds);
+    report.overload(figures, overload.measureNoop(progress), seconds);
     noteTransport();
   }
 

@@ -133,13 +133,13 @@ final class ServerReport {
     return Math.max(0, (int) Math.floor(values / 2.0 - 0.98 * Math.sqrt(values)));
   }
 
-  /** Adds what overload gave, by variant. */
-  void overload(Map<String, Overload.Figures> figures, int seconds) {
+  /** Adds what overload gave, by variant, and of the no-op handler. */
+  void overload(Map<String, Overload.Figures> figures, Overload.Goodput noop, int seconds) {
     text.append("\n| twice the saturated GET rate for ").append(seconds);
     text.append(
-        " s | saturated 1/s, before and after | goodput 1/s | kept | 503 1/s | queue wait, mean (bound) ms | its p99 ms"
-            + " | CPU wait ms | reply p99 ms | timed out | no reply | resident MB | normal after s |\n");
-    text.append("|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n");
+        " s | saturated 1/s, before and after | over as many connections | goodput 1/s | of that | of saturated | 503 1/s | queue wait, mean (bound) ms | its p99 ms"
+            + " | CPU wait ms | reply p99 ms | timed out | no reply | resident MB | normal after s (calm seconds over) |\n");
+    text.append("|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n");
     figures.forEach(
         (variant, one) -> {
           add(one(variant, "no_reply", "requests", false, 1, one.broken() + 1, 1, "none, plus 1"));
@@ -150,8 +150,18 @@ final class ServerReport {
                   "1/s",
                   true,
                   KEPT_WANTED,
-                  one.goodput(),
-                  one.saturated(),
+                  one.goodput().overloaded(),
+                  one.goodput().wide(),
+                  "most over as many connections"));
+          add(
+              one(
+                  variant,
+                  "goodput_of_saturated",
+                  "1/s",
+                  true,
+                  NONE,
+                  one.goodput().overloaded(),
+                  one.goodput().saturated(),
                   "saturated"));
           if (one.queueWaitBoundMillis() > 0) {
             add(
@@ -178,13 +188,9 @@ final class ServerReport {
           text.append(
               String.format(
                   Locale.ROOT,
-                  "| `%s` | %,.0f, %,.0f | %,.0f | %.2f%s | %,.0f | %s | %.2f | %s | %.1f | %d | %s | %,d | %s |%n",
+                  "| `%s` | %s | %,.0f | %s | %.2f | %s | %.1f | %d | %s | %,d | %s |%n",
                   variant,
-                  one.saturatedBefore(),
-                  one.saturatedAfter(),
-                  one.goodput(),
-                  one.goodput() / one.saturated(),
-                  one.goodput() >= KEPT_WANTED * one.saturated() ? "" : ", **not met**",
+                  kept(one.goodput(), KEPT_WANTED),
                   one.rejected(),
                   queueWait(one),
                   one.queueWaitMillis(),
@@ -195,16 +201,35 @@ final class ServerReport {
                   one.timedOut(),
                   one.broken() == 0 ? "0" : "**" + one.broken() + "**",
                   one.residentBytes() / 1_000_000,
-                  recovery(one.recoverySeconds())));
+                  recovery(one)));
         });
+    text.append("| ").append(Saturation.NOOP_VALUE).append(" | ").append(kept(noop, 0));
+    text.append(" | | | | | | | | | |\n");
   }
 
-  private static String recovery(double seconds) {
-    if (Double.isNaN(seconds)) {
-      return "**not met**";
-    }
+  private static String kept(Overload.Goodput goodput, double wanted) {
+    double kept = goodput.overloaded() / goodput.wide();
+    return String.format(
+        Locale.ROOT,
+        "%,.0f, %,.0f | %,.0f, %,.0f | %,.0f | %.2f%s | %.2f",
+        goodput.before().saturated(),
+        goodput.after().saturated(),
+        goodput.before().wide(),
+        goodput.after().wide(),
+        goodput.overloaded(),
+        kept,
+        kept >= wanted ? "" : ", **not met**",
+        goodput.overloaded() / goodput.saturated());
+  }
+
+  private static String recovery(Overload.Figures one) {
+    double seconds = one.recoverySeconds();
+    String within =
+        Double.isNaN(seconds)
+            ? "> " + Overload.NORMAL_SECONDS
+            : String.format(Locale.ROOT, "≤ %.0f", seconds);
     String missed = seconds <= RECOVERY_SECONDS_WANTED ? "" : ", **not met**";
-    return String.format(Locale.ROOT, "≤ %.0f%s", seconds, missed);
+    return String.format(Locale.ROOT, "%s%s (%d)", within, missed, one.calmSecondsOver());
   }
 
   /** The mean wait and its bound, where there is one. */

@@ -102,16 +102,41 @@ class ServerReportTest {
     assertEquals(1.1, row("get_saturated_mpmc", "sync").ratio(), 1e-9);
   }
 
+  private static Overload.Goodput goodput(double overloaded, double saturated, double wide) {
+    return new Overload.Goodput(
+        new Overload.Best(saturated + 100, wide + 50),
+        new Overload.Best(saturated - 100, wide - 50),
+        overloaded);
+  }
+
   @Test
   void anOverloadThatIsNotRecoveredFromIsNotMet() {
     report.overload(
         Map.of(
             "stack",
             new Overload.Figures(
-                1100, 900, 800, 900, 2, 1.5, 4, Double.NaN, 3, 0, 5, 2_000_000, 1, 1, Double.NaN)),
+                goodput(720, 1000, 900),
+                900,
+                2,
+                1.5,
+                4,
+                Double.NaN,
+                3,
+                0,
+                5,
+                2_000_000,
+                1,
+                1,
+                4,
+                Double.NaN)),
+        goodput(700, 1000, 750),
         60);
-    assertEquals(false, row("overload_goodput_stack", "saturated").met());
-    assertEquals(0.8, row("overload_goodput_stack", "saturated").ratio(), 1e-9);
+    Comparison kept = row("overload_goodput_stack", "most over as many connections");
+    assertEquals(false, kept.met());
+    assertEquals(0.8, kept.ratio(), 1e-9);
+    Comparison ofSaturated = row("overload_goodput_of_saturated_stack", "saturated");
+    assertEquals(0.72, ofSaturated.ratio(), 1e-9);
+    assertEquals(null, ofSaturated.met());
     assertEquals(false, row("overload_recovery_stack", "2 s").met());
     assertEquals(false, row("overload_no_reply_stack", "none, plus 1").met());
     Comparison wait = row("overload_queue_wait_mean_stack", "what can wait by goodput");
@@ -120,25 +145,29 @@ class ServerReportTest {
     String text = report.markdown();
     assertTrue(
         text.contains(
-            "| 1,100, 900 | 800 | 0.80, **not met** | 900 | 2.00 (1.50, **not met**) | 4.00 |  | 3.0 |"),
+            "| 1,100, 900 | 950, 850 | 720 | 0.80, **not met** | 0.72 | 900 | 2.00 (1.50, **not met**) | 4.00 |  | 3.0 |"),
+        text);
+    assertTrue(text.contains("| 2 | > 5, **not met** (4) |"), text);
+    assertTrue(
+        text.contains("| no-op with a value | 1,100, 900 | 800, 700 | 700 | 0.93 | 0.70 | |"),
         text);
   }
 
   @Test
   void aQueueWaitIsHeldAgainstItsBoundAndNoQueueHasNone() {
+    Overload.Goodput kept = goodput(990, 1000, 1000);
     report.overload(
         Map.of(
-            "queue",
-                new Overload.Figures(1000, 1000, 990, 900, 1, 1.5, 4, 2.5, 3, 0, 0, 1, 1, 1, 3),
-            "sync",
-                new Overload.Figures(1000, 1000, 990, 0, 0.01, 0, 0.02, 1, 3, 0, 0, 1, 1, 1, 1)),
+            "queue", new Overload.Figures(kept, 900, 1, 1.5, 4, 2.5, 3, 0, 0, 1, 1, 1, 2, 3),
+            "sync", new Overload.Figures(kept, 0, 0.01, 0, 0.02, 1, 3, 0, 0, 1, 1, 1, 0, 1)),
+        kept,
         60);
     assertEquals(true, row("overload_queue_wait_mean_queue", "what can wait by goodput").met());
     assertTrue(
         report.rows.stream().noneMatch(row -> row.metric().endsWith("queue_wait_mean_sync")));
     String text = report.markdown();
     assertTrue(text.contains("| 900 | 1.00 (1.50) | 4.00 | 2.50 |"), text);
-    assertTrue(text.contains("| ≤ 3, **not met** |"), text);
+    assertTrue(text.contains("| ≤ 3, **not met** (2) |"), text);
     assertTrue(text.contains("| 0 | 0.01 | 0.02 | 1.00 |"), text);
   }
 
