@@ -8,6 +8,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.Callable;
 import lsmlab.bench.report.Comparison;
+import lsmlab.bench.report.MachineStops;
 import lsmlab.bench.report.MarkdownTable;
 import lsmlab.bench.report.Stall;
 import lsmlab.bench.report.StallReport;
@@ -27,13 +28,14 @@ import picocli.CommandLine.Option;
 final class BenchStorage implements Callable<Integer> {
 
   private static final String MEMORY = "memory";
+  private static final String OVERWRITE = "overwrite";
   private static final List<String> WORKLOADS =
-      List.of("get", MEMORY, "put", "sync", "open", "replay", "overwrite");
+      List.of("get", MEMORY, "put", "sync", "open", "replay", OVERWRITE);
   // MVStore has no log to replay, and rewrites its pages with every acknowledged write; its cache
   // is
   // in the heap, which is small where memory is.
   private static final Map<String, Set<String>> LEFT_OUT =
-      Map.of("mvstore", Set.of(MEMORY, "replay", "overwrite"));
+      Map.of("mvstore", Set.of(MEMORY, "replay", OVERWRITE));
 
   /** How many times the usual number of pairs, so that a JVM is a small part of the memory it is given. */
   private static final int MEMORY_PAIRS_FACTOR = 4;
@@ -42,7 +44,7 @@ final class BenchStorage implements Callable<Integer> {
   private static final long LIMIT_BYTES_MIN = 256 << 20;
 
   /** Workloads on the loaded store. */
-  private static final Set<String> LOADED = Set.of("get", "open", "overwrite");
+  private static final Set<String> LOADED = Set.of("get", "open", OVERWRITE);
 
   /** Each warms up slowly. */
   private static final int MEMORY_REPETITIONS_MAX = 3;
@@ -52,6 +54,9 @@ final class BenchStorage implements Callable<Integer> {
 
   private static final String NO_MEMORY_LIMIT =
       "memory needs a control group with a limit, which cannot be made in /sys/fs/cgroup here: run as root";
+
+  private static final String NO_WATCH =
+      "(without a watch for stops of the machine, which takes real-time priorities: run as root on Linux) ";
 
   @Mixin private CommonOptions common;
 
@@ -132,7 +137,10 @@ final class BenchStorage implements Callable<Integer> {
     Paired paired =
         new Paired(
             settings,
-            (workload, engine) -> Fork.start(workload, engine, settings, jvmArguments),
+            (workload, engine) ->
+                workload.equals(OVERWRITE)
+                    ? runWatched(engine, settings)
+                    : Fork.start(workload, engine, settings, jvmArguments),
             System.err);
     Settings large = settings.withPairs(MEMORY_PAIRS_FACTOR * settings.pairs());
     Paired limited =
@@ -154,13 +162,25 @@ final class BenchStorage implements Callable<Integer> {
         limited.load(taking(MEMORY));
         limited.measure(MEMORY, taking(MEMORY), Math.min(repetitions, MEMORY_REPETITIONS_MAX));
       } else if (workloads.contains(workload)) {
-        int times = workload.equals("overwrite") ? overwriteRepetitions : repetitions;
+        int times = workload.equals(OVERWRITE) ? overwriteRepetitions : repetitions;
         paired.measure(workload, taking(workload), times);
       }
     }
     write(
         settings, environment, paired.comparisons(engines.getFirst(), "rocksdb"), paired.stalls());
     return 0;
+  }
+
+  /** With a watch of the machine beside it: a moment at which that stood still is no engine's doing. */
+  private Outcome runWatched(String engine, Settings settings)
+      throws IOException, InterruptedException {
+    try (MachineStops stops = MachineStops.watch().orElse(null)) {
+      if (stops == null) {
+        System.err.print(NO_WATCH);
+      }
+      Outcome outcome = Fork.start(OVERWRITE, engine, settings, jvmArguments);
+      return stops == null ? outcome : outcome.beside(stops);
+    }
   }
 
   /** A quarter of the pairs' bytes, at least what a JVM needs. */

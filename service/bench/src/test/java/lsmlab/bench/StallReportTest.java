@@ -2,8 +2,10 @@ package lsmlab.bench;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import lsmlab.bench.report.Stall;
@@ -13,8 +15,10 @@ import org.junit.jupiter.api.Test;
 
 class StallReportTest {
 
-  private static final Stall LONG = new Stall(12.4, 30, new Stall.Split(1, 2, 27, 0, 3, 1, 40));
-  private static final Stall SHORT = new Stall(3, 10, new Stall.Split(1, 2, 0, 7, 0, 0, 0));
+  private static final Stall LONG =
+      new Stall(12.4, 7, 30, null, new Stall.Split(1, 2, 27, 0, 3, 1, 40));
+  private static final Stall SHORT =
+      new Stall(3, 5, 10, null, new Stall.Split(1, 2, 0, 7, 0, 0, 0));
 
   @Test
   void saysOfEachEngineWhatItsLongestConsistOf() {
@@ -25,18 +29,36 @@ class StallReportTest {
   }
 
   @Test
+  void saysForHowLongTheMachineStoodStillWhereSomebodyWatched() {
+    Stall watched = new Stall(12.4, 7, 30, 21.5, LONG.split());
+    assertEquals(8.5, watched.runningMillis());
+    assertEquals(30, LONG.runningMillis());
+    String text = StallReport.of(Map.of("lsm", List.of(List.of(watched))));
+    assertTrue(
+        text.contains("taken by the host 0.0; of all that the whole machine stood still 21.5)"),
+        text);
+  }
+
+  @Test
+  void tellsOfTheTenLongestOfAllRuns() {
+    List<Stall> run = Collections.nCopies(8, SHORT);
+    String text = StallReport.of(Map.of("lsm", List.of(run, run)));
+    assertTrue(text.contains("the 10 longest together 100.0 ms"), text);
+  }
+
+  @Test
   void saysSoWhereTheSystemDoesNotTell() {
     assertEquals(
         "\nLongest stalls of `lsm`: 5.0 ms at 1 s (what of cannot be told here); the 1 longest together 5.0 ms (what of cannot"
             + " be told here).\n",
-        StallReport.of(Map.of("lsm", List.of(List.of(new Stall(1, 5, null))))));
+        StallReport.of(Map.of("lsm", List.of(List.of(new Stall(1, 5, 5, null, null))))));
     assertEquals("", StallReport.of(Map.of("lsm", List.of(List.of()))));
   }
 
   @Test
   void travelsFromTheFork() throws Exception {
     ObjectMapper json = new ObjectMapper();
-    Outcome sent = new Outcome(Map.of("open", 1.5), List.of(LONG, new Stall(1, 5, null)));
+    Outcome sent = new Outcome(Map.of("open", 1.5), List.of(LONG, new Stall(1, 5, 5, null, null)));
     String text = json.writeValueAsString(sent);
     assertEquals(sent, json.readValue(text, Outcome.class), text);
     assertFalse(text.contains("null"), text);

@@ -54,6 +54,13 @@ public record Metric(
           new Metric("put_power_p99", "… its 99th percentile", "ms", false, NONE, NONE),
           new Metric("overwrite", "sustained overwrite", RATE, true, NONE, NONE),
           new Metric("overwrite_stall_max", "… longest stall of a PUT", "ms", false, 5, NONE),
+          new Metric(
+              "overwrite_stall_running_max",
+              "… longest without what the whole machine stood still",
+              "ms",
+              false,
+              NONE,
+              NONE),
           new Metric("overwrite_p9999", "… 99.99th percentile of a PUT", "ms", false, NONE, NONE),
           new Metric("overwrite_write_amplification", "… write amplification", "×", false, 1, NONE),
           new Metric(

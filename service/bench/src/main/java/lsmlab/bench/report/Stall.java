@@ -1,5 +1,6 @@
 package lsmlab.bench.report;
 
+import com.fasterxml.jackson.annotation.JsonIgnore;
 import com.fasterxml.jackson.annotation.JsonInclude;
 import com.fasterxml.jackson.annotation.JsonProperty;
 
@@ -7,12 +8,31 @@ import com.fasterxml.jackson.annotation.JsonProperty;
  * One operation that took long, and what its thread did meanwhile.
  *
  * @param atSeconds when it began, from the start of its interval
+ * @param clockNanos the same by {@link System#nanoTime}, which on Linux is one clock for all processes
  * @param millis from asking to acknowledgement
- * @param split what that consists of, or null where the system does not tell
+ * @param stoppedMillis for how much of that the whole machine stood still, see {@link MachineStops}, or null where nobody
+ *     watched
+ * @param split what it consists of, or null where the system does not tell
  */
 @JsonInclude(JsonInclude.Include.NON_NULL)
 public record Stall(
-    @JsonProperty("at_s") double atSeconds, @JsonProperty("ms") double millis, Split split) {
+    @JsonProperty("at_s") double atSeconds,
+    @JsonProperty("clock_ns") long clockNanos,
+    @JsonProperty("ms") double millis,
+    @JsonProperty("stopped_ms") Double stoppedMillis,
+    Split split) {
+
+  /** The same beside a watch of the machine. */
+  public Stall beside(MachineStops stops) {
+    long end = clockNanos + (long) (1e6 * millis);
+    return new Stall(atSeconds, clockNanos, millis, stops.millisWithin(clockNanos, end), split);
+  }
+
+  /** Milliseconds of it while the machine ran, as far as somebody watched. */
+  @JsonIgnore
+  public double runningMillis() {
+    return stoppedMillis == null ? millis : millis - stoppedMillis;
+  }
 
   /**
    * Milliseconds, together the stall's. What the kernel does in the thread's own context, page faults and interrupts that hit

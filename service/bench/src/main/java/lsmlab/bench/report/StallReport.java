@@ -9,6 +9,8 @@ import java.util.function.ToDoubleFunction;
 /** The longest stalls of each engine in words. */
 public final class StallReport {
 
+  private static final int TOLD = 10;
+
   private StallReport() {}
 
   /**
@@ -24,6 +26,7 @@ public final class StallReport {
               runs.stream()
                   .flatMap(List::stream)
                   .sorted((a, b) -> Double.compare(b.millis(), a.millis()))
+                  .limit(TOLD)
                   .toList();
           if (!all.isEmpty()) {
             text.append(line(engine, all));
@@ -53,11 +56,23 @@ public final class StallReport {
     }
     return String.format(
         Locale.ROOT,
-        " (on the CPU %.1f, waiting for it %.1f, asleep %.1f, taken by the host %.1f)",
+        " (on the CPU %.1f, waiting for it %.1f, asleep %.1f, taken by the host %.1f%s)",
         sum(splits, Stall.Split::onCpu),
         sum(splits, Stall.Split::waiting),
         sum(splits, Stall.Split::asleep),
-        sum(splits, Stall.Split::stolen));
+        sum(splits, Stall.Split::stolen),
+        stopped(stalls));
+  }
+
+  /** Of all parts, as the kernel charges to any of them what the machine stands still. */
+  private static String stopped(List<Stall> stalls) {
+    if (stalls.stream().anyMatch(stall -> stall.stoppedMillis() == null)) {
+      return "";
+    }
+    return String.format(
+        Locale.ROOT,
+        "; of all that the whole machine stood still %.1f",
+        stalls.stream().mapToDouble(Stall::stoppedMillis).sum());
   }
 
   private static double sum(List<Stall.Split> splits, ToDoubleFunction<Stall.Split> part) {

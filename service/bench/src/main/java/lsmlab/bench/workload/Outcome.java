@@ -1,7 +1,9 @@
 package lsmlab.bench.workload;
 
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import lsmlab.bench.report.MachineStops;
 import lsmlab.bench.report.Stall;
 
 /**
@@ -15,5 +17,19 @@ public record Outcome(Map<String, Double> figures, List<Stall> stalls) {
   /** Figures alone. */
   public static Outcome of(Map<String, Double> figures) {
     return new Outcome(figures, List.of());
+  }
+
+  /**
+   * The same with what a watch of the machine tells of the stalls, and one figure more: the longest of them without what
+   * the machine stood still.
+   */
+  public Outcome beside(MachineStops stops) {
+    List<Stall> told = stalls.stream().map(stall -> stall.beside(stops)).toList();
+    Map<String, Double> more = new LinkedHashMap<>(figures);
+    told.stream()
+        .mapToDouble(Stall::runningMillis)
+        .max()
+        .ifPresent(longest -> more.put("overwrite_stall_running_max", longest));
+    return new Outcome(more, told);
   }
 }

@@ -16,7 +16,7 @@ import lsmlab.bench.report.Stall;
 final class StallWatch implements AutoCloseable {
 
   /** Stalls that are kept. */
-  static final int KEPT = 10;
+  static final int KEPT = 100;
 
   private static final long STALL_NANOS = 3_000_000;
   private static final long READING_INTERVAL_NANOS = 1_000_000;
@@ -51,7 +51,7 @@ final class StallWatch implements AutoCloseable {
     long nanos = end - begin;
     if (account == null) {
       if (nanos > STALL_NANOS) {
-        keep(new Stall((begin - start) / 1e9, nanos / 1e6, null));
+        keep(stall(begin, nanos, null));
       }
       return;
     }
@@ -60,9 +60,13 @@ final class StallWatch implements AutoCloseable {
     }
     account.read();
     if (nanos > STALL_NANOS) {
-      keep(new Stall((begin - start) / 1e9, nanos / 1e6, split(begin, end)));
+      keep(stall(begin, nanos, split(begin, end)));
     }
     note(System.nanoTime());
+  }
+
+  private Stall stall(long begin, long nanos, Stall.Split split) {
+    return new Stall((begin - start) / 1e9, begin, nanos / 1e6, null, split);
   }
 
   private Stall.Split split(long begin, long end) {

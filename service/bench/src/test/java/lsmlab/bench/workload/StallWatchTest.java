@@ -3,20 +3,13 @@ package lsmlab.bench.workload;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.io.IOException;
-import java.lang.foreign.Arena;
-import java.lang.foreign.FunctionDescriptor;
-import java.lang.foreign.Linker;
-import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import lsmlab.bench.report.Scheduling;
 import lsmlab.bench.report.Stall;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledOnOs;
@@ -94,14 +87,15 @@ class StallWatchTest {
   void theLongestAreKeptLongestFirstAndShortOnesAreNone() throws Exception {
     List<Stall> kept;
     try (StallWatch watch = new StallWatch(0)) {
-      for (int i = 1; i <= 30; i++) {
+      for (int i = 1; i <= 120; i++) {
         watch.finished(i * 1_000_000_000L, i * 1_000_000_000L + i * 1_000_000L);
       }
       kept = watch.longest();
     }
     assertEquals(StallWatch.KEPT, kept.size());
-    assertEquals(30, kept.getFirst().millis());
-    assertEquals(30, kept.getFirst().atSeconds());
+    assertEquals(120, kept.getFirst().millis());
+    assertEquals(120, kept.getFirst().atSeconds());
+    assertEquals(120_000_000_000L, kept.getFirst().clockNanos());
     assertEquals(21, kept.getLast().millis());
     try (StallWatch watch = new StallWatch(0)) {
       watch.finished(0, 2_900_000);
@@ -139,36 +133,7 @@ class StallWatchTest {
     }
   }
 
-  /** Allows the calling thread the first CPU that it may use, and no other (sched_setaffinity(2)). */
-  private static void pinToOneCpu() throws Exception {
-    String allowed =
-        Files.readAllLines(Path.of("/proc/thread-self/status")).stream()
-            .filter(line -> line.startsWith("Cpus_allowed_list:"))
-            .findFirst()
-            .orElseThrow();
-    int cpu = Integer.parseInt(allowed.replaceAll("[^0-9]*([0-9]+).*", "$1"));
-    assumeTrue(cpu < 1024, "a CPU beyond the C library's sets");
-    Linker linker = Linker.nativeLinker();
-    try (Arena arena = Arena.ofConfined()) {
-      MemorySegment set = arena.allocate(128, 8);
-      set.set(ValueLayout.JAVA_BYTE, cpu / 8, (byte) (1 << cpu % 8));
-      int failed;
-      try {
-        failed =
-            (int)
-                linker
-                    .downcallHandle(
-                        linker.defaultLookup().find("sched_setaffinity").orElseThrow(),
-                        FunctionDescriptor.of(
-                            ValueLayout.JAVA_INT,
-                            ValueLayout.JAVA_INT,
-                            ValueLayout.JAVA_LONG,
-                            ValueLayout.ADDRESS))
-                    .invokeExact(0, 128L, set);
-      } catch (Throwable e) {
-        throw new AssertionError(e);
-      }
-      assertEquals(0, failed);
-    }
+  private static void pinToOneCpu() {
+    assertTrue(Scheduling.bindTo(Scheduling.cpus().getFirst()));
   }
 }
