@@ -96,15 +96,13 @@ def test_the_hdr_log_agrees_with_the_text_report(finished_run: FinishedRun, plac
     text = (directory / "load.txt").read_text()
     total = int(re.search(r"Total count\s*=\s*(\d+)", text).group(1))
     assert merged.get_total_count() == total
-    spectrum = re.findall(r"^\s+([\d.]+)\s+([\d.]+)\s+\d+\s+([\d.]+|inf)$", text, re.MULTILINE)
+    spectrum = re.findall(r"^\s+([\d.]+)\s+([\d.]+)\s+(\d+)\s+([\d.]+|inf)$", text, re.MULTILINE)
     assert len(spectrum) > 20
-    for value_ms, quantile, _ in spectrum:
+    for value_ms, quantile, count, _ in spectrum:
         if 0.1 < float(quantile) < 0.9999:
-            # Six digits are printed of the quantile: far out the next value may be the one that was meant.
-            low_ms, high_ms = (
-                merged.get_value_at_percentile((float(quantile) + rounding) * 100) / 1e6 for rounding in (-1e-6, 1e-6)
-            )
-            assert 0.99 * low_ms - 0.003 <= float(value_ms) <= 1.01 * high_ms + 0.003, quantile
+            # By the rank: of the quantile six digits are printed, which far out may be another value's.
+            expected_ms = merged.get_value_at_percentile(100 * int(count) / total) / 1e6
+            assert float(value_ms) == pytest.approx(expected_ms, rel=0.01, abs=0.003), quantile
 
 
 @pytest.mark.parametrize("name", PICTURES)
