@@ -171,7 +171,7 @@ final class BenchStorage implements Callable<Integer> {
     return 0;
   }
 
-  /** With a watch of the machine beside it: a moment at which that stood still is no engine's doing. */
+  /** With a watch beside it for moments at which no CPU could be had. */
   private Outcome runWatched(String engine, Settings settings)
       throws IOException, InterruptedException {
     try (MachineStops stops = MachineStops.watch().orElse(null)) {

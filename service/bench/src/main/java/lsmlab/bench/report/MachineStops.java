@@ -10,9 +10,10 @@ import java.util.concurrent.locks.LockSupport;
 /**
  * The moments at which all CPUs stood still at once, as a host stops a virtual machine. One thread a CPU is bound to it and
  * has a priority that no ordinary thread keeps waiting ({@code SCHED_FIFO}, sched(7)); it sleeps for two milliseconds at a
- * time and notes from when to when it was late. When they all were, nothing ran in this machine, whatever the kernel has
- * charged to a thread: it cannot see what the host does not tell it. What stops one CPU alone is not counted, so it is
- * rather too little than too much.
+ * time and notes from when to when it was late. When they all were, either the host had stopped the machine, whatever the
+ * kernel has charged to a thread, or the kernel itself kept every CPU at once: one that does not preempt itself
+ * ({@code PREEMPT_NONE}) lets no thread in before a long system call is over, and such a call may be the engine's own. The
+ * watch cannot tell the two apart; a profile by timer interrupts can. What stops one CPU alone is not counted.
  *
  * <p>Of a process of its own, so that collections and other stops of the measured JVM are none of these. Costs each CPU
  * about half a percent of its time. May be asked from any thread, while it watches and afterwards.
