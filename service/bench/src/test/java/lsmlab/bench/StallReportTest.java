@@ -29,14 +29,13 @@ class StallReportTest {
   }
 
   @Test
-  void saysForHowLongTheMachineStoodStillWhereSomebodyWatched() {
+  void saysForHowLongNoCpuCouldBeHadWhereSomebodyWatched() {
     Stall watched = new Stall(12.4, 7, 30, 21.5, LONG.split());
     assertEquals(8.5, watched.runningMillis());
     assertEquals(30, LONG.runningMillis());
     String text = StallReport.of(Map.of("lsm", List.of(List.of(watched))));
     assertTrue(
-        text.contains("taken by the host 0.0; of all that the whole machine stood still 21.5)"),
-        text);
+        text.contains("taken by the host 0.0; of all that no CPU could be had for 21.5)"), text);
   }
 
   @Test

@@ -8,7 +8,7 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * The moments at which all CPUs stood still at once, as a host stops a virtual machine. One thread a CPU is bound to it and
+ * The moments at which none of the CPUs could be had, as when a host stops a virtual machine. One thread a CPU is bound to it and
  * has a priority that no ordinary thread keeps waiting ({@code SCHED_FIFO}, sched(7)); it sleeps for two milliseconds at a
  * time and notes from when to when it was late. When they all were, either the host had stopped the machine, whatever the
  * kernel has charged to a thread, or the kernel itself kept every CPU at once: one that does not preempt itself
@@ -37,8 +37,12 @@ public final class MachineStops implements AutoCloseable {
 
   /** Begins to watch; nothing where the system permits no such priority. */
   public static Optional<MachineStops> watch() throws InterruptedException {
+    return watch(Scheduling.cpus());
+  }
+
+  static Optional<MachineStops> watch(List<Integer> cpus) throws InterruptedException {
     MachineStops stops = new MachineStops();
-    for (int cpu : Scheduling.cpus()) {
+    for (int cpu : cpus) {
       Sentinel sentinel = stops.new Sentinel(cpu);
       stops.sentinels.add(sentinel);
       sentinel.start();
@@ -54,7 +58,7 @@ public final class MachineStops implements AutoCloseable {
     return Optional.of(stops);
   }
 
-  /** For how long all CPUs stood still between two moments by {@link System#nanoTime}, in milliseconds. */
+  /** For how long no CPU could be had between two moments by {@link System#nanoTime}, in milliseconds. */
   public double millisWithin(long begin, long end) {
     return millisWithin(
         sentinels.stream().map(sentinel -> List.copyOf(sentinel.late)).toList(), begin, end);

@@ -56,7 +56,7 @@ public record Metric(
           new Metric("overwrite_stall_max", "… longest stall of a PUT", "ms", false, 5, NONE),
           new Metric(
               "overwrite_stall_running_max",
-              "… longest without what the whole machine stood still",
+              "… longest without the time in which no CPU could be had",
               "ms",
               false,
               NONE,

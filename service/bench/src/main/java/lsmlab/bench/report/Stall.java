@@ -10,7 +10,7 @@ import com.fasterxml.jackson.annotation.JsonProperty;
  * @param atSeconds when it began, from the start of its interval
  * @param clockNanos the same by {@link System#nanoTime}, which on Linux is one clock for all processes
  * @param millis from asking to acknowledgement
- * @param stoppedMillis for how much of that the whole machine stood still, see {@link MachineStops}, or null where nobody
+ * @param stoppedMillis for how much of that no CPU could be had, see {@link MachineStops}, or null where nobody
  *     watched
  * @param split what it consists of, or null where the system does not tell
  */

@@ -64,14 +64,14 @@ public final class StallReport {
         stopped(stalls));
   }
 
-  /** Of all parts, as the kernel charges to any of them what the machine stands still. */
+  /** Of all parts, as the kernel charges to any of them the time in which no CPU could be had. */
   private static String stopped(List<Stall> stalls) {
     if (stalls.stream().anyMatch(stall -> stall.stoppedMillis() == null)) {
       return "";
     }
     return String.format(
         Locale.ROOT,
-        "; of all that the whole machine stood still %.1f",
+        "; of all that no CPU could be had for %.1f",
         stalls.stream().mapToDouble(Stall::stoppedMillis).sum());
   }
 

@@ -20,8 +20,8 @@ public record Outcome(Map<String, Double> figures, List<Stall> stalls) {
   }
 
   /**
-   * The same with what a watch of the machine tells of the stalls, and one figure more: the longest of them without what
-   * the machine stood still.
+   * The same with what a watch of the machine tells of the stalls, and one figure more: the longest of them without the
+   * time in which no CPU could be had.
    */
   public Outcome beside(MachineStops stops) {
     List<Stall> told = stalls.stream().map(stall -> stall.beside(stops)).toList();

@@ -18,6 +18,7 @@ import org.junit.jupiter.api.Test;
 
 class MachineStopsTest {
 
+  private static final int NO_SUCH_CPU = 1023;
   private static final long SPIN_NANOS = 60_000_000;
 
   @Test
@@ -79,6 +80,13 @@ class MachineStopsTest {
           outcome.toString());
       assertEquals(0, outcome.stalls().getLast().stoppedMillis());
     }
+  }
+
+  /** As where real-time priorities are refused; a CPU that no machine of ours has is refused everywhere. */
+  @Test
+  void whereTheSystemRefusesNobodyWatches() throws Exception {
+    assertTrue(MachineStops.watch(List.of(0, NO_SUCH_CPU)).isEmpty());
+    assertTrue(MachineStops.watch(List.of()).isEmpty(), "the CPUs are not told");
   }
 
   private static MachineStops watch() throws InterruptedException {
