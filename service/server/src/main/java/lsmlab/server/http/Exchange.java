@@ -32,8 +32,11 @@ final class Exchange implements Request {
   private int status;
   private boolean turnedAway;
 
-  /** Whether this request is counted and timed. */
-  private boolean timed;
+  /** Whether this request is counted. */
+  private boolean counted;
+
+  /** For how many requests it is timed; 0 if it is not. */
+  private int timedFor;
 
   private long arrivedNanos;
   private long submittedNanos;
@@ -54,14 +57,17 @@ final class Exchange implements Request {
   /** Notes when the selector woke up for the request, which is complete now. */
   void parsed(long arrived) {
     arrivedNanos = arrived;
-    timed = server.metrics().countsRequests();
+    counted = server.metrics().countsRequests();
   }
 
   /** Notes that it is submitted now, by this loop or, where null, another thread; returns the time, 0 if not timed. */
   long submitted(EventLoop loop) {
     long now = 0;
-    if (timed) {
+    timedFor = !counted ? 0 : loop == null ? 1 : loop.timesFor(asked.method);
+    if (timedFor > 0) {
       now = loop == null ? System.nanoTime() : loop.now();
+    } else if (loop != null) {
+      loop.isNow(0);
     }
     submittedNanos = now;
     return now;
@@ -70,7 +76,7 @@ final class Exchange implements Request {
   @Override
   public void run() {
     EventLoop loop = EventLoop.current();
-    if (timed) {
+    if (timedFor > 0) {
       boolean atOnce = loop != null && loop.isSubmittingSince(submittedNanos);
       startedNanos = atOnce ? submittedNanos : System.nanoTime();
     }
@@ -141,7 +147,7 @@ final class Exchange implements Request {
 
   @Override
   public void reject(Rejection why) {
-    if (timed) {
+    if (timedFor > 0) {
       startedNanos = System.nanoTime();
     }
     server.metrics().reject(why);
@@ -205,7 +211,7 @@ final class Exchange implements Request {
 
   /** Sends the reply, at once or at the end of the loop's turn. */
   private void finish(EventLoop loop, ReplyBuffer buffer, RangeReply range) {
-    if (timed) {
+    if (timedFor > 0) {
       storedNanos = System.nanoTime();
       if (loop != null) {
         loop.isNow(storedNanos);
@@ -230,7 +236,8 @@ final class Exchange implements Request {
 
   /** Sends the reply and counts; then the connection's next request may be in this object. */
   void send(EventLoop loop, RangeReply range) {
-    boolean counted = timed;
+    final boolean count = counted;
+    final int times = timedFor;
     Method what = asked.method;
     int answer = status;
     long arrived = arrivedNanos;
@@ -248,14 +255,17 @@ final class Exchange implements Request {
     } else {
       next = connection.complete(data, replyFrom, replyLength, keep);
     }
-    if (counted) {
-      long replied = System.nanoTime();
+    if (count) {
+      Recorder recorder = loop == null ? server.metrics().recorder() : loop.recorder();
+      recorder.count(what, answer);
+      long replied = 0;
+      if (times > 0) {
+        replied = System.nanoTime();
+        recorder.time(what, times, arrived, submitted, started, stored, replied);
+      }
       if (loop != null) {
         loop.isNow(replied);
       }
-      Recorder recorder = loop == null ? server.metrics().recorder() : loop.recorder();
-      recorder.count(what, answer);
-      recorder.time(what, arrived, submitted, started, stored, replied);
     }
     if (next) {
       connection.dispatch(true);

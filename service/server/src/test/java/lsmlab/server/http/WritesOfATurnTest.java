@@ -7,75 +7,18 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import lsmlab.server.variant.VariantSettings;
-import lsmlab.storage.OverloadedException;
-import lsmlab.storage.ReadOnlyException;
-import lsmlab.storage.WriteBatch;
 import org.junit.jupiter.api.Test;
 
 /** Writes that arrive together on one selector thread are done together, and nobody can tell but by the clock. */
 class WritesOfATurnTest {
-
-  /** A GET of "s" holds the selector thread up, and while the gate is shut so do writes. */
-  private static final class GatedEngine extends MapEngine {
-    final Semaphore arrived = new Semaphore(0);
-    final Semaphore permits = new Semaphore(0);
-    final Semaphore writing = new Semaphore(0);
-    final Semaphore gate = new Semaphore(1000);
-    final List<Integer> sizes = new CopyOnWriteArrayList<>();
-
-    @Override
-    protected void before(byte[] key) {
-      switch (key[0]) {
-        case 's' -> {
-          arrived.release();
-          permits.acquireUninterruptibly();
-        }
-        case 'o' -> throw new OverloadedException("flushes do not keep up");
-        case 'r' -> throw new ReadOnlyException("the disk is full: free some space");
-        case 'e' -> throw new AssertionError("an error");
-        default -> {
-          // works
-        }
-      }
-    }
-
-    @Override
-    public void write(WriteBatch batch) {
-      writing.release();
-      gate.acquireUninterruptibly();
-      sizes.add(batch.size());
-      super.write(batch);
-    }
-  }
 
   private final GatedEngine engine = new GatedEngine();
 
   private TestServer start() throws IOException {
     VariantSettings settings = new VariantSettings(1, 16, TimeUnit.SECONDS.toNanos(60));
     return new TestServer("sync", engine, settings, 1000, TestServer.MAX_VALUE_BYTES, 1);
-  }
-
-  /** Has these requests, each of a connection of its own, arrive while the selector thread is busy elsewhere. */
-  private List<RawClient> inOneTurn(TestServer server, List<String> requests) throws Exception {
-    List<RawClient> clients = new ArrayList<>();
-    for (int i = 0; i < requests.size(); i++) {
-      clients.add(server.connect());
-      assertEquals(404, clients.get(i).exchange(ConformanceCases.get("id=x")).status());
-    }
-    try (RawClient blocking = server.connect()) {
-      blocking.send(ConformanceCases.get("id=s"));
-      engine.arrived.acquire();
-      for (int i = 0; i < requests.size(); i++) {
-        clients.get(i).send(requests.get(i)); // over loopback it is there when this returns
-      }
-      engine.permits.release();
-      assertEquals(404, blocking.read().status());
-    }
-    return clients;
   }
 
   @Test
@@ -86,7 +29,7 @@ class WritesOfATurnTest {
         requests.add(ConformanceCases.put("id=k" + i, "value" + i));
       }
       requests.add(ConformanceCases.request("DELETE", "/v0/entity?id=absent", ""));
-      List<RawClient> clients = inOneTurn(server, requests);
+      List<RawClient> clients = engine.inOneTurn(server, requests);
       for (int i = 0; i < 10; i++) {
         assertEquals(201, clients.get(i).read().status());
       }
@@ -106,7 +49,7 @@ class WritesOfATurnTest {
       List<String> keys = List.of("a", "overloaded", "b", "readonly", "error", "c");
       List<Integer> expected = List.of(201, 503, 201, 503, 500, 201);
       List<RawClient> clients =
-          inOneTurn(
+          engine.inOneTurn(
               server, keys.stream().map(key -> ConformanceCases.put("id=" + key, "v")).toList());
       for (int i = 0; i < keys.size(); i++) {
         assertEquals(expected.get(i), clients.get(i).read().status(), keys.get(i));
@@ -125,7 +68,7 @@ class WritesOfATurnTest {
     try (TestServer server = start()) {
       engine.gate.drainPermits();
       List<RawClient> clients =
-          inOneTurn(
+          engine.inOneTurn(
               server, List.of(ConformanceCases.put("id=k", "v"), ConformanceCases.get("id=k")));
       engine.writing.acquire();
       assertEquals(404, clients.get(1).read().status(), "not written yet");
@@ -149,7 +92,7 @@ class WritesOfATurnTest {
         pipeline.append(ConformanceCases.get("id=k"));
       }
       String others = ConformanceCases.put("id=l", "other").repeat(2 * rounds);
-      List<RawClient> clients = inOneTurn(server, List.of(pipeline.toString(), others));
+      List<RawClient> clients = engine.inOneTurn(server, List.of(pipeline.toString(), others));
       for (int i = 0; i < rounds; i++) {
         assertEquals(201, clients.get(0).read().status());
         assertEquals("value" + i, clients.get(0).read().body());
@@ -171,7 +114,7 @@ class WritesOfATurnTest {
       for (int i = 0; i < 10; i++) {
         requests.add(ConformanceCases.put("id=k" + i, large));
       }
-      for (RawClient client : inOneTurn(server, requests)) {
+      for (RawClient client : engine.inOneTurn(server, requests)) {
         assertEquals(201, client.read().status());
         client.close();
       }

@@ -32,7 +32,7 @@ class MetricsPageTest {
     for (Method method : Method.values()) {
       metrics.recorder().count(method, 200);
       for (Stage stage : Stage.values()) {
-        metrics.recorder().time(method, stage, 40_000);
+        metrics.recorder().time(method, stage, 1, 40_000);
       }
     }
   }
