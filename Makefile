@@ -118,7 +118,7 @@ torture-loadgen: ## the load generator's long tests, 70 minutes: an hour of load
 	cd loadgen && SOAK_SECONDS=$(or $(SOAK_SECONDS),3600) cargo test --quiet --locked --release --test endurance
 
 .PHONY: torture-server
-torture-server: ## server, long (about 15 minutes): a million fuzzed inputs, every variant stopped under load, crowds of connections; FUZZ='-Dfuzz.seed=2 …'
+torture-server: ## server, long (about half an hour): a million fuzzed inputs, every variant stopped under load, crowds of connections; FUZZ='-Dfuzz.seed=2 …'
 	@bin/find-jdk >/dev/null
 	$(MVN) -f service/pom.xml test -pl server -am -Dgroups=slow -DexcludedGroups= -Dtest='HttpFuzzTest,StopTest,CrowdTest' -Dsurefire.failIfNoSpecifiedTests=false $(FUZZ)
 
@@ -134,10 +134,10 @@ bench-storage: ## the engine against RocksDB and MVStore, in turn; about an hour
 bench-server: build-service build-loadgen ## every variant against a no-op one-nio handler, saturated, in turn; about half an hour: make bench-server [BENCH='--variants sync --repetitions 1 …']
 	@$(MVN) -f service/pom.xml -DskipTests package -pl bench -am
 	"$(JDK)/bin/java" -jar $(BENCH_JAR) server --update-docs docs/benchmarks.md $(BENCH)
-bench-overload: build-service build-loadgen ## every variant at twice its saturated rate, and after; about 15 minutes: make bench-overload [BENCH='--overload-seconds 10 …']
+bench-overload: build-service build-loadgen ## every variant at twice its saturated rate, and after; about 22 minutes: make bench-overload [BENCH='--overload-seconds 10 …']
 	@$(MVN) -f service/pom.xml -DskipTests package -pl bench -am
 	"$(JDK)/bin/java" -jar $(BENCH_JAR) server --workloads overload --update-docs docs/benchmarks.md $(BENCH)
-bench-rates: build-service build-loadgen ## every variant over one connection at the rates of a published report; about 6 minutes: make bench-rates [BENCH='--variants sync …']
+bench-rates: build-service build-loadgen ## every variant over one connection at the rates of a published report; about 8 minutes: make bench-rates [BENCH='--variants sync …']
 	@$(MVN) -f service/pom.xml -DskipTests package -pl bench -am
 	"$(JDK)/bin/java" -jar $(BENCH_JAR) server --workloads rates --update-docs docs/benchmarks.md $(BENCH)
 

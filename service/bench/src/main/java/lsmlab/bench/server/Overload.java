@@ -87,6 +87,9 @@ final class Overload {
   private static final String QUEUE_WAIT = "method=\"get\",stage=\"queue_wait\"";
   private static final String WAITED = "lsmlab_request_seconds_sum{" + QUEUE_WAIT + "}";
 
+  /** Of each of the loads that the JVM compiles for before anything is measured. */
+  private static final int COMPILING_SECONDS = 3;
+
   private static final int QUEUE_CAPACITY = 128;
   private static final int WORKERS = 8;
 
@@ -115,9 +118,7 @@ final class Overload {
             "queue_capacity", Integer.toString(QUEUE_CAPACITY),
             "workers", Integer.toString(WORKERS));
     try (Server server = Server.service(settings, keys, true)) {
-      server.pin(settings, false);
-      Load.warmUp(settings, server, "get");
-      server.pin(settings, true);
+      warmUp(server);
       Best best = best(server);
       long normalRate = Math.max(1, (long) (best.saturated() / 3));
       Load calm = apply(server, normalRate, settings.connections(), NORMAL_SECONDS);
@@ -164,15 +165,23 @@ final class Overload {
     progress.printf("overload %s: ", Saturation.NOOP_VALUE);
     progress.flush();
     try (Server server = Server.noop(settings, settings.valueBytes())) {
-      server.pin(settings, false);
-      Load.warmUp(settings, server, "get");
-      server.pin(settings, true);
+      warmUp(server);
       Best best = best(server);
       Load over = overload(server, best);
       Goodput goodput = new Goodput(best, best(server), over.goodput());
       progress.println(text(goodput));
       return goodput;
     }
+  }
+
+  /** Has the JVM compile, on both CPUs, for few connections and for many: what runs differs. */
+  private void warmUp(Server server) throws IOException, InterruptedException {
+    server.pin(settings, false);
+    Load.warmUp(settings, server, "get");
+    for (int on : new int[] {settings.connections(), connections}) {
+      apply(server, Load.SATURATING, on, COMPILING_SECONDS);
+    }
+    server.pin(settings, true);
   }
 
   private static String text(Goodput goodput) {
