@@ -144,6 +144,15 @@ fn an_alert_after_the_handshake_is_a_read_error_for_who_waits() {
     assert!(read + write + run.number("unfinished.count") as u64 == 200, "{:#}", run.json);
 }
 
+/// The first request is due as the measurement begins, and lost at once: that must not come before the counting does.
+#[test]
+fn the_first_request_counts_however_soon_it_is_lost() {
+    let server = TlsServer::start(Manner::WantCertificate);
+    for _ in 0..50 {
+        load("-t1 -c4 -d30ms -R200", &server.url()).assert_every_request_has_an_outcome();
+    }
+}
+
 #[test]
 fn a_peer_that_dies_in_the_handshake_is_a_connect_error_wherever_it_does() {
     for bytes in [0, 1, 4, 5, 100, 600] {

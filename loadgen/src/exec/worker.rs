@@ -59,6 +59,8 @@ pub struct Worker<'a> {
     end_ns: u64,
     /// Between start and end: connections that are free send what is due.
     running: bool,
+    /// Whether the warm-up is over.
+    measuring: bool,
     interval: Box<Interval>,
     /// Number of the second that `interval` counts.
     second: u64,
@@ -105,6 +107,7 @@ impl<'a> Worker<'a> {
             measured_ns: 0,
             end_ns: u64::MAX,
             running: false,
+            measuring: false,
             interval: Box::default(),
             second: 0,
             in_flight: 0,
@@ -181,14 +184,12 @@ impl<'a> Worker<'a> {
 
     /// The loop; gives the time when it ended.
     fn send_until_the_end(&mut self) -> Result<u64, WorkerError> {
-        let mut measuring = false;
         let mut next_second_ns = self.measured_ns + SECOND;
         let mut next_tick_ns = self.start_ns + TICK_NS;
         loop {
             let now = now_ns();
-            if !measuring && now >= self.measured_ns {
-                measuring = true;
-                self.forget_the_warmup();
+            if now >= self.measured_ns {
+                self.measure();
             }
             while next_second_ns < self.end_ns && now >= next_second_ns {
                 self.deliver();
@@ -201,13 +202,11 @@ impl<'a> Worker<'a> {
             }
             let told_to_stop = self.plan.stop.load(Ordering::Relaxed) || self.lanes.iter().all(Lane::has_ended);
             if now >= self.end_ns || told_to_stop {
-                if !measuring {
-                    self.forget_the_warmup();
-                }
+                self.measure();
                 return Ok(now.min(self.end_ns).max(self.measured_ns));
             }
             let mut wake_ns = next_second_ns.min(next_tick_ns).min(self.end_ns);
-            if !measuring {
+            if !self.measuring {
                 wake_ns = wake_ns.min(self.measured_ns);
             }
             for lane in &mut self.lanes {
@@ -225,8 +224,12 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Counts from here on.
-    fn forget_the_warmup(&mut self) {
+    /// Counts from here on, and forgets the warm-up: before the first request that is due after it is sent, whose outcome may
+    /// come before the loop looks at the clock again.
+    fn measure(&mut self) {
+        if std::mem::replace(&mut self.measuring, true) {
+            return;
+        }
         self.interval.clear();
         (self.idle_ns, self.spin_ns) = (0, 0);
         let _ = self.messages.send(Message::Measuring);

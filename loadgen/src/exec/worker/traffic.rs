@@ -133,6 +133,10 @@ impl Worker<'_> {
     }
 
     fn send(&mut self, index: usize, due_ns: u64) -> Result<(), WorkerError> {
+        let counts = due_ns >= self.measured_ns;
+        if counts {
+            self.measure();
+        }
         let connection = &mut self.connections[index];
         let lane = &mut self.lanes[connection.lane];
         let mut batch = std::mem::take(&mut connection.batch);
@@ -148,7 +152,6 @@ impl Worker<'_> {
             }
             None => lane.script.request(&mut batch, write)?,
         };
-        let counts = due_ns >= self.measured_ns;
         if counts && connection.free_since_ns <= due_ns && connection.held_until_ns <= due_ns {
             self.interval.latencies.send_lag.saturating_record(sent_ns - due_ns);
         }
