@@ -8,6 +8,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -15,6 +16,7 @@ import lsmlab.bench.report.Comparison;
 import lsmlab.bench.report.Environment;
 import lsmlab.bench.report.MarkdownTable;
 import lsmlab.bench.report.Standstill;
+import lsmlab.bench.report.StolenTime;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
@@ -42,6 +44,8 @@ final class CommonOptions {
       names = "--update-docs",
       description = "page whose table is replaced, between its markers")
   private Path page;
+
+  private StolenTime stolenBefore;
 
   @Option(
       names = "--standstill-seconds",
@@ -86,8 +90,9 @@ final class CommonOptions {
     return new ParameterException(spec.commandLine(), message);
   }
 
-  /** Where the benchmark runs, by name; watches the machine for its stops. */
-  Map<String, String> environment(List<String> jvmArguments) {
+  /** Where the benchmark runs, by name; watches the machine for its stops, and begins to count what its host takes. */
+  Map<String, String> environment(List<String> jvmArguments) throws IOException {
+    stolenBefore = StolenTime.now();
     Map<String, String> facts = Environment.describe(jvmArguments);
     if (standstillSeconds > 0) {
       double millis = Standstill.longestMillis(Duration.ofSeconds(standstillSeconds));
@@ -119,14 +124,18 @@ final class CommonOptions {
   }
 
   /**
-   * Writes rows, table and what they were measured on, and prints the table.
+   * Writes rows, table and what they were measured on, and prints the table. To the facts it adds what the host took of the
+   * CPUs since {@link #environment}.
    *
    * @param name the file of rows, without its ending
    * @param part the other files', and after {@code bench-} the name of the page's markers
    */
   void write(
-      String name, String part, List<Comparison> rows, Map<String, String> facts, String table)
+      String name, String part, List<Comparison> rows, Map<String, String> where, String table)
       throws IOException {
+    Map<String, String> facts = new LinkedHashMap<>(where);
+    double taken = StolenTime.now().shareSince(stolenBefore);
+    facts.put("taken_by_host_percent", String.format(Locale.ROOT, "%.1f", 100 * taken));
     Files.createDirectories(out);
     Path results = out.resolve(name + ".json");
     Files.writeString(results, PRETTY.writeValueAsString(rows) + "\n");

@@ -78,6 +78,8 @@ class MainTest {
     Path environment = temporary.resolve("out").resolve("storage-environment.json");
     JsonNode facts = new ObjectMapper().readTree(environment.toFile());
     assertTrue(facts.get("longest_standstill_ms").asDouble() > 0, facts.toString());
+    double taken = facts.get("taken_by_host_percent").asDouble(-1);
+    assertTrue(taken >= 0 && taken <= 100, facts.toString());
   }
 
   @Test

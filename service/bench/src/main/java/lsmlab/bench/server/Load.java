@@ -8,14 +8,16 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import lsmlab.bench.report.StolenTime;
 
 /**
  * One run of the load generator.
  *
  * @param report what {@code --json} wrote
  * @param serviceCpuSeconds what the server used of its CPU meanwhile
+ * @param hostShare what the host took of the machine's CPUs meanwhile, 0 … 1
  */
-record Load(JsonNode report, double serviceCpuSeconds) {
+record Load(JsonNode report, double serviceCpuSeconds, double hostShare) {
 
   /** A rate that nothing here reaches: every connection sends as soon as it has its reply. */
   static final long SATURATING = 2_000_000;
@@ -106,6 +108,7 @@ record Load(JsonNode report, double serviceCpuSeconds) {
     command.addAll(List.of("-s", script.toString()));
     command.addAll(List.of(server.url(), "--", "pairs=" + settings.pairs()));
     command.addAll(List.of(more));
+    StolenTime stolenBefore = StolenTime.now();
     double before = server.cpuSeconds();
     Process process =
         new ProcessBuilder(command)
@@ -119,7 +122,10 @@ record Load(JsonNode report, double serviceCpuSeconds) {
     if (!server.isAlive()) {
       throw new IOException(server.name() + " ended under load; its message is above");
     }
-    return new Load(JSON.readTree(Files.readString(json)), server.cpuSeconds() - before);
+    return new Load(
+        JSON.readTree(Files.readString(json)),
+        server.cpuSeconds() - before,
+        StolenTime.now().shareSince(stolenBefore));
   }
 
   double seconds() {

@@ -37,7 +37,8 @@ final class ServerReport {
       String best = figures.best(script, variants);
       text.append("\n| ").append(script.toUpperCase(Locale.ROOT));
       text.append(", saturated | 1/s | of no-op (lowest … highest) | pairs | of `sync` | ");
-      text.append("CPU µs each | CPU busy |\n|---|--:|--:|--:|--:|--:|--:|\n");
+      text.append(
+          "CPU µs each | CPU busy | taken by the host |\n|---|--:|--:|--:|--:|--:|--:|--:|\n");
       for (String variant : variants) {
         List<Saturation.Pair> pairs = figures.of(script, variant);
         Comparison noop =
@@ -292,14 +293,15 @@ final class ServerReport {
     text.append(
         String.format(
             Locale.ROOT,
-            "| %s | %,.0f | %s | %s | %s | %.2f | %.0f%% |%n",
+            "| %s | %,.0f | %s | %s | %s | %.2f | %.0f%% | %.0f%% |%n",
             name,
             median(runs, Saturation.Figures::goodput),
             ofNoop,
             pairs,
             ofSync,
             median(runs, Saturation.Figures::cpuMicros),
-            100 * median(runs, Saturation.Figures::serviceCpuShare)));
+            100 * median(runs, Saturation.Figures::serviceCpuShare),
+            100 * median(runs, Saturation.Figures::hostShare)));
   }
 
   private static Comparison againstNoop(

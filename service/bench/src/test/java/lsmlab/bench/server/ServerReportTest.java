@@ -26,7 +26,8 @@ class ServerReportTest {
 
   private static Saturation.Pair pair(double ours, double cpuMicros, double noop) {
     return new Saturation.Pair(
-        new Saturation.Figures(ours, cpuMicros, 1), new Saturation.Figures(noop, 10, 0.9));
+        new Saturation.Figures(ours, cpuMicros, 1, 0.04),
+        new Saturation.Figures(noop, 10, 0.9, 0.02));
   }
 
   @Test
@@ -50,7 +51,7 @@ class ServerReportTest {
     assertEquals(false, cost.met());
     String text = report.markdown();
     assertTrue(
-        text.contains("| `sync` | 900 | 0.899 (0.898 … 0.900), met | 3 | 1 | 12.50 | 100% |"),
+        text.contains("| `sync` | 900 | 0.899 (0.898 … 0.900), met | 3 | 1 | 12.50 | 100% | 4% |"),
         text);
     assertTrue(text.contains("| no-op | 1,001 |"), text);
   }
