@@ -8,6 +8,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import lsmlab.bench.report.StolenTime;
 
 /**
@@ -15,7 +16,7 @@ import lsmlab.bench.report.StolenTime;
  *
  * @param report what {@code --json} wrote
  * @param serviceCpuSeconds what the server used of its CPU meanwhile
- * @param hostShare what the host took of the machine's CPUs meanwhile, 0 … 1
+ * @param hostShare what the host took meanwhile of the server's CPU and the load generator's, 0 … 1 of both
  */
 record Load(JsonNode report, double serviceCpuSeconds, double hostShare) {
 
@@ -108,7 +109,8 @@ record Load(JsonNode report, double serviceCpuSeconds, double hostShare) {
     command.addAll(List.of("-s", script.toString()));
     command.addAll(List.of(server.url(), "--", "pairs=" + settings.pairs()));
     command.addAll(List.of(more));
-    StolenTime stolenBefore = StolenTime.now();
+    Set<Integer> cpus = Set.of(settings.serviceCpu(), settings.loadCpu());
+    StolenTime stolenBefore = StolenTime.now(cpus);
     double before = server.cpuSeconds();
     Process process =
         new ProcessBuilder(command)
@@ -125,7 +127,7 @@ record Load(JsonNode report, double serviceCpuSeconds, double hostShare) {
     return new Load(
         JSON.readTree(Files.readString(json)),
         server.cpuSeconds() - before,
-        StolenTime.now().shareSince(stolenBefore));
+        StolenTime.now(cpus).shareSince(stolenBefore));
   }
 
   double seconds() {

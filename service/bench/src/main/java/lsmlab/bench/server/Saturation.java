@@ -37,14 +37,14 @@ final class Saturation {
 
   private static final int NOOP_SECONDS = 1;
 
-  /** An interval in which the host took more of the CPUs says little of any server, and is measured again. */
+  /** An interval in which the host took more of the two CPUs says little of any server, and is measured again. */
   private static final double HOST_SHARE_MAX = 0.03;
 
   private static final int MEASURED_AGAIN_MAX = 3;
   private static final int FINALISTS = 2;
   private static final int PAIRS_A_DOT = 10;
 
-  /** Figures of one measurement; shares are 0 … 1, the host's one of all CPUs. */
+  /** Figures of one measurement; shares are 0 … 1, the host's one of the server's CPU and the load generator's. */
   record Figures(double goodput, double cpuMicros, double serviceCpuShare, double hostShare) {
 
     /** The mean of two. */
