@@ -333,6 +333,7 @@ final class CommitPipeline {
         log.noteSynced();
         log.commit();
         log.sync();
+        log.trim();
       }
     } finally {
       log.close();

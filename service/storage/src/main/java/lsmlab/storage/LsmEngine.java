@@ -34,6 +34,8 @@ public final class LsmEngine implements Engine {
   /** Holds a record's header and the longest key, and most groups of records. */
   private static final int LOG_BUFFER_BYTES = 1 << 20;
 
+  private static final int LOG_ROOM_BYTES_MAX = 1 << 20;
+
   private final StoreDirectory directory;
   private final LsmOptions options;
   private final LongSupplier memoryBytes;
@@ -86,6 +88,11 @@ public final class LsmEngine implements Engine {
     }
   }
 
+  /** By how much a log is made longer at a time: a small part of what it will hold. */
+  private static int logRoomBytes(LsmOptions options) {
+    return Math.clamp(options.flushThresholdBytes() / 64, 1, LOG_ROOM_BYTES_MAX);
+  }
+
   private static UncheckedIOException cannotOpen(String what, IOException e) {
     return new UncheckedIOException("cannot open the store " + what + ": " + e.getMessage(), e);
   }
@@ -105,7 +112,8 @@ public final class LsmEngine implements Engine {
               options.durability(),
               logBuffer,
               recovery.lastLog(),
-              recovery.lastLogLength());
+              recovery.lastLogLength(),
+              logRoomBytes(options));
       try {
         recovery.dropEmptyLogs(log.number());
       } catch (IOException e) {
@@ -391,7 +399,8 @@ public final class LsmEngine implements Engine {
           options.durability(),
           logBuffer,
           previous.number(),
-          previous.length());
+          previous.length(),
+          logRoomBytes(options));
     }
   }
 }

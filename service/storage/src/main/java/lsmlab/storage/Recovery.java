@@ -249,12 +249,12 @@ final class Recovery implements AutoCloseable {
     }
   }
 
-  /** Cuts a torn end, and makes what was replayed durable: it is relied upon from now on. */
+  /** Cuts a torn end or room, and makes what was replayed durable: it is relied upon from now on. */
   private void settle(long log, WalReader.Result result) throws IOException {
     String name = WalFormat.fileName(log);
     if (result.isTorn()) {
       LOG.info(
-          "{}: a torn end of {} bytes is cut off",
+          "{}: {} bytes after the last whole record are cut off: room made ahead, or a torn end",
           directory.describe(name),
           result.fileLength() - result.length());
     }

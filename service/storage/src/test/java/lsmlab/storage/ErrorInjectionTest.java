@@ -26,6 +26,8 @@ class ErrorInjectionTest {
 
   private static final int WRITES = 60;
   private static final String ABSENT = "absent";
+  private static final Set<Operation> TAKES_SPACE =
+      EnumSet.of(Operation.CREATE, Operation.WRITE, Operation.PAD);
 
   /** What each key may hold: what was acknowledged last, and what was tried since and failed. */
   private final Map<String, Set<String>> allowed = new HashMap<>();
@@ -124,7 +126,7 @@ class ErrorInjectionTest {
     directory.setFault(
         (operation, name) -> {
           boolean full = count.incrementAndGet() >= n;
-          if (full && (operation == Operation.WRITE || operation == Operation.CREATE)) {
+          if (full && TAKES_SPACE.contains(operation)) {
             met[0] = true;
             throw new IOException("No space left on device");
           }
@@ -314,7 +316,7 @@ class ErrorInjectionTest {
     boolean[] full = {false};
     directory.setFault(
         (operation, name) -> {
-          if (full[0] && (operation == Operation.WRITE || operation == Operation.CREATE)) {
+          if (full[0] && TAKES_SPACE.contains(operation)) {
             throw new IOException("No space left on device");
           }
         });

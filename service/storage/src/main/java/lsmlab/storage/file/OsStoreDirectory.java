@@ -158,6 +158,8 @@ public final class OsStoreDirectory implements StoreDirectory {
    * counts as failed: whether the device reported an error is not known then.
    */
   private static final class OsFile implements WritableFile {
+    private static final ByteBuffer ZEROS = ByteBuffer.allocateDirect(1 << 16).asReadOnlyBuffer();
+
     private final Path path;
     private FileChannel channel;
     private long length;
@@ -170,12 +172,27 @@ public final class OsStoreDirectory implements StoreDirectory {
 
     @Override
     public void write(ByteBuffer bytes) throws IOException {
+      int count = bytes.remaining();
+      writeAt(length, bytes);
+      length += count;
+    }
+
+    @Override
+    public void pad(int zeros) throws IOException {
+      for (int done = 0; done < zeros; ) {
+        int count = Math.min(zeros - done, ZEROS.capacity());
+        writeAt(length + done, ZEROS.duplicate().limit(count));
+        done += count;
+      }
+    }
+
+    private void writeAt(long offset, ByteBuffer bytes) throws IOException {
       int start = bytes.position();
       boolean interrupted = Thread.interrupted();
       try {
         while (bytes.hasRemaining()) {
           try {
-            channel.write(bytes, length + bytes.position() - start);
+            channel.write(bytes, offset + bytes.position() - start);
           } catch (ClosedByInterruptException e) {
             interrupted = true;
             reopen();
@@ -184,7 +201,6 @@ public final class OsStoreDirectory implements StoreDirectory {
       } finally {
         restore(interrupted);
       }
-      length += bytes.position() - start;
     }
 
     private void reopen() throws IOException {

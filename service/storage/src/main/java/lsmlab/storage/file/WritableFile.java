@@ -12,7 +12,13 @@ public interface WritableFile extends AutoCloseable {
    */
   void write(ByteBuffer bytes) throws IOException;
 
-  /** Cuts the file back to {@code length}, no more than {@link #length}. */
+  /**
+   * Makes room: appends so many zeros that do not count as written, so that the next writes overwrite them. On failure
+   * some may have been appended.
+   */
+  void pad(int zeros) throws IOException;
+
+  /** Cuts the file back to {@code length}, no more than {@link #length}; room that was made is gone then. */
   void truncate(long length) throws IOException;
 
   /**

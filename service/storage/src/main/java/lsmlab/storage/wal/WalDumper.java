@@ -26,7 +26,9 @@ public final class WalDumper {
     this.out = out;
   }
 
-  /** Prints the log and returns how many places are not whole records; a torn end counts as one. */
+  /**
+   * Prints the log and returns how many places are not whole records; a torn end counts as one, zeros at the end do not.
+   */
   public static long dump(StoreDirectory directory, long number, PrintWriter out)
       throws IOException {
     try (Arena arena = Arena.ofConfined()) {
@@ -102,11 +104,15 @@ public final class WalDumper {
     while (next < size && !WalReader.isWhole(bytes, next, number)) {
       next++;
     }
-    faults++;
     boolean zeros = true;
     for (long at = position; at < next && zeros; at++) {
       zeros = bytes.get(ValueLayout.JAVA_BYTE, at) == 0;
     }
+    if (zeros && next == size) {
+      out.printf("%10d  room: %d bytes, all zero%n", position, next - position);
+      return next;
+    }
+    faults++;
     out.printf(
         "%10d  %s: %d bytes%s that are no whole record%n",
         position,

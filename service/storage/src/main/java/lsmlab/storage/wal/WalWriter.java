@@ -15,9 +15,12 @@ import lsmlab.storage.file.WritableFile;
  */
 public final class WalWriter implements WriteSink<IOException>, AutoCloseable {
 
+  private static final int PAGE_BYTES = 4096;
+
   private final WritableFile file;
   private final long number;
   private final boolean power;
+  private final int roomBytes;
   private final ByteBuffer buffer;
   private final CRC32C crc = new CRC32C();
 
@@ -29,12 +32,16 @@ public final class WalWriter implements WriteSink<IOException>, AutoCloseable {
 
   private long syncs;
 
+  /** The file's end, room included; {@link Long#MAX_VALUE} if no more is to be made. */
+  private long roomEnd;
+
   /**
    * Makes the log, and in {@code power} durability makes it durable that it exists.
    *
    * @param buffer for records on their way; direct, shared by the logs of a store as one is written at a time
    * @param previous the log before this one, 0 if there is none that matters
    * @param previousLength bytes of it that count
+   * @param roomBytes zeros by which the file is made longer each time it is full, under {@code power} only
    */
   public WalWriter(
       StoreDirectory directory,
@@ -42,7 +49,8 @@ public final class WalWriter implements WriteSink<IOException>, AutoCloseable {
       Durability durability,
       ByteBuffer buffer,
       long previous,
-      long previousLength)
+      long previousLength,
+      int roomBytes)
       throws IOException {
     this(
         directory,
@@ -51,7 +59,8 @@ public final class WalWriter implements WriteSink<IOException>, AutoCloseable {
         durability,
         buffer,
         previous,
-        previousLength);
+        previousLength,
+        roomBytes);
   }
 
   /**
@@ -66,9 +75,11 @@ public final class WalWriter implements WriteSink<IOException>, AutoCloseable {
       Durability durability,
       ByteBuffer buffer,
       long previous,
-      long previousLength)
+      long previousLength,
+      int roomBytes)
       throws IOException {
     this.number = number;
+    this.roomBytes = roomBytes;
     this.power = durability == Durability.POWER;
     this.buffer = buffer.clear().order(ByteOrder.LITTLE_ENDIAN);
     this.file = file;
@@ -82,6 +93,7 @@ public final class WalWriter implements WriteSink<IOException>, AutoCloseable {
       end(buffer.position() - WalFormat.HEADER_BYTES - WalFormat.BEGIN_PAYLOAD_BYTES);
       drain();
       if (power) {
+        makeRoom();
         sync();
         directory.sync();
       }
@@ -172,9 +184,35 @@ public final class WalWriter implements WriteSink<IOException>, AutoCloseable {
   public void commit() throws IOException {
     drain();
     if (power) {
+      makeRoom();
       sync();
     }
     committed = file.length();
+  }
+
+  /**
+   * Appends zeros where the file is full: a sync of bytes that only replace others needs no commit of the file system's
+   * journal, which would wait for the tables that are being written too. Where there is no room on the disk it is left.
+   */
+  private void makeRoom() {
+    long length = file.length();
+    if (length <= roomEnd) {
+      return;
+    }
+    int bytes = roomBytes + (int) (-(length + roomBytes) & PAGE_BYTES - 1);
+    try {
+      file.pad(bytes);
+      roomEnd = length + bytes;
+    } catch (IOException e) {
+      roomEnd = Long.MAX_VALUE;
+    }
+  }
+
+  /** Cuts off the room that is left, so that the file ends with its last record. */
+  public void trim() throws IOException {
+    if (power) {
+      file.truncate(file.length());
+    }
   }
 
   /**
@@ -195,6 +233,7 @@ public final class WalWriter implements WriteSink<IOException>, AutoCloseable {
   public void rollback() throws IOException {
     buffer.clear();
     file.truncate(committed);
+    roomEnd = Math.min(roomEnd, committed);
   }
 
   /** Makes all that was written durable. */

@@ -19,6 +19,9 @@
  *  type 4 synced: offset u64                                                          all before it is on the device
  * </pre>
  *
+ * <p>Under {@code power} the file ends with zeros, room for the records to come: syncing bytes that only replace others needs
+ * no commit of the file system's journal. They are cut off when the store is closed.
+ *
  * <p>Where reading meets a record that is not whole there are two cases. Either the end of the log was lost with the
  * power or the process before anyone was told that it is kept, then the log is cut there; or something acknowledged was
  * damaged, then the store must not be opened. It is the second case if the place is below an offset that a {@code synced}

@@ -35,6 +35,7 @@ public final class SimulatedDirectory implements StoreDirectory {
     OPEN,
     MAP,
     WRITE,
+    PAD,
     TRUNCATE,
     SYNC_FILE,
     RENAME,
@@ -47,7 +48,7 @@ public final class SimulatedDirectory implements StoreDirectory {
   public interface Fault {
     /**
      * @param name of the file, empty for the directory
-     * @throws IOException to let the operation fail; a write may then have written a part
+     * @throws IOException to let the operation fail; a write, or room made, may then be there in part
      */
     void before(Operation operation, String name) throws IOException;
   }
@@ -355,6 +356,21 @@ public final class SimulatedDirectory implements StoreDirectory {
         int count = bytes.remaining();
         inode.write(length, bytes, count);
         length += count;
+      }
+    }
+
+    @Override
+    public void pad(int zeros) throws IOException {
+      synchronized (SimulatedDirectory.this) {
+        try {
+          check(Operation.PAD, name);
+        } catch (IOException e) {
+          if (!frozen) {
+            inode.write(length, ByteBuffer.allocate(zeros), zeros / 2);
+          }
+          throw e;
+        }
+        inode.write(length, ByteBuffer.allocate(zeros), zeros);
       }
     }
 

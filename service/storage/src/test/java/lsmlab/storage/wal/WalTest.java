@@ -1,28 +1,40 @@
 package lsmlab.storage.wal;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.StringWriter;
 import java.nio.ByteBuffer;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import lsmlab.storage.CorruptionException;
 import lsmlab.storage.Durability;
+import lsmlab.storage.file.OsStoreDirectory;
 import lsmlab.storage.file.SimulatedDirectory;
+import lsmlab.storage.file.WritableFile;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 class WalTest {
+
+  private static final int ROOM = 5_000;
 
   private final SimulatedDirectory directory = new SimulatedDirectory();
   private final ByteBuffer buffer = ByteBuffer.allocateDirect(70_000);
 
   private WalWriter writer(Durability durability) throws IOException {
-    return new WalWriter(directory, 5, durability, buffer, 4, 99);
+    return new WalWriter(directory, 5, durability, buffer, 4, 99, ROOM);
   }
 
   private static void put(WalWriter writer, String key, String value) throws IOException {
@@ -77,7 +89,7 @@ class WalTest {
       long length = writer.length();
       assertThrows(
           IOException.class,
-          () -> new WalWriter(directory, 6, Durability.POWER, buffer, 5, length));
+          () -> new WalWriter(directory, 6, Durability.POWER, buffer, 5, length, ROOM));
       put(writer, "b", "2");
       writer.commit();
       assertEquals(List.of("a=1", "b=2"), read(writer.length()));
@@ -177,5 +189,130 @@ class WalTest {
     damage(starts[2] + 30, 1);
     assertEquals(2, read(-1).size());
     assertThrows(CorruptionException.class, () -> read(length));
+  }
+
+  @Test
+  void roomIsMadeOnceForManyCommits() throws IOException {
+    List<SimulatedDirectory.Operation> seen = new ArrayList<>();
+    try (WalWriter writer = writer(Durability.POWER)) {
+      directory.setFault((operation, name) -> seen.add(operation));
+      while (!seen.contains(SimulatedDirectory.Operation.PAD)) {
+        put(writer, "key", "value".repeat(20));
+        writer.commit();
+      }
+      seen.clear();
+      List<String> expected = read(-1);
+      long size = directory.content("000005.wal").length;
+      assertTrue(size >= writer.length() + ROOM, size + " bytes");
+      assertEquals(0, size % 4096);
+      while (!seen.contains(SimulatedDirectory.Operation.PAD)) {
+        assertEquals(size, directory.content("000005.wal").length);
+        put(writer, "key", "value".repeat(20));
+        writer.commit();
+        expected.add(expected.getFirst());
+      }
+      assertTrue(writer.length() > size, "made before it was full");
+      assertEquals(expected, read(-1));
+      assertEquals(expected, read(writer.length()));
+      writer.trim();
+      assertEquals(writer.length(), directory.content("000005.wal").length);
+      assertEquals(expected, read(-1));
+    }
+  }
+
+  @Test
+  void noRoomIsMadeWhereNothingIsSynced() throws IOException {
+    try (WalWriter writer = writer(Durability.PROCESS)) {
+      put(writer, "a", "1");
+      writer.commit();
+      assertEquals(writer.length(), directory.content("000005.wal").length);
+    }
+  }
+
+  @Test
+  void goesOnWhereThereIsNoRoom() throws IOException {
+    directory.setFault(
+        (operation, name) -> {
+          if (operation == SimulatedDirectory.Operation.PAD) {
+            throw new IOException("No space left on device");
+          }
+        });
+    List<String> expected = new ArrayList<>();
+    try (WalWriter writer = writer(Durability.POWER)) {
+      for (int i = 0; i < 100; i++) {
+        put(writer, "key" + i, "value".repeat(20));
+        writer.commit();
+        expected.add("key" + i + "=" + "value".repeat(20));
+      }
+      assertEquals(expected, read(writer.length()));
+    }
+  }
+
+  @Test
+  void roomIsMadeAnewAfterRollback() throws IOException {
+    try (WalWriter writer = writer(Durability.POWER)) {
+      directory.setFault(
+          (operation, name) -> {
+            if (operation == SimulatedDirectory.Operation.WRITE) {
+              throw new IOException("full");
+            }
+          });
+      put(writer, "a", "1");
+      assertThrows(IOException.class, writer::commit);
+      writer.rollback();
+      assertEquals(writer.length(), directory.content("000005.wal").length);
+      directory.setFault((operation, name) -> {});
+      put(writer, "b", "2");
+      writer.commit();
+      assertEquals(0, directory.content("000005.wal").length % 4096);
+    }
+    assertEquals(List.of("b=2"), read(-1));
+  }
+
+  @Test
+  void aRecordThatDoesNotReachTheDeviceLeavesRoomBehind() throws IOException {
+    byte[] before;
+    try (WalWriter writer = writer(Durability.POWER)) {
+      put(writer, "a", "1");
+      writer.commit();
+      before = directory.content("000005.wal");
+      put(writer, "b", "2".repeat(9_000));
+      writer.commit();
+    }
+    byte[] after = directory.content("000005.wal");
+    for (int lost = 0; lost < before.length; lost += 4096) {
+      byte[] torn = Arrays.copyOf(after, before.length);
+      System.arraycopy(before, lost, torn, lost, 4096);
+      directory.replace("000005.wal", torn);
+      assertEquals(List.of("a=1"), read(-1), "without the block at " + lost);
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource(Durability.class)
+  void dumpTellsRoomFromDamage(Durability durability) throws IOException {
+    long[] starts = threeCommits(durability);
+    StringWriter out = new StringWriter();
+    assertEquals(0, WalDumper.dump(directory, 5, new PrintWriter(out, true)));
+    assertEquals(durability == Durability.POWER, out.toString().contains("room: "), out.toString());
+    damage(starts[2] + 30, 1);
+    assertEquals(1, WalDumper.dump(directory, 5, new PrintWriter(out, true)));
+  }
+
+  @Test
+  void aFileIsPaddedAndWrittenOver(@TempDir Path path) throws IOException {
+    try (OsStoreDirectory files = new OsStoreDirectory(path);
+        WritableFile file = files.create("f")) {
+      file.write(ByteBuffer.wrap(new byte[] {1, 2, 3}));
+      file.pad(100_000);
+      assertEquals(3, file.length());
+      assertEquals(100_003, Files.size(path.resolve("f")));
+      file.write(ByteBuffer.wrap(new byte[] {4}));
+      file.sync();
+      byte[] expected = Arrays.copyOf(new byte[] {1, 2, 3, 4}, 100_003);
+      assertArrayEquals(expected, Files.readAllBytes(path.resolve("f")));
+      file.truncate(4);
+      assertEquals(4, Files.size(path.resolve("f")));
+    }
   }
 }
