@@ -228,11 +228,10 @@ fn hybrid_polls_for_a_quick_answer_and_sleeps_through_a_slow_one() {
     assert!(slow < 400.0, "polled {slow} µs a request for answers that take 20 ms");
     let asleep = polled_us(150, 1000, "sleep");
     assert!(asleep < 20.0, "polled {asleep} µs a request while asleep");
-    // More than what is polled before a request alone. What is preempted or stopped by the host while it polls counts
-    // for less than it took, so that this needs a CPU now and then.
+    // What is preempted while it polls counts for less than it took, so that this needs a CPU now and then.
     in_one_of_ten_runs(|| {
         let quick = polled_us(150, 1000, "hybrid");
-        if quick > 60.0 { Ok(()) } else { Err(format!("polled {quick} µs a request for answers that take 150 µs")) }
+        if quick > 110.0 { Ok(()) } else { Err(format!("polled {quick} µs a request for answers that take 150 µs")) }
     });
 }
 
