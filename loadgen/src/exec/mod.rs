@@ -2,6 +2,7 @@
 
 mod connection;
 mod idle;
+mod polling;
 mod protocol;
 mod sampler;
 mod timers;

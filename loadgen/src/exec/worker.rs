@@ -16,9 +16,10 @@ mod lane;
 mod traffic;
 
 use super::connection::{Connection, Phase};
+use super::polling::Polling;
 use super::protocol::{Gate, Message, WorkerError, WorkerPlan, WorkerResult};
 use super::timers::Timers;
-use crate::clock::{MICROSECOND, MILLISECOND, SECOND, now_ns};
+use crate::clock::{MILLISECOND, SECOND, now_ns};
 use crate::net::{self, Poller};
 use crate::script::ThreadScript;
 use crate::stats::Interval;
@@ -36,9 +37,6 @@ const READ_BYTES: usize = 64 * 1024;
 const CONNECTING_MAX: usize = 64;
 /// How often time limits and the wish to stop are looked at.
 const TICK_NS: u64 = 100 * MILLISECOND;
-
-/// The most of an empty poll that counts as polling: a longer one was preempted.
-const POLL_NS_MAX: u64 = 2 * MICROSECOND;
 
 /// A loop's state.
 #[derive(Debug)]
@@ -72,7 +70,7 @@ pub struct Worker<'a> {
     last_outcome_ns: u64,
     /// Time without work, and the part of it spent polling.
     idle_ns: u64,
-    spin_ns: u64,
+    polling: Polling,
     /// The last reason why a connection could not be made.
     connect_error: Option<io::Error>,
     messages: Sender<Message>,
@@ -114,7 +112,7 @@ impl<'a> Worker<'a> {
             last_sent_ns: 0,
             last_outcome_ns: 0,
             idle_ns: 0,
-            spin_ns: 0,
+            polling: Polling::new(),
             connect_error: None,
             plan,
             number,
@@ -231,7 +229,8 @@ impl<'a> Worker<'a> {
             return;
         }
         self.interval.clear();
-        (self.idle_ns, self.spin_ns) = (0, 0);
+        self.idle_ns = 0;
+        self.polling.forget();
         let _ = self.messages.send(Message::Measuring);
     }
 
@@ -258,7 +257,7 @@ impl<'a> Worker<'a> {
         } else if count == 0 {
             let polled_ns = now_ns() - before;
             self.idle_ns += polled_ns;
-            self.spin_ns += polled_ns.min(POLL_NS_MAX);
+            self.polling.add(polled_ns);
         }
         for index in 0..count {
             let event = self.poller.event(index);
@@ -355,6 +354,6 @@ impl<'a> Worker<'a> {
         self.deliver();
         let threads: Vec<_> = self.lanes.drain(..).filter_map(Lane::into_result).collect();
         let end_ns = threads.iter().map(|thread| thread.end_ns).max().unwrap_or(end_ns);
-        WorkerResult { threads, end_ns, idle_ns: self.idle_ns, spin_ns: self.spin_ns }
+        WorkerResult { threads, end_ns, idle_ns: self.idle_ns, spin_ns: self.polling.spent_ns() }
     }
 }

@@ -1,0 +1,76 @@
+//! How much of the time that polls found nothing was polling, and how much was a CPU given to someone else.
+
+/// A first guess of what a poll that finds nothing takes.
+const USUAL_NS: u64 = 1_000;
+/// By how much one poll moves the guess.
+const STEP_NS: u64 = 2;
+
+/// Time spent in empty polls. A poll counts for at most twice what one usually takes here, be it half a microsecond or
+/// five: one that took longer was preempted. The usual time is a running median (Frugal-1U of Ma, Muthukrishnan and
+/// Sandler, "Frugal Streaming for Estimating Quantiles", 2013).
+#[derive(Debug)]
+pub struct Polling {
+    spent_ns: u64,
+    usual_ns: u64,
+}
+
+impl Polling {
+    pub const fn new() -> Self {
+        Self { spent_ns: 0, usual_ns: USUAL_NS }
+    }
+
+    /// Counts a poll that found nothing and took `polled_ns`.
+    #[inline]
+    pub fn add(&mut self, polled_ns: u64) {
+        self.spent_ns += polled_ns.min(2 * self.usual_ns);
+        if polled_ns > self.usual_ns {
+            self.usual_ns += STEP_NS;
+        } else {
+            self.usual_ns = self.usual_ns.saturating_sub(STEP_NS).max(STEP_NS);
+        }
+    }
+
+    /// Nanoseconds since the beginning or the last [`Self::forget`].
+    pub const fn spent_ns(&self) -> u64 {
+        self.spent_ns
+    }
+
+    /// Begins to count from nothing, without forgetting what a poll usually takes.
+    pub fn forget(&mut self) {
+        self.spent_ns = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is counted of 1000 polls of these lengths in turn, once 10,000 of them were seen.
+    fn counted_ns(lengths_ns: &[u64]) -> u64 {
+        let mut polling = Polling::new();
+        let add = |polls: usize, polling: &mut Polling| {
+            lengths_ns.iter().cycle().take(polls).for_each(|length_ns| polling.add(*length_ns));
+        };
+        add(10_000, &mut polling);
+        polling.forget();
+        add(1_000, &mut polling);
+        polling.spent_ns()
+    }
+
+    #[test]
+    fn polls_count_whole_on_a_fast_machine_and_on_a_slow_one() {
+        for length_ns in [100, 500, 2_000, 5_000] {
+            assert_eq!(counted_ns(&[length_ns]), 1_000 * length_ns, "{length_ns}");
+            let (shorter, longer) = (length_ns * 7 / 10, length_ns * 13 / 10);
+            assert_eq!(counted_ns(&[shorter, length_ns, longer, length_ns]), 1_000 * length_ns, "about {length_ns}");
+        }
+    }
+
+    #[test]
+    fn a_poll_that_was_preempted_counts_for_twice_the_usual_at_most() {
+        let mut lengths_ns = vec![500; 100];
+        lengths_ns[50] = 3_000_000;
+        let counted_ns = counted_ns(&lengths_ns);
+        assert!((500_000..=512_000).contains(&counted_ns), "{counted_ns}");
+    }
+}
