@@ -34,8 +34,6 @@ public final class LsmEngine implements Engine {
   /** Holds a record's header and the longest key, and most groups of records. */
   private static final int LOG_BUFFER_BYTES = 1 << 20;
 
-  private static final int LOG_ROOM_BYTES_MAX = 1 << 20;
-
   private final StoreDirectory directory;
   private final LsmOptions options;
   private final LongSupplier memoryBytes;
@@ -88,11 +86,6 @@ public final class LsmEngine implements Engine {
     }
   }
 
-  /** By how much a log is made longer at a time: a small part of what it will hold. */
-  private static int logRoomBytes(LsmOptions options) {
-    return Math.clamp(options.flushThresholdBytes() / 64, 1, LOG_ROOM_BYTES_MAX);
-  }
-
   private static UncheckedIOException cannotOpen(String what, IOException e) {
     return new UncheckedIOException("cannot open the store " + what + ": " + e.getMessage(), e);
   }
@@ -113,7 +106,7 @@ public final class LsmEngine implements Engine {
               logBuffer,
               recovery.lastLog(),
               recovery.lastLogLength(),
-              logRoomBytes(options));
+              options.logRoomBytes());
       try {
         recovery.dropEmptyLogs(log.number());
       } catch (IOException e) {
@@ -400,7 +393,7 @@ public final class LsmEngine implements Engine {
           logBuffer,
           previous.number(),
           previous.length(),
-          logRoomBytes(options));
+          options.logRoomBytes());
     }
   }
 }

@@ -56,6 +56,11 @@ public record LsmOptions(
     return new Builder(directory);
   }
 
+  /** By how much a log is made longer at a time, where it is: a small part of what it will hold, at most 1 MiB. */
+  int logRoomBytes() {
+    return Math.clamp(flushThresholdBytes / 64, 1, (int) MIB);
+  }
+
   private static void inRange(String name, long value, long min, long max) {
     if (value < min || value > max) {
       throw new IllegalArgumentException(

@@ -7,7 +7,6 @@ import java.nio.ByteBuffer;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.NoSuchFileException;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.IdentityHashMap;
@@ -60,28 +59,6 @@ public final class SimulatedDirectory implements StoreDirectory {
      * @param name of the file, empty for the directory
      */
     boolean isDone(String name);
-  }
-
-  private static final int BLOCK_BYTES = 4096;
-
-  private static final class Inode {
-    byte[] bytes = new byte[0];
-    int length;
-    byte[] synced = new byte[0];
-
-    void write(int at, ByteBuffer from, int count) {
-      int end = at + count;
-      if (end > bytes.length) {
-        bytes = Arrays.copyOf(bytes, Math.max(end, 2 * bytes.length));
-      }
-      Arrays.fill(bytes, Math.min(length, at), at, (byte) 0);
-      from.get(bytes, at, count);
-      length = Math.max(length, end);
-    }
-
-    byte[] content() {
-      return Arrays.copyOf(bytes, length);
-    }
   }
 
   private final Map<String, Inode> names = new TreeMap<>();
@@ -146,21 +123,11 @@ public final class SimulatedDirectory implements StoreDirectory {
   public synchronized SimulatedDirectory afterKill() {
     SimulatedDirectory after = new SimulatedDirectory();
     Map<Inode, Inode> copies = new IdentityHashMap<>();
-    names.forEach((name, inode) -> after.names.put(name, copy(inode, copies)));
-    syncedNames.forEach((name, inode) -> after.syncedNames.put(name, copy(inode, copies)));
+    names.forEach(
+        (name, inode) -> after.names.put(name, copies.computeIfAbsent(inode, Inode::copy)));
+    syncedNames.forEach(
+        (name, inode) -> after.syncedNames.put(name, copies.computeIfAbsent(inode, Inode::copy)));
     return after;
-  }
-
-  private static Inode copy(Inode inode, Map<Inode, Inode> copies) {
-    return copies.computeIfAbsent(
-        inode,
-        from -> {
-          Inode to = new Inode();
-          to.bytes = from.content();
-          to.length = from.length;
-          to.synced = from.synced.clone();
-          return to;
-        });
   }
 
   /** What the next process finds after the machine has lost power. */
@@ -172,41 +139,12 @@ public final class SimulatedDirectory implements StoreDirectory {
     for (String name : all) {
       Inode kept = random.nextBoolean() ? names.get(name) : syncedNames.get(name);
       if (kept != null) {
-        Inode survivor = survivors.computeIfAbsent(kept, inode -> survive(inode, random));
+        Inode survivor = survivors.computeIfAbsent(kept, inode -> inode.losePower(random));
         after.names.put(name, survivor);
         after.syncedNames.put(name, survivor);
       }
     }
     return after;
-  }
-
-  private static Inode survive(Inode inode, RandomGenerator random) {
-    byte[] current = inode.content();
-    byte[] synced = inode.synced;
-    int length =
-        switch (random.nextInt(4)) {
-          case 0 -> synced.length;
-          case 1 -> (synced.length + current.length) / 2;
-          default -> current.length;
-        };
-    if (current.length < synced.length) {
-      length = random.nextBoolean() ? synced.length : current.length;
-    }
-    byte[] kept = Arrays.copyOf(synced, length);
-    int lossOfTen = random.nextInt(11);
-    for (int at = 0; at < length; at += BLOCK_BYTES) {
-      if (random.nextInt(10) >= lossOfTen) {
-        int end = Math.min(length, Math.min(at + BLOCK_BYTES, current.length));
-        if (end > at) {
-          System.arraycopy(current, at, kept, at, end - at);
-        }
-      }
-    }
-    Inode survivor = new Inode();
-    survivor.bytes = kept;
-    survivor.length = kept.length;
-    survivor.synced = kept.clone();
-    return survivor;
   }
 
   /** The bytes of a file, for a test to look at or to damage. */
@@ -216,10 +154,7 @@ public final class SimulatedDirectory implements StoreDirectory {
 
   /** Puts other bytes into a file, as damage does; they count as synced. */
   public synchronized void replace(String name, byte[] content) {
-    Inode inode = new Inode();
-    inode.bytes = content.clone();
-    inode.length = content.length;
-    inode.synced = content.clone();
+    Inode inode = Inode.synced(content.clone());
     names.put(name, inode);
     syncedNames.put(name, inode);
   }
