@@ -50,6 +50,13 @@ class ChunkPoolTest {
   }
 
   @Test
+  void moreMemoryThanThereCanBeIsRefused() {
+    try (Arena arena = Arena.ofShared()) {
+      assertThrows(OutOfMemoryError.class, () -> LargePages.allocate(1L << 60, arena));
+    }
+  }
+
+  @Test
   void theKernelIsAskedForLargePages() throws IOException {
     assumeTrue(Files.isReadable(SMAPS), "/proc/self/smaps is Linux's");
     assumeTrue(
