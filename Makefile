@@ -137,7 +137,7 @@ bench-server: build-service build-loadgen ## every variant against a no-op one-n
 bench-overload: build-service build-loadgen ## every variant at twice its saturated rate, and after; about 22 minutes: make bench-overload [BENCH='--overload-seconds 10 …']
 	@$(MVN) -f service/pom.xml -DskipTests package -pl bench -am
 	"$(JDK)/bin/java" -jar $(BENCH_JAR) server --workloads overload --update-docs docs/benchmarks.md $(BENCH)
-bench-rates: build-service build-loadgen ## every variant over one connection at the rates of a published report; about 8 minutes: make bench-rates [BENCH='--variants sync …']
+bench-rates: build-service build-loadgen ## every variant over one connection at the rates of a published report; about 10 minutes: make bench-rates [BENCH='--variants sync …']
 	@$(MVN) -f service/pom.xml -DskipTests package -pl bench -am
 	"$(JDK)/bin/java" -jar $(BENCH_JAR) server --workloads rates --update-docs docs/benchmarks.md $(BENCH)
 
