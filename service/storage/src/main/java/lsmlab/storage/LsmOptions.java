@@ -4,18 +4,21 @@ import java.nio.file.Path;
 import java.util.Objects;
 
 /**
- * How an {@link LsmEngine} is laid out and what it promises. Made by {@link #builder}, whose setters give the defaults.
+ * How a store of the log-structured merge tree is laid out and what it promises. Made by {@link #builder}, whose setters give the defaults.
  *
  * @param directory the store; made where it does not exist
  * @param durability what an acknowledged write survives
  * @param flushThresholdBytes size at which a memtable is sealed and handed to a flush thread
  * @param flushThreads threads that turn sealed memtables into tables, 1 or more
  * @param memtablesMax sealed memtables that may wait for a flush before writes are held back, 1 or more
- * @param compaction whether tables are merged in the background; {@link Engine#compact} works either way
+ * @param compaction how tables are merged in the background; {@link Engine#compact} works either way
+ * @param level0TablesMax tables of level 0 that make a compaction due, 1 or more
+ * @param fanout size of a level as a multiple of the one above it; of {@link CompactionStrategy#LEVELED}
  * @param blockBytes size at which a table's block is closed: a block is at least one pair, however large
  * @param bloomBitsPerKey size of a table's filter; 0 for none
  * @param tableBytes size at which compaction begins another table
  * @param compactionBytesPerSecondMax rate at which merging writes tables, over a few of them; 0 for no limit
+ * @param valueBytesMax longest value that is taken; a table is written from memory, which must hold it
  * @param stallMillisMax how long a write waits for flushes before it fails with {@link OverloadedException}
  */
 public record LsmOptions(
@@ -24,11 +27,14 @@ public record LsmOptions(
     long flushThresholdBytes,
     int flushThreads,
     int memtablesMax,
-    boolean compaction,
+    CompactionStrategy compaction,
+    int level0TablesMax,
+    int fanout,
     int blockBytes,
     int bloomBitsPerKey,
     long tableBytes,
     long compactionBytesPerSecondMax,
+    int valueBytesMax,
     long stallMillisMax) {
 
   private static final long MIB = 1024 * 1024;
@@ -40,6 +46,10 @@ public record LsmOptions(
     inRange("flushThresholdBytes", flushThresholdBytes, 1, 1L << 40);
     inRange("flushThreads", flushThreads, 1, 64);
     inRange("memtablesMax", memtablesMax, 1, 1024);
+    Objects.requireNonNull(compaction, "compaction");
+    inRange("level0TablesMax", level0TablesMax, 1, 30);
+    inRange("fanout", fanout, 2, 100);
+    inRange("valueBytesMax", valueBytesMax, 1, Limits.VALUE_BYTES_MAX);
     inRange("blockBytes", blockBytes, 64, 16 * MIB);
     inRange("bloomBitsPerKey", bloomBitsPerKey, 0, 64);
     inRange("tableBytes", tableBytes, 1024, 1L << 40);
@@ -56,8 +66,8 @@ public record LsmOptions(
     return new Builder(directory);
   }
 
-  /** By how much a log is made longer at a time, where it is: a small part of what it will hold, at most 1 MiB. */
-  int logRoomBytes() {
+  /** Bytes by which a WAL file is extended at a time: a small part of what it will hold, at most 1 MiB. */
+  public int logRoomBytes() {
     return Math.clamp(flushThresholdBytes / 64, 1, (int) MIB);
   }
 
@@ -75,11 +85,18 @@ public record LsmOptions(
     private long flushThresholdBytes = 64 * MIB;
     private int flushThreads = 1;
     private int memtablesMax = 4;
-    private boolean compaction = true;
+    private CompactionStrategy compaction = CompactionStrategy.LEVELED;
+    private int level0TablesMax = 4;
+    private int fanout = 10;
     private int blockBytes = 4096;
     private int bloomBitsPerKey = 10;
     private long tableBytes = 64 * MIB;
     private long compactionBytesPerSecondMax = 0;
+
+    /** A table's writer holds a value twice, and the heap may be small. */
+    private int valueBytesMax =
+        (int) Math.min(Limits.VALUE_BYTES_MAX, Runtime.getRuntime().maxMemory() / 8);
+
     private long stallMillisMax = 1_000;
 
     private Builder(Path directory) {
@@ -106,8 +123,23 @@ public record LsmOptions(
       return this;
     }
 
-    public Builder compaction(boolean value) {
+    public Builder compaction(CompactionStrategy value) {
       compaction = value;
+      return this;
+    }
+
+    public Builder level0TablesMax(int value) {
+      level0TablesMax = value;
+      return this;
+    }
+
+    public Builder fanout(int value) {
+      fanout = value;
+      return this;
+    }
+
+    public Builder valueBytesMax(int value) {
+      valueBytesMax = value;
       return this;
     }
 
@@ -144,10 +176,13 @@ public record LsmOptions(
           flushThreads,
           memtablesMax,
           compaction,
+          level0TablesMax,
+          fanout,
           blockBytes,
           bloomBitsPerKey,
           tableBytes,
           compactionBytesPerSecondMax,
+          valueBytesMax,
           stallMillisMax);
     }
   }

@@ -15,7 +15,11 @@ import java.lang.foreign.MemorySegment;
  */
 public interface Scan extends AutoCloseable {
 
-  /** Moves to the next pair; false at the end. */
+  /**
+   * Moves to the next pair; false at the end.
+   *
+   * @throws ScanEndedException if the engine has ended the scan, because it kept too much of an earlier moment
+   */
   boolean next();
 
   /** The key at the cursor; valid until the next call of {@link #next} or {@link #close}. */

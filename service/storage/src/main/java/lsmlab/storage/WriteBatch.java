@@ -1,25 +1,30 @@
 package lsmlab.storage;
 
 import java.util.Arrays;
-import java.util.function.LongConsumer;
 
 /**
- * Writes that are handed to an engine together, see {@link Engine#write}: collected in the order in which they shall be done,
- * handed over, asked what became of each, cleared, and used again. It allocates nothing once it has grown.
+ * Writes that are handed to an engine together, see {@link Engine#write}: add them in the order in which they are to be
+ * done, hand them over, ask what became of each, clear the batch and use it again. Once it has grown, it allocates
+ * nothing.
  *
- * <p>For one thread. The arrays stay the caller's, who leaves them as they are until {@code write} has returned.
+ * <p>For one thread. The arrays stay the caller's, who leaves them unchanged until {@code write} has returned.
  */
 public final class WriteBatch {
 
-  private Write[] writes = new Write[16];
+  private byte[][] keys = new byte[16][];
+  private byte[][] values = new byte[16][];
+  private int[] keyOffsets = new int[16];
+  private int[] keyLengths = new int[16];
+  private int[] valueOffsets = new int[16];
+  private int[] valueLengths = new int[16];
 
-  /** Why writes never came to the log; null where all have. */
+  /** Why writes failed; null if none has. */
   private Throwable[] failures;
 
   private int size;
   private long bytes;
 
-  /** Adds a pair to be stored; throws as {@link Engine#put} does of what no engine takes. */
+  /** Adds a pair to be stored; refuses what {@link Engine#put} refuses. */
   public void put(
       byte[] key, int keyOffset, int keyLength, byte[] value, int valueOffset, int valueLength) {
     Limits.checkKey(key, keyOffset, keyLength);
@@ -27,7 +32,7 @@ public final class WriteBatch {
     add(key, keyOffset, keyLength, value, valueOffset, valueLength);
   }
 
-  /** Adds a key to be removed; throws as {@link Engine#delete} does of what no engine takes. */
+  /** Adds a key to be removed; refuses what {@link Engine#delete} refuses. */
   public void delete(byte[] key, int keyOffset, int keyLength) {
     Limits.checkKey(key, keyOffset, keyLength);
     add(key, keyOffset, keyLength, null, 0, 0);
@@ -35,103 +40,125 @@ public final class WriteBatch {
 
   private void add(
       byte[] key, int keyOffset, int keyLength, byte[] value, int valueOffset, int valueLength) {
-    if (size == writes.length) {
-      writes = Arrays.copyOf(writes, 2 * size);
+    if (size == keys.length) {
+      grow(2 * size);
     }
-    Write write = writes[size];
-    if (write == null) {
-      write = new Write(key, keyOffset, keyLength, value, valueOffset, valueLength);
-      writes[size] = write;
-    } else {
-      write.reset(key, keyOffset, keyLength, value, valueOffset, valueLength);
-    }
+    keys[size] = key;
+    keyOffsets[size] = keyOffset;
+    keyLengths[size] = keyLength;
+    values[size] = value;
+    valueOffsets[size] = valueOffset;
+    valueLengths[size] = valueLength;
     size++;
-    bytes += write.bytes();
+    bytes += Limits.recordBytes(keyLength, valueLength);
   }
 
-  /** Writes added since it was cleared. */
+  private void grow(int capacity) {
+    keys = Arrays.copyOf(keys, capacity);
+    values = Arrays.copyOf(values, capacity);
+    keyOffsets = Arrays.copyOf(keyOffsets, capacity);
+    keyLengths = Arrays.copyOf(keyLengths, capacity);
+    valueOffsets = Arrays.copyOf(valueOffsets, capacity);
+    valueLengths = Arrays.copyOf(valueLengths, capacity);
+  }
+
+  /** Writes added since the batch was cleared. */
   public int size() {
     return size;
   }
 
-  /** About what they take in the log. */
+  /** Estimated bytes of all writes in the log. */
   public long bytes() {
     return bytes;
   }
 
-  /** Why the write was not done, as {@link Engine#put} would have thrown it; null where it was. */
+  /** The array that holds the key of a write. */
+  public byte[] key(int index) {
+    return keys[checked(index)];
+  }
+
+  public int keyOffset(int index) {
+    return keyOffsets[checked(index)];
+  }
+
+  public int keyLength(int index) {
+    return keyLengths[checked(index)];
+  }
+
+  /** The array that holds the value of a write; null for a removal. */
+  public byte[] value(int index) {
+    return values[checked(index)];
+  }
+
+  public int valueOffset(int index) {
+    return valueOffsets[checked(index)];
+  }
+
+  public int valueLength(int index) {
+    return valueLengths[checked(index)];
+  }
+
+  /** Why the write failed, as {@link Engine#put} would have thrown it; null if it was done. */
   public Throwable failure(int index) {
-    if (index >= size) {
-      throw new IndexOutOfBoundsException("write " + index + " of " + size);
-    }
-    return failures != null && failures[index] != null ? failures[index] : writes[index].failure();
+    checked(index);
+    return failures == null ? null : failures[index];
   }
 
-  /** Forgets all writes. */
-  public void clear() {
-    for (int i = 0; i < size; i++) {
-      writes[i].forgetArrays();
+  /** Records that a write failed, and why; called by the engine. */
+  public void fail(int index, Throwable why) {
+    checked(index);
+    if (failures == null) {
+      failures = new Throwable[size];
     }
-    failures = null;
-    size = 0;
-    bytes = 0;
+    failures[index] = why;
   }
 
-  /** Hands all writes on in their order, for an engine that has a batch of its own. What the sink throws is thrown on. */
-  public <X extends Exception> void writeTo(WriteSink<X> sink) throws X {
-    for (int i = 0; i < size; i++) {
-      writes[i].writeTo(sink);
-    }
-  }
-
-  /** Says that none of the writes was done, and why: what {@link #failure} returns of each. */
+  /** Records that all writes failed, and why. */
   public void failAll(Throwable why) {
     for (int i = 0; i < size; i++) {
       fail(i, why);
     }
   }
 
-  /** Does them one by one. */
+  /** Forgets all writes. */
+  public void clear() {
+    Arrays.fill(keys, 0, size, null);
+    Arrays.fill(values, 0, size, null);
+    failures = null;
+    size = 0;
+    bytes = 0;
+  }
+
+  /** Hands all writes on in their order, for an engine that has a batch of its own; passes on what the sink throws. */
+  public <X extends Exception> void writeTo(WriteSink<X> sink) throws X {
+    for (int i = 0; i < size; i++) {
+      writeTo(sink, i);
+    }
+  }
+
+  private <X extends Exception> void writeTo(WriteSink<X> sink, int i) throws X {
+    if (values[i] == null) {
+      sink.delete(keys[i], keyOffsets[i], keyLengths[i]);
+    } else {
+      sink.put(keys[i], keyOffsets[i], keyLengths[i], values[i], valueOffsets[i], valueLengths[i]);
+    }
+  }
+
+  /** Does the writes one by one and records those that fail. */
   void writeEach(Engine engine) {
     for (int i = 0; i < size; i++) {
       try {
-        writes[i].writeTo(engine);
+        writeTo(engine, i);
       } catch (RuntimeException | Error e) {
         fail(i, e);
       }
     }
   }
 
-  /**
-   * Has the writes admitted one after the other. One that is not fails with all that come after it: they would wait as long
-   * for the same room.
-   *
-   * @param admission is given each one's bytes and returns when it may go ahead, or throws why not
-   * @return how many may go ahead, the first ones
-   */
-  int admit(LongConsumer admission) {
-    for (int i = 0; i < size; i++) {
-      try {
-        admission.accept(writes[i].bytes());
-      } catch (OverloadedException | ReadOnlyException e) {
-        for (int left = i; left < size; left++) {
-          fail(left, e);
-        }
-        return i;
-      }
+  private int checked(int index) {
+    if (index < 0 || index >= size) {
+      throw new IndexOutOfBoundsException("write " + index + " of " + size);
     }
-    return size;
-  }
-
-  /** The writes, {@link #size} of them. */
-  Write[] writes() {
-    return writes;
-  }
-
-  private void fail(int index, Throwable why) {
-    if (failures == null) {
-      failures = new Throwable[size];
-    }
-    failures[index] = why;
+    return index;
   }
 }

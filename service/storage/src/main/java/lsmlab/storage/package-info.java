@@ -1,16 +1,12 @@
 /**
- * The storage engine: an ordered key-value store that keeps what it acknowledged.
+ * The storage engine's public API: an ordered key-value store that keeps what it acknowledged.
+ *
+ * <p>{@link lsmlab.storage.Engine} is the entry; {@code engines} lists the engines by name, {@code lsm} holds the
+ * log-structured merge tree. The file formats are drawn in the packages {@code table}, {@code wal} and {@code manifest};
+ * every byte on disk goes through {@code file.StoreDirectory}.
  *
  * <pre>
- *   put ─► WriteController ─► CommitPipeline ─► WAL file
- *                                          └──► active memtable ──sealed──► Flusher ──► table of level 0
- *   get ─► ReadGate ─► Version: active memtable, sealed ones, tables newest first       Compactor merges tables
- *                         ▲
- *                      Versions: replaces it with each change, after the manifest says so
+ *   engines ─► lsm ─► bulk, table, wal, manifest, memtable ─► cursor, file ─► this package
  * </pre>
- *
- * <p>{@link lsmlab.storage.Engine} is the door; {@link lsmlab.storage.Engines} lists what stands behind it. The file
- * formats are drawn in the packages {@code table}, {@code wal} and {@code manifest}; every byte on disk goes through
- * {@link lsmlab.storage.file.StoreDirectory}.
  */
 package lsmlab.storage;

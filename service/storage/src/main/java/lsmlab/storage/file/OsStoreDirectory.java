@@ -9,12 +9,16 @@ import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
+import java.nio.channels.AsynchronousFileChannel;
 import java.nio.channels.ClosedByInterruptException;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileLock;
 import java.nio.channels.OverlappingFileLockException;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
+import java.nio.file.NotDirectoryException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.util.List;
@@ -28,6 +32,7 @@ public final class OsStoreDirectory implements StoreDirectory {
 
   private final Path path;
   private FileChannel lockChannel;
+  private DirectoryLock directoryLock;
 
   /**
    * @param path made where it does not exist
@@ -36,7 +41,13 @@ public final class OsStoreDirectory implements StoreDirectory {
   public OsStoreDirectory(Path path) throws IOException {
     this.path = path;
     if (!Files.isDirectory(path)) {
-      Files.createDirectories(path);
+      try {
+        Files.createDirectories(path);
+      } catch (AccessDeniedException e) {
+        throw notWritable(path, e);
+      } catch (FileAlreadyExistsException e) {
+        throw new NotDirectoryException(path + " is a file: a store is a directory");
+      }
       Path parent = path.toAbsolutePath().getParent();
       if (parent != null) {
         syncDirectory(parent);
@@ -53,8 +64,17 @@ public final class OsStoreDirectory implements StoreDirectory {
 
   @Override
   public WritableFile create(String name) throws IOException {
-    return new OsFile(
-        path.resolve(name), FileChannel.open(path.resolve(name), WRITE, CREATE_NEW), 0);
+    FileChannel channel = FileChannel.open(path.resolve(name), WRITE, CREATE_NEW);
+    try {
+      return new OsFile(path.resolve(name), channel, 0);
+    } catch (IOException e) {
+      try {
+        Files.delete(path.resolve(name));
+      } catch (IOException cannotDelete) {
+        e.addSuppressed(cannotDelete);
+      }
+      throw e;
+    }
   }
 
   @Override
@@ -102,7 +122,12 @@ public final class OsStoreDirectory implements StoreDirectory {
   @Override
   public synchronized void lock() throws IOException {
     Path file = path.resolve(LOCK_NAME);
-    FileChannel channel = FileChannel.open(file, WRITE, CREATE);
+    FileChannel channel;
+    try {
+      channel = FileChannel.open(file, WRITE, CREATE);
+    } catch (AccessDeniedException e) {
+      throw notWritable(file, e);
+    }
     FileLock lock = null;
     try {
       lock = channel.tryLock();
@@ -116,7 +141,24 @@ public final class OsStoreDirectory implements StoreDirectory {
     if (lock == null) {
       throw inUse(file, null);
     }
+    // The file may have been deleted and made anew since another service took it.
+    try {
+      directoryLock = DirectoryLock.take(path).orElseThrow(() -> inUse(path, null));
+    } catch (IOException e) {
+      channel.close();
+      throw e;
+    }
     lockChannel = channel;
+  }
+
+  private static IOException notWritable(Path file, AccessDeniedException cause) {
+    IOException e =
+        new FileSystemException(
+            file.toString(),
+            null,
+            "permission denied: make the directory writable for the user who runs the service");
+    e.initCause(cause);
+    return e;
   }
 
   private static IOException inUse(Path file, Throwable cause) {
@@ -139,13 +181,16 @@ public final class OsStoreDirectory implements StoreDirectory {
   @Override
   public synchronized void close() throws IOException {
     if (lockChannel != null) {
+      directoryLock.close();
       lockChannel.close();
       lockChannel = null;
     }
   }
 
   private static void syncDirectory(Path directory) throws IOException {
-    try (FileChannel channel = FileChannel.open(directory, READ)) {
+    // No FileChannel: an interrupt of the calling thread would close it and hide whether the sync
+    // succeeded.
+    try (AsynchronousFileChannel channel = AsynchronousFileChannel.open(directory, READ)) {
       channel.force(true);
     } catch (IOException e) {
       throw new SyncFailedException(directory.toString(), e);
@@ -154,20 +199,28 @@ public final class OsStoreDirectory implements StoreDirectory {
 
   /**
    * A file. An interrupt closes a {@link FileChannel} under whoever writes at that moment, who may be any caller of the
-   * engine; so writing opens the file again, goes on, and leaves the thread interrupted. A sync that was interrupted
-   * counts as failed: whether the device reported an error is not known then.
+   * engine; so writing opens the file again, goes on, and leaves the thread interrupted. An interrupted sync would hide
+   * whether the device reported an error; so syncs go through a channel of another kind, which interrupts do not close.
    */
   private static final class OsFile implements WritableFile {
     private static final ByteBuffer ZEROS = ByteBuffer.allocateDirect(1 << 16).asReadOnlyBuffer();
 
     private final Path path;
+    private final AsynchronousFileChannel syncing;
     private FileChannel channel;
     private long length;
 
-    OsFile(Path path, FileChannel channel, long length) {
+    /** Takes the channel over; closes it if the file cannot be opened a second time. */
+    OsFile(Path path, FileChannel channel, long length) throws IOException {
       this.path = path;
       this.channel = channel;
       this.length = length;
+      try {
+        syncing = AsynchronousFileChannel.open(path, WRITE);
+      } catch (IOException e) {
+        channel.close();
+        throw e;
+      }
     }
 
     @Override
@@ -231,13 +284,10 @@ public final class OsStoreDirectory implements StoreDirectory {
 
     @Override
     public void sync() throws IOException {
-      boolean interrupted = Thread.interrupted();
       try {
-        channel.force(false);
+        syncing.force(false);
       } catch (IOException e) {
         throw new SyncFailedException(path.toString(), e);
-      } finally {
-        restore(interrupted);
       }
     }
 
@@ -248,7 +298,11 @@ public final class OsStoreDirectory implements StoreDirectory {
 
     @Override
     public void close() throws IOException {
-      channel.close();
+      try {
+        syncing.close();
+      } finally {
+        channel.close();
+      }
     }
   }
 }

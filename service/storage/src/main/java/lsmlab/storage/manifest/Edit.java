@@ -12,14 +12,26 @@ import java.util.List;
  * @param firstLog logs before this one are in tables
  * @param removed numbers of tables that are no longer part of the store
  * @param added tables that are from now on
+ * @param logs logs that must be there; of one that is known already the greater length counts
  */
-public record Edit(long nextFile, long firstLog, List<Long> removed, List<TableEntry> added) {
+public record Edit(
+    long nextFile, long firstLog, List<Long> removed, List<TableEntry> added, List<LogEntry> logs) {
 
   private static final int ENTRY_BYTES = 28;
+  private static final int LOG_BYTES = 16;
+
+  /** A change that says nothing of logs beyond the first one. */
+  public Edit(long nextFile, long firstLog, List<Long> removed, List<TableEntry> added) {
+    this(nextFile, firstLog, removed, added, List.of());
+  }
 
   ByteBuffer encode() {
     ByteBuffer out =
-        ByteBuffer.allocate(24 + Long.BYTES * removed.size() + ENTRY_BYTES * added.size())
+        ByteBuffer.allocate(
+                28
+                    + Long.BYTES * removed.size()
+                    + ENTRY_BYTES * added.size()
+                    + LOG_BYTES * logs.size())
             .order(ByteOrder.LITTLE_ENDIAN);
     out.putLong(nextFile).putLong(firstLog).putInt(removed.size());
     removed.forEach(out::putLong);
@@ -30,6 +42,8 @@ public record Edit(long nextFile, long firstLog, List<Long> removed, List<TableE
           .putLong(entry.order())
           .putLong(entry.bytes());
     }
+    out.putInt(logs.size());
+    logs.forEach(log -> out.putLong(log.number()).putLong(log.length()));
     return out.flip();
   }
 
@@ -44,6 +58,11 @@ public record Edit(long nextFile, long firstLog, List<Long> removed, List<TableE
     for (int left = in.getInt(); left > 0; left--) {
       added.add(new TableEntry(in.getLong(), in.getInt(), in.getLong(), in.getLong()));
     }
-    return new Edit(nextFile, firstLog, List.copyOf(removed), List.copyOf(added));
+    List<LogEntry> logs = new ArrayList<>();
+    for (int left = in.getInt(); left > 0; left--) {
+      logs.add(new LogEntry(in.getLong(), in.getLong()));
+    }
+    return new Edit(
+        nextFile, firstLog, List.copyOf(removed), List.copyOf(added), List.copyOf(logs));
   }
 }

@@ -27,7 +27,7 @@ public final class Manifest implements AutoCloseable {
   /** "LSMLABMF" as it stands in the file. May never change. */
   static final long MAGIC = 0x464D42414C4D534CL;
 
-  private static final int VERSION = 1;
+  private static final int VERSION = 2;
   private static final int HEADER_BYTES = 9;
   static final byte SNAPSHOT = 1;
   static final byte EDIT = 2;
@@ -36,6 +36,10 @@ public final class Manifest implements AutoCloseable {
   private final StoreDirectory directory;
   private final long rewriteBytes;
   private final Map<Long, TableEntry> tables = new TreeMap<>();
+
+  /** Length by number of each log that must be there. */
+  private final TreeMap<Long, Long> logs = new TreeMap<>();
+
   private long nextFile = 1;
   private long firstLog = 1;
   private WritableFile file;
@@ -127,7 +131,9 @@ public final class Manifest implements AutoCloseable {
     }
     int version = payload.getInt();
     if (version != VERSION) {
-      throw corrupt(0, "format version " + version + ", this engine reads " + VERSION, null);
+      throw new CorruptionException(
+          "%s: manifest format version %d, this engine reads %d: open the store with the engine that wrote it, or load the data anew"
+              .formatted(directory.describe(NAME), version, VERSION));
     }
     apply(Edit.decode(payload));
   }
@@ -181,6 +187,14 @@ public final class Manifest implements AutoCloseable {
     }
     nextFile = Math.max(nextFile, edit.nextFile());
     firstLog = Math.max(firstLog, edit.firstLog());
+    for (LogEntry log : edit.logs()) {
+      if (log.length() == LogEntry.DROPPED) {
+        logs.remove(log.number());
+      } else {
+        logs.merge(log.number(), log.length(), Math::max);
+      }
+    }
+    logs.headMap(firstLog).clear();
   }
 
   /**
@@ -222,7 +236,8 @@ public final class Manifest implements AutoCloseable {
   }
 
   private void rewrite() throws IOException {
-    Edit all = new Edit(nextFile, firstLog, List.of(), List.copyOf(tables.values()));
+    Edit all =
+        new Edit(nextFile, firstLog, List.of(), List.copyOf(tables.values()), List.copyOf(logs()));
     ByteBuffer edit = all.encode();
     ByteBuffer payload =
         ByteBuffer.allocate(12 + edit.remaining())
@@ -285,6 +300,11 @@ public final class Manifest implements AutoCloseable {
   /** No file of the store that the manifest knew of has this number or a greater one. */
   public long nextFile() {
     return nextFile;
+  }
+
+  /** Logs that must be there, by number. */
+  public List<LogEntry> logs() {
+    return logs.entrySet().stream().map(log -> new LogEntry(log.getKey(), log.getValue())).toList();
   }
 
   /** Logs before this one are in tables. */

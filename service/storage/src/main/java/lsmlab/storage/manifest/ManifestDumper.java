@@ -79,5 +79,7 @@ public final class ManifestDumper {
           "%s+ table %d, level %d, order %d, %d bytes%n",
           indent, entry.number(), entry.level(), entry.order(), entry.bytes());
     }
+    edit.logs()
+        .forEach(log -> out.printf("%slog %d, %d bytes%n", indent, log.number(), log.length()));
   }
 }

@@ -12,9 +12,13 @@
  *
  *  type 1 snapshot: magic u64 │ version u32 │ edit               the first record and only that
  *  type 2 edit:     next file u64 │ first log u64 │
- *                   removed u32 × {number u64} │ added u32 × {number u64 │ level u32 │ order u64 │ bytes u64}
+ *                   removed u32 × {number u64} │ added u32 × {number u64 │ level u32 │ order u64 │ bytes u64} │
+ *                   logs u32 × {number u64 │ length u64}
  *  type 3 synced:   offset u64                                   all before it is on the device
  * </pre>
+ *
+ * <p>{@code logs} names logs that must be there from then on, each with the bytes that are certainly on the device: the
+ * log in use when the store is opened and at each flush, and the last one with its whole length when the store is closed.
  *
  * <p>A {@code synced} record follows each edit before anything is removed that the edit made superfluous. So the last
  * edit can be told from a torn tail: what ends at or below the last synced offset is damaged when it is not whole, what

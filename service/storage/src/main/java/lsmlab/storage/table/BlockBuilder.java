@@ -9,12 +9,17 @@ import lsmlab.storage.file.Bytes;
 /** Collects the pairs of one block after the other and lays each out as the package's documentation draws it. */
 final class BlockBuilder {
 
+  private static final int VALUES_BYTES = 8192;
+
+  /** A larger array, which only a very large value needs, is not kept for the next block. */
+  private static final int VALUES_KEPT_MAX = 4 << 20;
+
   private int count;
   private int[] keyEnds = new int[64];
   private int[] valueEnds = new int[64];
   private boolean[] tombstone = new boolean[64];
   private byte[] keys = new byte[4096];
-  private byte[] values = new byte[8192];
+  private byte[] values = new byte[VALUES_BYTES];
 
   /** Pairs of the block so far. */
   int count() {
@@ -24,6 +29,9 @@ final class BlockBuilder {
   /** Forgets the pairs. */
   void clear() {
     count = 0;
+    if (values.length > VALUES_KEPT_MAX) {
+      values = new byte[VALUES_BYTES];
+    }
   }
 
   /** Bytes of the block with so much more in it; 0 if it is empty and nothing more comes. */

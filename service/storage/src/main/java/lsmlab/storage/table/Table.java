@@ -32,7 +32,7 @@ public final class Table {
   private final TableFile file;
   private final Arena arena;
   private final MemorySegment bytes;
-  private final TableTail tail;
+  private final TableFooter tail;
   private final TableIndex index;
   private final long filterOffset;
   private final long filterLength;
@@ -55,7 +55,7 @@ public final class Table {
     this.file = file;
     this.arena = arena;
     this.bytes = file.map(arena);
-    this.tail = new TableTail(file, bytes);
+    this.tail = new TableFooter(file, bytes);
     this.index = tail.index;
     this.filterOffset = tail.filterOffset;
     this.filterLength = tail.filterLength;

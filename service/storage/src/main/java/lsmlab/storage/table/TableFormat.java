@@ -7,7 +7,7 @@ public final class TableFormat {
   static final long MAGIC = 0x545342414C4D534CL;
 
   /** Of the format described; part of a dataset's identity. */
-  public static final int VERSION = 1;
+  public static final int VERSION = 2;
 
   static final int FOOTER_BYTES = 80;
   static final int FOOTER_CRC_OFFSET = 68;

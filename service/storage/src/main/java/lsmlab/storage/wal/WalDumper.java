@@ -19,11 +19,15 @@ public final class WalDumper {
   private final PrintWriter out;
   private long faults;
 
+  /** See {@link WalFormat#head}; of the first record until that was read, without which no other can be. */
+  private long key;
+
   private WalDumper(MemorySegment bytes, long number, PrintWriter out) {
     this.bytes = bytes;
     this.size = bytes.byteSize();
     this.number = number;
     this.out = out;
+    this.key = WalFormat.key(number, 0);
   }
 
   /**
@@ -41,7 +45,7 @@ public final class WalDumper {
     out.printf("WAL %d, %d bytes%n", number, size);
     long records = 0;
     for (long position = 0; position < size; ) {
-      if (WalReader.isWhole(bytes, position, number)) {
+      if (WalReader.isWhole(bytes, position, key)) {
         printRecord(position);
         records++;
         position = WalReader.end(bytes, position);
@@ -84,6 +88,7 @@ public final class WalDumper {
   }
 
   private String begin(long payload) {
+    key = WalFormat.key(number, bytes.get(Bytes.LONG, payload + 21));
     byte durability = bytes.get(ValueLayout.JAVA_BYTE, payload + 4);
     return "begin: format %d, durability %s, previous log %d with %d bytes"
         .formatted(
@@ -101,7 +106,7 @@ public final class WalDumper {
   /** Prints what is not a record; returns where the next one begins, or the end. */
   private long printDamage(long position) {
     long next = position + 1;
-    while (next < size && !WalReader.isWhole(bytes, next, number)) {
+    while (next < size && !WalReader.isWhole(bytes, next, key)) {
       next++;
     }
     boolean zeros = true;

@@ -3,22 +3,46 @@ package lsmlab.storage.wal;
 /** Constants of the log's format; the drawing is in the package's documentation. */
 public final class WalFormat {
 
-  static final int VERSION = 1;
-  static final int HEADER_BYTES = 17;
-  static final int LENGTH = 4;
-  static final int LOG = 8;
-  static final int TYPE = 16;
+  static final int VERSION = 2;
+  static final int HEADER_BYTES = 13;
+  static final int CRC = 4;
+  static final int LENGTH = 8;
+  static final int TYPE = 12;
 
   static final byte PUT = 1;
   static final byte DELETE = 2;
   static final byte BEGIN = 3;
   static final byte SYNCED = 4;
 
-  static final int BEGIN_PAYLOAD_BYTES = 21;
+  static final int BEGIN_PAYLOAD_BYTES = 29;
+
+  /** Bytes of the record that notes how far the log is synced. */
+  static final int SYNCED_BYTES = HEADER_BYTES + Long.BYTES;
+
+  /** Smallest unit that a device writes whole or not at all; its sectors may be larger. */
+  static final int SECTOR_BYTES = 512;
 
   private static final String SUFFIX = ".wal";
 
   private WalFormat() {}
+
+  /** The key of log {@code number}'s record heads; its first record, which tells the salt, has 0 for it. */
+  static long key(long number, long salt) {
+    return salt ^ (number + 1) * 0x9E3779B97F4A7C15L;
+  }
+
+  /**
+   * The first field of a record: a hash of the others, of the place and of the log's random salt. Bytes of a value cannot
+   * pass for a record, because whoever chose the value knew neither its place nor the salt.
+   */
+  static int head(long key, long position, int crc, int length, byte type) {
+    long hash = key ^ (position + 1) * 0xD6E8FEB86659FD93L;
+    hash = (hash ^ (hash >>> 32)) * 0xA0761D6478BD642FL;
+    hash ^= (long) length << 32 | crc & 0xffff_ffffL;
+    hash = (hash ^ (hash >>> 29)) * 0xE7037ED1A0B428DBL;
+    hash = (hash + type ^ (hash >>> 32)) * 0x9E3779B97F4A7C15L;
+    return (int) (hash >>> 32);
+  }
 
   /** The name of log {@code number}'s file. */
   public static String fileName(long number) {

@@ -36,7 +36,6 @@ public final class WalReader {
     }
   }
 
-  private static final long PAGE_BYTES = 4096;
   private static final Handler IGNORE = (key, value) -> {};
 
   private final String file;
@@ -44,11 +43,15 @@ public final class WalReader {
   private final MemorySegment bytes;
   private final long size;
 
+  /** See {@link WalFormat#head}; of the log's first record until that was read. */
+  private long key;
+
   private WalReader(String file, long number, MemorySegment bytes) {
     this.file = file;
     this.number = number;
     this.bytes = bytes;
     this.size = bytes.byteSize();
+    this.key = WalFormat.key(number, 0);
   }
 
   /**
@@ -74,25 +77,49 @@ public final class WalReader {
     String name = WalFormat.fileName(number);
     try (Arena arena = Arena.ofConfined()) {
       return new WalReader(directory.describe(name), number, directory.map(name, arena)).begin();
+    } catch (InternalError e) {
+      throw new CorruptionException(directory.describe(name) + ": the file cannot be read", e);
     }
   }
 
   private Result begin() {
-    if (!isWhole(0) || bytes.get(ValueLayout.JAVA_BYTE, WalFormat.TYPE) != WalFormat.BEGIN) {
+    if (!isWhole(0) || type(0) != WalFormat.BEGIN) {
+      checkNeverBegun();
       return new Result(0, size, 0, 0, null);
     }
-    int version = bytes.get(Bytes.INT, WalFormat.HEADER_BYTES);
+    long payload = WalFormat.HEADER_BYTES;
+    int version = bytes.get(Bytes.INT, payload);
     if (version != WalFormat.VERSION) {
-      throw new CorruptionException(
-          file + ": WAL format version " + version + ", this engine reads " + WalFormat.VERSION);
+      throw otherVersion(file, version);
     }
-    byte durability = bytes.get(ValueLayout.JAVA_BYTE, WalFormat.HEADER_BYTES + 4);
+    byte durability = bytes.get(ValueLayout.JAVA_BYTE, payload + 4);
+    key = WalFormat.key(number, bytes.get(Bytes.LONG, payload + 21));
     return new Result(
         end(0),
         size,
-        bytes.get(Bytes.LONG, WalFormat.HEADER_BYTES + 5),
-        bytes.get(Bytes.LONG, WalFormat.HEADER_BYTES + 13),
+        bytes.get(Bytes.LONG, payload + 5),
+        bytes.get(Bytes.LONG, payload + 13),
         durability == Durability.POWER.ordinal() ? Durability.POWER : Durability.PROCESS);
+  }
+
+  private static CorruptionException otherVersion(String file, int version) {
+    return new CorruptionException(
+        "%s: WAL format version %d, this engine reads %d: open the store with the engine that wrote it, or load the data anew"
+            .formatted(file, version, WalFormat.VERSION));
+  }
+
+  /** A log without a first record holds nothing: its first sector never reached the device, or was not written whole. */
+  private void checkNeverBegun() {
+    long beginBytes = WalFormat.HEADER_BYTES + (long) WalFormat.BEGIN_PAYLOAD_BYTES;
+    if (size < beginBytes || allZero(0, Math.min(size, WalFormat.SECTOR_BYTES))) {
+      return;
+    }
+    // The header of format 1: crc, length, log number, type.
+    if (bytes.get(Bytes.LONG, 8) == number
+        && bytes.get(ValueLayout.JAVA_BYTE, 16) == WalFormat.BEGIN) {
+      throw otherVersion(file, 1);
+    }
+    throw damaged(0, "it is the log's first one, which is written whole");
   }
 
   private Result replay(long expectedLength, Handler handler) {
@@ -107,8 +134,8 @@ public final class WalReader {
       }
       position = end(position);
     }
-    if (position < size || position < expectedLength) {
-      judge(position, synced, expectedLength);
+    if (position > 0 && (position < size || position < expectedLength)) {
+      judge(position, synced, expectedLength, begin.durability());
     }
     return new Result(position, size, begin.previous(), begin.previousLength(), begin.durability());
   }
@@ -131,34 +158,55 @@ public final class WalReader {
     }
   }
 
-  /** Decides whether the log may end at {@code position} although more was expected; throws if not. */
-  private void judge(long position, long syncedBefore, long expectedLength) {
+  /**
+   * Decides whether the log may end at {@code position}, where no whole record is; throws if not. Takes time in
+   * proportion to what follows: a head is checked at each byte, a payload only behind a head that is right.
+   */
+  private void judge(long position, long syncedBefore, long expectedLength, Durability durability) {
     long synced = syncedBefore;
     long firstWhole = -1;
-    for (long at = position + 1; at <= size - WalFormat.HEADER_BYTES; at++) {
-      if (bytes.get(Bytes.LONG, at + WalFormat.LOG) == number && isWhole(at)) {
-        firstWhole = firstWhole < 0 ? at : firstWhole;
-        if (type(at) == WalFormat.SYNCED) {
-          synced = Math.max(synced, bytes.get(Bytes.LONG, at + WalFormat.HEADER_BYTES));
-        }
+    for (long at = position + 1; at <= size - WalFormat.HEADER_BYTES; ) {
+      if (!isWhole(at)) {
+        at++;
+        continue;
       }
+      firstWhole = firstWhole < 0 ? at : firstWhole;
+      if (type(at) == WalFormat.SYNCED) {
+        synced = Math.max(synced, bytes.get(Bytes.LONG, at + WalFormat.HEADER_BYTES));
+      }
+      at = end(at);
     }
     if (position < synced) {
       throw damaged(position, "it is below offset " + synced + ", which was synced");
     }
-    long gapEnd = firstWhole >= 0 ? firstWhole : Math.min(size, expectedLength);
-    boolean moreFollowed = firstWhole >= 0 || expectedLength > position;
-    boolean endLost = expectedLength > size;
-    if (moreFollowed && !endLost && !looksLikeLostPages(position, gapEnd)) {
+    long gapEnd = firstWhole >= 0 ? firstWhole : size;
+    if (lostSector(position, gapEnd)) {
+      return;
+    }
+    if (firstWhole >= 0) {
       throw damaged(position, "whole records follow it");
+    }
+    if (expectedLength > position && expectedLength <= size) {
+      throw damaged(position, "the next log gives this one " + expectedLength + " bytes");
+    }
+    // Under power the end was not synced, so nobody relies on it. Otherwise what was handed to the
+    // kernel is there, unless the file ends before the record does.
+    if (durability == Durability.PROCESS && !endsBeforeItsRecord(position)) {
+      throw damaged(position, "the file goes on after it, so that it was written whole");
     }
   }
 
-  /** Whether the rest of the first page, or any whole page of the gap, is zeros. */
-  private boolean looksLikeLostPages(long from, long to) {
+  /** Whether the file ends within the record that was begun at {@code position}: its write was cut short. */
+  private boolean endsBeforeItsRecord(long position) {
+    return size - position < WalFormat.HEADER_BYTES
+        || (isHead(bytes, position, key) && end(position) > size);
+  }
+
+  /** Whether some sector between the two places, or what it has there, is zeros: it never reached the device. */
+  private boolean lostSector(long from, long to) {
     for (long start = from; start < to; ) {
-      long end = Math.min(size, (start / PAGE_BYTES + 1) * PAGE_BYTES);
-      if (end <= to && allZero(start, end)) {
+      long end = (start / WalFormat.SECTOR_BYTES + 1) * WalFormat.SECTOR_BYTES;
+      if ((end <= to || to == size) && allZero(start, Math.min(end, size))) {
         return true;
       }
       start = end;
@@ -182,22 +230,29 @@ public final class WalReader {
   }
 
   private boolean isWhole(long position) {
-    return isWhole(bytes, position, number);
+    return isWhole(bytes, position, key);
   }
 
-  /** Whether a record of log {@code number} that passes its checksum is there. */
-  static boolean isWhole(MemorySegment bytes, long position, long number) {
-    long room = bytes.byteSize() - position - WalFormat.HEADER_BYTES;
-    if (room < 0) {
+  /** Whether a record that passes its checks is there. */
+  static boolean isWhole(MemorySegment bytes, long position, long key) {
+    if (!isHead(bytes, position, key) || end(bytes, position) > bytes.byteSize()) {
       return false;
     }
     int length = bytes.get(Bytes.INT, position + WalFormat.LENGTH);
-    if (length < 0 || length > room || bytes.get(Bytes.LONG, position + WalFormat.LOG) != number) {
+    return Bytes.crc32c(bytes, position + WalFormat.HEADER_BYTES, length)
+        == bytes.get(Bytes.INT, position + WalFormat.CRC);
+  }
+
+  /** Whether the header of a record is there; its payload may be damaged or missing. */
+  private static boolean isHead(MemorySegment bytes, long position, long key) {
+    if (bytes.byteSize() - position < WalFormat.HEADER_BYTES) {
       return false;
     }
-    long covered = WalFormat.HEADER_BYTES - WalFormat.LENGTH + (long) length;
-    return Bytes.crc32c(bytes, position + WalFormat.LENGTH, covered)
-        == bytes.get(Bytes.INT, position);
+    int length = bytes.get(Bytes.INT, position + WalFormat.LENGTH);
+    int crc = bytes.get(Bytes.INT, position + WalFormat.CRC);
+    byte type = bytes.get(ValueLayout.JAVA_BYTE, position + WalFormat.TYPE);
+    return length >= 0
+        && bytes.get(Bytes.INT, position) == WalFormat.head(key, position, crc, length, type);
   }
 
   private byte type(long position) {

@@ -3,6 +3,7 @@ package lsmlab.storage.wal;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.security.SecureRandom;
 import java.util.zip.CRC32C;
 import lsmlab.storage.Durability;
 import lsmlab.storage.WriteSink;
@@ -16,6 +17,7 @@ import lsmlab.storage.file.WritableFile;
 public final class WalWriter implements WriteSink<IOException>, AutoCloseable {
 
   private static final int PAGE_BYTES = 4096;
+  private static final SecureRandom SALT = new SecureRandom();
 
   private final WritableFile file;
   private final long number;
@@ -23,6 +25,9 @@ public final class WalWriter implements WriteSink<IOException>, AutoCloseable {
   private final int roomBytes;
   private final ByteBuffer buffer;
   private final CRC32C crc = new CRC32C();
+
+  /** See {@link WalFormat#head}. */
+  private long key;
 
   /** Where the last commit ended. */
   private long committed;
@@ -84,14 +89,18 @@ public final class WalWriter implements WriteSink<IOException>, AutoCloseable {
     this.buffer = buffer.clear().order(ByteOrder.LITTLE_ENDIAN);
     this.file = file;
     try {
-      begin(WalFormat.BEGIN, WalFormat.BEGIN_PAYLOAD_BYTES);
+      long salt = SALT.nextLong();
+      key = WalFormat.key(number, 0);
+      int start = begin(WalFormat.BEGIN, WalFormat.BEGIN_PAYLOAD_BYTES);
       buffer
           .putInt(WalFormat.VERSION)
           .put((byte) durability.ordinal())
           .putLong(previous)
-          .putLong(previousLength);
-      end(buffer.position() - WalFormat.HEADER_BYTES - WalFormat.BEGIN_PAYLOAD_BYTES);
+          .putLong(previousLength)
+          .putLong(salt);
+      end(start);
       drain();
+      key = WalFormat.key(number, salt);
       if (power) {
         makeRoom();
         sync();
@@ -144,8 +153,7 @@ public final class WalWriter implements WriteSink<IOException>, AutoCloseable {
     if (buffer.remaining() < WalFormat.HEADER_BYTES + prefix + keyLength) {
       drain();
     }
-    int start = buffer.position();
-    begin(type, payload);
+    int start = begin(type, payload);
     if (type == WalFormat.PUT) {
       buffer.putShort((short) keyLength);
     }
@@ -157,9 +165,10 @@ public final class WalWriter implements WriteSink<IOException>, AutoCloseable {
     }
     // Too large for the buffer: the checksum is made first, then the value goes out piece by piece.
     crc.reset();
-    crc.update(buffer.duplicate().position(start + WalFormat.LENGTH).limit(buffer.position()));
+    crc.update(
+        buffer.duplicate().position(start + WalFormat.HEADER_BYTES).limit(buffer.position()));
     crc.update(value, valueOffset, valueLength);
-    buffer.putInt(start, (int) crc.getValue());
+    putHead(start);
     for (int done = 0; done < valueLength; ) {
       if (!buffer.hasRemaining()) {
         drain();
@@ -170,14 +179,26 @@ public final class WalWriter implements WriteSink<IOException>, AutoCloseable {
     }
   }
 
-  private void begin(byte type, int payload) {
-    buffer.putInt(0).putInt(payload).putLong(number).put(type);
+  private int begin(byte type, int payload) {
+    int start = buffer.position();
+    buffer.putInt(0).putInt(0).putInt(payload).put(type);
+    return start;
   }
 
   private void end(int start) {
     crc.reset();
-    crc.update(buffer.duplicate().position(start + WalFormat.LENGTH).limit(buffer.position()));
-    buffer.putInt(start, (int) crc.getValue());
+    crc.update(
+        buffer.duplicate().position(start + WalFormat.HEADER_BYTES).limit(buffer.position()));
+    putHead(start);
+  }
+
+  /** Completes the header of the record at {@code start}, whose payload {@code crc} covers. */
+  private void putHead(int start) {
+    int payloadCrc = (int) crc.getValue();
+    int length = buffer.getInt(start + WalFormat.LENGTH);
+    byte type = buffer.get(start + WalFormat.TYPE);
+    buffer.putInt(start + WalFormat.CRC, payloadCrc);
+    buffer.putInt(start, WalFormat.head(key, file.length() + start, payloadCrc, length, type));
   }
 
   /** Hands what was collected to the kernel, and in {@code power} durability to the device. */
@@ -186,6 +207,7 @@ public final class WalWriter implements WriteSink<IOException>, AutoCloseable {
     if (power) {
       makeRoom();
       sync();
+      noteSynced();
     }
     committed = file.length();
   }
@@ -196,7 +218,7 @@ public final class WalWriter implements WriteSink<IOException>, AutoCloseable {
    */
   private void makeRoom() {
     long length = file.length();
-    if (length <= roomEnd) {
+    if (length + WalFormat.SYNCED_BYTES <= roomEnd) {
       return;
     }
     int bytes = roomBytes + (int) (-(length + roomBytes) & PAGE_BYTES - 1);
@@ -208,25 +230,33 @@ public final class WalWriter implements WriteSink<IOException>, AutoCloseable {
     }
   }
 
-  /** Cuts off the room that is left, so that the file ends with its last record. */
-  public void trim() throws IOException {
-    if (power) {
-      file.truncate(file.length());
+  /**
+   * Notes in the log how far it is known to be on the device. The note is handed to the kernel and not synced: after the
+   * death of the process it tells damage from a torn end, and a loss of power that takes it takes nothing else. If it cannot
+   * be written, the log goes on without it.
+   */
+  private void noteSynced() {
+    int start = begin(WalFormat.SYNCED, Long.BYTES);
+    buffer.putLong(synced);
+    end(start);
+    try {
+      drain();
+    } catch (IOException e) {
+      buffer.clear();
     }
   }
 
-  /**
-   * Notes in the log how far it is known to be on the device, if that is further than the last note says. Goes out with
-   * the next commit.
-   */
-  public void noteSynced() throws IOException {
-    if (buffer.remaining() < WalFormat.HEADER_BYTES + Long.BYTES) {
-      drain();
+  /** Makes the log durable, with a last record that says so, and cuts off the room that is left. No write may follow. */
+  public void finish() throws IOException {
+    drain();
+    sync();
+    noteSynced();
+    sync();
+    if (power) {
+      file.truncate(file.length());
+      file.sync();
     }
-    int start = buffer.position();
-    begin(WalFormat.SYNCED, Long.BYTES);
-    buffer.putLong(synced);
-    end(start);
+    committed = file.length();
   }
 
   /** Takes back what was collected since the last commit, written or not. */
@@ -255,6 +285,11 @@ public final class WalWriter implements WriteSink<IOException>, AutoCloseable {
   /** Bytes of whole, committed records. */
   public long length() {
     return committed;
+  }
+
+  /** Bytes of whole records that must be found: under {@code power} those that were synced, without the note behind them. */
+  public long certainLength() {
+    return power ? synced : committed;
   }
 
   /** Bytes known to be on the device. */

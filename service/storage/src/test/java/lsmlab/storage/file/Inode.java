@@ -7,8 +7,6 @@ import java.util.random.RandomGenerator;
 /** A file of a {@link SimulatedDirectory}, whatever its name: its bytes, and those of its last sync. Not thread-safe. */
 final class Inode {
 
-  private static final int BLOCK_BYTES = 4096;
-
   byte[] bytes = new byte[0];
   int length;
   byte[] synced = new byte[0];
@@ -43,7 +41,7 @@ final class Inode {
   }
 
   /** What is left of it when the machine has lost power: by chance old or new in each block, and of either length. */
-  Inode losePower(RandomGenerator random) {
+  Inode losePower(RandomGenerator random, int blockBytes) {
     byte[] current = content();
     int end =
         switch (random.nextInt(4)) {
@@ -56,9 +54,9 @@ final class Inode {
     }
     byte[] kept = Arrays.copyOf(synced, end);
     int lossOfTen = random.nextInt(11);
-    for (int at = 0; at < end; at += BLOCK_BYTES) {
+    for (int at = 0; at < end; at += blockBytes) {
       if (random.nextInt(10) >= lossOfTen) {
-        int blockEnd = Math.min(end, Math.min(at + BLOCK_BYTES, current.length));
+        int blockEnd = Math.min(end, Math.min(at + blockBytes, current.length));
         if (blockEnd > at) {
           System.arraycopy(current, at, kept, at, blockEnd - at);
         }

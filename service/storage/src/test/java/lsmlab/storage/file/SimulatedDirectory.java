@@ -19,8 +19,8 @@ import java.util.random.RandomGenerator;
 
 /**
  * A store's directory in memory that can lose power. Each file keeps its bytes and those of its last sync; the directory
- * keeps its names and those of its last sync. {@link #losePower} keeps each unsynced block of 4 KiB and each unsynced
- * name by chance; a block that is lost shows what was synced there, or zeros.
+ * keeps its names and those of its last sync. {@link #losePower} keeps each unsynced block of 4 KiB, or of 512 bytes, and
+ * each unsynced name by chance; a block that is lost shows what was synced there, or zeros.
  *
  * <p>A {@link Fault} sees every operation before it takes place and may make it fail. After {@link #freeze} every
  * operation fails and nothing changes any more: the process has died. Thread-safe.
@@ -130,16 +130,18 @@ public final class SimulatedDirectory implements StoreDirectory {
     return after;
   }
 
-  /** What the next process finds after the machine has lost power. */
+  /** What the next process finds after the machine has lost power; its device writes either size of blocks whole. */
   public synchronized SimulatedDirectory losePower(RandomGenerator random) {
     SimulatedDirectory after = new SimulatedDirectory();
     TreeSet<String> all = new TreeSet<>(names.keySet());
     all.addAll(syncedNames.keySet());
+    int blockBytes = random.nextBoolean() ? 4096 : 512;
     Map<Inode, Inode> survivors = new HashMap<>();
     for (String name : all) {
       Inode kept = random.nextBoolean() ? names.get(name) : syncedNames.get(name);
       if (kept != null) {
-        Inode survivor = survivors.computeIfAbsent(kept, inode -> inode.losePower(random));
+        Inode survivor =
+            survivors.computeIfAbsent(kept, inode -> inode.losePower(random, blockBytes));
         after.names.put(name, survivor);
         after.syncedNames.put(name, survivor);
       }

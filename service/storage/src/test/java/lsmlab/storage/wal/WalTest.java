@@ -11,11 +11,13 @@ import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Random;
 import lsmlab.storage.CorruptionException;
 import lsmlab.storage.Durability;
 import lsmlab.storage.file.OsStoreDirectory;
@@ -59,9 +61,6 @@ class WalTest {
     try (WalWriter writer = writer(durability)) {
       for (int i = 0; i < 3; i++) {
         starts[i] = writer.length();
-        if (durability == Durability.POWER && i > 0) {
-          writer.noteSynced();
-        }
         put(writer, "key" + i, "value".repeat(20));
         writer.commit();
       }
@@ -182,13 +181,91 @@ class WalTest {
     assertTrue(found.size() < before / 2, found.size() + " writes");
   }
 
+  @ParameterizedTest
+  @EnumSource(Durability.class)
+  void damageToTheLastRecordIsNotTakenForATornEnd(Durability durability) throws IOException {
+    long start = threeCommits(durability)[2];
+    byte[] sound = directory.content("000005.wal");
+    for (int at = 0; at < 100; at++) {
+      directory.replace("000005.wal", sound);
+      damage(start + at, 1 << at % 8);
+      CorruptionException e = assertThrows(CorruptionException.class, () -> read(-1));
+      assertTrue(e.getMessage().contains("000005.wal at offset " + start), e.getMessage());
+    }
+  }
+
   @Test
-  void damageAtTheEndIsRefusedWhereTheNextLogKnowsTheLength() throws IOException {
-    long[] starts = threeCommits(Durability.PROCESS);
-    long length = directory.content("000005.wal").length;
-    damage(starts[2] + 30, 1);
+  void aZeroedSectorAtTheEndIsALostOne() throws IOException {
+    long start = threeCommits(Durability.PROCESS)[2];
+    byte[] content = directory.content("000005.wal");
+    Arrays.fill(content, (int) start, content.length, (byte) 0);
+    directory.replace("000005.wal", content);
     assertEquals(2, read(-1).size());
-    assertThrows(CorruptionException.class, () -> read(length));
+  }
+
+  /** A value may be a copy of the log itself, and its write may be cut short anywhere. */
+  @ParameterizedTest
+  @EnumSource(Durability.class)
+  void bytesOfAValueDoNotPassForRecords(Durability durability) throws IOException {
+    int before;
+    try (WalWriter writer = writer(durability)) {
+      put(writer, "first", "acknowledged");
+      writer.commit();
+      before = (int) writer.length();
+      byte[] value = new byte[20_000];
+      new Random(1).nextBytes(value);
+      byte[] log = Arrays.copyOf(directory.content("000005.wal"), before);
+      for (int at = 0; at + log.length < value.length; at += 3 * log.length) {
+        System.arraycopy(log, 0, value, at, log.length);
+      }
+      writer.put("backup".getBytes(UTF_8), 0, 6, value, 0, value.length);
+      writer.commit();
+    }
+    byte[] content = directory.content("000005.wal");
+    for (int length = before; length < before + 20_000; length += 97) {
+      directory.replace("000005.wal", Arrays.copyOf(content, length));
+      assertEquals(List.of("first=acknowledged"), read(-1), "cut to " + length);
+    }
+  }
+
+  /** As a device does that writes sectors of 512 bytes on its own. */
+  @Test
+  void anyLostSectorOfTheLastGroupEndsTheLogThere() throws IOException {
+    byte[] before;
+    int note;
+    try (WalWriter writer = writer(Durability.POWER)) {
+      put(writer, "a", "1");
+      writer.commit();
+      before = directory.content("000005.wal");
+      for (int i = 0; i < 20; i++) {
+        put(writer, "b" + i, "2".repeat(190));
+      }
+      writer.commit();
+      note = (int) writer.length() - WalFormat.SYNCED_BYTES;
+    }
+    byte[] after = directory.content("000005.wal");
+    Random random = new Random(1);
+    for (int round = 0; round < 500; round++) {
+      byte[] torn = Arrays.copyOf(after, before.length);
+      Arrays.fill(torn, note, torn.length, (byte) 0); // no note: the sync did not return
+      for (int at = 0; at + 512 <= before.length; at += 512) {
+        if (random.nextInt(3) == 0) {
+          System.arraycopy(before, at, torn, at, 512);
+        }
+      }
+      directory.replace("000005.wal", torn);
+      assertEquals("a=1", read(-1).getFirst());
+    }
+  }
+
+  @Test
+  void aLogOfAnOlderFormatIsNamedAsSuch() throws IOException {
+    threeCommits(Durability.PROCESS);
+    ByteBuffer old = ByteBuffer.allocate(200).order(ByteOrder.LITTLE_ENDIAN);
+    old.putInt(1234).putInt(21).putLong(5).put((byte) 3).putInt(1);
+    directory.replace("000005.wal", old.array());
+    CorruptionException e = assertThrows(CorruptionException.class, () -> read(-1));
+    assertTrue(e.getMessage().contains("WAL format version 1, this engine reads 2"), e.toString());
   }
 
   @Test
@@ -214,7 +291,7 @@ class WalTest {
       assertTrue(writer.length() > size, "made before it was full");
       assertEquals(expected, read(-1));
       assertEquals(expected, read(writer.length()));
-      writer.trim();
+      writer.finish();
       assertEquals(writer.length(), directory.content("000005.wal").length);
       assertEquals(expected, read(-1));
     }

@@ -1,0 +1,96 @@
+package lsmlab.storage.lsm;
+
+import java.util.Arrays;
+import lsmlab.storage.OverloadedException;
+import lsmlab.storage.ReadOnlyException;
+import lsmlab.storage.WriteBatch;
+
+/**
+ * Brings a {@link WriteBatch} through the {@link CommitPipeline}: a {@link Write} for each of its writes, kept by the
+ * thread and used again, so that a batch allocates nothing. For one thread.
+ */
+final class BatchWrites {
+
+  /** Lets a write go ahead, or throws why it may not. */
+  @FunctionalInterface
+  interface Admission {
+    void admit(long bytes, int valueLength);
+  }
+
+  /** More writes than this are not kept for the thread's next batch. */
+  private static final int KEPT_MAX = 1024;
+
+  /** A platform thread's own; a virtual thread may never hand over another batch. */
+  private static final ThreadLocal<BatchWrites> OWN = ThreadLocal.withInitial(BatchWrites::new);
+
+  private Write[] writes = new Write[16];
+
+  private BatchWrites() {}
+
+  /**
+   * Admits the writes one after the other, commits those that were admitted, and records in the batch which failed. A
+   * write that is not admitted fails, and so do all after it: they would wait as long for the same room.
+   *
+   * @param admission asked for one write after the other
+   */
+  static void commit(WriteBatch batch, Admission admission, CommitPipeline pipeline) {
+    boolean virtual = Thread.currentThread().isVirtual();
+    BatchWrites own = virtual ? new BatchWrites() : OWN.get();
+    boolean done = false;
+    try {
+      own.run(batch, admission, pipeline);
+      done = true;
+    } finally {
+      // After an error some may still be in the pipeline's list: none of them is used again.
+      if (!virtual && (!done || own.writes.length > KEPT_MAX)) {
+        OWN.remove();
+      }
+    }
+  }
+
+  private void run(WriteBatch batch, Admission admission, CommitPipeline pipeline) {
+    int count = admit(batch, admission);
+    fill(batch, count);
+    pipeline.submit(writes, count);
+    for (int i = 0; i < count; i++) {
+      assert writes[i].isDone() : "write " + i + " of a batch was not finished";
+      if (writes[i].failure() != null) {
+        batch.fail(i, writes[i].failure());
+      }
+      writes[i].forget();
+    }
+  }
+
+  private static int admit(WriteBatch batch, Admission admission) {
+    for (int i = 0; i < batch.size(); i++) {
+      try {
+        admission.admit(
+            Write.bytes(batch.keyLength(i), batch.valueLength(i)), batch.valueLength(i));
+      } catch (OverloadedException | ReadOnlyException | IllegalArgumentException e) {
+        for (int left = i; left < batch.size(); left++) {
+          batch.fail(left, e);
+        }
+        return i;
+      }
+    }
+    return batch.size();
+  }
+
+  private void fill(WriteBatch batch, int count) {
+    if (count > writes.length) {
+      writes = Arrays.copyOf(writes, Math.max(count, 2 * writes.length));
+    }
+    for (int i = 0; i < count; i++) {
+      if (writes[i] == null) {
+        writes[i] = Write.seal();
+      }
+      writes[i].reset(
+          batch.key(i),
+          batch.keyOffset(i),
+          batch.keyLength(i),
+          batch.value(i),
+          batch.valueOffset(i),
+          batch.valueLength(i));
+    }
+  }
+}

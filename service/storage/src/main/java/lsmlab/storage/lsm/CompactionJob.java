@@ -1,0 +1,288 @@
+package lsmlab.storage.lsm;
+
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.function.BooleanSupplier;
+import java.util.function.LongConsumer;
+import lsmlab.storage.LsmOptions;
+import lsmlab.storage.concurrent.RateLimit;
+import lsmlab.storage.cursor.Cursor;
+import lsmlab.storage.cursor.MergingCursor;
+import lsmlab.storage.file.Bytes;
+import lsmlab.storage.file.StoreDirectory;
+import lsmlab.storage.file.SyncFailedException;
+import lsmlab.storage.lsm.TableSet.Placed;
+import lsmlab.storage.manifest.TableEntry;
+import lsmlab.storage.table.LevelCursor;
+import lsmlab.storage.table.Table;
+import lsmlab.storage.table.TableWorkspace;
+import lsmlab.storage.table.TableWriter;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * One merge, published piece by piece; {@link Compactor} says why that is right. Used once, by one thread. It holds a
+ * reference of each table that it still reads, and none of a version: a table that it has left may go.
+ */
+final class CompactionJob {
+
+  /** Ends a merge early because the store is being closed. */
+  static final class BrokenOff extends RuntimeException {
+    private static final long serialVersionUID = 1L;
+  }
+
+  private static final Logger LOG = LoggerFactory.getLogger(CompactionJob.class);
+
+  /** Pairs after which, at most, a closing store is noticed. */
+  private static final int ENTRIES_PER_CHECK = 1_024;
+
+  /** Bytes that are written at the full rate before the limit of the rate is asked. */
+  private static final long BYTES_PER_PAYMENT = 1 << 20;
+
+  private final StoreDirectory directory;
+  private final LsmOptions options;
+  private final VersionSet versions;
+  private final CompactionPolicy.Task task;
+  private final TableWorkspace workspace;
+  private final BooleanSupplier closing;
+  private final LongConsumer written;
+  private final Runnable published;
+
+  /** Of the level that is written to, by key; those below {@code passed} have been read to their end. */
+  private final List<Placed> below;
+
+  private int passed;
+
+  /** The first of {@code below} that is still in the current version. */
+  private int replaced;
+
+  /** Inputs of which a reference is held. */
+  private final Set<Table> unread;
+
+  /** Tables that are finished and not yet published. */
+  private final List<Placed> outputs = new ArrayList<>();
+
+  private TableWriter writer;
+  private final RateLimit rateLimit;
+
+  /** Of the table being written, bytes that the rate limit has been paid for. */
+  private long paidBytes;
+
+  /**
+   * Takes a reference of each input; {@link #run} gives it back.
+   *
+   * @param workspace the merge's alone until it has run
+   * @param closing whether to break off
+   * @param written told of the bytes of each table that was published
+   * @param published called after each publication
+   */
+  CompactionJob(
+      StoreDirectory directory,
+      LsmOptions options,
+      VersionSet versions,
+      CompactionPolicy.Task task,
+      TableWorkspace workspace,
+      BooleanSupplier closing,
+      LongConsumer written,
+      Runnable published) {
+    this.directory = directory;
+    this.options = options;
+    this.versions = versions;
+    this.task = task;
+    this.workspace = workspace;
+    this.closing = closing;
+    this.written = written;
+    this.published = published;
+    this.rateLimit =
+        new RateLimit(options.compactionBytesPerSecondMax(), RateLimit.Clock.SYSTEM, closing);
+    this.below =
+        task.inputs().stream().filter(placed -> placed.entry().level() == task.level()).toList();
+    this.unread = new HashSet<>(TableSet.tableSet(task.inputs()));
+    unread.forEach(Table::retain);
+  }
+
+  /**
+   * Merges and publishes everything.
+   *
+   * @throws BrokenOff if the store is being closed; what was published stays
+   */
+  void run() throws IOException {
+    try {
+      merge();
+      Set<Table> rest = new HashSet<>(TableSet.tableSet(task.inputs()));
+      rest.removeAll(TableSet.tableSet(below.subList(0, replaced)));
+      publish(rest);
+    } catch (IOException | RuntimeException | Error e) {
+      discard(e);
+      throw e;
+    } finally {
+      release(Set.copyOf(unread));
+    }
+  }
+
+  /** Gives references back. A file that cannot be removed now is removed at the next start. */
+  private void release(Set<Table> tables) {
+    for (Table table : tables) {
+      unread.remove(table);
+      try {
+        table.release();
+      } catch (IOException e) {
+        LOG.warn("a table's file stays until the next start: {}", e.toString());
+      }
+    }
+  }
+
+  private void merge() throws IOException {
+    List<Cursor> sources = new ArrayList<>();
+    for (List<Placed> group : task.newestFirst()) {
+      sources.add(new LevelCursor(group.stream().map(Placed::table).toArray(Table[]::new)));
+    }
+    Cursor cursor = new MergingCursor(sources, sharedKeyBytes());
+    try {
+      int untilCheck = ENTRIES_PER_CHECK;
+      for (boolean more = cursor.seek(null); more; more = cursor.next()) {
+        if (--untilCheck == 0) {
+          untilCheck = ENTRIES_PER_CHECK;
+          if (closing.getAsBoolean()) {
+            throw new BrokenOff();
+          }
+        }
+        if (passed < below.size() && isPast(cursor, below.get(passed).table())) {
+          passOver(cursor);
+        }
+        if (task.dropTombstones() && cursor.isTombstone()) {
+          continue;
+        }
+        if (writer != null && writer.bytes() >= options.tableBytes() * 3 / 2) {
+          finishTable();
+        } else if (writer != null && writer.bytes() - paidBytes >= BYTES_PER_PAYMENT) {
+          pay(writer.bytes());
+        }
+        if (writer == null) {
+          writer =
+              new TableWriter(
+                  directory,
+                  versions.newFileNumber(),
+                  0,
+                  options.blockBytes(),
+                  options.bloomBitsPerKey(),
+                  workspace);
+        }
+        Flusher.add(writer, cursor);
+      }
+      finishTable();
+    } finally {
+      if (writer != null) {
+        writer.close();
+      }
+    }
+  }
+
+  /** Length of what all keys begin with. */
+  private int sharedKeyBytes() {
+    byte[] first = null;
+    int shared = Integer.MAX_VALUE;
+    for (Placed placed : task.inputs()) {
+      for (byte[] key : List.of(placed.table().minKey(), placed.table().maxKey())) {
+        first = first == null ? key : first;
+        int mismatch = Arrays.mismatch(first, key);
+        shared = Math.min(shared, mismatch < 0 ? key.length : mismatch);
+      }
+    }
+    return shared;
+  }
+
+  /** Bytes of the inputs from level 0. */
+  long level0Bytes() {
+    return task.inputs().stream()
+        .filter(placed -> placed.entry().level() == 0)
+        .mapToLong(placed -> placed.entry().bytes())
+        .sum();
+  }
+
+  private static boolean isPast(Cursor cursor, Table table) {
+    byte[] max = table.maxKey();
+    return Bytes.compare(
+            max, 0, max.length, cursor.keySegment(), cursor.keyOffset(), cursor.keyLength())
+        < 0;
+  }
+
+  /**
+   * The cursor has left at least one table of the level below. Replaces what it has left, unless that would make the
+   * tables too small: a table ends here from half of its usual size on, and at any size where much waits for it.
+   */
+  private void passOver(Cursor cursor) throws IOException {
+    do {
+      passed++;
+    } while (passed < below.size() && isPast(cursor, below.get(passed).table()));
+    long waiting =
+        below.subList(replaced, passed).stream().mapToLong(placed -> placed.table().bytes()).sum();
+    boolean large =
+        writer == null
+            || writer.bytes() >= options.tableBytes() / 2
+            || waiting >= 2 * options.tableBytes();
+    if (large) {
+      finishTable();
+      Set<Table> left = TableSet.tableSet(below.subList(replaced, passed));
+      publish(left);
+      replaced = passed;
+      release(left);
+    }
+  }
+
+  private void finishTable() throws IOException {
+    if (writer == null) {
+      return;
+    }
+    try (TableWriter full = writer) {
+      writer = null;
+      full.finish();
+      Table table = Table.openNew(directory, full.number());
+      outputs.add(new Placed(new TableEntry(full.number(), task.level(), 0, table.bytes()), table));
+      pay(table.bytes());
+      paidBytes = 0;
+    }
+  }
+
+  /** Waits until so many bytes of the table being written are due. */
+  private void pay(long bytes) {
+    rateLimit.pay(bytes - paidBytes);
+    paidBytes = bytes;
+  }
+
+  /** Puts the finished tables in the place of these. */
+  private void publish(Set<Table> removed) throws IOException {
+    if (removed.isEmpty() && outputs.isEmpty()) {
+      return;
+    }
+    directory.sync();
+    versions.publishCompaction(removed, List.copyOf(outputs));
+    outputs.forEach(placed -> written.accept(placed.entry().bytes()));
+    outputs.clear();
+    published.run();
+  }
+
+  /**
+   * Removes what was written and not published. After a failed sync the files stay, as after a fault of the engine: the
+   * manifest may name them after a restart, which then sorts it out.
+   */
+  private void discard(Throwable reason) {
+    boolean unnamed =
+        reason instanceof BrokenOff
+            || (reason instanceof IOException && !(reason instanceof SyncFailedException));
+    for (Placed placed : outputs) {
+      try {
+        if (unnamed) {
+          placed.table().markObsolete();
+        }
+        placed.table().release();
+      } catch (IOException e) {
+        reason.addSuppressed(e);
+      }
+    }
+  }
+}

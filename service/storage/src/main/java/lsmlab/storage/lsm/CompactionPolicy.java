@@ -1,0 +1,130 @@
+package lsmlab.storage.lsm;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import lsmlab.storage.LsmOptions;
+import lsmlab.storage.lsm.TableSet.Placed;
+import lsmlab.storage.manifest.TableEntry;
+import lsmlab.storage.table.Table;
+
+/** Decides what to merge. Stateless; may be asked by any thread. */
+interface CompactionPolicy {
+
+  /**
+   * Tables to merge.
+   *
+   * @param newestFirst groups whose pairs shadow later groups'; tables of a group do not overlap
+   * @param level that the result belongs to
+   * @param dropTombstones whether nothing older than these tables can hold their keys
+   */
+  record Task(List<List<Placed>> newestFirst, int level, boolean dropTombstones) {
+    List<Placed> inputs() {
+      return newestFirst.stream().flatMap(List::stream).toList();
+    }
+  }
+
+  /** The policy that the options name. */
+  static CompactionPolicy of(LsmOptions options) {
+    return switch (options.compaction()) {
+      case LEVELED -> new LeveledPolicy(options);
+      case TIERED -> new TieredPolicy(options);
+      case OFF -> new Off();
+    };
+  }
+
+  /**
+   * The most urgent merge, or null if none is due.
+   *
+   * @param resting whether no more tables of level 0 are expected soon
+   */
+  Task pick(TableSet tables, boolean resting);
+
+  /** Tables of level 0 that make a merge due while writes go on. */
+  int level0Trigger(TableSet tables);
+
+  /** How urgent a merge of this level is, 0 for level 0: from 1 on it is due. */
+  double score(TableSet tables, int level);
+
+  /** Everything into the last level; null if it is there already and holds no tombstone. */
+  static Task all(TableSet tables) {
+    List<Placed> bottom = run(tables, TableEntry.LEVEL_BOTTOM);
+    boolean settled =
+        bottom.size() == tables.count()
+            && bottom.stream().allMatch(placed -> placed.table().tombstones() == 0);
+    if (settled) {
+      return null;
+    }
+    List<List<Placed>> groups = level0Groups(tables);
+    tables.levels().stream().filter(level -> !level.isEmpty()).forEach(groups::add);
+    return new Task(groups, TableEntry.LEVEL_BOTTOM, true);
+  }
+
+  /** Each table of level 0 as a group of its own, newest first; the list may be added to. */
+  static List<List<Placed>> level0Groups(TableSet tables) {
+    List<List<Placed>> groups = new ArrayList<>();
+    tables.newestFirst().forEach(placed -> groups.add(List.of(placed)));
+    return groups;
+  }
+
+  /** A task that keeps tombstones as long as a deeper level may hold their keys. */
+  static Task task(TableSet tables, List<List<Placed>> groups, int level) {
+    assert level >= 1 && level <= TableEntry.LEVEL_BOTTOM : "level " + level;
+    List<Placed> inputs = groups.stream().flatMap(List::stream).toList();
+    boolean nothingBelow = true;
+    for (int deeper = level + 1; deeper <= TableEntry.LEVEL_BOTTOM; deeper++) {
+      nothingBelow &= overlapping(run(tables, deeper), inputs).isEmpty();
+    }
+    return new Task(groups, level, nothingBelow);
+  }
+
+  /** The tables of a level from 1 on, by key. */
+  static List<Placed> run(TableSet tables, int level) {
+    return level <= tables.levels().size() ? tables.levels().get(level - 1) : List.of();
+  }
+
+  static long bytes(List<Placed> tables) {
+    return tables.stream().mapToLong(placed -> placed.table().bytes()).sum();
+  }
+
+  /** The tables of a run whose keys lie between the least and the greatest of the others. */
+  static List<Placed> overlapping(List<Placed> run, List<Placed> others) {
+    byte[] min = null;
+    byte[] max = null;
+    for (Placed other : others) {
+      Table table = other.table();
+      if (min == null || Arrays.compareUnsigned(table.minKey(), min) < 0) {
+        min = table.minKey();
+      }
+      if (max == null || Arrays.compareUnsigned(table.maxKey(), max) > 0) {
+        max = table.maxKey();
+      }
+    }
+    List<Placed> overlapping = new ArrayList<>();
+    for (Placed placed : run) {
+      if (Arrays.compareUnsigned(placed.table().maxKey(), min) >= 0
+          && Arrays.compareUnsigned(placed.table().minKey(), max) <= 0) {
+        overlapping.add(placed);
+      }
+    }
+    return overlapping;
+  }
+
+  /** Merges nothing by itself. */
+  final class Off implements CompactionPolicy {
+    @Override
+    public Task pick(TableSet tables, boolean resting) {
+      return null;
+    }
+
+    @Override
+    public int level0Trigger(TableSet tables) {
+      return Integer.MAX_VALUE;
+    }
+
+    @Override
+    public double score(TableSet tables, int level) {
+      return 0;
+    }
+  }
+}

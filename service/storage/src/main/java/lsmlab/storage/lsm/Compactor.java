@@ -1,0 +1,308 @@
+package lsmlab.storage.lsm;
+
+import java.io.IOException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.LongAdder;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.ReentrantLock;
+import lsmlab.storage.LsmOptions;
+import lsmlab.storage.concurrent.Threads;
+import lsmlab.storage.file.StoreDirectory;
+import lsmlab.storage.table.TableWorkspace;
+
+/**
+ * Merges tables in one background thread, one {@link CompactionPolicy.Task} after the other: those that are due where
+ * the options say so, and everything on demand. Inputs stay readable until what replaces them is published; a merge that
+ * is broken off leaves nothing behind that is not named by the manifest.
+ *
+ * <p>A merge is published piece by piece, in key order: as soon as it has passed the end of some tables of the level it
+ * writes to, these are replaced by what was written so far, and their room is free. The tables from above stay until
+ * the last piece. Until then they say the same of a key as the level below does, or, where a tombstone was dropped
+ * there, that it is deleted; so readers may ask in either order of publication, and a merge that is broken off in between
+ * is simply done again. A merge thus takes the room of a few tables more, instead of that of the whole level.
+ */
+final class Compactor implements AutoCloseable, WriteController.Merging {
+
+  private static final double RATE_WEIGHT = 0.3;
+
+  private static final long RETRY_MILLIS = 1_000;
+
+  /** Without a new table for so long, no more are expected soon. */
+  private static final long RESTING_MILLIS = 2_000;
+
+  private final StoreDirectory directory;
+  private final LsmOptions options;
+  private final VersionSet versions;
+  private final Health health;
+  private final Runnable published;
+  private final CompactionPolicy policy;
+
+  /** Of the compaction thread. */
+  private final TableWorkspace workspace = new TableWorkspace();
+
+  private final Thread thread = Threads.background("lsmlab-compact", this::work);
+  private final ReentrantLock lock = new ReentrantLock();
+  private final Condition changed = lock.newCondition();
+
+  // Guarded by lock.
+  private long fullRequested;
+  private long fullDone;
+  private boolean busy;
+  private int restWaiters;
+  private long changedAt = System.nanoTime();
+
+  private volatile boolean closing;
+  private volatile double level0Rate;
+
+  /** Of the compaction thread: merging since level 0 was merged last. */
+  private long nanosSinceLevel0;
+
+  private final LongAdder compactions = new LongAdder();
+  private final LongAdder bytes = new LongAdder();
+  private final LongAdder nanos = new LongAdder();
+
+  /**
+   * @param published called after each publication, by the compaction thread
+   */
+  Compactor(
+      StoreDirectory directory,
+      LsmOptions options,
+      VersionSet versions,
+      Health health,
+      Runnable published) {
+    this.directory = directory;
+    this.options = options;
+    this.versions = versions;
+    this.health = health;
+    this.published = published;
+    this.policy = CompactionPolicy.of(options);
+  }
+
+  void start() {
+    thread.start();
+  }
+
+  /** Tables were added: look whether a merge is due. */
+  void tablesChanged() {
+    lock.lock();
+    try {
+      changedAt = System.nanoTime();
+      changed.signalAll();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Merges everything there is now and returns when done. */
+  void compactAll() {
+    long failuresBefore = health.failures();
+    lock.lock();
+    try {
+      long wanted = ++fullRequested;
+      changed.signalAll();
+      while (fullDone < wanted) {
+        checkHopeful(failuresBefore);
+        changed.await(100, TimeUnit.MILLISECONDS);
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new IllegalStateException("interrupted while waiting for a merge", e);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Returns when no merge is running or due. */
+  void awaitIdle() {
+    long failuresBefore = health.failures();
+    lock.lock();
+    restWaiters++;
+    changed.signalAll();
+    try {
+      while (busy || fullDone < fullRequested || isDue()) {
+        checkHopeful(failuresBefore);
+        changed.await(20, TimeUnit.MILLISECONDS);
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new IllegalStateException("interrupted while waiting for a merge", e);
+    } finally {
+      restWaiters--;
+      lock.unlock();
+    }
+  }
+
+  private void checkHopeful(long failuresBefore) {
+    health.checkHopeful(Health.Activity.MERGING, failuresBefore);
+    if (closing) {
+      throw new IllegalStateException("the store is being closed");
+    }
+  }
+
+  private boolean isDue() {
+    Version version = versions.acquire();
+    try {
+      return policy.pick(version.tables(), isResting()) != null;
+    } finally {
+      VersionSet.releaseQuietly(version);
+    }
+  }
+
+  /** Whether writing has ended, or someone waits for it to be as if it had. */
+  private boolean isResting() {
+    lock.lock();
+    try {
+      return restWaiters > 0
+          || System.nanoTime() - changedAt >= TimeUnit.MILLISECONDS.toNanos(RESTING_MILLIS);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private void work() {
+    try {
+      while (awaitWork()) {
+        mergeOnce();
+      }
+    } catch (RuntimeException | Error e) {
+      health.failedForGood("choosing tables to merge", e);
+    }
+  }
+
+  private void mergeOnce() {
+    long full = fullTarget();
+    try {
+      CompactionJob job = begin(full > 0);
+      if (job != null) {
+        run(job);
+        health.succeeded(Health.Activity.MERGING);
+      }
+      finished(full);
+    } catch (CompactionJob.BrokenOff e) {
+      finished(0);
+    } catch (IOException e) {
+      health.failed(Health.Activity.MERGING, e);
+      finished(0);
+      pause();
+    } catch (RuntimeException | Error e) {
+      health.failedForGood("merging tables", e);
+      finished(0);
+    }
+  }
+
+  /** The merge that is due, or null; it holds its inputs by itself. */
+  private CompactionJob begin(boolean everything) {
+    Version version = versions.acquire();
+    try {
+      CompactionPolicy.Task task =
+          everything
+              ? CompactionPolicy.all(version.tables())
+              : policy.pick(version.tables(), isResting());
+      return task == null
+          ? null
+          : new CompactionJob(
+              directory, options, versions, task, workspace, () -> closing, bytes::add, published);
+    } finally {
+      VersionSet.releaseQuietly(version);
+    }
+  }
+
+  /** Waits until something is due; false when nothing will be done any more. */
+  private boolean awaitWork() {
+    lock.lock();
+    try {
+      while (!closing) {
+        if (health.isWritable() && (fullDone < fullRequested || isDue())) {
+          busy = true;
+          return true;
+        }
+        changed.await(RESTING_MILLIS, TimeUnit.MILLISECONDS);
+      }
+      return false;
+    } catch (InterruptedException e) {
+      throw new AssertionError("threads of an engine are not interrupted", e);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private long fullTarget() {
+    lock.lock();
+    try {
+      return fullDone < fullRequested ? fullRequested : 0;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private void finished(long full) {
+    lock.lock();
+    try {
+      busy = false;
+      fullDone = Math.max(fullDone, full);
+      changed.signalAll();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private void pause() {
+    lock.lock();
+    try {
+      if (!closing) {
+        changed.await(RETRY_MILLIS, TimeUnit.MILLISECONDS);
+      }
+    } catch (InterruptedException e) {
+      throw new AssertionError("threads of an engine are not interrupted", e);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private void run(CompactionJob job) throws IOException {
+    long start = System.nanoTime();
+    job.run();
+    long took = System.nanoTime() - start;
+    compactions.increment();
+    nanos.add(took);
+    nanosSinceLevel0 += took;
+    if (job.level0Bytes() > 0) {
+      // With the time of deeper merges: level 0 grows meanwhile.
+      double rate = job.level0Bytes() * 1e9 / Math.max(1, nanosSinceLevel0);
+      nanosSinceLevel0 = 0;
+      level0Rate = level0Rate == 0 ? rate : level0Rate + RATE_WEIGHT * (rate - level0Rate);
+    }
+  }
+
+  /** Bytes of level 0 merged in a second of merging, lately; 0 before the first such merge. */
+  @Override
+  public double level0Rate() {
+    return level0Rate;
+  }
+
+  /** Tables of level 0 that make a merge due while writes go on. */
+  @Override
+  public int level0Trigger(TableSet tables) {
+    return policy.level0Trigger(tables);
+  }
+
+  long compactions() {
+    return compactions.sum();
+  }
+
+  long bytes() {
+    return bytes.sum();
+  }
+
+  long nanos() {
+    return nanos.sum();
+  }
+
+  /** Breaks off what is running. */
+  @Override
+  public void close() {
+    closing = true;
+    tablesChanged();
+    Threads.join(thread);
+  }
+}

@@ -1,0 +1,384 @@
+package lsmlab.storage.lsm;
+
+import java.io.IOException;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.LongAdder;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.ReentrantLock;
+import lsmlab.storage.LsmOptions;
+import lsmlab.storage.ReadOnlyException;
+import lsmlab.storage.concurrent.Threads;
+import lsmlab.storage.cursor.Cursor;
+import lsmlab.storage.file.StoreDirectory;
+import lsmlab.storage.manifest.LogEntry;
+import lsmlab.storage.manifest.TableEntry;
+import lsmlab.storage.memtable.Memtable;
+import lsmlab.storage.table.Table;
+import lsmlab.storage.table.TableWorkspace;
+import lsmlab.storage.table.TableWriter;
+
+/**
+ * Turns sealed memtables into tables of level 0. Several threads may build at once, but tables are published in the
+ * order in which their memtables were sealed: a reader asks memtables before tables, and would otherwise find an older
+ * write in a memtable that waits than in a table that is there.
+ *
+ * <p>What fails for lack of space is tried again each second; the memtable and its log stay meanwhile.
+ */
+final class Flusher implements AutoCloseable {
+
+  /** Hears of progress, on a flush thread. */
+  interface Listener {
+    /** A memtable was taken: another one is being filled, and will be sealed in its turn. */
+    void taken();
+
+    /** A table is being built; called every millisecond or so. */
+    void building();
+
+    /** A table was built: so many bytes in that time. */
+    void built(long bytes, long nanos);
+
+    /** Tables were published. */
+    void published();
+  }
+
+  private static final long RETRY_MILLIS = 1_000;
+
+  /** Pairs after which the listener hears that a table is being built. */
+  private static final int ENTRIES_PER_PROGRESS = 1_024;
+
+  private enum State {
+    WAITING,
+    BUILDING,
+    BUILT
+  }
+
+  private static final class Job {
+    final Memtable memtable;
+    State state = State.WAITING;
+    TableSet.Placed built;
+
+    /** The log in use when the table was begun; its name is on the device. */
+    long logInUse;
+
+    Job(Memtable memtable) {
+      this.memtable = memtable;
+    }
+  }
+
+  private final StoreDirectory directory;
+  private final LsmOptions options;
+  private final VersionSet versions;
+  private final Health health;
+  private final Listener listener;
+
+  private final ReentrantLock lock = new ReentrantLock();
+  private final Condition changed = lock.newCondition();
+
+  // Guarded by lock.
+  private final ArrayDeque<Job> oldestFirst = new ArrayDeque<>();
+  private boolean publishing;
+  private boolean closing;
+
+  private final List<Thread> threads = new ArrayList<>();
+  private final LongAdder flushes = new LongAdder();
+  private final LongAdder flushBytes = new LongAdder();
+  private final LongAdder flushNanos = new LongAdder();
+
+  Flusher(
+      StoreDirectory directory,
+      LsmOptions options,
+      VersionSet versions,
+      Health health,
+      Listener listener) {
+    this.directory = directory;
+    this.options = options;
+    this.versions = versions;
+    this.health = health;
+    this.listener = listener;
+    for (int i = 0; i < options.flushThreads(); i++) {
+      threads.add(Threads.background("lsmlab-flush-" + i, this::work));
+    }
+  }
+
+  void start() {
+    threads.forEach(Thread::start);
+  }
+
+  /** Takes over a sealed memtable; called in the order of sealing. */
+  void add(Memtable memtable) {
+    lock.lock();
+    try {
+      oldestFirst.addLast(new Job(memtable));
+      changed.signalAll();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private void work() {
+    TableWorkspace workspace = new TableWorkspace();
+    while (true) {
+      Job job = take();
+      if (job == null) {
+        return;
+      }
+      try {
+        listener.taken();
+        build(job, workspace);
+        publish();
+      } catch (IOException e) {
+        health.failed(Health.Activity.FLUSHING, e);
+        giveBack(job);
+      } catch (RuntimeException | Error e) {
+        health.failedForGood("flushing a memtable", e);
+        giveBack(job);
+      }
+    }
+  }
+
+  /** Waits for a memtable to build a table of; null when there will be none. */
+  private Job take() {
+    lock.lock();
+    try {
+      while (!closing) {
+        if (health.isWritable()) {
+          for (Job job : oldestFirst) {
+            if (job.state == State.WAITING) {
+              job.state = State.BUILDING;
+              return job;
+            }
+          }
+        }
+        changed.awaitUninterruptibly();
+      }
+      return null;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private void build(Job job, TableWorkspace workspace) throws IOException {
+    if (job.built == null) {
+      long start = System.nanoTime();
+      job.logInUse = versions.logInUse();
+      job.built = write(job.memtable, workspace);
+      flushes.increment();
+      flushBytes.add(job.built.entry().bytes());
+      long nanos = System.nanoTime() - start;
+      flushNanos.add(nanos);
+      listener.built(job.built.entry().bytes(), nanos);
+      // Before anyone can see that there is room again: who then waits for a flush must not be told
+      // of
+      // a failure that is over.
+      health.succeeded(Health.Activity.FLUSHING);
+    }
+    lock.lock();
+    try {
+      job.state = State.BUILT;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private TableSet.Placed write(Memtable memtable, TableWorkspace workspace) throws IOException {
+    long number = versions.newFileNumber();
+    // The log's name becomes durable before a table of it can exist: at the start, a table that the
+    // manifest does not name is dropped if its log is there, and is proof of a lost manifest record
+    // if not.
+    directory.sync();
+    try (TableWriter writer =
+        new TableWriter(
+            directory,
+            number,
+            memtable.logNumber(),
+            options.blockBytes(),
+            options.bloomBitsPerKey(),
+            workspace)) {
+      Cursor cursor = memtable.cursor(Long.MAX_VALUE);
+      int untilProgress = ENTRIES_PER_PROGRESS;
+      for (boolean more = cursor.seek(null); more; more = cursor.next()) {
+        if (--untilProgress == 0) {
+          untilProgress = ENTRIES_PER_PROGRESS;
+          listener.building();
+        }
+        add(writer, cursor);
+      }
+      writer.finish();
+    }
+    directory.sync();
+    Table table = Table.openNew(directory, number);
+    return new TableSet.Placed(
+        new TableEntry(number, 0, memtable.logNumber(), table.bytes()), table);
+  }
+
+  static void add(TableWriter writer, Cursor cursor) throws IOException {
+    if (cursor.isTombstone()) {
+      writer.addTombstone(cursor.keySegment(), cursor.keyOffset(), cursor.keyLength());
+    } else {
+      writer.add(
+          cursor.keySegment(),
+          cursor.keyOffset(),
+          cursor.keyLength(),
+          cursor.valueSegment(),
+          cursor.valueOffset(),
+          cursor.valueLength());
+    }
+  }
+
+  /** Publishes what is built, from the oldest on, unless another thread is at it, which then does it. */
+  private void publish() throws IOException {
+    while (true) {
+      List<Job> ready = new ArrayList<>();
+      lock.lock();
+      try {
+        if (publishing) {
+          return;
+        }
+        for (Job job : oldestFirst) {
+          if (job.state != State.BUILT) {
+            break;
+          }
+          ready.add(job);
+        }
+        if (ready.isEmpty()) {
+          return;
+        }
+        publishing = true;
+      } finally {
+        lock.unlock();
+      }
+      boolean done = false;
+      try {
+        versions.publishFlush(
+            ready.stream().map(job -> job.memtable).toList(),
+            ready.stream().map(job -> job.built).toList(),
+            new LogEntry(ready.stream().mapToLong(job -> job.logInUse).max().orElseThrow(), 0));
+        health.succeeded(Health.Activity.FLUSHING);
+        done = true;
+      } finally {
+        lock.lock();
+        try {
+          publishing = false;
+          for (Job job : ready) {
+            if (done) {
+              oldestFirst.removeFirst();
+            } else {
+              job.state = State.WAITING;
+            }
+          }
+          changed.signalAll();
+        } finally {
+          lock.unlock();
+        }
+      }
+      listener.published();
+    }
+  }
+
+  /** After a failure: waits a while, then lets the memtable be tried again. */
+  private void giveBack(Job job) {
+    lock.lock();
+    try {
+      changed.signalAll();
+      if (!closing) {
+        changed.await(RETRY_MILLIS, TimeUnit.MILLISECONDS);
+      }
+      if (job.state == State.BUILDING) {
+        job.state = State.WAITING;
+      }
+      changed.signalAll();
+    } catch (InterruptedException e) {
+      throw new AssertionError("threads of an engine are not interrupted", e);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /**
+   * Waits until the memtables up to this log are in tables.
+   *
+   * @throws ReadOnlyException if that cannot be
+   * @throws IllegalStateException if the store is closed meanwhile
+   */
+  void awaitFlushed(long logNumber) {
+    long failuresBefore = health.failures();
+    lock.lock();
+    try {
+      changed.signalAll(); // what failed a moment ago is tried again at once
+      while (hasJobUpTo(logNumber)) {
+        health.checkHopeful(Health.Activity.FLUSHING, failuresBefore);
+        if (closing) {
+          throw new IllegalStateException("the store is being closed");
+        }
+        changed.await(100, TimeUnit.MILLISECONDS);
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new IllegalStateException("interrupted while waiting for a flush", e);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Whether a memtable waits or is being built or published. */
+  boolean isBusy() {
+    lock.lock();
+    try {
+      return !oldestFirst.isEmpty();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private boolean hasJobUpTo(long logNumber) {
+    Iterator<Job> jobs = oldestFirst.iterator();
+    return jobs.hasNext() && jobs.next().memtable.logNumber() <= logNumber;
+  }
+
+  long flushes() {
+    return flushes.sum();
+  }
+
+  long flushBytes() {
+    return flushBytes.sum();
+  }
+
+  long flushNanos() {
+    return flushNanos.sum();
+  }
+
+  /** Finishes what is being built; what waits stays in its log. */
+  @Override
+  public void close() throws IOException {
+    lock.lock();
+    try {
+      closing = true;
+      changed.signalAll();
+    } finally {
+      lock.unlock();
+    }
+    threads.forEach(Threads::join);
+    IOException failure = null;
+    for (Job job : oldestFirst) {
+      if (job.built != null) {
+        // Built but not published: the log still holds it. After a failed sync the manifest may
+        // name it, though.
+        if (health.isWritable()) {
+          job.built.table().markObsolete();
+        }
+        try {
+          job.built.table().release();
+        } catch (IOException e) {
+          failure = e;
+        }
+      }
+    }
+    if (failure != null) {
+      throw failure;
+    }
+  }
+}

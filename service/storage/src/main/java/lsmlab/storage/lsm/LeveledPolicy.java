@@ -1,0 +1,148 @@
+package lsmlab.storage.lsm;
+
+import java.util.ArrayList;
+import java.util.List;
+import lsmlab.storage.LsmOptions;
+import lsmlab.storage.lsm.TableSet.Placed;
+import lsmlab.storage.manifest.TableEntry;
+
+/**
+ * Keeps each level from 1 on a sorted run. Level 0 holds whole memtables, newest first, whose keys overlap; the last level,
+ * {@link TableEntry#LEVEL_BOTTOM}, holds nearly everything. Level 0 is merged as a whole into the base level: the last one
+ * while that is at most {@code fanout} times what a merge brings, else the one above it, and so on. So write amplification
+ * is about the ratio of two levels times their number, as in Dong et al., "Optimizing Space Amplification in RocksDB"
+ * (2017), where levels are likewise sized from the last one up.
+ *
+ * <p>The level with the highest score is merged first: level 0 by its number of tables, another one by its size, both as a
+ * multiple of what makes a merge due. A level that always came first would let the next one grow without a bound while
+ * writers keep it due.
+ *
+ * <p>If level 0 is merged straight into the last level, each merge writes nearly all of the store anew. So while writes
+ * go on it waits for more tables there: for {@value #SHARE_OF_BOTTOM} of the last level, at most {@value #LEVEL0_MAX} tables,
+ * which a reader has to ask. Once writing has ended, the usual number suffices, so that a store at rest takes little more
+ * room than its pairs.
+ */
+final class LeveledPolicy implements CompactionPolicy {
+
+  private static final int LEVEL_BOTTOM = TableEntry.LEVEL_BOTTOM;
+
+  /** Part of the last level that level 0 grows to before it is merged straight into it. */
+  private static final double SHARE_OF_BOTTOM = 0.5;
+
+  /** Tables of level 0 that a merge waits for at most, unless the options want more. */
+  private static final int LEVEL0_MAX = 8;
+
+  private final long flushBytes;
+  private final long baseBytes;
+  private final int level0TablesMax;
+  private final int fanout;
+
+  LeveledPolicy(LsmOptions options) {
+    this.level0TablesMax = options.level0TablesMax();
+    this.fanout = options.fanout();
+    this.flushBytes = options.flushThresholdBytes();
+    this.baseBytes = flushBytes * level0TablesMax;
+  }
+
+  @Override
+  public Task pick(TableSet tables, boolean resting) {
+    int best = 0;
+    int trigger = resting ? level0TablesMax : level0Trigger(tables);
+    double bestScore = (double) tables.newestFirst().size() / trigger;
+    for (int level = 1; level < LEVEL_BOTTOM; level++) {
+      double score = score(tables, level);
+      if (score > bestScore) {
+        best = level;
+        bestScore = score;
+      }
+    }
+    if (bestScore < 1) {
+      return null;
+    }
+    return best == 0 ? level0(tables) : oneTable(tables, best);
+  }
+
+  @Override
+  public double score(TableSet tables, int level) {
+    if (level == 0) {
+      return (double) tables.newestFirst().size() / level0Trigger(tables);
+    }
+    long bytes = CompactionPolicy.bytes(CompactionPolicy.run(tables, level));
+    if (bytes == 0 || level == LEVEL_BOTTOM) {
+      return 0;
+    }
+    long target = target(tables, level);
+    // What is left in a level above the base level goes down.
+    return target == 0 ? 1 + (double) bytes / baseBytes : (double) bytes / target;
+  }
+
+  @Override
+  public int level0Trigger(TableSet tables) {
+    if (baseLevel(tables) < LEVEL_BOTTOM) {
+      return level0TablesMax;
+    }
+    double wanted =
+        SHARE_OF_BOTTOM
+            * CompactionPolicy.bytes(CompactionPolicy.run(tables, LEVEL_BOTTOM))
+            / flushBytes;
+    return Math.clamp(Math.round(wanted), level0TablesMax, Math.max(LEVEL0_MAX, level0TablesMax));
+  }
+
+  private Task level0(TableSet tables) {
+    int level = baseLevel(tables);
+    List<List<Placed>> groups = CompactionPolicy.level0Groups(tables);
+    List<Placed> below =
+        CompactionPolicy.overlapping(CompactionPolicy.run(tables, level), tables.newestFirst());
+    if (!below.isEmpty()) {
+      groups.add(below);
+    }
+    return CompactionPolicy.task(tables, groups, level);
+  }
+
+  /** The table of a level that overlaps least of the next, by bytes. */
+  private Task oneTable(TableSet tables, int level) {
+    List<Placed> next = CompactionPolicy.run(tables, level + 1);
+    Placed best = null;
+    List<Placed> bestBelow = List.of();
+    double bestRatio = Double.MAX_VALUE;
+    for (Placed candidate : CompactionPolicy.run(tables, level)) {
+      List<Placed> below = CompactionPolicy.overlapping(next, List.of(candidate));
+      double ratio = (double) CompactionPolicy.bytes(below) / candidate.table().bytes();
+      if (ratio < bestRatio) {
+        best = candidate;
+        bestBelow = below;
+        bestRatio = ratio;
+      }
+    }
+    List<List<Placed>> groups = new ArrayList<>();
+    groups.add(List.of(best));
+    if (!bestBelow.isEmpty()) {
+      groups.add(bestBelow);
+    }
+    return CompactionPolicy.task(tables, groups, level + 1);
+  }
+
+  /** The level that level 0 is merged into: no deeper than the first one above it that holds something. */
+  private int baseLevel(TableSet tables) {
+    int level = LEVEL_BOTTOM;
+    for (long bytes = CompactionPolicy.bytes(CompactionPolicy.run(tables, level));
+        bytes > fanout * baseBytes && level > 1; ) {
+      level--;
+      bytes /= fanout;
+    }
+    for (int upper = 1; upper < level; upper++) {
+      if (!CompactionPolicy.run(tables, upper).isEmpty()) {
+        return upper;
+      }
+    }
+    return level;
+  }
+
+  private long target(TableSet tables, int level) {
+    long bytes = CompactionPolicy.bytes(CompactionPolicy.run(tables, LEVEL_BOTTOM));
+    for (int i = level; i < LEVEL_BOTTOM; i++) {
+      bytes /= fanout;
+    }
+    return bytes < baseBytes ? 0 : bytes;
+  }
+}

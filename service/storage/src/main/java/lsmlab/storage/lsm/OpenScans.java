@@ -1,0 +1,99 @@
+package lsmlab.storage.lsm;
+
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.IdentityHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
+import lsmlab.storage.LsmOptions;
+import lsmlab.storage.lsm.TableSet.Placed;
+import lsmlab.storage.memtable.Memtable;
+import lsmlab.storage.table.Table;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The scans that are open, and the bound on what they keep alive beyond the current version: memtables that were flushed,
+ * and tables that were merged away. If it is more, the oldest scans are ended; the newest never is, because what one scan
+ * keeps is bounded by one version. Thread-safe.
+ *
+ * <p>Memtables may take as much as those of the store may, once more; tables as much as all current tables, and at least
+ * {@link #TABLE_BYTES_MIN}.
+ */
+final class OpenScans {
+
+  private static final Logger LOG = LoggerFactory.getLogger(OpenScans.class);
+
+  /** So much of replaced tables may be kept in any case. */
+  private static final long TABLE_BYTES_MIN = 64 << 20;
+
+  /** Oldest first. */
+  private final Set<LsmScan> open = new LinkedHashSet<>();
+
+  private final long memtableBytesMax;
+
+  OpenScans(LsmOptions options) {
+    this.memtableBytesMax = options.flushThresholdBytes() * (options.memtablesMax() + 1L);
+  }
+
+  synchronized void add(LsmScan scan) {
+    open.add(scan);
+  }
+
+  synchronized void remove(LsmScan scan) {
+    open.remove(scan);
+  }
+
+  synchronized int count() {
+    return open.size();
+  }
+
+  /** Ends the oldest scans until the others keep no more than they may. The caller holds a reference of the version. */
+  void enforce(Version current) {
+    List<LsmScan> newestFirst;
+    synchronized (this) {
+      newestFirst = new ArrayList<>(open);
+    }
+    Collections.reverse(newestFirst);
+    Set<Object> counted = Collections.newSetFromMap(new IdentityHashMap<>());
+    counted.add(current.active());
+    counted.addAll(current.sealed());
+    current.tables().placed().forEach(placed -> counted.add(placed.table()));
+    long tableBytesMax = Math.max(TABLE_BYTES_MIN, current.tables().bytes());
+    long memtableBytes = 0;
+    long tableBytes = 0;
+    boolean full = false;
+    for (LsmScan scan : newestFirst) {
+      Version version = scan.version();
+      if (version != current && counted.add(version)) {
+        memtableBytes += uncounted(version.active(), counted);
+        for (Memtable memtable : version.sealed()) {
+          memtableBytes += uncounted(memtable, counted);
+        }
+        for (Placed placed : version.tables().placed()) {
+          Table table = placed.table();
+          tableBytes += counted.add(table) ? table.bytes() : 0;
+        }
+      }
+      full |= memtableBytes > memtableBytesMax || tableBytes > tableBytesMax;
+      if (full && version != current && scan != newestFirst.getFirst()) {
+        end(scan, memtableBytes + tableBytes);
+      }
+    }
+  }
+
+  private static long uncounted(Memtable memtable, Set<Object> counted) {
+    return counted.add(memtable) ? memtable.bytes() : 0;
+  }
+
+  private void end(LsmScan scan, long bytes) {
+    String message =
+        "the range was read too slowly: scans keep %d MB of pairs that were replaced meanwhile; read it again from the last key"
+            .formatted(bytes >> 20);
+    if (scan.end(message)) {
+      LOG.info("a scan was ended: {}", message);
+      remove(scan);
+    }
+  }
+}

@@ -1,0 +1,53 @@
+package lsmlab.storage.lsm;
+
+import java.io.IOException;
+import java.io.PrintWriter;
+import lsmlab.storage.CorruptionException;
+import lsmlab.storage.file.StoreDirectory;
+import lsmlab.storage.manifest.Manifest;
+import lsmlab.storage.manifest.ManifestDumper;
+import lsmlab.storage.table.TableDumper;
+import lsmlab.storage.table.TableFormat;
+import lsmlab.storage.wal.WalDumper;
+import lsmlab.storage.wal.WalFormat;
+
+/** Prints one file of a store so that a person can read it, damage in its place. Changes nothing and takes no lock. */
+public final class StoreDumper {
+
+  private StoreDumper() {}
+
+  /** Whether the name is one of a table, a WAL or a manifest. */
+  public static boolean canDump(String name) {
+    return TableFormat.number(name) >= 0
+        || WalFormat.number(name) >= 0
+        || name.equals(Manifest.NAME)
+        || name.equals(Manifest.TEMPORARY_NAME);
+  }
+
+  /**
+   * Prints the file.
+   *
+   * @param name as {@link #canDump} accepts it
+   * @return places that are damaged or torn, 0 for a sound file
+   * @throws IOException if it cannot be read
+   * @throws CorruptionException if the device does not give the bytes
+   */
+  public static long dump(StoreDirectory directory, String name, PrintWriter out)
+      throws IOException {
+    try {
+      if (TableFormat.number(name) >= 0) {
+        return TableDumper.dump(directory, TableFormat.number(name), out);
+      }
+      if (WalFormat.number(name) >= 0) {
+        return WalDumper.dump(directory, WalFormat.number(name), out);
+      }
+      if (name.equals(Manifest.NAME) || name.equals(Manifest.TEMPORARY_NAME)) {
+        return ManifestDumper.dump(directory, name, out);
+      }
+    } catch (InternalError e) {
+      throw new CorruptionException(directory.describe(name) + ": the file cannot be read", e);
+    }
+    throw new IllegalArgumentException(
+        name + " is no file of a store: NNNNNN.sst, NNNNNN.wal and MANIFEST are");
+  }
+}

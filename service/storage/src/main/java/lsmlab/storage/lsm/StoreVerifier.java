@@ -1,0 +1,82 @@
+package lsmlab.storage.lsm;
+
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Consumer;
+import lsmlab.storage.CorruptionException;
+import lsmlab.storage.file.StoreDirectory;
+import lsmlab.storage.manifest.Manifest;
+import lsmlab.storage.manifest.TableEntry;
+import lsmlab.storage.table.Table;
+import lsmlab.storage.wal.WalFormat;
+import lsmlab.storage.wal.WalReader;
+
+/** Checks every checksum and the order of a closed store, and changes nothing. */
+public final class StoreVerifier {
+
+  /**
+   * What was found sound.
+   *
+   * @param entries of all tables, tombstones and shadowed pairs too
+   * @param logs that the store still needs
+   */
+  public record Report(int tables, long entries, long tableBytes, int logs, long logBytes) {}
+
+  private StoreVerifier() {}
+
+  /**
+   * @param directory a store that nobody has open; it is locked meanwhile
+   * @param progress told of each file before it is read
+   * @throws CorruptionException at the first fault
+   * @throws IOException if it cannot be read or is not a store
+   */
+  public static Report verify(StoreDirectory directory, Consumer<String> progress)
+      throws IOException {
+    directory.lock();
+    List<String> names = directory.list();
+    if (!names.contains(Manifest.NAME)) {
+      throw new IOException(
+          directory.describe("") + " is not a store: it has no file " + Manifest.NAME);
+    }
+    Manifest manifest = Manifest.read(directory);
+    long entries = 0;
+    long tableBytes = 0;
+    List<TableSet.Placed> opened = new ArrayList<>();
+    try {
+      for (TableEntry entry : manifest.tables()) {
+        progress.accept("table " + entry.number());
+        Table table = Recovery.open(directory, entry, names);
+        opened.add(new TableSet.Placed(entry, table));
+        table.verify();
+        entries += table.entries();
+        tableBytes += table.bytes();
+      }
+      // Its constructor compares the tables' ranges.
+      TableSet tables = new TableSet(opened);
+      assert tables.count() == opened.size();
+    } finally {
+      for (TableSet.Placed placed : opened) {
+        placed.table().release();
+      }
+    }
+    WalChain logs = new WalChain(directory, names, manifest);
+    long logBytes = 0;
+    for (long log : logs.numbers()) {
+      progress.accept("log " + log);
+      logBytes += verifyLog(directory, logs, log);
+    }
+    return new Report(opened.size(), entries, tableBytes, logs.numbers().size(), logBytes);
+  }
+
+  private static long verifyLog(StoreDirectory directory, WalChain logs, long log)
+      throws IOException {
+    WalReader.Result result = WalReader.check(directory, log, logs.expectedLength(log));
+    if (logs.isPreviousLost(log) || logs.isEndLost(log, result.length())) {
+      throw new CorruptionException(
+          "%s at offset %d: the log or the one before it ends early, lost with the power: opening the store cuts it"
+              .formatted(directory.describe(WalFormat.fileName(log)), result.length()));
+    }
+    return result.length();
+  }
+}

@@ -1,0 +1,215 @@
+package lsmlab.storage.lsm;
+
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.concurrent.atomic.AtomicInteger;
+import lsmlab.storage.CorruptionException;
+import lsmlab.storage.ValueSink;
+import lsmlab.storage.cursor.Cursor;
+import lsmlab.storage.file.Bytes;
+import lsmlab.storage.manifest.TableEntry;
+import lsmlab.storage.table.LevelCursor;
+import lsmlab.storage.table.Lookup;
+import lsmlab.storage.table.Table;
+
+/** The tables of one moment, by level. Immutable but for its count of references. */
+final class TableSet {
+
+  /** A table and its place. */
+  record Placed(TableEntry entry, Table table) {}
+
+  /** Counts what filters did. */
+  interface FilterCounter {
+    void negative();
+
+    void falsePositive();
+  }
+
+  /** Level 0: keys may overlap; newest first. */
+  private final List<Placed> newestFirst;
+
+  /** Levels 1, 2, …: each without overlaps, by key. */
+  private final List<List<Placed>> levels;
+
+  private final Table[] newestFirstTables;
+  private final Table[][] levelTables;
+  private final long bytes;
+  private final int count;
+
+  /** Of those who use this set: a version that replaces another one with the same tables takes one, not one a table. */
+  private final AtomicInteger references = new AtomicInteger();
+
+  TableSet(List<Placed> tables) {
+    TreeMap<Integer, List<Placed>> byLevel = new TreeMap<>();
+    for (Placed placed : tables) {
+      byLevel.computeIfAbsent(placed.entry().level(), level -> new ArrayList<>()).add(placed);
+    }
+    List<Placed> top = byLevel.getOrDefault(0, new ArrayList<>());
+    top.sort(
+        Comparator.comparingLong((Placed placed) -> placed.entry().order())
+            .thenComparingLong(placed -> placed.entry().number())
+            .reversed());
+    newestFirst = List.copyOf(top);
+    List<List<Placed>> sorted = new ArrayList<>();
+    int deepest = byLevel.isEmpty() ? 0 : byLevel.lastKey();
+    for (int level = 1; level <= deepest; level++) {
+      List<Placed> run = byLevel.getOrDefault(level, new ArrayList<>());
+      run.sort((a, b) -> Arrays.compareUnsigned(a.table().minKey(), b.table().minKey()));
+      for (int i = 1; i < run.size(); i++) {
+        Table left = run.get(i - 1).table();
+        Table right = run.get(i).table();
+        if (Arrays.compareUnsigned(left.maxKey(), right.minKey()) >= 0) {
+          throw new CorruptionException(
+              "tables %d and %d overlap in level %d"
+                  .formatted(left.number(), right.number(), level));
+        }
+      }
+      sorted.add(List.copyOf(run));
+    }
+    levels = List.copyOf(sorted);
+    newestFirstTables = tables(newestFirst);
+    levelTables = levels.stream().map(TableSet::tables).toArray(Table[][]::new);
+    bytes = tables.stream().mapToLong(placed -> placed.table().bytes()).sum();
+    count = tables.size();
+  }
+
+  private static Table[] tables(List<Placed> placed) {
+    return placed.stream().map(Placed::table).toArray(Table[]::new);
+  }
+
+  /** These tables without the removed ones and with the added. */
+  TableSet changed(Set<Table> removed, List<Placed> added) {
+    List<Placed> all = new ArrayList<>();
+    for (Placed placed : placed()) {
+      if (!removed.contains(placed.table())) {
+        all.add(placed);
+      }
+    }
+    assert all.size() + removed.size() == count : "a table was removed that is not there";
+    all.addAll(added);
+    return new TableSet(all);
+  }
+
+  /** Looks a key up, newest table first; one of {@link Lookup}'s, but never FILTERED. */
+  int get(byte[] key, int keyOffset, int keyLength, ValueSink sink, FilterCounter counter) {
+    if (count == 0) {
+      return Lookup.ABSENT;
+    }
+    long hash = Bytes.hash(key, keyOffset, keyLength);
+    for (Table table : newestFirstTables) {
+      if (table.covers(key, keyOffset, keyLength)) {
+        int found = get(table, hash, key, keyOffset, keyLength, sink, counter);
+        if (found != Lookup.ABSENT) {
+          return found;
+        }
+      }
+    }
+    for (Table[] level : levelTables) {
+      int at = LevelCursor.firstEndingFrom(level, key, keyOffset, keyLength);
+      if (at < level.length) {
+        int found = get(level[at], hash, key, keyOffset, keyLength, sink, counter);
+        if (found != Lookup.ABSENT) {
+          return found;
+        }
+      }
+    }
+    return Lookup.ABSENT;
+  }
+
+  private static int get(
+      Table table,
+      long hash,
+      byte[] key,
+      int keyOffset,
+      int keyLength,
+      ValueSink sink,
+      FilterCounter counter) {
+    int found = table.get(hash, key, keyOffset, keyLength, sink);
+    if (found == Lookup.FILTERED) {
+      counter.negative();
+      return Lookup.ABSENT;
+    }
+    if (found == Lookup.ABSENT) {
+      counter.falsePositive();
+    }
+    return found;
+  }
+
+  /** Adds a cursor for each table of level 0 and each further level, newest first. */
+  void addCursors(List<Cursor> cursors) {
+    for (Table table : newestFirstTables) {
+      cursors.add(table.cursor());
+    }
+    for (Table[] level : levelTables) {
+      if (level.length > 0) {
+        cursors.add(new LevelCursor(level));
+      }
+    }
+  }
+
+  List<Placed> newestFirst() {
+    return newestFirst;
+  }
+
+  /** Level 1 is at index 0. */
+  List<List<Placed>> levels() {
+    return levels;
+  }
+
+  List<Placed> placed() {
+    List<Placed> all = new ArrayList<>(newestFirst);
+    levels.forEach(all::addAll);
+    return all;
+  }
+
+  int count() {
+    return count;
+  }
+
+  long bytes() {
+    return bytes;
+  }
+
+  /** Takes a reference; the first one takes a reference of each table. Only while someone else keeps the tables. */
+  void retain() {
+    if (references.getAndIncrement() == 0) {
+      placed().forEach(placed -> placed.table().retain());
+    }
+  }
+
+  /** Gives a reference back; the last one gives those of the tables back. */
+  void release() throws IOException {
+    int left = references.decrementAndGet();
+    assert left >= 0 : "a set of tables was released too often";
+    if (left == 0) {
+      releaseTables();
+    }
+  }
+
+  /** Gives back a reference of each table, even if one fails. */
+  void releaseTables() throws IOException {
+    IOException failure = null;
+    for (Placed placed : placed()) {
+      try {
+        placed.table().release();
+      } catch (IOException e) {
+        failure = e;
+      }
+    }
+    if (failure != null) {
+      throw failure;
+    }
+  }
+
+  static Set<Table> tableSet(List<Placed> placed) {
+    Set<Table> tables = new HashSet<>();
+    placed.forEach(each -> tables.add(each.table()));
+    return tables;
+  }
+}

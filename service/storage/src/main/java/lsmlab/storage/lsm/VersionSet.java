@@ -1,0 +1,291 @@
+package lsmlab.storage.lsm;
+
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.ReentrantLock;
+import lsmlab.storage.concurrent.ReadGate;
+import lsmlab.storage.concurrent.Threads;
+import lsmlab.storage.file.StoreDirectory;
+import lsmlab.storage.manifest.Edit;
+import lsmlab.storage.manifest.LogEntry;
+import lsmlab.storage.manifest.Manifest;
+import lsmlab.storage.manifest.TableEntry;
+import lsmlab.storage.memtable.Memtable;
+import lsmlab.storage.table.Table;
+import lsmlab.storage.wal.WalFormat;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The current {@link Version}, how it changes, and what becomes of old ones.
+ *
+ * <p>Protocol of a change to the tables, under {@code manifestLock}: the new tables' files and names are durable; the
+ * change goes to the manifest and is synced; the current version is replaced under {@code versionLock}; the manifest
+ * notes the sync; logs that are no longer needed are removed. Sealing a memtable needs only {@code versionLock}, so
+ * that a writer never waits for a sync of the manifest.
+ *
+ * <p>A replaced version goes to the reclaiming thread, which waits until no reader can still be about to use it and then
+ * gives its reference back: unmapping and deleting happen there or where a scan is closed, never in a look-up.
+ */
+final class VersionSet implements AutoCloseable {
+
+  private static final Logger LOG = LoggerFactory.getLogger(VersionSet.class);
+
+  private final StoreDirectory directory;
+  private final Manifest manifest;
+  private final AtomicLong nextFile;
+  private final ReentrantLock manifestLock = new ReentrantLock();
+  private final ReentrantLock versionLock = new ReentrantLock();
+  private final ReadGate gate = new ReadGate();
+  private final LinkedBlockingQueue<Runnable> retired = new LinkedBlockingQueue<>();
+  private final Thread reclaimer;
+
+  /**
+   * Tables that the manifest no longer names, each with a reference, until the manifest has noted that this is durable.
+   * Guarded by {@code manifestLock}.
+   */
+  private final List<Table> superfluous = new ArrayList<>();
+
+  private volatile Version current;
+
+  VersionSet(StoreDirectory directory, Manifest manifest, long nextFile, Version first) {
+    this.directory = directory;
+    this.manifest = manifest;
+    this.nextFile = new AtomicLong(nextFile);
+    this.current = first;
+    reclaimer = Threads.daemon("lsmlab-reclaim", this::reclaim);
+    reclaimer.start();
+  }
+
+  /** For short use of {@link #current} without a reference. */
+  ReadGate gate() {
+    return gate;
+  }
+
+  /** The version of this moment: to be used within a section of the gate. */
+  Version current() {
+    return current;
+  }
+
+  /** The version of this moment with a reference of its own. */
+  Version acquire() {
+    int ticket = gate.enter();
+    try {
+      Version version = current;
+      if (version == null) {
+        throw new IllegalStateException("the store is closed");
+      }
+      version.retain();
+      return version;
+    } finally {
+      gate.exit(ticket);
+    }
+  }
+
+  /** The number of the log that takes writes. */
+  long logInUse() {
+    Version version = acquire();
+    try {
+      return version.active().logNumber();
+    } finally {
+      releaseQuietly(version);
+    }
+  }
+
+  long newFileNumber() {
+    return nextFile.getAndIncrement();
+  }
+
+  /** Puts a new memtable in front; the active one becomes the newest sealed one. Takes over the reference. */
+  void seal(Memtable fresh) {
+    versionLock.lock();
+    try {
+      List<Memtable> sealed = new ArrayList<>();
+      sealed.add(current.active());
+      sealed.addAll(current.sealed());
+      replace(new Version(fresh, sealed, current.tables()));
+    } finally {
+      versionLock.unlock();
+    }
+    fresh.release();
+  }
+
+  /**
+   * Publishes the tables of flushed memtables, which are the oldest sealed ones, and drops those and their logs.
+   *
+   * @param log one whose name is certainly on the device
+   * @throws IOException if the manifest could not be written; nothing has changed then
+   */
+  void publishFlush(List<Memtable> flushed, List<TableSet.Placed> added, LogEntry log)
+      throws IOException {
+    publish(new HashSet<>(flushed), Set.of(), added, List.of(log));
+  }
+
+  /**
+   * Publishes merged tables in place of others, whose files go with their last reader.
+   *
+   * @throws IOException if the manifest could not be written; nothing has changed then
+   */
+  void publishCompaction(Set<Table> removed, List<TableSet.Placed> added) throws IOException {
+    publish(Set.of(), removed, added, List.of());
+  }
+
+  private void publish(
+      Set<Memtable> flushed, Set<Table> removed, List<TableSet.Placed> added, List<LogEntry> logs)
+      throws IOException {
+    manifestLock.lock();
+    try {
+      long firstLog = firstLogWithout(flushed);
+      List<Long> removedNumbers = removed.stream().map(Table::number).sorted().toList();
+      List<TableEntry> entries = added.stream().map(TableSet.Placed::entry).toList();
+      // Before the manifest: tables that contradict each other must not become the truth.
+      TableSet tables = current.tables().changed(removed, added);
+      manifest.append(new Edit(nextFile.get(), firstLog, removedNumbers, entries, logs));
+      removed.forEach(Table::retain);
+      superfluous.addAll(removed);
+      versionLock.lock();
+      try {
+        List<Memtable> sealed =
+            current.sealed().stream().filter(memtable -> !flushed.contains(memtable)).toList();
+        replace(new Version(current.active(), sealed, tables));
+      } finally {
+        versionLock.unlock();
+      }
+      for (TableSet.Placed placed : added) {
+        placed.table().release();
+      }
+      cleanUp(firstLog);
+    } finally {
+      manifestLock.unlock();
+    }
+  }
+
+  /** The log of the oldest memtable that is not among those flushed. */
+  private long firstLogWithout(Set<Memtable> flushed) {
+    Version version = current;
+    long first = version.active().logNumber();
+    for (Memtable memtable : version.sealed()) {
+      if (!flushed.contains(memtable)) {
+        first = Math.min(first, memtable.logNumber());
+      } else {
+        assert memtable.logNumber() < first : "memtables must be published oldest first";
+      }
+    }
+    return first;
+  }
+
+  /** The change is made; what fails here is done after the next change, or at the next start. */
+  private void cleanUp(long firstLog) {
+    try {
+      manifest.noteSynced();
+      superfluous.forEach(Table::markObsolete);
+      releaseSuperfluous();
+      for (String name : directory.list()) {
+        long log = WalFormat.number(name);
+        if (log >= 0 && log < firstLog) {
+          directory.delete(name);
+        }
+      }
+    } catch (IOException e) {
+      LOG.warn("superfluous files stay until the next change of tables: {}", e.toString());
+    }
+  }
+
+  private void releaseSuperfluous() {
+    for (Table table : superfluous) {
+      try {
+        table.release();
+      } catch (IOException e) {
+        LOG.warn("a table's file stays until the next start: {}", e.toString());
+      }
+    }
+    superfluous.clear();
+  }
+
+  private void replace(Version next) {
+    Version old = current;
+    current = next;
+    retired.add(() -> releaseQuietly(old));
+  }
+
+  private void reclaim() {
+    try {
+      while (true) {
+        List<Runnable> batch = new ArrayList<>();
+        batch.add(retired.take());
+        retired.drainTo(batch);
+        gate.awaitReaders();
+        batch.forEach(VersionSet::runOne);
+      }
+    } catch (InterruptedException e) {
+      LOG.debug("reclaiming has ended");
+    }
+  }
+
+  private static void runOne(Runnable task) {
+    try {
+      task.run();
+    } catch (RuntimeException | Error e) {
+      LOG.error("reclaiming failed: memory and files of a replaced version may stay", e);
+    }
+  }
+
+  /** Gives a version's reference back; a file that cannot be removed now is removed at the next start. */
+  static void releaseQuietly(Version version) {
+    try {
+      version.release();
+    } catch (IOException e) {
+      LOG.warn("a table's file stays until the next start: {}", e.toString());
+    }
+  }
+
+  /** Runs something short on the reclaiming thread, before this object is closed. */
+  void runSoon(Runnable task) {
+    retired.add(task);
+  }
+
+  /** Returns when every version replaced so far has been given back by this object. */
+  void awaitReclaimed() {
+    CountDownLatch reached = new CountDownLatch(1);
+    retired.add(reached::countDown);
+    Threads.await(reached);
+  }
+
+  /** The first log that is still needed. */
+  long firstLog() {
+    return firstLogWithout(Set.of());
+  }
+
+  /** Makes it durable that these logs must be there with these lengths, which are on the device. */
+  void noteLogs(List<LogEntry> logs) throws IOException {
+    manifestLock.lock();
+    try {
+      manifest.append(
+          new Edit(nextFile.get(), manifest.firstLog(), List.of(), List.of(), List.copyOf(logs)));
+      manifest.noteSynced();
+    } finally {
+      manifestLock.unlock();
+    }
+  }
+
+  /** Ends the reclaiming thread and gives the current version back after its last reader. Later ones are refused. */
+  @Override
+  public void close() throws IOException {
+    awaitReclaimed();
+    // It waits in take() and does no I/O there, so an interrupt harms no channel.
+    reclaimer.interrupt();
+    Threads.join(reclaimer);
+    Version last = current;
+    current = null;
+    gate.awaitReaders();
+    releaseQuietly(last);
+    releaseSuperfluous();
+    manifest.close();
+  }
+}

@@ -1,0 +1,124 @@
+package lsmlab.storage.lsm;
+
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeSet;
+import lsmlab.storage.CorruptionException;
+import lsmlab.storage.Durability;
+import lsmlab.storage.file.StoreDirectory;
+import lsmlab.storage.manifest.LogEntry;
+import lsmlab.storage.manifest.Manifest;
+import lsmlab.storage.wal.WalFormat;
+import lsmlab.storage.wal.WalReader;
+
+/**
+ * The logs that a store still needs, and what is known of each beside its own content: the manifest names those that must
+ * be there, and each log's first record gives the number and the length of the one before it. Immutable.
+ */
+final class WalChain {
+
+  private final StoreDirectory directory;
+  private final long firstLog;
+  private final TreeSet<Long> numbers = new TreeSet<>();
+  private final Map<Long, WalReader.Result> begins = new HashMap<>();
+
+  /** Logs that have a first record. */
+  private final TreeSet<Long> begun = new TreeSet<>();
+
+  /** Bytes of a log that are certainly on the device. */
+  private final Map<Long, Long> certain = new HashMap<>();
+
+  /**
+   * @param names of the files in the directory
+   * @throws CorruptionException if a log is missing, or the beginning of one is damaged
+   */
+  WalChain(StoreDirectory directory, List<String> names, Manifest manifest) throws IOException {
+    this.directory = directory;
+    this.firstLog = manifest.firstLog();
+    for (String name : names) {
+      if (WalFormat.number(name) >= firstLog) {
+        numbers.add(WalFormat.number(name));
+      }
+    }
+    for (LogEntry log : manifest.logs()) {
+      if (!numbers.contains(log.number())) {
+        throw new CorruptionException(
+            describe(log.number())
+                + " is missing though the manifest names it: restore the store from a copy");
+      }
+      certain.put(log.number(), log.length());
+    }
+    for (long log : numbers) {
+      begins.put(log, WalReader.begin(directory, log));
+      if (begins.get(log).length() > 0) {
+        begun.add(log);
+      }
+    }
+  }
+
+  /** The logs' numbers, oldest first. */
+  List<Long> numbers() {
+    return new ArrayList<>(numbers);
+  }
+
+  boolean contains(long log) {
+    return numbers.contains(log);
+  }
+
+  /** Bytes that the next log gives this one; −1 if there is none that says so. */
+  long expectedLength(long log) {
+    WalReader.Result next = next(log);
+    return next != null && next.previous() == log ? next.previousLength() : -1;
+  }
+
+  private WalReader.Result next(long log) {
+    Long next = begun.higher(log);
+    return next == null ? null : begins.get(next);
+  }
+
+  /**
+   * Whether the log before this one is gone, lost with the power.
+   *
+   * @throws CorruptionException if it cannot have been lost so
+   */
+  boolean isPreviousLost(long log) {
+    WalReader.Result begin = begins.get(log);
+    if (begin.previous() < firstLog || numbers.contains(begin.previous())) {
+      return false;
+    }
+    if (begin.durability() == Durability.POWER) {
+      throw new CorruptionException(
+          describe(begin.previous())
+              + " is missing though "
+              + WalFormat.fileName(log)
+              + " follows it: restore the store from a copy");
+    }
+    return true;
+  }
+
+  /**
+   * Whether a log that was read up to {@code length} has lost its end with the power, so that later logs do not count.
+   *
+   * @throws CorruptionException if it cannot have been lost so
+   */
+  boolean isEndLost(long log, long length) {
+    long onDevice = certain.getOrDefault(log, 0L);
+    long expected = expectedLength(log);
+    if (length < expected && next(log).durability() == Durability.POWER) {
+      onDevice = Math.max(onDevice, expected);
+    }
+    if (length < onDevice) {
+      throw new CorruptionException(
+          "%s at offset %d: the log ends, but %d bytes of it were synced: restore the store from a copy"
+              .formatted(describe(log), length, onDevice));
+    }
+    return length < expected;
+  }
+
+  private String describe(long log) {
+    return directory.describe(WalFormat.fileName(log));
+  }
+}

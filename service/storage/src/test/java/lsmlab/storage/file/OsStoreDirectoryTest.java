@@ -1,0 +1,76 @@
+package lsmlab.storage.file;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicReference;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class OsStoreDirectoryTest {
+
+  @TempDir private Path path;
+
+  @Test
+  void anInterruptNeitherFailsASyncNorIsLost() throws Exception {
+    AtomicReference<Throwable> failure = new AtomicReference<>();
+    AtomicBoolean done = new AtomicBoolean();
+    Thread writer =
+        new Thread(
+            () -> {
+              try (OsStoreDirectory directory = new OsStoreDirectory(path);
+                  WritableFile file = directory.create("f")) {
+                for (int i = 0; i < 1_000; i++) {
+                  file.write(ByteBuffer.wrap(new byte[100]));
+                  file.sync();
+                  if (i % 20 == 0) {
+                    directory.sync();
+                  }
+                }
+                assertEquals(100_000, file.length());
+              } catch (Throwable e) {
+                failure.set(e);
+              } finally {
+                done.set(true);
+              }
+            });
+    writer.start();
+    while (!done.get()) {
+      writer.interrupt();
+      Thread.onSpinWait();
+    }
+    writer.join();
+    assertNull(failure.get());
+    assertEquals(100_000, Files.size(path.resolve("f")));
+  }
+
+  @Test
+  void aStoreStaysLockedWhenItsLockFileIsDeleted() throws IOException {
+    try (OsStoreDirectory first = new OsStoreDirectory(path)) {
+      first.lock();
+      Files.delete(path.resolve(OsStoreDirectory.LOCK_NAME));
+      OsStoreDirectory second = new OsStoreDirectory(path);
+      IOException e = assertThrows(IOException.class, second::lock);
+      assertTrue(e.getMessage().contains("the store is open elsewhere"), e.getMessage());
+      assertTrue(e.getMessage().contains(path.toString()), e.getMessage());
+      second.close();
+    }
+    try (OsStoreDirectory third = new OsStoreDirectory(path)) {
+      third.lock();
+    }
+  }
+
+  @Test
+  void aFileInThePlaceOfADirectoryIsNamed() throws IOException {
+    Path file = Files.createFile(path.resolve("file"));
+    IOException e = assertThrows(IOException.class, () -> new OsStoreDirectory(file));
+    assertTrue(e.getMessage().contains(file + " is a file"), e.toString());
+  }
+}

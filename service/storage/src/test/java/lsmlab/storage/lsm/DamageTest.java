@@ -1,0 +1,178 @@
+package lsmlab.storage.lsm;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.List;
+import java.util.NavigableMap;
+import java.util.TreeMap;
+import java.util.stream.Stream;
+import lsmlab.storage.CompactionStrategy;
+import lsmlab.storage.CorruptionException;
+import lsmlab.storage.Durability;
+import lsmlab.storage.Engine;
+import lsmlab.storage.LsmOptions;
+import lsmlab.storage.file.SimulatedDirectory;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/**
+ * A small store with tables, a tombstone and a log, with each byte changed and each file cut at each length: every
+ * answer is right, or there is a clear error. Never a wrong answer.
+ */
+class DamageTest {
+
+  private static final LsmOptions OPTIONS =
+      LsmOptions.builder(Path.of("unused"))
+          .durability(Durability.POWER)
+          .compaction(CompactionStrategy.OFF)
+          .blockBytes(200)
+          .build();
+
+  private final NavigableMap<String, String> expected = new TreeMap<>();
+
+  private SimulatedDirectory store() {
+    SimulatedDirectory directory = new SimulatedDirectory();
+    try (Engine engine = LsmEngine.open(OPTIONS, directory)) {
+      for (int i = 0; i < 12; i++) {
+        put(engine, "key" + i, "value" + i);
+      }
+      engine.flush();
+      engine.delete("key3".getBytes(StandardCharsets.UTF_8));
+      expected.remove("key3");
+      put(engine, "key4", "other");
+      engine.flush();
+      for (int i = 20; i < 24; i++) {
+        put(engine, "key" + i, "value" + i);
+      }
+    }
+    return directory;
+  }
+
+  private void put(Engine engine, String key, String value) {
+    engine.put(key.getBytes(StandardCharsets.UTF_8), value.getBytes(StandardCharsets.UTF_8));
+    expected.put(key, value);
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {0x01, 0x80, 0xff})
+  void everyByteChanged(int mask) throws IOException {
+    SimulatedDirectory sound = store();
+    int errors = 0;
+    for (String name : sound.list()) {
+      byte[] content = sound.content(name);
+      for (int i = 0; i < content.length; i++) {
+        byte[] damaged = content.clone();
+        damaged[i] ^= (byte) mask;
+        SimulatedDirectory directory = sound.afterKill();
+        directory.replace(name, damaged);
+        long faults = dump(directory, name);
+        boolean found = isRefused(directory, name + " byte " + i, List.of(expected));
+        errors += found ? 1 : 0;
+        assertTrue(faults > 0 || !found, name + " byte " + i + " is sound to dump");
+        if (!name.equals("MANIFEST")) {
+          assertTrue(found, name + " byte " + i + " was not noticed");
+        }
+      }
+    }
+    assertTrue(errors > 1_000, "only " + errors + " changes were noticed");
+  }
+
+  @Test
+  void everyLengthCut() throws IOException {
+    SimulatedDirectory sound = store();
+    for (String name : sound.list()) {
+      byte[] content = sound.content(name);
+      for (int length = 0; length < content.length; length++) {
+        SimulatedDirectory directory = sound.afterKill();
+        directory.replace(name, Arrays.copyOf(content, length));
+        dump(directory, name);
+        boolean refused = isRefused(directory, name + " cut to " + length, List.of(expected));
+        assertTrue(
+            refused || name.equals("MANIFEST"), name + " cut to " + length + " was not noticed");
+      }
+    }
+  }
+
+  /** Prints a file, which never dies of what is in it; returns the faults it saw. */
+  private static long dump(SimulatedDirectory directory, String name) throws IOException {
+    StringWriter out = new StringWriter();
+    long faults = StoreDumper.dump(directory, name, new PrintWriter(out));
+    assertTrue(out.toString().lines().count() > 1, name + ": " + out);
+    return faults;
+  }
+
+  @Test
+  void aSoundStoreIsPrintedWithoutFaults() throws IOException {
+    SimulatedDirectory sound = store();
+    StringWriter out = new StringWriter();
+    for (String name : sound.list()) {
+      assertEquals(0, StoreDumper.dump(sound, name, new PrintWriter(out)), name);
+    }
+    String text = out.toString();
+    for (String part :
+        List.of(
+            "+ table ",
+            ", level 0, order ",
+            "\"key3\" deleted",
+            "\"key4\" = \"other\"",
+            "put \"key22\" = \"value22\"",
+            "durability power",
+            "synced to offset")) {
+      assertTrue(text.contains(part), part + " is missing in:\n" + text);
+    }
+  }
+
+  @Test
+  void everyFileMissing() throws IOException {
+    SimulatedDirectory sound = store();
+    for (String name : sound.list()) {
+      SimulatedDirectory directory = sound.afterKill();
+      directory.delete(name);
+      assertTrue(
+          isRefused(directory, name + " missing", List.of()), name + " missing was not noticed");
+    }
+  }
+
+  /** Opens and reads; the answers are one of those allowed, or there is an error, of which this tells. */
+  private boolean isRefused(
+      SimulatedDirectory directory, String what, List<NavigableMap<String, String>> allowed) {
+    try (Engine engine = LsmEngine.open(OPTIONS, directory)) {
+      NavigableMap<String, String> scanned = History.contents(engine, "");
+      assertTrue(allowed.contains(scanned), what + ": a scan found " + scanned);
+      for (int i = 0; i < 30; i++) {
+        byte[] value = engine.get(("key" + i).getBytes(StandardCharsets.UTF_8));
+        String text = value == null ? null : new String(value, StandardCharsets.UTF_8);
+        assertTrue(
+            java.util.Objects.equals(scanned.get("key" + i), text),
+            what + ": key" + i + " " + text);
+      }
+      return false;
+    } catch (CorruptionException e) {
+      assertTrue(e.getMessage().contains("simulated/"), e.getMessage());
+      boolean placed =
+          Stream.of(
+                  " at offset ",
+                  " is missing",
+                  " bytes, the manifest says",
+                  "contradict",
+                  "version")
+              .anyMatch(e.getMessage()::contains);
+      assertTrue(placed, what + ": " + e.getMessage());
+      return true;
+    } catch (UncheckedIOException e) {
+      assertTrue(e.getMessage().contains("cannot open the store"), e.getMessage());
+      return true;
+    } catch (RuntimeException e) {
+      throw new AssertionError(what + ": " + e, e);
+    }
+  }
+}

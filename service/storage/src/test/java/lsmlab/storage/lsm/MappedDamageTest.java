@@ -1,0 +1,154 @@
+package lsmlab.storage.lsm;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.nio.channels.FileChannel;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Stream;
+import lsmlab.storage.CompactionStrategy;
+import lsmlab.storage.CorruptionException;
+import lsmlab.storage.Engine;
+import lsmlab.storage.LsmOptions;
+import lsmlab.storage.Scan;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/**
+ * Tables that are cut short while they are mapped and read: the kernel answers a touch of what is gone with SIGBUS, as
+ * it does when the device cannot read a page. Every answer is right or an error, and the JVM lives. In a process of its
+ * own, because that is what is at stake.
+ *
+ * <p>The error is a {@link CorruptionException}, or the JVM's own {@link InternalError}, here called late: compiled code
+ * notices the fault of a plain load only at its next safepoint poll, which may be the one of its return or of its caller's
+ * loop, behind the handler that would translate it. How often depends on what was inlined where; interpreted code and
+ * copies of memory are always translated. The server answers both with 500.
+ */
+class MappedDamageTest {
+
+  private static final int PAIRS = 4_000;
+  private static final int KEPT_BYTES = 64 * 1024;
+  private static final int WARM_UP_ROUNDS = 25;
+
+  @TempDir Path directory;
+
+  @ParameterizedTest
+  @ValueSource(strings = {"cold", "warm"})
+  void aTableThatIsCutShortWhileItIsReadKillsNobody(String when) throws Exception {
+    List<String> command = new ArrayList<>();
+    command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+    command.addAll(List.of("-ea", "-XX:-CreateCoredumpOnCrash", "-XX:ErrorFile=/dev/null", "-cp"));
+    command.add(System.getProperty("java.class.path"));
+    command.addAll(List.of(Reader.class.getName(), directory.resolve("store").toString(), when));
+    Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
+    String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+    assertEquals(0, process.waitFor(), output);
+    assertTrue(output.contains("wrong 0 other 0 "), output);
+    assertTrue(when.equals("warm") || output.contains("late 0"), "not translated: " + output);
+    assertTrue(output.matches("(?s).*refused [1-9]\\d* .*"), "the cut was never met: " + output);
+    assertTrue(output.matches("(?s).*right [1-9]\\d* .*"), "nothing was left: " + output);
+  }
+
+  /** The process. */
+  static final class Reader {
+    private int right;
+    private int refused;
+    private int wrong;
+    private int other;
+    private int late;
+    private final Engine engine;
+
+    private Reader(Engine engine) {
+      this.engine = engine;
+    }
+
+    private static byte[] key(int i) {
+      return "key%06d".formatted(i).getBytes(StandardCharsets.UTF_8);
+    }
+
+    private static byte[] value(int i) {
+      return (i + "x".repeat(300 + i % 50)).getBytes(StandardCharsets.UTF_8);
+    }
+
+    private void getAll() {
+      for (int i = 0; i < PAIRS; i++) {
+        try {
+          boolean same = java.util.Arrays.equals(value(i), engine.get(key(i)));
+          right += same ? 1 : 0;
+          wrong += same ? 0 : 1;
+        } catch (CorruptionException e) {
+          refused++;
+        } catch (InternalError e) {
+          late++;
+        } catch (Throwable e) {
+          other++;
+          System.out.println("get " + i + ": " + e);
+        }
+      }
+    }
+
+    private void scanAll() {
+      int i = 0;
+      try (Scan scan = engine.scan(new byte[0], null)) {
+        for (; scan.next(); i++) {
+          byte[] key = scan.key().toArray(java.lang.foreign.ValueLayout.JAVA_BYTE);
+          byte[] value = scan.value().toArray(java.lang.foreign.ValueLayout.JAVA_BYTE);
+          boolean same =
+              java.util.Arrays.equals(key(i), key) && java.util.Arrays.equals(value(i), value);
+          right += same ? 1 : 0;
+          wrong += same ? 0 : 1;
+        }
+        wrong += i == PAIRS ? 0 : 1;
+      } catch (CorruptionException e) {
+        refused++;
+      } catch (InternalError e) {
+        late++;
+      } catch (Throwable e) {
+        other++;
+        System.out.println("scan at " + i + ": " + e);
+      }
+    }
+
+    /** Arguments: the store, {@code cold} or {@code warm}: whether compiled code has read everything before. */
+    public static void main(String[] arguments) throws IOException {
+      Path store = Path.of(arguments[0]);
+      LsmOptions options = LsmOptions.builder(store).compaction(CompactionStrategy.OFF).build();
+      try (Engine engine = LsmEngine.open(options)) {
+        for (int i = 0; i < PAIRS; i++) {
+          engine.put(key(i), value(i));
+        }
+        engine.flush();
+        Reader reader = new Reader(engine);
+        for (int i = 0; i < WARM_UP_ROUNDS && arguments[1].equals("warm"); i++) {
+          reader.getAll();
+          reader.scanAll();
+        }
+        if (reader.refused + reader.wrong + reader.other + reader.late > 0) {
+          throw new IllegalStateException("before anything is cut");
+        }
+        reader.right = 0;
+        try (Stream<Path> files = Files.list(store)) {
+          for (Path file : files.filter(each -> each.toString().endsWith(".sst")).toList()) {
+            try (FileChannel channel = FileChannel.open(file, StandardOpenOption.WRITE)) {
+              channel.truncate(KEPT_BYTES);
+            }
+          }
+        }
+        for (int i = 0; i < 3; i++) {
+          reader.getAll();
+          reader.scanAll();
+        }
+        System.out.printf(
+            "right %d refused %d wrong %d other %d late %d%n",
+            reader.right, reader.refused, reader.wrong, reader.other, reader.late);
+      }
+    }
+  }
+}

@@ -1,0 +1,131 @@
+package lsmlab.storage.lsm;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.lang.foreign.ValueLayout;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicReference;
+import lsmlab.storage.LsmOptions;
+import lsmlab.storage.Scan;
+import lsmlab.storage.ScanEndedException;
+import lsmlab.storage.file.SimulatedDirectory;
+import org.junit.jupiter.api.Test;
+
+/** What open scans keep is bounded: the oldest are ended. */
+class OpenScansTest {
+
+  private static final LsmOptions OPTIONS =
+      LsmOptions.builder(Path.of("unused"))
+          .flushThresholdBytes(50_000)
+          .memtablesMax(2)
+          .stallMillisMax(60_000)
+          .build();
+
+  private final SimulatedDirectory directory = new SimulatedDirectory();
+
+  private static byte[] key(int i) {
+    return "key%05d".formatted(i).getBytes(StandardCharsets.US_ASCII);
+  }
+
+  private static void write(LsmEngine engine, int pairs, int mark) {
+    for (int i = 0; i < pairs; i++) {
+      engine.put(key(i), new byte[] {(byte) mark, 1, 2, 3});
+    }
+  }
+
+  @Test
+  void theOldestAreEndedAndTheirMemoryIsGivenBack() throws InterruptedException {
+    try (LsmEngine engine = LsmEngine.open(OPTIONS, directory)) {
+      List<Scan> held = new ArrayList<>();
+      for (int round = 0; round < 40; round++) {
+        write(engine, 400, round);
+        Scan scan = engine.scan(new byte[] {0}, null);
+        assertTrue(scan.next());
+        held.add(scan);
+        engine.flush();
+      }
+      engine.quiesce();
+      // Each keeps a memtable of about 25 KB beside the table that it became; 150 KB are allowed.
+      Scan oldest = held.getFirst();
+      assertArrayEquals(
+          key(0), oldest.key().toArray(ValueLayout.JAVA_BYTE), "what was shown stays valid");
+      ScanEndedException e = assertThrows(ScanEndedException.class, oldest::next);
+      assertTrue(e.getMessage().contains("read too slowly"), e.getMessage());
+      int ended = 0;
+      for (Scan scan : held) {
+        try {
+          while (scan.next()) {
+            assertEquals(held.indexOf(scan), scan.value().get(ValueLayout.JAVA_BYTE, 0));
+          }
+        } catch (ScanEndedException each) {
+          ended++;
+        }
+        scan.close();
+      }
+      assertTrue(ended >= 30 && ended < 40, ended + " of 40 were ended");
+    }
+    assertEquals(List.of(), directory.inUse());
+  }
+
+  @Test
+  void aLoneScanIsNeverEnded() throws InterruptedException {
+    LsmOptions tiny =
+        LsmOptions.builder(Path.of("unused")).flushThresholdBytes(1_000).memtablesMax(1).build();
+    try (LsmEngine engine = LsmEngine.open(tiny, directory);
+        Scan scan = scanAfter(engine)) {
+      for (int round = 2; round < 10; round++) {
+        write(engine, 400, round);
+        engine.flush();
+      }
+      int pairs = 0;
+      while (scan.next()) {
+        assertEquals(1, scan.value().get(ValueLayout.JAVA_BYTE, 0));
+        pairs++;
+      }
+      assertEquals(400, pairs);
+    }
+  }
+
+  private static Scan scanAfter(LsmEngine engine) {
+    write(engine, 400, 1);
+    return engine.scan(new byte[] {0}, null);
+  }
+
+  @Test
+  void aScanThatIsEndedWhileItMovesGivesWrongPairsNever() throws InterruptedException {
+    AtomicReference<Throwable> failure = new AtomicReference<>();
+    try (LsmEngine engine = LsmEngine.open(OPTIONS, directory)) {
+      write(engine, 1_000, 7);
+      for (int round = 0; round < 300; round++) {
+        LsmScan scan = (LsmScan) engine.scan(new byte[] {0}, null);
+        Thread reader =
+            Thread.ofPlatform()
+                .start(
+                    () -> {
+                      try (scan) {
+                        while (scan.next()) {
+                          assertEquals(4, scan.value().byteSize());
+                          assertEquals(7, scan.value().get(ValueLayout.JAVA_BYTE, 0));
+                        }
+                      } catch (ScanEndedException e) {
+                        // as it should
+                      } catch (Throwable e) {
+                        failure.set(e);
+                      }
+                    });
+        scan.end("by a test");
+        reader.join();
+      }
+    }
+    if (failure.get() != null) {
+      throw new AssertionError(failure.get());
+    }
+    assertEquals(List.of(), directory.inUse());
+  }
+}
