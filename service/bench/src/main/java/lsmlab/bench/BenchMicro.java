@@ -11,7 +11,7 @@ import picocli.CommandLine.Parameters;
     name = "micro",
     description = {
       "Runs the JMH benchmarks; what follows goes to JMH.",
-      "For example: micro Allocation -prof gc; micro Checksum; micro -l; micro -h"
+      "For example: micro Checksum; micro Memtable -prof gc; micro -l; micro -h"
     })
 final class BenchMicro implements Callable<Integer> {
 

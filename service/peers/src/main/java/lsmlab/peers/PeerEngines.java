@@ -2,7 +2,7 @@ package lsmlab.peers;
 
 import java.util.List;
 import java.util.Optional;
-import lsmlab.storage.Engines;
+import lsmlab.storage.engines.Engines;
 
 /** The peers by name: {@link Engines} lists them behind the lab's own engines where this jar is on the class path. */
 public final class PeerEngines implements Engines.Provider {
@@ -14,6 +14,11 @@ public final class PeerEngines implements Engines.Provider {
               "RocksDB through its JNI binding: the LSM tree most others are measured against",
               true,
               RocksEngine::open),
+          new Engines.Entry(
+              "rocksdb-tuned",
+              "RocksDB with the options and the JNI calls that an expert would choose",
+              true,
+              TunedRocksEngine::open),
           new Engines.Entry(
               "mvstore",
               "H2's MVStore: a copy-on-write B-tree in Java, without a log",

@@ -7,6 +7,8 @@ import java.nio.file.Files;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.BiConsumer;
+import lsmlab.storage.CompactionStrategy;
 import lsmlab.storage.CorruptionException;
 import lsmlab.storage.Durability;
 import lsmlab.storage.Engine;
@@ -45,7 +47,7 @@ import org.rocksdb.WriteOptions;
  * lets JNI make the result's array itself, one copy. Bytes of the WAL and its syncs are not counted: RocksDB counts
  * them only with statistics that slow every operation.
  */
-public final class RocksEngine implements Engine {
+public class RocksEngine implements Engine {
 
   /** System property: bytes of the block cache. */
   public static final String BLOCK_CACHE_PROPERTY = "lsmlab.rocksdb.block_cache_bytes";
@@ -64,17 +66,25 @@ public final class RocksEngine implements Engine {
       ThreadLocal.withInitial(() -> new byte[VALUE_BUFFER_BYTES]);
   private final AtomicBoolean closed = new AtomicBoolean();
   private final RocksEvents events = new RocksEvents();
-  private final ReadOptions readOptions = new ReadOptions();
-  private final WriteOptions writeOptions;
+  final ReadOptions readOptions = new ReadOptions();
+  final WriteOptions writeOptions;
   private final BloomFilter bloomFilter;
   private final Cache blockCache;
   private final Options options;
-  private final RocksDB db;
+  final RocksDB db;
   private final int levels;
 
-  private RocksEngine(LsmOptions wanted, long blockCacheBytes) throws RocksDBException {
+  /**
+   * Opens the store.
+   *
+   * @param blockCache closed with the store
+   * @param tuning changes what is set otherwise
+   */
+  RocksEngine(
+      LsmOptions wanted, Cache blockCache, BiConsumer<Options, BlockBasedTableConfig> tuning)
+      throws RocksDBException {
+    this.blockCache = blockCache;
     writeOptions = new WriteOptions().setSync(wanted.durability() == Durability.POWER);
-    blockCache = new LRUCache(blockCacheBytes);
     bloomFilter = wanted.bloomBitsPerKey() == 0 ? null : new BloomFilter(wanted.bloomBitsPerKey());
     BlockBasedTableConfig tables =
         new BlockBasedTableConfig().setBlockCache(blockCache).setBlockSize(wanted.blockBytes());
@@ -85,10 +95,11 @@ public final class RocksEngine implements Engine {
         new Options()
             .setCreateIfMissing(true)
             .setCompressionType(CompressionType.NO_COMPRESSION)
-            .setTableFormatConfig(tables)
             .setWriteBufferSize(wanted.flushThresholdBytes())
-            .setDisableAutoCompactions(!wanted.compaction())
+            .setDisableAutoCompactions(wanted.compaction() == CompactionStrategy.OFF)
             .setListeners(List.of(events));
+    tuning.accept(options, tables);
+    options.setTableFormatConfig(tables);
     levels = options.numLevels();
     try {
       db = RocksDB.open(options, wanted.directory().toString());
@@ -110,10 +121,22 @@ public final class RocksEngine implements Engine {
 
   /** Opens or makes the store with a block cache of this many bytes. */
   public static RocksEngine open(LsmOptions options, long blockCacheBytes) {
+    return opened(
+        options,
+        () -> new RocksEngine(options, new LRUCache(blockCacheBytes), (all, tables) -> {}));
+  }
+
+  /** Opens a store. */
+  interface Opening<T extends RocksEngine> {
+    T open() throws RocksDBException;
+  }
+
+  /** Opens or makes the store, with RocksDB's errors as the interface names them. */
+  static <T extends RocksEngine> T opened(LsmOptions options, Opening<T> opening) {
     loadLibrary();
     try {
       Files.createDirectories(options.directory());
-      return new RocksEngine(options, blockCacheBytes);
+      return opening.open();
     } catch (IOException e) {
       throw new UncheckedIOException("cannot make the store's directory " + options.directory(), e);
     } catch (RocksDBException e) {

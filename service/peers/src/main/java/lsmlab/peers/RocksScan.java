@@ -9,7 +9,7 @@ import org.rocksdb.RocksIterator;
 import org.rocksdb.Slice;
 
 /** A RocksDB iterator as a {@link Scan}: it sees the store as it was when the iterator was made. */
-final class RocksScan implements Scan {
+class RocksScan implements Scan {
 
   private final Slice upperBound;
   private final ReadOptions readOptions = new ReadOptions();
@@ -59,7 +59,7 @@ final class RocksScan implements Scan {
     return MemorySegment.ofArray(atPair().value()).asReadOnly();
   }
 
-  private RocksIterator atPair() {
+  final RocksIterator atPair() {
     if (!started || !iterator.isValid()) {
       throw new IllegalStateException("the scan is not at a pair");
     }

@@ -1,5 +1,6 @@
 package lsmlab.server;
 
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
 import java.util.function.Supplier;
 import lsmlab.server.admin.AdminServer;
@@ -15,7 +16,7 @@ final class EngineDoor implements AdminServer.Actions {
 
   private final Engine engine;
   private final ReentrantReadWriteLock lock = new ReentrantReadWriteLock();
-  private boolean shut; // guarded by lock
+  private volatile boolean shut;
 
   EngineDoor(Engine engine) {
     this.engine = engine;
@@ -52,6 +53,7 @@ final class EngineDoor implements AdminServer.Actions {
   }
 
   private <T> T through(Supplier<T> action) {
+    // Never waits behind a writer that waits: that is shut(), and the answer is known then.
     if (!lock.readLock().tryLock()) {
       throw new StoppingException();
     }
@@ -65,10 +67,21 @@ final class EngineDoor implements AdminServer.Actions {
     }
   }
 
-  /** Returns when whoever is in the engine has left it; nobody gets in from then on. */
-  void shut() {
-    lock.writeLock().lock();
+  /**
+   * Lets nobody in from now on, and waits until whoever is inside has left.
+   *
+   * @return whether nobody is inside any more; a compaction may take longer than the timeout
+   */
+  boolean shut(long timeoutNanos) {
     shut = true;
-    lock.writeLock().unlock();
+    try {
+      if (lock.writeLock().tryLock(timeoutNanos, TimeUnit.NANOSECONDS)) {
+        lock.writeLock().unlock();
+        return true;
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+    return false;
   }
 }

@@ -1,12 +1,13 @@
 package lsmlab.server;
 
 import java.io.PrintWriter;
+import lsmlab.server.command.DumpCommand;
 import lsmlab.server.command.EnginesCommand;
+import lsmlab.server.command.LoadDatasetCommand;
 import lsmlab.server.command.ServeCommand;
 import lsmlab.server.command.VariantsCommand;
-import lsmlab.server.dataset.DumpCommand;
-import lsmlab.server.dataset.LoadDatasetCommand;
-import lsmlab.server.dataset.VerifyCommand;
+import lsmlab.server.command.VerifyCommand;
+import lsmlab.server.config.ConfigException;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;

@@ -1,13 +1,15 @@
 package lsmlab.server;
 
 import java.io.IOException;
+import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import lsmlab.server.admin.AdminServer;
 import lsmlab.server.admin.Environment;
-import lsmlab.server.http.DataServer;
+import lsmlab.server.config.ServiceConfig;
+import lsmlab.server.http.LsmHttpServer;
 import lsmlab.server.metrics.MetricsPage;
 import lsmlab.server.metrics.ServiceMetrics;
 import lsmlab.server.variant.Variant;
@@ -28,13 +30,16 @@ public final class Service implements AutoCloseable {
   /** How long {@link #close} waits for requests in flight before it closes their connections. */
   public static final long DRAIN_SECONDS_MAX = 10;
 
+  /** How long {@link #close} waits for each of its other steps. */
+  private static final long STEP_SECONDS_MAX = 2;
+
   private static final Logger log = LoggerFactory.getLogger(Service.class);
 
   private final ServiceConfig config;
   private final Engine engine;
   private final EngineDoor door;
   private final Variant variant;
-  private final DataServer data;
+  private final LsmHttpServer data;
   private final ServiceMetrics metrics;
   private final AdminServer admin;
   private volatile boolean ready;
@@ -46,15 +51,16 @@ public final class Service implements AutoCloseable {
     this.door = new EngineDoor(engine);
     this.variant = variant;
     metrics = new ServiceMetrics(config.requestMetrics());
-    DataServer.Settings settings =
-        new DataServer.Settings(
+    LsmHttpServer.Settings settings =
+        new LsmHttpServer.Settings(
             config.dataHost(),
             config.dataPort(),
             config.selectors(),
             config.maxValueBytes(),
-            config.maxConnections());
+            config.maxConnections(),
+            config.refusalsPerSecondMax());
     try {
-      data = DataServer.bind(settings, engine, variant, metrics);
+      data = LsmHttpServer.bind(settings, engine, variant, metrics);
     } catch (IOException e) {
       throw new IOException(cannotBind("data", config.dataHost(), config.dataPort(), e), e);
     }
@@ -67,6 +73,7 @@ public final class Service implements AutoCloseable {
               page::render,
               this::describe,
               () -> ready,
+              data::isHealthy,
               door,
               metrics::countRequests);
     } catch (IOException e) {
@@ -85,10 +92,14 @@ public final class Service implements AutoCloseable {
     Engine engine = StoreOpener.open(config);
     VariantSettings settings =
         new VariantSettings(
-            config.workers(),
-            config.queueCapacity(),
-            TimeUnit.MILLISECONDS.toNanos(config.deadlineMs()),
-            config.queuePolicy());
+                config.workers(),
+                config.queueCapacity(),
+                TimeUnit.MILLISECONDS.toNanos(config.deadlineMs()))
+            .withPolicy(config.queuePolicy())
+            .withIdle(config.idle())
+            .withBatch(config.batch())
+            .withCarriers(config.carriers())
+            .withStorage(engine::write);
     Variant variant = Variants.find(config.variant()).orElseThrow().factory().apply(settings);
     Service service;
     try {
@@ -146,11 +157,19 @@ public final class Service implements AutoCloseable {
     all.put("queue_capacity", config.queueCapacity());
     all.put("deadline_ms", config.deadlineMs());
     all.put("queue_policy", config.queuePolicy().label());
+    all.put("idle", config.idle().label());
+    all.put("batch", config.batch());
+    all.put("carriers", config.carriers());
+    all.put("refusals_per_second_max", config.refusalsPerSecondMax());
     all.put("durability", config.durability().name().toLowerCase(Locale.ROOT));
     all.put("flush_threshold_bytes", config.flushThresholdBytes());
     all.put("flush_threads", config.flushThreads());
     all.put("memtables_max", config.memtablesMax());
-    all.put("compaction", config.compaction() ? "on" : "off");
+    all.put("compaction", config.compaction().name().toLowerCase(Locale.ROOT));
+    all.put("level0_tables_max", config.level0TablesMax());
+    all.put("fanout", config.fanout());
+    all.put("block_bytes", config.blockBytes());
+    all.put("bloom_bits_per_key", config.bloomBitsPerKey());
     all.put("compaction_bytes_per_second_max", config.compactionBytesPerSecondMax());
     all.put("max_value_bytes", config.maxValueBytes());
     all.put("max_connections", config.maxConnections());
@@ -167,11 +186,28 @@ public final class Service implements AutoCloseable {
     return admin.port();
   }
 
+  /** Does a step of the stop; false if it has not ended in time, and goes on by itself. */
+  private static boolean within(String what, Runnable step) {
+    Thread thread = Thread.ofPlatform().daemon().name("stop").unstarted(step);
+    thread.setUncaughtExceptionHandler((t, e) -> log.error("{} could not be closed", what, e));
+    thread.start();
+    try {
+      if (thread.join(Duration.ofSeconds(STEP_SECONDS_MAX))) {
+        return true;
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+    log.warn("{} does not end within {} s", what, STEP_SECONDS_MAX);
+    return false;
+  }
+
   /**
-   * Stops in order and returns when the engine is closed. Idempotent.
+   * Stops in order. Idempotent. Every step has a limit in time, all together less than 20 s. If a request or an action of the
+   * admin port is still in the engine then, the engine is not closed, and the next start finds the store as a kill would have
+   * left it: with every acknowledged write.
    *
-   * @throws IllegalStateException if requests in flight were not answered within {@value #DRAIN_SECONDS_MAX} s; all is
-   *     closed all the same, and no acknowledged write is lost
+   * @throws IllegalStateException if requests in flight were not answered within {@value #DRAIN_SECONDS_MAX} s
    */
   @Override
   public synchronized void close() {
@@ -181,10 +217,14 @@ public final class Service implements AutoCloseable {
     closed = true;
     ready = false;
     boolean drained = data.drain(TimeUnit.SECONDS.toNanos(DRAIN_SECONDS_MAX));
-    variant.close();
-    data.stop();
-    door.shut();
-    engine.close();
+    boolean variantEnded = within("the variant", variant::close);
+    boolean dataEnded = within("the data port", data::stop);
+    boolean doorShut = door.shut(TimeUnit.SECONDS.toNanos(STEP_SECONDS_MAX));
+    if (variantEnded && dataEnded && doorShut) {
+      within("the store", engine::close);
+    } else {
+      log.warn("the store is in use and not closed; the next start finds all acknowledged writes");
+    }
     admin.close();
     if (!drained) {
       throw new IllegalStateException(

@@ -8,10 +8,12 @@ import java.nio.file.Path;
 import java.util.Comparator;
 import java.util.List;
 import java.util.stream.Stream;
+import lsmlab.server.config.ServiceConfig;
+import lsmlab.storage.CompactionStrategy;
 import lsmlab.storage.Engine;
-import lsmlab.storage.Engines;
 import lsmlab.storage.LsmOptions;
 import lsmlab.storage.Scan;
+import lsmlab.storage.engines.Engines;
 import lsmlab.storage.file.OsStoreDirectory;
 import lsmlab.storage.file.StoreDirectory;
 import lsmlab.storage.manifest.Manifest;
@@ -85,7 +87,8 @@ final class StoreOpener {
     long told = start;
     long pairs = 0;
     long total = pairs(new OsStoreDirectory(config.dataDir()));
-    LsmOptions readOnly = LsmOptions.builder(config.dataDir()).compaction(false).build();
+    LsmOptions readOnly =
+        LsmOptions.builder(config.dataDir()).compaction(CompactionStrategy.OFF).build();
     try (Engine from = Engines.find(NATIVE).orElseThrow().factory().open(readOnly);
         Scan scan = from.scan(new byte[0], null)) {
       while (scan.next()) {
@@ -126,6 +129,10 @@ final class StoreOpener {
         .flushThreads(config.flushThreads())
         .memtablesMax(config.memtablesMax())
         .compaction(config.compaction())
+        .level0TablesMax(config.level0TablesMax())
+        .fanout(config.fanout())
+        .blockBytes(config.blockBytes())
+        .bloomBitsPerKey(config.bloomBitsPerKey())
         .compactionBytesPerSecondMax(config.compactionBytesPerSecondMax())
         .build();
   }

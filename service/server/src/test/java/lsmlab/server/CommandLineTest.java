@@ -9,7 +9,7 @@ import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.util.List;
 import lsmlab.server.variant.Variants;
-import lsmlab.storage.Engines;
+import lsmlab.storage.engines.Engines;
 import org.junit.jupiter.api.Test;
 import picocli.CommandLine;
 

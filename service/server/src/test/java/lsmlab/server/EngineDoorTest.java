@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.lang.reflect.Proxy;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import lsmlab.server.admin.StoppingException;
 import lsmlab.storage.Engine;
 import org.junit.jupiter.api.Test;
@@ -25,7 +26,7 @@ class EngineDoorTest {
     EngineDoor door = new EngineDoor(engine(() -> null));
     door.stats();
     door.quiesce();
-    door.shut();
+    assertTrue(door.shut(TimeUnit.SECONDS.toNanos(60)));
     assertThrows(StoppingException.class, door::stats);
     assertThrows(StoppingException.class, door::flush);
     assertThrows(StoppingException.class, door::compact);
@@ -49,7 +50,7 @@ class EngineDoorTest {
     Thread compaction = Thread.ofPlatform().start(door::compact);
     inside.await();
     Thread opener = Thread.ofPlatform().start(leave::countDown);
-    door.shut();
+    assertTrue(door.shut(TimeUnit.SECONDS.toNanos(60)));
     assertTrue(left[0], "shut while somebody was inside");
     opener.join();
     compaction.join();

@@ -4,7 +4,7 @@ import java.util.Arrays;
 import java.util.Comparator;
 import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.concurrent.TimeUnit;
-import lsmlab.bench.Pairs;
+import lsmlab.bench.storage.Pairs;
 import lsmlab.storage.memtable.ChunkPool;
 import lsmlab.storage.memtable.Memtable;
 import org.openjdk.jmh.annotations.Benchmark;

@@ -3,30 +3,32 @@ package lsmlab.bench.server;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
+import java.io.PrintStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
-import lsmlab.bench.report.StolenTime;
+import lsmlab.bench.harness.StolenTime;
 
 /**
  * One run of the load generator.
  *
  * @param report what {@code --json} wrote
- * @param serviceCpuSeconds what the server used of its CPU meanwhile
- * @param hostShare what the host took meanwhile of the server's CPU and the load generator's, 0 … 1 of both
+ * @param cpuSeconds what the server used of its CPU meanwhile
+ * @param hostShare what the host took of the server's CPU and the load generator's, 0 … 1
  */
-record Load(JsonNode report, double serviceCpuSeconds, double hostShare) {
+record Load(JsonNode report, double cpuSeconds, double hostShare) {
 
-  /** A rate that nothing here reaches: every connection sends as soon as it has its reply. */
+  /** A rate that nothing here reaches: each connection sends as soon as it has its response. */
   static final long SATURATING = 2_000_000;
 
-  /**
-   * GETs keys in order, every fifth: each block of the tables is read once, so that what follows finds all of them in
-   * memory and checked.
-   */
+  /** An interval in which the host took more says little of the server and is measured again. */
+  private static final double HOST_SHARE_MAX = 0.03;
+
+  private static final int TRIES_MAX = 3;
+
+  /** GETs every fifth key in order, so that every block of the tables is read and checked once. */
   private static final String WALK =
       """
       local at, pairs = 0, 0
@@ -37,81 +39,91 @@ record Load(JsonNode report, double serviceCpuSeconds, double hostShare) {
       end
       """;
 
-  private static final ObjectMapper JSON = new ObjectMapper();
-
-  /** A warm-up with PUT has so many parts, each followed by a flush and a compaction. */
-  private static final int PUT_PARTS = 3;
+  /** Saturates a server on both CPUs, so that its JVM compiles; then it has its own CPU alone again. */
+  static void warmUp(ServerSettings settings, ServerProcess server, String method)
+      throws IOException, InterruptedException {
+    server.pin(false);
+    if (method.equals("get")) {
+      Path walk = Files.writeString(settings.stores().resolve("scratch-walk.lua"), WALK);
+      run(settings, server, walk, SATURATING, settings.connections(), settings.warmupSeconds());
+    } else {
+      apply(settings, server, method, SATURATING, settings.connections(), settings.warmupSeconds());
+    }
+    server.pin(true);
+  }
 
   /**
-   * Warms a server up with as much as it takes: with GET in the order of keys, with PUT as it will be measured. After each
-   * part of the latter a service flushes and merges everything: left to itself it does so first in the measured interval,
-   * which would then show how long the JVM takes to compile that.
+   * Saturates a server. Measures again if the host took too much, and returns the calmest interval: chosen by what the host
+   * took, whatever the server did.
+   *
+   * @throws IOException if a request got no response
    */
-  static void warmUp(ServerBench.Settings settings, Server server, String script)
+  static Load saturate(
+      ServerSettings settings, ServerProcess server, String method, PrintStream progress)
       throws IOException, InterruptedException {
-    if (script.equals("get")) {
-      Path walk = settings.stores().resolve("scratch-walk.lua");
-      Files.writeString(walk, WALK);
-      Duration length = Duration.ofSeconds(settings.warmupSeconds());
-      run(settings, server, walk, SATURATING, settings.connections(), length);
-      return;
+    Load calmest = null;
+    for (int tries = 0; tries < TRIES_MAX; tries++) {
+      Load load =
+          apply(settings, server, method, SATURATING, settings.connections(), settings.seconds());
+      if (load.lost() > 0) {
+        throw new IOException(server.name() + " left requests without a response: " + load.report);
+      }
+      calmest = calmest == null || load.hostShare < calmest.hostShare ? load : calmest;
+      if (calmest.hostShare <= HOST_SHARE_MAX) {
+        break;
+      }
+      progress.printf("(the host took %.0f%%) ", 100 * load.hostShare);
     }
-    Duration length = Duration.ofSeconds(Math.max(1, settings.warmupSeconds() / PUT_PARTS));
-    for (int part = 0; part < PUT_PARTS; part++) {
-      apply(settings, server, script, SATURATING, settings.connections(), length);
-      server.flushAndCompact();
-    }
+    return calmest;
   }
 
   /**
    * Applies a load and returns when it is over.
    *
-   * @param script get, put or mixed
+   * @param method {@code get} or {@code put}
    * @param rate requests a second over all connections
    */
   static Load apply(
-      ServerBench.Settings settings,
-      Server server,
-      String script,
+      ServerSettings settings,
+      ServerProcess server,
+      String method,
       long rate,
       int connections,
-      Duration length)
+      int seconds)
       throws IOException, InterruptedException {
-    Path path = settings.loadgen().resolve("scripts/" + script + ".lua");
-    return script.equals("get")
-        ? run(settings, server, path, rate, connections, length)
+    Path script = settings.loadgen().resolve("scripts/" + method + ".lua");
+    return method.equals("get")
+        ? run(settings, server, script, rate, connections, seconds)
         : run(
             settings,
             server,
-            path,
+            script,
             rate,
             connections,
-            length,
+            seconds,
             "value_bytes=" + settings.valueBytes());
   }
 
   private static Load run(
-      ServerBench.Settings settings,
-      Server server,
+      ServerSettings settings,
+      ServerProcess server,
       Path script,
       long rate,
       int connections,
-      Duration length,
-      String... more)
+      int seconds,
+      String... scriptArguments)
       throws IOException, InterruptedException {
     Path json = settings.stores().resolve("scratch-load.json");
     List<String> command = new ArrayList<>();
     command.addAll(List.of("taskset", "-c", Integer.toString(settings.loadCpu())));
     command.add(settings.loadgen().resolve("target/release/loadgen").toString());
-    command.addAll(
-        List.of("-t1", "-c" + connections, "-d" + length.toMillis() + "ms", "-R" + rate));
-    command.addAll(List.of("--json", json.toString()));
-    command.addAll(List.of("-s", script.toString()));
+    command.addAll(List.of("-t1", "-c" + connections, "-d" + seconds + "s", "-R" + rate));
+    command.addAll(List.of("--json", json.toString(), "-s", script.toString()));
     command.addAll(List.of(server.url(), "--", "pairs=" + settings.pairs()));
-    command.addAll(List.of(more));
+    command.addAll(List.of(scriptArguments));
     Set<Integer> cpus = Set.of(settings.serviceCpu(), settings.loadCpu());
     StolenTime stolenBefore = StolenTime.now(cpus);
-    double before = server.cpuSeconds();
+    double cpuBefore = server.cpuSeconds();
     Process process =
         new ProcessBuilder(command)
             .redirectOutput(ProcessBuilder.Redirect.DISCARD)
@@ -125,8 +137,8 @@ record Load(JsonNode report, double serviceCpuSeconds, double hostShare) {
       throw new IOException(server.name() + " ended under load; its message is above");
     }
     return new Load(
-        JSON.readTree(Files.readString(json)),
-        server.cpuSeconds() - before,
+        new ObjectMapper().readTree(json.toFile()),
+        server.cpuSeconds() - cpuBefore,
         StolenTime.now(cpus).shareSince(stolenBefore));
   }
 
@@ -134,40 +146,32 @@ record Load(JsonNode report, double serviceCpuSeconds, double hostShare) {
     return report.get("elapsed_s").asDouble();
   }
 
-  /** Replies of 2xx and 404 a second: what did what was asked. */
+  /** Requests a second that did what was asked: responses of 2xx and 404. */
   double goodput() {
-    return (status(200) + status(201) + status(202) + status(404)) / seconds();
+    return (status(200) + status(201) + status(404)) / seconds();
   }
 
   long status(int status) {
     return report.get("status").path(Integer.toString(status)).asLong();
   }
 
-  /** Microseconds of the server's CPU for each reply. */
-  double cpuMicrosPerReply() {
-    return 1e6 * serviceCpuSeconds / report.get("requests").asDouble();
+  /** Microseconds of the server's CPU a response. */
+  double cpuMicros() {
+    return 1e6 * cpuSeconds / report.get("requests").asDouble();
   }
 
-  /** Share of its CPU that the server used. */
-  double serviceCpuShare() {
-    return serviceCpuSeconds / seconds();
+  /** 99th percentile of the time from sending a request to its response, in milliseconds. */
+  double responseMillisP99() {
+    return report.get("uncorrected_us").get("percentiles").get("99").asDouble() / 1000;
   }
 
-  /** Milliseconds from sending to the reply; the percentile is named as in the report: "99". */
-  double uncorrectedMillis(String percentile) {
-    return report.get("uncorrected_us").get("percentiles").get(percentile).asDouble() / 1000;
-  }
-
-  /** Milliseconds from the moment a request was due to the reply. */
-  double correctedMillis(String percentile) {
-    return report.get("latency_us").get("percentiles").get(percentile).asDouble() / 1000;
-  }
-
-  /** Failures that are no reply: connect, read, write. Time-outs are apart. */
-  long brokenReplies() {
+  /** Requests without a response: failed connects, reads and writes, and those that the client gave up. */
+  long lost() {
     JsonNode errors = report.get("errors");
-    return errors.get("connect").asLong()
-        + errors.get("read").asLong()
-        + errors.get("write").asLong();
+    long lost = 0;
+    for (String kind : List.of("connect", "read", "write", "timeout")) {
+      lost += errors.get(kind).asLong();
+    }
+    return lost;
   }
 }

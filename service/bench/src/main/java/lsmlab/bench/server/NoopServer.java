@@ -9,8 +9,8 @@ import one.nio.http.Response;
 import one.nio.server.AcceptorConfig;
 
 /**
- * one-nio's own HTTP server with a handler that does nothing: what a service built on it can reach at most. A GET is
- * answered 200 with so many bytes as the second argument says, a PUT 201.
+ * one-nio's HTTP server with a handler that does nothing: the foot of the ladder. PUT is answered 201; GET 200 with a value,
+ * or 404 if the value is empty, as by the service without storage.
  */
 public final class NoopServer extends HttpServer {
 
@@ -26,18 +26,26 @@ public final class NoopServer extends HttpServer {
     session.sendResponse(
         request.getMethod() == Request.METHOD_PUT
             ? new Response(Response.CREATED, Response.EMPTY)
-            : new Response(Response.OK, value));
+            : value.length == 0
+                ? new Response(Response.NOT_FOUND, Response.EMPTY)
+                : new Response(Response.OK, value));
   }
 
-  /** Arguments: port, bytes of a GET's reply. Prints the line that the service prints when it is ready. */
-  public static void main(String[] arguments) throws IOException {
+  /** One selector thread, loopback only. */
+  static HttpServerConfig config(int port) {
     AcceptorConfig acceptor = new AcceptorConfig();
     acceptor.address = "127.0.0.1";
-    acceptor.port = Integer.parseInt(arguments[0]);
+    acceptor.port = port;
     HttpServerConfig config = new HttpServerConfig();
     config.acceptors = new AcceptorConfig[] {acceptor};
     config.selectors = 1;
-    new NoopServer(config, new byte[Integer.parseInt(arguments[1])]).start();
-    System.out.println("ready data=127.0.0.1:" + acceptor.port);
+    return config;
+  }
+
+  /** Arguments: port, bytes of a GET's value. Prints what the service prints when it is ready. */
+  public static void main(String[] arguments) throws IOException {
+    int port = Integer.parseInt(arguments[0]);
+    new NoopServer(config(port), new byte[Integer.parseInt(arguments[1])]).start();
+    System.out.println("ready data=127.0.0.1:" + port);
   }
 }

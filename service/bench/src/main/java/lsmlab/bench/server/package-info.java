@@ -1,2 +1,2 @@
-/** The whole service under load from another CPU, against a one-nio handler that does nothing. */
+/** The whole service under load from another CPU: a ladder of what a request costs, and overload. */
 package lsmlab.bench.server;

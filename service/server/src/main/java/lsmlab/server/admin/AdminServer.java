@@ -20,14 +20,31 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The admin port: the JDK's own HTTP server on threads {@code admin-N} of its own.
- *
- * <p>Several threads, so that a scrape is answered while {@code /compact} or {@code /quiesce} waits.
+ * The admin port: the JDK's own HTTP server on threads {@code admin-N} of its own, one for each request that arrives or
+ * runs: a scrape is answered while {@code /compact} waits, and while clients send half a request and no more.
  */
 public final class AdminServer implements AutoCloseable {
 
   private static final Logger log = LoggerFactory.getLogger(AdminServer.class);
-  private static final int THREADS = 4;
+
+  /** More connections are closed. */
+  private static final int CONNECTIONS_MAX = 200;
+
+  /** A request that has not arrived after that time ends its connection. */
+  private static final int REQUEST_SECONDS_MAX = 5;
+
+  static {
+    // The JDK's server reads these once, when it is loaded.
+    setting(
+        "sun.net.httpserver.nodelay",
+        "true"); // else a client's delayed acknowledgement is waited for
+    setting("sun.net.httpserver.maxReqTime", Integer.toString(REQUEST_SECONDS_MAX));
+    setting("jdk.httpserver.maxConnections", Integer.toString(CONNECTIONS_MAX));
+  }
+
+  private static void setting(String name, String value) {
+    System.setProperty(name, System.getProperty(name, value));
+  }
 
   /** What the admin port shows and does. */
   public interface Actions {
@@ -44,12 +61,17 @@ public final class AdminServer implements AutoCloseable {
   private final HttpServer server;
   private final ExecutorService threads;
   private final Map<String, Page> pages = new LinkedHashMap<>();
+  private final String host;
   private final BooleanSupplier ready;
+  private final BooleanSupplier healthy;
 
-  private AdminServer(HttpServer server, BooleanSupplier ready) {
+  private AdminServer(
+      HttpServer server, String host, BooleanSupplier ready, BooleanSupplier healthy) {
     this.server = server;
+    this.host = host;
     this.ready = ready;
-    this.threads = Executors.newFixedThreadPool(THREADS, threadFactory());
+    this.healthy = healthy;
+    this.threads = Executors.newCachedThreadPool(threadFactory());
   }
 
   /**
@@ -59,6 +81,7 @@ public final class AdminServer implements AutoCloseable {
    * @param metrics the text of {@code /metrics}
    * @param config what {@code /config} shows as JSON
    * @param ready whether the data port accepts requests
+   * @param healthy whether the data port's threads run
    * @param countRequests has requests counted and timed from now on, or no longer
    * @throws IOException if the port cannot be had
    */
@@ -68,15 +91,13 @@ public final class AdminServer implements AutoCloseable {
       Supplier<String> metrics,
       Supplier<Map<String, Object>> config,
       BooleanSupplier ready,
+      BooleanSupplier healthy,
       Actions actions,
       Consumer<Boolean> countRequests)
       throws IOException {
-    // without it a reply of two packets waits for the client's delayed acknowledgement
-    System.setProperty("sun.net.httpserver.nodelay", "true");
     HttpServer http = HttpServer.create(new InetSocketAddress(host, port), 64);
-    AdminServer server = new AdminServer(http, ready);
+    AdminServer server = new AdminServer(http, host, ready, healthy);
     String text = "text/plain; charset=utf-8";
-    server.page("/health", "GET", text, () -> "ok\n");
     server.page("/metrics", "GET", "text/plain; version=0.0.4; charset=utf-8", metrics);
     server.page("/config", "GET", "application/json", () -> json(config.get()));
     server.page("/flush", "POST", text, () -> done(actions::flush));
@@ -102,15 +123,26 @@ public final class AdminServer implements AutoCloseable {
 
   private void handle(HttpExchange exchange) throws IOException {
     try (exchange) {
+      String refusal = Browsers.refusal(exchange.getRequestHeaders(), host);
       String path = exchange.getRequestURI().getPath();
+      if (refusal != null) {
+        reply(exchange, 403, refusal + "\n");
+        return;
+      }
       if ("/ready".equals(path)) {
-        boolean is = ready.getAsBoolean();
-        reply(exchange, is ? 200 : 503, is ? "ready\n" : "not ready\n");
+        state(exchange, ready, "ready\n", "not ready\n");
+        return;
+      }
+      if ("/health".equals(path)) {
+        state(exchange, healthy, "ok\n", "a thread of the data port has died: see the log\n");
         return;
       }
       Page page = pages.get(path);
       if (page == null) {
-        reply(exchange, 404, "there are /ready, " + String.join(", ", pages.keySet()) + "\n");
+        reply(
+            exchange,
+            404,
+            "there are /ready, /health, " + String.join(", ", pages.keySet()) + "\n");
       } else if (!page.method().equals(exchange.getRequestMethod())) {
         exchange.getResponseHeaders().set("Allow", page.method());
         reply(exchange, 405, "allowed: " + page.method() + "\n");
@@ -118,6 +150,12 @@ public final class AdminServer implements AutoCloseable {
         answer(exchange, page);
       }
     }
+  }
+
+  private static void state(HttpExchange exchange, BooleanSupplier is, String yes, String no)
+      throws IOException {
+    boolean good = is.getAsBoolean();
+    reply(exchange, good ? 200 : 503, good ? yes : no);
   }
 
   private static void answer(HttpExchange exchange, Page page) throws IOException {

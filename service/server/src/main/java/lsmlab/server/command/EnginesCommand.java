@@ -2,7 +2,7 @@ package lsmlab.server.command;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
 import java.util.concurrent.Callable;
-import lsmlab.storage.Engines;
+import lsmlab.storage.engines.Engines;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;

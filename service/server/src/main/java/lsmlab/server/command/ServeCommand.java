@@ -4,10 +4,10 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
-import lsmlab.server.ConfigException;
-import lsmlab.server.ConfigFile;
 import lsmlab.server.Service;
-import lsmlab.server.ServiceConfig;
+import lsmlab.server.config.ConfigException;
+import lsmlab.server.config.ConfigFile;
+import lsmlab.server.config.ServiceConfig;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import picocli.CommandLine.Command;
@@ -33,12 +33,18 @@ import picocli.CommandLine.Spec;
       "  selectors: 0. Selector threads; 0 = as many as CPUs",
       "  workers: 8. Worker threads, for variants that have them",
       "  queue_capacity: 1024. Requests that may wait; more are answered 503",
+      "  queue_policy: reject-newest. At a full queue: reject-newest, drop-oldest or drop-late",
       "  deadline_ms: 1000. How long one may wait, for variants that drop late ones",
+      "  idle: park. What workers do while nothing waits: park, yield or spin",
+      "  batch: 16. Requests that a worker takes at once, for variants that batch",
+      "  carriers: 0. Carrier threads of virtual threads; 0 = as many as CPUs",
+      "  refusals_per_second_max: 0. Holds connections back beyond so many refusals a second; 0 = never",
       "  durability: process. What an acknowledged write survives: process (kill -9) or power (power loss)",
       "  flush_threshold_bytes: 67108864. Size at which a memtable is sealed",
       "  flush_threads: 1. Threads that write memtables to tables",
       "  memtables_max: 4. Sealed ones waiting for flush, before writes are held back",
-      "  compaction: on. on or off",
+      "  compaction: leveled. leveled, tiered or off",
+      "  level0_tables_max: 4, fanout: 10, block_bytes: 4096, bloom_bits_per_key: 10. Layout of engine lsm",
       "  compaction_bytes_per_second_max: 0. Rate at which compaction writes; 0 = no limit",
       "  max_value_bytes: 1048576. Larger values are answered 413",
       "  max_connections: 16384. More are answered 503 and closed",

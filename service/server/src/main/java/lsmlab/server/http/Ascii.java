@@ -8,6 +8,7 @@ final class Ascii {
   private static final int TOKEN = 1;
   private static final int TARGET = 2;
   private static final int VALUE = 4;
+  private static final int HOST = 8;
   private static final byte[] CLASSES = classes();
 
   private Ascii() {}
@@ -17,7 +18,7 @@ final class Ascii {
     return (CLASSES[b & 0xff] & TOKEN) != 0;
   }
 
-  /** Whether the byte may be part of a request target: visible ASCII but '#', which begins a fragment. */
+  /** Whether the byte may be part of a request target: visible ASCII except '#', which begins a fragment. */
   static boolean isTarget(byte b) {
     return (CLASSES[b & 0xff] & TARGET) != 0;
   }
@@ -27,8 +28,17 @@ final class Ascii {
     return (CLASSES[b & 0xff] & VALUE) != 0;
   }
 
+  /** Whether the byte may be part of a host and port (RFC 3986, 3.2.2 and 3.2.3). */
+  static boolean isHost(byte b) {
+    return (CLASSES[b & 0xff] & HOST) != 0;
+  }
+
   static boolean isDigit(byte b) {
     return b >= '0' && b <= '9';
+  }
+
+  static boolean isBlank(byte b) {
+    return b == ' ' || b == '\t';
   }
 
   /** The value of a hexadecimal digit, -1 for any other byte. */
@@ -58,7 +68,7 @@ final class Ascii {
     return true;
   }
 
-  /** Whether data[from..to) is {@code lower} but for the case of letters. */
+  /** Whether data[from..to) is {@code lower}, in whatever case. */
   static boolean equalIgnoreCase(byte[] data, int from, int to, byte[] lower) {
     if (to - from != lower.length) {
       return false;
@@ -82,6 +92,9 @@ final class Ascii {
       boolean letterOrDigit = b >= '0' && b <= '9' || b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z';
       if (letterOrDigit || b > 0 && "!#$%&'*+-.^_`|~".indexOf(b) >= 0) {
         classes[b] |= TOKEN;
+      }
+      if (letterOrDigit || b > 0 && "-._~%!$&'()*+,;=:[]".indexOf(b) >= 0) {
+        classes[b] |= HOST;
       }
       if (b > ' ' && b < 0x7f && b != '#') {
         classes[b] |= TARGET;

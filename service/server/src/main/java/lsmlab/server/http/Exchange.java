@@ -1,290 +1,279 @@
 package lsmlab.server.http;
 
-import java.util.Arrays;
 import lsmlab.server.metrics.Method;
 import lsmlab.server.metrics.Recorder;
 import lsmlab.server.variant.Rejection;
 import lsmlab.server.variant.Request;
 import lsmlab.storage.OverloadedException;
 import lsmlab.storage.ReadOnlyException;
+import lsmlab.storage.ValueSink;
+import lsmlab.storage.WriteBatch;
+import one.nio.http.Response;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The request that a connection has in flight, and how it is run and answered. A connection has one of these and uses it
- * again and again.
+ * A parsed request on its way through the variant, and its response.
  *
- * <p><b>Who owns it.</b> The thread that parses, under the connection's lock, until the request is submitted to the
- * variant; then the thread that calls {@link #run} or {@link #reject}, which writes the reply at once or, where it is an
- * {@link EventLoop}, at the end of its turn; and from the moment that thread has written the reply the connection again,
- * whose next request may be parsed by another thread at once. So whatever is needed after the reply is read before it.
+ * <p>A range is submitted again for each of its buffers, see {@link StreamedRange}; once begun it is not rejected: the
+ * thread that would reject it carries it on.
  */
 final class Exchange implements Request {
 
   private static final Logger log = LoggerFactory.getLogger(Exchange.class);
-  private final Connection connection;
-  private final DataServer server;
-  private final ParsedRequest asked;
 
-  private byte[] reply;
-  private int replyFrom;
-  private int replyLength;
-  private int status;
+  private final LsmHttpSession session;
+  private final LsmHttpServer server;
+  private final LsmHttpRequest request;
+  private final boolean counted;
+  private Response response;
   private boolean turnedAway;
-
-  /** Whether this request is counted. */
-  private boolean counted;
-
-  /** For how many requests it is timed; 0 if it is not. */
-  private int timedFor;
+  private StreamedRange range;
+  private boolean rangeBegun;
+  private Throwable rangeFailure;
 
   private long arrivedNanos;
-  private long submittedNanos;
+  private final long submittedNanos = System.nanoTime();
   private long startedNanos;
-  private long storedNanos;
+  private long executedNanos;
 
-  Exchange(Connection connection, DataServer server) {
-    this.connection = connection;
+  /**
+   * Makes one that is submitted next.
+   *
+   * @param arrivedNanos when the selector woke up for the request
+   */
+  Exchange(
+      LsmHttpSession session, LsmHttpServer server, LsmHttpRequest request, long arrivedNanos) {
+    this.session = session;
     this.server = server;
-    this.asked = new ParsedRequest(server);
+    this.request = request;
+    this.arrivedNanos = arrivedNanos;
+    this.counted = server.metrics().countsRequests();
   }
 
-  /** What the request asks for. */
-  ParsedRequest asked() {
-    return asked;
-  }
+  // ---- the storage
 
-  /** Notes when the selector woke up for the request, which is complete now. */
-  void parsed(long arrived) {
-    arrivedNanos = arrived;
-    counted = server.metrics().countsRequests();
-  }
-
-  /** Notes that it is submitted now, by this loop or, where null, another thread; returns the time, 0 if not timed. */
-  long submitted(EventLoop loop) {
-    long now = 0;
-    timedFor = !counted ? 0 : loop == null ? 1 : loop.timesFor(asked.method);
-    if (timedFor > 0) {
-      now = loop == null ? System.nanoTime() : loop.now();
-    } else if (loop != null) {
-      loop.isNow(0);
+  @Override
+  public void execute() {
+    if (rangeBegun) {
+      carryOn();
+      return;
     }
-    submittedNanos = now;
-    return now;
+    startedNanos = System.nanoTime();
+    try {
+      perform();
+      if (response == null && range == null) {
+        throw new IllegalStateException("the engine has found a value and not shown it");
+      }
+    } catch (Throwable e) {
+      fail(e);
+    }
+    executedNanos = System.nanoTime();
+  }
+
+  private void perform() {
+    byte[] key = request.key();
+    switch (request.kind()) {
+      case GET -> get(key);
+      case PUT -> {
+        byte[] value = request.getBody();
+        server.engine().put(key, 0, key.length, value, 0, value.length);
+        response = Responses.empty(Response.CREATED);
+      }
+      case DELETE -> {
+        server.engine().delete(key, 0, key.length);
+        response = Responses.empty(Response.ACCEPTED);
+      }
+      case RANGE -> range();
+      case OTHER -> throw new AssertionError("a request that is not served was submitted");
+    }
+  }
+
+  private void get(byte[] key) {
+    boolean found =
+        server
+            .engine()
+            .get(
+                key,
+                0,
+                key.length,
+                (source, offset, length) ->
+                    response =
+                        server.responseMemory().hasRoomFor(length)
+                            ? Response.ok(ValueSink.copy(source, offset, length))
+                            : turnedAway(Rejection.REPLY_MEMORY));
+    if (!found) {
+      response = Responses.empty(Response.NOT_FOUND);
+    }
+  }
+
+  private void range() {
+    if (!server.responseMemory().hasRoomFor(StreamedRange.BUFFER_BYTES)) {
+      response = turnedAway(Rejection.REPLY_MEMORY);
+      return;
+    }
+    Response head = new Response(Response.OK);
+    head.addHeader("Transfer-Encoding: chunked");
+    if (request.isHead()) {
+      server.engine().scan(request.key(), request.end()).close();
+      response = head;
+      return;
+    }
+    session.addConnectionHeader(head, request);
+    range =
+        new StreamedRange(
+            server.engine().scan(request.key(), request.end()),
+            head.toBytes(false),
+            session,
+            server.responseMemory());
+    range.fill();
+  }
+
+  private Response turnedAway(Rejection why) {
+    server.metrics().reject(why);
+    turnedAway = true;
+    return Responses.unavailable();
+  }
+
+  /** Prepares the response to a request that the storage has not done. */
+  private void fail(Throwable why) {
+    if (range != null) {
+      range.end();
+      range = null;
+    }
+    switch (why) {
+      case OverloadedException e -> response = turnedAway(Rejection.WRITES_HELD_BACK);
+      case ReadOnlyException e -> {
+        server.metrics().reject(Rejection.READ_ONLY);
+        response = Responses.unavailable(String.valueOf(e.getMessage()));
+      }
+      default -> {
+        log.error("{} failed", request.kind(), why);
+        response = Responses.text(Response.INTERNAL_ERROR, "internal error, see the service's log");
+      }
+    }
+  }
+
+  private void carryOn() {
+    try {
+      range.fill();
+    } catch (Throwable e) {
+      rangeFailure = e;
+    }
   }
 
   @Override
-  public void run() {
-    EventLoop loop = EventLoop.current();
-    if (timedFor > 0) {
-      boolean atOnce = loop != null && loop.isSubmittingSince(submittedNanos);
-      startedNanos = atOnce ? submittedNanos : System.nanoTime();
+  public void addTo(WriteBatch batch) {
+    byte[] key = request.key();
+    switch (request.kind()) {
+      case PUT -> batch.put(key, 0, key.length, request.getBody(), 0, request.getBody().length);
+      case DELETE -> batch.delete(key, 0, key.length);
+      default -> throw new IllegalStateException(request.kind() + " is not a write");
     }
-    if (loop != null && asked.isWrite()) {
-      writeLater(loop);
+    startedNanos = System.nanoTime();
+  }
+
+  @Override
+  public void executed(Throwable failure) {
+    if (failure == null) {
+      response =
+          Responses.empty(request.kind() == Method.PUT ? Response.CREATED : Response.ACCEPTED);
+    } else {
+      fail(failure);
+    }
+    executedNanos = System.nanoTime();
+  }
+
+  // ---- the response
+
+  @Override
+  public void send() {
+    if (rangeBegun) {
+      sendMore();
       return;
     }
-    ReplyBuffer buffer = server.replyBuffer(loop);
-    buffer.begin(asked.persistence);
-    RangeReply range = null;
-    turnedAway = false;
+    int status = 200;
+    long arrived = arrivedNanos; // set again when a range is submitted again
     try {
-      range = perform(buffer);
+      if (range != null) {
+        rangeBegun = true;
+        session.answer(this, request, range);
+      } else {
+        status = response.getStatus();
+        session.answer(request, response, turnedAway);
+      }
     } catch (Throwable e) {
-      fail(buffer, e);
+      abandon(e);
     }
-    finish(loop, buffer, range);
-  }
-
-  /** Answers that the storage has not done what was asked. */
-  private void fail(ReplyBuffer buffer, Throwable why) {
-    switch (why) {
-      case OverloadedException e -> {
-        server.metrics().reject(Rejection.WRITES_HELD_BACK);
-        buffer.empty(503);
-        turnedAway = true;
-      }
-      case ReadOnlyException e -> {
-        server.metrics().reject(Rejection.READ_ONLY);
-        buffer.whole(503, Replies.failure(503, String.valueOf(e.getMessage()), asked.persistence));
-      }
-      default -> {
-        log.error("{} failed", asked.method, why);
-        buffer.whole(
-            500, Replies.failure(500, "internal error, see the service's log", asked.persistence));
-      }
+    if (counted) {
+      Recorder recorder = server.metrics().recorder();
+      recorder.count(request.kind(), status);
+      recorder.time(
+          request.kind(), arrived, submittedNanos, startedNanos, executedNanos, System.nanoTime());
     }
   }
 
-  private void writeLater(EventLoop loop) {
+  private void sendMore() {
     try {
-      loop.write(this);
-    } catch (RuntimeException e) {
-      written(loop, e, System.nanoTime());
+      if (rangeFailure == null) {
+        session.answer(this, request, range);
+      } else {
+        server.metrics().rangeCutOff();
+        log.error("a range was cut off because the storage failed", rangeFailure);
+        range.end();
+        session.close();
+      }
+    } catch (Throwable e) {
+      abandon(e);
     }
   }
 
-  /**
-   * The write is done, or failed; has the reply sent.
-   *
-   * @param failure why it failed, or null
-   * @param nanos when that was
-   */
-  void written(EventLoop loop, Throwable failure, long nanos) {
-    storedNanos = nanos;
-    ReplyBuffer buffer = loop.replies();
-    buffer.begin(asked.persistence);
-    turnedAway = false;
-    if (failure == null) {
-      buffer.empty(asked.method == Method.PUT ? 201 : 202);
-    } else {
-      fail(buffer, failure);
-    }
-    asked.dropLargeArrays();
-    take(buffer);
-    loop.hold(this);
+  /** Ends the connection because the request cannot be answered. */
+  void abandon(Throwable why) {
+    session.abandon(request, why);
   }
 
   @Override
   public void reject(Rejection why) {
-    if (timedFor > 0) {
-      startedNanos = System.nanoTime();
+    if (rangeBegun) {
+      run();
+      return;
     }
-    server.metrics().reject(why);
-    EventLoop loop = EventLoop.current();
-    ReplyBuffer buffer = server.replyBuffer(loop);
-    buffer.begin(asked.persistence);
-    buffer.empty(503);
-    turnedAway = true;
-    finish(loop, buffer, null);
+    startedNanos = System.nanoTime();
+    executedNanos = startedNanos;
+    response = turnedAway(why);
+    send();
   }
 
-  /** Does what is asked; returns the range's reply, or null where the buffer holds it. */
-  private RangeReply perform(ReplyBuffer buffer) {
-    switch (asked.method) {
-      case GET -> {
-        if (!server.engine().get(asked.key, 0, asked.keyLength, buffer)) {
-          buffer.empty(404);
-        } else if (server.replyMemoryShort(buffer.length())) {
-          server.metrics().reject(Rejection.REPLY_MEMORY);
-          buffer.empty(503);
-        }
-      }
-      case PUT -> {
-        server.engine().put(asked.key, 0, asked.keyLength, asked.body, 0, asked.bodyLength);
-        buffer.empty(201);
-      }
-      case DELETE -> {
-        server.engine().delete(asked.key, 0, asked.keyLength);
-        buffer.empty(202);
-      }
-      case RANGE -> {
-        if (server.replyMemoryShort(RangeReply.BUFFER_BYTES)) {
-          server.metrics().reject(Rejection.REPLY_MEMORY);
-          buffer.empty(503);
-          return null;
-        }
-        return range(buffer);
-      }
-      case OTHER -> throw new AssertionError("a request that is not served was submitted");
-    }
-    return null;
+  /** The range's last buffer has been written: it is submitted for the next one. */
+  void resubmitted() {
+    arrivedNanos = System.nanoTime();
   }
 
-  private RangeReply range(ReplyBuffer buffer) {
-    Persistence how = asked.http10 ? Persistence.CLOSE : asked.persistence;
-    asked.persistence = how;
-    byte[] head = Replies.stream(!asked.http10, how);
-    byte[] from = Arrays.copyOf(asked.key, asked.keyLength);
-    byte[] to =
-        asked.endLength == QueryDecoder.ABSENT ? null : Arrays.copyOf(asked.end, asked.endLength);
-    RangeReply range = new RangeReply(server.engine().scan(from, to), !asked.http10, head, server);
-    try {
-      range.readFirstPart();
-    } catch (RuntimeException | Error e) {
-      range.release();
-      throw e;
-    }
-    buffer.whole(200, head);
-    return range;
-  }
-
-  /** Sends the reply, at once or at the end of the loop's turn. */
-  private void finish(EventLoop loop, ReplyBuffer buffer, RangeReply range) {
-    if (timedFor > 0) {
-      storedNanos = System.nanoTime();
-      if (loop != null) {
-        loop.isNow(storedNanos);
-      }
-    }
-    asked.dropLargeArrays();
-    take(buffer);
-    if (range == null && loop != null && replyLength <= EventLoop.HELD_REPLY_BYTES_MAX) {
-      buffer.keep();
-      loop.hold(this);
-    } else {
-      send(loop, range);
-    }
-  }
-
-  private void take(ReplyBuffer buffer) {
-    status = buffer.status();
-    reply = buffer.data();
-    replyFrom = buffer.from();
-    replyLength = buffer.length();
-  }
-
-  /** Sends the reply and counts; then the connection's next request may be in this object. */
-  void send(EventLoop loop, RangeReply range) {
-    final boolean count = counted;
-    final int times = timedFor;
-    Method what = asked.method;
-    int answer = status;
-    long arrived = arrivedNanos;
-    long submitted = submittedNanos;
-    long started = startedNanos;
-    long stored = storedNanos;
-    byte[] data = reply;
-    reply = null;
-    boolean keep = asked.persistence != Persistence.CLOSE;
-    boolean next;
-    if (range != null) {
-      next = connection.complete(range, keep);
-    } else if (turnedAway) {
-      next = connection.turnAway(data, replyFrom, replyLength, keep);
-    } else {
-      next = connection.complete(data, replyFrom, replyLength, keep);
-    }
-    if (count) {
-      Recorder recorder = loop == null ? server.metrics().recorder() : loop.recorder();
-      recorder.count(what, answer);
-      long replied = 0;
-      if (times > 0) {
-        replied = System.nanoTime();
-        recorder.time(what, times, arrived, submitted, started, stored, replied);
-      }
-      if (loop != null) {
-        loop.isNow(replied);
-      }
-    }
-    if (next) {
-      connection.dispatch(true);
-    }
-  }
-
-  /** Closes the connection of a reply that could not be sent. */
-  void abandon(Throwable cause) {
-    connection.handleException(cause);
+  /** The session has ended while nobody executes the range. */
+  void endRange() {
+    range.end();
   }
 
   @Override
   public Kind kind() {
-    return asked.kind();
+    return switch (request.kind()) {
+      case GET -> Kind.GET;
+      case PUT -> Kind.PUT;
+      case DELETE -> Kind.DELETE;
+      case RANGE -> Kind.RANGE;
+      case OTHER -> throw new AssertionError("a request that is not served was submitted");
+    };
   }
 
   @Override
   public int keyHash() {
-    return asked.keyHash();
+    int hash = 0;
+    for (byte b : request.key()) {
+      hash = 31 * hash + b;
+    }
+    hash *= 0x9e3779b9;
+    return hash ^ hash >>> 16;
   }
 
   @Override

@@ -1,30 +1,28 @@
 package lsmlab.server.http;
 
+import java.util.Arrays;
 import lsmlab.storage.Engine;
+import one.nio.http.Response;
 
 /**
  * Takes parameters out of a query, strictly and on bytes (RFC 3986, 3.4): {@code %XX} is decoded, {@code +} is a plus
  * and not a space, the result must be valid UTF-8 (RFC 3629: shortest form, no surrogates, at most U+10FFFF), and a
  * parameter that is given twice is an error, because either might be meant. Other parameters are passed over.
+ *
+ * <p>one-nio's {@code getParameter} decodes {@code a%4} as {@code a}: two keys would be one.
  */
 final class QueryDecoder {
 
-  /** How {@link #find} tells that the parameter is not there. */
-  static final int ABSENT = -1;
-
-  private byte[] decoded;
-  private int length;
+  private QueryDecoder() {}
 
   /**
-   * Finds a parameter and decodes its value to the beginning of {@code target}.
+   * Finds a parameter in data[from..to) and decodes its value.
    *
-   * @param target where to; a larger array is made where it is too small, see {@link #decoded}
-   * @return the value's length in bytes, {@link #ABSENT} where there is no such parameter
-   * @throws BadRequestException 400 if the query is malformed or the value is too long for a key
+   * @return the value, or null if there is no such parameter
+   * @throws HttpRefusal 400 if the query is malformed or the value is too long for a key
    */
-  int find(byte[] data, int from, int to, byte[] name, byte[] target) throws BadRequestException {
-    decoded = target;
-    int found = ABSENT;
+  static byte[] find(byte[] data, int from, int to, byte[] name) {
+    byte[] found = null;
     int start = from;
     while (start <= to) {
       int end = start;
@@ -37,10 +35,10 @@ final class QueryDecoder {
       }
       int nameEnd = equals < 0 ? end : equals;
       if (Ascii.equal(data, start, nameEnd, name)) {
-        if (found != ABSENT) {
-          throw BadRequestException.refused(400, "a parameter is given twice");
+        if (found != null) {
+          throw badRequest("a parameter is given twice");
         }
-        found = equals < 0 ? 0 : decode(data, equals + 1, end);
+        found = equals < 0 ? Response.EMPTY : decode(data, equals + 1, end);
       } else {
         checkEscapes(data, start, end);
       }
@@ -49,17 +47,9 @@ final class QueryDecoder {
     return found;
   }
 
-  /** Where the last value found lies: the target that was given, or a larger one. */
-  byte[] decoded() {
-    return decoded;
-  }
-
-  private int decode(byte[] data, int from, int to) throws BadRequestException {
-    if (decoded.length < to - from) {
-      decoded = new byte[Math.max(to - from, 2 * decoded.length)];
-    }
-    byte[] out = decoded;
-    length = 0;
+  private static byte[] decode(byte[] data, int from, int to) {
+    byte[] out = new byte[to - from];
+    int length = 0;
     boolean ascii = true;
     for (int i = from; i < to; i++) {
       byte b = data[i];
@@ -71,16 +61,15 @@ final class QueryDecoder {
       out[length++] = b;
     }
     if (!ascii && !isUtf8(out, length)) {
-      throw BadRequestException.refused(400, "the key is not valid UTF-8");
+      throw badRequest("the key is not valid UTF-8");
     }
     if (length > Engine.KEY_BYTES_MAX) {
-      throw BadRequestException.refused(
-          400, "the key has " + length + " bytes, allowed are " + Engine.KEY_BYTES_MAX);
+      throw badRequest("the key has " + length + " bytes, allowed are " + Engine.KEY_BYTES_MAX);
     }
-    return length;
+    return length == out.length ? out : Arrays.copyOf(out, length);
   }
 
-  private static void checkEscapes(byte[] data, int from, int to) throws BadRequestException {
+  private static void checkEscapes(byte[] data, int from, int to) {
     for (int i = from; i < to; i++) {
       if (data[i] == '%') {
         escaped(data, i, to);
@@ -88,7 +77,7 @@ final class QueryDecoder {
     }
   }
 
-  private static byte escaped(byte[] data, int percent, int to) throws BadRequestException {
+  private static byte escaped(byte[] data, int percent, int to) {
     if (percent + 2 < to) {
       int high = Ascii.hex(data[percent + 1]);
       int low = Ascii.hex(data[percent + 2]);
@@ -96,7 +85,11 @@ final class QueryDecoder {
         return (byte) (high << 4 | low);
       }
     }
-    throw BadRequestException.refused(400, "'%' must be followed by two hexadecimal digits");
+    throw badRequest("'%' must be followed by two hexadecimal digits");
+  }
+
+  private static HttpRefusal badRequest(String message) {
+    return HttpRefusal.of(Response.BAD_REQUEST, message);
   }
 
   /** Whether the first {@code length} bytes are well-formed UTF-8, by table 3-7 of the Unicode standard. */

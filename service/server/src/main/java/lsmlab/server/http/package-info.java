@@ -1,9 +1,10 @@
 /**
- * The data port: HTTP/1.1 over one-nio's selectors and sockets.
+ * The data port: HTTP/1.1 by one-nio's {@code HttpServer}, {@code HttpSession}, {@code Request} and {@code Response},
+ * subclassed.
  *
- * <p>one-nio accepts, and its sockets, sessions and (with its native transport) selectors read, write and select; the
- * loop that drives them and everything about HTTP are here, on bytes: no String is made of a request. A {@link
- * lsmlab.server.http.Connection} has one request in flight at a time and one {@link lsmlab.server.http.Exchange}, which it
- * uses again and again: this package allocates nothing for a GET.
+ * <p>The way of a request: a selector's thread reads and parses it ({@link lsmlab.server.http.LsmHttpSession}, {@link
+ * lsmlab.server.http.LsmHttpRequest}), the server wraps it in an {@link lsmlab.server.http.Exchange} and submits that to
+ * the variant ({@link lsmlab.server.http.LsmHttpServer}), the variant executes and sends it. The other classes are about
+ * what a client must not be able to do.
  */
 package lsmlab.server.http;

@@ -14,7 +14,7 @@ public final class Recorder {
 
   /** Every status that the data port answers. */
   private static final int[] STATUSES = {
-    200, 201, 202, 400, 404, 405, 408, 411, 413, 414, 431, 500, 503, 505
+    200, 201, 202, 400, 403, 404, 405, 408, 411, 413, 414, 431, 500, 503, 505
   };
 
   private static final int METHODS = Method.values().length;
@@ -40,31 +40,21 @@ public final class Recorder {
     add(requests, method.ordinal() * STATUSES.length + statusIndex(status), 1);
   }
 
-  /**
-   * Adds a request's stages, from the times at which each ended.
-   *
-   * @param times for how many requests these times stand
-   */
+  /** Adds a request's stages, from the times at which each ended. */
   public void time(
-      Method method,
-      int times,
-      long arrived,
-      long submitted,
-      long started,
-      long stored,
-      long replied) {
-    time(method, Stage.SELECTOR_WAIT, times, submitted - arrived);
-    time(method, Stage.QUEUE_WAIT, times, started - submitted);
-    time(method, Stage.STORAGE, times, stored - started);
-    time(method, Stage.REPLY, times, replied - stored);
-    time(method, Stage.TOTAL, times, replied - arrived);
+      Method method, long arrived, long submitted, long started, long stored, long replied) {
+    time(method, Stage.SELECTOR_WAIT, submitted - arrived);
+    time(method, Stage.QUEUE_WAIT, started - submitted);
+    time(method, Stage.STORAGE, stored - started);
+    time(method, Stage.REPLY, replied - stored);
+    time(method, Stage.TOTAL, replied - arrived);
   }
 
-  /** Adds a duration, so many times; a negative one counts as 0. */
-  void time(Method method, Stage stage, int times, long nanos) {
+  /** Adds a duration; a negative one counts as 0. */
+  void time(Method method, Stage stage, long nanos) {
     int series = method.ordinal() * STAGES + stage.ordinal();
-    add(buckets, series * LatencyBuckets.COUNT + LatencyBuckets.indexOf(nanos), times);
-    add(sumsNanos, series, times * Math.max(0, nanos));
+    add(buckets, series * LatencyBuckets.COUNT + LatencyBuckets.indexOf(nanos), 1);
+    add(sumsNanos, series, Math.max(0, nanos));
   }
 
   /** Adds this recorder's counters to {@code total}, which no other thread uses. */

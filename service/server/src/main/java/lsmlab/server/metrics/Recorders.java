@@ -24,8 +24,7 @@ public final class Recorders {
     return thread.isVirtual() ? stripes[(int) thread.threadId() & (STRIPES - 1)] : own.get();
   }
 
-  /** One more, for a thread that keeps it itself. */
-  Recorder newRecorder() {
+  private Recorder newRecorder() {
     return added(new Recorder(false));
   }
 

@@ -47,11 +47,6 @@ public final class ServiceMetrics {
     return recorders.current();
   }
 
-  /** A recorder for one thread, which keeps it. */
-  public Recorder newRecorder() {
-    return recorders.newRecorder();
-  }
-
   /** Counts a request or connection that was turned away. */
   public void reject(Rejection why) {
     rejected[why.ordinal()].increment();

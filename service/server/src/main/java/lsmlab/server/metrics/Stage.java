@@ -8,15 +8,9 @@ public enum Stage {
   SELECTOR_WAIT,
   /** From the submission to the start on the thread that runs it. */
   QUEUE_WAIT,
-  /**
-   * In the storage engine, the copy of the value into the reply included; of a write that a selector thread does, until all
-   * writes of its turn are done.
-   */
+  /** In the storage engine, the copy of the value into the response included; of a batch, until all of it is written. */
   STORAGE,
-  /**
-   * Writing the reply to the socket, as far as the kernel takes it at once; where a selector thread ran the request, the
-   * wait for the end of its turn included.
-   */
+  /** Writing the response to the socket, as far as the kernel takes it at once; of a range, its first buffer. */
   REPLY,
   /** All of these: from the selector's wake-up to the written reply. */
   TOTAL;

@@ -9,17 +9,20 @@ import java.util.concurrent.ArrayBlockingQueue;
  * socket.
  *
  * <p><b>What it costs.</b> No node for each request, but one lock for both ends: selectors and workers wait for each
- * other, which shows as lock contention as soon as several of them are awake. The array is allocated at once, whatever
- * the load.
+ * other, which shows as lock contention as soon as several of them are awake. The array is allocated once, whatever the
+ * load.
  *
  * <p><b>Where it comes from.</b> The bounded buffer of every textbook: one lock, two conditions (C. A. R. Hoare,
  * "Monitors: An Operating System Structuring Concept", CACM 1974).
  */
-final class ArrayQueueVariant extends BlockingQueueVariant {
+final class ArrayQueueVariant extends QueuedVariant {
 
   static final String SUMMARY = "workers take requests from an ArrayBlockingQueue, oldest first";
 
   ArrayQueueVariant(VariantSettings settings) {
-    super(new ArrayBlockingQueue<>(settings.queueCapacity()), settings);
+    super(
+        RequestQueue.of(
+            new ArrayBlockingQueue<>(settings.queueCapacity()), settings.queueCapacity()),
+        settings);
   }
 }

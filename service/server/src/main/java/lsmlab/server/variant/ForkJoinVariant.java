@@ -13,30 +13,26 @@ import java.util.concurrent.atomic.AtomicInteger;
  * worker scans it first → storage → socket.
  *
  * <p><b>What it costs.</b> A task object for each request. Selector threads seldom meet each other, because each has a
- * queue; workers that find nothing scan all queues many times before they sleep, so each wake-up in vain costs microseconds
- * of CPU, beside the system calls. The bound on what waits is a counter beside the pool, because the pool has none.
+ * queue. Workers that find nothing scan all queues many times before they sleep, so each wake-up in vain costs microseconds
+ * of CPU, beside the system calls. A counter beside the pool bounds what waits.
  *
  * <p><b>Why tasks of a class of its own.</b> A {@code Runnable} becomes a task that can be interrupted, and such a task
  * might wait for others: a worker that takes one with another behind it wakes one more worker, until all are awake.
- * Requests wait for nobody. With a plain task the selector thread wakes a worker where its queue seemed empty, and each
- * worker one more when it begins: enough to have all of them at work if there is work for all.
+ * Requests wait for nobody. With a plain task the selector thread wakes a worker if its queue seemed empty, and each worker
+ * wakes one more when it begins: enough to have all of them at work if there is work for all.
  *
  * <p><b>Where it comes from.</b> D. Lea, "A Java Fork/Join Framework", Java Grande 2000; asynchronous mode is the one
  * for events, oldest first.
  */
-final class ForkJoinVariant implements Variant {
+final class ForkJoinVariant extends CountedVariant {
 
   static final String SUMMARY = "a fork-join pool in asynchronous mode: queues by thread, stealing";
 
-  private final int capacity;
-  private final Limit limit;
-  private final AtomicInteger waiting = new AtomicInteger();
   private final AtomicInteger names = new AtomicInteger();
   private final ForkJoinPool pool;
 
   ForkJoinVariant(VariantSettings settings) {
-    capacity = settings.queueCapacity();
-    limit = new Limit(settings);
+    super(settings);
     int workers = settings.workers();
     pool =
         new ForkJoinPool(
@@ -50,28 +46,15 @@ final class ForkJoinVariant implements Variant {
   }
 
   @Override
-  public void submit(Request request) {
-    if (waiting.incrementAndGet() > capacity) {
-      waiting.decrementAndGet();
-      request.reject(Rejection.QUEUE_FULL);
-      return;
-    }
+  boolean schedule(Request request) {
     pool.execute(new Task(request));
-  }
-
-  @Override
-  public int queueDepth() {
-    return Math.clamp(waiting.get(), 0, capacity);
-  }
-
-  @Override
-  public int queueCapacity() {
-    return capacity;
+    return true;
   }
 
   @Override
   public void close() {
-    pool.close();
+    super.close();
+    pool.shutdown();
   }
 
   /** A request in the pool; never cancelled or interrupted. */
@@ -86,8 +69,7 @@ final class ForkJoinVariant implements Variant {
 
     @Override
     protected boolean exec() {
-      waiting.decrementAndGet();
-      limit.run(request);
+      ForkJoinVariant.this.run(request);
       return true;
     }
 

@@ -7,36 +7,47 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 
 /**
- * Where the workers of a queue that does not block sleep while it is empty.
+ * The place where workers idle while their queue is empty, and where a submit wakes one of those that are parked.
  *
  * <p><b>Why no wake-up is lost.</b> A worker announces itself and then looks at the queue once more; a producer adds to
  * the queue and then looks for an announcement. Both are sequentially consistent, so at least one sees the other
  * (Dekker's argument). While all workers are awake a producer pays one volatile read.
  *
  * <p><b>One at a time.</b> While a woken worker is on its way no other is woken: it would find the queue that the first
- * one empties, and each wake-up costs a system call and two changes of context. Whoever arrives first says so and then
- * looks at the queue, so what was added meanwhile is seen; if more is there than it takes, it wakes the next.
+ * one empties, and each wake-up costs a system call and two changes of context. The woken worker says that it has
+ * arrived and then looks at the queue, so it sees what was added meanwhile; if it leaves some, it wakes the next.
  */
 final class ParkingLot {
 
+  private final IdleStrategy strategy;
   private final AtomicReferenceArray<Thread> parked;
   private final AtomicInteger count = new AtomicInteger();
 
   /** A worker has been woken and does not run yet. */
   private final AtomicBoolean waking = new AtomicBoolean();
 
-  /** Makes one with a place for each of so many workers. */
-  ParkingLot(int workers) {
+  /** Makes one with a place for each worker. */
+  ParkingLot(int workers, IdleStrategy strategy) {
+    this.strategy = strategy;
     parked = new AtomicReferenceArray<>(workers);
   }
 
   /**
-   * Sleeps until woken, or not at all where there is something to do.
+   * Passes time while there is nothing to do; the caller then looks at its queue again.
    *
    * @param place this worker's own, from 0
-   * @param idle whether there is nothing to do; looked at after the worker can be seen to sleep
+   * @param idle whether there is nothing to do
    */
-  void park(int place, BooleanSupplier idle) {
+  void idle(int place, BooleanSupplier idle) {
+    switch (strategy) {
+      case PARK -> park(place, idle);
+      case YIELD -> Thread.yield();
+      case SPIN -> Thread.onSpinWait();
+    }
+  }
+
+  /** Sleeps until woken; looks at {@code idle} after the worker can be seen to sleep. */
+  private void park(int place, BooleanSupplier idle) {
     Thread self = Thread.currentThread();
     parked.set(place, self);
     count.incrementAndGet();
@@ -46,11 +57,11 @@ final class ParkingLot {
     if (parked.compareAndSet(place, self, null)) {
       count.decrementAndGet();
     } else {
-      waking.set(false); // woken by somebody; before the caller looks at the queue again
+      waking.set(false); // before the caller looks at the queue again
     }
   }
 
-  /** Wakes one worker, if one sleeps and none is on its way. Call it after the queue has been added to. */
+  /** Wakes one worker, if one is parked and none is on its way. Call it after adding to the queue. */
   void wakeOne() {
     while (count.get() > 0 && !waking.get() && waking.compareAndSet(false, true)) {
       for (int i = 0; i < parked.length(); i++) {
@@ -61,13 +72,13 @@ final class ParkingLot {
           return;
         }
       }
-      // they woke by themselves; look again, for another producer may have left one that came since
-      // to this thread
+      // All woke by themselves. Look again: another producer may have left a newly parked worker to
+      // this thread.
       waking.set(false);
     }
   }
 
-  /** Wakes all that sleep. */
+  /** Wakes all that are parked. */
   void wakeAll() {
     while (count.get() > 0) {
       wakeOne();

@@ -1,7 +1,7 @@
 package lsmlab.server.variant;
 
-import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.IntStream;
 import org.jctools.queues.MpscArrayQueue;
 
 /**
@@ -21,63 +21,54 @@ final class ShardedVariant implements Variant {
 
   static final String SUMMARY = "a key's hash names its worker; each has a queue of its own";
 
-  /** One worker's queue and where it sleeps. */
-  private record Shard(MpscArrayQueue<Request> queue, ParkingLot lot) {}
-
-  private final List<Shard> shards = new ArrayList<>();
+  private final List<WorkQueue> shards;
   private final Workers workers;
-  private volatile boolean closed;
 
   ShardedVariant(VariantSettings settings) {
-    workers = new Workers(new Limit(settings));
     int capacity = Math.max(2, Math.ceilDiv(settings.queueCapacity(), settings.workers()));
-    for (int i = 0; i < settings.workers(); i++) {
-      shards.add(new Shard(new MpscArrayQueue<>(capacity), new ParkingLot(1)));
-    }
-    for (Shard shard : shards) {
-      workers.add(() -> next(shard));
-    }
+    List<WorkQueue> queues =
+        IntStream.range(0, settings.workers())
+            .mapToObj(i -> shard(new MpscArrayQueue<>(capacity), settings.idle()))
+            .toList();
+    OverloadPolicy overload = new OverloadPolicy(settings);
+    shards = queues;
+    workers =
+        Workers.start(
+            settings,
+            number ->
+                () -> {
+                  Request request = queues.get(number).take(0);
+                  if (request != null) {
+                    overload.run(request);
+                  }
+                  return request != null;
+                });
   }
 
-  private Request next(Shard shard) {
-    while (true) {
-      Request request = shard.queue().poll();
-      if (request != null) {
-        return request;
-      }
-      if (closed && shard.queue().isEmpty()) {
-        return null;
-      }
-      shard.lot().park(0, () -> shard.queue().isEmpty() && !closed);
-    }
+  private static WorkQueue shard(MpscArrayQueue<Request> queue, IdleStrategy idle) {
+    return new WorkQueue(RequestQueue.of(queue, queue.capacity()), 1, idle);
   }
 
   @Override
   public void submit(Request request) {
-    Shard shard = shards.get(Math.floorMod(request.keyHash(), shards.size()));
-    if (shard.queue().offer(request)) {
-      shard.lot().wakeOne();
-    } else {
+    if (!shards.get(Math.floorMod(request.keyHash(), shards.size())).offer(request)) {
       request.reject(Rejection.QUEUE_FULL);
     }
   }
 
   @Override
   public int queueDepth() {
-    return shards.stream().mapToInt(shard -> shard.queue().size()).sum();
+    return shards.stream().mapToInt(WorkQueue::size).sum();
   }
 
   @Override
   public int queueCapacity() {
-    return shards.stream().mapToInt(shard -> shard.queue().capacity()).sum();
+    return shards.stream().mapToInt(WorkQueue::capacity).sum();
   }
 
   @Override
   public void close() {
-    closed = true;
-    for (Shard shard : shards) {
-      shard.lot().wakeAll();
-    }
+    shards.forEach(WorkQueue::close);
     workers.join();
   }
 }

@@ -11,45 +11,44 @@ import java.util.concurrent.LinkedBlockingDeque;
  * queue. Under overload most requests are answered at once, because the newest is served while its client still waits,
  * and a few wait until the load falls: a better median and a far worse maximum than first in, first out.
  *
- * <p><b>Where it comes from.</b> Adaptive LIFO: B. Maurer, "Fail at Scale", ACM Queue 13(8), 2015; here it is always
- * last in, first out.
+ * <p><b>Where it comes from.</b> The LIFO half of {@link AdaptiveLifoVariant}, without its condition and its bound on
+ * waiting.
  */
-final class StackVariant extends BlockingQueueVariant {
+final class StackVariant extends QueuedVariant {
 
   static final String SUMMARY = "workers take the newest request first, from a LinkedBlockingDeque";
 
-  private final LinkedBlockingDeque<Request> stack;
-
   StackVariant(VariantSettings settings) {
-    this(new Stack(settings.queueCapacity()), settings);
+    super(
+        new Stack(new LinkedBlockingDeque<>(settings.queueCapacity()), settings.queueCapacity()),
+        settings);
   }
 
-  private StackVariant(Stack stack, VariantSettings settings) {
-    super(stack, settings);
-    this.stack = stack;
-  }
-
-  @Override
-  void putBehindAll(Request request) throws InterruptedException {
-    stack.putLast(request);
-  }
-
-  @Override
-  Request takeOldest() {
-    return stack.pollLast();
-  }
-
-  /** A deque whose queue operations work on its first element. */
-  private static final class Stack extends LinkedBlockingDeque<Request> {
-    private static final long serialVersionUID = 1L;
-
-    Stack(int capacity) {
-      super(capacity);
+  /** A deque whose newest element has its turn first. */
+  private record Stack(LinkedBlockingDeque<Request> deque, int capacity) implements RequestQueue {
+    @Override
+    public boolean offer(Request request) {
+      return deque.offerFirst(request);
     }
 
     @Override
-    public boolean offer(Request request) {
-      return offerFirst(request);
+    public Request poll() {
+      return deque.pollFirst();
+    }
+
+    @Override
+    public Request pollOldest() {
+      return deque.pollLast();
+    }
+
+    @Override
+    public boolean isEmpty() {
+      return deque.isEmpty();
+    }
+
+    @Override
+    public int size() {
+      return deque.size();
     }
   }
 }

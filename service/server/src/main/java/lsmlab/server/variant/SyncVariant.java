@@ -1,15 +1,14 @@
 package lsmlab.server.variant;
 
 /**
- * The selector thread that parsed the request also runs it and writes the reply.
+ * The selector thread that parsed the request also executes it and sends the response.
  *
- * <p><b>How a request travels.</b> Socket → selector thread → storage → socket: one thread, no queue, no hand-off.
+ * <p><b>How a request travels.</b> Socket → selector thread → storage → socket: one thread, no queue, no hand-off. Each
+ * request is executed and sent before the next one is looked at.
  *
- * <p><b>What it costs.</b> Nothing but the work itself: no lock, no wake-up, the request's bytes stay in one CPU's
- * cache. The replies to all connections that were ready together leave together, at the end of the selector's turn, which
- * wakes a client once and not for each; their writes share one record write, and one sync where durability asks for it.
- * But all connections of a selector wait while one of its requests waits for the disk, for a held-back write, or scans:
- * the slowest request sets the tail of all.
+ * <p><b>What it costs.</b> Nothing but the work itself: no lock, no wake-up, and the request's bytes stay in one CPU's
+ * cache. A selector shares nothing between its requests: each write is a WAL record of its own and, with {@code durability:
+ * power}, a sync of its own, unless another selector writes at the same moment and the engine syncs for both. All connections of a selector wait while one of its requests waits for the disk or scans a range.
  *
  * <p><b>Where it comes from.</b> The event loop of Redis and of nginx; the first server of every course.
  */

@@ -8,47 +8,82 @@ import java.util.function.Function;
 public final class Variants {
 
   /**
-   * A variant that can be had.
+   * A variant that a configuration can name.
    *
-   * @param name as a configuration names it
+   * @param name its name in a configuration
    * @param summary one line for a listing
    * @param policies what it can do when its queue is full, {@link QueuePolicy#REJECT_NEWEST} first
+   * @param idles what its workers can do while nothing waits, {@link IdleStrategy#PARK} first
    */
   public record Entry(
       String name,
       String summary,
       Function<VariantSettings, Variant> factory,
-      List<QueuePolicy> policies) {
+      List<QueuePolicy> policies,
+      List<IdleStrategy> idles) {
 
-    /** One that can only reject who comes last. */
+    /** One that can only reject the newest request, and whose threads, if any, are parked while nothing waits. */
     public Entry(String name, String summary, Function<VariantSettings, Variant> factory) {
-      this(name, summary, factory, List.of(QueuePolicy.REJECT_NEWEST));
+      this(name, summary, factory, List.of(QueuePolicy.REJECT_NEWEST), List.of(IdleStrategy.PARK));
+    }
+
+    /** The same variant with other policies. */
+    private Entry with(List<QueuePolicy> others) {
+      return new Entry(name, summary, factory, others, idles);
+    }
+
+    /** The same variant with every idle strategy. */
+    private Entry withAnyIdle() {
+      return new Entry(name, summary, factory, policies, List.of(IdleStrategy.values()));
     }
   }
 
-  private static final List<QueuePolicy> ALL_POLICIES = List.of(QueuePolicy.values());
+  private static final List<QueuePolicy> ANY_POLICY = List.of(QueuePolicy.values());
 
   /** For queues from whose old end only their own workers can take. */
   private static final List<QueuePolicy> REJECT_OR_LATE =
       List.of(QueuePolicy.REJECT_NEWEST, QueuePolicy.DROP_LATE);
 
+  private static final List<QueuePolicy> REJECT_OR_OLDEST =
+      List.of(QueuePolicy.REJECT_NEWEST, QueuePolicy.DROP_OLDEST);
+
   private static final List<Entry> ALL =
       List.of(
           new Entry("sync", SyncVariant.SUMMARY, settings -> new SyncVariant()),
-          new Entry("queue", QueueVariant.SUMMARY, QueueVariant::new, ALL_POLICIES),
-          new Entry("array-queue", ArrayQueueVariant.SUMMARY, ArrayQueueVariant::new, ALL_POLICIES),
-          new Entry("stack", StackVariant.SUMMARY, StackVariant::new, ALL_POLICIES),
-          new Entry("ms-queue", MsQueueVariant.SUMMARY, MsQueueVariant::new, ALL_POLICIES),
-          new Entry("mpmc", MpmcVariant.SUMMARY, MpmcVariant::new, ALL_POLICIES),
-          new Entry("synchronous", SynchronousVariant.SUMMARY, SynchronousVariant::new),
-          new Entry("fork-join", ForkJoinVariant.SUMMARY, ForkJoinVariant::new, REJECT_OR_LATE),
-          new Entry(
-              "virtual-threads",
-              VirtualThreadsVariant.SUMMARY,
-              VirtualThreadsVariant::new,
-              REJECT_OR_LATE),
-          new Entry("sharded", ShardedVariant.SUMMARY, ShardedVariant::new, REJECT_OR_LATE),
-          new Entry("priority", PriorityVariant.SUMMARY, PriorityVariant::new, REJECT_OR_LATE));
+          new Entry("per-core", PerCoreVariant.SUMMARY, settings -> new PerCoreVariant()),
+          new Entry("queue", QueueVariant.SUMMARY, QueueVariant::new)
+              .with(ANY_POLICY)
+              .withAnyIdle(),
+          new Entry("queue-batch", QueueBatchVariant.SUMMARY, QueueBatchVariant::new)
+              .with(ANY_POLICY)
+              .withAnyIdle(),
+          new Entry("array-queue", ArrayQueueVariant.SUMMARY, ArrayQueueVariant::new)
+              .with(ANY_POLICY)
+              .withAnyIdle(),
+          new Entry("stack", StackVariant.SUMMARY, StackVariant::new)
+              .with(ANY_POLICY)
+              .withAnyIdle(),
+          new Entry("adaptive-lifo", AdaptiveLifoVariant.SUMMARY, AdaptiveLifoVariant::new)
+              .with(REJECT_OR_OLDEST)
+              .withAnyIdle(),
+          new Entry("ms-queue", MsQueueVariant.SUMMARY, MsQueueVariant::new)
+              .with(ANY_POLICY)
+              .withAnyIdle(),
+          new Entry("mpmc", MpmcVariant.SUMMARY, MpmcVariant::new).with(ANY_POLICY).withAnyIdle(),
+          new Entry("disruptor", DisruptorVariant.SUMMARY, DisruptorVariant::new)
+              .with(REJECT_OR_LATE)
+              .withAnyIdle(),
+          new Entry("sharded", ShardedVariant.SUMMARY, ShardedVariant::new)
+              .with(REJECT_OR_LATE)
+              .withAnyIdle(),
+          new Entry("priority", PriorityVariant.SUMMARY, PriorityVariant::new).withAnyIdle(),
+          new Entry("executor", ExecutorVariant.SUMMARY, ExecutorVariant::new).with(REJECT_OR_LATE),
+          new Entry("one-nio-workers", OneNioWorkersVariant.SUMMARY, OneNioWorkersVariant::new),
+          new Entry("synchronous", HandoffVariant.SUMMARY, HandoffVariant::new),
+          new Entry("fork-join", ForkJoinVariant.SUMMARY, ForkJoinVariant::new)
+              .with(REJECT_OR_LATE),
+          new Entry("virtual-threads", VirtualThreadsVariant.SUMMARY, VirtualThreadsVariant::new)
+              .with(REJECT_OR_LATE));
 
   private Variants() {}
 

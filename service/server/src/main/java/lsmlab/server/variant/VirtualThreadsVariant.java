@@ -1,69 +1,40 @@
 package lsmlab.server.variant;
 
-import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.locks.LockSupport;
+import java.lang.management.ManagementFactory;
+import jdk.management.VirtualThreadSchedulerMXBean;
 
 /**
  * A virtual thread for each request.
  *
- * <p><b>How a request travels.</b> Socket → selector thread → the scheduler's queue → a carrier thread on which the
- * request's virtual thread is mounted → storage → socket.
+ * <p><b>How a request travels.</b> Socket → selector thread → the scheduler's queue → a carrier thread that mounts the
+ * request's virtual thread → storage → socket.
  *
- * <p><b>What it costs.</b> A thread object and a stack chunk for each request, and the scheduler's hand-off. As many run
- * at once as there are CPUs, whatever {@code workers} says; one that waits for a lock leaves its carrier to others, but
- * one that reads a file or faults in a mapped page keeps it. What waits to start is bounded by {@code queue_capacity},
- * what has started by the number of connections. Profilers show the carriers' names, {@code ForkJoinPool-1-worker-N}.
+ * <p><b>What it costs.</b> A thread object and a stack chunk for each request, and the scheduler's hand-off. As many run at
+ * once as there are carriers, whatever {@code workers} says; one that waits for a lock leaves its carrier to others, but
+ * one that reads a file or faults in a mapped page keeps it. {@code queue_capacity} bounds the requests that wait to start,
+ * the number of connections those that have started. Profilers show the carriers' names, {@code ForkJoinPool-1-worker-N}.
+ *
+ * <p><b>Carriers.</b> {@code carriers} sets the parallelism of the JVM's only scheduler of virtual threads, through its
+ * management bean; 0 leaves as many as there are CPUs. More carriers than CPUs help requests that block in the kernel, at
+ * the price of context switches.
  *
  * <p><b>Where it comes from.</b> JEP 444; thread-per-request without the price of threads.
  */
-final class VirtualThreadsVariant implements Variant {
+final class VirtualThreadsVariant extends CountedVariant {
 
   static final String SUMMARY = "a virtual thread for each request";
 
-  private final int capacity;
-  private final Limit limit;
-  private final AtomicInteger waiting = new AtomicInteger();
-  private final AtomicInteger unfinished = new AtomicInteger();
-
   VirtualThreadsVariant(VariantSettings settings) {
-    capacity = settings.queueCapacity();
-    limit = new Limit(settings);
-  }
-
-  @Override
-  public void submit(Request request) {
-    if (waiting.incrementAndGet() > capacity) {
-      waiting.decrementAndGet();
-      request.reject(Rejection.QUEUE_FULL);
-      return;
+    super(settings);
+    if (settings.carriers() > 0) {
+      ManagementFactory.getPlatformMXBean(VirtualThreadSchedulerMXBean.class)
+          .setParallelism(settings.carriers());
     }
-    unfinished.incrementAndGet();
-    Thread.ofVirtual()
-        .start(
-            () -> {
-              waiting.decrementAndGet();
-              try {
-                limit.run(request);
-              } finally {
-                unfinished.decrementAndGet();
-              }
-            });
   }
 
   @Override
-  public int queueDepth() {
-    return Math.clamp(waiting.get(), 0, capacity);
-  }
-
-  @Override
-  public int queueCapacity() {
-    return capacity;
-  }
-
-  @Override
-  public void close() {
-    while (unfinished.get() > 0) {
-      LockSupport.parkNanos(1_000_000);
-    }
+  boolean schedule(Request request) {
+    Thread.startVirtualThread(() -> run(request));
+    return true;
   }
 }

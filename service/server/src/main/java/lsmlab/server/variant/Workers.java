@@ -1,73 +1,89 @@
 package lsmlab.server.variant;
 
-import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.TimeUnit;
+import java.util.function.IntFunction;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Threads {@code worker-0}, {@code worker-1}, … that run requests until their source says that there are no more.
- *
- * <p>Not an executor: there is no future to hold an exception that nobody asks for, no task object for each request,
- * and no interrupt.
+ * Threads {@code worker-0}, {@code worker-1}, …: of this class, which take turns until there is no more to do, or of a pool
+ * that makes its threads here. They are daemons, so that one which is stuck cannot keep the process alive.
  */
-final class Workers {
+final class Workers implements ThreadFactory {
 
-  /** Where a worker gets its next request from. */
+  /** What a worker does again and again. */
   @FunctionalInterface
-  interface Source {
+  interface Turn {
 
-    /** The next request, or null when the worker shall end; waits where there is none. */
-    Request next() throws InterruptedException;
+    /** Waits for requests and completes them; false if the worker shall end. */
+    boolean take() throws InterruptedException;
   }
 
   private static final Logger log = LoggerFactory.getLogger(Workers.class);
 
-  private final Limit limit;
-  private final List<Thread> threads = new ArrayList<>();
+  private final List<Thread> threads = new CopyOnWriteArrayList<>();
+  private final long joinNanosMax;
 
-  /** Makes one without threads, whose threads run whatever they get. */
-  Workers() {
-    this(Limit.REJECT_NEWEST);
+  /** Makes one without threads. */
+  Workers(VariantSettings settings) {
+    joinNanosMax = settings.closeNanosMax();
   }
 
-  /** Makes one without threads; the limit says which requests are too late to be run. */
-  Workers(Limit limit) {
-    this.limit = limit;
-  }
-
-  /** Starts {@code count} threads that share one source. */
-  static Workers start(int count, Limit limit, Source source) {
-    Workers workers = new Workers(limit);
-    for (int i = 0; i < count; i++) {
-      workers.add(source);
+  /**
+   * Starts as many threads as the settings say.
+   *
+   * @param turns given a worker's number from 0, says what that worker does
+   */
+  static Workers start(VariantSettings settings, IntFunction<Turn> turns) {
+    Workers workers = new Workers(settings);
+    for (int i = 0; i < settings.workers(); i++) {
+      Turn turn = turns.apply(i);
+      workers.newThread(() -> repeat(turn)).start();
     }
     return workers;
   }
 
-  /** Starts one more thread, with a source of its own. */
-  Thread add(Source source) {
-    Thread thread = new Thread(() -> work(source), "worker-" + threads.size());
+  @Override
+  public synchronized Thread newThread(Runnable task) {
+    Thread thread = new Thread(task, "worker-" + threads.size());
+    thread.setDaemon(true);
     threads.add(thread);
-    thread.start();
     return thread;
   }
 
-  /** Threads started so far. */
-  int count() {
-    return threads.size();
+  private static void repeat(Turn turn) {
+    boolean more = true;
+    while (more) {
+      try {
+        more = turn.take();
+      } catch (Throwable e) {
+        log.error("{} goes on after an error", Thread.currentThread().getName(), e);
+      }
+    }
   }
 
-  /** Returns when all have ended. */
+  /** Waits until all threads have ended, at most as long as the settings allow; logs those that have not. */
   void join() {
+    join(System.nanoTime() + joinNanosMax);
+  }
+
+  /** Waits as {@link #join()} does, until a deadline that is already running, in {@link System#nanoTime} terms. */
+  void join(long deadline) {
     boolean interrupted = false;
     for (Thread thread : threads) {
-      while (thread.isAlive()) {
+      long left;
+      while (thread.isAlive() && (left = deadline - System.nanoTime()) > 0) {
         try {
-          thread.join();
+          TimeUnit.NANOSECONDS.timedJoin(thread, Math.max(left, 1_000_000));
         } catch (InterruptedException e) {
           interrupted = true;
         }
+      }
+      if (thread.isAlive()) {
+        logStuck(thread.getName(), joinNanosMax);
       }
     }
     if (interrupted) {
@@ -75,17 +91,11 @@ final class Workers {
     }
   }
 
-  private void work(Source source) {
-    while (true) {
-      try {
-        Request request = source.next();
-        if (request == null) {
-          return;
-        }
-        limit.run(request);
-      } catch (Throwable e) {
-        log.error("{} goes on after an error", Thread.currentThread().getName(), e);
-      }
-    }
+  /** Says that something of a variant still works after its time to end is over. */
+  static void logStuck(String what, long afterNanos) {
+    log.error(
+        "{} has not ended within {} ms; the service stops without it",
+        what,
+        TimeUnit.NANOSECONDS.toMillis(afterNanos));
   }
 }

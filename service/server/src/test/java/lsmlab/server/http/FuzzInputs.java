@@ -47,7 +47,12 @@ final class FuzzInputs {
     "X: \u0001",
     "Transfer-Encoding : chunked",
     "Content-Length: +3",
-    "Content-Length: 70000000"
+    "Content-Length: 70000000",
+    "Host: a b",
+    "Origin: http://h",
+    "Origin: HTTPS://H",
+    "Origin: http://other",
+    "Origin: null"
   };
   private static final String[] ODD_METHODS = {
     "HEAD", "POST", "OPTIONS", "get", "G", "BREW", "PRI"
@@ -118,7 +123,10 @@ final class FuzzInputs {
       head.append("X: y\r\n".repeat(90 + random.nextInt(20)));
     }
     if (one(2000)) {
-      head.append("X: ").append("y".repeat(15_000 + random.nextInt(3000))).append("\r\n");
+      head.append("X: ").append("y".repeat(2_030 + random.nextInt(30))).append("\r\n");
+    }
+    if (one(2000)) {
+      head.append(("X: " + "y".repeat(1000) + "\r\n").repeat(15 + random.nextInt(3)));
     }
     String body = "";
     if (method.equals("PUT") || one(40)) {
@@ -145,7 +153,7 @@ final class FuzzInputs {
 
   private String key() {
     if (one(5000)) {
-      return pick("x", "%78").repeat(65_530 + random.nextInt(10));
+      return "x".repeat(2_000 + random.nextInt(30)); // about as long as a request line may be
     }
     return one(30) ? pick(BAD_KEYS) : pick(KEYS);
   }

@@ -26,13 +26,12 @@ final class HttpModel {
   /**
    * A reply that must come.
    *
-   * @param statuses more than one where limits and malformed lines meet, whichever the server sees first
    * @param body the exact body, null where it only has to say what was wrong
    * @param headOnly the reply has no body though it may give a length
    * @param mayContinue 100 Continue may come before it
    */
   record Expected(
-      Set<Integer> statuses,
+      int status,
       String body,
       boolean headOnly,
       boolean close,
@@ -59,6 +58,12 @@ final class HttpModel {
   private boolean keepAlive;
   private boolean expect;
   private long length;
+  private int headers;
+  private int headerBytes;
+  private int hosts;
+  private String host;
+  private String origin;
+  private final Set<String> options = new HashSet<>();
 
   HttpModel(int maxValueBytes, int maxKeyBytes) {
     this.maxValueBytes = maxValueBytes;
@@ -96,98 +101,116 @@ final class HttpModel {
     return all;
   }
 
-  /** Takes one request off the stream; false where more is needed. */
+  /** Takes one request off the stream; false if more is needed. */
   private boolean request(List<Expected> all) {
-    int end = rest.indexOf("\r\n\r\n");
     if (rest.startsWith("\r\n")) {
       rest = rest.substring(2);
       return true;
     }
-    String head = end < 0 ? rest : rest.substring(0, end + 2);
-    Set<Integer> broken = new HashSet<>();
-    Matcher badEnd = Pattern.compile("\\r[^\\n]|(?<!\\r)\\n", Pattern.DOTALL).matcher(head);
-    int firstBad = badEnd.find() ? badEnd.start() : -1;
-    if (firstBad >= 0) {
-      broken.add(400);
-      head = head.substring(0, firstBad);
-    }
-    int lineEnd = head.indexOf("\r\n");
-    int lineBytes = lineEnd < 0 ? head.length() : lineEnd + 2;
-    if (lineBytes > RequestHead.LINE_BYTES_MAX) {
-      broken.add(414);
-    } else if (head.length() + (end < 0 ? 0 : 2) - lineBytes > RequestHead.HEADER_BYTES_MAX) {
-      broken.add(431);
-    }
-    if (broken.isEmpty() && end < 0) {
-      return false;
-    }
-    if (broken.isEmpty()) {
-      int status = parse(head);
-      if (status == 0) {
-        return serve(all, end + 4);
+    headers = 0;
+    headerBytes = 0;
+    hosts = 0;
+    host = null;
+    origin = null;
+    expect = false;
+    length = -1;
+    options.clear();
+    int at = 0;
+    while (true) {
+      int lineFeed = rest.indexOf('\n', at);
+      String line = rest.substring(at, lineFeed < 0 ? rest.length() : lineFeed + 1);
+      if (at > 0 && line.equals("\r\n")) {
+        break;
       }
-      broken.add(status);
-    } else if (end >= 0) {
-      broken.add(400);
+      int status;
+      if (lineFeed < 0) {
+        boolean tooLong = line.length() > LsmHttpRequest.LINE_BYTES_MAX;
+        status = !tooLong ? 0 : at == 0 ? 414 : 431;
+      } else {
+        status = at == 0 ? requestLine(line) : header(line);
+      }
+      if (status != 0) {
+        return broken(all, status);
+      }
+      if (lineFeed < 0) {
+        return false;
+      }
+      at = lineFeed + 1;
     }
-    all.add(new Expected(broken, null, false, true, false, null));
+    keepAlive = !options.contains("close") && (!http10 || options.contains("keep-alive"));
+    if (hosts != 1 && !(http10 && hosts == 0)) {
+      return broken(all, 400);
+    }
+    return serve(all, at + 2);
+  }
+
+  private boolean broken(List<Expected> all, int status) {
+    all.add(new Expected(status, null, method.equals("HEAD"), true, false, null));
     closed = true;
     return false;
   }
 
-  /** Parses a whole head without its empty line; returns 0, or the status with which the connection ends. */
-  private int parse(String head) {
-    String[] lines = head.split("\r\n", -1);
-    Matcher line = REQUEST_LINE.matcher(lines[0]);
-    if (!line.matches()) {
+  /** Checks a request line, with its line end; returns 0, or the status with which the connection ends. */
+  private int requestLine(String bytes) {
+    method = "";
+    String text = bytes.replaceAll("\r?\n$", "");
+    if (text.length() + 2 > LsmHttpRequest.LINE_BYTES_MAX) {
+      return 414;
+    }
+    Matcher line = REQUEST_LINE.matcher(text);
+    if (!bytes.endsWith("\r\n") || !line.matches()) {
       return 400;
     }
-    method = line.group(1);
-    target = line.group(2);
     String version = line.group(3);
     if (version.charAt(5) != '1') {
       return 505;
     }
+    method = line.group(1);
+    target = line.group(2);
     http10 = version.endsWith("0");
-    expect = false;
-    length = -1;
-    boolean chunked = false;
-    int hosts = 0;
-    Set<String> options = new HashSet<>();
-    for (int i = 1; i < lines.length - 1; i++) {
-      if (i > RequestHead.HEADERS_MAX) {
-        return 431;
+    return 0;
+  }
+
+  /** Checks a header, with its line end; as {@link #requestLine}. */
+  private int header(String bytes) {
+    headerBytes += bytes.length();
+    if (bytes.length() > LsmHttpRequest.LINE_BYTES_MAX
+        || headerBytes > LsmHttpRequest.HEADER_BYTES_MAX
+        || ++headers > LsmHttpRequest.HEADERS_MAX) {
+      return 431;
+    }
+    Matcher header = HEADER.matcher(bytes.replaceAll("\r\n$", ""));
+    if (!bytes.endsWith("\r\n") || !header.matches()) {
+      return 400;
+    }
+    String value = header.group(2).replaceAll("^[ \\t]+|[ \\t]+$", "");
+    switch (header.group(1).toLowerCase(Locale.ROOT)) {
+      case "host" -> {
+        hosts++;
+        host = value;
+        return value.matches("[-a-zA-Z0-9._~%!$&'()*+,;=:\\[\\]]*") ? 0 : 400;
       }
-      Matcher header = HEADER.matcher(lines[i]);
-      if (!header.matches()) {
-        return 400;
+      case "origin" -> origin = value;
+      case "transfer-encoding" -> {
+        return 411;
       }
-      String value = header.group(2).replaceAll("^[ \\t]+|[ \\t]+$", "");
-      switch (header.group(1).toLowerCase(Locale.ROOT)) {
-        case "host" -> hosts++;
-        case "transfer-encoding" -> chunked = true;
-        case "expect" -> expect = value.equalsIgnoreCase("100-continue");
-        case "connection" -> {
-          for (String option : value.split(",")) {
-            options.add(option.replaceAll("^[ \\t]+|[ \\t]+$", "").toLowerCase(Locale.ROOT));
-          }
+      case "expect" -> expect = value.equalsIgnoreCase("100-continue");
+      case "connection" -> {
+        for (String option : value.split(",")) {
+          options.add(option.replaceAll("^[ \\t]+|[ \\t]+$", "").toLowerCase(Locale.ROOT));
         }
-        case "content-length" -> {
-          if (length >= 0 || !value.matches("[0-9]{1,18}")) {
-            return 400;
-          }
-          length = Long.parseLong(value);
+      }
+      case "content-length" -> {
+        if (length >= 0 || !value.matches("[0-9]{1,18}")) {
+          return 400;
         }
-        default -> {
-          // says nothing to this server
-        }
+        length = Long.parseLong(value);
+      }
+      default -> {
+        // says nothing to this server
       }
     }
-    keepAlive = !options.contains("close") && (!http10 || options.contains("keep-alive"));
-    if (chunked) {
-      return 411;
-    }
-    return hosts == 1 || http10 && hosts == 0 ? 0 : 400;
+    return 0;
   }
 
   /** Answers a request whose head is well-formed and takes {@code headBytes}; false where its body is not there. */
@@ -206,21 +229,30 @@ final class HttpModel {
     String allow = null;
     if (!entity && !entities) {
       refused = 400;
-    } else if (!(entity ? Set.of("GET", "PUT", "DELETE") : Set.of("GET")).contains(method)) {
+    } else if (!(entity ? Set.of("GET", "HEAD", "PUT", "DELETE") : Set.of("GET", "HEAD"))
+        .contains(method)) {
       refused = 405;
-      allow = entity ? "GET, PUT, DELETE" : "GET";
+      allow = entity ? "GET, HEAD, PUT, DELETE" : "GET, HEAD";
     }
     Map<String, String> parameters = refused == 0 ? parameters(query, entity) : null;
     if (refused == 0 && parameters == null) {
       refused = 400;
-    } else if (refused == 0 && method.equals("PUT")) {
+    }
+    if (refused == 0 && entities && http10) {
+      refused = 505;
+    }
+    if (refused == 0 && origin != null && !isOwn(origin)) {
+      refused = 403;
+    }
+    if (refused == 0 && method.equals("PUT")) {
       refused = length < 0 ? 411 : length > maxValueBytes ? 413 : 0;
     }
     long bodyBytes = Math.max(0, length);
+    boolean headOnly = method.equals("HEAD");
     if (refused != 0) {
-      closed = !keepAlive || bodyBytes > DROPPED_BYTES_MAX || expect && bodyBytes > 0;
-      boolean headOnly = method.equals("HEAD");
-      all.add(new Expected(Set.of(refused), null, headOnly, closed, false, allow));
+      boolean leave = expect && !http10 && bodyBytes > 0;
+      closed = !keepAlive || bodyBytes > DROPPED_BYTES_MAX || leave;
+      all.add(new Expected(refused, null, headOnly, closed, false, allow));
       rest = rest.substring(headBytes);
       toDrop = bodyBytes;
       return true;
@@ -232,7 +264,7 @@ final class HttpModel {
       return false;
     }
     String key = parameters.get(entity ? "id" : "start");
-    closed = !keepAlive || entities && http10;
+    closed = !keepAlive;
     int status = 200;
     String body = "";
     switch (method) {
@@ -254,10 +286,16 @@ final class HttpModel {
         }
       }
     }
-    all.add(new Expected(Set.of(status), body, false, closed, mayContinue, null));
+    all.add(new Expected(status, headOnly ? "" : body, headOnly, closed, mayContinue, null));
     rest = rest.substring(headBytes + (put ? (int) length : 0));
     toDrop = put ? 0 : bodyBytes;
     return true;
+  }
+
+  private boolean isOwn(String page) {
+    return host != null
+        && page.toLowerCase(Locale.ROOT)
+            .matches("https?://" + Pattern.quote(host.toLowerCase(Locale.ROOT)));
   }
 
   private String range(String from, String to) {

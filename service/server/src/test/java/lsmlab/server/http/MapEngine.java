@@ -2,90 +2,66 @@ package lsmlab.server.http;
 
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
-import java.util.Iterator;
-import java.util.Map;
 import java.util.concurrent.ConcurrentNavigableMap;
-import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.concurrent.atomic.AtomicInteger;
-import lsmlab.storage.Engine;
-import lsmlab.storage.EngineStats;
 import lsmlab.storage.Scan;
 import lsmlab.storage.ValueSink;
+import lsmlab.storage.engines.MemoryEngine;
 
-/** Pairs in a map; counts open scans, and lets a test step in before each operation. */
-public class MapEngine implements Engine {
+/** The engine in memory; counts open scans, and lets a test step in before each operation. */
+public class MapEngine extends MemoryEngine {
 
-  public final ConcurrentNavigableMap<byte[], byte[]> pairs =
-      new ConcurrentSkipListMap<>(Arrays::compareUnsigned);
+  public final ConcurrentNavigableMap<byte[], byte[]> pairs = pairs();
   public final AtomicInteger openScans = new AtomicInteger();
 
   /** Called before each operation with the key. */
   protected void before(byte[] key) {}
 
+  private void before(byte[] key, int offset, int length) {
+    before(Arrays.copyOfRange(key, offset, offset + length));
+  }
+
   @Override
   public boolean get(byte[] key, int keyOffset, int keyLength, ValueSink sink) {
-    byte[] own = Arrays.copyOfRange(key, keyOffset, keyOffset + keyLength);
-    before(own);
-    byte[] value = pairs.get(own);
-    if (value == null) {
-      return false;
-    }
-    // not at the beginning of its memory: an offset that is forgotten shows
-    byte[] shifted = new byte[value.length + 7];
-    System.arraycopy(value, 0, shifted, 5, value.length);
-    sink.accept(MemorySegment.ofArray(shifted), 5, value.length);
-    return true;
+    before(key, keyOffset, keyLength);
+    return super.get(
+        key,
+        keyOffset,
+        keyLength,
+        (source, offset, length) -> {
+          // not at the beginning of its memory: an offset that is forgotten shows
+          byte[] shifted = new byte[length + 7];
+          System.arraycopy(ValueSink.copy(source, offset, length), 0, shifted, 5, length);
+          sink.accept(MemorySegment.ofArray(shifted), 5, length);
+        });
   }
 
   @Override
   public void put(
       byte[] key, int keyOffset, int keyLength, byte[] value, int valueOffset, int valueLength) {
-    byte[] own = Arrays.copyOfRange(key, keyOffset, keyOffset + keyLength);
-    before(own);
-    pairs.put(own, Arrays.copyOfRange(value, valueOffset, valueOffset + valueLength));
+    before(key, keyOffset, keyLength);
+    super.put(key, keyOffset, keyLength, value, valueOffset, valueLength);
   }
 
   @Override
   public void delete(byte[] key, int keyOffset, int keyLength) {
-    byte[] own = Arrays.copyOfRange(key, keyOffset, keyOffset + keyLength);
-    before(own);
-    pairs.remove(own);
+    before(key, keyOffset, keyLength);
+    super.delete(key, keyOffset, keyLength);
   }
 
   @Override
   public Scan scan(byte[] from, byte[] to) {
     before(from);
     openScans.incrementAndGet();
-    boolean empty = to != null && Arrays.compareUnsigned(from, to) >= 0;
-    Map<byte[], byte[]> range =
-        empty ? Map.of() : to == null ? pairs.tailMap(from) : pairs.subMap(from, to);
-    return new MapScan(range.entrySet().iterator());
+    return new CountedScan(super.scan(from, to));
   }
 
-  @Override
-  public void flush() {}
-
-  @Override
-  public void compact() {}
-
-  @Override
-  public void quiesce() {}
-
-  @Override
-  public EngineStats stats() {
-    return EngineStats.NONE;
-  }
-
-  @Override
-  public void close() {}
-
-  private final class MapScan implements Scan {
-    private final Iterator<Map.Entry<byte[], byte[]>> rest;
-    private Map.Entry<byte[], byte[]> current;
+  private final class CountedScan implements Scan {
+    private final Scan scan;
     private boolean closed;
 
-    MapScan(Iterator<Map.Entry<byte[], byte[]>> rest) {
-      this.rest = rest;
+    CountedScan(Scan scan) {
+      this.scan = scan;
     }
 
     @Override
@@ -93,18 +69,17 @@ public class MapEngine implements Engine {
       if (closed) {
         throw new IllegalStateException("the scan is closed");
       }
-      current = rest.hasNext() ? rest.next() : null;
-      return current != null;
+      return scan.next();
     }
 
     @Override
     public MemorySegment key() {
-      return MemorySegment.ofArray(current.getKey()).asReadOnly();
+      return scan.key();
     }
 
     @Override
     public MemorySegment value() {
-      return MemorySegment.ofArray(current.getValue()).asReadOnly();
+      return scan.value();
     }
 
     @Override
@@ -113,6 +88,7 @@ public class MapEngine implements Engine {
         throw new IllegalStateException("the scan is closed twice");
       }
       closed = true;
+      scan.close();
       openScans.decrementAndGet();
     }
   }

@@ -153,7 +153,7 @@ class PipeliningTest {
       client.shutdownOutput();
       Eventually.equal(
           1,
-          () -> server.server().replyMemory().get() > 0 ? 1 : 0,
+          () -> server.server().responseMemory().held() > 0 ? 1 : 0,
           "replies wait for their reader");
       for (int i = 0; i < 10; i++) {
         assertEquals(large, client.read().body(), "value");
@@ -187,8 +187,10 @@ class PipeliningTest {
       }
       Eventually.equal(0, () -> server.metrics.connections().get(), "connections");
       Eventually.equal(0, engine.openScans::get, "open scans");
-      Eventually.equal(0, () -> (int) server.server().replyMemory().get(), "bytes of replies held");
-      Eventually.equal(0, () -> (int) server.server().requestMemory(), "bytes of requests held");
+      Eventually.equal(
+          0, () -> (int) server.server().responseMemory().held(), "bytes of replies held");
+      Eventually.equal(
+          0, () -> (int) server.server().requestMemory().held(), "bytes of requests held");
       try (RawClient client = server.connect()) {
         RawClient.Reply reply = client.exchange(ConformanceCases.get("id=large"));
         assertTrue(reply.status() == 503 || reply.body().equals(large), "status " + reply.status());

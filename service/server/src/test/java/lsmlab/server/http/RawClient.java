@@ -170,6 +170,15 @@ public final class RawClient implements AutoCloseable {
     return new String(in.readAllBytes(), StandardCharsets.ISO_8859_1);
   }
 
+  /** Takes up to so many bytes of whatever comes; fewer after the end. */
+  void skip(int count) {
+    try {
+      socket.getInputStream().readNBytes(count);
+    } catch (IOException e) {
+      // reset: there is no more
+    }
+  }
+
   /** Whether the server has closed and sent nothing more. */
   public boolean isClosedByPeer() throws IOException {
     try {

@@ -15,7 +15,7 @@ public final class TestServer implements AutoCloseable {
 
   private final Engine engine;
   private final Variant variant;
-  private final DataServer server;
+  private final LsmHttpServer server;
   public final ServiceMetrics metrics = new ServiceMetrics();
 
   public TestServer(String variantName, Engine engine) throws IOException {
@@ -45,11 +45,28 @@ public final class TestServer implements AutoCloseable {
       int maxValueBytes,
       int selectors)
       throws IOException {
+    this(variantName, engine, settings, maxConnections, maxValueBytes, selectors, 0);
+  }
+
+  public TestServer(
+      String variantName,
+      Engine engine,
+      VariantSettings settings,
+      int maxConnections,
+      int maxValueBytes,
+      int selectors,
+      int refusalsPerSecondMax)
+      throws IOException {
     this.engine = engine;
-    variant = Variants.find(variantName).orElseThrow().factory().apply(settings);
+    variant =
+        Variants.find(variantName)
+            .orElseThrow()
+            .factory()
+            .apply(settings.withStorage(engine::write));
     server =
-        DataServer.bind(
-            new DataServer.Settings("127.0.0.1", 0, selectors, maxValueBytes, maxConnections),
+        LsmHttpServer.bind(
+            new LsmHttpServer.Settings(
+                "127.0.0.1", 0, selectors, maxValueBytes, maxConnections, refusalsPerSecondMax),
             engine,
             variant,
             metrics);
@@ -77,7 +94,7 @@ public final class TestServer implements AutoCloseable {
     return new RawClient(server.port());
   }
 
-  public DataServer server() {
+  public LsmHttpServer server() {
     return server;
   }
 

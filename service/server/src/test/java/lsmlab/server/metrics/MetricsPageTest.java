@@ -11,8 +11,8 @@ import lsmlab.server.variant.Variant;
 import lsmlab.server.variant.VariantSettings;
 import lsmlab.server.variant.Variants;
 import lsmlab.storage.Engine;
-import lsmlab.storage.Engines;
 import lsmlab.storage.LsmOptions;
+import lsmlab.storage.engines.Engines;
 import org.junit.jupiter.api.Test;
 
 class MetricsPageTest {
@@ -32,7 +32,7 @@ class MetricsPageTest {
     for (Method method : Method.values()) {
       metrics.recorder().count(method, 200);
       for (Stage stage : Stage.values()) {
-        metrics.recorder().time(method, stage, 1, 40_000);
+        metrics.recorder().time(method, stage, 40_000);
       }
     }
   }

@@ -1,6 +1,7 @@
 package lsmlab.server.process;
 
 import java.io.BufferedReader;
+import java.io.File;
 import java.io.IOException;
 import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
@@ -22,7 +23,13 @@ final class ServiceProcess implements AutoCloseable {
   private int adminPort;
 
   private ServiceProcess(List<String> jvmFlags, List<String> arguments) throws IOException {
-    List<String> command = new ArrayList<>();
+    this(List.of(), System.getProperty("java.class.path"), jvmFlags, arguments);
+  }
+
+  private ServiceProcess(
+      List<String> launcher, String classPath, List<String> jvmFlags, List<String> arguments)
+      throws IOException {
+    List<String> command = new ArrayList<>(launcher);
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
     command.addAll(
         List.of(
@@ -32,7 +39,7 @@ final class ServiceProcess implements AutoCloseable {
             "--enable-native-access=ALL-UNNAMED",
             "--sun-misc-unsafe-memory-access=allow"));
     command.addAll(jvmFlags);
-    command.addAll(List.of("-cp", System.getProperty("java.class.path"), Main.class.getName()));
+    command.addAll(List.of("-cp", classPath, Main.class.getName()));
     command.addAll(arguments);
     errors = Files.createTempFile("service", ".err");
     process = new ProcessBuilder(command).redirectError(errors.toFile()).start();
@@ -45,6 +52,12 @@ final class ServiceProcess implements AutoCloseable {
     return new ServiceProcess(List.of(), List.of(arguments));
   }
 
+  /** Runs any command with classes that take the place of the service's own. */
+  static ServiceProcess runWith(Path classes, String... arguments) throws IOException {
+    String classPath = classes + File.pathSeparator + System.getProperty("java.class.path");
+    return new ServiceProcess(List.of(), classPath, List.of(), List.of(arguments));
+  }
+
   /** Serves with these lines in its configuration, which get free ports; returns when it is ready. */
   static ServiceProcess serve(Path directory, String... lines) throws IOException {
     return serve(directory, List.of(), lines);
@@ -52,6 +65,19 @@ final class ServiceProcess implements AutoCloseable {
 
   /** As the other form, with more flags for the JVM, which win over the usual ones. */
   static ServiceProcess serve(Path directory, List<String> jvmFlags, String... lines)
+      throws IOException {
+    return serve(directory, List.of(), jvmFlags, lines);
+  }
+
+  /** As the first form, in a process that can have so many files open. */
+  static ServiceProcess serveWithFiles(Path directory, int filesMax, String... lines)
+      throws IOException {
+    String limit = "ulimit -n " + filesMax + "; exec \"$@\"";
+    return serve(directory, List.of("sh", "-c", limit, "sh"), List.of(), lines);
+  }
+
+  private static ServiceProcess serve(
+      Path directory, List<String> launcher, List<String> jvmFlags, String... lines)
       throws IOException {
     Path config = directory.resolve("service.yaml");
     Files.writeString(
@@ -61,15 +87,24 @@ final class ServiceProcess implements AutoCloseable {
             + "\ndata_port: 0\nadmin_port: 0\n"
             + String.join("\n", lines));
     ServiceProcess service =
-        new ServiceProcess(jvmFlags, List.of("serve", "--config", config.toString()));
-    String ready = service.output.readLine();
+        new ServiceProcess(
+            launcher,
+            System.getProperty("java.class.path"),
+            jvmFlags,
+            List.of("serve", "--config", config.toString()));
+    service.awaitReady();
+    return service;
+  }
+
+  /** Waits for the line of {@code serve} that names the ports. */
+  void awaitReady() throws IOException {
+    String ready = output.readLine();
     if (ready == null || !ready.matches("ready data=127.0.0.1:\\d+ admin=127.0.0.1:\\d+")) {
-      throw new IOException("not ready but: " + ready + "\n" + service.errors());
+      throw new IOException("not ready but: " + ready + "\n" + errors());
     }
     String[] parts = ready.split("[ :]");
-    service.dataPort = Integer.parseInt(parts[2]);
-    service.adminPort = Integer.parseInt(parts[4]);
-    return service;
+    dataPort = Integer.parseInt(parts[2]);
+    adminPort = Integer.parseInt(parts[4]);
   }
 
   RawClient connect() throws IOException {

@@ -7,14 +7,17 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
 import lsmlab.server.http.Eventually;
 import lsmlab.server.http.TestServer;
+import lsmlab.server.variant.Probes.Blocker;
+import lsmlab.server.variant.Probes.Probe;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** The contract of {@link Variant}, of every one that is registered, without HTTP or storage. */
@@ -22,80 +25,25 @@ class VariantsTest {
 
   private static final long MINUTE = TimeUnit.MINUTES.toNanos(1);
 
-  /** A request that counts what happens to it. */
-  static class Probe implements Request {
-    final AtomicInteger runs = new AtomicInteger();
-    final AtomicInteger rejections = new AtomicInteger();
-    final int hash;
-    final long arrived = System.nanoTime();
-    volatile Rejection why;
-    volatile String thread;
-    volatile boolean virtual;
-
-    Probe(int hash) {
-      this.hash = hash;
-    }
-
-    @Override
-    public void run() {
-      thread = Thread.currentThread().getName();
-      virtual = Thread.currentThread().isVirtual();
-      runs.incrementAndGet();
-    }
-
-    @Override
-    public void reject(Rejection reason) {
-      why = reason;
-      rejections.incrementAndGet();
-    }
-
-    @Override
-    public Kind kind() {
-      return Kind.values()[hash & 3];
-    }
-
-    @Override
-    public int keyHash() {
-      return hash;
-    }
-
-    @Override
-    public long arrivedNanos() {
-      return arrived;
-    }
-  }
-
-  /** A request that keeps its worker busy until it is told. */
-  static class Blocker extends Probe {
-    final CountDownLatch started = new CountDownLatch(1);
-    final CountDownLatch end = new CountDownLatch(1);
-
-    Blocker(int hash) {
-      super(hash);
-    }
-
-    @Override
-    public void run() {
-      super.run();
-      started.countDown();
-      try {
-        end.await();
-      } catch (InterruptedException e) {
-        throw new AssertionError("a worker must not be interrupted", e);
-      }
-    }
-  }
-
   static Stream<Variants.Entry> all() {
     return Variants.all().stream();
   }
 
   static Stream<Variants.Entry> pooled() {
-    return all().filter(entry -> !entry.name().equals("sync"));
+    return all().filter(entry -> !List.of("sync", "per-core").contains(entry.name()));
+  }
+
+  static Stream<Arguments> thatIdleOtherwise() {
+    return all()
+        .flatMap(
+            entry ->
+                entry.idles().stream()
+                    .filter(idle -> idle != IdleStrategy.PARK)
+                    .map(idle -> Arguments.of(entry, idle)));
   }
 
   private static Variant start(Variants.Entry entry, int workers, int capacity) {
-    return entry.factory().apply(new VariantSettings(workers, capacity, MINUTE));
+    return Probes.start(entry, new VariantSettings(workers, capacity, MINUTE));
   }
 
   /** A variant that hands over needs a worker that waits already; others do not mind. */
@@ -109,7 +57,7 @@ class VariantsTest {
     while (System.nanoTime() < deadline) {
       Probe probe = new Probe(hash);
       variant.submit(probe);
-      Eventually.equal(1, () -> probe.runs.get() + probe.rejections.get(), "ends");
+      Eventually.equal(1, () -> probe.sends.get() + probe.rejections.get(), "ends");
       if (probe.runs.get() == 1) {
         return probe;
       }
@@ -139,6 +87,7 @@ class VariantsTest {
     variant.close();
     for (Probe probe : probes) {
       assertEquals(1, probe.runs.get() + probe.rejections.get());
+      assertEquals(probe.runs.get(), probe.sends.get());
     }
     assertEquals(0, variant.queueDepth());
   }
@@ -157,8 +106,9 @@ class VariantsTest {
     }
     variant.close();
     assertEquals(entry.name().equals("virtual-threads"), names.isEmpty());
+    String pattern = entry.name().equals("one-nio-workers") ? "NIO Worker #\\d+" : "worker-\\d+";
     for (String name : names) {
-      assertTrue(name.matches("worker-\\d+"), name);
+      assertTrue(name.matches(pattern), name);
     }
   }
 
@@ -189,6 +139,33 @@ class VariantsTest {
     for (Probe probe : probes) {
       assertEquals(1, probe.runs.get() + probe.rejections.get());
     }
+  }
+
+  @ParameterizedTest
+  @MethodSource("thatIdleOtherwise")
+  void everyRequestIsRunWithoutParking(Variants.Entry entry, IdleStrategy idle) {
+    Variant variant = Probes.start(entry, new VariantSettings(2, 64, MINUTE).withIdle(idle));
+    for (int i = 0; i < 100; i++) {
+      assertEquals(1, runOne(variant, i).sends.get());
+    }
+    variant.close();
+  }
+
+  @ParameterizedTest
+  @MethodSource("pooled")
+  @Timeout(60)
+  void closeDoesNotWaitForeverForARequestThatHangs(Variants.Entry entry)
+      throws InterruptedException {
+    Variant variant =
+        Probes.start(entry, new VariantSettings(1, 16, MINUTE).withCloseNanosMax(20_000_000));
+    Blocker blocker = new Blocker(0);
+    awaitWaitingWorkers();
+    variant.submit(blocker);
+    blocker.started.await();
+    variant.close();
+    assertEquals(0, blocker.sends.get());
+    blocker.end.countDown();
+    Eventually.equal(1, blocker.sends::get, "is sent at last");
   }
 
   @Test
@@ -223,12 +200,17 @@ class VariantsTest {
   void theQueuesRunTheOldestFirst() throws InterruptedException {
     assertEquals(List.of(0, 1, 2, 3, 4, 5, 6, 7, 8, 9), order("queue"));
     assertEquals(List.of(0, 1, 2, 3, 4, 5, 6, 7, 8, 9), order("array-queue"));
+    assertEquals(List.of(0, 1, 2, 3, 4, 5, 6, 7, 8, 9), order("ms-queue"));
+    assertEquals(List.of(0, 1, 2, 3, 4, 5, 6, 7, 8, 9), order("mpmc"));
+    assertEquals(List.of(0, 1, 2, 3, 4, 5, 6, 7, 8, 9), order("queue-batch"));
+    assertEquals(List.of(0, 1, 2, 3, 4, 5, 6, 7, 8, 9), order("executor"));
+    assertEquals(List.of(0, 1, 2, 3, 4, 5, 6, 7, 8, 9), order("disruptor"));
   }
 
   @Test
   void lateRequestsAreDroppedByTheVariantThatHasDeadlines() throws InterruptedException {
     Variant variant =
-        Variants.find("priority").orElseThrow().factory().apply(new VariantSettings(1, 64, 1));
+        Probes.start(Variants.find("priority").orElseThrow(), new VariantSettings(1, 64, 1));
     Probe late = new Probe(0);
     Probe range =
         new Probe(3) {
@@ -263,7 +245,8 @@ class VariantsTest {
       throws InterruptedException {
     int capacity = 16;
     Variant variant =
-        entry.factory().apply(new VariantSettings(1, capacity, MINUTE, QueuePolicy.DROP_OLDEST));
+        Probes.start(
+            entry, new VariantSettings(1, capacity, MINUTE).withPolicy(QueuePolicy.DROP_OLDEST));
     Blocker blocker = new Blocker(0);
     variant.submit(blocker);
     blocker.started.await();
@@ -290,7 +273,8 @@ class VariantsTest {
       throws InterruptedException {
     int capacity = 16;
     Variant variant =
-        entry.factory().apply(new VariantSettings(1, capacity, MINUTE, QueuePolicy.DROP_OLDEST));
+        Probes.start(
+            entry, new VariantSettings(1, capacity, MINUTE).withPolicy(QueuePolicy.DROP_OLDEST));
     Blocker blocker = new Blocker(0);
     variant.submit(blocker);
     blocker.started.await();
@@ -322,7 +306,8 @@ class VariantsTest {
   @ParameterizedTest
   @MethodSource("thatDropLateOnes")
   void whoHasWaitedTooLongIsDroppedWhereThePolicySaysSo(Variants.Entry entry) {
-    Variant variant = entry.factory().apply(new VariantSettings(1, 16, 1, QueuePolicy.DROP_LATE));
+    Variant variant =
+        Probes.start(entry, new VariantSettings(1, 16, 1).withPolicy(QueuePolicy.DROP_LATE));
     Probe late = new Probe(0);
     variant.submit(late);
     variant.close();
@@ -350,9 +335,9 @@ class VariantsTest {
     Blocker first =
         new Blocker(0) {
           @Override
-          public void run() {
+          public void execute() {
             order.add(0);
-            super.run();
+            super.execute();
           }
         };
     variant.submit(first);
@@ -362,8 +347,9 @@ class VariantsTest {
       variant.submit(
           new Probe(0) {
             @Override
-            public void run() {
+            public void execute() {
               order.add(number);
+              super.execute();
             }
           });
     }

@@ -1,0 +1,85 @@
+package lsmlab.bench.harness;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.LinkedHashMap;
+import java.util.Locale;
+import java.util.Map;
+import java.util.stream.Collectors;
+
+/**
+ * Writes what a benchmark found: {@code NAME.json} with every figure and the environment, {@code NAME.md} with the tables,
+ * and, where asked for, the tables into a page between the lines {@code <!-- bench-NAME:begin -->} and {@code :end}.
+ */
+public final class Results {
+
+  private final Path out;
+  private final Path page;
+  private final Map<String, String> facts;
+  private final StolenTime stolenBefore;
+
+  /**
+   * Begins to count the time that the host takes.
+   *
+   * @param page null if no page is to be updated
+   */
+  public Results(Path out, Path page, Map<String, String> environment) throws IOException {
+    this.out = out;
+    this.page = page;
+    facts = new LinkedHashMap<>(environment);
+    stolenBefore = StolenTime.now();
+  }
+
+  /** Adds a setting that the figures depend on. */
+  public void fact(String name, Object value) {
+    facts.put(name, value.toString());
+  }
+
+  /** Writes everything and prints the tables. */
+  public void write(String name, Figures figures, String tables) throws IOException {
+    double taken = 100 * StolenTime.now().shareSince(stolenBefore);
+    facts.put("taken_by_host_percent", String.format(Locale.ROOT, "%.1f", taken));
+    String environment =
+        facts.entrySet().stream()
+            .map(fact -> fact.getKey() + " " + fact.getValue())
+            .collect(Collectors.joining("; ", "", "."));
+    String text = tables.strip() + "\n\n" + environment + "\n";
+    Files.createDirectories(out);
+    Path json = out.resolve(name + ".json");
+    new ObjectMapper()
+        .writerWithDefaultPrettyPrinter()
+        .writeValue(json.toFile(), Map.of("environment", facts, "figures", figures));
+    Files.writeString(out.resolve(name + ".md"), text);
+    if (page != null) {
+      replace(page, "bench-" + name, text);
+    }
+    System.out.print(text);
+    System.err.println("written: " + json);
+  }
+
+  /**
+   * Replaces what stands between the markers of the page.
+   *
+   * @throws IOException if the page lacks the markers; it is unchanged then
+   */
+  static void replace(Path page, String section, String content) throws IOException {
+    String text = Files.readString(page);
+    String beginMark = "<!-- " + section + ":begin -->";
+    String endMark = "<!-- " + section + ":end -->";
+    int begin = text.indexOf(beginMark);
+    int end = text.indexOf(endMark);
+    if (begin < 0 || end < begin) {
+      throw new IOException(
+          page + " needs the lines " + beginMark + " and " + endMark + ", in this order");
+    }
+    Files.writeString(
+        page,
+        text.substring(0, begin + beginMark.length())
+            + "\n"
+            + content.strip()
+            + "\n"
+            + text.substring(end));
+  }
+}

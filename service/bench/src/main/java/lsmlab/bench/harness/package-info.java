@@ -1,0 +1,2 @@
+/** What both benchmarks share: contestants measured in turn, medians and spread, tables, the machine. */
+package lsmlab.bench.harness;

@@ -1,0 +1,133 @@
+package lsmlab.bench.storage;
+
+import static java.nio.charset.StandardCharsets.US_ASCII;
+
+import java.util.SplittableRandom;
+
+/**
+ * The pairs every engine is given. Key i is {@code k} and i in nine digits, ten bytes; a value depends on seed, i and
+ * version alone, its length is uniform over 90–110% of the mean. Values are slices of one pool of random printable
+ * bytes, so that making one costs the measurement nothing. Immutable, thread-safe.
+ */
+public final class Pairs {
+
+  /** Bytes of a key. */
+  public static final int KEY_BYTES = 10;
+
+  private static final int DIGITS = 9;
+  private static final int POOL_BYTES = 32 << 20;
+  private static final int PRINTABLE_FIRST = ' ';
+  private static final int PRINTABLE_COUNT = '~' - ' ' + 1;
+  private static final int COUNT_MAX = 1_000_000_000;
+
+  private final int count;
+  private final int lengthMin;
+  private final int lengthRange;
+  private final long seed;
+  private final byte[] pool;
+
+  /**
+   * @param count number of keys, 1 to 1,000,000,000
+   * @param valueBytes mean length of a value, 1 to 1 MiB
+   */
+  public Pairs(int count, int valueBytes, long seed) {
+    if (count < 1 || count > COUNT_MAX) {
+      throw new IllegalArgumentException("pairs is " + count + ", allowed are 1 to " + COUNT_MAX);
+    }
+    if (valueBytes < 1 || valueBytes > 1 << 20) {
+      throw new IllegalArgumentException(
+          "value bytes is " + valueBytes + ", allowed are 1 to " + (1 << 20));
+    }
+    this.count = count;
+    this.seed = seed;
+    lengthMin = Math.max(1, valueBytes - valueBytes / 10);
+    lengthRange = valueBytes + valueBytes / 10 - lengthMin + 1;
+    pool = new byte[POOL_BYTES];
+    SplittableRandom random = new SplittableRandom(seed);
+    for (int i = 0; i < pool.length; i++) {
+      pool[i] = (byte) (PRINTABLE_FIRST + random.nextInt(PRINTABLE_COUNT));
+    }
+  }
+
+  public int count() {
+    return count;
+  }
+
+  /** Array that holds all values; see {@link #valueOffset}. Not to be changed. */
+  public byte[] pool() {
+    return pool;
+  }
+
+  public int valueOffset(long i, int version) {
+    long bits = mix(seed ^ (i + ((long) version << 32)));
+    return (int) Long.remainderUnsigned(bits, pool.length - lengthMin - lengthRange);
+  }
+
+  public int valueLength(long i, int version) {
+    long bits = mix(~seed ^ (i + ((long) version << 32)));
+    return lengthMin + (int) Long.remainderUnsigned(bits, lengthRange);
+  }
+
+  /** Longest value in bytes. */
+  public int valueBytesMax() {
+    return lengthMin + lengthRange - 1;
+  }
+
+  /** The number of a pair, each as likely as any other, from 64 random bits. */
+  public int uniform(long bits) {
+    return (int) Math.unsignedMultiplyHigh(bits, count);
+  }
+
+  /** Whether the bytes are the value of pair i in this version. */
+  public boolean isValue(byte[] value, long i, int version) {
+    int offset = valueOffset(i, version);
+    int length = valueLength(i, version);
+    return value != null
+        && java.util.Arrays.equals(value, 0, value.length, pool, offset, offset + length);
+  }
+
+  /** Bytes of keys and values together in version 0. */
+  public long bytes() {
+    long bytes = 0;
+    for (int i = 0; i < count; i++) {
+      bytes += KEY_BYTES + valueLength(i, 0);
+    }
+    return bytes;
+  }
+
+  /** Writes key i into the array. A key that is present has {@code 0 ≤ i < count}. */
+  public static void key(byte[] key, int i) {
+    key[0] = 'k';
+    int rest = i;
+    for (int digit = DIGITS; digit > 0; digit--) {
+      int next = rest / 10;
+      key[digit] = (byte) ('0' + rest - next * 10);
+      rest = next;
+    }
+  }
+
+  /** Writes a key that is absent but sorts between those of the pairs i and i + 1. */
+  public static void absentKey(byte[] key, int i) {
+    key(key, i);
+    key[KEY_BYTES] = '~';
+  }
+
+  /** Key i, for messages. */
+  public static String keyText(int i) {
+    byte[] key = new byte[KEY_BYTES];
+    key(key, i);
+    return new String(key, US_ASCII);
+  }
+
+  /** The i-th number of an order of 0 … count − 1 that looks random and visits each once. */
+  public int shuffled(int i) {
+    return (int) ((i * 1_000_000_007L + 12_345) % count);
+  }
+
+  /** Stafford's variant 13 of MurmurHash3's finalizer. */
+  public static long mix(long bits) {
+    long z = (bits ^ (bits >>> 30)) * 0xbf58476d1ce4e5b9L;
+    z = (z ^ (z >>> 27)) * 0x94d049bb133111ebL;
+    return z ^ (z >>> 31);
+  }
+}

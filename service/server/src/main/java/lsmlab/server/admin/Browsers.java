@@ -1,0 +1,52 @@
+package lsmlab.server.admin;
+
+import com.sun.net.httpserver.Headers;
+import java.util.Locale;
+import java.util.regex.Pattern;
+
+/**
+ * Keeps web pages that are open in somebody's browser away from the admin port.
+ *
+ * <p>A page reaches a local port in two ways. A form or script of another site sends its {@code Origin}. A page whose own name
+ * is made to point to this machine (DNS rebinding) sends that name as {@code Host}: so names are refused, except those that
+ * no public site can have.
+ */
+final class Browsers {
+
+  private static final Pattern ADDRESS =
+      Pattern.compile("[0-9]+\\.[0-9]+\\.[0-9]+\\.[0-9]+|\\[[0-9a-f:.%]+]");
+
+  private Browsers() {}
+
+  /**
+   * Says why a request is refused.
+   *
+   * @param configured the host that the port was configured with
+   * @return null if it is not
+   */
+  static String refusal(Headers headers, String configured) {
+    String host = headers.getFirst("Host");
+    String origin = headers.getFirst("Origin");
+    if (host != null && !isOwn(name(host), configured)) {
+      return "host " + host + " is not served: use an address, or a name without a dot";
+    }
+    if (origin != null && (host == null || !origin.equalsIgnoreCase("http://" + host))) {
+      return "a page of " + origin + " may not use this port";
+    }
+    return null;
+  }
+
+  private static boolean isOwn(String name, String configured) {
+    return name.indexOf('.') < 0 && !name.startsWith("[")
+        || ADDRESS.matcher(name).matches()
+        || name.equals(configured.toLowerCase(Locale.ROOT))
+        || name.endsWith(".localhost");
+  }
+
+  /** The host without its port. */
+  private static String name(String host) {
+    String lower = host.toLowerCase(Locale.ROOT);
+    int colon = lower.lastIndexOf(':');
+    return colon > lower.lastIndexOf(']') ? lower.substring(0, colon) : lower;
+  }
+}

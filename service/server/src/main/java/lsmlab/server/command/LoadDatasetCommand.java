@@ -1,0 +1,162 @@
+package lsmlab.server.command;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.IOException;
+import java.nio.file.FileStore;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import java.util.stream.Stream;
+import lsmlab.storage.bulk.BulkLoader;
+import lsmlab.storage.bulk.PairGenerator;
+import lsmlab.storage.file.OsStoreDirectory;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+
+/** Makes a dataset. Exit codes: 0 made, 2 for arguments that cannot be, 1 for a failure. */
+@Command(
+    name = "load-dataset",
+    description =
+        "Writes a closed, compacted store with generated pairs into a new directory, the same for the same arguments;"
+            + " then one JSON object on stdout.",
+    mixinStandardHelpOptions = true)
+public final class LoadDatasetCommand implements Callable<Integer> {
+
+  /** What a pair takes in a table besides its key and value: its place in a block, the index, the filter. */
+  private static final int OVERHEAD_BYTES = 24;
+
+  private static final ObjectMapper JSON = new ObjectMapper();
+
+  @Spec private CommandSpec spec;
+
+  @Option(
+      names = "--dir",
+      required = true,
+      description = "Where the store goes: a directory that does not exist or is empty.")
+  private Path dir;
+
+  @Option(names = "--pairs", required = true, description = "Number of pairs, 1 to 1000000000.")
+  private long pairs;
+
+  @Option(
+      names = "--value-bytes",
+      required = true,
+      description = "Mean length of a value in bytes; lengths are uniform over 90 to 110 %% of it.")
+  private int valueBytes;
+
+  @Option(names = "--seed", required = true, description = "What the values are made of.")
+  private long seed;
+
+  @Option(
+      names = "--tables",
+      defaultValue = "8",
+      description = "Files to spread the pairs over evenly (default: ${DEFAULT-VALUE}).")
+  private int tables;
+
+  @Override
+  public Integer call() throws IOException {
+    PairGenerator generator = generator();
+    checkEmpty();
+    boolean existed = Files.exists(dir);
+    boolean complete = false;
+    long start = System.nanoTime();
+    try (OsStoreDirectory directory = new OsStoreDirectory(dir)) {
+      BulkLoader loader = loader(directory, generator);
+      checkRoom();
+      directory.lock();
+      BulkLoader.Result result;
+      try (Progress progress = Progress.start(System.err, "load-dataset", pairs, loader::written)) {
+        result = loader.load(Math.min(tables, Runtime.getRuntime().availableProcessors()));
+        progress.finished();
+      }
+      complete = true;
+      spec.commandLine().getOut().println(json(result, (System.nanoTime() - start) / 1e9));
+      spec.commandLine().getOut().flush();
+      return 0;
+    } finally {
+      if (!complete) {
+        removeRemains(existed);
+      }
+    }
+  }
+
+  private PairGenerator generator() {
+    try {
+      return new PairGenerator(valueBytes, seed);
+    } catch (IllegalArgumentException e) {
+      throw new ParameterException(spec.commandLine(), "--value-bytes: " + e.getMessage(), e);
+    }
+  }
+
+  private BulkLoader loader(OsStoreDirectory directory, PairGenerator generator) {
+    try {
+      return new BulkLoader(directory, generator, pairs, tables);
+    } catch (IllegalArgumentException e) {
+      throw new ParameterException(spec.commandLine(), e.getMessage(), e);
+    }
+  }
+
+  private void checkEmpty() throws IOException {
+    if (!Files.exists(dir)) {
+      return;
+    }
+    if (!Files.isDirectory(dir)) {
+      throw new ParameterException(spec.commandLine(), "--dir: " + dir + " is not a directory");
+    }
+    try (Stream<Path> files = Files.list(dir)) {
+      List<Path> found = files.limit(1).toList();
+      if (!found.isEmpty()) {
+        throw new ParameterException(
+            spec.commandLine(),
+            "--dir: "
+                + dir
+                + " is not empty (it has "
+                + found.getFirst().getFileName()
+                + "); name a new directory");
+      }
+    }
+  }
+
+  private void checkRoom() throws IOException {
+    double needed = (double) pairs * (PairGenerator.KEY_BYTES + valueBytes + OVERHEAD_BYTES);
+    FileStore store = Files.getFileStore(dir);
+    if (store.getUsableSpace() < needed) {
+      throw new IOException(
+          "not enough space for the dataset in %s: about %.1f GB are needed, %.1f GB are free"
+              .formatted(dir, needed / 1e9, store.getUsableSpace() / 1e9));
+    }
+  }
+
+  private void removeRemains(boolean existed) throws IOException {
+    if (!Files.isDirectory(dir)) {
+      return;
+    }
+    try (Stream<Path> files = Files.list(dir)) {
+      for (Path file : files.toList()) {
+        Files.delete(file);
+      }
+    }
+    if (!existed) {
+      Files.delete(dir);
+    }
+  }
+
+  private String json(BulkLoader.Result result, double seconds) throws JsonProcessingException {
+    Map<String, Object> object = new LinkedHashMap<>();
+    object.put("pairs", result.pairs());
+    object.put("value_bytes", valueBytes);
+    object.put("seed", seed);
+    object.put("tables", result.tables());
+    object.put("bytes", result.bytes());
+    object.put("content_hash", result.contentHash());
+    object.put("seconds", Math.round(seconds * 1000) / 1000.0);
+    return JSON.writeValueAsString(object);
+  }
+}

@@ -1,0 +1,93 @@
+package lsmlab.server.http;
+
+import java.io.IOException;
+import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.Linker;
+import java.lang.foreign.ValueLayout;
+import java.lang.invoke.MethodHandle;
+import java.lang.invoke.MethodHandles;
+import java.nio.channels.SocketChannel;
+import one.nio.net.SelectableJavaSocket;
+import one.nio.net.Socket;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Ends one direction of a connection (shutdown(2)), for which one-nio's sockets have no method.
+ *
+ * <p>A socket that is closed while the client still sends answers with a reset, at which the client's kernel drops the
+ * response that it has received and not yet read. So the server ends its own direction first, and reads on for a while.
+ */
+final class HalfClose {
+
+  private static final Logger log = LoggerFactory.getLogger(HalfClose.class);
+
+  private HalfClose() {}
+
+  /** Tells the client that there is no more to come; reading goes on. */
+  static void output(Socket socket) {
+    try {
+      if (channel(socket) instanceof SocketChannel channel) {
+        channel.shutdownOutput();
+      } else {
+        Native.shutdown(socket, Native.WRITE);
+      }
+    } catch (IOException e) {
+      log.debug("connection lost: {}", e.toString());
+    }
+  }
+
+  /** Has the next read find the end, whatever the client sends. For Java's sockets only. */
+  static void input(Socket socket) {
+    try {
+      if (channel(socket) instanceof SocketChannel channel) {
+        channel.shutdownInput();
+      }
+    } catch (IOException e) {
+      log.debug("connection lost: {}", e.toString());
+    }
+  }
+
+  private static Object channel(Socket socket) {
+    return socket instanceof SelectableJavaSocket java ? java.getSelectableChannel() : null;
+  }
+
+  /** For sockets of one-nio's native transport, loaded when the first of them is half closed. */
+  private static final class Native {
+
+    /** {@code SHUT_WR}. */
+    static final int WRITE = 1;
+
+    private static final MethodHandle SHUTDOWN =
+        Linker.nativeLinker()
+            .downcallHandle(
+                Linker.nativeLinker().defaultLookup().findOrThrow("shutdown"),
+                FunctionDescriptor.of(
+                    ValueLayout.JAVA_INT, ValueLayout.JAVA_INT, ValueLayout.JAVA_INT));
+
+    private static final MethodHandle DESCRIPTOR = descriptor();
+
+    private static MethodHandle descriptor() {
+      try {
+        Class<?> type = Class.forName("one.nio.net.NativeSocket");
+        return MethodHandles.privateLookupIn(type, MethodHandles.lookup())
+            .findGetter(type, "fd", int.class);
+      } catch (ReflectiveOperationException e) {
+        throw new IllegalStateException("one-nio's native socket has no field fd any more", e);
+      }
+    }
+
+    static void shutdown(Socket socket, int direction) throws IOException {
+      try {
+        int result = (int) SHUTDOWN.invokeExact((int) DESCRIPTOR.invoke(socket), direction);
+        if (result != 0) {
+          throw new IOException("shutdown failed: the client is gone");
+        }
+      } catch (IOException | RuntimeException | Error e) {
+        throw e;
+      } catch (Throwable e) {
+        throw new AssertionError("a system call threw", e);
+      }
+    }
+  }
+}

@@ -1,0 +1,46 @@
+package lsmlab.server.http;
+
+/** Why a request gets an error in place of what it asks for. Without a stack trace, because clients can cause it at will. */
+final class HttpRefusal extends RuntimeException {
+  private static final long serialVersionUID = 1L;
+
+  private final String code;
+  private final boolean framingLost;
+  private final String header;
+
+  private HttpRefusal(String code, boolean framingLost, String header, String message) {
+    super(message, null, false, false);
+    this.code = code;
+    this.framingLost = framingLost;
+    this.header = header;
+  }
+
+  /** The end of the request is known: the connection can go on. */
+  static HttpRefusal of(String code, String message) {
+    return new HttpRefusal(code, false, null, message);
+  }
+
+  /** As {@link #of}, with one more header in the response. */
+  static HttpRefusal withHeader(String code, String header, String message) {
+    return new HttpRefusal(code, false, header, message);
+  }
+
+  /** It is unknown where the next request begins: the connection ends. */
+  static HttpRefusal closing(String code, String message) {
+    return new HttpRefusal(code, true, null, message);
+  }
+
+  /** Status code and reason, as one-nio's {@code Response} takes them. */
+  String code() {
+    return code;
+  }
+
+  /** One header of the response, or null. */
+  String header() {
+    return header;
+  }
+
+  boolean framingLost() {
+    return framingLost;
+  }
+}

@@ -1,0 +1,433 @@
+package lsmlab.server.http;
+
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
+
+import java.util.Locale;
+import lsmlab.server.metrics.Method;
+import one.nio.http.Request;
+import one.nio.http.Response;
+
+/**
+ * A request, parsed strictly (RFC 9112) from the bytes of its lines.
+ *
+ * <p>The library cuts the bytes into lines and hands a header over as a String of its own decoding, in which a bare LF and
+ * malformed bytes can no longer be told. So this class reads each line where it lies: {@link #linesFrom} says where the
+ * next one begins.
+ *
+ * <p>Two kinds of errors: an {@link HttpRefusal} is thrown if the end of the request is unknown from here on; everything
+ * else is kept as {@link #refusal} and answered when the request is complete.
+ */
+final class LsmHttpRequest extends Request {
+
+  /** A longer line is refused: the request line with 414, a header with 431. As long as the library's own limit. */
+  static final int LINE_BYTES_MAX = 2048;
+
+  /** Longer headers, all together, are answered 431. */
+  static final int HEADER_BYTES_MAX = 16 * 1024;
+
+  /** More headers are answered 431. The library would drop those after the 256th without a word. */
+  static final int HEADERS_MAX = 100;
+
+  /** A Content-Length of more digits would not fit a long. */
+  private static final int LENGTH_DIGITS_MAX = 18;
+
+  private static final long NO_LENGTH = -1;
+
+  private static final byte[] ENTITY = Ascii.bytes("/v0/entity");
+  private static final byte[] ENTITIES = Ascii.bytes("/v0/entities");
+  private static final byte[] SCHEME = Ascii.bytes("http://");
+  private static final byte[] VERSION = Ascii.bytes("HTTP/");
+  private static final byte[] CLOSE = Ascii.bytes("close");
+  private static final byte[] KEEP_ALIVE = Ascii.bytes("keep-alive");
+  private static final byte[] CONTINUE = Ascii.bytes("100-continue");
+  private static final byte[] ID = Ascii.bytes("id");
+  private static final byte[] START = Ascii.bytes("start");
+  private static final byte[] END = Ascii.bytes("end");
+
+  private Method kind = Method.OTHER;
+  private byte[] key;
+  private byte[] end;
+  private HttpRefusal refusal;
+
+  private byte[] lines;
+  private int nextLine;
+  private int headers;
+  private int headerBytes;
+  private int hosts;
+  private String host;
+  private String origin;
+  private long contentLength = NO_LENGTH;
+  private boolean expectsContinue;
+  private boolean asksToClose;
+  private boolean asksToKeepAlive;
+  private MemoryBudget budget;
+  private long budgetBytes;
+
+  private LsmHttpRequest(int method, String uri, boolean http11) {
+    super(method, uri, http11);
+  }
+
+  // ---- the request line
+
+  /**
+   * Parses the request line data[from..to), which ends before its line end.
+   *
+   * @throws HttpRefusal if the line is malformed
+   */
+  static LsmHttpRequest parse(byte[] data, int from, int to) {
+    if (to + 2 - from > LINE_BYTES_MAX) {
+      throw lineTooLong();
+    }
+    if (data[to] != '\r') {
+      throw bareLineFeed();
+    }
+    int methodEnd = from;
+    while (Ascii.isToken(data[methodEnd])) {
+      methodEnd++;
+    }
+    if (methodEnd == from || data[methodEnd] != ' ') {
+      throw malformed("malformed request line");
+    }
+    int target = methodEnd + 1;
+    int targetEnd = target;
+    while (Ascii.isTarget(data[targetEnd])) {
+      targetEnd++;
+    }
+    if (targetEnd == target || data[targetEnd] != ' ') {
+      throw malformed("malformed request target");
+    }
+    boolean http11 = version(data, targetEnd + 1, to);
+    int method = method(new String(data, from, methodEnd - from, ISO_8859_1));
+    String uri = new String(data, target, targetEnd - target, ISO_8859_1);
+    LsmHttpRequest request = new LsmHttpRequest(method, uri, http11);
+    request.linesFrom(data, to + 2);
+    try {
+      request.route(data, target, targetEnd);
+    } catch (HttpRefusal e) {
+      request.refuse(e);
+    }
+    return request;
+  }
+
+  static HttpRefusal bareLineFeed() {
+    return malformed("a line ends with CR LF");
+  }
+
+  static HttpRefusal lineTooLong() {
+    return HttpRefusal.closing(
+        Response.REQUEST_URI_TOO_LONG,
+        "the request line is longer than " + LINE_BYTES_MAX + " bytes");
+  }
+
+  /** Whether the version is HTTP/1.1 or a later HTTP/1, rather than HTTP/1.0. */
+  private static boolean version(byte[] data, int from, int to) {
+    if (to - from != VERSION.length + 3
+        || !Ascii.startsWith(data, from, to, VERSION)
+        || !Ascii.isDigit(data[to - 3])
+        || data[to - 2] != '.'
+        || !Ascii.isDigit(data[to - 1])) {
+      throw malformed("malformed HTTP version");
+    }
+    if (data[to - 3] != '1') {
+      throw HttpRefusal.closing(
+          Response.HTTP_VERSION_NOT_SUPPORTED, "HTTP/1.1 and HTTP/1.0 are served");
+    }
+    return data[to - 1] != '0';
+  }
+
+  /** The library's number of the method, 0 for one that this service never serves. */
+  private static int method(String name) {
+    return switch (name) {
+      case "GET" -> METHOD_GET;
+      case "HEAD" -> METHOD_HEAD;
+      case "PUT" -> METHOD_PUT;
+      case "DELETE" -> METHOD_DELETE;
+      default -> 0;
+    };
+  }
+
+  /** Tells what is asked for. From here on failures leave the connection usable. */
+  private void route(byte[] data, int target, int targetEnd) {
+    int path = target;
+    if (data[path] != '/' && Ascii.startsWith(data, target, targetEnd, SCHEME)) {
+      path = target + SCHEME.length;
+      while (path < targetEnd && data[path] != '/') {
+        path++;
+      }
+    }
+    int pathEnd = path;
+    while (pathEnd < targetEnd && data[pathEnd] != '?') {
+      pathEnd++;
+    }
+    int query = Math.min(pathEnd + 1, targetEnd);
+    boolean read = getMethod() == METHOD_GET || getMethod() == METHOD_HEAD;
+    if (Ascii.equal(data, path, pathEnd, ENTITY)) {
+      if (!read && getMethod() != METHOD_PUT && getMethod() != METHOD_DELETE) {
+        throw methodNotAllowed("GET, HEAD, PUT, DELETE");
+      }
+      kind = read ? Method.GET : getMethod() == METHOD_PUT ? Method.PUT : Method.DELETE;
+      key = parameter(data, query, targetEnd, ID, "id");
+    } else if (Ascii.equal(data, path, pathEnd, ENTITIES)) {
+      if (!read) {
+        throw methodNotAllowed("GET, HEAD");
+      }
+      kind = Method.RANGE;
+      key = parameter(data, query, targetEnd, START, "start");
+      end = QueryDecoder.find(data, query, targetEnd, END);
+      if (end != null && end.length == 0) {
+        throw HttpRefusal.of(Response.BAD_REQUEST, "parameter end is empty");
+      }
+      if (!isHttp11()) {
+        throw HttpRefusal.of(
+            Response.HTTP_VERSION_NOT_SUPPORTED, "a range is sent in chunks, which need HTTP/1.1");
+      }
+    } else {
+      throw HttpRefusal.of(
+          Response.BAD_REQUEST,
+          "unknown path " + new String(data, path, Math.min(pathEnd - path, 100), ISO_8859_1));
+    }
+  }
+
+  private static HttpRefusal methodNotAllowed(String allowed) {
+    return HttpRefusal.withHeader(
+        Response.METHOD_NOT_ALLOWED, "Allow: " + allowed, "allowed: " + allowed);
+  }
+
+  private static byte[] parameter(byte[] data, int from, int to, byte[] name, String called) {
+    byte[] value = QueryDecoder.find(data, from, to, name);
+    if (value == null || value.length == 0) {
+      throw HttpRefusal.of(
+          Response.BAD_REQUEST,
+          "parameter " + called + (value == null ? " is missing" : " is empty"));
+    }
+    return value;
+  }
+
+  // ---- headers
+
+  /** Says where the next line begins. */
+  void linesFrom(byte[] data, int at) {
+    lines = data;
+    nextLine = at;
+  }
+
+  /** Takes the next header. The library's String of it is not looked at. */
+  @Override
+  public void addHeader(String ignored) {
+    byte[] data = lines;
+    int from = nextLine;
+    int lineFeed = from;
+    while (data[lineFeed] != '\n') {
+      lineFeed++;
+    }
+    nextLine = lineFeed + 1;
+    headerBytes += nextLine - from;
+    if (nextLine - from > LINE_BYTES_MAX || headerBytes > HEADER_BYTES_MAX) {
+      throw headersTooLarge();
+    }
+    if (++headers > HEADERS_MAX) {
+      throw HttpRefusal.closing(
+          Responses.HEADERS_TOO_LARGE, "at most " + HEADERS_MAX + " headers are allowed");
+    }
+    int nameEnd = from;
+    while (Ascii.isToken(data[nameEnd])) {
+      nameEnd++;
+    }
+    if (nameEnd == from || data[nameEnd] != ':') {
+      throw malformed("malformed header");
+    }
+    int value = nameEnd + 1;
+    int valueEnd = value;
+    while (Ascii.isFieldValue(data[valueEnd])) {
+      valueEnd++;
+    }
+    if (valueEnd != lineFeed - 1 || data[valueEnd] != '\r') {
+      throw malformed("a header has a control character, or a line does not end with CR LF");
+    }
+    while (value < valueEnd && Ascii.isBlank(data[value])) {
+      value++;
+    }
+    while (value < valueEnd && Ascii.isBlank(data[valueEnd - 1])) {
+      valueEnd--;
+    }
+    header(new String(data, from, nameEnd - from, ISO_8859_1), data, value, valueEnd);
+  }
+
+  static HttpRefusal headersTooLarge() {
+    return HttpRefusal.closing(
+        Responses.HEADERS_TOO_LARGE,
+        "a header may have %d bytes, all together %d".formatted(LINE_BYTES_MAX, HEADER_BYTES_MAX));
+  }
+
+  private void header(String name, byte[] data, int from, int to) {
+    switch (name.toLowerCase(Locale.ROOT)) {
+      case "host" -> {
+        for (int i = from; i < to; i++) {
+          if (!Ascii.isHost(data[i])) {
+            throw malformed("malformed Host");
+          }
+        }
+        hosts++;
+        host = new String(data, from, to - from, ISO_8859_1);
+      }
+      case "origin" -> origin = new String(data, from, to - from, ISO_8859_1);
+      case "content-length" -> length(data, from, to);
+      case "transfer-encoding" ->
+          throw HttpRefusal.closing(
+              Response.LENGTH_REQUIRED, "Transfer-Encoding is not served: give Content-Length");
+      case "connection" -> connection(data, from, to);
+      case "expect" -> expectsContinue = Ascii.equalIgnoreCase(data, from, to, CONTINUE);
+      default -> {
+        // any other header says nothing to this server
+      }
+    }
+  }
+
+  private void length(byte[] data, int from, int to) {
+    if (contentLength != NO_LENGTH) {
+      throw malformed("Content-Length is given twice");
+    }
+    if (from == to || to - from > LENGTH_DIGITS_MAX) {
+      throw malformed("malformed Content-Length");
+    }
+    long value = 0;
+    for (int i = from; i < to; i++) {
+      if (!Ascii.isDigit(data[i])) {
+        throw malformed("malformed Content-Length");
+      }
+      value = 10 * value + data[i] - '0';
+    }
+    contentLength = value;
+  }
+
+  private void connection(byte[] data, int from, int to) {
+    int start = from;
+    while (start < to) {
+      int optionEnd = start;
+      while (optionEnd < to && data[optionEnd] != ',') {
+        optionEnd++;
+      }
+      int first = start;
+      int last = optionEnd;
+      while (first < last && Ascii.isBlank(data[first])) {
+        first++;
+      }
+      while (first < last && Ascii.isBlank(data[last - 1])) {
+        last--;
+      }
+      asksToClose |= Ascii.equalIgnoreCase(data, first, last, CLOSE);
+      asksToKeepAlive |= Ascii.equalIgnoreCase(data, first, last, KEEP_ALIVE);
+      start = optionEnd + 1;
+    }
+  }
+
+  /** The headers that the library asks for, as this class has understood them. */
+  @Override
+  public String getHeader(String name) {
+    return switch (name) {
+      case "Content-Length:" -> contentLength == NO_LENGTH ? null : Long.toString(contentLength);
+      case "Connection:" -> asksToClose ? "close" : asksToKeepAlive ? "Keep-Alive" : null;
+      default -> super.getHeader(name);
+    };
+  }
+
+  /**
+   * The empty line is there.
+   *
+   * @throws HttpRefusal if what came before it is not a whole head
+   */
+  void endOfHead() {
+    if (lines == null) {
+      return; // seen already
+    }
+    if (lines[nextLine] != '\r') {
+      throw bareLineFeed();
+    }
+    lines = null;
+    if (hosts != 1 && (isHttp11() || hosts > 1)) {
+      throw malformed("exactly one Host header is needed");
+    }
+    if (origin != null && !isSameOrigin()) {
+      refuse(
+          HttpRefusal.of(
+              Response.FORBIDDEN,
+              "a page of " + origin + " may not use " + host + " by a browser"));
+    }
+  }
+
+  private boolean isSameOrigin() {
+    return host != null
+        && (origin.equalsIgnoreCase("http://" + host)
+            || origin.equalsIgnoreCase("https://" + host));
+  }
+
+  private static HttpRefusal malformed(String message) {
+    return HttpRefusal.closing(Response.BAD_REQUEST, message);
+  }
+
+  // ---- what it says
+
+  /** What is asked for; OTHER if nothing that is served. */
+  Method kind() {
+    return kind;
+  }
+
+  /** The key, or where a range starts. */
+  byte[] key() {
+    return key;
+  }
+
+  /** Where a range ends, or null. */
+  byte[] end() {
+    return end;
+  }
+
+  boolean isHead() {
+    return getMethod() == METHOD_HEAD;
+  }
+
+  /** Bytes of the body that follows; 0 if none was declared. */
+  long bodyBytes() {
+    return Math.max(0, contentLength);
+  }
+
+  boolean hasLength() {
+    return contentLength != NO_LENGTH;
+  }
+
+  /** Whether the client waits for leave to send the body. */
+  boolean expectsContinue() {
+    return expectsContinue && isHttp11();
+  }
+
+  /** Has the connection end with the response. */
+  void close() {
+    asksToClose = true;
+  }
+
+  /** Notes that the body counts in a budget until {@link #release}. */
+  void holds(MemoryBudget from, long bytes) {
+    budget = from;
+    budgetBytes = bytes;
+  }
+
+  /** Gives the body's bytes back to the budget. Idempotent. Guarded by the session's lock. */
+  void release() {
+    if (budget != null) {
+      budget.release(budgetBytes);
+      budget = null;
+    }
+  }
+
+  /** Why the request is not served, or null. */
+  HttpRefusal refusal() {
+    return refusal;
+  }
+
+  /** Notes why the request is not served; the first reason stays. */
+  void refuse(HttpRefusal why) {
+    if (refusal == null) {
+      refusal = why;
+    }
+  }
+}

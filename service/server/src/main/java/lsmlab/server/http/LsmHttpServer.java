@@ -1,0 +1,353 @@
+package lsmlab.server.http;
+
+import java.io.IOException;
+import java.net.ServerSocket;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Executors;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import lsmlab.server.metrics.Method;
+import lsmlab.server.metrics.ServiceMetrics;
+import lsmlab.server.variant.Rejection;
+import lsmlab.server.variant.Variant;
+import lsmlab.storage.Engine;
+import one.nio.http.HttpServer;
+import one.nio.http.HttpServerConfig;
+import one.nio.http.HttpSession;
+import one.nio.http.Request;
+import one.nio.http.Response;
+import one.nio.net.Socket;
+import one.nio.server.AcceptorConfig;
+import one.nio.server.RejectedSessionException;
+import one.nio.server.SelectorThread;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The data port: one-nio's HTTP server, which gives each request to the variant, and the limits that all connections share.
+ *
+ * <p>docs/server-robustness.md lists the limits and what happens at each.
+ */
+public final class LsmHttpServer extends HttpServer {
+
+  private static final Logger log = LoggerFactory.getLogger(LsmHttpServer.class);
+
+  /** A connection without a request for longer is closed. */
+  static final long IDLE_MILLIS_MAX = 600_000;
+
+  /** A request that has not arrived completely after that time is answered 408. */
+  static final long REQUEST_MILLIS_MAX = 30_000;
+
+  /** A client takes at least {@link #WRITE_BYTES_MIN} of a waiting response in this time, or is closed. */
+  static final long WRITE_MILLIS = 30_000;
+
+  static final long WRITE_BYTES_MIN = 16 * 1024;
+
+  /** What a client sends after the end of its connection is read and dropped for that long. */
+  static final long LINGER_MILLIS_MAX = 5_000;
+
+  /** What Retry-After asks of a client; no connection is held off for longer. */
+  private static final long HOLD_OFF_NANOS_MAX = TimeUnit.SECONDS.toNanos(1);
+
+  private static final int CHECK_MILLIS = 1_000;
+  private static final int BACKLOG = 4096;
+  private static final int BIND_TRIES = 20;
+
+  /**
+   * What a data port is made of.
+   *
+   * @param port 0 for a free one
+   * @param selectors selector threads, 0 for as many as there are CPUs
+   * @param refusalsPerSecondMax how many requests a second are turned away for overload: after a refusal the connection's
+   *     next request is not looked at for a while; 0 for no limit
+   */
+  public record Settings(
+      String host,
+      int port,
+      int selectors,
+      int maxValueBytes,
+      int maxConnections,
+      int refusalsPerSecondMax) {}
+
+  private final Settings settings;
+  private final Engine engine;
+  private final Variant variant;
+  private final ServiceMetrics metrics;
+  private final PatientAcceptor patientAcceptor;
+  private final Set<LsmHttpSession> sessions = ConcurrentHashMap.newKeySet();
+  private final ScheduledExecutorService checks =
+      Executors.newSingleThreadScheduledExecutor(
+          task -> {
+            Thread thread = new Thread(task, "connection-check");
+            thread.setDaemon(true);
+            return thread;
+          });
+  private final MemoryBudget requestMemory = new MemoryBudget(Runtime.getRuntime().maxMemory() / 4);
+  private final MemoryBudget responseMemory =
+      new MemoryBudget(Runtime.getRuntime().maxMemory() / 4);
+  private volatile boolean started;
+  private volatile boolean stopping;
+
+  private LsmHttpServer(
+      HttpServerConfig config,
+      Settings settings,
+      Engine engine,
+      Variant variant,
+      ServiceMetrics metrics)
+      throws IOException {
+    super(config);
+    this.settings = settings;
+    this.engine = engine;
+    this.variant = variant;
+    this.metrics = metrics;
+    acceptor.shutdown(); // not started yet
+    try {
+      patientAcceptor = new PatientAcceptor(this, config.acceptors[0]);
+    } catch (IOException e) {
+      for (SelectorThread selector : selectors) {
+        selector.selector.close();
+      }
+      throw e;
+    }
+    acceptor = patientAcceptor;
+  }
+
+  /**
+   * Binds the port; {@link #start} accepts connections.
+   *
+   * @throws IOException if the port cannot be had
+   */
+  public static LsmHttpServer bind(
+      Settings settings, Engine engine, Variant variant, ServiceMetrics metrics)
+      throws IOException {
+    for (int left = BIND_TRIES; ; left--) {
+      int port = settings.port() == 0 ? freePort() : settings.port();
+      HttpServerConfig config = config(settings, port);
+      variant.configure(config);
+      try {
+        LsmHttpServer server = new LsmHttpServer(config, settings, engine, variant, metrics);
+        variant.attach(server);
+        return server;
+      } catch (IOException e) {
+        // a free port may be taken by someone else before it is bound here
+        if (settings.port() != 0 || left == 0) {
+          throw e;
+        }
+      }
+    }
+  }
+
+  private static HttpServerConfig config(Settings settings, int port) {
+    AcceptorConfig acceptor = new AcceptorConfig();
+    acceptor.address = settings.host();
+    acceptor.port = port;
+    acceptor.backlog = BACKLOG;
+    HttpServerConfig config = new HttpServerConfig();
+    config.acceptors = new AcceptorConfig[] {acceptor};
+    config.selectors = settings.selectors();
+    return config;
+  }
+
+  private static int freePort() throws IOException {
+    try (ServerSocket socket = new ServerSocket(0)) {
+      return socket.getLocalPort();
+    }
+  }
+
+  /** The port that is bound. */
+  public int port() {
+    return port;
+  }
+
+  // ---- connections and requests
+
+  @Override
+  public HttpSession createSession(Socket socket) throws RejectedSessionException {
+    if (metrics.connections().incrementAndGet() > settings.maxConnections()) {
+      metrics.connections().decrementAndGet();
+      metrics.reject(Rejection.CONNECTIONS);
+      sayNo(socket);
+      throw new RejectedSessionException("too many connections");
+    }
+    socket.setNoDelay(true); // the library sets it on its native sockets only
+    LsmHttpSession session = new LsmHttpSession(socket, this);
+    sessions.add(session);
+    return session;
+  }
+
+  private static void sayNo(Socket socket) {
+    Response response = Responses.unavailable();
+    response.addHeader("Connection: close");
+    byte[] bytes = response.toBytes(true);
+    try {
+      socket.write(bytes, 0, bytes.length, 0);
+    } catch (IOException e) {
+      log.debug("one connection too many, and its client is gone: {}", e.toString());
+    }
+  }
+
+  void sessionClosed(LsmHttpSession session) {
+    sessions.remove(session);
+    metrics.connections().decrementAndGet();
+  }
+
+  @Override
+  public int getConnections() {
+    return sessions.size();
+  }
+
+  /** Called by the library with each complete request. */
+  @Override
+  public void handleRequest(Request parsed, HttpSession from) throws IOException {
+    LsmHttpSession session = (LsmHttpSession) from;
+    LsmHttpRequest request = (LsmHttpRequest) parsed;
+    if (request.refusal() != null) {
+      refused(request.kind(), request.refusal());
+      session.answer(request, Responses.refusal(request.refusal()), false);
+      return;
+    }
+    submit(new Exchange(session, this, request, session.wokenUpNanos()));
+  }
+
+  /** Gives a request to the variant. If that fails, against its contract, the connection ends. */
+  void submit(Exchange exchange) {
+    try {
+      variant.submit(exchange);
+    } catch (Throwable e) {
+      exchange.abandon(e);
+    }
+  }
+
+  /** Counts a request that is not served. */
+  void refused(Method what, HttpRefusal why) {
+    metrics.recorder().count(what, Integer.parseInt(why.code(), 0, 3, 10));
+  }
+
+  /**
+   * Has a session resumed after a pause, so long that all of them together bring no more than {@code
+   * refusalsPerSecondMax} requests a second to be turned away.
+   *
+   * @return false if there is no pause
+   */
+  @SuppressWarnings("FutureReturnValueIgnored") // resume throws nothing
+  boolean holdOff(LsmHttpSession session) {
+    if (settings.refusalsPerSecondMax() == 0) {
+      return false;
+    }
+    long nanos =
+        TimeUnit.SECONDS.toNanos(metrics.connections().get()) / settings.refusalsPerSecondMax();
+    try {
+      checks.schedule(session::resume, Math.min(nanos, HOLD_OFF_NANOS_MAX), TimeUnit.NANOSECONDS);
+      return true;
+    } catch (RejectedExecutionException e) {
+      return false; // the server stops
+    }
+  }
+
+  // ---- start and stop
+
+  @Override
+  @SuppressWarnings("FutureReturnValueIgnored") // the task says itself when it fails
+  public synchronized void start() {
+    super.start();
+    started = true;
+    checks.scheduleWithFixedDelay(
+        () -> check(System.currentTimeMillis()), CHECK_MILLIS, CHECK_MILLIS, TimeUnit.MILLISECONDS);
+  }
+
+  /**
+   * Ends what has taken too long. one-nio has a thread for that, which walks its selectors' tables while other threads change
+   * them, and gives up where they do; this one walks the server's own set.
+   */
+  void check(long nowMillis) {
+    for (LsmHttpSession session : sessions) {
+      try {
+        session.check(nowMillis);
+      } catch (Throwable e) {
+        log.error("a connection could not be checked", e);
+      }
+    }
+  }
+
+  /** Whether the threads run that accept connections and read requests. */
+  public boolean isHealthy() {
+    if (!started || stopping) {
+      return true;
+    }
+    for (SelectorThread selector : selectors) {
+      if (!selector.isAlive()) {
+        return false;
+      }
+    }
+    return patientAcceptor.isAlive();
+  }
+
+  /**
+   * Stops in order: no new connection, idle ones closed, requests in flight answered and then their connections closed.
+   * Connections that are left after the timeout are closed.
+   *
+   * @return whether all was answered in time
+   */
+  public boolean drain(long timeoutNanos) {
+    long deadline = System.nanoTime() + timeoutNanos;
+    stopping = true;
+    acceptor.shutdown();
+    while (true) {
+      boolean busy = false;
+      for (LsmHttpSession session : sessions) {
+        if (session.isBusy()) {
+          busy = true;
+        } else {
+          session.closeIfIdle();
+        }
+      }
+      if (sessions.isEmpty()) {
+        return true;
+      }
+      if (System.nanoTime() - deadline > 0) {
+        return !busy;
+      }
+      LockSupport.parkNanos(1_000_000);
+    }
+  }
+
+  @Override
+  public synchronized void stop() {
+    checks.shutdown();
+    super.stop();
+    sessions.forEach(LsmHttpSession::closeAfterSelector);
+  }
+
+  SelectorThread[] selectorThreads() {
+    return selectors;
+  }
+
+  boolean stopping() {
+    return stopping;
+  }
+
+  Engine engine() {
+    return engine;
+  }
+
+  ServiceMetrics metrics() {
+    return metrics;
+  }
+
+  int maxValueBytes() {
+    return settings.maxValueBytes();
+  }
+
+  /** Bytes of bodies that were declared, and of pipelined requests that wait. */
+  MemoryBudget requestMemory() {
+    return requestMemory;
+  }
+
+  /** Bytes of responses that wait for slow readers. */
+  MemoryBudget responseMemory() {
+    return responseMemory;
+  }
+}

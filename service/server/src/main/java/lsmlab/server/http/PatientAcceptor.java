@@ -1,0 +1,171 @@
+package lsmlab.server.http;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.LongAdder;
+import java.util.concurrent.locks.LockSupport;
+import one.nio.net.Session;
+import one.nio.net.Socket;
+import one.nio.server.AcceptorConfig;
+import one.nio.server.RejectedSessionException;
+import one.nio.server.Server;
+import one.nio.server.acceptor.Acceptor;
+import one.nio.server.acceptor.AcceptorSupport;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Accepts connections as one-nio's own acceptor does, except that it waits after a failure. The library's tries again at
+ * once: while the process has no file descriptor left, it burns a CPU and logs a stack trace each time.
+ */
+final class PatientAcceptor implements Acceptor {
+
+  private static final Logger log = LoggerFactory.getLogger(PatientAcceptor.class);
+  private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+  private static final long LOG_NANOS = TimeUnit.SECONDS.toNanos(10);
+
+  private final Server server;
+  private final int backlog;
+  private final int port;
+  private final List<AcceptorThread> threads = new ArrayList<>();
+  private final LongAdder accepted = new LongAdder();
+  private final LongAdder rejected = new LongAdder();
+
+  /** Binds the port for as many threads as the configuration says. */
+  PatientAcceptor(Server server, AcceptorConfig config) throws IOException {
+    this.server = server;
+    this.backlog = config.backlog;
+    this.port = config.port;
+    for (int i = 0; i < config.threads; i++) {
+      Socket socket = AcceptorSupport.createServerSocket(config);
+      threads.add(new AcceptorThread(socket, config.address + ":" + port, i));
+      try {
+        socket.bind(config.address, port, backlog);
+      } catch (IOException e) {
+        threads.forEach(thread -> thread.socket.close());
+        throw e;
+      }
+    }
+  }
+
+  private final class AcceptorThread extends Thread {
+    private final Socket socket;
+    private final int number;
+    private long loggedNanos = System.nanoTime() - LOG_NANOS;
+
+    AcceptorThread(Socket socket, String address, int number) {
+      super("NIO Acceptor " + address + " #" + number);
+      this.socket = socket;
+      this.number = number;
+    }
+
+    @Override
+    public void run() {
+      while (socket.isOpen()) {
+        try {
+          Socket client = socket.acceptNonBlocking();
+          if (client != null) {
+            serve(client);
+          }
+        } catch (Throwable e) {
+          if (socket.isOpen()) {
+            pause(e);
+          }
+        }
+      }
+    }
+
+    private void serve(Socket client) {
+      try {
+        Session session = server.createSession(client);
+        try {
+          server.register(session, number, threads.size());
+        } catch (Throwable e) {
+          session.close();
+          throw e;
+        }
+        accepted.increment();
+      } catch (RejectedSessionException e) {
+        rejected.increment();
+        client.close();
+      } catch (Throwable e) {
+        client.close();
+        throw e;
+      }
+    }
+
+    private void pause(Throwable why) {
+      long now = System.nanoTime();
+      if (now - loggedNanos >= LOG_NANOS) {
+        loggedNanos = now;
+        log.error("no connection can be accepted, trying again every 100 ms: {}", why.toString());
+      }
+      LockSupport.parkNanos(PAUSE_NANOS);
+    }
+  }
+
+  /** Whether all its threads run. */
+  boolean isAlive() {
+    return threads.stream().allMatch(Thread::isAlive);
+  }
+
+  @Override
+  public void start() {
+    for (AcceptorThread thread : threads) {
+      try {
+        thread.socket.listen(backlog);
+      } catch (IOException e) {
+        throw new UncheckedIOException("port " + port + " cannot be listened on", e);
+      }
+      thread.start();
+    }
+  }
+
+  @Override
+  public void syncStart() {
+    // start() has done it
+  }
+
+  @Override
+  public void shutdown() {
+    for (AcceptorThread thread : threads) {
+      thread.socket.close();
+    }
+    for (AcceptorThread thread : threads) {
+      try {
+        thread.join(TimeUnit.NANOSECONDS.toMillis(10 * PAUSE_NANOS));
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
+
+  @Override
+  public void reconfigure(AcceptorConfig... configs) {
+    throw new UnsupportedOperationException("acceptors stay as they were started");
+  }
+
+  @Override
+  public long getAcceptedSessions() {
+    return accepted.sum();
+  }
+
+  @Override
+  public long getRejectedSessions() {
+    return rejected.sum();
+  }
+
+  @Override
+  public void resetCounters() {
+    accepted.reset();
+    rejected.reset();
+  }
+
+  @Override
+  public int getSinglePort() {
+    return port;
+  }
+}

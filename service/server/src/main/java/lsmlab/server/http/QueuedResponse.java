@@ -1,0 +1,59 @@
+package lsmlab.server.http;
+
+import java.io.IOException;
+import one.nio.net.Session;
+import one.nio.net.Socket;
+
+/** A response's bytes; what the socket does not take at once counts in the server's budget while it waits. */
+final class QueuedResponse extends Session.QueueItem {
+
+  /** Bytes written at a time: a JDK socket keeps a buffer as large as its largest write, for each thread. */
+  private static final int WRITE_BYTES_MAX = 64 * 1024;
+
+  private final byte[] data;
+  private final LsmHttpSession session;
+  private final MemoryBudget budget;
+  private int written;
+  private boolean counted;
+
+  QueuedResponse(byte[] data, LsmHttpSession session, MemoryBudget budget) {
+    this.data = data;
+    this.session = session;
+    this.budget = budget;
+  }
+
+  @Override
+  public int remaining() {
+    return data.length - written;
+  }
+
+  @Override
+  public int write(Socket socket) throws IOException {
+    int total = 0;
+    while (written < data.length) {
+      int wanted = Math.min(data.length - written, WRITE_BYTES_MAX);
+      int count = socket.write(data, written, wanted, 0);
+      if (count > 0) {
+        written += count;
+        total += count;
+      }
+      if (count < wanted) {
+        break;
+      }
+    }
+    session.progress(total);
+    if (written < data.length && !counted) {
+      counted = true;
+      budget.hold(data.length);
+    }
+    return total;
+  }
+
+  @Override
+  public void release() {
+    if (counted) {
+      counted = false;
+      budget.release(data.length);
+    }
+  }
+}

@@ -1,0 +1,52 @@
+package lsmlab.server.http;
+
+import java.nio.charset.StandardCharsets;
+import one.nio.http.Response;
+
+/** Responses that are not a value. Each call makes a new one, because sending adds a header to it. */
+final class Responses {
+
+  /** A status that one-nio has no constant for. */
+  static final String HEADERS_TOO_LARGE = "431 Request Header Fields Too Large";
+
+  /** Seconds after which a client that was turned away may try again. */
+  static final String RETRY_AFTER = "Retry-After: 1";
+
+  /** The interim response that lets a client send its body. */
+  static final byte[] CONTINUE = Ascii.bytes("HTTP/1.1 100 Continue\r\n\r\n");
+
+  private Responses() {}
+
+  static Response empty(String code) {
+    return new Response(code, Response.EMPTY);
+  }
+
+  /** 503 without a body. */
+  static Response unavailable() {
+    Response response = empty(Response.SERVICE_UNAVAILABLE);
+    response.addHeader(RETRY_AFTER);
+    return response;
+  }
+
+  /** 503 with a line that says why. */
+  static Response unavailable(String message) {
+    Response response = text(Response.SERVICE_UNAVAILABLE, message);
+    response.addHeader(RETRY_AFTER);
+    return response;
+  }
+
+  static Response refusal(HttpRefusal why) {
+    Response response = text(why.code(), why.getMessage());
+    if (why.header() != null) {
+      response.addHeader(why.header());
+    }
+    return response;
+  }
+
+  /** A line of text that says what was wrong. */
+  static Response text(String code, String message) {
+    Response response = new Response(code, (message + "\n").getBytes(StandardCharsets.UTF_8));
+    response.addHeader("Content-Type: text/plain; charset=utf-8");
+    return response;
+  }
+}

@@ -1,0 +1,168 @@
+package lsmlab.server.http;
+
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import lsmlab.storage.Scan;
+import one.nio.net.Session;
+import one.nio.net.Socket;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * A range on its way to a client: one HTTP chunk of {@code key\nvalue} for each pair, in key order.
+ *
+ * <p><b>Protocol.</b> Two steps in turn. {@link #fill} reads pairs from the storage until one buffer of {@value
+ * #BUFFER_BYTES} bytes is full, on the thread on which the variant executes the request. Then the buffer is in the session's
+ * queue, which writes it as the socket takes it; when it is empty, the session submits the request to the variant once
+ * more. So no thread waits for a slow reader, who holds one buffer and the scan's tables, however large pairs are.
+ *
+ * <p>Used by one thread at a time: by the variant's while it executes the request, else under the session's lock.
+ */
+final class StreamedRange extends Session.QueueItem {
+
+  private static final Logger log = LoggerFactory.getLogger(StreamedRange.class);
+
+  /** Memory held for one range. */
+  static final int BUFFER_BYTES = 64 * 1024;
+
+  /** Room for a chunk's size, the line ends around it, and the last chunk. */
+  private static final int FRAMING_BYTES_MAX = 32;
+
+  private static final byte[] HEX = Ascii.bytes("0123456789abcdef");
+
+  private final Scan scan;
+  private final LsmHttpSession session;
+  private final MemoryBudget budget;
+  private final byte[] buffer = new byte[BUFFER_BYTES];
+  private int written;
+  private int filled;
+  private MemorySegment current;
+  private MemorySegment afterCurrent;
+  private long copied;
+  private boolean scanned;
+  private boolean ended;
+
+  /**
+   * Makes one; {@link #end} closes the scan and gives the memory back.
+   *
+   * @param head the response's head, with which the first buffer begins
+   */
+  StreamedRange(Scan scan, byte[] head, LsmHttpSession session, MemoryBudget budget) {
+    this.scan = scan;
+    this.session = session;
+    this.budget = budget;
+    System.arraycopy(head, 0, buffer, 0, head.length);
+    filled = head.length;
+    budget.hold(BUFFER_BYTES);
+  }
+
+  /** Whether the buffer holds the end of the range. */
+  boolean isLast() {
+    return scanned;
+  }
+
+  /** Fills the buffer as far as there are pairs; throws what the storage throws. */
+  void fill() {
+    if (written == filled) {
+      written = 0;
+      filled = 0;
+    }
+    while (!scanned && filled < BUFFER_BYTES - FRAMING_BYTES_MAX) {
+      if (current != null) {
+        copyCurrent();
+      } else if (scan.next()) {
+        begin(scan.key(), scan.value());
+      } else {
+        scanned = true;
+        append('0');
+        endLine();
+        endLine();
+      }
+    }
+  }
+
+  private void begin(MemorySegment key, MemorySegment value) {
+    hex(key.byteSize() + 1 + value.byteSize());
+    endLine();
+    current = key;
+    afterCurrent = value;
+    copied = 0;
+  }
+
+  /** Copies what fits of the key or the value; leaves room for the framing that follows it. */
+  private void copyCurrent() {
+    int room = BUFFER_BYTES - FRAMING_BYTES_MAX - filled;
+    int count = (int) Math.min(room, current.byteSize() - copied);
+    MemorySegment.copy(current, ValueLayout.JAVA_BYTE, copied, buffer, filled, count);
+    filled += count;
+    copied += count;
+    if (copied < current.byteSize()) {
+      return;
+    }
+    current = afterCurrent;
+    copied = 0;
+    if (afterCurrent != null) {
+      append('\n');
+      afterCurrent = null;
+    } else {
+      endLine();
+    }
+  }
+
+  private void hex(long value) {
+    int shift = Math.max(0, 60 - Long.numberOfLeadingZeros(value) / 4 * 4);
+    for (; shift >= 0; shift -= 4) {
+      buffer[filled++] = HEX[(int) (value >>> shift) & 15];
+    }
+  }
+
+  private void endLine() {
+    append('\r');
+    append('\n');
+  }
+
+  private void append(char ascii) {
+    buffer[filled++] = (byte) ascii;
+  }
+
+  // ---- in the session's queue
+
+  @Override
+  public int remaining() {
+    return filled - written;
+  }
+
+  @Override
+  public int write(Socket socket) throws IOException {
+    int count = socket.write(buffer, written, filled - written, 0);
+    if (count > 0) {
+      written += count;
+      session.progress(count);
+    }
+    return count;
+  }
+
+  /** The buffer is written, or the session ends before. */
+  @Override
+  public void release() {
+    if (scanned || remaining() > 0) {
+      end();
+    }
+  }
+
+  /** Closes the scan and gives the memory back. Idempotent. */
+  void end() {
+    if (ended) {
+      return;
+    }
+    ended = true;
+    budget.release(BUFFER_BYTES);
+    try {
+      scan.close();
+    } catch (RuntimeException | Error e) {
+      // Whoever ends a range is about to close the connection, and must get to it.
+      log.error("a scan could not be closed: what it held may stay", e);
+    }
+  }
+}

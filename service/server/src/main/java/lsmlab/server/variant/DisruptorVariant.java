@@ -1,0 +1,162 @@
+package lsmlab.server.variant;
+
+import com.lmax.disruptor.BlockingWaitStrategy;
+import com.lmax.disruptor.BusySpinWaitStrategy;
+import com.lmax.disruptor.EventHandler;
+import com.lmax.disruptor.ExceptionHandler;
+import com.lmax.disruptor.RingBuffer;
+import com.lmax.disruptor.Sequence;
+import com.lmax.disruptor.TimeoutException;
+import com.lmax.disruptor.WaitStrategy;
+import com.lmax.disruptor.YieldingWaitStrategy;
+import com.lmax.disruptor.dsl.Disruptor;
+import com.lmax.disruptor.dsl.ProducerType;
+import java.util.concurrent.TimeUnit;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Worker threads read one ring of requests; of {@code n} workers each runs every {@code n}-th.
+ *
+ * <p><b>How a request travels.</b> Socket → selector thread → a slot of the ring → the worker whose number is the slot's
+ * sequence modulo {@code workers} → storage → socket.
+ *
+ * <p><b>What it costs.</b> No allocation, and one compare-and-set for a selector; workers write to nothing that others
+ * write. But every worker passes every slot, and a request waits for its own worker, busy or not: one slow request holds up
+ * every {@code n}-th behind it, and the ring is full as soon as the slowest worker is {@code queue_capacity} behind, which is
+ * rounded up to a power of two. {@code idle: park} is the library's blocking strategy, where a publisher wakes all workers;
+ * {@code yield} and {@code spin} are its own as well.
+ *
+ * <p><b>Where it comes from.</b> M. Thompson et al., "Disruptor: High Performance Alternative to Bounded Queues", LMAX 2011.
+ * Version 4 of the library has no worker pool; choosing by the sequence is what its authors recommend in its place.
+ */
+final class DisruptorVariant implements Variant {
+
+  static final String SUMMARY = "workers read an LMAX Disruptor's ring, each every n-th request";
+
+  private static final Logger log = LoggerFactory.getLogger(DisruptorVariant.class);
+
+  /** A slot of the ring. */
+  private static final class Slot {
+    Request request;
+  }
+
+  private final Disruptor<Slot> disruptor;
+  private final RingBuffer<Slot> ring;
+  private final Worker[] workers;
+  private final Workers threads;
+  private final long closeNanosMax;
+
+  DisruptorVariant(VariantSettings settings) {
+    int slots = Integer.highestOneBit(Math.max(2, settings.queueCapacity()) * 2 - 1);
+    OverloadPolicy overload = new OverloadPolicy(settings);
+    closeNanosMax = settings.closeNanosMax();
+    threads = new Workers(settings);
+    disruptor =
+        new Disruptor<>(
+            Slot::new, slots, threads, ProducerType.MULTI, waitStrategy(settings.idle()));
+    disruptor.setDefaultExceptionHandler(new Log());
+    workers = new Worker[settings.workers()];
+    for (int i = 0; i < workers.length; i++) {
+      workers[i] = new Worker(i, workers.length, overload);
+    }
+    disruptor.handleEventsWith(workers);
+    ring = disruptor.start();
+  }
+
+  private static WaitStrategy waitStrategy(IdleStrategy idle) {
+    return switch (idle) {
+      case PARK -> new BlockingWaitStrategy();
+      case YIELD -> new YieldingWaitStrategy();
+      case SPIN -> new BusySpinWaitStrategy();
+    };
+  }
+
+  /** Runs the requests whose sequence is its own number modulo the number of workers. */
+  private static final class Worker implements EventHandler<Slot> {
+    private final int number;
+    private final int workers;
+    private final OverloadPolicy overload;
+
+    /** Requests that this worker has begun. */
+    private final Sequence started = new Sequence(0);
+
+    /** The last slot that the ring may use again, as far as this worker is concerned. */
+    private Sequence progress;
+
+    Worker(int number, int workers, OverloadPolicy overload) {
+      this.number = number;
+      this.workers = workers;
+      this.overload = overload;
+    }
+
+    @Override
+    public void setSequenceCallback(Sequence sequence) {
+      progress = sequence;
+    }
+
+    @Override
+    public void onEvent(Slot slot, long sequence, boolean endOfBatch) {
+      if (sequence % workers == number) {
+        Request request = slot.request;
+        slot.request = null;
+        started.set(started.get() + 1);
+        try {
+          overload.run(request);
+        } finally {
+          progress.set(sequence); // frees the slot now, and not at the end of what the worker found
+        }
+      }
+    }
+  }
+
+  @Override
+  public void submit(Request request) {
+    if (!ring.tryPublishEvent((slot, sequence, it) -> slot.request = it, request)) {
+      request.reject(Rejection.QUEUE_FULL);
+    }
+  }
+
+  @Override
+  public int queueDepth() {
+    long started = 0;
+    for (Worker worker : workers) {
+      started += worker.started.get();
+    }
+    return (int) Math.clamp(ring.getCursor() + 1 - started, 0, ring.getBufferSize());
+  }
+
+  @Override
+  public int queueCapacity() {
+    return ring.getBufferSize();
+  }
+
+  @Override
+  public void close() {
+    long deadline = System.nanoTime() + closeNanosMax;
+    try {
+      disruptor.shutdown(closeNanosMax, TimeUnit.NANOSECONDS);
+    } catch (TimeoutException e) {
+      disruptor.halt();
+    }
+    threads.join(deadline);
+  }
+
+  /** Logs what a request has thrown, which the library would end the worker for. */
+  private static final class Log implements ExceptionHandler<Slot> {
+    @Override
+    public void handleEventException(Throwable e, long sequence, Slot slot) {
+      log.error("a worker goes on after an error", e);
+    }
+
+    @Override
+    public void handleOnStartException(Throwable e) {
+      log.error("a worker cannot start", e);
+    }
+
+    @Override
+    public void handleOnShutdownException(Throwable e) {
+      log.error("a worker cannot end", e);
+    }
+  }
+}

@@ -1,0 +1,82 @@
+package lsmlab.server.variant;
+
+import java.util.concurrent.SynchronousQueue;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * The selector thread hands each request to a worker that waits for one; if none does, it runs the request itself.
+ *
+ * <p><b>How a request travels.</b> Socket → selector thread → a waiting worker's hands → storage → socket. When all workers
+ * are busy: socket → selector thread → storage → socket, as in {@link SyncVariant}. Nothing ever waits in between.
+ *
+ * <p><b>What it costs.</b> A wake-up for each request that is handed over. There is no queue, so there is no queueing delay
+ * and nothing to reject: {@code queue_capacity}, {@code queue_policy} and {@code idle} change nothing here. A selector that
+ * runs requests itself reads no more than the service can do, so an overload waits in the clients' sockets, where TCP holds
+ * it back. The price: one slow request that the selector runs holds up all of its connections.
+ *
+ * <p><b>Why the selector runs what no worker waits for.</b> Rejecting it, as {@code ThreadPoolExecutor} does by default,
+ * answers 503 to most requests that arrive together, even at low load. Waiting for a worker costs a context switch for
+ * each request, and the selector serves nobody meanwhile: {@link OneNioWorkersVariant} does that.
+ *
+ * <p><b>Where it comes from.</b> {@code ThreadPoolExecutor} over a {@code SynchronousQueue} with its {@code
+ * CallerRunsPolicy}; W. N. Scherer, D. Lea and M. L. Scott, "Scalable Synchronous Queues", PPoPP 2006.
+ */
+final class HandoffVariant implements Variant {
+
+  static final String SUMMARY =
+      "a waiting worker gets the request from hand to hand; if none waits, the selector thread runs it";
+
+  private final SynchronousQueue<Request> hands = new SynchronousQueue<>();
+  private final VariantSettings settings;
+  private final Workers workers;
+
+  HandoffVariant(VariantSettings settings) {
+    this.settings = settings;
+    workers = Workers.start(settings, number -> this::takeOne);
+  }
+
+  private boolean takeOne() throws InterruptedException {
+    Request request = hands.take();
+    if (request == PoisonPill.INSTANCE) {
+      return false;
+    }
+    request.run();
+    return true;
+  }
+
+  @Override
+  public void submit(Request request) {
+    if (!hands.offer(request)) {
+      request.run();
+    }
+  }
+
+  @Override
+  public int queueDepth() {
+    return 0;
+  }
+
+  @Override
+  public int queueCapacity() {
+    return 0;
+  }
+
+  @Override
+  public void close() {
+    long deadline = System.nanoTime() + settings.closeNanosMax();
+    boolean interrupted = false;
+    for (int i = 0; i < settings.workers(); ) {
+      try {
+        boolean taken =
+            hands.offer(PoisonPill.INSTANCE, deadline - System.nanoTime(), TimeUnit.NANOSECONDS);
+        i = taken ? i + 1 : settings.workers();
+      } catch (InterruptedException e) {
+        interrupted = true;
+      }
+    }
+    workers.join(deadline);
+    if (interrupted) {
+      Thread.currentThread().interrupt();
+    }
+  }
+}

@@ -1,0 +1,66 @@
+package lsmlab.server.variant;
+
+import java.util.function.Predicate;
+import java.util.function.Supplier;
+
+/** Does what the {@link QueuePolicy} says about a request that finds its queue full or has waited too long. Thread-safe. */
+final class OverloadPolicy {
+
+  private final QueuePolicy policy;
+  private final long deadlineNanos;
+
+  /**
+   * Whether this thread is dropping another connection's request. Its response may bring that connection's next pipelined
+   * request here, on this same stack: that one is rejected, so that the stack does not grow.
+   */
+  private final ThreadLocal<Boolean> dropping = ThreadLocal.withInitial(() -> false);
+
+  OverloadPolicy(VariantSettings settings) {
+    policy = settings.policy();
+    deadlineNanos = settings.deadlineNanos();
+  }
+
+  /**
+   * Handles a request that has found no room.
+   *
+   * @param oldest removes the request that has waited longest from the queue; null if nothing waits
+   * @param offer adds a request to the queue; false if it is full
+   */
+  void full(Request request, Supplier<Request> oldest, Predicate<Request> offer) {
+    if (policy != QueuePolicy.DROP_OLDEST || dropping.get()) {
+      request.reject(Rejection.QUEUE_FULL);
+      return;
+    }
+    Request victim = oldest.get();
+    boolean accepted = offer.test(request);
+    dropping.set(true);
+    try {
+      if (victim != null) {
+        victim.reject(Rejection.DROPPED);
+      }
+      if (!accepted) { // another thread was faster
+        request.reject(Rejection.QUEUE_FULL);
+      }
+    } finally {
+      dropping.set(false);
+    }
+  }
+
+  /** Runs a request whose turn has come, or rejects it for being late. */
+  void run(Request request) {
+    if (!rejectsLate(request)) {
+      request.run();
+    }
+  }
+
+  /** Rejects a request whose turn has come too late; whether it did. */
+  boolean rejectsLate(Request request) {
+    boolean late =
+        policy == QueuePolicy.DROP_LATE
+            && System.nanoTime() - request.arrivedNanos() > deadlineNanos;
+    if (late) {
+      request.reject(Rejection.DEADLINE);
+    }
+    return late;
+  }
+}

@@ -1,0 +1,86 @@
+package lsmlab.server.variant;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import one.nio.server.AcceptorConfig;
+import one.nio.server.Server;
+import one.nio.server.ServerConfig;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Every selector accepts connections of its own and runs their requests itself: a request never leaves its selector.
+ *
+ * <p><b>How a request travels.</b> As in {@link SyncVariant}. What differs is how a connection finds its selector: each
+ * selector has a listening socket ({@code SO_REUSEPORT}), and the kernel chooses among them by a hash of the addresses. In
+ * {@code sync} one acceptor gives each connection to the less loaded of two random selectors.
+ *
+ * <p><b>What it costs.</b> The kernel does not look at the load: with few connections one selector may get most of them
+ * while another has none. A crowd of new connections is accepted in parallel.
+ *
+ * <p><b>Pinning.</b> With the library's native transport each selector is pinned to a CPU, if the process may use all CPUs
+ * from 0 on: the library counts CPUs from 0 and would leave a CPU set that begins elsewhere. With Java's sockets the library
+ * pins nothing, and the kernel's scheduler decides.
+ *
+ * <p><b>Where it comes from.</b> {@code SO_REUSEPORT} (T. Herbert, Linux 3.9, 2013); nginx's {@code listen … reuseport},
+ * Seastar, Envoy.
+ */
+final class PerCoreVariant implements Variant {
+
+  static final String SUMMARY =
+      "each selector thread accepts its own connections (SO_REUSEPORT) and runs their requests";
+
+  private static final Logger log = LoggerFactory.getLogger(PerCoreVariant.class);
+
+  private static final Path STATUS = Path.of("/proc/self/status");
+  private static final String ALLOWED = "Cpus_allowed_list:";
+
+  @Override
+  public void configure(ServerConfig config) {
+    int cpus = Runtime.getRuntime().availableProcessors();
+    int selectors = config.selectors == 0 ? cpus : config.selectors;
+    for (AcceptorConfig acceptor : config.acceptors) {
+      acceptor.threads = selectors;
+      acceptor.reusePort = true;
+    }
+    config.pinAcceptors = true;
+    config.affinity = mayUseFirst(cpus);
+  }
+
+  /** Whether the CPUs that this process may use are those from 0 on. */
+  private static boolean mayUseFirst(int cpus) {
+    String all = cpus == 1 ? "0" : "0-" + (cpus - 1);
+    try {
+      return Files.readAllLines(STATUS).stream()
+          .filter(line -> line.startsWith(ALLOWED))
+          .anyMatch(line -> line.substring(ALLOWED.length()).strip().equals(all));
+    } catch (IOException e) {
+      log.warn("selectors are not pinned: {} cannot be read: {}", STATUS, e.toString());
+      return false;
+    }
+  }
+
+  @Override
+  public void attach(Server server) {
+    log.info("{} selectors accept connections of their own", server.getSelectorCount());
+  }
+
+  @Override
+  public void submit(Request request) {
+    request.run();
+  }
+
+  @Override
+  public int queueDepth() {
+    return 0;
+  }
+
+  @Override
+  public int queueCapacity() {
+    return 0;
+  }
+
+  @Override
+  public void close() {}
+}

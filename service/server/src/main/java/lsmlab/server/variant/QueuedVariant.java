@@ -1,0 +1,55 @@
+package lsmlab.server.variant;
+
+/**
+ * Worker threads around one {@link RequestQueue}: what the variants have in common that differ in the queue alone. The
+ * {@link QueuePolicy} decides when it is full, the {@link IdleStrategy} when it is empty; see {@link WorkQueue} for who is
+ * woken when.
+ */
+abstract class QueuedVariant implements Variant {
+
+  private final WorkQueue queue;
+  private final OverloadPolicy overload;
+  private final Workers workers;
+
+  /** Starts the workers on the queue. */
+  QueuedVariant(RequestQueue queue, VariantSettings settings) {
+    WorkQueue work = new WorkQueue(queue, settings.workers(), settings.idle());
+    OverloadPolicy policy = new OverloadPolicy(settings);
+    this.queue = work;
+    this.overload = policy;
+    this.workers =
+        Workers.start(
+            settings,
+            place ->
+                () -> {
+                  Request request = work.take(place);
+                  if (request != null) {
+                    policy.run(request);
+                  }
+                  return request != null;
+                });
+  }
+
+  @Override
+  public void submit(Request request) {
+    if (!queue.offer(request)) {
+      overload.full(request, queue::pollOldest, queue::offer);
+    }
+  }
+
+  @Override
+  public int queueDepth() {
+    return queue.size();
+  }
+
+  @Override
+  public int queueCapacity() {
+    return queue.capacity();
+  }
+
+  @Override
+  public void close() {
+    queue.close();
+    workers.join();
+  }
+}

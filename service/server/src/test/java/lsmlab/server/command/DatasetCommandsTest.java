@@ -1,0 +1,254 @@
+package lsmlab.server.command;
+
+import static java.nio.charset.StandardCharsets.US_ASCII;
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.RandomAccessFile;
+import java.io.StringWriter;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.List;
+import java.util.stream.Stream;
+import lsmlab.storage.Engine;
+import lsmlab.storage.LsmOptions;
+import lsmlab.storage.bulk.PairGenerator;
+import lsmlab.storage.lsm.LsmEngine;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import picocli.CommandLine;
+
+/** The commands as a shell meets them. */
+class DatasetCommandsTest {
+
+  @TempDir Path temporary;
+
+  private record Outcome(int exit, String out, String err) {}
+
+  private static Outcome run(Object command, Object... arguments) {
+    StringWriter out = new StringWriter();
+    StringWriter err = new StringWriter();
+    int exit =
+        new CommandLine(command)
+            .setOut(new PrintWriter(out))
+            .setErr(new PrintWriter(err))
+            .execute(Arrays.stream(arguments).map(Object::toString).toArray(String[]::new));
+    return new Outcome(exit, out.toString(), err.toString());
+  }
+
+  private static Outcome load(Path dir, Object... more) {
+    Object[] arguments = {"--dir", dir, "--pairs", "3000", "--value-bytes", "100", "--seed", "7"};
+    Object[] all = Arrays.copyOf(arguments, arguments.length + more.length);
+    System.arraycopy(more, 0, all, arguments.length, more.length);
+    return run(new LoadDatasetCommand(), all);
+  }
+
+  @Test
+  void theStoreHoldsThePairsThatTheGeneratorMakes() throws IOException {
+    Path dir = temporary.resolve("new/store");
+    Outcome outcome = load(dir, "--tables", "3");
+    assertEquals(0, outcome.exit(), outcome.err());
+    JsonNode json = new ObjectMapper().readTree(outcome.out());
+    assertEquals(3000, json.get("pairs").asLong());
+    assertEquals(100, json.get("value_bytes").asLong());
+    assertEquals(7, json.get("seed").asLong());
+    assertEquals(3, json.get("tables").asLong());
+    assertTrue(json.get("seconds").asDouble() > 0);
+
+    PairGenerator generator = new PairGenerator(100, 7);
+    byte[] key = new byte[PairGenerator.KEY_BYTES];
+    byte[] value = new byte[generator.valueBytesMax()];
+    long tableBytes = 0;
+    try (Engine engine = LsmEngine.open(LsmOptions.of(dir))) {
+      for (int i = 0; i < 3000; i++) {
+        PairGenerator.key(i, key);
+        int length = generator.value(i, value);
+        assertTrue(length >= 90 && length <= 110, "length " + length);
+        assertArrayEquals(Arrays.copyOf(value, length), engine.get(key));
+      }
+      PairGenerator.key(3000, key);
+      assertEquals(null, engine.get(key));
+      tableBytes = engine.stats().tableBytes();
+      engine.compact();
+      assertEquals(0, engine.stats().compactions(), "a dataset is compacted already");
+    }
+    assertEquals(tableBytes, json.get("bytes").asLong());
+    Outcome verified = run(new VerifyCommand(), "--dir", dir);
+    assertEquals(0, verified.exit(), verified.err());
+    assertTrue(verified.out().startsWith("sound: 3 tables with 3000 entries"), verified.out());
+  }
+
+  @Test
+  void theSameArgumentsGiveTheSameBytesAndOthersDoNot() throws IOException {
+    Path first = temporary.resolve("first");
+    Path second = temporary.resolve("second");
+    String hash = hash(load(first));
+    assertEquals(hash, hash(load(second)));
+    try (var files = Files.list(first)) {
+      for (Path file : files.toList()) {
+        assertEquals(-1, Files.mismatch(file, second.resolve(file.getFileName())));
+      }
+    }
+    Outcome other =
+        run(
+            new LoadDatasetCommand(),
+            "--dir",
+            temporary.resolve("third"),
+            "--pairs",
+            "3000",
+            "--value-bytes",
+            "100",
+            "--seed",
+            "8");
+    assertNotEquals(hash, hash(other));
+  }
+
+  private static String hash(Outcome outcome) throws IOException {
+    assertEquals(0, outcome.exit(), outcome.err());
+    return new ObjectMapper().readTree(outcome.out()).get("content_hash").asText();
+  }
+
+  @Test
+  void refusesADirectoryThatHoldsSomething() throws IOException {
+    Files.writeString(temporary.resolve("mine.txt"), "keep");
+    Outcome outcome = load(temporary);
+    assertEquals(2, outcome.exit());
+    assertTrue(outcome.err().contains("is not empty (it has mine.txt)"), outcome.err());
+    assertEquals("keep", Files.readString(temporary.resolve("mine.txt")));
+  }
+
+  @Test
+  void refusesNumbersOutOfRangeAndLeavesNothing() {
+    Path dir = temporary.resolve("none");
+    Outcome outcome =
+        run(
+            new LoadDatasetCommand(),
+            "--dir",
+            dir,
+            "--pairs",
+            "0",
+            "--value-bytes",
+            "100",
+            "--seed",
+            "1");
+    assertEquals(2, outcome.exit());
+    assertTrue(outcome.err().contains("pairs are 1 to 1000000000, not 0"), outcome.err());
+    assertFalse(Files.exists(dir));
+
+    outcome = load(dir, "--tables", "4000");
+    assertEquals(2, outcome.exit());
+    assertTrue(outcome.err().contains("tables are 1 to the number of pairs"), outcome.err());
+    assertFalse(Files.exists(dir));
+  }
+
+  @Test
+  void refusesADatasetThatDoesNotFitTheDevice() {
+    Path dir = temporary.resolve("huge");
+    Outcome outcome =
+        run(
+            new LoadDatasetCommand(),
+            "--dir",
+            dir,
+            "--pairs",
+            "1000000000",
+            "--value-bytes",
+            "60000000",
+            "--seed",
+            "1");
+    assertEquals(1, outcome.exit());
+    assertTrue(outcome.err().contains("not enough space for the dataset"), outcome.err());
+    assertFalse(Files.exists(dir));
+  }
+
+  @Test
+  void verifyNamesTheFileAndTheOffsetOfDamage() throws IOException {
+    Path dir = temporary.resolve("store");
+    assertEquals(0, load(dir, "--tables", "1").exit());
+    try (RandomAccessFile file = new RandomAccessFile(dir.resolve("000001.sst").toFile(), "rw")) {
+      file.seek(5000);
+      int old = file.read();
+      file.seek(5000);
+      file.write(old ^ 1);
+    }
+    Outcome outcome = run(new VerifyCommand(), "--dir", dir);
+    assertEquals(1, outcome.exit());
+    assertTrue(outcome.err().contains("000001.sst at offset"), outcome.err());
+    assertTrue(outcome.err().contains("checksum of block 1 does not match"), outcome.err());
+  }
+
+  @Test
+  void verifyRefusesWhatIsNoStore() {
+    Outcome outcome = run(new VerifyCommand(), "--dir", temporary);
+    assertEquals(1, outcome.exit());
+    assertTrue(outcome.err().contains("is not a store"), outcome.err());
+    assertEquals(2, run(new VerifyCommand(), "--dir", temporary.resolve("nowhere")).exit());
+  }
+
+  @Test
+  void dumpPrintsEachKindOfFile() throws IOException {
+    Path dir = temporary.resolve("store");
+    assertEquals(0, load(dir, "--tables", "1").exit());
+    try (Engine engine = LsmEngine.open(LsmOptions.of(dir))) {
+      engine.put("new".getBytes(US_ASCII), "pair".getBytes(US_ASCII));
+      engine.delete("k000000001".getBytes(US_ASCII));
+    }
+    Outcome manifest = run(new DumpCommand(), dir.resolve("MANIFEST"));
+    assertEquals(0, manifest.exit(), manifest.err());
+    assertTrue(manifest.out().contains("+ table 1, level 6"), manifest.out());
+    for (Path file : files(dir)) {
+      String name = file.getFileName().toString();
+      if (name.endsWith(".sst") || name.endsWith(".wal")) {
+        Outcome outcome = run(new DumpCommand(), file);
+        assertEquals(0, outcome.exit(), outcome.err());
+        assertTrue(
+            outcome.out().contains(name.endsWith(".sst") ? "k000002999" : "\"new\" = \"pair\""));
+      }
+    }
+  }
+
+  private static List<Path> files(Path dir) throws IOException {
+    try (Stream<Path> files = Files.list(dir)) {
+      return files.sorted().toList();
+    }
+  }
+
+  @Test
+  void dumpShowsDamageInItsPlaceAndTheRest() throws IOException {
+    Path dir = temporary.resolve("store");
+    assertEquals(0, load(dir, "--tables", "1").exit());
+    Path table = dir.resolve("000001.sst");
+    try (RandomAccessFile file = new RandomAccessFile(table.toFile(), "rw")) {
+      file.seek(5_000);
+      int before = file.read();
+      file.seek(5_000);
+      file.write(before ^ 1);
+    }
+    Outcome outcome = run(new DumpCommand(), table);
+    assertEquals(1, outcome.exit());
+    assertTrue(outcome.err().startsWith("damaged: " + table + " at 1 place"), outcome.err());
+    assertEquals(1, outcome.out().lines().filter(line -> line.contains("DAMAGED")).count());
+    assertTrue(outcome.out().contains("block 1: DAMAGED"), outcome.out());
+    assertTrue(outcome.out().contains("k000000000") && outcome.out().contains("k000002999"));
+  }
+
+  @Test
+  void dumpSaysWhatItCannotPrint() throws IOException {
+    Path absent = temporary.resolve("000001.sst");
+    Outcome missing = run(new DumpCommand(), absent);
+    assertEquals(2, missing.exit());
+    assertTrue(missing.err().startsWith(absent + " is not a file"), missing.err());
+    Path other = Files.writeString(temporary.resolve("notes.txt"), "text");
+    Outcome foreign = run(new DumpCommand(), other);
+    assertEquals(2, foreign.exit());
+    assertTrue(foreign.err().startsWith(other + " is no file of a store"), foreign.err());
+    assertEquals(2, run(new DumpCommand()).exit());
+  }
+}

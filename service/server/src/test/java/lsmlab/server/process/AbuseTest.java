@@ -1,0 +1,150 @@
+package lsmlab.server.process;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import lsmlab.server.http.Eventually;
+import lsmlab.server.http.RawClient;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What has ended, blocked or delayed the whole process. */
+class AbuseTest {
+
+  @TempDir Path directory;
+
+  @Test
+  void requestLinesWithoutEndHoldNoMemory() throws Exception {
+    try (ServiceProcess service =
+        ServiceProcess.serve(directory, List.of("-Xmx48m", "-XX:+ExitOnOutOfMemoryError"))) {
+      List<RawClient> clients = new ArrayList<>();
+      String line = "GET /v0/entity?id=" + "a".repeat(190_000);
+      for (int i = 0; i < 400; i++) {
+        RawClient client = service.connect();
+        clients.add(client);
+        try {
+          client.send(line);
+        } catch (IOException e) {
+          // answered and closed before the end of the line
+        }
+      }
+      try (RawClient client = service.connect()) {
+        assertEquals(404, client.exchange(get()).status());
+      }
+      for (RawClient client : clients) {
+        client.close();
+      }
+      assertFalse(service.errors().contains("OutOfMemory"), service.errors());
+    }
+  }
+
+  @Test
+  void withoutFileDescriptorsItWaitsAndThenAcceptsAgain() throws Exception {
+    try (ServiceProcess service = ServiceProcess.serveWithFiles(directory, 150)) {
+      List<RawClient> clients = new ArrayList<>();
+      for (int i = 0; i < 250; i++) { // the kernel accepts what the service cannot
+        clients.add(service.connect());
+      }
+      String message = "no connection can be accepted";
+      Eventually.equal(1, () -> says(service, message) ? 1 : 0, message);
+      for (RawClient client : clients) {
+        client.close();
+      }
+      try (RawClient client = service.connect()) {
+        assertEquals(404, client.exchange(get()).status());
+      }
+      long lines = service.errors().lines().count();
+      assertTrue(lines < 20, lines + " lines of log");
+    }
+  }
+
+  private static boolean says(ServiceProcess service, String text) {
+    try {
+      return service.errors().contains(text);
+    } catch (IOException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  @Test
+  void aStopDoesNotWaitForACompaction() throws Exception {
+    String value = "v".repeat(100_000);
+    String[] config = {
+      "compaction: off", "flush_threshold_bytes: 1048576", "compaction_bytes_per_second_max: 65536"
+    };
+    try (ServiceProcess service = ServiceProcess.serve(directory, config)) {
+      try (RawClient client = service.connect()) {
+        for (int i = 0; i < 100; ) {
+          String head = "PUT /v0/entity?id=k" + i + " HTTP/1.1\r\nHost: h\r\nContent-Length: ";
+          int status = client.exchange(head + value.length() + "\r\n\r\n" + value).status();
+          i += status == 201 ? 1 : 0; // 503 while flushes do not keep up
+        }
+      }
+      try (RawClient admin = new RawClient(service.adminPort())) {
+        admin.send("POST /compact HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n");
+        Thread.sleep(500); // if it has not begun by then, this test says less, and still the truth
+        long began = System.nanoTime();
+        service.terminate();
+        assertEquals(0, service.exitCode(), service.errors());
+        long seconds = (System.nanoTime() - began) / 1_000_000_000;
+        assertTrue(seconds < 20, "the stop took " + seconds + " s");
+      }
+    }
+    try (ServiceProcess service = ServiceProcess.serve(directory, config);
+        RawClient client = service.connect()) {
+      for (int i = 0; i < 100; i++) {
+        String get = "GET /v0/entity?id=k" + i + " HTTP/1.1\r\nHost: h\r\n\r\n";
+        assertEquals(value, client.exchange(get).body());
+      }
+    }
+  }
+
+  @Test
+  void halfSentRequestsDoNotBlockTheAdminPort() throws Exception {
+    try (ServiceProcess service = ServiceProcess.serve(directory)) {
+      List<RawClient> half = new ArrayList<>();
+      for (int i = 0; i < 20; i++) {
+        half.add(new RawClient(service.adminPort()).send("GET /metr"));
+      }
+      try (RawClient client = new RawClient(service.adminPort())) {
+        String host = "Host: localhost\r\n";
+        assertEquals(200, client.exchange(adminGet("/metrics", host)).status());
+        assertEquals(200, client.exchange(adminGet("/health", host)).status());
+      }
+      for (RawClient client : half) { // and each of them ends
+        assertTrue(client.isClosedByPeer());
+        client.close();
+      }
+    }
+  }
+
+  @Test
+  void theAdminPortIsClosedToWebPages() throws Exception {
+    try (ServiceProcess service = ServiceProcess.serve(directory);
+        RawClient client = new RawClient(service.adminPort())) {
+      for (String own : List.of("localhost:8081", "127.0.0.1", "[::1]:8081", "service:8081")) {
+        assertEquals(200, client.exchange(adminGet("/health", "Host: " + own + "\r\n")).status());
+      }
+      String rebound = "Host: evil.example:8081\r\n";
+      assertEquals(403, client.exchange(adminGet("/health", rebound)).status());
+      String foreign = "Host: localhost\r\nOrigin: http://evil.example\r\nContent-Length: 0\r\n";
+      String post = "POST /request-metrics/off HTTP/1.1\r\n" + foreign + "\r\n";
+      assertEquals(403, client.exchange(post).status());
+      String config = client.exchange(adminGet("/config", "Host: localhost\r\n")).body();
+      assertTrue(config.contains("\"request_metrics\" : \"on\""), config);
+    }
+  }
+
+  private static String adminGet(String path, String headers) {
+    return "GET " + path + " HTTP/1.1\r\n" + headers + "\r\n";
+  }
+
+  private static String get() {
+    return "GET /v0/entity?id=k HTTP/1.1\r\nHost: h\r\n\r\n";
+  }
+}
