@@ -3,10 +3,10 @@
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use loadgen::clock::{SECOND, now_ns};
-use loadgen::http::{Batch, ResponseParser};
+use loadgen::http::{Batch, Operation, ResponseParser};
 use loadgen::schedule::{Arrivals, Schedule};
 use loadgen::script::{MainScript, ScriptOptions};
-use loadgen::stats::Interval;
+use loadgen::stats::{Interval, Sample};
 use loadgen::target::Target;
 use loadgen::units::parse_rate;
 use std::hint::black_box;
@@ -42,10 +42,15 @@ fn parts(criterion: &mut Criterion) {
         bencher.iter(|| {
             value = value.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             let latency_ns = 50_000 + (value >> 44);
-            interval.latencies.latency.saturating_record(latency_ns);
-            interval.latencies.uncorrected.saturating_record(latency_ns);
+            interval.latencies.record(Sample {
+                latency_ns,
+                uncorrected_ns: latency_ns,
+                own_error_ns: latency_ns >> 4,
+                operation: Operation::Get,
+                served: true,
+            });
             interval.latencies.send_lag.saturating_record(latency_ns >> 4);
-            interval.count_answer(200);
+            interval.count_response(200, true);
         })
     });
 

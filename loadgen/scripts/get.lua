@@ -1,50 +1,123 @@
--- GET for uniformly random keys of a dataset.
+-- GET for keys of a dataset.
 --
---   loadgen -R70k -s scripts/get.lua http://HOST:PORT -- pairs=2000000 [seed=1]
+--   loadgen -R70k -s scripts/get.lua http://HOST:PORT -- pairs=2000000 [keys=uniform] [theta=0.99] [seed=1]
 --
 -- pairs  number of pairs in the dataset; keys are k000000000 up to pairs - 1
+-- keys   uniform, zipfian (a few keys are popular) or sequential (each in turn, over all threads)
+-- theta  how popular they are with zipfian, above 0 and below 1
 -- seed   with the same seed, each thread asks for the same keys in the same order in each run
 --
 -- Runs under wrk2 and wrk as well: it uses their interface alone.
 
-local threads = 0
+local threads = {}
 
+-- Each thread learns its number and how many there are.
 function setup(thread)
-  thread:set("thread_index", threads)
-  threads = threads + 1
+  thread:set("thread_index", #threads)
+  threads[#threads + 1] = thread
+  for _, each in ipairs(threads) do
+    each:set("thread_count", #threads)
+  end
 end
 
--- Reads words of the form name=value; refuses other names and what is not a whole number from 0.
+-- Reads words of the form name=value; refuses other names, and values that are not of the kind of the default.
 local function settings(args, defaults)
   local values = {}
   for name, value in pairs(defaults) do
     values[name] = value
   end
   for _, word in ipairs(args) do
-    local name, value = string.match(word, "^(%w[%w_]*)=(%d+)$")
-    if not name or defaults[name] == nil then
+    local name, value = string.match(word, "^(%w[%w_]*)=([%w.]+)$")
+    local default = name and defaults[name]
+    local fits = default ~= nil and (type(default) == "string" or name == "theta" and tonumber(value)
+      or string.match(value, "^%d+$"))
+    if not fits then
       local known = {}
       for each in pairs(defaults) do
-        known[#known + 1] = each .. "=N"
+        known[#known + 1] = each .. (each == "keys" and "=KIND" or "=N")
       end
       table.sort(known)
       error("argument '" .. word .. "' is not understood; known are " .. table.concat(known, " "), 0)
     end
-    values[name] = tonumber(value)
+    values[name] = type(default) == "string" and value or tonumber(value)
+  end
+  if values.pairs < 1 or values.pairs > 1e9 then
+    error("say how many pairs the dataset has, 1 to 1000000000: -- pairs=2000000", 0)
   end
   return values
 end
 
-local random, format = math.random, string.format
-local before, after, last
+local random, format, floor = math.random, string.format, math.floor
+
+-- The sum of 1 / i^theta for i = 1 to n: term by term up to a million, then by its integral (Euler and Maclaurin).
+local function zeta(n, theta)
+  local exact, sum = math.min(n, 1000000), 0
+  for i = 1, exact do
+    sum = sum + i ^ -theta
+  end
+  local tail = (n ^ (1 - theta) - exact ^ (1 - theta)) / (1 - theta) + (n ^ -theta - exact ^ -theta) / 2
+  return sum + tail
+end
+
+local function greatest_common_divisor(a, b)
+  while b ~= 0 do
+    a, b = b, a % b
+  end
+  return a
+end
+
+-- Key number i of the most popular ones is asked for in proportion to 1 / (i + 1)^theta: Gray et al., "Quickly Generating
+-- Billion-Record Synthetic Databases", 1994, as in YCSB. Popular keys lie far apart: rank times a number without a common
+-- divisor, modulo n, is another key for each rank.
+local function zipfian(n, theta)
+  local stride = 7368787
+  while greatest_common_divisor(n, stride) ~= 1 do
+    stride = stride - 1
+  end
+  local zeta_n, second = zeta(n, theta), 1 + 0.5 ^ theta
+  local eta = (1 - (2 / n) ^ (1 - theta)) / (1 - second / zeta_n)
+  local alpha = 1 / (1 - theta)
+  return function()
+    local u = random()
+    local rank = floor(n * (eta * u - eta + 1) ^ alpha)
+    if u * zeta_n < 1 then
+      rank = 0
+    elseif u * zeta_n < second then
+      rank = 1
+    end
+    return math.min(rank, n - 1) * stride % n
+  end
+end
+
+-- A function that gives the number of the next key.
+local function key_chooser(values)
+  local n = values.pairs
+  if values.keys == "uniform" then
+    return function()
+      return random(0, n - 1)
+    end
+  elseif values.keys == "zipfian" then
+    if values.theta <= 0 or values.theta >= 1 then
+      error("theta must be above 0 and below 1", 0)
+    end
+    return zipfian(n, values.theta)
+  elseif values.keys == "sequential" then
+    -- Together the threads ask for every key in turn.
+    local at
+    return function()
+      at = (at and at + thread_count or thread_index) % n
+      return at
+    end
+  end
+  error("keys must be uniform, zipfian or sequential", 0)
+end
+
+local before, after, next_key
 
 function init(args)
-  local values = settings(args, { pairs = 0, seed = 1 })
-  if values.pairs < 1 or values.pairs > 1e9 then
-    error("say how many pairs the dataset has, 1 to 1000000000: -- pairs=2000000", 0)
-  end
-  last = values.pairs - 1
+  local values = settings(args, { pairs = 0, keys = "uniform", theta = 0.99, seed = 1 })
   math.randomseed(values.seed * 1000 + thread_index)
+  next_key = key_chooser(values)
 
   -- Everything but the key is the same in each request: made once.
   local whole = wrk.format("GET", "/v0/entity?id=@")
@@ -54,5 +127,5 @@ function init(args)
 end
 
 function request()
-  return before .. format("k%09d", random(0, last)) .. after
+  return before .. format("k%09d", next_key()) .. after
 end

@@ -74,7 +74,7 @@ pub struct Arguments {
     #[arg(short = 'U', long = "u_latency")]
     pub u_latency: bool,
 
-    /// With pipelining, record one latency a batch, that of its last answer, not one an answer.
+    /// With pipelining, record one latency a batch, that of its last response, not one a response.
     #[arg(short = 'B', long = "batch_latency")]
     pub batch_latency: bool,
 
@@ -89,6 +89,10 @@ pub struct Arguments {
     /// Count a request as timed out if it takes longer from sending; it is still waited for.
     #[arg(short = 'T', long = "timeout", value_name = "TIME", default_value = "2s", value_parser = parse_positive_time_ns)]
     pub timeout_ns: u64,
+
+    /// Statuses that count as served besides 200 to 399, such as 404 where a key may be missing.
+    #[arg(long, value_name = "STATUS,…", value_delimiter = ',', value_parser = clap::value_parser!(u16).range(100..=599))]
+    pub expect: Vec<u16>,
 
     /// Instead of -R and -d: rates and ramps one after the other, such as 10k:30s,10k-50k:1m,50k:30s.
     #[arg(long, value_name = "STEPS", value_delimiter = ',', value_parser = Step::parse, conflicts_with = "rate")]
@@ -123,8 +127,8 @@ pub struct Arguments {
     #[arg(long, value_name = "LIST", value_parser = cpu_list)]
     pub cpus: Option<CpuList>,
 
-    /// Send lag, at its 99th percentile, up to which the schedule counts as kept, where 10% of the
-    /// median latency is less.
+    /// By how much the generator's own delays may move a percentile of latency before the schedule counts as not kept;
+    /// up to 10% they always may.
     #[arg(long = "send-lag-max", value_name = "TIME", default_value = "100us", value_parser = parse_positive_time_ns)]
     pub send_lag_max_ns: u64,
 
@@ -151,7 +155,7 @@ pub struct Arguments {
 pub enum Idle {
     /// Sleep in the kernel until the nanosecond; costs the least CPU time.
     Sleep,
-    /// Poll from 50 µs before until 200 µs after, or until the answer is there: more punctual and more precise, for
+    /// Poll from 50 µs before until 200 µs after, or until the response is there: more punctual and more precise, for
     /// threads that have a CPU each.
     Hybrid,
     /// Poll all the time: the most punctual; takes a whole CPU a thread.
@@ -334,6 +338,8 @@ mod tests {
             ("--rate-plan 10:1s", "cannot be used with"),
             ("--arrivals bursty", "possible values: even, poisson"),
             ("--seed x", "invalid digit"),
+            ("--expect 99", "99 is not in 100..=599"),
+            ("--expect 404;500", "invalid digit"),
             ("--send-lag-max 0", "wanted a time above 0"),
         ] {
             let rate = if line.starts_with("-R") { "" } else { "-R 10" };

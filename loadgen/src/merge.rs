@@ -96,7 +96,10 @@ fn read(file: &Path) -> Result<Log, String> {
                 let latency = Deserializer::new()
                     .deserialize::<u64, _>(&mut &decoded[..])
                     .map_err(|error| wrong(format!("interval at {start:?}: {error}")))?;
-                log.intervals.insert(start.as_millis(), (duration_ns(interval.duration()), latency));
+                // Intervals may begin together: those of one second under several tags, or of logs put one after the other.
+                let (length_ns, sum) = log.intervals.entry(start.as_millis()).or_insert_with(|| (0, new_histogram()));
+                *length_ns = (*length_ns).max(duration_ns(interval.duration()));
+                add(sum, &latency);
             }
         }
     }

@@ -116,6 +116,54 @@ pub fn connect(address: SocketAddr) -> io::Result<Socket> {
     }
 }
 
+/// Has the kernel note when bytes arrive at `socket`, for [`receive`].
+pub fn note_arrivals(socket: &Socket) -> io::Result<()> {
+    let on: libc::c_int = 1;
+    // SAFETY: `on` lives through the call, which is told its size.
+    check(unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_TIMESTAMPNS,
+            (&raw const on).cast(),
+            size_of::<libc::c_int>() as libc::socklen_t,
+        )
+    })
+    .map(|_| ())
+}
+
+/// Reads what has arrived, as `read` does, and gives its length and when its last part arrived: nanoseconds of
+/// `CLOCK_REALTIME`, `None` where the kernel did not note it.
+#[inline]
+pub fn receive(socket: &Socket, buffer: &mut [u8]) -> io::Result<(usize, Option<u64>)> {
+    let mut vector = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
+    // Room for one time stamp, aligned as the kernel wants it.
+    let mut control = [0u64; 8];
+    // SAFETY: an all-zero msghdr is valid. The pointers put into it live through the call, their lengths are right, and
+    // the headers that the kernel wrote are walked by its own macros.
+    unsafe {
+        let mut message: libc::msghdr = std::mem::zeroed();
+        message.msg_iov = &raw mut vector;
+        message.msg_iovlen = 1;
+        message.msg_control = control.as_mut_ptr().cast();
+        message.msg_controllen = size_of_val(&control) as _;
+        let length = libc::recvmsg(socket.as_raw_fd(), &raw mut message, 0);
+        if length < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        let mut arrived_ns = None;
+        let mut header = libc::CMSG_FIRSTHDR(&raw const message);
+        while !header.is_null() {
+            if (*header).cmsg_level == libc::SOL_SOCKET && (*header).cmsg_type == libc::SCM_TIMESTAMPNS {
+                let time = libc::CMSG_DATA(header).cast::<libc::timespec>().read_unaligned();
+                arrived_ns = Some(time.tv_sec as u64 * SECOND + time.tv_nsec as u64);
+            }
+            header = libc::CMSG_NXTHDR(&raw const message, header);
+        }
+        Ok((length as usize, arrived_ns))
+    }
+}
+
 /// How connecting ended, asked once the socket is writable.
 pub fn connect_outcome(socket: &Socket) -> io::Result<()> {
     match socket.take_error()? {
@@ -170,4 +218,40 @@ pub fn raise_open_files_limit() -> io::Result<u64> {
         check(libc::setrlimit(libc::RLIMIT_NOFILE, &limit))?;
     }
     Ok(limit.rlim_cur)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::{MILLISECOND, now_ns, realtime_offset_ns};
+    use std::io::Write;
+    use std::net::TcpListener;
+    use std::time::Duration;
+
+    #[test]
+    fn the_time_of_arrival_is_the_kernels_and_not_that_of_reading() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let socket = connect(listener.local_addr().unwrap()).unwrap();
+        note_arrivals(&socket).unwrap();
+        let (mut peer, _) = listener.accept().unwrap();
+        let mut buffer = [0; 64];
+        // The kernel begins to note arrivals a moment after it was asked to.
+        let noted = (0..1000).any(|_| {
+            peer.write_all(b"x").unwrap();
+            std::thread::sleep(Duration::from_millis(5));
+            receive(&socket, &mut buffer).is_ok_and(|(_, arrived_ns)| arrived_ns.is_some())
+        });
+        assert!(noted);
+        let before_ns = now_ns();
+        peer.write_all(b"hello").unwrap();
+        std::thread::sleep(Duration::from_millis(30));
+        let (length, arrived_ns) = receive(&socket, &mut buffer).unwrap();
+        assert_eq!(&buffer[..length], b"hello");
+        let arrived_ns = arrived_ns.unwrap() - realtime_offset_ns();
+        let read_ns = now_ns();
+        assert!(arrived_ns >= before_ns - MILLISECOND && arrived_ns + 25 * MILLISECOND <= read_ns);
+        assert_eq!(receive(&socket, &mut buffer).unwrap_err().kind(), io::ErrorKind::WouldBlock);
+        drop(peer);
+        assert_eq!(receive(&socket, &mut buffer).unwrap(), (0, None));
+    }
 }

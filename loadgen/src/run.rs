@@ -8,7 +8,7 @@ use crate::exec::{Gate, Message, Worker, WorkerPlan};
 use crate::net;
 use crate::report::{TextReport, heading};
 use crate::script::{LuaDistribution, MainScript, ScriptError, ScriptOptions, Summary, ThreadScript};
-use crate::stats::Interval;
+use crate::stats::{Errors, ExpectedStatuses, Interval};
 use crate::target;
 use crate::tls::Tls;
 use collector::Collector;
@@ -158,17 +158,20 @@ pub fn run(arguments: &Arguments, interrupts: &Interrupts, out: &mut impl Write)
 
     let results = measure(arguments, interrupts, &threads, tls)?;
 
+    // Each output is written whatever became of the others; the first failure is the run's.
+    let written = arguments.json.as_ref().map_or(Ok(()), |file| results.write_json(file).map_err(RunError::file(file)));
     let print = RunError::system("cannot print the report");
     let report = TextReport::of(&results, arguments.latency, arguments.u_latency);
-    write!(out, "{report}").and_then(|()| out.flush()).map_err(print)?;
-    if let Some(file) = &arguments.json {
-        results.write_json(file).map_err(RunError::file(file))?;
+    let printed = write!(out, "{report}").and_then(|()| out.flush()).map_err(print);
+    if let Some(failure) = &results.failure {
+        return Err(RunError::Thread(failure.clone()));
     }
+    written.and(printed)?;
     let summary = Summary {
         duration_us: results.elapsed_ns / 1000,
         requests: results.sum.requests,
         bytes: results.sum.bytes_read,
-        errors: results.sum.errors,
+        errors: Errors { status: results.sum.non_2xx_or_3xx(), ..results.sum.errors },
     };
     let latency = LuaDistribution::new(results.sum.latencies.latency.clone(), 0.001);
     let request_rate = LuaDistribution::new(results.request_rate_samples(), 1.0);
@@ -221,6 +224,7 @@ fn measure(
         tls,
         timeout_ns: arguments.timeout_ns,
         batch_latency: arguments.batch_latency,
+        expected: ExpectedStatuses::with(&arguments.expect),
         idle: arguments.idle,
         cpus: if arguments.cpus.is_some() { cpus } else { Vec::new() },
         stop: interrupts.stop.clone(),

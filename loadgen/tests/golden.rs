@@ -1,7 +1,10 @@
-//! Reports that wrk2 itself wrote, in `testdata/`: each is read, its histogram rebuilt from the spectrum,
-//! and printed again by this generator's code. The bytes must be the same.
+//! Reports that wrk2 itself wrote, in `testdata/`: each is read into the values that its lines show, its histogram
+//! rebuilt from the spectrum, and printed again by this generator's code. The bytes must be the same.
 //!
-//! What a report does not hold (the mean of samples between two rows) is taken from its own lines.
+//! This proves the layout: order and wording of the lines, columns, units, digits, and the rows of the spectrum. It does
+//! not prove the statistics: a report holds no samples, so mean, deviation, maximum and the percentiles that are no row
+//! of the spectrum are taken from its own lines, and the rounding of percentiles to a rank (`value_at`) is repeated here.
+//! That the figures are true is shown in `truth.rs`, and that they are the samples' in `stats/` and `outputs.rs`.
 
 mod support;
 

@@ -158,6 +158,106 @@ fn ctrl_c_ends_early_with_the_report_and_exit_code_130() {
 }
 
 #[test]
+fn a_full_disk_costs_the_output_on_it_and_no_other() {
+    let server = quick_server();
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let json = directory.path().join("load.json");
+    let run = |arguments: &[&str], stdout: Stdio| {
+        let _ = std::fs::remove_file(&json);
+        let started = Instant::now();
+        let mut command = command();
+        command.args(["-t1", "-c2", "-d1200ms", "-R100"]).args(arguments).arg(server.url());
+        let output = command.stdout(stdout).stderr(Stdio::piped()).spawn().unwrap().wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}");
+        assert!(started.elapsed() > Duration::from_millis(1000), "the run goes on to its end");
+        let message = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(message.contains("No space left on device"), "{arguments:?}: {message}");
+        (String::from_utf8(output.stdout).unwrap(), message)
+    };
+    let due = || {
+        let json: serde_json::Value = serde_json::from_slice(&std::fs::read(&json).unwrap()).unwrap();
+        (json["requests_due"].as_u64().unwrap(), json["failure"].clone())
+    };
+    let path = json.display().to_string();
+
+    let (text, message) = run(&["--json", &path, "--hdr-log", "/dev/full"], Stdio::piped());
+    assert!(message.contains("cannot write /dev/full"), "{message}");
+    assert!(text.contains("\nRequests/sec: "), "{text}");
+    assert_eq!(due().0, 120);
+    assert!(due().1.as_str().unwrap().contains("cannot write /dev/full"));
+
+    let (text, _) = run(&["--json", "/dev/full"], Stdio::piped());
+    assert!(text.contains("\nRequests/sec: "), "{text}");
+
+    // The heading is printed before the run, where a full disk is no loss.
+    let to_full = full.try_clone().unwrap().into();
+    let output =
+        command().args(["-t1", "-c1", "-d1s", "-R10", &server.url()]).stdout::<Stdio>(to_full).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+}
+
+#[test]
+fn a_reader_of_the_text_that_goes_away_does_not_cost_the_json() {
+    let server = quick_server();
+    let directory = tempfile::tempdir().unwrap();
+    let json = directory.path().join("load.json");
+    let mut child = command()
+        .args(["-t1", "-c2", "-d1s", "-R100", "-L", "--json"])
+        .arg(&json)
+        .arg(server.url())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(Duration::from_millis(500));
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("cannot print the report"));
+    let json: serde_json::Value = serde_json::from_slice(&std::fs::read(&json).unwrap()).unwrap();
+    assert_eq!(json["requests_due"], 100);
+}
+
+#[test]
+fn goodput_is_what_was_served_and_expect_says_what_that_is() {
+    let not_found = b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n".to_vec();
+    let server = TruthServer::start(Manner::Answer(not_found, Duration::ZERO));
+    let figures = |flags: &str| {
+        let run = load(&format!("-t1 -c2 -d500ms -R100 {flags}"), &server.url());
+        assert_eq!(run.number("served_us.count"), run.number("served"));
+        assert!((run.number("goodput_per_s") * run.number("elapsed_s") - run.number("served")).abs() < 1e-6);
+        let text = run.stdout();
+        assert!(text.contains(&format!("Non-2xx or 3xx responses: {}\n", run.number("requests"))), "as wrk2: {text}");
+        ["requests", "served", "refused", "errors.status"].map(|key| run.number(key) as u64)
+    };
+    let [requests, served, refused, errors] = figures("");
+    assert!(requests > 40);
+    assert_eq!([served, refused, errors], [0, 0, requests]);
+    let [requests, served, refused, errors] = figures("--expect 404,410");
+    assert_eq!([served, refused, errors], [requests, 0, 0]);
+}
+
+#[test]
+fn each_method_has_latencies_of_its_own() {
+    let server = quick_server();
+    let directory = tempfile::tempdir().unwrap();
+    let script = directory.path().join("mixed.lua");
+    let text = "local n = 0
+        function request() n = n + 1; return wrk.format(n % 4 == 0 and 'PUT' or 'GET', '/', nil, n % 4 == 0 and 'v' or nil) end";
+    std::fs::write(&script, text).unwrap();
+    let run = load(&format!("-t1 -c2 -d1s -R200 -s {}", script.display()), &server.url());
+    let operations = run.json["by_operation"].as_object().unwrap();
+    assert_eq!(operations.keys().collect::<Vec<_>>(), ["GET", "PUT"]);
+    let count = |name: &str| operations[name]["count"].as_f64().unwrap();
+    assert_eq!(count("GET") + count("PUT"), run.number("latency_us.count"));
+    assert!((count("PUT") - run.number("requests") / 4.0).abs() <= 3.0, "{} PUT", count("PUT"));
+    let only_get = load("-t1 -c1 -d300ms -R100", &server.url());
+    assert_eq!(only_get.json["by_operation"].as_object().unwrap().keys().collect::<Vec<_>>(), ["GET"]);
+    assert_eq!(only_get.json["by_operation"]["GET"], only_get.json["latency_us"]);
+}
+
+#[test]
 fn usage_errors_are_exit_code_1_and_touch_nothing() {
     let server = quick_server();
     for (flags, wanted) in [
@@ -196,7 +296,7 @@ fn strict_turns_a_schedule_that_was_not_kept_into_exit_code_3() {
     let run = load_with("-t1 -c2 -d1s -R200 --strict --send-lag-max 1us", &server.url(), "");
     assert_eq!(run.output.status.code(), Some(3), "{:#}", run.json);
     assert_eq!(run.json["kept_schedule"]["verdict"], false);
-    assert!(run.stdout().contains("\nSchedule:     NOT KEPT: requests were sent late: send lag is "));
+    assert!(run.stdout().contains("\nSchedule:     NOT KEPT: requests were sent late: latency at 50% is "));
     let tolerant = load_with("-t1 -c2 -d1s -R200 --strict --send-lag-max 1s", &server.url(), "");
     assert_eq!(tolerant.output.status.code(), Some(0), "{:#}", tolerant.json);
     assert!(tolerant.stdout().ends_with("\nSchedule:     kept\n"));
@@ -247,6 +347,25 @@ fn logs_of_several_runs_merge_into_one_distribution() {
     let again = String::from_utf8(again.stdout).unwrap();
     let spectrum = |text: &str| text.split_once("-----").unwrap().0.to_owned();
     assert_eq!(spectrum(&again), spectrum(&text), "a merged log is a log");
+}
+
+#[test]
+fn merge_counts_every_interval_of_a_log_whose_intervals_begin_together() {
+    let server = quick_server();
+    let directory = tempfile::tempdir().unwrap();
+    let file = |name: &str| directory.path().join(name).display().to_string();
+    let (log, doubled) = (file("a.hlog"), file("doubled.hlog"));
+    let requests = load(&format!("-t1 -c2 -d1s -R100 --hdr-log {log}"), &server.url()).number("requests");
+    let text = std::fs::read_to_string(&log).unwrap();
+    let interval = text.lines().last().unwrap();
+    std::fs::write(&doubled, format!("{text}{interval}\nTag=PUT,{interval}\nTag=PUT,{interval}\n")).unwrap();
+    let merged = |log: &str| {
+        let output = command().args(["merge", log]).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    assert!(merged(&log).contains(&format!("  {requests} requests of 1 run in 1.00s, ")));
+    assert!(merged(&doubled).contains(&format!("  {} requests of 1 run in 1.00s, ", 4.0 * requests)));
 }
 
 #[test]

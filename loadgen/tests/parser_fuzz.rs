@@ -6,7 +6,7 @@
 //!
 //! `FUZZ_INPUTS` is how many (a million, a few seconds); `make torture-loadgen` takes fifty.
 
-use loadgen::http::{Answer, ResponseParser};
+use loadgen::http::{Response, ResponseParser};
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use std::time::{Duration, Instant};
@@ -82,7 +82,7 @@ fn input(random: &mut SmallRng) -> Vec<u8> {
 /// What a stream of bytes holds: answers, and whether it then went wrong.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Reading {
-    answers: Vec<Answer>,
+    answers: Vec<Response>,
     wrong: bool,
 }
 
@@ -140,7 +140,7 @@ fn plain(stream: &[u8]) -> Reading {
 
 enum Plain {
     /// An answer, or `None` for an interim one, and how many bytes it takes.
-    Answer(Option<Answer>, usize),
+    Answer(Option<Response>, usize),
     Unfinished,
     Wrong,
 }
@@ -176,7 +176,7 @@ fn plain_answer(text: &[u8]) -> Plain {
     let connection = tokens("connection");
     let says = |word: &str| connection.iter().any(|token| token == word);
     let keep_alive = if response.version == Some(1) { !says("close") } else { says("keep-alive") };
-    let done = |keep_alive, length| Plain::Answer(Some(Answer { status, keep_alive }), length);
+    let done = |keep_alive, length| Plain::Answer(Some(Response { status, keep_alive }), length);
     let body = &text[head..];
     match status {
         101 => return done(false, head),

@@ -92,7 +92,24 @@ fn an_error_of_a_script_ends_the_run_with_its_file_and_line() {
     assert_eq!(run.output.status.code(), Some(1));
     let message = String::from_utf8_lossy(&run.output.stderr);
     assert!(message.contains("script: request: ") && message.contains("script.lua:2: enough"), "{message}");
-    assert!(run.json.is_null());
+    // What was done until then is reported all the same.
+    run.assert_every_request_has_an_outcome();
+    assert!((4.0..10.0).contains(&run.number("requests")), "{}", run.number("requests"));
+    assert!(run.number("elapsed_s") < 10.0);
+    assert!(run.json["failure"].as_str().unwrap().contains("script.lua:2: enough"), "{}", run.json["failure"]);
+    let text = run.stdout();
+    assert!(text.contains("\nRequests/sec: ") && text.contains("\nFailed:       script: request: "), "{text}");
+}
+
+#[test]
+fn an_error_in_done_leaves_the_report_and_the_json() {
+    let server = quick_server();
+    let run = run_script("function done() error('at the end') end", "-t1 -c1 -d300ms -R50", &server);
+    assert_eq!(run.output.status.code(), Some(1));
+    let message = String::from_utf8_lossy(&run.output.stderr);
+    assert!(message.contains("script: done: ") && message.contains("at the end"), "{message}");
+    assert!(run.stdout().contains("\nRequests/sec: "));
+    assert!(run.number("requests") > 5.0);
 }
 
 /// Two threads of a shipped script.
@@ -138,6 +155,53 @@ fn get_lua_asks_for_uniform_keys_that_differ_by_thread_and_repeat_with_the_seed(
     assert_ne!(first, keys("pairs=1000 seed=2", 0));
 }
 
+/// The numbers of the keys that `count` requests of a thread of `name` are for.
+fn keys_of(name: &str, arguments: &str, thread: usize, count: usize) -> Vec<u64> {
+    let threads = shipped(name, arguments).unwrap();
+    requests(&threads[thread], count).iter().map(|text| key(text).0).collect()
+}
+
+#[test]
+fn sequential_keys_are_each_key_in_turn_over_all_threads() {
+    for (name, more) in [("get.lua", ""), ("put.lua", "value_bytes=1000"), ("mixed.lua", "value_bytes=1000")] {
+        let arguments = format!("pairs=6 keys=sequential {more}");
+        assert_eq!(keys_of(name, &arguments, 0, 5), [0, 2, 4, 0, 2], "{name}");
+        assert_eq!(keys_of(name, &arguments, 1, 5), [1, 3, 5, 1, 3], "{name}");
+    }
+}
+
+#[test]
+fn zipfian_keys_are_asked_for_by_their_rank_to_the_power_of_theta() {
+    const PAIRS: usize = 1000;
+    const COUNT: usize = 40_000;
+    for (name, theta) in [("get.lua", 0.99), ("put.lua", 0.5), ("mixed.lua", 0.8)] {
+        let more = if name == "get.lua" { "" } else { "value_bytes=1000" };
+        let arguments = format!("pairs={PAIRS} keys=zipfian theta={theta} {more}");
+        let mut counts = vec![0usize; PAIRS];
+        keys_of(name, &arguments, 0, COUNT).into_iter().for_each(|key| counts[key as usize] += 1);
+        let neighbours = counts.windows(2).filter(|pair| pair.iter().all(|count| *count > COUNT / 200)).count();
+        assert!(neighbours <= 2, "{name}: popular keys lie apart");
+        let by_rank: Vec<usize> = (0..PAIRS).map(|rank| counts[rank * 7_368_787 % PAIRS]).collect();
+        let zeta: f64 = (1..=PAIRS).map(|rank| (rank as f64).powf(-theta)).sum();
+        // Shares of the most popular 1, 10, 100 and 500 keys; the formula is exact for two keys and near for the others.
+        for most in [1, 10, 100, 500] {
+            let expected: f64 = (1..=most).map(|rank| (rank as f64).powf(-theta) / zeta).sum();
+            let found = by_rank[..most].iter().sum::<usize>() as f64 / COUNT as f64;
+            let deviation = (expected * (1.0 - expected) / COUNT as f64).sqrt();
+            assert!(
+                (found - expected).abs() < 5.0 * deviation + 0.02 * expected,
+                "{name} {most}: {found}, not {expected}"
+            );
+        }
+    }
+    let few = keys_of("get.lua", "pairs=2 keys=zipfian", 0, 1000);
+    assert!(few.iter().all(|key| *key < 2) && few.contains(&0) && few.contains(&1));
+    assert!(keys_of("get.lua", "pairs=1 keys=zipfian", 0, 100).iter().all(|key| *key == 0));
+    let many = keys_of("get.lua", "pairs=1000000000 keys=zipfian", 1, 1000);
+    assert!(many.iter().all(|key| *key < 1_000_000_000));
+    assert_eq!(many, keys_of("get.lua", "pairs=1000000000 keys=zipfian theta=0.99 seed=1", 1, 1000));
+}
+
 #[test]
 fn put_lua_sends_values_of_90_to_110_percent_of_the_size() {
     let [thread, _] = shipped("put.lua", "pairs=50 value_bytes=200").unwrap();
@@ -160,7 +224,7 @@ fn put_lua_sends_values_of_90_to_110_percent_of_the_size() {
 fn mixed_lua_keeps_to_its_share_of_puts() {
     for (percent, range) in [(0, 0..=0), (100, 10_000..=10_000), (10, 880..=1120)] {
         let [thread, _] =
-            shipped("mixed.lua", &format!("pairs=1000000000 value_bytes=10 put_percent={percent}")).unwrap();
+            shipped("mixed.lua", &format!("pairs=1000000000 value_bytes=1000 put_percent={percent}")).unwrap();
         let puts = requests(&thread, 10_000).iter().filter(|text| key(text).1 == "PUT").count();
         assert!(range.contains(&puts), "{puts} of 10000 at {percent}%");
     }
@@ -171,10 +235,18 @@ fn shipped_scripts_refuse_arguments_that_they_do_not_know() {
     for (name, arguments, wanted) in [
         ("get.lua", "", "say how many pairs the dataset has"),
         ("get.lua", "pairs=0", "say how many pairs the dataset has"),
-        ("get.lua", "pairs=1 value_bytes=5", "argument 'value_bytes=5' is not understood; known are pairs=N seed=N"),
+        (
+            "get.lua",
+            "pairs=1 value_bytes=5",
+            "argument 'value_bytes=5' is not understood; known are keys=KIND pairs=N seed=N theta=N",
+        ),
+        ("get.lua", "pairs=9 keys=random", "keys must be uniform, zipfian or sequential"),
+        ("get.lua", "pairs=9 keys=zipfian theta=1", "theta must be above 0 and below 1"),
+        ("get.lua", "pairs=9 theta=0.x", "argument 'theta=0.x' is not understood"),
+        ("get.lua", "pairs=1.5", "argument 'pairs=1.5' is not understood"),
         ("get.lua", "pairs=-1", "argument 'pairs=-1' is not understood"),
         ("put.lua", "pairs=10 value_bytes=0", "value_bytes must be 1 to 16777216"),
-        ("put.lua", "paris=10", "known are pairs=N seed=N value_bytes=N"),
+        ("put.lua", "paris=10", "known are keys=KIND pairs=N seed=N theta=N value_bytes=N"),
         ("mixed.lua", "pairs=10 put_percent=101", "put_percent must be 0 to 100"),
     ] {
         let error = shipped(name, arguments).err().unwrap_or_else(|| panic!("{name} {arguments}")).to_string();

@@ -14,7 +14,7 @@ use std::time::Duration;
 use support::log_server::{LogServer, Script};
 use support::stalls::{Scenario, within_two_percent};
 use support::truth::{Truth, constant, quantile, sorted};
-use support::{Manner, OK, TruthServer, in_one_of_ten_runs, load};
+use support::{Manner, OK, TruthServer, holds_in_runs, load};
 
 const MICROSECOND: f64 = 1e3;
 
@@ -28,20 +28,20 @@ fn alone() -> MutexGuard<'static, ()> {
 #[test]
 fn the_latency_of_scripted_stalls_is_the_computed_one_within_two_percent() {
     let _alone = alone();
-    for seed in 1..=6 {
-        let scenario = Scenario::draw(seed);
-        in_one_of_ten_runs(|| within_two_percent(&scenario, &scenario));
-    }
+    holds_in_runs(6, |held| {
+        let scenario = Scenario::draw(1 + held as u64);
+        within_two_percent(&scenario, &scenario)
+    });
 }
 
 #[test]
 #[ignore = "takes two minutes; `make torture-loadgen` runs it"]
 fn the_latency_of_twenty_scenarios_of_stalls_is_the_computed_one_within_two_percent() {
     let _alone = alone();
-    for seed in 7..=26 {
-        let scenario = Scenario::draw(seed);
-        in_one_of_ten_runs(|| within_two_percent(&scenario, &scenario));
-    }
+    holds_in_runs(20, |held| {
+        let scenario = Scenario::draw(7 + held as u64);
+        within_two_percent(&scenario, &scenario)
+    });
 }
 
 #[test]
@@ -55,24 +55,28 @@ fn stalls_that_are_not_as_computed_are_noticed() {
 }
 
 #[test]
-fn latency_and_send_lag_are_what_the_server_saw() {
+fn latency_with_and_without_send_lag_is_what_the_server_saw() {
     let _alone = alone();
-    in_one_of_ten_runs(|| {
+    holds_in_runs(2, |_| {
         let server = LogServer::start(Script::After(200_000), None);
         let run = load("-t1 -c4 -d2s -R1000 --idle hybrid", &server.url());
         run.assert_every_request_has_an_outcome();
         let truth = Truth::of(&server.finish(), &constant("1000"), 4);
         let latencies = truth.latencies_ns();
+        let net_latencies = truth.net_latencies_ns();
         let lags = truth.send_lags_ns();
         for percentile in ["50", "90"] {
             let p = percentile.parse().unwrap();
-            let (reported, true_ns) = (run.percentile_us("latency_us", percentile) * 1e3, quantile(&latencies, p));
-            if !(-5.0 * MICROSECOND..=50.0 * MICROSECOND).contains(&(reported - true_ns)) {
-                return Err(format!("latency at {percentile}%: {true_ns} ns in the log, {reported} ns reported"));
-            }
-            let (reported, true_ns) = (run.percentile_us("send_lag_us", percentile) * 1e3, quantile(&lags, p));
-            if (reported - true_ns).abs() > 15.0 * MICROSECOND {
-                return Err(format!("send lag at {percentile}%: {true_ns} ns in the log, {reported} ns reported"));
+            // What the machine takes to wake the generator is in the latency, and neither in the net latency nor in the lag.
+            for (name, truth, least_us, most_us) in [
+                ("net_latency_us", &net_latencies, -20.0, 15.0),
+                ("send_lag_us", &lags, -15.0, 15.0),
+                ("latency_us", &latencies, -5.0, 50.0),
+            ] {
+                let (reported, true_ns) = (run.percentile_us(name, percentile) * 1e3, quantile(truth, p));
+                if !(least_us * MICROSECOND..=most_us * MICROSECOND).contains(&(reported - true_ns)) {
+                    return Err(format!("{name} at {percentile}%: {true_ns} ns in the log, {reported} ns reported"));
+                }
             }
         }
         Ok(())
@@ -83,7 +87,7 @@ fn latency_and_send_lag_are_what_the_server_saw() {
 fn latency_is_never_less_than_the_service_time() {
     let _alone = alone();
     let server = TruthServer::start(Manner::Answer(OK.to_vec(), Duration::from_millis(20)));
-    in_one_of_ten_runs(|| {
+    holds_in_runs(2, |_| {
         let run = load("-t1 -c2 -d1s -R40", &server.url());
         // The histogram's precision is 0.1%.
         assert!(run.number("latency_us.min") >= 19_980.0, "{}", run.number("latency_us.min"));
@@ -98,7 +102,7 @@ fn a_connection_that_cannot_keep_up_is_charged_from_the_due_times() {
     let _alone = alone();
     // 25 ms of service on one connection allow 40 requests a second; 80 are due. The k-th is due at 12.5 k ms
     // and done at 25 (k + 1) ms.
-    in_one_of_ten_runs(|| {
+    holds_in_runs(2, |_| {
         let server = TruthServer::start(Manner::Answer(OK.to_vec(), Duration::from_millis(25)));
         let run = load("-t1 -c1 -d2s -R80", &server.url());
         run.assert_every_request_has_an_outcome();
@@ -119,7 +123,7 @@ fn a_connection_that_cannot_keep_up_is_charged_from_the_due_times() {
 #[test]
 fn gaps_between_arrivals_are_constant_within_the_send_lag_and_do_not_drift() {
     let _alone = alone();
-    in_one_of_ten_runs(|| {
+    holds_in_runs(2, |_| {
         let server = LogServer::start(Script::After(0), None);
         let run = load("-t3 -c12 -d3s -R1000 --idle hybrid", &server.url());
         assert_eq!(run.number("requests_due"), 3000.0);
@@ -175,7 +179,7 @@ fn poisson_arrivals_pass_a_test_of_goodness_of_fit_and_even_ones_do_not() {
         (sorted(gaps.into_iter()), covariance / variance * count.sqrt())
     };
     // 1.95 is exceeded by chance once in a thousand samples, as is a correlation of 3.29 standard errors.
-    in_one_of_ten_runs(|| {
+    holds_in_runs(2, |_| {
         let (gaps, correlation) = gaps("poisson");
         let distance = distance_from_exponential(&gaps, 500.0);
         let good = gaps.len() > 1800 && distance < 1.95 && correlation.abs() < 3.29;
@@ -189,27 +193,35 @@ fn poisson_arrivals_pass_a_test_of_goodness_of_fit_and_even_ones_do_not() {
 #[test]
 fn slow_rates_and_rates_below_the_thread_count_are_kept() {
     let _alone = alone();
-    let server = TruthServer::start(Manner::Answer(OK.to_vec(), Duration::ZERO));
-    for (flags, due) in [("-t1 -c1 -d3s -R0.5", 2), ("-t4 -c8 -d3s -R1", 3), ("-t2 -c2 -d300ms -R1000", 300)] {
-        let before = server.seen().len();
-        let run = load(flags, &server.url());
-        run.assert_every_request_has_an_outcome();
-        assert_eq!(run.number("requests_due"), f64::from(due), "{flags}");
-        let arrived = server.seen().len() - before;
-        assert!(arrived >= due as usize / 2, "{flags}: {arrived} of {due} arrived");
-    }
+    std::thread::scope(|scope| {
+        for (flags, due) in [("-t1 -c1 -d3s -R0.5", 2), ("-t4 -c8 -d3s -R1", 3), ("-t2 -c2 -d300ms -R1000", 300)] {
+            scope.spawn(move || {
+                let server = TruthServer::start(Manner::Answer(OK.to_vec(), Duration::ZERO));
+                let run = load(flags, &server.url());
+                run.assert_every_request_has_an_outcome();
+                assert_eq!(run.number("requests_due"), f64::from(due), "{flags}");
+                let arrived = server.seen().len();
+                assert!(arrived >= due as usize / 2, "{flags}: {arrived} of {due} arrived");
+            });
+        }
+    });
 }
 
 #[test]
 fn each_way_to_idle_sends_everything() {
     let _alone = alone();
     let server = TruthServer::start(Manner::Answer(OK.to_vec(), Duration::ZERO));
-    let cpu_s = ["sleep", "hybrid", "spin"].map(|idle| {
-        let run = load(&format!("-t1 -c2 -d1s -R300 --idle {idle}"), &server.url());
-        run.assert_every_request_has_an_outcome();
-        assert!(run.number("requests") >= 250.0, "{idle}");
-        assert!(run.percentile_us("send_lag_us", "50") < 20_000.0, "{idle}");
-        run.number("cpu_s")
+    let cpu_s = [("sleep", 100.0), ("hybrid", 20.0), ("spin", 20.0)].map(|(idle, lag_us_max)| {
+        let mut cpu_s = 0.0;
+        holds_in_runs(2, |_| {
+            let run = load(&format!("-t1 -c2 -d500ms -R300 --idle {idle}"), &server.url());
+            run.assert_every_request_has_an_outcome();
+            assert!(run.number("requests") >= 100.0, "{idle}");
+            cpu_s = run.number("cpu_s");
+            let lag_us = run.percentile_us("send_lag_us", "50");
+            if lag_us <= lag_us_max { Ok(()) } else { Err(format!("{idle}: the send lag is {lag_us} µs at 50%")) }
+        });
+        cpu_s
     });
     assert!(cpu_s[2] > cpu_s[0], "spinning takes the most CPU time: {cpu_s:?}");
 }
@@ -229,7 +241,7 @@ fn hybrid_polls_for_a_quick_answer_and_sleeps_through_a_slow_one() {
     let asleep = polled_us(150, 1000, "sleep");
     assert!(asleep < 20.0, "polled {asleep} µs a request while asleep");
     // What is preempted while it polls counts for less than it took, so that this needs a CPU now and then.
-    in_one_of_ten_runs(|| {
+    holds_in_runs(2, |_| {
         let quick = polled_us(150, 1000, "hybrid");
         if quick > 110.0 { Ok(()) } else { Err(format!("polled {quick} µs a request for answers that take 150 µs")) }
     });

@@ -1,5 +1,6 @@
 //! One connection: what is on its wire, and which request comes next.
 
+use super::stops::STOP_NS_MIN;
 use crate::http::{Batch, Capture, ResponseParser};
 use crate::schedule::Arrivals;
 use crate::tls::Session;
@@ -20,8 +21,10 @@ pub(super) enum Phase {
     Idle,
     /// A batch is being written.
     Writing,
-    /// A batch is written, its answers are awaited.
+    /// A batch is written, its responses are awaited.
     Waiting,
+    /// The batch was answered before it was written in full: the rest is still being written.
+    Finishing,
     /// Its thread has ended.
     Ended,
 }
@@ -35,8 +38,8 @@ pub(super) struct Connection {
     /// Grows with each new socket, so that events of an earlier one are recognised.
     pub(super) generation: u32,
     pub(super) phase: Phase,
-    /// Which of the loop's lanes it belongs to.
-    pub(super) lane: usize,
+    /// Which of the loop's script threads it belongs to.
+    pub(super) script_thread: usize,
     /// Its requests of the run that are not sent yet; `None` where it takes those of an open pool.
     pub(super) arrivals: Option<Arrivals>,
     /// It is in the queue of free connections of an open pool.
@@ -47,45 +50,54 @@ pub(super) struct Connection {
     pub(super) delayed_due_ns: Option<u64>,
     /// The entry of the timers that counts; others are obsolete.
     pub(super) wake_ns: u64,
-    /// Since when nothing has been on the wire.
-    pub(super) free_since_ns: u64,
+    /// When nothing would have been on the wire any more, had the generator never been late.
+    pub(super) ideal_free_ns: u64,
+    /// As `held_until_ns`, had the generator never been late.
+    pub(super) ideal_held_ns: u64,
     /// The requests on the wire, and how many of them are answered.
     pub(super) batch: Batch,
     pub(super) answered: u32,
     pub(super) due_ns: u64,
     pub(super) sent_ns: u64,
+    /// By how much later the batch was sent than by a generator that is never late.
+    pub(super) lag_ns: u64,
     /// The batch has been counted as timed out.
     pub(super) timed_out: bool,
     pub(super) parser: ResponseParser,
     pub(super) capture: Capture,
     /// The part of a request that the socket did not take yet; with TLS the session holds it.
     unwritten: Vec<u8>,
+    /// How much of `unwritten` the socket has taken.
+    unwritten_at: usize,
     /// Sockets in a row on which no request was sent.
     pub(super) useless_sockets: u32,
 }
 
 impl Connection {
-    pub(super) fn new(lane: usize, arrivals: Option<Arrivals>) -> Self {
+    pub(super) fn new(script_thread: usize, arrivals: Option<Arrivals>) -> Self {
         Self {
             socket: None,
             session: None,
             generation: 0,
             phase: Phase::Closed { retry_ns: 0 },
-            lane,
+            script_thread,
             arrivals,
             in_pool: false,
             held_until_ns: 0,
             delayed_due_ns: None,
             wake_ns: u64::MAX,
-            free_since_ns: 0,
+            ideal_free_ns: 0,
+            ideal_held_ns: 0,
             batch: Batch::default(),
             answered: 0,
             due_ns: 0,
             sent_ns: 0,
+            lag_ns: 0,
             timed_out: false,
             parser: ResponseParser::default(),
             capture: Capture::default(),
             unwritten: Vec::new(),
+            unwritten_at: 0,
             useless_sockets: 0,
         }
     }
@@ -100,7 +112,16 @@ impl Connection {
         matches!(self.phase, Phase::Writing | Phase::Waiting)
     }
 
-    /// Requests on the wire without an answer.
+    /// Notes that nothing is on the wire from `now_ns` on. A generator that is never late would have been here earlier:
+    /// by as much as it would have sent earlier, and by `unread_ns`, for which the response lay unread. A kernel's usual
+    /// time to wake a thread does not count here: it would add up, request by request, on a connection that is behind.
+    pub(super) fn is_free(&mut self, now_ns: u64, unread_ns: u64) {
+        self.phase = Phase::Idle;
+        let stopped_ns = if unread_ns >= STOP_NS_MIN { unread_ns } else { 0 };
+        self.ideal_free_ns = now_ns - stopped_ns - self.lag_ns;
+    }
+
+    /// Requests on the wire without a response.
     pub(super) fn outstanding(&self) -> u64 {
         if self.is_busy() { u64::from(self.batch.count() - self.answered) } else { 0 }
     }
@@ -121,6 +142,7 @@ impl Connection {
         }
         self.unwritten.clear();
         self.unwritten.extend_from_slice(&text[written..]);
+        self.unwritten_at = 0;
         Ok(false)
     }
 
@@ -129,11 +151,8 @@ impl Connection {
         if let Some(session) = &mut self.session {
             return session.flush(self.socket.as_ref().expect("a session has a socket"));
         }
-        let unwritten = std::mem::take(&mut self.unwritten);
-        let written = self.write_some(&unwritten)?;
-        self.unwritten = unwritten;
-        self.unwritten.drain(..written);
-        Ok(self.unwritten.is_empty())
+        self.unwritten_at += self.write_some(&self.unwritten[self.unwritten_at..])?;
+        Ok(self.unwritten_at == self.unwritten.len())
     }
 
     /// Closes the socket; a peer that speaks TLS is told.

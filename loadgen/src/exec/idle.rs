@@ -5,12 +5,12 @@ use crate::clock::MICROSECOND;
 
 /// How long before a request is due `hybrid` stops sleeping.
 const BEFORE_DUE_NS: u64 = 50 * MICROSECOND;
-/// How long after a request was sent `hybrid` polls for its answer. A thread that sleeps takes tens of microseconds to
+/// How long after a request was sent `hybrid` polls for its response. A thread that sleeps takes tens of microseconds to
 /// run again, which would be charged to a server that answers in less.
 const AFTER_SENT_NS: u64 = 200 * MICROSECOND;
 
 impl Idle {
-    /// How long to sleep for at most at `now_ns`, where nothing is due before `wake_ns`; 0 is to poll. While answers
+    /// How long to sleep for at most at `now_ns`, where nothing is due before `wake_ns`; 0 is to poll. While responses
     /// are outstanding `awaited_since_ns` is when the last request was sent.
     #[inline]
     pub(super) fn sleep_ns(self, now_ns: u64, wake_ns: u64, awaited_since_ns: Option<u64>) -> u64 {

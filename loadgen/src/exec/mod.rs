@@ -5,9 +5,11 @@ mod idle;
 mod polling;
 mod protocol;
 mod sampler;
+mod stops;
 mod timers;
 mod worker;
 
 pub use protocol::{Gate, Message, ThreadResult, WorkerError, WorkerPlan, WorkerResult};
 pub use sampler::RequestRate;
+pub use stops::{STOPS_MAX, Stop};
 pub use worker::Worker;

@@ -19,15 +19,17 @@ impl Polling {
         Self { spent_ns: 0, usual_ns: USUAL_NS }
     }
 
-    /// Counts a poll that found nothing and took `polled_ns`.
+    /// Counts a poll that found nothing and took `polled_ns`; gives the part of it that counts.
     #[inline]
-    pub fn add(&mut self, polled_ns: u64) {
-        self.spent_ns += polled_ns.min(2 * self.usual_ns);
+    pub fn add(&mut self, polled_ns: u64) -> u64 {
+        let counted_ns = polled_ns.min(2 * self.usual_ns);
+        self.spent_ns += counted_ns;
         if polled_ns > self.usual_ns {
             self.usual_ns += STEP_NS;
         } else {
             self.usual_ns = self.usual_ns.saturating_sub(STEP_NS).max(STEP_NS);
         }
+        counted_ns
     }
 
     /// Nanoseconds since the beginning or the last [`Self::forget`].
@@ -49,7 +51,9 @@ mod tests {
     fn counted_ns(lengths_ns: &[u64]) -> u64 {
         let mut polling = Polling::new();
         let add = |polls: usize, polling: &mut Polling| {
-            lengths_ns.iter().cycle().take(polls).for_each(|length_ns| polling.add(*length_ns));
+            lengths_ns.iter().cycle().take(polls).for_each(|length_ns| {
+                polling.add(*length_ns);
+            });
         };
         add(10_000, &mut polling);
         polling.forget();

@@ -1,9 +1,10 @@
 //! What the collector and the threads tell each other.
 
 use super::sampler::RequestRate;
+use super::stops::Stop;
 pub(super) use crate::cli::{Idle, Pool};
 use crate::schedule::{Arrivals, Schedule};
-use crate::stats::Interval;
+use crate::stats::{ExpectedStatuses, Interval};
 use crate::tls::Tls;
 use std::io;
 use std::sync::atomic::AtomicBool;
@@ -31,6 +32,8 @@ pub struct WorkerPlan {
     pub timeout_ns: u64,
     /// Record one latency a batch of pipelined requests.
     pub batch_latency: bool,
+    /// Statuses that count as served.
+    pub expected: ExpectedStatuses,
     /// What to do until the next request is due.
     pub idle: Idle,
     /// CPUs to pin the loops to, in turn; empty for none.
@@ -126,13 +129,13 @@ pub struct ThreadResult {
     pub thread: usize,
     /// Its requests that fell due in the run.
     pub due: u64,
-    /// Those of them without an answer or an error at its end.
+    /// Those of them without a response or an error at its end.
     pub unfinished: u64,
     /// Age of the oldest of these, counted from its due time.
     pub oldest_unfinished_ns: u64,
     /// When it ended.
     pub end_ns: u64,
-    /// Its sampled rate of answers.
+    /// Its sampled rate of responses.
     pub request_rate: RequestRate,
 }
 
@@ -147,4 +150,10 @@ pub struct WorkerResult {
     pub idle_ns: u64,
     /// The part of `idle_ns` in which it polled instead of sleeping.
     pub spin_ns: u64,
+    /// CPU time that it used.
+    pub cpu_ns: u64,
+    /// The longest gaps in which it did not run.
+    pub stops: Vec<Stop>,
+    /// Why it ended before its time, if it could not go on.
+    pub failure: Option<WorkerError>,
 }

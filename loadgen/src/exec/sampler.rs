@@ -1,4 +1,4 @@
-//! wrk2's `Thread calibration` and `Req/Sec` lines: the rate of answers, sampled over short intervals.
+//! wrk2's `Thread calibration` and `Req/Sec` lines: the rate of responses, sampled over short intervals.
 
 use crate::clock::{MILLISECOND, SECOND};
 use hdrhistogram::Histogram;
@@ -9,7 +9,7 @@ const CALIBRATION_NS: u64 = 10 * SECOND;
 /// What a thread's sampler found.
 #[derive(Debug, Clone)]
 pub struct RequestRate {
-    /// Mean latency up to calibration in milliseconds; not a number where there was no answer.
+    /// Mean latency up to calibration in milliseconds; not a number where there was no response.
     pub calibration_mean_ms: f64,
     /// Length of the sampling interval chosen then, in milliseconds.
     pub interval_ms: u64,
@@ -50,9 +50,9 @@ impl Sampler {
         }
     }
 
-    /// An answer arrived, `latency_ns` after its request was due.
+    /// A response arrived, `latency_ns` after its request was due.
     #[inline]
-    pub(super) fn answer(&mut self, latency_ns: u64) {
+    pub(super) fn count_response(&mut self, latency_ns: u64) {
         self.requests += 1;
         if let Some(calibration) = &mut self.calibration {
             calibration.saturating_record(latency_ns);
@@ -100,12 +100,12 @@ mod tests {
         let mut sampler = Sampler::new(0, 4 * SECOND);
         assert_eq!(sampler.next_ns(), 2 * SECOND);
         for _ in 0..100 {
-            sampler.answer(15 * MILLISECOND);
+            sampler.count_response(15 * MILLISECOND);
         }
         sampler.sample(2 * SECOND);
         assert_eq!(sampler.next_ns(), 2 * SECOND + 30 * MILLISECOND);
         for _ in 0..60 {
-            sampler.answer(1);
+            sampler.count_response(1);
         }
         sampler.sample(2 * SECOND + 30 * MILLISECOND);
         let found = sampler.finish();

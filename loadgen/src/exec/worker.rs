@@ -1,7 +1,7 @@
 //! An event loop of the generator.
 //!
 //! A loop runs one or more of the threads that the user asked for (`-t`), each with its own script
-//! state and connections: its [`Lane`]s. There are never more loops than CPUs to run on, because loops
+//! state and connections: its [`ScriptThread`]s. There are never more loops than CPUs to run on, because loops
 //! that share a CPU make each other late: whichever waits for its turn misses what is due meanwhile.
 //!
 //! Protocol with the collector: the loop connects all its connections and says [`Message::Ready`];
@@ -10,20 +10,21 @@
 //! at the end time, or when told to stop, it delivers the last one and [`Message::Done`]. Nothing on
 //! the way of a fixed request takes a lock or allocates.
 
-mod answers;
 mod encrypted;
-mod lane;
+mod responses;
+mod script_thread;
 mod traffic;
 
 use super::connection::{Connection, Phase};
 use super::polling::Polling;
 use super::protocol::{Gate, Message, WorkerError, WorkerPlan, WorkerResult};
+use super::stops::StopFinder;
 use super::timers::Timers;
-use crate::clock::{MILLISECOND, SECOND, now_ns};
+use crate::clock::{MILLISECOND, SECOND, now_ns, realtime_offset_ns, thread_cpu_ns};
 use crate::net::{self, Poller};
 use crate::script::ThreadScript;
 use crate::stats::Interval;
-use lane::Lane;
+use script_thread::ScriptThread;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -44,7 +45,7 @@ pub struct Worker<'a> {
     plan: Arc<WorkerPlan>,
     /// Number of this loop.
     number: usize,
-    lanes: Vec<Lane<'a>>,
+    script_threads: Vec<ScriptThread<'a>>,
     poller: Poller,
     connections: Vec<Connection>,
     timers: Timers,
@@ -68,9 +69,21 @@ pub struct Worker<'a> {
     last_sent_ns: u64,
     /// When the last request had its outcome.
     last_outcome_ns: u64,
+    /// For how long the response that was read last had lain unread.
+    unread_ns: u64,
+    /// By how much the clock of the kernel's time stamps is ahead of ours.
+    realtime_offset_ns: u64,
     /// Time without work, and the part of it spent polling.
     idle_ns: u64,
     polling: Polling,
+    stops: StopFinder,
+    /// CPU time and polling of this thread up to the last box.
+    cpu_delivered_ns: u64,
+    spin_delivered_ns: u64,
+    /// CPU time of this thread when it began to measure.
+    cpu_at_start_ns: u64,
+    /// Attempts to connect that failed before the start.
+    connect_errors_at_start: u64,
     /// The last reason why a connection could not be made.
     connect_error: Option<io::Error>,
     messages: Sender<Message>,
@@ -90,13 +103,13 @@ impl<'a> Worker<'a> {
         let threads: Vec<usize> = (number..scripts.len()).step_by(plan.loops).collect();
         let mut connections = Vec::new();
         for local in 0..plan.connections_per_thread {
-            for (lane, thread) in threads.iter().enumerate() {
-                connections.push(Connection::new(lane, plan.arrivals_of_connection(*thread as u64, local)));
+            for (script_thread, thread) in threads.iter().enumerate() {
+                connections.push(Connection::new(script_thread, plan.arrivals_of_connection(*thread as u64, local)));
             }
         }
         Ok(Self {
             connections,
-            lanes: threads.iter().map(|thread| Lane::new(&plan, *thread, &scripts[*thread])).collect(),
+            script_threads: threads.iter().map(|thread| ScriptThread::new(&plan, *thread, &scripts[*thread])).collect(),
             poller: Poller::new(EVENTS_MAX)?,
             timers: Timers::default(),
             read_buffer: vec![0; READ_BYTES].into_boxed_slice(),
@@ -111,8 +124,15 @@ impl<'a> Worker<'a> {
             in_flight: 0,
             last_sent_ns: 0,
             last_outcome_ns: 0,
+            unread_ns: 0,
+            realtime_offset_ns: realtime_offset_ns(),
             idle_ns: 0,
             polling: Polling::new(),
+            stops: StopFinder::default(),
+            cpu_delivered_ns: 0,
+            spin_delivered_ns: 0,
+            cpu_at_start_ns: 0,
+            connect_errors_at_start: 0,
             connect_error: None,
             plan,
             number,
@@ -140,6 +160,7 @@ impl<'a> Worker<'a> {
         }
         net::set_timer_slack_of_this_thread_to_minimum()?;
         self.connect_all()?;
+        self.connect_errors_at_start = self.interval.errors.connect;
         let connected = self.connections.iter().filter(|connection| connection.phase == Phase::Idle).count();
         let error = self.connect_error.take().map(|error| error.to_string());
         let _ = self.messages.send(Message::Ready { connected: connected as u64, error });
@@ -148,18 +169,18 @@ impl<'a> Worker<'a> {
         self.measured_ns = start_ns + self.plan.schedule.warmup_ns();
         self.end_ns = start_ns + self.plan.schedule.end_ns();
         self.last_outcome_ns = self.measured_ns;
-        for lane in &mut self.lanes {
-            lane.start(self.measured_ns, self.end_ns);
+        for script_thread in &mut self.script_threads {
+            script_thread.start(self.measured_ns, self.end_ns);
         }
         self.running = true;
-        for index in 0..self.connections.len() {
-            self.proceed(index, now_ns())?;
-        }
-        for lane in 0..self.lanes.len() {
-            self.dispatch(lane, now_ns())?;
-        }
-        let end_ns = self.send_until_the_end()?;
-        Ok(Some(self.finish(end_ns)))
+        Ok(Some(match self.send_until_the_end() {
+            Ok(end_ns) => self.finish(end_ns, None),
+            // What was done until now is worth a report.
+            Err(error) => {
+                self.measure();
+                self.finish(now_ns().min(self.end_ns).max(self.measured_ns), Some(error))
+            }
+        }))
     }
 
     /// Opens all connections, a few at a time, until each is connected, has failed or has run out of time.
@@ -182,10 +203,17 @@ impl<'a> Worker<'a> {
 
     /// The loop; gives the time when it ended.
     fn send_until_the_end(&mut self) -> Result<u64, WorkerError> {
+        for index in 0..self.connections.len() {
+            self.proceed(index, now_ns())?;
+        }
+        for script_thread in 0..self.script_threads.len() {
+            self.dispatch(script_thread, now_ns())?;
+        }
         let mut next_second_ns = self.measured_ns + SECOND;
         let mut next_tick_ns = self.start_ns + TICK_NS;
         loop {
             let now = now_ns();
+            self.stops.awake(now);
             if now >= self.measured_ns {
                 self.measure();
             }
@@ -193,12 +221,13 @@ impl<'a> Worker<'a> {
                 self.deliver();
                 next_second_ns += SECOND;
             }
-            for lane in 0..self.lanes.len() {
-                if self.lanes[lane].is_to_stop() {
-                    self.end_lane(lane, now.min(self.end_ns));
+            for script_thread in 0..self.script_threads.len() {
+                if self.script_threads[script_thread].is_to_stop() {
+                    self.end_script_thread(script_thread, now.min(self.end_ns));
                 }
             }
-            let told_to_stop = self.plan.stop.load(Ordering::Relaxed) || self.lanes.iter().all(Lane::has_ended);
+            let told_to_stop =
+                self.plan.stop.load(Ordering::Relaxed) || self.script_threads.iter().all(ScriptThread::has_ended);
             if now >= self.end_ns || told_to_stop {
                 self.measure();
                 return Ok(now.min(self.end_ns).max(self.measured_ns));
@@ -207,11 +236,12 @@ impl<'a> Worker<'a> {
             if !self.measuring {
                 wake_ns = wake_ns.min(self.measured_ns);
             }
-            for lane in &mut self.lanes {
-                wake_ns = wake_ns.min(lane.sample(now));
+            for script_thread in &mut self.script_threads {
+                wake_ns = wake_ns.min(script_thread.sample(now));
             }
             if now >= next_tick_ns {
                 self.enforce_time_limits(now);
+                self.realtime_offset_ns = realtime_offset_ns();
                 if self.plan.schedule.is_limited() && self.has_nothing_left_to_do() {
                     return Ok(self.last_outcome_ns);
                 }
@@ -229,8 +259,12 @@ impl<'a> Worker<'a> {
             return;
         }
         self.interval.clear();
+        self.interval.errors.connect = self.connect_errors_at_start;
         self.idle_ns = 0;
         self.polling.forget();
+        self.stops.restart(now_ns());
+        self.cpu_at_start_ns = thread_cpu_ns();
+        (self.cpu_delivered_ns, self.spin_delivered_ns) = (self.cpu_at_start_ns, 0);
         let _ = self.messages.send(Message::Measuring);
     }
 
@@ -240,7 +274,10 @@ impl<'a> Worker<'a> {
         let nothing_due = |connection: &Connection| connection.arrivals.as_ref().is_none_or(|a| a.due_ns() >= end_ns);
         self.in_flight == 0
             && self.connections.iter().all(|connection| nothing_due(connection) && !connection.is_busy())
-            && self.lanes.iter().all(|lane| lane.arrivals.as_ref().is_none_or(|a| a.due_ns() >= end_ns))
+            && self
+                .script_threads
+                .iter()
+                .all(|script_thread| script_thread.arrivals.as_ref().is_none_or(|a| a.due_ns() >= end_ns))
     }
 
     /// Waits for events up to `wake_ns`, as `--idle` says, and handles them.
@@ -251,13 +288,16 @@ impl<'a> Worker<'a> {
 
     fn handle_events(&mut self, timeout_ns: u64) -> Result<(), WorkerError> {
         let before = now_ns();
+        let wake_ns = before + timeout_ns;
+        self.stops.sleep_until(wake_ns);
         let count = self.poller.wait(timeout_ns)?;
+        let after = now_ns();
+        self.stops.awake(after);
+        // What comes after the time to wake up is no rest: the loop wanted to run.
         if timeout_ns > 0 {
-            self.idle_ns += now_ns() - before;
+            self.idle_ns += after.min(wake_ns) - before;
         } else if count == 0 {
-            let polled_ns = now_ns() - before;
-            self.idle_ns += polled_ns;
-            self.polling.add(polled_ns);
+            self.idle_ns += self.polling.add(after - before);
         }
         for index in 0..count {
             let event = self.poller.event(index);
@@ -274,11 +314,12 @@ impl<'a> Worker<'a> {
             return Ok(());
         }
         let mut now = now_ns();
+        self.stops.awake(now);
         while let Some((time_ns, index)) = self.timers.pop_due(now) {
-            if let Some(lane) = Lane::of_timer(index) {
-                if self.lanes[lane].wake_ns == time_ns {
-                    self.lanes[lane].wake_ns = u64::MAX;
-                    self.dispatch(lane, now)?;
+            if let Some(script_thread) = ScriptThread::of_timer(index) {
+                if self.script_threads[script_thread].wake_ns == time_ns {
+                    self.script_threads[script_thread].wake_ns = u64::MAX;
+                    self.dispatch(script_thread, now)?;
                     now = now_ns();
                 }
                 continue;
@@ -298,6 +339,10 @@ impl<'a> Worker<'a> {
         if self.running {
             self.interval.in_flight = self.in_flight;
         }
+        let (cpu_ns, spin_ns) = (thread_cpu_ns(), self.polling.spent_ns());
+        self.interval.cpu_ns = cpu_ns - self.cpu_delivered_ns;
+        self.interval.work_ns_max = self.interval.cpu_ns.saturating_sub(spin_ns - self.spin_delivered_ns);
+        (self.cpu_delivered_ns, self.spin_delivered_ns) = (cpu_ns, spin_ns);
         let empty = self.spare.try_recv().unwrap_or_default();
         let interval = std::mem::replace(&mut self.interval, empty);
         let _ = self.messages.send(Message::Interval { worker: self.number, index: self.second, interval });
@@ -305,14 +350,14 @@ impl<'a> Worker<'a> {
     }
 
     /// Ends a thread: counts what it leaves undone and closes its connections.
-    fn end_lane(&mut self, lane: usize, end_ns: u64) {
-        if self.lanes[lane].has_ended() {
+    fn end_script_thread(&mut self, script_thread: usize, end_ns: u64) {
+        if self.script_threads[script_thread].has_ended() {
             return;
         }
         let schedule = &self.plan.schedule;
         let (warmup_ns, until_ns) = (schedule.warmup_ns(), end_ns.saturating_sub(self.start_ns));
         let (mut unfinished, mut unsent, mut oldest_due_ns) = (0, 0, end_ns);
-        let own = |connection: &&mut Connection| connection.lane == lane;
+        let own = |connection: &&mut Connection| connection.script_thread == script_thread;
         let mut waiting = |arrivals: &crate::schedule::Arrivals| {
             let count = arrivals.waiting_before(schedule, until_ns)
                 - arrivals.waiting_before(schedule, until_ns.min(warmup_ns));
@@ -326,7 +371,7 @@ impl<'a> Worker<'a> {
                 waiting(arrivals);
             }
         }
-        if let Some(arrivals) = &self.lanes[lane].arrivals {
+        if let Some(arrivals) = &self.script_threads[script_thread].arrivals {
             waiting(arrivals);
         }
         for connection in self.connections.iter_mut().filter(own) {
@@ -339,21 +384,29 @@ impl<'a> Worker<'a> {
             connection.close();
             connection.phase = Phase::Ended;
         }
-        self.lanes[lane].end(unsent, unfinished, end_ns - oldest_due_ns, end_ns);
+        self.script_threads[script_thread].end(unsent, unfinished, end_ns - oldest_due_ns, end_ns);
     }
 
     /// Ends all threads and delivers the last box.
-    fn finish(&mut self, end_ns: u64) -> WorkerResult {
+    fn finish(&mut self, end_ns: u64, failure: Option<WorkerError>) -> WorkerResult {
         self.enforce_time_limits(end_ns);
         // As of the end, before the connections are closed.
         self.interval.in_flight = self.in_flight;
         self.running = false;
-        for lane in 0..self.lanes.len() {
-            self.end_lane(lane, end_ns);
+        for script_thread in 0..self.script_threads.len() {
+            self.end_script_thread(script_thread, end_ns);
         }
         self.deliver();
-        let threads: Vec<_> = self.lanes.drain(..).filter_map(Lane::into_result).collect();
+        let threads: Vec<_> = self.script_threads.drain(..).filter_map(ScriptThread::into_result).collect();
         let end_ns = threads.iter().map(|thread| thread.end_ns).max().unwrap_or(end_ns);
-        WorkerResult { threads, end_ns, idle_ns: self.idle_ns, spin_ns: self.polling.spent_ns() }
+        WorkerResult {
+            threads,
+            end_ns,
+            idle_ns: self.idle_ns,
+            spin_ns: self.polling.spent_ns(),
+            cpu_ns: self.cpu_delivered_ns - self.cpu_at_start_ns,
+            stops: std::mem::take(&mut self.stops).into_longest(),
+            failure,
+        }
     }
 }

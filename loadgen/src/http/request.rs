@@ -1,4 +1,4 @@
-//! How many requests a string holds, and which of them are answered without a body.
+//! How many requests a string holds, and the method of each.
 
 use memchr::memmem;
 use thiserror::Error;
@@ -17,12 +17,75 @@ pub enum RequestError {
     TransferEncoding,
 }
 
+/// The method of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[repr(usize)]
+pub enum Operation {
+    /// GET.
+    #[default]
+    Get,
+    /// PUT.
+    Put,
+    /// POST.
+    Post,
+    /// DELETE.
+    Delete,
+    /// HEAD, whose response has no body whatever its headers say.
+    Head,
+    /// Any other.
+    Other,
+}
+
+impl Operation {
+    /// Every operation, in the order of their numbers.
+    pub const ALL: [Self; Self::COUNT] = [Self::Get, Self::Put, Self::Post, Self::Delete, Self::Head, Self::Other];
+    /// How many there are.
+    pub const COUNT: usize = 6;
+
+    /// The method's name; `other` for a method without a number of its own.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Get => "GET",
+            Self::Put => "PUT",
+            Self::Post => "POST",
+            Self::Delete => "DELETE",
+            Self::Head => "HEAD",
+            Self::Other => "other",
+        }
+    }
+
+    /// Reads the method at the start of `request`.
+    #[inline]
+    fn of(request: &[u8]) -> Self {
+        let is = |operation: &Self| {
+            let name = operation.name().as_bytes();
+            request.starts_with(name) && request.get(name.len()) == Some(&b' ')
+        };
+        Self::ALL.into_iter().find(is).unwrap_or(Self::Other)
+    }
+}
+
 /// The requests that one string holds; more than one is HTTP pipelining.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, PartialEq, Eq, Default)]
 pub struct Batch {
     count: u32,
-    /// Which requests are HEAD, empty where none is: their answers have no body whatever the headers say.
-    heads: Vec<bool>,
+    /// The method of the first request, and of the others unless `mixed` tells them apart.
+    operation: Operation,
+    /// The method of each request; empty where all are the same.
+    mixed: Vec<Operation>,
+}
+
+impl Clone for Batch {
+    fn clone(&self) -> Self {
+        Self { count: self.count, operation: self.operation, mixed: self.mixed.clone() }
+    }
+
+    /// Copies without allocating, unless this batch was shorter.
+    fn clone_from(&mut self, source: &Self) {
+        self.count = source.count;
+        self.operation = source.operation;
+        self.mixed.clone_from(&source.mixed);
+    }
 }
 
 impl Batch {
@@ -36,15 +99,18 @@ impl Batch {
     /// As [`Batch::of`], reusing the memory.
     pub fn set(&mut self, text: &[u8]) -> Result<(), RequestError> {
         self.count = 0;
-        self.heads.clear();
+        self.mixed.clear();
         let mut rest = text;
         loop {
-            let (length, head) = one_request(rest)?;
-            if head && self.heads.is_empty() {
-                self.heads.resize(self.count as usize, false);
+            let operation = Operation::of(rest);
+            let length = one_request(rest, operation)?;
+            if self.count == 0 {
+                self.operation = operation;
+            } else if operation != self.operation && self.mixed.is_empty() {
+                self.mixed.resize(self.count as usize, self.operation);
             }
-            if head || !self.heads.is_empty() {
-                self.heads.push(head);
+            if operation != self.operation || !self.mixed.is_empty() {
+                self.mixed.push(operation);
             }
             self.count += 1;
             rest = &rest[length..];
@@ -59,20 +125,26 @@ impl Batch {
         self.count
     }
 
+    /// The method of request number `index` of the batch.
+    #[inline]
+    pub fn operation(&self, index: u32) -> Operation {
+        self.mixed.get(index as usize).copied().unwrap_or(self.operation)
+    }
+
     /// Whether request number `index` of the batch is a HEAD.
+    #[inline]
     pub fn is_head(&self, index: u32) -> bool {
-        self.heads.get(index as usize).copied().unwrap_or(false)
+        self.operation(index) == Operation::Head
     }
 }
 
-/// The length of the first request of `text`, and whether it is a HEAD.
-fn one_request(text: &[u8]) -> Result<(usize, bool), RequestError> {
-    let head = text.starts_with(b"HEAD ");
+/// The length of the first request of `text`.
+fn one_request(text: &[u8], operation: Operation) -> Result<usize, RequestError> {
     let end_of_headers = memmem::find(text, b"\r\n\r\n").map(|at| at + 4);
     // The common case by far: one request without a body. Its text was made by `wrk.format` or by
     // a script that had its first request checked in full.
-    if end_of_headers == Some(text.len()) && text.starts_with(b"GET ") {
-        return Ok((text.len(), head));
+    if end_of_headers == Some(text.len()) && operation == Operation::Get {
+        return Ok(text.len());
     }
     let mut headers = [httparse::EMPTY_HEADER; 128];
     let mut request = httparse::Request::new(&mut headers);
@@ -93,7 +165,7 @@ fn one_request(text: &[u8]) -> Result<(usize, bool), RequestError> {
         }
     }
     match body_at.checked_add(body_length) {
-        Some(length) if length <= text.len() => Ok((length, head)),
+        Some(length) if length <= text.len() => Ok(length),
         _ => Err(RequestError::CutShort),
     }
 }
@@ -111,7 +183,12 @@ mod tests {
         let batch = Batch::of(format!("{GET}{PUT}{HEAD}{GET}").as_bytes()).unwrap();
         assert_eq!(batch.count(), 4);
         assert_eq!((0..4).map(|i| batch.is_head(i)).collect::<Vec<_>>(), [false, false, true, false]);
+        let operations: Vec<_> = (0..4).map(|i| batch.operation(i).name()).collect();
+        assert_eq!(operations, ["GET", "PUT", "HEAD", "GET"]);
         assert_eq!(Batch::of(GET.as_bytes()).unwrap().count(), 1);
+        let same = Batch::of(format!("{PUT}{PUT}").as_bytes()).unwrap();
+        assert_eq!((same.operation(0), same.operation(1)), (Operation::Put, Operation::Put));
+        assert_eq!(Batch::of(b"PUTS / HTTP/1.1\r\nHost: x\r\n\r\n").unwrap().operation(0), Operation::Other);
         assert!(Batch::of(HEAD.as_bytes()).unwrap().is_head(0));
     }
 

@@ -1,6 +1,6 @@
-//! An incremental parser of answers: fed whatever arrived, it says when an answer is complete.
+//! An incremental parser of responses: fed whatever arrived, it says when a response is complete.
 //!
-//! An answer that arrives in one piece, the usual case, is parsed where it lies; only a head that is
+//! A response that arrives in one piece, the usual case, is parsed where it lies; only a head that is
 //! cut in two is copied. The body is skipped, unless a script wants to see it.
 
 use super::chunked::Chunked;
@@ -12,7 +12,7 @@ const HEAD_BYTES_MAX: usize = 256 * 1024;
 /// The most headers that are accepted.
 const HEADERS_MAX: usize = 128;
 
-/// Why bytes are no answer. The connection that sent them is closed and counted as a read error.
+/// Why bytes are no response. The connection that sent them is closed and counted as a read error.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ParseError {
     /// The status line or a header is malformed.
@@ -29,16 +29,16 @@ pub enum ParseError {
     Chunk,
 }
 
-/// A complete answer.
+/// A complete response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Answer {
+pub struct Response {
     /// The status code.
     pub status: u16,
     /// Whether the connection may carry another request.
     pub keep_alive: bool,
 }
 
-/// The headers and the body of an answer, kept for a script's `response` function.
+/// The headers and the body of a response, kept for a script's `response` function.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Capture {
     /// Names as sent, and values, in order.
@@ -55,7 +55,7 @@ enum State {
     UntilClose,
 }
 
-/// The parser of one connection. Not thread safe; one answer at a time, in the order of the requests.
+/// The parser of one connection. Not thread safe; one response at a time, in the order of the requests.
 #[derive(Debug, Clone)]
 pub struct ResponseParser {
     state: State,
@@ -80,16 +80,16 @@ impl ResponseParser {
         self.head.clear();
     }
 
-    /// Reads from `input` up to the end of one answer.
+    /// Reads from `input` up to the end of one response.
     ///
-    /// Gives the number of bytes consumed and the answer if it is complete; what is not consumed
-    /// belongs to the next answer. `to_head` says that the request was a HEAD.
+    /// Gives the number of bytes consumed and the response if it is complete; what is not consumed
+    /// belongs to the next response. `to_head` says that the request was a HEAD.
     pub fn feed(
         &mut self,
         input: &[u8],
         to_head: bool,
         mut capture: Option<&mut Capture>,
-    ) -> Result<(usize, Option<Answer>), ParseError> {
+    ) -> Result<(usize, Option<Response>), ParseError> {
         let mut at = 0;
         if self.state == State::Head {
             let (consumed, complete) = self.feed_head(input, to_head, capture.as_deref_mut())?;
@@ -121,14 +121,14 @@ impl ResponseParser {
         Ok((at + consumed, done.then(|| self.finish())))
     }
 
-    /// The peer closed: gives the answer if closing is what ends it.
-    pub fn end_of_stream(&mut self) -> Option<Answer> {
+    /// The peer closed: gives the response if closing is what ends it.
+    pub fn end_of_stream(&mut self) -> Option<Response> {
         (self.state == State::UntilClose).then(|| self.finish())
     }
 
-    fn finish(&mut self) -> Answer {
+    fn finish(&mut self) -> Response {
         self.state = State::Head;
-        Answer { status: self.status, keep_alive: self.keep_alive }
+        Response { status: self.status, keep_alive: self.keep_alive }
     }
 
     /// Reads the head, skipping interim (1xx) ones; gives bytes consumed and whether it is complete.

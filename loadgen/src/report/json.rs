@@ -1,6 +1,6 @@
 //! The results as JSON, by `load.schema.json`.
 
-use super::results::{Results, RunDescription};
+use super::results::{Censored, GeneratorStop, LoopCpu, Results, RunDescription};
 use super::verdict::Verdict;
 use crate::stats::{DistributionSummary, Errors, SecondRow};
 use serde::Serialize;
@@ -34,22 +34,34 @@ struct Load<'a> {
     requests_per_s: f64,
     bytes_per_s: f64,
     elapsed_s: f64,
+    served: u64,
+    refused: u64,
+    goodput_per_s: f64,
     latency_us: DistributionSummary,
+    served_us: DistributionSummary,
+    net_latency_us: DistributionSummary,
     uncorrected_us: DistributionSummary,
     send_lag_us: DistributionSummary,
+    by_operation: BTreeMap<&'static str, DistributionSummary>,
     errors: Errors,
     status: BTreeMap<u16, u64>,
     unfinished: UnfinishedJson,
+    censored: Censored,
+    generator_stops: &'a [GeneratorStop],
     cpu_s: f64,
     spin_s: f64,
+    loops: &'a [LoopCpu],
+    busiest_loop_share: f64,
     kept_schedule: &'a Verdict,
+    failure: Option<&'a str>,
     series: &'a [SecondRow],
 }
 
 impl Results {
-    /// Writes the results to `file`, which is replaced.
+    /// Writes the results to `file`, which is replaced at once when they are complete: a full disk leaves no half of them.
     pub fn write_json(&self, file: &Path) -> io::Result<()> {
         let latencies = &self.sum.latencies;
+        let by_operation = latencies.by_operation();
         let load = Load {
             format: "lsmlab-load",
             version: 1,
@@ -61,23 +73,48 @@ impl Results {
             requests_per_s: self.per_second(self.sum.requests),
             bytes_per_s: self.per_second(self.sum.bytes_read),
             elapsed_s: self.elapsed_s(),
+            served: self.sum.served,
+            refused: self.sum.refused,
+            goodput_per_s: self.per_second(self.sum.served),
             latency_us: DistributionSummary::of(&latencies.latency),
+            served_us: DistributionSummary::of(&latencies.served()),
+            net_latency_us: DistributionSummary::of(&latencies.net),
             uncorrected_us: DistributionSummary::of(&latencies.uncorrected),
             send_lag_us: DistributionSummary::of(&latencies.send_lag),
+            by_operation: by_operation.iter().map(|(op, h)| (op.name(), DistributionSummary::of(h))).collect(),
             errors: self.sum.errors,
             status: self.sum.statuses().collect(),
             unfinished: UnfinishedJson {
                 count: self.unfinished.count,
                 oldest_us: self.unfinished.oldest_ns as f64 / 1000.0,
             },
+            censored: Censored::of(&latencies.latency, self.unfinished.count),
+            generator_stops: &self.stops,
             cpu_s: self.cpu_ns as f64 / 1e9,
             spin_s: self.spin_ns as f64 / 1e9,
+            loops: &self.loops,
+            busiest_loop_share: self.busiest_loop_share(),
             kept_schedule: &self.verdict,
+            failure: self.failure.as_deref(),
             series: &self.series,
         };
-        let mut writer = BufWriter::new(File::create(file)?);
-        serde_json::to_writer_pretty(&mut writer, &load)?;
-        writer.write_all(b"\n")?;
-        writer.flush()
+        if !file.metadata().is_ok_and(|metadata| !metadata.is_file()) {
+            let mut name = file.as_os_str().to_owned();
+            name.push(".partial");
+            let partial = Path::new(&name);
+            return write(partial, &load).and_then(|()| std::fs::rename(partial, file)).inspect_err(|_| {
+                // What is left of it is of no use; the error itself is what is reported.
+                let _ = std::fs::remove_file(partial);
+            });
+        }
+        // A pipe or a device, such as /dev/stdout, cannot be replaced.
+        write(file, &load)
     }
+}
+
+fn write(file: &Path, load: &Load<'_>) -> io::Result<()> {
+    let mut writer = BufWriter::new(File::create(file)?);
+    serde_json::to_writer_pretty(&mut writer, load)?;
+    writer.write_all(b"\n")?;
+    writer.flush()
 }

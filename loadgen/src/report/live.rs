@@ -1,7 +1,9 @@
 //! What is shown while a run goes on: Prometheus metrics and a line on the terminal.
 
 use crate::clock::process_cpu_ns;
-use crate::stats::{Errors, Interval};
+use crate::http::Operation;
+use crate::stats::{Errors, Interval, SecondRow};
+use hdrhistogram::Histogram;
 use std::fmt::Write as _;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -11,6 +13,32 @@ use std::time::Duration;
 
 /// Quantiles of the last second that are shown.
 const QUANTILES: [(&str, f64); 5] = [("0.5", 0.5), ("0.9", 0.9), ("0.99", 0.99), ("0.999", 0.999), ("1", 1.0)];
+
+/// Upper bounds of the latency histogram's buckets, in seconds.
+const BUCKETS_S: [f64; 19] = [
+    0.000_05, 0.000_1, 0.000_2, 0.000_5, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0,
+    30.0, 60.0,
+];
+
+/// Latencies of the run so far as Prometheus counts them: how many are at most each bound.
+#[derive(Debug, Clone, Copy, Default)]
+struct Buckets {
+    at_most: [u64; BUCKETS_S.len()],
+    count: u64,
+    sum_s: f64,
+}
+
+impl Buckets {
+    fn add(&mut self, latency: &Histogram<u64>) {
+        for step in latency.iter_recorded() {
+            let (value_s, count) = (step.value_iterated_to() as f64 / 1e9, step.count_at_value());
+            let first = BUCKETS_S.partition_point(|bound_s| *bound_s < value_s);
+            self.at_most[first..].iter_mut().for_each(|at_most| *at_most += count);
+            self.sum_s += latency.median_equivalent(step.value_iterated_to()) as f64 / 1e9 * count as f64;
+            self.count += count;
+        }
+    }
+}
 
 /// How long a client of the metrics may take to ask.
 const CLIENT_TIMEOUT: Duration = Duration::from_secs(2);
@@ -25,16 +53,27 @@ pub struct Live {
     pub rate_per_s: f64,
     /// Requests due so far.
     pub due: u64,
-    /// Answers so far.
+    /// Responses so far.
     pub requests: u64,
-    /// Answers in the last second.
+    /// Responses in the last second.
     pub requests_last_second: u64,
     /// Failures so far.
     pub errors: Errors,
+    /// Responses with an expected status so far, and those that refused a request.
+    served: u64,
+    refused: u64,
     /// Requests on the wire.
     pub in_flight: u64,
-    /// Latency of the last second at [`QUANTILES`] in seconds; not numbers where there was no answer.
+    /// Requests due and not sent.
+    backlog: u64,
+    /// The busiest event loop's share of a CPU in the last second.
+    busiest_loop_share: f64,
+    /// Latencies by method.
+    buckets: [Buckets; Operation::COUNT],
+    /// Latency of the last second at [`QUANTILES`] in seconds; not numbers where there was no response.
     latency_s: [f64; QUANTILES.len()],
+    /// Latency without the generator's own delays, likewise.
+    net_latency_s: [f64; QUANTILES.len()],
     /// Send lag likewise.
     send_lag_s: [f64; QUANTILES.len()],
 }
@@ -48,25 +87,39 @@ impl Live {
             requests: 0,
             requests_last_second: 0,
             errors: Errors::default(),
+            served: 0,
+            refused: 0,
             in_flight: 0,
+            backlog: 0,
+            busiest_loop_share: 0.0,
+            buckets: Default::default(),
+            net_latency_s: [f64::NAN; QUANTILES.len()],
             latency_s: [f64::NAN; QUANTILES.len()],
             send_lag_s: [f64::NAN; QUANTILES.len()],
         }
     }
 
-    /// Adds a second: `due` requests fell due in it, `sum` is what was counted.
-    pub fn add_second(&mut self, due: u64, sum: &Interval) {
-        self.due += due;
+    /// Adds a second: `sum` is what was counted, `row` what the series says of it.
+    pub fn add_second(&mut self, row: &SecondRow, sum: &Interval) {
+        self.due += row.due;
+        self.backlog = row.backlog;
+        self.busiest_loop_share = row.busiest_loop_share;
+        self.served += sum.served;
+        self.refused += sum.refused;
+        for (operation, latency) in sum.latencies.by_operation() {
+            self.buckets[operation as usize].add(&latency);
+        }
         self.requests += sum.requests;
         self.requests_last_second = sum.requests;
         self.errors.add(&sum.errors);
         self.in_flight = sum.in_flight;
         for (index, (_, quantile)) in QUANTILES.iter().enumerate() {
-            let seconds = |histogram: &hdrhistogram::Histogram<u64>| match histogram.len() {
+            let seconds = |histogram: &Histogram<u64>| match histogram.len() {
                 0 => f64::NAN,
                 _ => histogram.value_at_quantile(*quantile) as f64 / 1e9,
             };
             self.latency_s[index] = seconds(&sum.latencies.latency);
+            self.net_latency_s[index] = seconds(&sum.latencies.net);
             self.send_lag_s[index] = seconds(&sum.latencies.send_lag);
         }
     }
@@ -96,15 +149,35 @@ impl Live {
         let by_kind = errors.map(|(kind, count)| (format!("{{kind=\"{kind}\"}}"), count as f64)).to_vec();
         family("loadgen_target_rate", "gauge", "Requests a second that are asked for.", one(self.rate_per_s));
         family("loadgen_requests_due_total", "counter", "Requests that have fallen due.", one(self.due as f64));
-        family("loadgen_requests_total", "counter", "Answers.", one(self.requests as f64));
+        family("loadgen_requests_total", "counter", "Responses.", one(self.requests as f64));
+        family("loadgen_served_total", "counter", "Responses with an expected status.", one(self.served as f64));
+        family("loadgen_refused_total", "counter", "Responses that refused a request.", one(self.refused as f64));
         family("loadgen_errors_total", "counter", "Failures by kind.", by_kind);
         family("loadgen_in_flight", "gauge", "Requests on the wire.", one(self.in_flight as f64));
+        family("loadgen_backlog", "gauge", "Requests due and not sent.", one(self.backlog as f64));
+        let used = Operation::ALL.into_iter().map(|operation| (operation.name(), &self.buckets[operation as usize]));
+        let histogram = used.filter(|(_, buckets)| buckets.count > 0).flat_map(|(name, buckets)| {
+            let bounds = BUCKETS_S.iter().map(f64::to_string).chain(["+Inf".to_owned()]);
+            let counts = buckets.at_most.iter().copied().chain([buckets.count]);
+            let bucket = move |(bound, count): (String, u64)| {
+                (format!("_bucket{{operation=\"{name}\",le=\"{bound}\"}}"), count as f64)
+            };
+            let totals = [("_sum", buckets.sum_s), ("_count", buckets.count as f64)];
+            let total = move |(suffix, value): (&str, f64)| (format!("{suffix}{{operation=\"{name}\"}}"), value);
+            bounds.zip(counts).map(bucket).chain(totals.into_iter().map(total)).collect::<Vec<_>>()
+        });
+        let help = "Latency of all responses, from the moment each request was due.";
+        family("loadgen_response_latency_seconds", "histogram", help, histogram.collect());
         let help = "Latency of the last second, from the moment each request was due.";
         family("loadgen_latency_seconds", "gauge", help, quantiles(&self.latency_s));
+        let help = "Latency of the last second without the generator's own delays.";
+        family("loadgen_net_latency_seconds", "gauge", help, quantiles(&self.net_latency_s));
         let help = "Send lag of the last second: the generator's own lateness.";
         family("loadgen_send_lag_seconds", "gauge", help, quantiles(&self.send_lag_s));
         let cpu_s = process_cpu_ns() as f64 / 1e9;
         family("loadgen_cpu_seconds_total", "counter", "CPU time of the generator.", one(cpu_s));
+        let help = "The busiest event loop's share of a CPU in the last second, polling left out.";
+        family("loadgen_busiest_loop_share", "gauge", help, one(self.busiest_loop_share));
         text
     }
 
@@ -166,28 +239,54 @@ fn answer(mut stream: &TcpStream, metrics: &str) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clock::SECOND;
+    use crate::stats::{Sample, Second};
 
     #[test]
     fn metrics_have_every_family_with_a_type_and_valid_samples() {
         let mut live = Live::new(50.0);
         let mut second = Interval::default();
-        second.count_answer(200);
-        second.count_answer(500);
-        second.latencies.latency.record(2_000_000).unwrap();
-        live.add_second(50, &second);
+        second.count_response(200, true);
+        second.count_response(500, false);
+        let sample = |latency_ns: u64, operation| Sample {
+            latency_ns,
+            uncorrected_ns: latency_ns,
+            own_error_ns: 0,
+            operation,
+            served: true,
+        };
+        second.latencies.record(sample(1_999_000, Operation::Get));
+        second.latencies.record(sample(300_000_000, Operation::Put));
+        second.work_ns_max = 250_000_000;
+        let second = Second { index: 0, sum: second };
+        live.add_second(&second.row(50, 48, SECOND), &second.sum);
+        live.add_second(&second.row(50, 48, SECOND), &second.sum);
         let text = live.metrics();
         for line in [
             "# TYPE loadgen_target_rate gauge",
             "loadgen_target_rate 50",
-            "loadgen_requests_due_total 50",
-            "loadgen_requests_total 2",
-            "loadgen_errors_total{kind=\"status\"} 1",
+            "loadgen_requests_due_total 100",
+            "loadgen_requests_total 4",
+            "loadgen_served_total 2",
+            "loadgen_backlog 48",
+            "loadgen_busiest_loop_share 0.25",
+            "# TYPE loadgen_response_latency_seconds histogram",
+            "loadgen_response_latency_seconds_bucket{operation=\"GET\",le=\"0.001\"} 0",
+            "loadgen_response_latency_seconds_bucket{operation=\"GET\",le=\"0.002\"} 2",
+            "loadgen_response_latency_seconds_bucket{operation=\"GET\",le=\"+Inf\"} 2",
+            "loadgen_response_latency_seconds_count{operation=\"GET\"} 2",
+            "loadgen_response_latency_seconds_bucket{operation=\"PUT\",le=\"0.2\"} 0",
+            "loadgen_response_latency_seconds_bucket{operation=\"PUT\",le=\"0.5\"} 2",
+            "loadgen_errors_total{kind=\"status\"} 2",
             "loadgen_errors_total{kind=\"connect\"} 0",
             "loadgen_send_lag_seconds{quantile=\"0.99\"} NaN",
         ] {
             assert!(text.lines().any(|have| have == line), "{line} in\n{text}");
         }
-        assert!(text.contains("loadgen_latency_seconds{quantile=\"1\"} 0.002"), "{text}");
+        assert!(text.contains("\nloadgen_latency_seconds{quantile=\"1\"} 0.3"), "{text}");
+        assert!(text.contains("\nloadgen_net_latency_seconds{quantile=\"0.5\"} 0.00"), "{text}");
+        assert!(text.contains("\nloadgen_response_latency_seconds_sum{operation=\"GET\"} 0.0039"), "{text}");
+        assert!(!text.contains("operation=\"POST\""), "{text}");
         assert!(live.line(0, 10.0).starts_with("   1s of 10s  2/s  p50 2.00ms"), "{}", live.line(0, 10.0));
     }
 }

@@ -10,7 +10,7 @@ mod verdict;
 
 pub use hdr_log::HdrLog;
 pub use live::{Live, serve_metrics};
-pub use results::{Results, RunDescription, Unfinished};
+pub use results::{Censored, GeneratorStop, LoopCpu, Results, RunDescription, Unfinished};
 pub use spectrum::{Spectrum, SpectrumRow, in_microseconds};
 pub use text::{LatencyBlock, TextReport, ThreadStat, heading};
-pub use verdict::{Verdict, VerdictInput};
+pub use verdict::{Moved, Verdict, VerdictInput};

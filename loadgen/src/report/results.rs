@@ -4,9 +4,10 @@ use super::verdict::Verdict;
 use crate::cli::Pool;
 use crate::clock::SECOND;
 use crate::exec::RequestRate;
-use crate::stats::{Interval, SecondRow};
+use crate::stats::{Interval, PERCENTILES, SecondRow};
 use hdrhistogram::Histogram;
 use serde::Serialize;
+use serde_json::{Map, Value, json};
 
 /// What was asked for.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -33,13 +34,69 @@ pub struct RunDescription {
     pub started_at: String,
 }
 
-/// Requests that were due and had neither an answer nor an error at the end.
+/// Requests that were due and had neither a response nor an error at the end.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Unfinished {
     /// How many.
     pub count: u64,
     /// For how long the oldest had been due, in nanoseconds: a lower bound of its latency.
     pub oldest_ns: u64,
+}
+
+/// What the unfinished requests do to the percentiles: their latency is unknown, only that it is longer than their age.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Censored {
+    /// How many.
+    pub count: u64,
+    /// Percentiles of all requests from here on are unknown; null where all are known.
+    pub from_percentile: Option<f64>,
+    /// Percentiles of the requests answered and unfinished together, the unfinished ones counted as the longest;
+    /// null where unknown.
+    pub percentiles_us: Map<String, Value>,
+}
+
+impl Censored {
+    /// Of `latency`, in nanoseconds, and `count` requests that have none.
+    pub fn of(latency: &Histogram<u64>, count: u64) -> Self {
+        let all = latency.len() + count;
+        let at = |percentile: f64| {
+            if count == 0 {
+                let value_us = latency.value_at_percentile(percentile) as f64 / 1000.0;
+                return (format!("{percentile}"), json!((!latency.is_empty()).then_some(value_us)));
+            }
+            // A hair is taken off, as 99.9% of 1000 is 999 and not a little more.
+            let rank = (percentile / 100.0 * all as f64 - 1e-9).ceil().max(1.0) as u64;
+            let known = (rank <= latency.len() && !latency.is_empty())
+                .then(|| latency.value_at_quantile((rank as f64 - 0.5) / latency.len() as f64) as f64 / 1000.0);
+            (format!("{percentile}"), json!(known))
+        };
+        Self {
+            count,
+            from_percentile: (count > 0).then(|| latency.len() as f64 * 100.0 / all as f64),
+            percentiles_us: PERCENTILES.into_iter().map(at).collect(),
+        }
+    }
+}
+
+/// A gap in which an event loop of the generator did not run.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct GeneratorStop {
+    /// When it began, in seconds since the start of the run.
+    pub at_s: f64,
+    /// How long it lasted.
+    pub length_us: f64,
+    /// The event loop.
+    #[serde(rename = "loop")]
+    pub event_loop: usize,
+}
+
+/// What one event loop cost.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct LoopCpu {
+    /// CPU time.
+    pub cpu_s: f64,
+    /// The part of it spent polling for what was not there yet.
+    pub spin_s: f64,
 }
 
 /// All that a run found.
@@ -59,6 +116,12 @@ pub struct Results {
     pub cpu_ns: u64,
     /// The part of it that was spent polling for what was not there yet.
     pub spin_ns: u64,
+    /// CPU time of each event loop.
+    pub loops: Vec<LoopCpu>,
+    /// The longest gaps in which a loop did not run, in the order of time.
+    pub stops: Vec<GeneratorStop>,
+    /// Why the run ended before its time or lacks an output, if so.
+    pub failure: Option<String>,
     /// Sampled rates, one a thread.
     pub request_rates: Vec<RequestRate>,
     /// A row a second.
@@ -73,6 +136,12 @@ impl Results {
         self.elapsed_ns as f64 / SECOND as f64
     }
 
+    /// The share of a CPU that the busiest event loop worked, polling left out.
+    pub fn busiest_loop_share(&self) -> f64 {
+        let work_s = self.loops.iter().map(|event_loop| event_loop.cpu_s - event_loop.spin_s);
+        work_s.fold(0.0, f64::max) / self.elapsed_s().max(1e-9)
+    }
+
     /// `count` a second, over the whole run.
     pub fn per_second(&self, count: u64) -> f64 {
         count as f64 / self.elapsed_s().max(1e-9)
@@ -85,5 +154,38 @@ impl Results {
             all.add(&thread.samples).expect("all histograms of rates have the same bounds");
         }
         all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stats::new_histogram;
+
+    #[test]
+    fn percentiles_that_unfinished_requests_may_exceed_are_unknown() {
+        let mut latency = new_histogram();
+        (1..=86u64).for_each(|value_us| latency.record(value_us * 1000).unwrap());
+        let censored = Censored::of(&latency, 14);
+        assert_eq!((censored.count, censored.from_percentile), (14, Some(86.0)));
+        let at = |percentile: &str| censored.percentiles_us[percentile].as_f64();
+        // The median of all hundred is the 50th of the 86 that are known, not their own median.
+        assert!((at("50").unwrap() - 50.0).abs() < 0.1, "{:?}", at("50"));
+        assert!((at("75").unwrap() - 75.0).abs() < 0.1, "{:?}", at("75"));
+        assert_eq!((at("90"), at("100")), (None, None));
+    }
+
+    #[test]
+    fn without_unfinished_requests_every_percentile_is_that_of_the_latencies() {
+        let mut latency = new_histogram();
+        (1..=1000u64).for_each(|value_us| latency.record(value_us * 1000).unwrap());
+        let censored = Censored::of(&latency, 0);
+        assert_eq!(censored.from_percentile, None);
+        for percentile in PERCENTILES {
+            let value_us = latency.value_at_percentile(percentile) as f64 / 1000.0;
+            assert_eq!(censored.percentiles_us[&format!("{percentile}")], json!(value_us), "{percentile}");
+        }
+        let nothing = Censored::of(&new_histogram(), 3);
+        assert_eq!((nothing.from_percentile, &nothing.percentiles_us["50"]), (Some(0.0), &json!(null)));
     }
 }

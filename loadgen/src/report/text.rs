@@ -1,6 +1,6 @@
 //! The report in wrk2's layout, to the byte.
 
-use super::results::Results;
+use super::results::{Censored, Results};
 use super::spectrum::{Spectrum, in_microseconds};
 use crate::stats::{PERCENTILES, within_stdev};
 use crate::units::{fixed, format_binary, format_metric, format_time_s, format_time_us};
@@ -72,7 +72,7 @@ pub struct TextReport {
     pub request_rate: ThreadStat,
     /// The distributions asked for with -L and -U.
     pub blocks: Vec<LatencyBlock>,
-    /// Answers.
+    /// Responses.
     pub requests: u64,
     /// Length of the run.
     pub elapsed_us: f64,
@@ -80,9 +80,9 @@ pub struct TextReport {
     pub bytes: u64,
     /// connect, read, write, timeout.
     pub socket_errors: [u64; 4],
-    /// Answers outside 200–399.
+    /// Responses outside 200–399.
     pub bad_status: u64,
-    /// Answers a second.
+    /// Responses a second.
     pub requests_per_s: f64,
     /// Bytes a second.
     pub bytes_per_s: f64,
@@ -113,7 +113,7 @@ impl TextReport {
             elapsed_us: results.elapsed_s() * 1e6,
             bytes: results.sum.bytes_read,
             socket_errors: [errors.connect, errors.read, errors.write, errors.timeout],
-            bad_status: errors.status,
+            bad_status: results.sum.non_2xx_or_3xx(),
             requests_per_s: results.per_second(results.sum.requests),
             bytes_per_s: results.per_second(results.sum.bytes_read),
             appendix: appendix(results),
@@ -129,13 +129,39 @@ fn appendix(results: &Results) -> Vec<(String, String)> {
     if !lag.is_empty() {
         lines.push(("Send lag:".to_owned(), format!("50% {}, 99% {}, max {}", lag_at(0.5), lag_at(0.99), lag_at(1.0))));
     }
+    let net = &results.sum.latencies.net;
+    if !net.is_empty() {
+        let net_at = |quantile: f64| format_time_us(net.value_at_quantile(quantile) as f64 / 1000.0);
+        let text = format!(
+            "50% {}, 99% {}, max {} (without the generator's own delays)",
+            net_at(0.5),
+            net_at(0.99),
+            net_at(1.0)
+        );
+        lines.push(("Net latency:".to_owned(), text));
+    }
+    if results.sum.served < results.sum.requests {
+        let served = results.sum.latencies.served();
+        let at = |quantile: f64| format_time_us(served.value_at_quantile(quantile) as f64 / 1000.0);
+        let per_second = fixed(results.per_second(results.sum.served), 2);
+        let text = format!("{per_second}/s, 50% {}, 99% {}; {} refused", at(0.5), at(0.99), results.sum.refused);
+        lines.push(("Served:".to_owned(), text));
+    }
     if results.unfinished.count > 0 {
         let age = format_time_us(results.unfinished.oldest_ns as f64 / 1000.0);
-        let text = format!("{} requests due without an answer, the oldest for {age}", results.unfinished.count);
+        let censored = Censored::of(&results.sum.latencies.latency, results.unfinished.count);
+        let known = fixed(censored.from_percentile.unwrap_or(100.0), 3);
+        let text = format!(
+            "{} requests due without a response, the oldest for {age}: percentiles above {known}% are unknown",
+            results.unfinished.count
+        );
         lines.push(("Unfinished:".to_owned(), text));
     }
     if results.verdict.kept {
         lines.push(("Schedule:".to_owned(), "kept".to_owned()));
+    }
+    if let Some(failure) = &results.failure {
+        lines.push(("Failed:".to_owned(), failure.clone()));
     }
     for reason in &results.verdict.reasons {
         lines.push(("Schedule:".to_owned(), format!("NOT KEPT: {reason}")));

@@ -1,14 +1,20 @@
 //! Did the generator keep its schedule? If not, its figures say more about itself than about the server.
 
+use super::results::GeneratorStop;
 use crate::clock::MICROSECOND;
+use crate::stats::Latencies;
 use crate::units::format_time_us;
+use hdrhistogram::Histogram;
 use serde::Serialize;
 
-/// A thread that was idle for less than this share of the run had no reserve left.
+/// An event loop that was idle for less than this share of the run had no reserve left.
 const IDLE_SHARE_MIN: f64 = 0.02;
 
-/// The share of the median latency that send lag may reach before it distorts what is reported.
-const SHARE_OF_MEDIAN_LATENCY: f64 = 0.1;
+/// The share of a percentile by which the generator's own delays may move it before they distort what is reported.
+const MOVED_SHARE_MAX: f64 = 0.1;
+
+/// The share of the requests that must have been due during a stop for it to be visible in the tail: it is then in p99.9.
+const STOP_SHARE_MIN: f64 = 0.001;
 
 /// The generator's judgement of itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -20,16 +26,45 @@ pub struct Verdict {
     pub reasons: Vec<String>,
 }
 
-/// What a verdict rests on. Times are in nanoseconds.
+/// A percentile of latency, as it was measured and without the generator's own delays, in nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Moved {
+    /// As measured.
+    pub latency_ns: u64,
+    /// Of latency without the generator's own delays.
+    pub net_ns: u64,
+}
+
+impl Moved {
+    /// `percentile` of both distributions.
+    pub fn of(latencies: &Latencies, percentile: f64) -> Self {
+        let at = |histogram: &Histogram<u64>| histogram.value_at_percentile(percentile);
+        Self { latency_ns: at(&latencies.latency), net_ns: at(&latencies.net) }
+    }
+
+    /// Whether the generator moved it by more than 10% and more than `allowed_ns`.
+    pub fn is_visible(self, allowed_ns: u64) -> bool {
+        let moved_ns = self.latency_ns.saturating_sub(self.net_ns);
+        moved_ns > allowed_ns && moved_ns as f64 > self.net_ns as f64 * MOVED_SHARE_MAX
+    }
+}
+
+/// What a verdict rests on.
 #[derive(Debug, Clone, PartialEq)]
 pub struct VerdictInput {
-    /// 99th percentile of send lag; 0 where nothing was sent on a free connection.
-    pub send_lag_p99_ns: u64,
-    /// Median latency.
-    pub latency_p50_ns: u64,
-    /// Send lag that is always accepted (`--send-lag-max`).
-    pub send_lag_max_ns: u64,
-    /// For each thread the share of the run in which it had nothing to do.
+    /// The median.
+    pub p50: Moved,
+    /// The 99th percentile.
+    pub p99: Moved,
+    /// The 99.9th percentile.
+    pub p99_9: Moved,
+    /// By how many nanoseconds a percentile may always be moved (`--send-lag-max`).
+    pub allowed_ns: u64,
+    /// The longest gaps in which an event loop did not run.
+    pub stops: Vec<GeneratorStop>,
+    /// Length of the run in seconds.
+    pub elapsed_s: f64,
+    /// For each event loop the share of the run in which it had nothing to do.
     pub idle_shares: Vec<f64>,
     /// Connections that were open at the start, and wanted.
     pub connected: u64,
@@ -40,25 +75,43 @@ pub struct VerdictInput {
 impl Verdict {
     /// Kept if, and only if:
     ///
-    /// - the 99th percentile of send lag is at most 10% of the median latency, or at most `send_lag_max_ns`;
-    /// - every thread was idle for at least 2% of the run;
+    /// - the generator's own delays moved neither the median nor the 99th percentile of latency by more than 10%
+    ///   and more than `allowed_ns`;
+    /// - they did not move the 99.9th so either, or no single stop covers a thousandth of the run;
+    /// - every event loop was idle for at least 2% of the run;
     /// - all connections could be made.
     pub fn of(input: &VerdictInput) -> Self {
         let mut reasons = Vec::new();
-        let tenth_ns = (input.latency_p50_ns as f64 * SHARE_OF_MEDIAN_LATENCY) as u64;
-        if input.send_lag_p99_ns > tenth_ns.max(input.send_lag_max_ns) {
-            let show = |time_ns: u64| format_time_us(time_ns as f64 / MICROSECOND as f64);
-            reasons.push(format!(
-                "requests were sent late: send lag is {} at 99%, over 10% of the median latency ({}) and over {}",
-                show(input.send_lag_p99_ns),
-                show(input.latency_p50_ns),
-                show(input.send_lag_max_ns)
-            ));
+        let show = |time_ns: u64| format_time_us(time_ns as f64 / MICROSECOND as f64);
+        for (percentile, moved) in [("50", input.p50), ("99", input.p99)] {
+            if moved.is_visible(input.allowed_ns) {
+                reasons.push(format!(
+                    "requests were sent late: latency at {percentile}% is {} with the generator's own delays and {} \
+                     without, over 10% and over {} less",
+                    show(moved.latency_ns),
+                    show(moved.net_ns),
+                    show(input.allowed_ns)
+                ));
+            }
+        }
+        let longest = input.stops.iter().max_by(|a, b| a.length_us.total_cmp(&b.length_us));
+        let run_us = input.elapsed_s * 1e6 * input.idle_shares.len().max(1) as f64;
+        if let Some(stop) = longest.filter(|stop| stop.length_us >= run_us * STOP_SHARE_MIN) {
+            if input.p99_9.is_visible(input.allowed_ns) {
+                reasons.push(format!(
+                    "requests were sent late: the generator was stopped for {} at {:.1}s, which is seen in the tail: \
+                     latency at 99.9% is {}, and {} without its own delays",
+                    format_time_us(stop.length_us),
+                    stop.at_s,
+                    show(input.p99_9.latency_ns),
+                    show(input.p99_9.net_ns)
+                ));
+            }
         }
         let saturated = input.idle_shares.iter().filter(|share| **share < IDLE_SHARE_MIN).count();
         if saturated > 0 {
             reasons.push(format!(
-                "{saturated} of {} threads had no idle time: the generator was the bottleneck; give it more CPUs or a lower rate",
+                "{saturated} of {} event loops had no idle time: the generator was the bottleneck; give it more CPUs or a lower rate",
                 input.idle_shares.len()
             ));
         }
@@ -77,10 +130,14 @@ mod tests {
     use super::*;
 
     fn good() -> VerdictInput {
+        let moved = |latency_us: u64, net_us: u64| Moved { latency_ns: latency_us * 1000, net_ns: net_us * 1000 };
         VerdictInput {
-            send_lag_p99_ns: 90_000,
-            latency_p50_ns: 200_000,
-            send_lag_max_ns: 100_000,
+            p50: moved(200, 105),
+            p99: moved(5_000, 4_600),
+            p99_9: moved(9_000, 8_900),
+            allowed_ns: 100_000,
+            stops: vec![GeneratorStop { at_s: 3.0, length_us: 30_000.0, event_loop: 1 }],
+            elapsed_s: 10.0,
             idle_shares: vec![0.5, 0.9],
             connected: 64,
             connections: 64,
@@ -96,17 +153,29 @@ mod tests {
     #[test]
     fn each_condition_alone_decides() {
         assert_eq!(reasons(good()), "");
-        let late = reasons(VerdictInput { send_lag_p99_ns: 101_000, ..good() });
-        assert!(late.starts_with("requests were sent late: send lag is 101.00us at 99%"), "{late}");
-        assert!(
-            reasons(VerdictInput { idle_shares: vec![0.5, 0.01], ..good() }).starts_with("1 of 2 threads had no idle")
-        );
+        let late = reasons(VerdictInput { p50: Moved { latency_ns: 210_000, net_ns: 105_000 }, ..good() });
+        assert!(late.starts_with("requests were sent late: latency at 50% is 210.00us with"), "{late}");
+        let late = reasons(VerdictInput { p99: Moved { latency_ns: 806_000_000, net_ns: 130_000 }, ..good() });
+        assert!(late.contains("at 99% is 806.00ms with the generator's own delays and 130.00us without"), "{late}");
+        let busy = reasons(VerdictInput { idle_shares: vec![0.5, 0.01], ..good() });
+        assert!(busy.starts_with("1 of 2 event loops had no idle"), "{busy}");
         assert!(reasons(VerdictInput { connected: 63, ..good() }).contains("63 of 64"));
     }
 
     #[test]
-    fn a_slow_server_leaves_room_for_more_lag() {
-        let slow = VerdictInput { send_lag_p99_ns: 900_000, latency_p50_ns: 10_000_000, ..good() };
-        assert_eq!(reasons(slow), "");
+    fn a_stop_counts_where_a_thousandth_of_the_requests_shows_it() {
+        let visible = VerdictInput { p99_9: Moved { latency_ns: 30_000_000, net_ns: 9_000_000 }, ..good() };
+        let reason = reasons(visible.clone());
+        assert!(reason.contains("the generator was stopped for 30.00ms at 3.0s"), "{reason}");
+        // 30 ms of one of two loops is less than a thousandth of 20 s of both.
+        assert_eq!(reasons(VerdictInput { elapsed_s: 20.0, ..visible.clone() }), "");
+        assert_eq!(reasons(VerdictInput { stops: Vec::new(), ..visible }), "");
+    }
+
+    #[test]
+    fn a_constant_offset_of_some_tens_of_microseconds_and_a_small_share_are_no_fault() {
+        for (latency_ns, net_ns) in [(150_000, 60_000), (9_000_000, 8_300_000)] {
+            assert_eq!(reasons(VerdictInput { p99: Moved { latency_ns, net_ns }, ..good() }), "");
+        }
     }
 }

@@ -3,11 +3,15 @@
 use super::RunError;
 use crate::cli::Arguments;
 use crate::clock::{SECOND, process_cpu_ns};
-use crate::exec::{Message, RequestRate, ThreadResult, WorkerPlan, WorkerResult};
-use crate::report::{HdrLog, Live, Results, RunDescription, Unfinished, Verdict, VerdictInput, serve_metrics};
+use crate::exec::{Message, RequestRate, STOPS_MAX, ThreadResult, WorkerPlan, WorkerResult};
+use crate::report::{
+    GeneratorStop, HdrLog, Live, LoopCpu, Moved, Results, RunDescription, Unfinished, Verdict, VerdictInput,
+    serve_metrics,
+};
 use crate::schedule::DueCounter;
 use crate::stats::{Interval, Second, SecondRow, Totals};
 use std::io::{self, IsTerminal, Write};
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, SyncSender};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
@@ -24,6 +28,9 @@ pub(super) struct Collector<'a> {
     started: SystemTime,
     cpu_at_start_ns: u64,
     due: DueCounter,
+    /// Requests due and sent up to the last complete second.
+    due_so_far: u64,
+    sent_so_far: u64,
     totals: Totals,
     series: Vec<SecondRow>,
     hdr_log: Option<HdrLog>,
@@ -31,6 +38,8 @@ pub(super) struct Collector<'a> {
     /// Whether standard error is a terminal, which gets a line a second.
     terminal: bool,
     results: Vec<Option<WorkerResult>>,
+    /// The first thing that went wrong and did not keep the others from going on.
+    failure: Option<RunError>,
 }
 
 impl<'a> Collector<'a> {
@@ -62,12 +71,15 @@ impl<'a> Collector<'a> {
             started,
             cpu_at_start_ns: process_cpu_ns(),
             due,
+            due_so_far: 0,
+            sent_so_far: 0,
             totals: Totals::new(spares.len()),
             series: Vec::new(),
             hdr_log,
             live,
             terminal: io::stderr().is_terminal(),
             results: spares.iter().map(|_| None).collect(),
+            failure: None,
             spares,
         })
     }
@@ -84,8 +96,13 @@ impl<'a> Collector<'a> {
                     // a box for each second that it missed: those are let go.
                     let _ = self.spares[worker].try_send(interval);
                 }
-                Ok(Message::Done { worker, result }) => {
+                Ok(Message::Done { worker, mut result }) => {
                     self.totals.thread_ended(worker);
+                    if let Some(error) = result.failure.take() {
+                        // The others end too, with a report of what was done.
+                        self.plan.stop.store(true, Ordering::Relaxed);
+                        self.failure.get_or_insert(RunError::Thread(error.to_string()));
+                    }
                     self.results[worker] = Some(*result);
                 }
                 Ok(Message::Failed(error)) => return Err(RunError::Thread(error.to_string())),
@@ -94,7 +111,7 @@ impl<'a> Collector<'a> {
                 }
             }
             while let Some(second) = self.totals.take_complete() {
-                self.give_away(&second)?;
+                self.give_away(&second);
                 self.totals.recycle(second);
             }
         }
@@ -106,27 +123,35 @@ impl<'a> Collector<'a> {
         ends.max().unwrap_or(self.plan.schedule.duration_ns())
     }
 
-    fn give_away(&mut self, second: &Second) -> Result<(), RunError> {
+    fn give_away(&mut self, second: &Second) {
         let from_ns = second.index * SECOND;
         let all_done = self.results.iter().all(Option::is_some);
         let end_ns = if all_done { self.elapsed_ns() } else { self.plan.schedule.duration_ns() };
         let to_ns = (from_ns + SECOND).min(end_ns.max(from_ns));
         let due = self.due.advance(&self.plan.schedule, self.plan.schedule.warmup_ns() + to_ns);
-        self.series.push(second.row(due));
+        self.due_so_far += due;
+        self.sent_so_far += second.sum.sent;
+        // A pipelined batch takes requests before they are due.
+        let backlog = self.due_so_far.saturating_sub(self.sent_so_far);
+        let row = second.row(due, backlog, to_ns - from_ns);
         let mut live = self.live.lock().expect("held for copies only");
-        live.add_second(due, &second.sum);
+        live.add_second(&row, &second.sum);
         let line =
             self.terminal.then(|| live.line(second.index, self.plan.schedule.duration_ns() as f64 / SECOND as f64));
         drop(live);
+        self.series.push(row);
         if let Some(line) = line {
             show_on_terminal(&line);
         }
         if let Some(log) = &mut self.hdr_log {
             let file = self.arguments.hdr_log.as_ref().expect("there is a log because there is a file");
             let written = log.write(second.index, to_ns - from_ns, &second.sum.latencies.latency);
-            written.map_err(RunError::file(file))?;
+            if let Err(error) = written.map_err(RunError::file(file)) {
+                // A full disk, say: the run goes on without its log, and fails at the end.
+                self.failure.get_or_insert(error);
+                self.hdr_log = None;
+            }
         }
-        Ok(())
     }
 
     /// Puts the results together once all threads have ended.
@@ -143,10 +168,19 @@ impl<'a> Collector<'a> {
         let idle_share = |result: &WorkerResult| {
             result.idle_ns as f64 / result.end_ns.saturating_sub(self.measured_ns).max(1) as f64
         };
+        let stops = longest_stops(&results, self.measured_ns);
+        let loops = results.iter().map(|result| {
+            let cpu_s = result.cpu_ns as f64 / SECOND as f64;
+            LoopCpu { cpu_s, spin_s: (result.spin_ns as f64 / SECOND as f64).min(cpu_s) }
+        });
+        let loops = loops.collect();
         let verdict = Verdict::of(&VerdictInput {
-            send_lag_p99_ns: sum.latencies.send_lag.value_at_quantile(0.99),
-            latency_p50_ns: sum.latencies.latency.value_at_quantile(0.5),
-            send_lag_max_ns: self.arguments.send_lag_max_ns,
+            p50: Moved::of(&sum.latencies, 50.0),
+            p99: Moved::of(&sum.latencies, 99.0),
+            p99_9: Moved::of(&sum.latencies, 99.9),
+            allowed_ns: self.arguments.send_lag_max_ns,
+            stops: stops.clone(),
+            elapsed_s: elapsed_ns as f64 / SECOND as f64,
             idle_shares: results.iter().map(idle_share).collect(),
             connected: self.connected,
             connections: self.plan.threads * self.plan.connections_per_thread,
@@ -175,12 +209,32 @@ impl<'a> Collector<'a> {
             elapsed_ns,
             cpu_ns,
             spin_ns,
+            loops,
+            stops,
+            failure: self.failure.map(|failure| failure.to_string()),
             request_rates: threads.into_iter().map(|thread| thread.request_rate).collect::<Vec<RequestRate>>(),
             series: self.series,
             verdict,
             sum,
         }
     }
+}
+
+/// The longest stops of all loops, in the order of time since `measured_ns`.
+fn longest_stops(results: &[WorkerResult], measured_ns: u64) -> Vec<GeneratorStop> {
+    let of_loop = |(event_loop, result): (usize, &WorkerResult)| {
+        let stop = move |stop: &crate::exec::Stop| GeneratorStop {
+            at_s: stop.start_ns.saturating_sub(measured_ns) as f64 / SECOND as f64,
+            length_us: stop.length_ns as f64 / 1000.0,
+            event_loop,
+        };
+        result.stops.iter().map(stop).collect::<Vec<_>>()
+    };
+    let mut stops: Vec<GeneratorStop> = results.iter().enumerate().flat_map(of_loop).collect();
+    stops.sort_by(|a, b| b.length_us.total_cmp(&a.length_us));
+    stops.truncate(STOPS_MAX);
+    stops.sort_by(|a, b| a.at_s.total_cmp(&b.at_s));
+    stops
 }
 
 /// Replaces the terminal's last line.

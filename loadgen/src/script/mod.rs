@@ -165,7 +165,7 @@ impl ThreadScript {
         self.request.is_none().then_some(&self.fixed[..])
     }
 
-    /// Whether the script wants to see answers.
+    /// Whether the script wants to see responses.
     pub fn wants_responses(&self) -> bool {
         self.response.is_some()
     }
@@ -190,7 +190,7 @@ impl ThreadScript {
         Ok(send(&bytes))
     }
 
-    /// Shows an answer to the script.
+    /// Shows a response to the script.
     pub fn response(&self, status: u16, capture: &Capture) -> Result<(), ScriptError> {
         let Some(function) = &self.response else { return Ok(()) };
         let call = || -> mlua::Result<()> {

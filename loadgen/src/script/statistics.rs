@@ -9,7 +9,7 @@ use mlua::{Lua, MetaMethod, MultiValue, Table, UserData, UserDataFields, UserDat
 pub struct Summary {
     /// Length of the run in microseconds.
     pub duration_us: u64,
-    /// Answers.
+    /// Responses.
     pub requests: u64,
     /// Bytes read.
     pub bytes: u64,

@@ -25,12 +25,16 @@ impl Setting {
     }
 
     fn load(&self, arguments: &[&str]) -> Result<MainScript, ScriptError> {
-        MainScript::load(ScriptOptions {
+        MainScript::load(self.options(arguments))
+    }
+
+    fn options(&self, arguments: &[&str]) -> ScriptOptions {
+        ScriptOptions {
             file: Some(self.folder.path().join("script.lua")),
             target: Target::parse(&format!("http://127.0.0.1:{}/path?x=1", self.port)).unwrap(),
             headers: vec![("X-Line".to_owned(), "from the command line".to_owned())],
             arguments: arguments.iter().map(|word| (*word).to_owned()).collect(),
-        })
+        }
     }
 }
 
@@ -39,6 +43,23 @@ fn request_of(script: &ThreadScript) -> String {
     match script.fixed_request() {
         Some(text) => String::from_utf8(text.to_vec()).unwrap(),
         None => script.request(&mut batch, |text| String::from_utf8(text.to_vec()).unwrap()).unwrap(),
+    }
+}
+
+#[test]
+fn a_host_of_the_command_line_is_the_only_one_in_whatever_case() {
+    for name in ["host", "Host", "HOST"] {
+        for script in ["", "function request() return wrk.format(nil, nil, {}) end", "wrk.headers['hoSt'] = 'other'"] {
+            let setting = Setting::new(script);
+            let mut options = setting.options(&[]);
+            options.headers = vec![(name.to_owned(), "x.example".to_owned())];
+            let text = request_of(&MainScript::load(options).unwrap().start_thread().unwrap());
+            let hosts = text.lines().filter(|line| line.to_lowercase().starts_with("host:")).count();
+            assert_eq!(hosts, 1, "{name}, {script:?}: {text}");
+            if !script.contains("other") {
+                assert!(text.to_lowercase().contains("host: x.example\r\n"), "{name}, {script:?}: {text}");
+            }
+        }
     }
 }
 

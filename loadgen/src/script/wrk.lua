@@ -6,6 +6,15 @@ local wrk = wrk
 wrk.method = "GET"
 wrk.body = nil
 
+-- The value of the header Host in whatever case it was written; nil without one.
+local function host_of(headers)
+  for name, value in pairs(headers) do
+    if string.lower(name) == "host" then
+      return value
+    end
+  end
+end
+
 function wrk.format(method, path, headers, body)
   method = method or wrk.method
   path = path or wrk.path
@@ -16,15 +25,16 @@ function wrk.format(method, path, headers, body)
   local host_given = false
   for name, value in pairs(headers) do
     local lower = string.lower(name)
-    if lower == "host" then
-      host_given = true
-    end
-    if lower ~= "content-length" then
+    -- A second Host would make the request malformed (RFC 9112, section 3.2).
+    local repeated = lower == "host" and host_given
+    host_given = host_given or lower == "host"
+    if lower ~= "content-length" and not repeated then
       lines[#lines + 1] = name .. ": " .. tostring(value)
     end
   end
-  if not host_given and wrk.headers["Host"] then
-    lines[#lines + 1] = "Host: " .. wrk.headers["Host"]
+  local host = not host_given and host_of(wrk.headers)
+  if host then
+    lines[#lines + 1] = "Host: " .. host
   end
   if body then
     lines[#lines + 1] = "Content-Length: " .. #body
@@ -56,7 +66,7 @@ local in_init = false
 
 -- Fills in what a request needs by default, then calls the script's init, which may call this one.
 function wrk.init(args)
-  if not wrk.headers["Host"] then
+  if not host_of(wrk.headers) then
     local host = wrk.host
     if string.find(host, ":", 1, true) then
       host = "[" .. host .. "]"

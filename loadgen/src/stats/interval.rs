@@ -1,56 +1,180 @@
-//! What one thread counted in one second.
+//! What one event loop counted in one second.
 //!
-//! The thread fills a box of its own without locks or atomics. Each second it swaps the box for an
+//! The loop fills a box of its own without locks or atomics. Each second it swaps the box for an
 //! empty one and sends the full one to the collector, which merges it and sends it back for reuse.
+//!
+//! Nearly every response has an expected status and belongs to a GET. Only the others are recorded a second
+//! time, by what they are; the rest is the difference.
 
+use crate::http::Operation;
 use hdrhistogram::Histogram;
 
-/// The longest time a histogram tells apart, a day in nanoseconds; longer ones count as a day.
+/// The longest time that a histogram can tell apart, a day in nanoseconds; longer ones count as a day.
 const LATENCY_NS_MAX: u64 = 24 * 3600 * 1_000_000_000;
 
 /// Status codes up to here are counted one by one.
 const STATUS_MAX: usize = 999;
+
+/// Status codes with which a server refuses a request because it has too many.
+const REFUSALS: [u16; 2] = [429, 503];
 
 /// An empty histogram of nanoseconds: 1 ns to a day, three significant digits, about 300 KB.
 pub fn new_histogram() -> Histogram<u64> {
     Histogram::new_with_bounds(1, LATENCY_NS_MAX, 3).expect("the bounds are valid")
 }
 
-/// The three times of every request, in nanoseconds.
+/// A histogram that exists only once it has a sample.
+#[derive(Debug, Clone, Default)]
+struct Sparse(Option<Histogram<u64>>);
+
+impl Sparse {
+    fn record(&mut self, value_ns: u64) {
+        self.0.get_or_insert_with(new_histogram).saturating_record(value_ns);
+    }
+
+    fn add(&mut self, other: &Self) {
+        if let Some(part) = other.0.as_ref().filter(|part| !part.is_empty()) {
+            self.0.get_or_insert_with(new_histogram).add(part).expect("all histograms have the same bounds");
+        }
+    }
+
+    fn clear(&mut self) {
+        if let Some(histogram) = self.0.as_mut().filter(|histogram| !histogram.is_empty()) {
+            histogram.reset();
+        }
+    }
+
+    fn subtract_from(&self, whole: &mut Histogram<u64>) {
+        if let Some(part) = &self.0 {
+            whole.subtract(part).expect("every sample of the part is in the whole");
+        }
+    }
+}
+
+/// What is known of a response when its latency is recorded. Times are in nanoseconds.
+#[derive(Debug, Clone, Copy)]
+pub struct Sample {
+    /// From the moment the request was due to the end of its response.
+    pub latency_ns: u64,
+    /// From the moment it was sent.
+    pub uncorrected_ns: u64,
+    /// The part of the latency that is the generator's own error.
+    pub own_error_ns: u64,
+    /// The request's method.
+    pub operation: Operation,
+    /// Whether the status was an expected one.
+    pub served: bool,
+}
+
+/// The times of every request, in nanoseconds.
 #[derive(Debug, Clone)]
 pub struct Latencies {
-    /// From the moment the request was due to the end of its answer.
+    /// From the moment the request was due to the end of its response.
     pub latency: Histogram<u64>,
-    /// From the moment it was sent to the end of its answer.
+    /// From the moment it was sent to the end of its response.
     pub uncorrected: Histogram<u64>,
-    /// From the moment it was due to the moment it was sent, where its connection was free when it
-    /// fell due: the generator's own error.
+    /// Latency without the generator's own error.
+    pub net: Histogram<u64>,
+    /// Of every request sent, by how much later it went than it would have from a generator that is never late.
     pub send_lag: Histogram<u64>,
+    /// The part of `latency` whose status was not an expected one.
+    unserved: Sparse,
+    /// The part of `latency` by method, without GET.
+    by_operation: [Sparse; Operation::COUNT],
 }
 
 impl Default for Latencies {
     fn default() -> Self {
-        Self { latency: new_histogram(), uncorrected: new_histogram(), send_lag: new_histogram() }
+        Self {
+            latency: new_histogram(),
+            uncorrected: new_histogram(),
+            net: new_histogram(),
+            send_lag: new_histogram(),
+            unserved: Sparse::default(),
+            by_operation: Default::default(),
+        }
     }
 }
 
 impl Latencies {
+    /// Records a response.
+    #[inline]
+    pub fn record(&mut self, sample: Sample) {
+        self.latency.saturating_record(sample.latency_ns);
+        self.uncorrected.saturating_record(sample.uncorrected_ns);
+        self.net.saturating_record(sample.latency_ns.saturating_sub(sample.own_error_ns));
+        if !sample.served {
+            self.unserved.record(sample.latency_ns);
+        }
+        if sample.operation != Operation::Get {
+            self.by_operation[sample.operation as usize].record(sample.latency_ns);
+        }
+    }
+
+    /// The latencies of responses with an expected status.
+    pub fn served(&self) -> Histogram<u64> {
+        let mut served = self.latency.clone();
+        self.unserved.subtract_from(&mut served);
+        served
+    }
+
+    /// The latencies of each method that has any.
+    pub fn by_operation(&self) -> Vec<(Operation, Histogram<u64>)> {
+        let mut get = self.latency.clone();
+        self.by_operation.iter().for_each(|part| part.subtract_from(&mut get));
+        let histogram = |operation: Operation| match operation {
+            Operation::Get => Some(get.clone()),
+            other => self.by_operation[other as usize].0.clone(),
+        };
+        let all = Operation::ALL.into_iter().filter_map(|operation| Some((operation, histogram(operation)?)));
+        all.filter(|(_, histogram)| !histogram.is_empty()).collect()
+    }
+
     /// Adds the samples of `other`.
     pub fn add(&mut self, other: &Self) {
         for (sum, part) in [
             (&mut self.latency, &other.latency),
             (&mut self.uncorrected, &other.uncorrected),
+            (&mut self.net, &other.net),
             (&mut self.send_lag, &other.send_lag),
         ] {
             sum.add(part).expect("all histograms have the same bounds");
+        }
+        self.unserved.add(&other.unserved);
+        for (sum, part) in self.by_operation.iter_mut().zip(&other.by_operation) {
+            sum.add(part);
         }
     }
 
     /// Removes all samples.
     pub fn clear(&mut self) {
-        for histogram in [&mut self.latency, &mut self.uncorrected, &mut self.send_lag] {
+        for histogram in [&mut self.latency, &mut self.uncorrected, &mut self.net, &mut self.send_lag] {
             histogram.reset();
         }
+        self.unserved.clear();
+        self.by_operation.iter_mut().for_each(Sparse::clear);
+    }
+}
+
+/// The statuses that count as served.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExpectedStatuses(Box<[bool; STATUS_MAX + 1]>);
+
+impl ExpectedStatuses {
+    /// 200 to 399, and those of `more`.
+    pub fn with(more: &[u16]) -> Self {
+        let mut expected = Box::new([false; STATUS_MAX + 1]);
+        expected[200..400].fill(true);
+        for status in more {
+            expected[usize::from(*status).min(STATUS_MAX)] = true;
+        }
+        Self(expected)
+    }
+
+    /// Whether a response with `status` is one that the client hoped for.
+    #[inline]
+    pub fn contains(&self, status: u16) -> bool {
+        self.0[usize::from(status).min(STATUS_MAX)]
     }
 }
 
@@ -59,13 +183,13 @@ impl Latencies {
 pub struct Errors {
     /// Attempts to connect that failed.
     pub connect: u64,
-    /// Requests whose answer was cut off or was no HTTP.
+    /// Requests whose response was cut off or was no HTTP.
     pub read: u64,
     /// Requests that could not be written.
     pub write: u64,
-    /// Requests that took longer than `--timeout` from sending; counted once, their answer still awaited.
+    /// Requests that took longer than `--timeout` from sending; counted once, their response still awaited.
     pub timeout: u64,
-    /// Answers with a status outside 200–399.
+    /// Responses with a status that was not expected.
     pub status: u64,
 }
 
@@ -85,21 +209,29 @@ impl Errors {
     }
 }
 
-/// One thread's box for one second.
+/// One event loop's box for one second.
 #[derive(Debug, Clone)]
 pub struct Interval {
-    /// The three times of the requests that were answered.
+    /// The times of the requests that were answered.
     pub latencies: Latencies,
-    /// Answers.
+    /// Requests sent.
+    pub sent: u64,
+    /// Responses.
     pub requests: u64,
-    /// Requests that will have no answer: they failed with a read or write error.
-    pub failed: u64,
+    /// Responses with an expected status.
+    pub served: u64,
+    /// Responses that refuse the request because there are too many (429, 503), where that is not expected.
+    pub refused: u64,
     /// Bytes read from the sockets.
     pub bytes_read: u64,
     /// Failures by class.
     pub errors: Errors,
     /// Requests on the wire at the end of the second.
     pub in_flight: u64,
+    /// CPU time of the loops.
+    pub cpu_ns: u64,
+    /// The part of it that was not spent polling, of the loop that had the most.
+    pub work_ns_max: u64,
     statuses: Box<[u64; STATUS_MAX + 1]>,
 }
 
@@ -107,24 +239,31 @@ impl Default for Interval {
     fn default() -> Self {
         Self {
             latencies: Latencies::default(),
+            sent: 0,
             requests: 0,
-            failed: 0,
+            served: 0,
+            refused: 0,
             bytes_read: 0,
             errors: Errors::default(),
             in_flight: 0,
+            cpu_ns: 0,
+            work_ns_max: 0,
             statuses: Box::new([0; STATUS_MAX + 1]),
         }
     }
 }
 
 impl Interval {
-    /// Counts an answer with `status`.
+    /// Counts a response with `status`.
     #[inline]
-    pub fn count_answer(&mut self, status: u16) {
+    pub fn count_response(&mut self, status: u16, served: bool) {
         self.requests += 1;
         self.statuses[usize::from(status).min(STATUS_MAX)] += 1;
-        if !(200..400).contains(&status) {
+        if served {
+            self.served += 1;
+        } else {
             self.errors.status += 1;
+            self.refused += u64::from(REFUSALS.contains(&status));
         }
     }
 
@@ -134,27 +273,80 @@ impl Interval {
         counts.filter(|(_, count)| **count > 0).map(|(status, count)| (status as u16, *count))
     }
 
+    /// Responses with a status outside 200–399: what wrk2 counts, whatever was expected.
+    pub fn non_2xx_or_3xx(&self) -> u64 {
+        self.statuses().filter(|(status, _)| !(200..400).contains(status)).map(|(_, count)| count).sum()
+    }
+
     /// Empties the box for reuse.
     pub fn clear(&mut self) {
         self.latencies.clear();
+        self.sent = 0;
         self.requests = 0;
-        self.failed = 0;
+        self.served = 0;
+        self.refused = 0;
         self.bytes_read = 0;
         self.errors = Errors::default();
         self.in_flight = 0;
+        self.cpu_ns = 0;
+        self.work_ns_max = 0;
         self.statuses.fill(0);
     }
 
-    /// Adds the counts and samples of `other`; `in_flight`, a level, is summed over threads.
+    /// Adds the counts and samples of `other`; `in_flight`, a level, is summed over loops.
     pub fn add(&mut self, other: &Self) {
         self.latencies.add(&other.latencies);
+        self.sent += other.sent;
         self.requests += other.requests;
-        self.failed += other.failed;
+        self.served += other.served;
+        self.refused += other.refused;
         self.bytes_read += other.bytes_read;
         self.errors.add(&other.errors);
         self.in_flight += other.in_flight;
+        self.cpu_ns += other.cpu_ns;
+        self.work_ns_max = self.work_ns_max.max(other.work_ns_max);
         for (sum, part) in self.statuses.iter_mut().zip(other.statuses.iter()) {
             *sum += part;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample(latency_ns: u64, operation: Operation, served: bool) -> Sample {
+        Sample { latency_ns, uncorrected_ns: latency_ns, own_error_ns: latency_ns / 2, operation, served }
+    }
+
+    #[test]
+    fn served_latencies_and_those_of_each_method_are_parts_of_the_whole() {
+        let mut second = Latencies::default();
+        for latency_ns in 1..=100 {
+            second.record(sample(latency_ns, Operation::Get, true));
+        }
+        second.record(sample(5_000, Operation::Put, true));
+        second.record(sample(7, Operation::Put, false));
+        let mut sum = Latencies::default();
+        sum.add(&second);
+        second.clear();
+        sum.add(&second);
+        assert_eq!((sum.latency.len(), sum.served().len()), (102, 101));
+        let operations: Vec<_> =
+            sum.by_operation().iter().map(|(operation, h)| (operation.name(), h.len(), h.max())).collect();
+        assert_eq!(operations, [("GET", 100, 100), ("PUT", 2, 5_000 | 3)]);
+        assert_eq!((sum.net.len(), sum.net.max()), (102, 2_500 | 1));
+    }
+
+    #[test]
+    fn an_expected_status_is_served_and_no_error() {
+        let expected = ExpectedStatuses::with(&[404]);
+        let mut second = Interval::default();
+        for status in [200, 302, 404, 500, 503, 429] {
+            second.count_response(status, expected.contains(status));
+        }
+        assert_eq!((second.requests, second.served, second.refused, second.errors.status), (6, 3, 2, 3));
+        assert_eq!(second.non_2xx_or_3xx(), 4);
+        assert!(!ExpectedStatuses::with(&[]).contains(404));
     }
 }

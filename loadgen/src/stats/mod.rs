@@ -4,6 +4,6 @@ mod interval;
 mod summary;
 mod totals;
 
-pub use interval::{Errors, Interval, Latencies, new_histogram};
+pub use interval::{Errors, ExpectedStatuses, Interval, Latencies, Sample, new_histogram};
 pub use summary::{DistributionSummary, PERCENTILES, within_stdev};
 pub use totals::{Second, SecondRow, Totals};

@@ -1,6 +1,8 @@
 //! The threads' boxes put together: second by second, and the whole run.
 
-use super::interval::Interval;
+use super::interval::{Interval, Latencies};
+use crate::clock::SECOND;
+use hdrhistogram::Histogram;
 use serde::Serialize;
 use std::collections::VecDeque;
 
@@ -14,16 +16,38 @@ pub struct SecondRow {
     pub t_s: u64,
     /// Requests that fell due in it.
     pub due: u64,
-    /// Answers that arrived in it.
+    /// Requests due up to its end and not sent.
+    pub backlog: u64,
+    /// Responses that arrived in it.
     pub requests: u64,
+    /// Those of them with an expected status.
+    pub served: u64,
+    /// Those of them that refused the request (429, 503).
+    pub refused: u64,
     /// Failures of all classes in it.
     pub errors: u64,
-    /// Median latency of those answers in microseconds; null where there were none.
+    /// Median latency of those responses in microseconds; null where there were none.
     pub p50_us: Option<f64>,
     /// Their 99th percentile.
     pub p99_us: Option<f64>,
     /// Their maximum.
     pub max_us: Option<f64>,
+    /// Median of those latencies without the generator's own error.
+    pub net_p50_us: Option<f64>,
+    /// Its 99th percentile.
+    pub net_p99_us: Option<f64>,
+    /// Its maximum.
+    pub net_max_us: Option<f64>,
+    /// Median send lag of the requests sent in it; null where none was.
+    pub lag_p50_us: Option<f64>,
+    /// Its 99th percentile.
+    pub lag_p99_us: Option<f64>,
+    /// Its maximum.
+    pub lag_max_us: Option<f64>,
+    /// CPU time of all event loops.
+    pub cpu_s: f64,
+    /// The busiest event loop's share of a CPU, polling left out.
+    pub busiest_loop_share: f64,
 }
 
 /// One second, all threads together.
@@ -36,18 +60,31 @@ pub struct Second {
 }
 
 impl Second {
-    /// The row of the series; `due` is known from the schedule.
-    pub fn row(&self, due: u64) -> SecondRow {
-        let latency = &self.sum.latencies.latency;
-        let value_us = |value: u64| (!latency.is_empty()).then_some(value as f64 / 1000.0);
+    /// The row of the series. `due` and `backlog` are known from the schedule; the last second of a run may be shorter.
+    pub fn row(&self, due: u64, backlog: u64, length_ns: u64) -> SecondRow {
+        let Latencies { latency, net, send_lag, .. } = &self.sum.latencies;
+        let at = |histogram: &Histogram<u64>, quantile: f64| {
+            (!histogram.is_empty()).then(|| histogram.value_at_quantile(quantile) as f64 / 1000.0)
+        };
         SecondRow {
             t_s: self.index,
             due,
+            backlog,
             requests: self.sum.requests,
+            served: self.sum.served,
+            refused: self.sum.refused,
             errors: self.sum.errors.total(),
-            p50_us: value_us(latency.value_at_quantile(0.5)),
-            p99_us: value_us(latency.value_at_quantile(0.99)),
-            max_us: value_us(latency.max()),
+            p50_us: at(latency, 0.5),
+            p99_us: at(latency, 0.99),
+            max_us: at(latency, 1.0),
+            net_p50_us: at(net, 0.5),
+            net_p99_us: at(net, 0.99),
+            net_max_us: at(net, 1.0),
+            lag_p50_us: at(send_lag, 0.5),
+            lag_p99_us: at(send_lag, 0.99),
+            lag_max_us: at(send_lag, 1.0),
+            cpu_s: self.sum.cpu_ns as f64 / SECOND as f64,
+            busiest_loop_share: self.sum.work_ns_max as f64 / length_ns.max(1) as f64,
         }
     }
 }
@@ -123,7 +160,7 @@ mod tests {
     fn interval(requests: u64) -> Interval {
         let mut interval = Interval::default();
         for _ in 0..requests {
-            interval.count_answer(200);
+            interval.count_response(200, true);
             interval.latencies.latency.record(1000).unwrap();
         }
         interval
@@ -139,7 +176,9 @@ mod tests {
         totals.deliver(1, 0, &interval(4));
         let second = totals.take_complete().unwrap();
         assert_eq!((second.index, second.sum.requests), (0, 7));
-        assert_eq!(second.row(8).due, 8);
+        let row = second.row(8, 1, SECOND);
+        assert_eq!((row.due, row.backlog, row.served, row.refused), (8, 1, 7, 0));
+        assert_eq!((row.max_us, row.lag_max_us), (Some(1.0), None));
         totals.recycle(second);
         assert!(totals.take_complete().is_none());
         totals.thread_ended(1);

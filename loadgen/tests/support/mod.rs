@@ -248,15 +248,79 @@ pub fn load(flags: &str, url: &str) -> Run {
     run
 }
 
-/// This machine may be busy with other work, which makes single runs late, but not always: a property
-/// that holds in one of ten runs is the generator's, one that never holds is not.
-pub fn in_one_of_ten_runs(mut property: impl FnMut() -> Result<(), String>) {
-    let mut reasons = Vec::new();
-    for _ in 0..10 {
-        match property() {
-            Ok(()) => return,
-            Err(reason) => reasons.push(reason),
+/// The share of this machine's CPU time that others may take of a run whose failure counts.
+const FOREIGN_SHARE_MAX: f64 = 0.03;
+/// Failures that count, after which a property is broken.
+const FAILURES_MAX: usize = 2;
+
+/// Asks for a property of single runs, on a machine that may be busy with other work.
+///
+/// `property` gets the number of runs that have held so far and must hold `wanted` times. A second failure in a run
+/// of which nobody else took CPU time breaks it. With `wanted` = 2, a property that nine runs in ten break passes in
+/// three cases of a hundred. A failure that others may have caused is no evidence: such a run is repeated, and if
+/// there are only such failures the property is not judged, which is said on standard error.
+pub fn holds_in_runs(wanted: usize, mut property: impl FnMut(usize) -> Result<(), String>) {
+    let (mut held, mut counted, mut reasons) = (0, 0, Vec::new());
+    for _ in 0..2 * wanted + 2 {
+        let before = CpuTimes::now();
+        match property(held) {
+            Ok(()) => held += 1,
+            Err(reason) => {
+                let foreign = before.foreign_share_until(&CpuTimes::now());
+                counted += usize::from(foreign <= FOREIGN_SHARE_MAX);
+                reasons.push(format!("{reason} ({:.0}% of the machine was taken by others)", foreign * 100.0));
+            }
+        }
+        if held == wanted {
+            return;
+        }
+        if counted == FAILURES_MAX {
+            break;
         }
     }
-    panic!("in none of ten runs:\n{}", reasons.join("\n"));
+    let reasons = reasons.join("\n");
+    assert_eq!(counted, 0, "held in {held} runs of {wanted} wanted, and not in these:\n{reasons}");
+    // Past the test harness, which shows what passing tests print to nobody.
+    let thread = thread::current();
+    let name = thread.name().unwrap_or("a test");
+    let _ =
+        writeln!(std::io::stderr(), "{name}: NOT JUDGED, others took the machine in every run that failed:\n{reasons}");
+}
+
+/// CPU time up to now, in seconds.
+struct CpuTimes {
+    /// Of all CPUs of the machine: spent by anyone, and in all.
+    busy_s: f64,
+    all_s: f64,
+    /// Of this process and the children that it has waited for.
+    own_s: f64,
+}
+
+impl CpuTimes {
+    fn now() -> Self {
+        let text = std::fs::read_to_string("/proc/stat").unwrap();
+        let line = text.lines().next().unwrap();
+        // user nice system idle iowait irq softirq steal; the rest is contained in these.
+        let ticks: Vec<f64> = line.split_whitespace().skip(1).take(8).map(|word| word.parse().unwrap()).collect();
+        // SAFETY: the call takes no pointers.
+        let per_second = unsafe { libc::sysconf(libc::_SC_CLK_TCK) } as f64;
+        let all_s = ticks.iter().sum::<f64>() / per_second;
+        let own_s = [libc::RUSAGE_SELF, libc::RUSAGE_CHILDREN].map(|who| {
+            // SAFETY: an all-zero rusage is valid and the call fills it in.
+            let usage = unsafe {
+                let mut usage: libc::rusage = std::mem::zeroed();
+                libc::getrusage(who, &mut usage);
+                usage
+            };
+            let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;
+            seconds(usage.ru_utime) + seconds(usage.ru_stime)
+        });
+        Self { busy_s: all_s - (ticks[3] + ticks[4]) / per_second, all_s, own_s: own_s.iter().sum() }
+    }
+
+    /// The share of the machine's CPU time that neither was idle nor ours.
+    fn foreign_share_until(&self, later: &Self) -> f64 {
+        let foreign_s = later.busy_s - self.busy_s - (later.own_s - self.own_s);
+        (foreign_s / (later.all_s - self.all_s).max(0.01)).max(0.0)
+    }
 }

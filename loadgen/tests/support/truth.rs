@@ -17,8 +17,8 @@ pub struct Known {
     pub sent_ns: u64,
     /// `None` without an answer.
     pub answered_ns: Option<u64>,
-    /// Its connection had nothing on its wire when it was due.
-    pub free: bool,
+    /// By how much later it was sent than by a generator that is never late.
+    pub lag_ns: u64,
 }
 
 /// The requests of a run with one thread.
@@ -43,13 +43,15 @@ impl Truth {
             arrivals.take(schedule, 1);
         }
         let start_ns = log.iter().zip(&due_ns).map(|(request, due)| request.arrived_ns - due).min().unwrap();
-        let mut free_at = vec![Some(0); connections];
+        let mut ideal_free_ns = vec![0; connections];
         let mut requests = Vec::new();
         for (request, due_ns) in log.iter().zip(due_ns) {
             let answered_ns = (request.answered_ns > 0).then(|| request.answered_ns - start_ns);
-            let free = free_at[request.connection].is_some_and(|free_ns| free_ns < due_ns);
-            free_at[request.connection] = answered_ns;
-            requests.push(Known { due_ns, sent_ns: request.arrived_ns - start_ns, answered_ns, free });
+            let sent_ns = request.arrived_ns - start_ns;
+            let ideal_sent_ns = due_ns.max(ideal_free_ns[request.connection]).min(sent_ns);
+            ideal_free_ns[request.connection] =
+                ideal_sent_ns + answered_ns.map_or(0, |answered_ns| answered_ns - sent_ns);
+            requests.push(Known { due_ns, sent_ns, answered_ns, lag_ns: sent_ns - ideal_sent_ns });
         }
         let first = log.first().unwrap().arrived_ns;
         Self { requests, first_arrival_ns: first - start_ns }
@@ -60,9 +62,15 @@ impl Truth {
         sorted(self.requests.iter().filter_map(|known| Some((known.answered_ns? - known.due_ns) as f64)))
     }
 
-    /// How late each request went that could have gone in time, ascending.
+    /// Latencies without the generator's own delays, ascending.
+    pub fn net_latencies_ns(&self) -> Vec<f64> {
+        let answered = self.requests.iter().filter_map(|known| Some((known, known.answered_ns?)));
+        sorted(answered.map(|(known, answered_ns)| (answered_ns - known.due_ns - known.lag_ns) as f64))
+    }
+
+    /// By how much too late each request went, ascending.
     pub fn send_lags_ns(&self) -> Vec<f64> {
-        sorted(self.requests.iter().filter(|known| known.free).map(|known| (known.sent_ns - known.due_ns) as f64))
+        sorted(self.requests.iter().map(|known| known.lag_ns as f64))
     }
 }
 

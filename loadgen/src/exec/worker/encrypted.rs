@@ -7,9 +7,9 @@ use super::traffic::Loss;
 use crate::clock::now_ns;
 use crate::exec::connection::Phase;
 use crate::exec::protocol::WorkerError;
-use crate::net::Interest;
+use crate::net::{self, Interest};
 use crate::tls::Received;
-use std::io::{self, Read};
+use std::io;
 
 impl Worker<'_> {
     /// The socket is connected: greets the peer. Until both agree the connection counts as one that connects.
@@ -38,8 +38,7 @@ impl Worker<'_> {
         let outcome = match advanced {
             Ok(None) => Ok(()),
             Ok(Some(received)) => {
-                self.connections[index].phase = Phase::Idle;
-                self.connections[index].free_since_ns = now;
+                self.connections[index].is_free(now, 0);
                 self.take_received(index, &received, &plain, now)
             }
             Err(error) => {
@@ -81,11 +80,11 @@ impl Worker<'_> {
         Ok(done.then_some(received))
     }
 
-    /// Reads what has arrived, once, and counts the answers in it.
+    /// Reads what has arrived, once, and counts the responses in it.
     pub(super) fn read_encrypted(&mut self, index: usize) -> Result<(), WorkerError> {
         let mut plain = std::mem::take(&mut self.plain_buffer);
         let received = self.receive(index, &mut plain);
-        // Afterwards: decrypting an answer is part of having it.
+        // Afterwards: decrypting a response is part of having it.
         let now = now_ns();
         let outcome = match received {
             Ok(received) => self.take_received(index, &received, &plain, now),
@@ -102,10 +101,11 @@ impl Worker<'_> {
     /// Reads from the socket, once, and decrypts into `plain`, which is emptied before.
     fn receive(&mut self, index: usize, plain: &mut Vec<u8>) -> io::Result<Received> {
         plain.clear();
-        let connection = &mut self.connections[index];
-        let mut socket = connection.socket.as_ref().expect("a session has a socket");
-        let session = connection.session.as_mut().expect("asked for connections with one only");
-        match socket.read(&mut self.read_buffer)? {
+        let socket = self.connections[index].socket.as_ref().expect("a session has a socket");
+        let (length, arrived_ns) = net::receive(socket, &mut self.read_buffer)?;
+        self.note_unread(index, arrived_ns, now_ns());
+        let session = self.connections[index].session.as_mut().expect("asked for connections with one only");
+        match length {
             // Many peers leave the farewell out.
             0 => Ok(Received::Closed),
             length => Ok(session.receive(&self.read_buffer[..length], plain)),

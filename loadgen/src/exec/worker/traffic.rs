@@ -1,6 +1,6 @@
 //! What happens on the connections: connecting, sending, failing.
 
-use super::{Lane, Worker};
+use super::{ScriptThread, Worker};
 use crate::clock::{MILLISECOND, now_ns};
 use crate::exec::connection::{Connection, Phase};
 use crate::exec::protocol::WorkerError;
@@ -28,11 +28,13 @@ impl Worker<'_> {
     /// Begins to connect.
     pub(super) fn open(&mut self, index: usize, now: u64) {
         let connection = &mut self.connections[index];
-        let address = self.lanes[connection.lane].script.address();
+        let address = self.script_threads[connection.script_thread].script.address();
         connection.generation = connection.generation.wrapping_add(1);
         connection.parser.reset();
         let opened = net::connect(address).and_then(|socket| {
             let token = Self::token(connection, index);
+            // A system that cannot do this has every response count as read when it arrived.
+            let _ = net::note_arrivals(&socket);
             self.poller.add(socket.as_raw_fd(), Interest::ReadWrite, token)?;
             Ok(socket)
         });
@@ -78,18 +80,23 @@ impl Worker<'_> {
         match connection.phase {
             Phase::Closed { retry_ns } if retry_ns <= now => self.open(index, now),
             Phase::Closed { retry_ns } => self.wake_at(index, retry_ns),
-            Phase::Connecting { .. } | Phase::Handshaking { .. } | Phase::Writing | Phase::Waiting | Phase::Ended => {}
+            Phase::Connecting { .. }
+            | Phase::Handshaking { .. }
+            | Phase::Writing
+            | Phase::Waiting
+            | Phase::Finishing
+            | Phase::Ended => {}
             Phase::Idle => {
-                let lane = connection.lane;
+                let script_thread = connection.script_thread;
                 let Some(arrivals) = &connection.arrivals else {
                     if !connection.in_pool {
                         connection.in_pool = true;
-                        self.lanes[lane].free.push_back(index as u32);
+                        self.script_threads[script_thread].free.push_back(index as u32);
                     }
-                    return self.dispatch(lane, now);
+                    return self.dispatch(script_thread, now);
                 };
                 let due_ns = connection.delayed_due_ns.unwrap_or(self.start_ns + arrivals.due_ns());
-                let script = self.lanes[lane].script;
+                let script = self.script_threads[script_thread].script;
                 let send_at_ns = due_ns.max(connection.held_until_ns);
                 if send_at_ns > now {
                     self.wake_at(index, send_at_ns);
@@ -105,23 +112,23 @@ impl Worker<'_> {
     }
 
     /// Gives what is due of an open pool to its free connections.
-    pub(super) fn dispatch(&mut self, lane: usize, now: u64) -> Result<(), WorkerError> {
-        if !self.running || self.lanes[lane].has_ended() {
+    pub(super) fn dispatch(&mut self, script_thread: usize, now: u64) -> Result<(), WorkerError> {
+        if !self.running || self.script_threads[script_thread].has_ended() {
             return Ok(());
         }
-        while let Some(arrivals) = &self.lanes[lane].arrivals {
+        while let Some(arrivals) = &self.script_threads[script_thread].arrivals {
             let due_ns = self.start_ns + arrivals.due_ns();
             if due_ns >= self.end_ns {
                 return Ok(());
             }
             if due_ns > now {
-                if self.lanes[lane].wake_ns != due_ns {
-                    self.lanes[lane].wake_ns = due_ns;
-                    self.timers.push(due_ns, Lane::timer(lane));
+                if self.script_threads[script_thread].wake_ns != due_ns {
+                    self.script_threads[script_thread].wake_ns = due_ns;
+                    self.timers.push(due_ns, ScriptThread::timer(script_thread));
                 }
                 return Ok(());
             }
-            let Some(index) = self.lanes[lane].free.pop_front() else { return Ok(()) };
+            let Some(index) = self.script_threads[script_thread].free.pop_front() else { return Ok(()) };
             let connection = &mut self.connections[index as usize];
             connection.in_pool = false;
             // One that was closed while it was free comes back when it is connected again.
@@ -138,26 +145,27 @@ impl Worker<'_> {
             self.measure();
         }
         let connection = &mut self.connections[index];
-        let lane = &mut self.lanes[connection.lane];
+        let script_thread = &mut self.script_threads[connection.script_thread];
         let mut batch = std::mem::take(&mut connection.batch);
         let mut sent_ns = 0;
         let mut write = |text: &[u8]| {
             sent_ns = now_ns();
             connection.write(text)
         };
-        let written = match lane.script.fixed_request() {
+        let written = match script_thread.script.fixed_request() {
             Some(text) => {
-                batch.clone_from(&lane.fixed_batch);
+                batch.clone_from(&script_thread.fixed_batch);
                 write(text)
             }
-            None => lane.script.request(&mut batch, write)?,
+            None => script_thread.script.request(&mut batch, write)?,
         };
-        if counts && connection.free_since_ns <= due_ns && connection.held_until_ns <= due_ns {
-            self.interval.latencies.send_lag.saturating_record(sent_ns - due_ns);
-        }
+        let ideal_sent_ns = due_ns.max(connection.ideal_free_ns).max(connection.ideal_held_ns).min(sent_ns);
+        connection.lag_ns = sent_ns - ideal_sent_ns;
         let count = u64::from(batch.count());
         if counts {
-            lane.taken += count;
+            self.interval.latencies.send_lag.saturating_record(connection.lag_ns);
+            self.interval.sent += count;
+            script_thread.taken += count;
         }
         connection.batch = batch;
         connection.answered = 0;
@@ -165,11 +173,14 @@ impl Worker<'_> {
         connection.sent_ns = sent_ns;
         connection.timed_out = false;
         let schedule = &self.plan.schedule;
-        let arrivals = connection.arrivals.as_mut().or(lane.arrivals.as_mut()).expect("one of them has a plan");
+        let arrivals =
+            connection.arrivals.as_mut().or(script_thread.arrivals.as_mut()).expect("one of them has a plan");
         let planned_ns = arrivals.due_ns();
         arrivals.take(schedule, count);
         if let Some(factor) = self.plan.catch_up_max {
-            connection.held_until_ns = sent_ns + ((arrivals.due_ns() - planned_ns) as f64 / factor) as u64;
+            let pause_ns = ((arrivals.due_ns() - planned_ns) as f64 / factor) as u64;
+            connection.held_until_ns = sent_ns + pause_ns;
+            connection.ideal_held_ns = ideal_sent_ns + pause_ns;
         }
         connection.delayed_due_ns = None;
         connection.useless_sockets = 0;
@@ -195,7 +206,6 @@ impl Worker<'_> {
         self.in_flight -= outstanding;
         let of_the_warmup = outstanding > 0 && connection.due_ns < self.measured_ns;
         if !of_the_warmup {
-            self.interval.failed += outstanding;
             self.last_outcome_ns = self.last_outcome_ns.max(now);
             match loss {
                 Loss::Read => self.interval.errors.read += outstanding.max(1),
@@ -231,10 +241,32 @@ impl Worker<'_> {
                         return Ok(());
                     }
                 }
-                // An answer may come before the request is written in full.
+                // A response may come before the request is written in full.
                 self.read(index)
             }
-            Phase::Idle | Phase::Writing | Phase::Waiting => self.read(index),
+            Phase::Finishing if event.writable => self.finish_writing(index),
+            Phase::Idle | Phase::Writing | Phase::Waiting | Phase::Finishing => self.read(index),
+        }
+    }
+
+    /// Goes on with a request that has its response already; the connection is free once it is written.
+    fn finish_writing(&mut self, index: usize) -> Result<(), WorkerError> {
+        let connection = &mut self.connections[index];
+        let written = connection.write_rest();
+        let now = now_ns();
+        match written {
+            Ok(false) => self.read(index),
+            Ok(true) => {
+                connection.is_free(now, 0);
+                let token = Self::token(connection, index);
+                self.poller.modify(connection.fd(), Interest::Read, token)?;
+                self.go_on(index, now)
+            }
+            // The peer has said all that it had to say.
+            Err(_) => {
+                self.lose(index, Loss::Nothing, now);
+                Ok(())
+            }
         }
     }
 
@@ -251,8 +283,7 @@ impl Worker<'_> {
         }
         let token = Self::token(connection, index);
         self.poller.modify(connection.fd(), Interest::Read, token)?;
-        connection.phase = Phase::Idle;
-        connection.free_since_ns = now;
+        connection.is_free(now, 0);
         if self.running { self.proceed(index, now) } else { Ok(()) }
     }
 
@@ -275,6 +306,10 @@ impl Worker<'_> {
                 {
                     connection.timed_out = true;
                     self.interval.errors.timeout += 1;
+                }
+                // A peer that has answered and does not want the rest: it must not keep the connection for ever.
+                Phase::Finishing if now.saturating_sub(connection.sent_ns) > self.plan.timeout_ns => {
+                    self.lose(index, Loss::Nothing, now);
                 }
                 _ => {}
             }

@@ -1,8 +1,8 @@
 use super::*;
 use proptest::prelude::*;
 
-/// Feeds `pieces` one after the other and collects the answers, as a connection does.
-fn answers(pieces: &[&[u8]]) -> Result<Vec<(Answer, Capture)>, ParseError> {
+/// Feeds `pieces` one after the other and collects the responses, as a connection does.
+fn answers(pieces: &[&[u8]]) -> Result<Vec<(Response, Capture)>, ParseError> {
     let mut parser = ResponseParser::default();
     let mut capture = Capture::default();
     let mut found = Vec::new();
@@ -55,7 +55,7 @@ fn the_answer_to_head_has_no_body_whatever_its_length() {
     let mut parser = ResponseParser::default();
     let (consumed, answer) = parser.feed(SIZED, true, None).unwrap();
     assert_eq!(consumed, SIZED.len() - 5);
-    assert_eq!(answer, Some(Answer { status: 200, keep_alive: true }));
+    assert_eq!(answer, Some(Response { status: 200, keep_alive: true }));
 }
 
 #[test]

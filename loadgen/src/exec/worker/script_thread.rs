@@ -7,12 +7,12 @@ use crate::schedule::Arrivals;
 use crate::script::ThreadScript;
 use std::collections::VecDeque;
 
-/// Set in the number under which a lane's timer is kept; a connection's number has it not.
+/// Set in the number under which a script thread's timer is kept; a connection's number has it not.
 const TIMER_BIT: u32 = 1 << 31;
 
 /// A thread's script, what it samples and, with an open pool, its plan and its free connections.
 #[derive(Debug)]
-pub(super) struct Lane<'a> {
+pub(super) struct ScriptThread<'a> {
     thread: usize,
     pub(super) script: &'a ThreadScript,
     /// The request of every connection, if the script does not make each.
@@ -29,7 +29,7 @@ pub(super) struct Lane<'a> {
     result: Option<ThreadResult>,
 }
 
-impl<'a> Lane<'a> {
+impl<'a> ScriptThread<'a> {
     pub(super) fn new(plan: &WorkerPlan, thread: usize, script: &'a ThreadScript) -> Self {
         let fixed = script.fixed_request().map(Batch::of);
         let open = plan.pool == Pool::Open;
@@ -51,20 +51,20 @@ impl<'a> Lane<'a> {
         self.sampler = Sampler::new(measured_ns, end_ns);
     }
 
-    /// The number under which the timers know lane `lane`.
-    pub(super) fn timer(lane: usize) -> u32 {
-        lane as u32 | TIMER_BIT
+    /// The number under which the timers know script thread `script_thread`.
+    pub(super) fn timer(script_thread: usize) -> u32 {
+        script_thread as u32 | TIMER_BIT
     }
 
-    /// The lane whose timer has this number, if it is a lane's.
+    /// The script thread whose timer has this number, if it is a script thread's.
     pub(super) fn of_timer(number: u32) -> Option<usize> {
         (number & TIMER_BIT != 0).then_some((number & !TIMER_BIT) as usize)
     }
 
-    /// Counts an answer.
+    /// Counts a response.
     #[inline]
-    pub(super) fn answer(&mut self, latency_ns: u64) {
-        self.sampler.answer(latency_ns);
+    pub(super) fn count_response(&mut self, latency_ns: u64) {
+        self.sampler.count_response(latency_ns);
     }
 
     /// Takes a sample if it is time to, and gives the time of the next.
@@ -89,7 +89,7 @@ impl<'a> Lane<'a> {
         self.script.stopped() && !self.has_ended()
     }
 
-    /// The thread ends with `unsent` requests due and not sent, and `in_flight` without an answer.
+    /// The thread ends with `unsent` requests due and not sent, and `in_flight` without a response.
     pub(super) fn end(&mut self, unsent: u64, in_flight: u64, oldest_unfinished_ns: u64, end_ns: u64) {
         let request_rate = std::mem::replace(&mut self.sampler, Sampler::new(0, 0)).finish();
         self.result = Some(ThreadResult {
@@ -114,7 +114,7 @@ mod tests {
 
     #[test]
     fn timers_tell_lanes_from_connections() {
-        assert_eq!(Lane::of_timer(Lane::timer(3)), Some(3));
-        assert_eq!(Lane::of_timer(3), None);
+        assert_eq!(ScriptThread::of_timer(ScriptThread::timer(3)), Some(3));
+        assert_eq!(ScriptThread::of_timer(3), None);
     }
 }

@@ -1,12 +1,14 @@
-//! What arrives on the connections: answers, ends, garbage.
+//! What arrives on the connections: responses, ends, garbage.
 
 use super::Worker;
 use super::traffic::Loss;
 use crate::clock::now_ns;
 use crate::exec::connection::Phase;
 use crate::exec::protocol::WorkerError;
-use crate::http::Answer;
-use std::io::{self, Read};
+use crate::http::Response;
+use crate::net;
+use crate::stats::Sample;
+use std::io;
 
 impl Worker<'_> {
     /// Reads what has arrived, once: the poller reports what is left.
@@ -15,12 +17,15 @@ impl Worker<'_> {
             return self.read_encrypted(index);
         }
         let mut buffer = std::mem::take(&mut self.read_buffer);
-        let mut socket = self.connections[index].socket.as_ref().expect("a connection that reads has a socket");
-        let read = socket.read(&mut buffer);
+        let socket = self.connections[index].socket.as_ref().expect("a connection that reads has a socket");
+        let read = net::receive(socket, &mut buffer);
         let now = now_ns();
+        if let Ok((_, arrived_ns)) = read {
+            self.note_unread(index, arrived_ns, now);
+        }
         let outcome = match read {
-            Ok(0) => self.peer_closed(index, now),
-            Ok(length) => {
+            Ok((0, _)) => self.peer_closed(index, now),
+            Ok((length, _)) => {
                 let taken = self.take_bytes(index, &buffer[..length], now);
                 taken.and_then(|()| self.go_on(index, now))
             }
@@ -34,21 +39,32 @@ impl Worker<'_> {
         outcome
     }
 
+    /// Notes for how long what was read at `now` had lain unread: `arrived_ns` is the kernel's time of its arrival.
+    pub(super) fn note_unread(&mut self, index: usize, arrived_ns: Option<u64>, now: u64) {
+        let unread_ns = arrived_ns.map_or(0, |arrived_ns| (now + self.realtime_offset_ns).saturating_sub(arrived_ns));
+        // Someone may have set the clock since the offset was taken.
+        self.unread_ns = unread_ns.min(now.saturating_sub(self.connections[index].sent_ns));
+    }
+
     /// The peer has ended the connection without ado: an error for those who wait for it, and for nobody else.
     pub(super) fn cut_off(&mut self, index: usize, now: u64) {
-        let busy = self.connections[index].is_busy();
+        let connection = &mut self.connections[index];
+        let busy = connection.is_busy();
+        if connection.phase == Phase::Idle {
+            connection.lag_ns = 0;
+        }
         self.lose(index, if busy { Loss::Read } else { Loss::Nothing }, now);
     }
 
-    /// The peer sends no more, which is how some answers end.
+    /// The peer sends no more, which is how some responses end.
     pub(super) fn peer_closed(&mut self, index: usize, now: u64) -> Result<(), WorkerError> {
         let connection = &mut self.connections[index];
         if !connection.is_busy() {
-            self.lose(index, Loss::Nothing, now);
+            self.cut_off(index, now);
             return Ok(());
         }
-        if let Some(answer) = connection.parser.end_of_stream() {
-            self.answered(index, answer, now)?;
+        if let Some(response) = connection.parser.end_of_stream() {
+            self.answered(index, response, now)?;
             self.lose(index, Loss::Nothing, now);
         } else {
             self.lose(index, Loss::Read, now);
@@ -56,13 +72,13 @@ impl Worker<'_> {
         Ok(())
     }
 
-    /// Counts the answers in `bytes`, which closes the connection where they are none.
+    /// Counts the responses in `bytes`, which closes the connection where they are none.
     pub(super) fn take_bytes(&mut self, index: usize, bytes: &[u8], now: u64) -> Result<(), WorkerError> {
         let connection = &self.connections[index];
         if !connection.is_busy() || connection.due_ns >= self.measured_ns {
             self.interval.bytes_read += bytes.len() as u64;
         }
-        let wants_responses = self.lanes[self.connections[index].lane].script.wants_responses();
+        let wants_responses = self.script_threads[self.connections[index].script_thread].script.wants_responses();
         let mut rest = bytes;
         while !rest.is_empty() {
             let connection = &mut self.connections[index];
@@ -74,11 +90,11 @@ impl Worker<'_> {
             let to_head = connection.batch.is_head(connection.answered);
             let capture = wants_responses.then_some(&mut connection.capture);
             match connection.parser.feed(rest, to_head, capture) {
-                Ok((consumed, answer)) => {
+                Ok((consumed, response)) => {
                     rest = &rest[consumed..];
-                    let Some(answer) = answer else { continue };
-                    self.answered(index, answer, now)?;
-                    if !answer.keep_alive {
+                    let Some(response) = response else { continue };
+                    self.answered(index, response, now)?;
+                    if !response.keep_alive {
                         self.lose(index, Loss::Nothing, now);
                         return Ok(());
                     }
@@ -94,38 +110,47 @@ impl Worker<'_> {
 
     /// Lets a connection that is free send what is due.
     ///
-    /// Only once all that was read is taken: bytes left over would be taken for the answer to the next request.
+    /// Only once all that was read is taken: bytes left over would be taken for the response to the next request.
     pub(super) fn go_on(&mut self, index: usize, now: u64) -> Result<(), WorkerError> {
         if self.running && self.connections[index].phase == Phase::Idle { self.proceed(index, now) } else { Ok(()) }
     }
 
-    /// Counts an answer; the last one of a batch frees the connection.
-    fn answered(&mut self, index: usize, answer: Answer, now: u64) -> Result<(), WorkerError> {
+    /// Counts a response; the last one of a batch frees the connection.
+    fn answered(&mut self, index: usize, response: Response, now: u64) -> Result<(), WorkerError> {
         let connection = &mut self.connections[index];
         connection.answered += 1;
         let last = connection.answered == connection.batch.count();
-        let lane = &mut self.lanes[connection.lane];
+        let script_thread = &mut self.script_threads[connection.script_thread];
         self.in_flight -= 1;
         if connection.due_ns >= self.measured_ns {
             let latency_ns = now - connection.due_ns;
             self.last_outcome_ns = now;
-            self.interval.count_answer(answer.status);
+            let served = self.plan.expected.contains(response.status);
+            self.interval.count_response(response.status, served);
             if last || !self.plan.batch_latency {
-                self.interval.latencies.latency.saturating_record(latency_ns);
-                self.interval.latencies.uncorrected.saturating_record(now - connection.sent_ns);
+                self.interval.latencies.record(Sample {
+                    latency_ns,
+                    uncorrected_ns: now - connection.sent_ns,
+                    own_error_ns: connection.lag_ns + self.unread_ns,
+                    operation: connection.batch.operation(connection.answered - 1),
+                    served,
+                });
             }
-            lane.answer(latency_ns);
+            script_thread.count_response(latency_ns);
             if !connection.timed_out && now - connection.sent_ns > self.plan.timeout_ns {
                 connection.timed_out = true;
                 self.interval.errors.timeout += 1;
             }
         }
         if last {
-            connection.phase = Phase::Idle;
-            connection.free_since_ns = now;
+            // A response may come before its request is written in full, whose rest the peer still waits for.
+            match connection.phase {
+                Phase::Writing => connection.phase = Phase::Finishing,
+                _ => connection.is_free(now, self.unread_ns),
+            }
         }
-        if lane.script.wants_responses() {
-            lane.script.response(answer.status, &connection.capture)?;
+        if script_thread.script.wants_responses() {
+            script_thread.script.response(response.status, &connection.capture)?;
         }
         Ok(())
     }

@@ -1,0 +1,99 @@
+//! The moments in which an event loop should have run and did not.
+
+use crate::clock::MILLISECOND;
+
+/// Shorter gaps are a kernel's usual delays and are not kept.
+pub(super) const STOP_NS_MIN: u64 = MILLISECOND;
+
+/// How many of the longest stops are kept.
+pub const STOPS_MAX: usize = 10;
+
+/// A gap in which an event loop had work, or was to look for some, and did not run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stop {
+    /// When it began, in nanoseconds of the monotonic clock.
+    pub start_ns: u64,
+    /// How long it lasted.
+    pub length_ns: u64,
+}
+
+/// Finds the stops of one loop, which reports each time that it is awake and until when it means to sleep.
+#[derive(Debug, Default)]
+pub(super) struct StopFinder {
+    /// The loop was awake then, or is allowed to sleep until then.
+    excused_until_ns: u64,
+    longest: Vec<Stop>,
+}
+
+impl StopFinder {
+    /// Forgets the stops so far; the loop is awake at `now_ns`.
+    pub(super) fn restart(&mut self, now_ns: u64) {
+        self.excused_until_ns = now_ns;
+        self.longest.clear();
+    }
+
+    /// The loop goes to sleep until `wake_ns` at most.
+    #[inline]
+    pub(super) fn sleep_until(&mut self, wake_ns: u64) {
+        self.excused_until_ns = wake_ns;
+    }
+
+    /// The loop is awake at `now_ns`.
+    #[inline]
+    pub(super) fn awake(&mut self, now_ns: u64) {
+        let gap_ns = now_ns.saturating_sub(self.excused_until_ns);
+        if gap_ns >= STOP_NS_MIN {
+            keep_longest(&mut self.longest, Stop { start_ns: self.excused_until_ns, length_ns: gap_ns });
+        }
+        self.excused_until_ns = now_ns;
+    }
+
+    /// The longest stops, in the order of time.
+    pub(super) fn into_longest(mut self) -> Vec<Stop> {
+        self.longest.sort_unstable_by_key(|stop| stop.start_ns);
+        self.longest
+    }
+}
+
+/// Adds `stop` to `longest`, which holds at most [`STOPS_MAX`].
+fn keep_longest(longest: &mut Vec<Stop>, stop: Stop) {
+    if longest.len() < STOPS_MAX {
+        longest.push(stop);
+    } else if let Some(shortest) = longest.iter_mut().min_by_key(|stop| stop.length_ns) {
+        if shortest.length_ns < stop.length_ns {
+            *shortest = stop;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stop_is_time_past_the_wake_up_or_between_two_signs_of_life() {
+        let mut finder = StopFinder::default();
+        finder.restart(0);
+        finder.sleep_until(100 * MILLISECOND);
+        finder.awake(50 * MILLISECOND);
+        finder.sleep_until(100 * MILLISECOND);
+        finder.awake(103 * MILLISECOND);
+        finder.awake(103 * MILLISECOND + STOP_NS_MIN - 1);
+        finder.awake(110 * MILLISECOND);
+        let stops: Vec<_> = finder.into_longest().iter().map(|stop| (stop.start_ns, stop.length_ns)).collect();
+        assert_eq!(stops, [(100 * MILLISECOND, 3 * MILLISECOND), (103 * MILLISECOND + 999_999, 6_000_001)]);
+    }
+
+    #[test]
+    fn the_longest_are_kept_in_the_order_of_time() {
+        let mut finder = StopFinder::default();
+        finder.restart(0);
+        let mut now_ns = 0;
+        for length_ms in (1..=STOPS_MAX as u64 + 5).rev() {
+            now_ns += length_ms * MILLISECOND;
+            finder.awake(now_ns);
+        }
+        let lengths: Vec<_> = finder.into_longest().iter().map(|stop| stop.length_ns / MILLISECOND).collect();
+        assert_eq!(lengths, (6..=15).rev().collect::<Vec<_>>());
+    }
+}
