@@ -2,10 +2,11 @@
 
 use crate::event::{Event, parse_duration_ns, parse_size_bytes};
 use crate::tools::Tools;
-use crate::{convert, jvm, perf, recorder};
+use crate::{convert, diff, jvm, perf, recorder, tail};
 use anyhow::Result;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// Records a JVM with async-profiler and turns the recording into flame graphs, heatmaps, pictures and categories.
 #[derive(Parser)]
@@ -29,6 +30,10 @@ enum Command {
     Stop(StopArgs),
     /// Draws everything from DIR/profile.jfr
     Convert(ConvertArgs),
+    /// Compares the recordings of A with those of B: what changed, and how sure that is
+    Diff(DiffArgs),
+    /// Compares the slowest seconds of a latency log with the rest of the recording
+    Tail(TailArgs),
     /// Unpacks asprof and libasyncProfiler.so now, as the first start would, and prints where they are
     Unpack(UnpackArgs),
 }
@@ -62,6 +67,15 @@ struct StartArgs {
     /// Allocation sampling interval: bytes between two samples
     #[arg(long, default_value = "64k", value_parser = parse_size_bytes)]
     alloc_interval: u64,
+    /// Native memory sampling interval, for the event nativemem: bytes between two samples
+    #[arg(long, default_value = "64k", value_parser = parse_size_bytes)]
+    nativemem_interval: u64,
+    /// Deepest stack that is recorded whole
+    #[arg(long, default_value_t = 2048, value_parser = clap::value_parser!(u32).range(1..))]
+    depth: u32,
+    /// End the recording by itself after this time: nobody else does if what started it dies
+    #[arg(long, default_value = "1800s", value_parser = parse_duration_ns)]
+    timeout: u64,
     /// Shortest lock wait that is recorded
     #[arg(long, default_value = "10us", value_parser = parse_duration_ns)]
     lock_threshold: u64,
@@ -116,6 +130,76 @@ struct ConvertArgs {
     /// Rules for categories.json, in the place of the built-in categories.toml
     #[arg(long, value_name = "FILE")]
     categories: Option<PathBuf>,
+    /// Leave out samples before this time since the recording's start, such as 10s
+    #[arg(long, value_parser = parse_duration_ns)]
+    from: Option<u64>,
+    /// Leave out samples after this time since the recording's start
+    #[arg(long, value_parser = parse_duration_ns)]
+    to: Option<u64>,
+    /// Write <event>.pprof too
+    #[arg(long)]
+    pprof: bool,
+    /// Show the frames of java.lang.foreign's downcalls, which are one frame [downcall] otherwise
+    #[arg(long)]
+    unfold: bool,
+    /// Largest heap of the converter, in MiB
+    #[arg(long, default_value_t = 1024, value_name = "MIB", value_parser = clap::value_parser!(u32).range(16..))]
+    heap: u32,
+    /// Longest time of the converter
+    #[arg(long, default_value = "600s", value_parser = parse_duration_ns)]
+    time_limit: u64,
+}
+
+#[derive(Args)]
+struct DiffArgs {
+    /// Directories of converted recordings, before; with three or more on each side, each recording is one observation
+    #[arg(long, required = true, num_args = 1.., value_name = "DIR")]
+    a: Vec<PathBuf>,
+    /// Directories of converted recordings, after
+    #[arg(long, required = true, num_args = 1.., value_name = "DIR")]
+    b: Vec<PathBuf>,
+    /// Directory for diff.json, diff.md and the differential flame graphs
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+    /// What to call A [default: the title of its recording]
+    #[arg(long)]
+    title_a: Option<String>,
+    /// What to call B
+    #[arg(long)]
+    title_b: Option<String>,
+    /// Events to compare, of those that both sides have
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "cpu,alloc,lock,wall,nativemem")]
+    events: Vec<Event>,
+    /// Rules in the place of the built-in categories.toml
+    #[arg(long, value_name = "FILE")]
+    categories: Option<PathBuf>,
+    /// Compare across engines and intervals too
+    #[arg(long)]
+    force: bool,
+}
+
+#[derive(Args)]
+struct TailArgs {
+    /// The directory of a converted recording, which receives tail.json, tail.md and the differential flame graphs
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+    /// HdrHistogram log of the same repetition, values in nanoseconds
+    #[arg(long, value_name = "FILE")]
+    latency: PathBuf,
+    /// Part of the seconds that counts as slowest, three seconds at least
+    #[arg(long, default_value_t = 0.05, value_parser = parse_part)]
+    worst: f64,
+    /// Percentile of latency by which seconds are slow
+    #[arg(long, default_value_t = 99.0)]
+    percentile: f64,
+    /// Rules in the place of the built-in categories.toml
+    #[arg(long, value_name = "FILE")]
+    categories: Option<PathBuf>,
+}
+
+fn parse_part(text: &str) -> Result<f64, String> {
+    let part = text.parse().ok().filter(|part| *part > 0.0 && *part <= 0.3);
+    part.ok_or_else(|| "expected a part above 0, at most 0.3, such as 0.05".to_owned())
 }
 
 #[derive(Args)]
@@ -146,13 +230,44 @@ pub fn run(cli: Cli) -> Result<()> {
                 wall_interval_ns: args.wall_interval,
                 alloc_interval_bytes: args.alloc_interval,
                 lock_threshold_ns: args.lock_threshold,
+                nativemem_interval_bytes: args.nativemem_interval,
+                depth: args.depth,
+                time_max: Duration::from_nanos(args.timeout),
             },
         ),
         Command::Stop(args) => recorder::stop(&tools, &jvm::resolve(&args.pid)?, &args.attach, &args.out),
         Command::Convert(args) => convert::convert(
             &tools,
-            &convert::Request { out: args.out, title: args.title, events: args.events, categories: args.categories },
+            &convert::Request {
+                out: args.out,
+                title: args.title,
+                events: args.events,
+                categories: args.categories,
+                from_ms: args.from.map(|ns| ns / 1_000_000),
+                to_ms: args.to.map(|ns| ns / 1_000_000),
+                unfold: args.unfold,
+                pprof: args.pprof,
+                heap_mib_max: args.heap,
+                time_max: Duration::from_nanos(args.time_limit),
+            },
         ),
+        Command::Diff(args) => diff::diff(&diff::Request {
+            a: args.a,
+            b: args.b,
+            out: args.out,
+            title_a: args.title_a,
+            title_b: args.title_b,
+            events: args.events,
+            categories: args.categories,
+            force: args.force,
+        }),
+        Command::Tail(args) => tail::tail(&tail::Request {
+            out: args.out,
+            latency: args.latency,
+            worst: args.worst,
+            percentile: args.percentile,
+            categories: args.categories,
+        }),
         Command::Unpack(args) => {
             println!("{}", tools.asprof()?.display());
             println!("{}", tools.library()?.display());

@@ -1,8 +1,11 @@
 //! Collapsed stacks: `root;…;leaf value`, one line a stack, as the converter writes them.
 
+#[cfg(test)]
 use anyhow::{Result, bail};
-use std::collections::BTreeMap;
+use regex::Regex;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;
+use std::sync::LazyLock;
 
 /// How a frame ran. The converter marks it with a suffix; a native frame has none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -30,6 +33,7 @@ pub struct Stack<'a> {
     pub value: u64,
 }
 
+#[cfg(test)]
 /// Reads collapsed stacks. With `ends_in_class` the last element of each is a class.
 pub fn parse(text: &str, ends_in_class: bool) -> Result<Vec<Stack<'_>>> {
     let mut stacks = Vec::new();
@@ -48,7 +52,7 @@ pub fn parse(text: &str, ends_in_class: bool) -> Result<Vec<Stack<'_>>> {
 }
 
 /// A frame's name without its suffix, and its kind.
-fn frame(text: &str) -> (&str, Kind) {
+pub fn frame(text: &str) -> (&str, Kind) {
     const SUFFIXES: [(&str, Kind); 5] = [
         ("_[j]", Kind::Compiled),
         ("_[i]", Kind::Inlined),
@@ -80,6 +84,30 @@ pub fn write(stacks: &[Stack]) -> String {
         writeln!(text, "{stack} {value}").expect("a string takes everything");
         text
     })
+}
+
+/// Frames between a Java method and the native function that it calls through java.lang.foreign: about a dozen, the same
+/// in every stack, that say nothing.
+pub const FOLD: &str = r"^java/lang/invoke/(LambdaForm|Invokers\$Holder|(Direct|Delegating)MethodHandle\$Holder|VarHandleSegment)|^jdk/internal/foreign/abi/|^nep_invoker_blob$";
+/// What stands for them.
+const FOLDED: &str = "[downcall]";
+
+/// Puts one frame in the place of each run of frames that `FOLD` matches.
+pub fn fold<'a>(stacks: &[Stack<'a>]) -> Vec<Stack<'a>> {
+    static PATTERN: LazyLock<Regex> = LazyLock::new(|| Regex::new(FOLD).expect("the pattern is a constant"));
+    let mut known = HashMap::new();
+    let fold_one = |stack: &Stack<'a>| {
+        let mut frames: Vec<(&'a str, Kind)> = Vec::with_capacity(stack.frames.len());
+        for (name, kind) in &stack.frames {
+            if !*known.entry(*name).or_insert_with(|| PATTERN.is_match(name)) {
+                frames.push((*name, *kind));
+            } else if frames.last().is_none_or(|last| last.0 != FOLDED) {
+                frames.push((FOLDED, Kind::Native));
+            }
+        }
+        Stack { frames, value: stack.value }
+    };
+    stacks.iter().map(fold_one).collect()
 }
 
 /// The sum of the values.
@@ -119,6 +147,17 @@ mod tests {
         let error = parse("a;b 1\na;b\n", false).unwrap_err().to_string();
         assert!(error.contains("line 2"), "{error}");
         assert!(parse("a;b -1", false).is_err());
+    }
+
+    #[test]
+    fn the_machinery_of_a_downcall_is_one_frame() {
+        let text = "A.send_[j];java/lang/invoke/LambdaForm$MH.invoke_[i];java/lang/invoke/Invokers$Holder.invokeExact_[i];\
+                    nep_invoker_blob;send 3\njava/lang/invoke/MethodHandleNatives.linkCallSite_[0] 1";
+        let stacks = parse(text, false).unwrap();
+        assert_eq!(
+            write(&fold(&stacks)),
+            "A.send;[downcall];send 3\njava/lang/invoke/MethodHandleNatives.linkCallSite 1\n"
+        );
     }
 
     #[test]

@@ -1,20 +1,24 @@
 //! From `profile.jfr` to everything that a run directory holds of it.
 
 use crate::categories::{self, Rules};
-use crate::collapsed::{self, Stack};
+use crate::collapsed;
+use crate::converter::{self, Description, Job};
 use crate::event::Event;
 use crate::flame::{self, Caption};
 use crate::pages::{self, Page};
 use crate::picture;
-use crate::recorder::{RECORDING, check_recording};
-use crate::tools::{self, Tools};
-use anyhow::{Context, Result, bail};
+use crate::quality::{self, CpuQuality};
+use crate::recorder::{Counts, RECORDING, check_recording};
+use crate::samples::{self, Samples};
+use crate::scratch::Scratch;
+use crate::shares::Tables;
+use crate::tools::Tools;
+use anyhow::{Context, Result};
 use serde_json::{Map, Value, json};
-use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{self, Command};
 use std::thread;
+use std::time::Duration;
 
 /// What the user asked for.
 pub struct Request {
@@ -22,209 +26,239 @@ pub struct Request {
     pub title: String,
     pub events: Option<Vec<Event>>,
     pub categories: Option<PathBuf>,
+    pub from_ms: Option<u64>,
+    pub to_ms: Option<u64>,
+    pub unfold: bool,
+    pub pprof: bool,
+    pub heap_mib_max: u32,
+    pub time_max: Duration,
 }
 
 /// The events drawn even where they were not recorded: their files then say so.
 const EVENTS_DEFAULT: [Event; 3] = [Event::Cpu, Event::Alloc, Event::Lock];
 
-/// Narrower frames are left out of the flame graphs: one sample of ten thousand can be hundreds of frames deep.
-const HTML_WIDTH_MIN_PERCENT: &str = "0.01";
+/// The table of samples by second that comparisons read.
+pub fn samples_file(event: Event) -> String {
+    format!("{}.samples.gz", event.name())
+}
 
 /// Writes all files beside the recording: all of them, or, after an error, none.
 pub fn convert(tools: &Tools, request: &Request) -> Result<()> {
     let recording = request.out.join(RECORDING);
     check_recording(&recording)?;
-    let rules = match &request.categories {
-        None => Rules::parse(categories::BUILT_IN, "categories.toml")?,
-        Some(file) => {
-            let text = fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
-            Rules::parse(&text, &file.display().to_string())?
-        }
-    };
+    let rules = read_rules(request.categories.as_deref())?;
     let scratch = Scratch::inside(&request.out)?;
     let events = request.events.clone().unwrap_or(Event::ALL.to_vec());
-    let converted = run_converter(tools, &recording, &scratch, &events, &request.title)?;
-    if converted.truncated {
+    let job = Job {
+        tools,
+        recording: &recording,
+        events: &events,
+        from_ms: request.from_ms,
+        to_ms: request.to_ms,
+        unfold: request.unfold,
+        pprof: request.pprof,
+        heap_mib_max: request.heap_mib_max,
+        time_max: request.time_max,
+    };
+    let said = converter::run(&job, &scratch, |event| title_of(&request.title, event))?;
+    if said.truncated {
         eprintln!("profile: {} is cut off: its last chunk is left out", recording.display());
     }
     let drawn: Vec<_> = events
         .into_iter()
-        .filter(|event| request.events.is_some() || EVENTS_DEFAULT.contains(event) || converted.has(*event))
+        .filter(|event| request.events.is_some() || EVENTS_DEFAULT.contains(event) || said.has(*event))
         .collect();
+    let drawing = Drawing { said: &said, scratch: &scratch, rules: &rules, request, counts: Counts::read(&recording) };
     let results = thread::scope(|scope| {
-        let draw = |event: Event| draw(event, &converted, &scratch, &rules, &request.title);
-        let threads: Vec<_> = drawn.iter().map(|event| scope.spawn(move || draw(*event))).collect();
+        let threads: Vec<_> = drawn.iter().map(|event| scope.spawn(|| drawing.draw(*event))).collect();
         threads.into_iter().map(|thread| thread.join().expect("drawing does not panic")).collect::<Result<Vec<_>>>()
     })?;
-    scratch.write("profile.json", &pretty(&converted.describe(&drawn, &results))?)?;
-    scratch.write("categories.json", &pretty(&table(&drawn, &results))?)?;
-    scratch.publish(&request.out)
+    let quality = drawing.quality(&drawn, &results);
+    for warning in &quality.warnings {
+        eprintln!("profile: {warning}");
+    }
+    scratch.write("profile.json", pretty(&drawing.describe(&drawn, &results, &quality)?)?)?;
+    scratch.write("categories.json", pretty(&table(&drawn, &results))?)?;
+    let names =
+        results.into_iter().flat_map(|drawn| drawn.files).chain(["categories.json".into(), "profile.json".into()]);
+    scratch.publish(&request.out, &names.collect::<Vec<_>>())
+}
+
+/// The rules of `file`, or the program's own.
+pub fn read_rules(file: Option<&Path>) -> Result<Rules> {
+    match file {
+        None => Rules::parse(categories::BUILT_IN, "categories.toml"),
+        Some(file) => {
+            let text = fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
+            Rules::parse(&text, &file.display().to_string())
+        }
+    }
 }
 
 /// What one event came to.
 struct Drawn {
     samples: u64,
     value: u64,
+    broken: u64,
     files: Vec<String>,
-    shares: Vec<categories::Share>,
+    tables: Tables,
 }
 
-fn draw(event: Event, converted: &Converted, scratch: &Scratch, rules: &Rules, title: &str) -> Result<Drawn> {
-    let name = event.name();
-    let text = scratch.read(&format!("{name}.raw"))?;
-    let counted = if event.is_weighted() { scratch.read(&format!("{name}-samples.raw"))? } else { text.clone() };
-    let parse =
-        |text| collapsed::parse(text, event.ends_in_class()).with_context(|| format!("{name}: collapsed stacks"));
-    // async-profiler may leave a few strays of an event that was not asked for
-    let (stacks, counts) =
-        if converted.has(event) { (parse(&text)?, parse(&counted)?) } else { (Vec::new(), Vec::new()) };
-    let samples = collapsed::total(&counts);
-    let caption_title = title_of(title, event);
-    let svg = if collapsed::total(&stacks) == 0 {
-        let sentence = converted.why_empty(event);
-        for suffix in ["", "-threads", "-heatmap"] {
-            scratch.write(&format!("{name}{suffix}.html"), &pages::html(&caption_title, &sentence))?;
-        }
-        // an empty file would look like a failure
-        scratch.write(&format!("{name}.collapsed"), &format!("# {sentence}\n"))?;
-        pages::svg(&caption_title, &sentence)
-    } else {
-        for (suffix, page) in [("", Page::Flame), ("-threads", Page::Flame), ("-heatmap", Page::Heatmap)] {
-            let file = format!("{name}{suffix}.html");
-            let finished = pages::finish(page, &scratch.read(&file)?, &caption_title);
-            scratch.write(&file, &finished.with_context(|| file.clone())?)?;
-        }
-        scratch.write(&format!("{name}.collapsed"), &collapsed::write(&stacks))?;
-        let subtitle = converted.subtitle(event, samples, &stacks);
-        flame::draw(event, &stacks, &Caption { title: &caption_title, subtitle: &subtitle })?
-    };
-    scratch.write(&format!("{name}.svg"), &svg)?;
-    scratch.write_bytes(&format!("{name}.png"), &picture::render(&svg).with_context(|| format!("{name}.png"))?)?;
-    let files = ["html", "-threads.html", "-heatmap.html", "collapsed", "svg", "png"]
-        .map(|end| if end.starts_with('-') { format!("{name}{end}") } else { format!("{name}.{end}") });
-    Ok(Drawn {
-        samples,
-        value: collapsed::total(&stacks),
-        files: files.to_vec(),
-        shares: rules.classify(&stacks, &counts),
-    })
+/// What drawing an event takes.
+struct Drawing<'a> {
+    said: &'a Description,
+    scratch: &'a Scratch,
+    rules: &'a Rules,
+    request: &'a Request,
+    counts: Option<Counts>,
 }
 
-fn title_of(title: &str, event: Event) -> String {
-    if title.is_empty() { event.title().to_owned() } else { format!("{title} · {}", event.title()) }
-}
-
-/// What the converter said of the recording.
-struct Converted {
-    settings: HashMap<String, String>,
-    duration_ns: u64,
-    truncated: bool,
-}
-
-impl Converted {
-    fn parse(output: &str) -> Result<Converted> {
-        let mut converted = Converted { settings: HashMap::new(), duration_ns: 0, truncated: false };
-        for line in output.lines() {
-            match line.splitn(3, '\t').collect::<Vec<_>>().as_slice() {
-                ["setting", name, value] => {
-                    converted.settings.insert((*name).to_owned(), (*value).to_owned());
-                }
-                ["duration_ns", value] => converted.duration_ns = value.parse()?,
-                ["truncated", value] => converted.truncated = value.parse()?,
-                _ => bail!("the converter wrote an unknown line {line:?}"),
+impl Drawing<'_> {
+    fn draw(&self, event: Event) -> Result<Drawn> {
+        let (scratch, name) = (self.scratch, event.name());
+        let text = scratch.take(&format!("{name}.samples"))?;
+        // async-profiler may leave a few strays of an event that was not asked for
+        let text = if self.said.has(event) { text.as_str() } else { "" };
+        let seconds = (self.said.duration_ns as f64 / 1e9).ceil() as usize;
+        scratch.write(&samples_file(event), samples::compress(text, self.said.start_ns / 1_000_000, seconds)?)?;
+        let mut samples = Samples::parse(text, event.ends_in_class()).with_context(|| format!("{name}: samples"))?;
+        samples.keep_window(self.request.from_ms, self.request.to_ms);
+        let title = title_of(&self.request.title, event);
+        let stacks = samples.stacks(|_| true);
+        let value = collapsed::total(&stacks);
+        let broken = quality::broken(&samples);
+        let svg = if value == 0 {
+            let sentence = self.why_empty(event);
+            for suffix in ["", "-threads", "-heatmap"] {
+                scratch.write(&format!("{name}{suffix}.html"), pages::html(&title, &sentence))?;
             }
-        }
-        Ok(converted)
-    }
-
-    fn setting(&self, name: &str) -> Option<&str> {
-        self.settings.get(name).map(String::as_str).filter(|value| !value.is_empty() && *value != "-1")
-    }
-
-    fn number(&self, name: &str) -> Option<u64> {
-        self.setting(name)?.parse().ok()
-    }
-
-    /// Whether the recording was to hold this event.
-    fn has(&self, event: Event) -> bool {
-        match event {
-            Event::Cpu => self.engine().is_some(),
-            _ => self.setting(event.name()).is_some(),
-        }
-    }
-
-    /// The CPU engine that really took the samples.
-    fn engine(&self) -> Option<&str> {
-        self.setting("event")?;
-        self.setting("engine")
-    }
-
-    fn interval_us(&self) -> Option<f64> {
-        self.engine()?;
-        Some(self.number("interval")? as f64 / 1e3)
+            // an empty file would look like a failure
+            scratch.write(&format!("{name}.collapsed"), format!("# {sentence}\n"))?;
+            pages::svg(&title, &sentence)
+        } else {
+            for (suffix, page) in [("", Page::Flame), ("-threads", Page::Flame), ("-heatmap", Page::Heatmap)] {
+                let file = format!("{name}{suffix}.html");
+                let finished = pages::finish(page, &scratch.take(&file)?, &title);
+                scratch.write(&file, finished.with_context(|| file.clone())?)?;
+            }
+            scratch.write(&format!("{name}.collapsed"), collapsed::write(&stacks))?;
+            let shown = if self.request.unfold { stacks } else { collapsed::fold(&stacks) };
+            let subtitle = self.subtitle(event, samples.count(), value, broken);
+            flame::draw(event, &shown, &Caption { title: &title, subtitle: &subtitle })?
+        };
+        scratch.write(&format!("{name}.svg"), &svg)?;
+        scratch.write(&format!("{name}.png"), picture::render(&svg).with_context(|| format!("{name}.png"))?)?;
+        let mut files = ["html", "-threads.html", "-heatmap.html", "collapsed", "svg", "png", "samples.gz"]
+            .map(|end| if end.starts_with('-') { format!("{name}{end}") } else { format!("{name}.{end}") })
+            .to_vec();
+        files.extend(self.request.pprof.then(|| format!("{name}.pprof")));
+        Ok(Drawn { samples: samples.count(), value, broken, files, tables: Tables::of(&samples, self.rules) })
     }
 
     fn why_empty(&self, event: Event) -> String {
-        if self.has(event) {
-            format!("No sample of {} was taken in {:.1} s.", event.title(), self.duration_ns as f64 / 1e9)
+        if self.said.has(event) {
+            format!("No sample of {} was taken in {:.1} s.", event.title(), self.seconds())
         } else {
             format!("The recording does not hold {}: `{}` was not among its events.", event.title(), event.name())
         }
     }
 
-    fn subtitle(&self, event: Event, samples: u64, stacks: &[Stack]) -> String {
-        let seconds = self.duration_ns as f64 / 1e9;
-        let total = collapsed::total(stacks) as f64;
-        let count = grouped(samples);
-        match event {
-            Event::Cpu => format!(
-                "{count} samples in {seconds:.1} s, by {}, one per {} µs of CPU time",
-                self.engine().unwrap_or("an unknown engine"),
-                self.interval_us().unwrap_or(0.0)
-            ),
-            Event::Wall => format!("{count} samples in {seconds:.1} s"),
-            Event::Alloc => format!("{:.1} MiB by {count} samples in {seconds:.1} s", total / 1024.0 / 1024.0),
-            Event::Lock => format!("{:.1} ms waited, {count} waits in {seconds:.1} s", total / 1e6),
-        }
+    /// Length of what is shown.
+    fn seconds(&self) -> f64 {
+        let whole = self.said.duration_ns as f64 / 1e9;
+        let to = self.request.to_ms.map_or(whole, |ms| whole.min(ms as f64 / 1e3));
+        (to - self.request.from_ms.unwrap_or(0) as f64 / 1e3).max(0.0)
     }
 
-    fn describe(&self, events: &[Event], results: &[Drawn]) -> Value {
+    fn subtitle(&self, event: Event, samples: u64, total: u64, broken: u64) -> String {
+        let (seconds, count) = (self.seconds(), grouped(samples));
+        let unwalked = if broken > 0 { format!(", {} of them broken", grouped(broken)) } else { String::new() };
+        let date = utc(self.said.start_ns / 1_000_000_000);
+        let text = match event {
+            Event::Cpu => {
+                let quality = quality::of_cpu(self.said, samples, broken, self.is_whole(), quality::tick_us());
+                format!(
+                    "{count} samples{unwalked} in {seconds:.1} s, by {}, one per {} µs of CPU time",
+                    self.said.engine().unwrap_or("an unknown engine"),
+                    quality.interval_had_us.unwrap_or(0.0)
+                )
+            }
+            Event::Wall => format!("{count} samples{unwalked} in {seconds:.1} s"),
+            Event::Alloc | Event::Nativemem => {
+                format!("{:.1} MiB by {count} samples in {seconds:.1} s", total as f64 / 1024.0 / 1024.0)
+            }
+            Event::Lock => format!("{:.1} ms waited, {count} waits in {seconds:.1} s", total as f64 / 1e6),
+        };
+        format!("{text} · {date}")
+    }
+
+    fn is_whole(&self) -> bool {
+        self.request.from_ms.is_none() && self.request.to_ms.is_none()
+    }
+
+    fn quality(&self, events: &[Event], results: &[Drawn]) -> CpuQuality {
+        let cpu = events.iter().zip(results).find(|(event, _)| **event == Event::Cpu);
+        let mut quality = cpu.map_or_else(CpuQuality::default, |(_, drawn)| {
+            quality::of_cpu(self.said, drawn.samples, drawn.broken, self.is_whole(), quality::tick_us())
+        });
+        quality.warnings.extend(self.counts.and_then(quality::of_counts));
+        quality
+    }
+
+    fn describe(&self, events: &[Event], results: &[Drawn], quality: &CpuQuality) -> Result<Value> {
         let described = events.iter().zip(results).map(|(event, drawn)| {
             let value = json!({
                 "samples": drawn.samples,
+                "broken": drawn.broken,
                 "empty": drawn.samples == 0,
-                "recorded": self.has(*event),
+                "recorded": self.said.has(*event),
                 "unit": event.unit(),
                 "total": drawn.value,
                 "files": drawn.files,
             });
             (event.name().to_owned(), value)
         });
-        json!({
+        let mut description = json!({
             "format": "lsmlab-profile",
-            "version": 1,
-            "engine": self.engine(),
-            "interval_us": self.interval_us(),
-            "duration_s": self.duration_ns as f64 / 1e9,
-            "truncated": self.truncated,
+            "version": 2,
+            "title": self.request.title,
+            "engine": self.said.engine(),
+            "interval_us": self.said.interval_us(),
+            "started_ms": self.said.start_ns / 1_000_000,
+            "duration_s": self.said.duration_ns as f64 / 1e9,
+            "from_ms": self.request.from_ms,
+            "to_ms": self.request.to_ms,
+            "truncated": self.said.truncated,
+            "samples_lost": self.counts.map(|counts| counts.lost),
             "events": described.collect::<Map<_, _>>(),
-            "async_profiler": self.setting("version"),
-        })
+            "async_profiler": self.said.setting("version"),
+        });
+        let fields = description.as_object_mut().context("a description is an object")?;
+        fields.extend(json!(quality).as_object().cloned().unwrap_or_default());
+        Ok(description)
     }
 }
 
+fn title_of(title: &str, event: Event) -> String {
+    if title.is_empty() { event.title().to_owned() } else { format!("{title} · {}", event.title()) }
+}
+
 fn table(events: &[Event], results: &[Drawn]) -> Value {
-    let units = events.iter().map(|event| (event.name().to_owned(), json!(event.unit())));
-    let shares = events.iter().zip(results).map(|(event, drawn)| (event.name().to_owned(), json!(drawn.shares)));
+    let each = |value: fn(&Event, &Drawn) -> Value| {
+        let pairs = events.iter().zip(results).map(|(event, drawn)| (event.name().to_owned(), value(event, drawn)));
+        pairs.collect::<Map<_, _>>()
+    };
     json!({
         "format": "lsmlab-categories",
-        "version": 1,
-        "units": units.collect::<Map<_, _>>(),
-        "events": shares.collect::<Map<_, _>>(),
+        "version": 2,
+        "units": each(|event, _| json!(event.unit())),
+        "events": each(|_, drawn| json!(drawn.tables.categories)),
+        "groups": each(|_, drawn| json!(drawn.tables.groups)),
     })
 }
 
-fn pretty(value: &Value) -> Result<String> {
+/// JSON for people and machines.
+pub fn pretty(value: &Value) -> Result<String> {
     Ok(serde_json::to_string_pretty(value)? + "\n")
 }
 
@@ -241,120 +275,32 @@ fn grouped(number: u64) -> String {
     text
 }
 
-/// Runs every conversion in one JVM.
-fn run_converter(
-    tools: &Tools,
-    recording: &Path,
-    scratch: &Scratch,
-    events: &[Event],
-    title: &str,
-) -> Result<Converted> {
-    let tasks: String = events.iter().flat_map(|event| tasks(*event, &title_of(title, *event), scratch)).collect();
-    scratch.write("tasks", &tasks)?;
-    let parallel = thread::available_parallelism().map_or(1, usize::from).min(2);
-    let mut command = Command::new(tools::java()?);
-    command
-        .args(["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto"])
-        .args(["-cp", &tools.converter_class_path()?, "lsmlab.profiler.ConvertRecording"])
-        .arg(recording)
-        .arg(scratch.path("tasks"))
-        .arg(parallel.to_string());
-    let output =
-        command.output().with_context(|| format!("cannot run {}", Path::new(command.get_program()).display()))?;
-    scratch.remove("tasks")?;
-    if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
-        bail!("the recording cannot be converted: {}", explain(said.trim()));
-    }
-    Converted::parse(&String::from_utf8(output.stdout).context("the converter wrote other than UTF-8")?)
+/// Seconds since 1970 as `2026-11-21 09:14 UTC` (Hinnant, "chrono-compatible low-level date algorithms").
+fn utc(seconds: u64) -> String {
+    let (days, second) = (seconds / 86_400 + 719_468, seconds % 86_400);
+    let (era, day_of_era) = (days / 146_097, days % 146_097);
+    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * shifted + 2) / 5 + 1;
+    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
+    let year = year_of_era + era * 400 + u64::from(month <= 2);
+    format!("{year}-{month:02}-{day:02} {:02}:{:02} UTC", second / 3600, second / 60 % 60)
 }
 
-/// The converter's tasks for an event: its options and output file, separated by tabs.
-fn tasks(event: Event, title: &str, scratch: &Scratch) -> Vec<String> {
-    let name = event.name();
-    let title = title.replace(['\t', '\n', '\r'], " ");
-    let task = |options: &[&str], file: &str| {
-        let mut words = vec!["--norm", "--title", &title];
-        words.extend(options);
-        let path = scratch.path(file).display().to_string();
-        words.push(&path);
-        words.join("\t") + "\n"
-    };
-    let page = |extra: &[&str], file: &str| task(&[event.converter_options(), extra].concat(), file);
-    let mut tasks = vec![
-        page(&["-o", "html", "--minwidth", HTML_WIDTH_MIN_PERCENT], &format!("{name}.html")),
-        page(&["-o", "html", "--minwidth", HTML_WIDTH_MIN_PERCENT, "-t"], &format!("{name}-threads.html")),
-        page(&["-o", "heatmap"], &format!("{name}-heatmap.html")),
-        page(&["-o", "collapsed"], &format!("{name}.raw")),
-    ];
-    if event.is_weighted() {
-        let samples = format!("--{name}");
-        tasks.push(task(&[&samples, "-o", "collapsed"], &format!("{name}-samples.raw")));
-    }
-    tasks
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-fn explain(said: &str) -> String {
-    if said.contains("UnsupportedClassVersionError") {
-        return format!("{said}\nthis java is too old: version 17 or later is needed; set JAVA_HOME");
-    }
-    if said.contains("Incomplete JFR file") || said.contains("Not a valid JFR") || said.contains("Corrupted") {
-        return format!("{said}\nthe recording was cut off: was `profile stop` run before the JVM ended?");
-    }
-    said.to_owned()
-}
-
-/// A directory for what is being written, on the same file system as its destination; removed when dropped.
-struct Scratch {
-    directory: PathBuf,
-}
-
-impl Scratch {
-    fn inside(out: &Path) -> Result<Scratch> {
-        let out = fs::canonicalize(out)?;
-        let directory = out.join(format!(".convert-{}", process::id()));
-        fs::create_dir(&directory).with_context(|| format!("cannot write to {}", out.display()))?;
-        Ok(Scratch { directory })
+    #[test]
+    fn a_date_is_that_of_the_calendar() {
+        assert_eq!(utc(0), "1970-01-01 00:00 UTC");
+        assert_eq!(utc(1_709_164_800 + 3_660), "2024-02-29 01:01 UTC");
+        assert_eq!(utc(1_795_252_473), "2026-11-21 09:14 UTC");
     }
 
-    fn path(&self, name: &str) -> PathBuf {
-        self.directory.join(name)
-    }
-
-    fn read(&self, name: &str) -> Result<String> {
-        let path = self.path(name);
-        let text = fs::read_to_string(&path).with_context(|| format!("the converter did not write {name}"))?;
-        fs::remove_file(path)?;
-        Ok(text)
-    }
-
-    fn write(&self, name: &str, text: &str) -> Result<()> {
-        self.write_bytes(name, text.as_bytes())
-    }
-
-    fn write_bytes(&self, name: &str, bytes: &[u8]) -> Result<()> {
-        fs::write(self.path(name), bytes).with_context(|| format!("cannot write {name}"))
-    }
-
-    fn remove(&self, name: &str) -> Result<()> {
-        Ok(fs::remove_file(self.path(name))?)
-    }
-
-    /// Moves the files that are wanted into `out`; what the converter wrote for other events is dropped.
-    fn publish(self, out: &Path) -> Result<()> {
-        let description: Value = serde_json::from_slice(&fs::read(self.path("profile.json"))?)?;
-        let events = description["events"].as_object().into_iter().flatten();
-        let files = events.flat_map(|(_, event)| event["files"].as_array().into_iter().flatten());
-        let names = files.filter_map(Value::as_str).chain(["categories.json", "profile.json"]);
-        for name in names {
-            fs::rename(self.path(name), out.join(name)).with_context(|| format!("cannot write {name}"))?;
-        }
-        Ok(())
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.directory);
+    #[test]
+    fn a_large_number_is_grouped() {
+        assert_eq!((grouped(1_234_567), grouped(12)), ("1,234,567".to_owned(), "12".to_owned()));
     }
 }

@@ -13,10 +13,12 @@ pub enum Event {
     Lock,
     /// Every thread, running or not.
     Wall,
+    /// Memory that native code took with malloc and the like.
+    Nativemem,
 }
 
 impl Event {
-    pub const ALL: [Event; 4] = [Event::Cpu, Event::Alloc, Event::Lock, Event::Wall];
+    pub const ALL: [Event; 5] = [Event::Cpu, Event::Alloc, Event::Lock, Event::Wall, Event::Nativemem];
 
     /// The name in files and options.
     pub fn name(self) -> &'static str {
@@ -25,6 +27,7 @@ impl Event {
             Event::Alloc => "alloc",
             Event::Lock => "lock",
             Event::Wall => "wall",
+            Event::Nativemem => "nativemem",
         }
     }
 
@@ -35,6 +38,7 @@ impl Event {
             Event::Alloc => "allocated memory",
             Event::Lock => "lock wait",
             Event::Wall => "wall-clock time",
+            Event::Nativemem => "native memory",
         }
     }
 
@@ -42,7 +46,7 @@ impl Event {
     pub fn unit(self) -> &'static str {
         match self {
             Event::Cpu | Event::Wall => "samples",
-            Event::Alloc => "bytes",
+            Event::Alloc | Event::Nativemem => "bytes",
             Event::Lock => "ns",
         }
     }
@@ -54,17 +58,13 @@ impl Event {
             Event::Alloc => &["--alloc", "--total"],
             Event::Lock => &["--lock", "--total"],
             Event::Wall => &["--wall"],
+            Event::Nativemem => &["--nativemem", "--total"],
         }
     }
 
     /// Whether a stack ends in the class of the object that was allocated or locked.
     pub fn ends_in_class(self) -> bool {
         matches!(self, Event::Alloc | Event::Lock)
-    }
-
-    /// Whether the collapsed values are something else than a number of samples.
-    pub fn is_weighted(self) -> bool {
-        self.unit() != "samples"
     }
 }
 

@@ -38,6 +38,45 @@ pub struct Caption<'a> {
 /// Draws `stacks`; at least one has to have a value above zero.
 pub fn draw(event: Event, stacks: &[Stack], caption: &Caption) -> Result<String> {
     let (lines, mut palette) = merge_tiers(stacks);
+    let mut options = options(event, caption);
+    options.palette_map = Some(&mut palette);
+    let svg = inferno(&mut options, &lines)?;
+    finish(&svg, |y_px| legend(event, y_px))
+}
+
+/// Draws the stacks of `after`, coloured by how much wider they are than in `before`, whose whole is scaled to theirs.
+/// With `reverse` it draws those of `before`, in the same colours: what vanished can be seen only there.
+pub fn draw_difference(
+    event: Event,
+    before: &[Stack],
+    after: &[Stack],
+    reverse: bool,
+    caption: &Caption,
+) -> Result<String> {
+    let (from, to) = if reverse { (after, before) } else { (before, after) };
+    let plain =
+        |stacks: &[Stack]| merge_tiers(stacks).0.join("\n").replace("_[j]", "").replace("_[i]", "").replace("_[w]", "");
+    let mut lines = Vec::new();
+    let how = inferno::differential::Options { normalize: true, strip_hex: false };
+    inferno::differential::from_readers(how, plain(from).as_bytes(), plain(to).as_bytes(), &mut lines)
+        .context("inferno could not compare the stacks")?;
+    let lines = String::from_utf8(lines).context("inferno wrote other than UTF-8")?;
+    let mut options = options(event, caption);
+    options.negate_differentials = reverse;
+    let mut lines: Vec<_> = lines.lines().map(str::to_owned).collect();
+    lines.sort_unstable();
+    let svg = inferno(&mut options, &lines)?;
+    finish(&svg, legend_of_difference)
+}
+
+fn inferno(options: &mut Options, lines: &[String]) -> Result<String> {
+    let mut svg = Vec::new();
+    flamegraph::from_lines(options, lines.iter().map(String::as_str), &mut svg)
+        .context("inferno could not draw the stacks")?;
+    String::from_utf8(svg).context("inferno wrote other than UTF-8")
+}
+
+fn options<'a>(event: Event, caption: &Caption) -> Options<'a> {
     let mut options = Options::default();
     options.title = cut(caption.title, TITLE_LENGTH_MAX);
     options.subtitle = Some(caption.subtitle.to_owned());
@@ -49,19 +88,14 @@ pub fn draw(event: Event, stacks: &[Stack], caption: &Caption) -> Result<String>
     options.font_width = FONT_WIDTH_EM;
     options.text_truncate_direction = TextTruncateDirection::Right;
     options.bgcolors = Some(BackgroundColor::Flat(Color { r: 0xff, g: 0xff, b: 0xff }));
-    options.palette_map = Some(&mut palette);
     options.deterministic = true;
     options.no_sort = true;
     (options.count_name, options.factor) = match event {
         Event::Lock => ("µs".to_owned(), 1e-3),
-        Event::Alloc => ("KiB".to_owned(), 1.0 / 1024.0),
+        Event::Alloc | Event::Nativemem => ("KiB".to_owned(), 1.0 / 1024.0),
         Event::Cpu | Event::Wall => ("samples".to_owned(), 1.0),
     };
-    let mut svg = Vec::new();
-    flamegraph::from_lines(&mut options, lines.iter().map(String::as_str), &mut svg)
-        .context("inferno could not draw the stacks")?;
-    let svg = String::from_utf8(svg).context("inferno wrote other than UTF-8")?;
-    finish(&svg, event)
+    options
 }
 
 /// A node of the tree of calls: same path, same name, whatever the tier it ran in.
@@ -167,7 +201,7 @@ fn color(kind: Kind, name: &str) -> Color {
 }
 
 /// Puts in labels that fit, the legend, and fonts for browsers.
-fn finish(svg: &str, event: Event) -> Result<String> {
+fn finish(svg: &str, legend: impl Fn(usize) -> String) -> Result<String> {
     let svg = relabel(svg);
     let svg = svg.replace("font-family:\"Hack\"", &format!("font-family:{FONT_FAMILY}"));
     static HEIGHT: LazyLock<Regex> =
@@ -178,7 +212,7 @@ fn finish(svg: &str, event: Event) -> Result<String> {
     let header = format!(r#"height="{total_px}" onload="init(evt)" viewBox="0 0 {WIDTH_PX} {total_px}""#);
     let svg = HEIGHT.replacen(&svg, 1, header.as_str());
     let end = svg.rfind("</svg>").context("inferno's SVG does not end")?;
-    Ok(format!("{}{}{}", &svg[..end], legend(event, drawn_px), &svg[end..]))
+    Ok(format!("{}{}{}", &svg[..end], legend(drawn_px), &svg[end..]))
 }
 
 fn legend(event: Event, y_px: usize) -> String {
@@ -208,6 +242,23 @@ fn legend(event: Event, y_px: usize) -> String {
     text
 }
 
+fn legend_of_difference(y_px: usize) -> String {
+    let keys = [("#ff5a5a", "wider in B than in A"), ("#fafafa", "the same"), ("#5a5aff", "narrower in B than in A")];
+    let mut text = format!(r##"<rect x="0" y="{y_px}" width="100%" height="{LEGEND_HEIGHT_PX}" fill="#ffffff"/>"##);
+    for (index, (color, name)) in keys.into_iter().enumerate() {
+        let x_px = MARGIN_PX + 230 * index;
+        write!(
+            text,
+            r##"<rect x="{x_px}" y="{}" width="14" height="14" rx="2" fill="{color}" stroke="#cccccc"/><text x="{}" y="{}" fill="#444444">{name}</text>"##,
+            y_px + 9,
+            x_px + 20,
+            y_px + 20,
+        )
+        .expect("a string takes everything");
+    }
+    text
+}
+
 /// Inferno cuts a label that is too long at its end, where the method's name is. Ours drops the package first.
 fn relabel(svg: &str) -> String {
     static FRAME: LazyLock<Regex> = LazyLock::new(|| {
@@ -216,7 +267,7 @@ fn relabel(svg: &str) -> String {
             r#"<text (?<at>[^>]*)>[^<]*</text></g>"#
         ))
     });
-    static VALUE: LazyLock<Regex> = LazyLock::new(|| pattern(r" \([^()]* [^()]*, [0-9.]+%\)$"));
+    static VALUE: LazyLock<Regex> = LazyLock::new(|| pattern(r" \([^()]* [^()]*, [0-9.]+%(; [+-]?[0-9.]+%)?\)$"));
     let mut labels = HashMap::new();
     let relabelled = FRAME.replace_all(svg, |found: &Captures| {
         let title = unescape(&found["title"]);

@@ -6,15 +6,31 @@
 mod categories;
 mod cli;
 mod collapsed;
+mod compare;
 mod convert;
+mod converter;
+mod diff;
 mod event;
 mod flame;
 mod jvm;
 mod label;
+mod latency;
 mod pages;
 mod perf;
 mod picture;
+mod process;
+mod quality;
+#[cfg(test)]
+mod recorded;
 mod recorder;
+mod samples;
+mod scratch;
+mod shares;
+#[cfg(test)]
+mod simulation;
+mod stats;
+mod table;
+mod tail;
 mod tools;
 
 use clap::Parser;

@@ -4,18 +4,21 @@ use crate::cli::Attach;
 use crate::event::Event;
 use crate::jvm::Jvm;
 use crate::perf;
+use crate::process;
 use crate::tools::Tools;
 use anyhow::{Context, Result, bail};
+use serde::{Deserialize, Serialize};
 use std::fs;
-use std::io::{self, Read, Seek};
-use std::os::fd::FromRawFd;
+use std::io::{self, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::process::Command;
+use std::time::Duration;
 
 /// The file's name in the output directory.
 pub const RECORDING: &str = "profile.jfr";
+/// Beside it: what async-profiler counted.
+pub const COUNTS: &str = "recorder.json";
 /// A chunk is readable by itself: of a JVM that dies, at most this much is lost.
 const CHUNK_S: u32 = 10;
 const ATTACH_TIME_MAX: Duration = Duration::from_secs(30);
@@ -28,6 +31,10 @@ pub struct Recording {
     pub wall_interval_ns: u64,
     pub alloc_interval_bytes: u64,
     pub lock_threshold_ns: u64,
+    pub nativemem_interval_bytes: u64,
+    pub depth: u32,
+    /// The recording ends by itself then.
+    pub time_max: Duration,
 }
 
 impl Recording {
@@ -51,6 +58,11 @@ impl Recording {
         if self.has(Event::Lock) {
             add("--lock", self.lock_threshold_ns.to_string());
         }
+        if self.has(Event::Nativemem) {
+            add("--nativemem", self.nativemem_interval_bytes.to_string());
+        }
+        add("-j", self.depth.to_string());
+        add("--timeout", self.time_max.as_secs().max(1).to_string());
         add("--chunktime", format!("{CHUNK_S}s"));
         options
     }
@@ -60,7 +72,7 @@ impl Recording {
 pub fn start(tools: &Tools, jvm: &Jvm, attach: &Attach, recording: &Recording) -> Result<()> {
     let out = directory(jvm, &recording.out)?;
     let file = out.join(RECORDING);
-    if file.exists() {
+    if fs::symlink_metadata(&file).is_ok() {
         bail!("{} exists: give --out a directory without a recording", file.display());
     }
     let probe = perf::probe(Some(jvm), attach.fdtransfer);
@@ -78,24 +90,80 @@ pub fn start(tools: &Tools, jvm: &Jvm, attach: &Attach, recording: &Recording) -
 /// Ends the recording and checks that the file is there and whole.
 pub fn stop(tools: &Tools, jvm: &Jvm, attach: &Attach, out: &Path) -> Result<()> {
     let file = directory(jvm, out)?.join(RECORDING);
-    asprof(tools, jvm, attach, "stop", &["-f".to_owned(), path_text(&file)?])?;
+    // before the end, since the counts end with the recording
+    let counts = asprof(tools, jvm, attach, "metrics", &[]).map(|metrics| Counts::parse(&metrics)).ok();
+    if let Err(error) = asprof(tools, jvm, attach, "stop", &["-f".to_owned(), path_text(&file)?]) {
+        return match check_recording(&file) {
+            Ok(_) if error.to_string().contains("has not started") => Err(error.context(format!(
+                "{} is whole, but ended before this: by itself after --timeout, or by another stop",
+                file.display()
+            ))),
+            _ => Err(error),
+        };
+    }
     if !file.exists() {
         bail!("no recording was running, or it was started with another --out: there is no {}", file.display());
     }
     let bytes = check_recording(&file)?;
+    if let Some(counts) = counts {
+        write_new(&file.with_file_name(COUNTS), serde_json::to_string(&counts)?.as_bytes())?;
+    }
     println!("recorded {} ({bytes} bytes)", file.display());
     Ok(())
 }
 
-/// The size of a recording whose beginning is one; an error says what is wrong with the file.
+/// What async-profiler counted of all events together; the recording does not hold it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counts {
+    pub samples: u64,
+    /// Samples that were due and not taken, because the thread or the profiler was busy with another one.
+    pub lost: u64,
+}
+
+impl Counts {
+    fn parse(metrics: &str) -> Counts {
+        let value = |name| {
+            let line = metrics.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+            line.and_then(|value| value.trim().parse().ok()).unwrap_or(0)
+        };
+        Counts { samples: value("samples_total"), lost: value("samples_skipped_total") }
+    }
+
+    /// Those that `stop` left beside the recording; None if it left none.
+    pub fn read(recording: &Path) -> Option<Counts> {
+        let path = recording.with_file_name(COUNTS);
+        let file = fs::OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(path);
+        serde_json::from_reader(file.ok()?.take(4096)).ok()
+    }
+}
+
+/// Writes a file that may not exist yet: whatever has its name is unlinked, not followed.
+fn write_new(path: &Path, content: &[u8]) -> Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => {
+            fs::OpenOptions::new().write(true).create_new(true).open(path).and_then(|mut file| file.write_all(content))
+        }
+    }
+    .with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// The size of a recording whose beginning is one; an error says what is wrong with the file. The service can write to
+/// the directory, so a link in the file's place is refused: it could lead to whatever only this process may read.
 pub fn check_recording(file: &Path) -> Result<u64> {
     let mut magic = Vec::new();
-    fs::File::open(file)
-        .and_then(|file| file.take(4).read_to_end(&mut magic))
-        .with_context(|| format!("cannot read the recording {}", file.display()))?;
-    let bytes = fs::metadata(file)?.len();
+    let opened = fs::OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(file);
+    let opened = opened.with_context(|| match fs::symlink_metadata(file) {
+        Ok(entry) if entry.is_symlink() => format!("{} is a link, which is not followed", file.display()),
+        _ => format!("cannot read the recording {}", file.display()),
+    })?;
+    let entry = opened.metadata()?;
+    if !entry.is_file() {
+        bail!("{} is not a file", file.display());
+    }
+    opened.take(4).read_to_end(&mut magic).with_context(|| format!("cannot read the recording {}", file.display()))?;
     match magic.as_slice() {
-        b"FLR\0" => Ok(bytes),
+        b"FLR\0" => Ok(entry.len()),
         [] => bail!("{} is empty: the recording was not ended, or its JVM died at once", file.display()),
         _ => bail!("{} is not a JFR recording", file.display()),
     }
@@ -133,7 +201,7 @@ fn path_text(path: &Path) -> Result<String> {
     Ok(text.to_owned())
 }
 
-fn asprof(tools: &Tools, jvm: &Jvm, attach: &Attach, action: &str, options: &[String]) -> Result<()> {
+fn asprof(tools: &Tools, jvm: &Jvm, attach: &Attach, action: &str, options: &[String]) -> Result<String> {
     let library = match &attach.libpath {
         Some(directory) => tools.library_in(directory)?,
         None => tools.library()?,
@@ -147,47 +215,14 @@ fn asprof(tools: &Tools, jvm: &Jvm, attach: &Attach, action: &str, options: &[St
     }
     let mut command = Command::new(tools.asprof()?);
     command.arg(action).arg("--libpath").arg(&library).args(options).arg(jvm.pid.to_string());
-    let (succeeded, output) = run(&mut command)?;
-    if !succeeded {
-        bail!("asprof {action} failed for process {}: {}", jvm.pid, explain(jvm, &output));
+    let outcome = process::run(&mut command, ATTACH_TIME_MAX)
+        .context("the JVM does not answer: is it stopped, or is its attach socket gone?")?;
+    if !outcome.status.success() {
+        let said = outcome.said();
+        let reason = if said.is_empty() { outcome.ending() } else { explain(jvm, &said) };
+        bail!("asprof {action} failed for process {}: {reason}", jvm.pid);
     }
-    Ok(())
-}
-
-/// Runs to the end or to the time limit; standard output and error together. A file in memory takes them: a pipe would
-/// only end with the process that asprof leaves behind to hand over perf events.
-fn run(command: &mut Command) -> Result<(bool, String)> {
-    let mut output = memory_file().context("cannot make a file in memory")?;
-    let mut child = command
-        .stdin(Stdio::null())
-        .stdout(output.try_clone()?)
-        .stderr(output.try_clone()?)
-        .spawn()
-        .with_context(|| format!("cannot run {}", Path::new(command.get_program()).display()))?;
-    let deadline = Instant::now() + ATTACH_TIME_MAX;
-    let status = loop {
-        if let Some(status) = child.try_wait()? {
-            break status;
-        }
-        if Instant::now() > deadline {
-            child.kill()?;
-            child.wait()?;
-            bail!("the JVM did not answer within {} s: is it stopped?", ATTACH_TIME_MAX.as_secs());
-        }
-        thread::sleep(Duration::from_millis(5));
-    };
-    let mut said = String::new();
-    output.rewind()?;
-    output.read_to_string(&mut said)?;
-    Ok((status.success(), said.trim().to_owned()))
-}
-
-fn memory_file() -> io::Result<fs::File> {
-    // SAFETY: the name is a C string; the descriptor, where there is one, belongs to the file from here on.
-    unsafe {
-        let descriptor = libc::memfd_create(c"asprof-output".as_ptr(), libc::MFD_CLOEXEC);
-        if descriptor < 0 { Err(io::Error::last_os_error()) } else { Ok(fs::File::from_raw_fd(descriptor)) }
-    }
+    Ok(outcome.stdout)
 }
 
 /// What asprof said, and what to do about it.
@@ -240,14 +275,23 @@ mod tests {
             wall_interval_ns: 20_000_000,
             alloc_interval_bytes: 524_288,
             lock_threshold_ns: 10_000,
+            nativemem_interval_bytes: 4096,
+            depth: 512,
+            time_max: Duration::from_secs(90),
         }
     }
 
     #[test]
     fn each_event_has_its_option() {
         let options = recording(Event::ALL.to_vec()).options().join(" ");
-        assert_eq!(options, "-e cpu -i 500000 --wall 20000000 --alloc 524288 --lock 10000 --chunktime 10s");
-        assert_eq!(recording(vec![Event::Lock]).options().join(" "), "--lock 10000 --chunktime 10s");
+        assert_eq!(
+            options,
+            "-e cpu -i 500000 --wall 20000000 --alloc 524288 --lock 10000 --nativemem 4096 -j 512 --timeout 90 --chunktime 10s"
+        );
+        assert_eq!(
+            recording(vec![Event::Lock]).options().join(" "),
+            "--lock 10000 -j 512 --timeout 90 --chunktime 10s"
+        );
     }
 
     #[test]
@@ -260,6 +304,33 @@ mod tests {
         assert!(check_recording(&file).unwrap_err().to_string().contains("empty"));
         fs::write(&file, "PK\x03\x04").unwrap();
         assert!(check_recording(&file).unwrap_err().to_string().contains("not a JFR recording"));
+    }
+
+    #[test]
+    fn the_lost_samples_are_read_from_the_metrics_and_written_past_a_link() {
+        let counts = Counts::parse("mem_x_kb 7\nsamples_total 58986\nsamples_skipped_total 1788\n");
+        assert_eq!(counts, Counts { samples: 58_986, lost: 1_788 });
+        let directory = tempfile::tempdir().unwrap();
+        let (secret, recording) = (directory.path().join("secret"), directory.path().join(RECORDING));
+        fs::write(&secret, "untouched").unwrap();
+        std::os::unix::fs::symlink(&secret, directory.path().join(COUNTS)).unwrap();
+        assert_eq!(Counts::read(&recording), None, "a link is not followed");
+        write_new(&directory.path().join(COUNTS), serde_json::to_string(&counts).unwrap().as_bytes()).unwrap();
+        assert_eq!(fs::read_to_string(&secret).unwrap(), "untouched");
+        assert_eq!(Counts::read(&recording), Some(counts));
+    }
+
+    #[test]
+    fn a_link_in_the_place_of_the_recording_is_not_followed() {
+        let directory = tempfile::tempdir().unwrap();
+        let (secret, file) = (directory.path().join("secret"), directory.path().join(RECORDING));
+        fs::write(&secret, "FLR\0 of somebody else").unwrap();
+        std::os::unix::fs::symlink(&secret, &file).unwrap();
+        let error = check_recording(&file).unwrap_err().to_string();
+        assert!(error.contains("is a link"), "{error}");
+        fs::remove_file(&file).unwrap();
+        fs::create_dir(&file).unwrap();
+        assert!(check_recording(&file).unwrap_err().to_string().contains("is not a file"));
     }
 
     #[test]

@@ -2,8 +2,8 @@
 
 use anyhow::{Context, Result, bail};
 use std::fs;
-use std::io::Read;
-use std::os::unix::fs::PermissionsExt;
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process;
 
@@ -36,8 +36,10 @@ impl Tools {
         self.library_in(&self.lib)
     }
 
-    /// The library in `directory`, which a JVM may see at the same path.
+    /// The library in `directory`, which a JVM may see at the same path. Others may be able to write around it, in a
+    /// volume that is shared with the service: so the directory has to be this user's alone, and no link.
     pub fn library_in(&self, directory: &Path) -> Result<PathBuf> {
+        make_own_directory(directory)?;
         self.unpack("libasyncProfiler", ".so", directory, LIBRARY, 0o644)
     }
 
@@ -105,13 +107,44 @@ fn read_entry(jar: &Path, stem: &str, suffix: &str) -> Result<Vec<u8>> {
     Ok(content)
 }
 
+/// Makes `directory`, or checks that only this user and root can have put something into it.
+fn make_own_directory(directory: &Path) -> Result<()> {
+    if let Some(parent) = directory.parent() {
+        fs::create_dir_all(parent).with_context(|| format!("cannot make {}", parent.display()))?;
+    }
+    match fs::DirBuilder::new().mode(0o755).create(directory) {
+        Ok(()) => return Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+        Err(error) => return Err(error).with_context(|| format!("cannot make {}", directory.display())),
+    }
+    let entry = fs::symlink_metadata(directory)?;
+    // SAFETY: geteuid cannot fail and touches no memory of ours.
+    let user = unsafe { libc::geteuid() };
+    let reason = if entry.is_symlink() {
+        "it is a link"
+    } else if !entry.is_dir() {
+        "it is no directory"
+    } else if entry.uid() != user && entry.uid() != 0 {
+        "it belongs to another user"
+    } else if entry.mode() & 0o022 != 0 {
+        "others may write to it"
+    } else {
+        return Ok(());
+    };
+    bail!("the library is not put into {}: {reason}; name a new directory with --libpath", directory.display())
+}
+
 /// Writes by way of a second file, so that a JVM that maps the old one keeps it.
 fn write_whole(target: &Path, content: &[u8], mode: u32) -> Result<()> {
     let partial = target.with_extension(format!("partial-{}", process::id()));
     if let Some(directory) = target.parent() {
         fs::create_dir_all(directory)?;
     }
-    let written = fs::write(&partial, content)
+    let written = fs::OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .open(&partial)
+        .and_then(|mut file| file.write_all(content))
         .and_then(|()| fs::set_permissions(&partial, fs::Permissions::from_mode(mode)))
         .and_then(|()| fs::rename(&partial, target));
     if written.is_err() {
@@ -138,7 +171,6 @@ fn find_java(home: Option<PathBuf>, path: Option<std::ffi::OsString>) -> Result<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::io::Write;
 
     fn lib_with_jar(content: &[u8]) -> (tempfile::TempDir, Tools) {
         let lib = tempfile::tempdir().unwrap();
@@ -170,6 +202,21 @@ mod tests {
         let library = tools.library_in(&shared.path().join("new")).unwrap();
         assert!(library.ends_with("new/libasyncProfiler.so"));
         assert_eq!(fs::read(library).unwrap(), b"library");
+    }
+
+    #[test]
+    fn a_directory_that_others_can_fill_is_refused_for_the_library() {
+        let (_lib, tools) = lib_with_jar(b"library");
+        let shared = tempfile::tempdir().unwrap();
+        let elsewhere = shared.path().join("elsewhere");
+        fs::create_dir(&elsewhere).unwrap();
+        let link = shared.path().join("link");
+        std::os::unix::fs::symlink(&elsewhere, &link).unwrap();
+        let error = tools.library_in(&link).unwrap_err().to_string();
+        assert!(error.contains("it is a link") && error.contains("--libpath"), "{error}");
+        fs::set_permissions(&elsewhere, fs::Permissions::from_mode(0o777)).unwrap();
+        assert!(tools.library_in(&elsewhere).unwrap_err().to_string().contains("others may write"));
+        assert_eq!(fs::read_dir(&elsewhere).unwrap().count(), 0, "nothing was written");
     }
 
     #[test]

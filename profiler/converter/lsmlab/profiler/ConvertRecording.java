@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.TreeMap;
 import java.util.concurrent.ExecutionException;
@@ -13,15 +14,19 @@ import java.util.concurrent.Future;
 import one.convert.Arguments;
 import one.convert.Main;
 import one.jfr.JfrReader;
+import one.jfr.event.CPULoad;
+import one.jfr.event.Event;
 
 /**
  * Runs every conversion of a recording in one JVM: a start of the converter for each output would cost more than
  * the conversions.
  *
  * <p>Arguments: the recording, a file of tasks, the number of tasks to run at a time. Each line of the file is one
- * task: jfrconv's options and the output file, separated by tabs. On stdout: one line {@code setting<TAB>name<TAB>value}
- * for every setting of the recording, {@code duration_ns<TAB>n}, {@code truncated<TAB>true|false}. Exit code 1 and one
- * line on stderr where the recording cannot be read.
+ * task, its words separated by tabs: {@code samples BASE FOLD OPTION…} (see {@link SampleTable#write}) or
+ * {@code page OPTION… FILE}, with jfrconv's options. On stdout, a line each: {@code setting<TAB>name<TAB>value} for every
+ * setting of the recording, {@code start_ns<TAB>n} since 1970, {@code duration_ns<TAB>n}, {@code cpu_s<TAB>x} as the
+ * service used while recorded, {@code truncated<TAB>true|false}. Exit code 1 and one line on stderr if the recording
+ * cannot be read.
  */
 public final class ConvertRecording {
 
@@ -44,15 +49,42 @@ public final class ConvertRecording {
     }
   }
 
+  /** jdk.CPUInformation, of which the reader knows nothing by itself. */
+  public static final class CpuInformation extends Event {
+    final int threads;
+
+    /** Reads the fields in the order in which async-profiler declares them. */
+    public CpuInformation(JfrReader jfr) {
+      super(jfr.getVarlong(), 0, 0);
+      jfr.getString();
+      jfr.getString();
+      jfr.getVarint();
+      jfr.getVarint();
+      threads = jfr.getVarint();
+    }
+  }
+
   private static void describe(String recording) throws IOException {
     try (JfrReader jfr = new JfrReader(recording)) {
-      while (jfr.readEvent() != null) {
-        // settings are collected on the way
+      jfr.registerEvent("jdk.CPUInformation", CpuInformation.class);
+      int cpus = 0;
+      double busy = 0;
+      long before = jfr.startNanos;
+      for (Event event; (event = jfr.readEvent()) != null; ) {
+        if (event instanceof CpuInformation information) {
+          cpus = information.threads;
+        } else if (event instanceof CPULoad load) {
+          long now = jfr.eventTimeToNanos(load.time);
+          busy += (load.jvmUser + load.jvmSystem) * Math.max(0, now - before) / 1e9;
+          before = now;
+        }
       }
       StringBuilder out = new StringBuilder();
       new TreeMap<>(jfr.settings)
           .forEach((name, value) -> out.append("setting\t" + name + "\t" + (value == null ? "" : value) + "\n"));
+      out.append("start_ns\t" + jfr.startNanos + "\n");
       out.append("duration_ns\t" + jfr.durationNanos() + "\n");
+      out.append("cpu_s\t" + busy * cpus + "\n");
       out.append("truncated\t" + jfr.incomplete() + "\n");
       System.out.print(out);
       System.out.flush();
@@ -68,14 +100,7 @@ public final class ConvertRecording {
         running.add(
             pool.submit(
                 () -> {
-                  Arguments arguments = new Arguments(task.split("\t"));
-                  if ("heatmap".equals(arguments.output)) {
-                    synchronized (HEATMAP) {
-                      Main.convert(recording, arguments.files.get(0), arguments);
-                    }
-                  } else {
-                    Main.convert(recording, arguments.files.get(0), arguments);
-                  }
+                  run(recording, task.split("\t", -1));
                   return null;
                 }));
       }
@@ -86,9 +111,27 @@ public final class ConvertRecording {
       if (e.getCause() instanceof IOException cause) {
         throw cause;
       }
+      if (e.getCause() instanceof Error error) {
+        throw error;
+      }
       throw new IllegalStateException(String.valueOf(e.getCause()), e.getCause());
     } finally {
       pool.shutdownNow();
+    }
+  }
+
+  private static void run(String recording, String[] words) throws IOException {
+    if ("samples".equals(words[0])) {
+      SampleTable.write(recording, words[1], words[2], Arrays.copyOfRange(words, 3, words.length));
+      return;
+    }
+    Arguments arguments = new Arguments(Arrays.copyOfRange(words, 1, words.length));
+    if ("heatmap".equals(arguments.output)) {
+      synchronized (HEATMAP) {
+        Main.convert(recording, arguments.files.get(0), arguments);
+      }
+    } else {
+      Main.convert(recording, arguments.files.get(0), arguments);
     }
   }
 }

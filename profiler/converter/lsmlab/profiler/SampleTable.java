@@ -1,0 +1,241 @@
+package lsmlab.profiler;
+
+import java.io.BufferedWriter;
+import java.io.IOException;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.regex.Pattern;
+import one.convert.Arguments;
+import one.convert.CallStack;
+import one.convert.FlameGraph;
+import one.convert.Frame;
+import one.convert.JfrConverter;
+import one.jfr.JfrReader;
+import one.jfr.StackTrace;
+import one.jfr.event.AllocationSample;
+import one.jfr.event.Event;
+import one.jfr.event.EventCollector;
+
+/**
+ * Every sample of one event, by tenth of a second, thread and stack. Both flame graphs are made of the same samples, so that their
+ * numbers cannot differ from the table's.
+ *
+ * <p>The table is text; a line begins with its kind, its fields are separated by tabs, and an id is the number of the
+ * line among those of its kind:
+ *
+ * <pre>
+ *   F name                                  a frame, with the suffix of its tier: _[j] _[i] _[0] _[1] _[k]
+ *   T name                                  a thread
+ *   N parent frame                          a node of the tree of calls; parent 0 is the root, the first node is 1
+ *   S tenth thread node samples value       the samples of one stack; tenth 0 of a second begins with the recording
+ * </pre>
+ */
+final class SampleTable extends JfrConverter {
+
+  /** A stack that the recording names but does not hold. */
+  private static final String STACK_MISSING = "[no_stack]";
+
+  private record Sample(int tenth, String thread, int node) {}
+
+  private record Edge(int parent, int frame) {}
+
+  /** Holds the events of one chunk, with the time that only the chunk can tell. */
+  private static final class Buffer implements EventCollector {
+    final List<Event> events = new ArrayList<>();
+    final List<Long> times = new ArrayList<>();
+    private final JfrReader jfr;
+
+    Buffer(JfrReader jfr) {
+      this.jfr = jfr;
+    }
+
+    @Override
+    public void collect(Event event) {
+      events.add(event);
+      times.add(jfr.eventTimeToNanos(event.time));
+    }
+
+    @Override
+    public void beforeChunk() {
+      events.clear();
+      times.clear();
+    }
+
+    @Override
+    public void afterChunk() {}
+
+    @Override
+    public boolean finish() {
+      return false;
+    }
+
+    @Override
+    public void forEach(Visitor visitor) {
+      throw new UnsupportedOperationException("the events are read from the buffer");
+    }
+  }
+
+  private final FlameGraph flames;
+  private final FlameGraph flamesByThread;
+  /** Matches frames that are left out where several follow each other; null keeps all. */
+  private final Pattern folded;
+  /** Whether a stack ends in the class of the object that was allocated or locked. */
+  private final boolean weighted;
+
+  private final Map<String, Integer> frames = new HashMap<>();
+  private final List<String> frameNames = new ArrayList<>();
+  private final Map<Edge, Integer> nodes = new HashMap<>();
+  private final List<Edge> edges = new ArrayList<>();
+  private final Map<Sample, long[]> samples = new HashMap<>();
+
+  private SampleTable(JfrReader jfr, Arguments arguments, Arguments argumentsByThread, Pattern folded) {
+    super(jfr, arguments);
+    this.flames = new FlameGraph(arguments);
+    this.flamesByThread = new FlameGraph(argumentsByThread);
+    this.folded = folded;
+    this.weighted = arguments.total;
+  }
+
+  /**
+   * Writes {@code BASE.samples}, {@code BASE.html} and {@code BASE-threads.html}.
+   *
+   * @param fold a regular expression of frames to leave out, empty for none
+   * @param words the converter's options
+   */
+  static void write(String recording, String base, String fold, String[] words) throws IOException {
+    Pattern folded = fold.isEmpty() ? null : Pattern.compile(fold);
+    Arguments byThread = new Arguments(words);
+    byThread.threads = true;
+    try (JfrReader jfr = new JfrReader(recording)) {
+      SampleTable table = new SampleTable(jfr, new Arguments(words), byThread, folded);
+      table.convert();
+      table.dump(base);
+    }
+  }
+
+  @Override
+  protected EventCollector createCollector(Arguments arguments) {
+    return new Buffer(jfr);
+  }
+
+  @Override
+  protected void convertChunk() {
+    Buffer buffer = (Buffer) collector;
+    double factor = weighted ? counterFactor() : 1;
+    for (int i = 0; i < buffer.events.size(); i++) {
+      Event event = buffer.events.get(i);
+      long value = weighted ? (long) (event.value() * factor) : event.samples();
+      int tenth = (int) Math.max(0, (buffer.times.get(i) - jfr.startNanos) / 100_000_000L);
+      add(event, tenth, value);
+    }
+  }
+
+  private void add(Event event, int tenth, long value) {
+    String thread = getThreadName(event.tid);
+    CallStack stack = new CallStack();
+    CallStack stackOfThread = new CallStack();
+    stackOfThread.push(thread, Frame.TYPE_NATIVE);
+    int node = 0;
+    boolean foldedBefore = false;
+    StackTrace trace = jfr.stackTraces.get(event.stackTraceId);
+    int depth = trace == null ? 0 : trace.methods.length;
+    for (int i = depth; --i >= 0; ) {
+      byte type = trace.types[i];
+      String name = getMethodName(trace.methods[i], type);
+      node = child(node, name + suffix(type));
+      boolean foldedHere = folded != null && folded.matcher(name).find();
+      if (!foldedHere || !foldedBefore) {
+        String shown = foldedHere ? "[downcall]" : name;
+        stack.push(shown, foldedHere ? Frame.TYPE_NATIVE : type);
+        stackOfThread.push(shown, foldedHere ? Frame.TYPE_NATIVE : type);
+      }
+      foldedBefore = foldedHere;
+    }
+    if (depth == 0) {
+      node = child(0, STACK_MISSING);
+      stack.push(STACK_MISSING, Frame.TYPE_NATIVE);
+      stackOfThread.push(STACK_MISSING, Frame.TYPE_NATIVE);
+    }
+    long classId = event.classId();
+    if (classId != 0) {
+      String name = getClassName(classId);
+      byte type = event instanceof AllocationSample sample && sample.tlabSize == 0 ? Frame.TYPE_KERNEL : Frame.TYPE_INLINED;
+      node = child(node, name + suffix(type));
+      stack.push(name, type);
+      stackOfThread.push(name, type);
+    }
+    flames.addSample(stack, value);
+    flamesByThread.addSample(stackOfThread, value);
+    long[] sums = samples.computeIfAbsent(new Sample(tenth, thread, node), key -> new long[2]);
+    sums[0] += event.samples();
+    sums[1] += value;
+  }
+
+  private int child(int parent, String frame) {
+    Integer id = frames.get(frame);
+    if (id == null) {
+      frameNames.add(frame);
+      id = frameNames.size();
+      frames.put(frame, id);
+    }
+    Edge edge = new Edge(parent, id);
+    Integer node = nodes.get(edge);
+    if (node == null) {
+      edges.add(edge);
+      node = edges.size();
+      nodes.put(edge, node);
+    }
+    return node;
+  }
+
+  private static String suffix(byte type) {
+    return switch (type) {
+      case Frame.TYPE_INTERPRETED -> "_[0]";
+      case Frame.TYPE_JIT_COMPILED -> "_[j]";
+      case Frame.TYPE_INLINED -> "_[i]";
+      case Frame.TYPE_C1_COMPILED -> "_[1]";
+      case Frame.TYPE_KERNEL -> "_[k]";
+      default -> "";
+    };
+  }
+
+  private void dump(String base) throws IOException {
+    try (PrintStream out = new PrintStream(base + ".html", StandardCharsets.UTF_8)) {
+      flames.dump(out);
+    }
+    try (PrintStream out = new PrintStream(base + "-threads.html", StandardCharsets.UTF_8)) {
+      flamesByThread.dump(out);
+    }
+    Map<String, Integer> threads = new HashMap<>();
+    try (BufferedWriter out = Files.newBufferedWriter(Path.of(base + ".samples"))) {
+      for (String name : frameNames) {
+        out.write("F\t" + onOneLine(name) + "\n");
+      }
+      for (Edge edge : edges) {
+        out.write("N\t" + edge.parent + "\t" + edge.frame + "\n");
+      }
+      for (Map.Entry<Sample, long[]> entry : samples.entrySet()) {
+        Sample sample = entry.getKey();
+        Integer thread = threads.get(sample.thread);
+        if (thread == null) {
+          thread = threads.size() + 1;
+          threads.put(sample.thread, thread);
+          out.write("T\t" + onOneLine(sample.thread) + "\n");
+        }
+        long[] sums = entry.getValue();
+        out.write("S\t" + sample.tenth + "\t" + thread + "\t" + sample.node + "\t" + sums[0] + "\t" + sums[1] + "\n");
+      }
+    }
+  }
+
+  /** A name may hold what separates lines, fields or frames; a symbol of C++ does not, a thread's name may. */
+  private static String onOneLine(String name) {
+    return name.replaceAll("[\\t\\r\\n;]", " ");
+  }
+}

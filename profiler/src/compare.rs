@@ -1,0 +1,187 @@
+//! Two sets of samples against each other: categories, groups of threads and methods, with how sure a change is.
+
+use crate::categories::Rules;
+use crate::collapsed::Kind;
+use crate::samples::Samples;
+use crate::shares::Matrix;
+use crate::stats::{self, Change, Estimate};
+use serde::Serialize;
+use std::collections::HashMap;
+
+/// A change is called significant if chance makes one such change, in the whole table, less often than this.
+const FALSE_ALARMS_MAX: f64 = 0.001;
+/// And if it is at least this part of the whole: a smaller one is nobody's business.
+const CHANGE_MIN: f64 = 0.005;
+/// With this many recordings on each side, each of them is one observation.
+const RECORDINGS_MIN: usize = 3;
+/// Methods in the table.
+const METHODS_MAX: usize = 25;
+
+/// One line: the part's share of the whole on either side.
+#[derive(Clone, Debug, Serialize, PartialEq)]
+pub struct Line {
+    pub name: String,
+    pub a: f64,
+    pub b: f64,
+    /// b − a, with its 95% confidence interval; null if the recordings are too short.
+    pub change: f64,
+    pub change_low: Option<f64>,
+    pub change_high: Option<f64>,
+    /// Chance of such a change if nothing changed, corrected for the number of lines (Holm).
+    pub p_value: f64,
+    pub significant: bool,
+}
+
+/// The tables of one event.
+#[derive(Clone, Debug, Serialize, PartialEq)]
+pub struct Comparison {
+    pub samples_a: u64,
+    pub samples_b: u64,
+    /// `recordings`: each recording is one observation; `seconds`: each second is.
+    pub unit: &'static str,
+    pub categories: Vec<Line>,
+    pub groups: Vec<Line>,
+    /// By the time in the method itself and in the native and kernel code that it called.
+    pub methods: Vec<Line>,
+}
+
+/// Compares the recordings of `a` with those of `b`, of the same event.
+pub fn compare(a: &[Samples], b: &[Samples], rules: &Rules) -> Comparison {
+    let each = a.len() >= RECORDINGS_MIN && b.len() >= RECORDINGS_MIN;
+    let places = |side: &[Samples]| side.iter().map(|samples| rules.place(samples)).collect::<Vec<_>>();
+    let (places_a, places_b) = (places(a), places(b));
+    let names: Vec<_> = rules.category_names().map(str::to_owned).collect();
+    let categories = lines(
+        &names,
+        &estimates(a, names.len(), each, |recording, row| Some(places_a[recording][row].category)),
+        &estimates(b, names.len(), each, |recording, row| Some(places_b[recording][row].category)),
+        names.len(),
+    );
+    let names: Vec<_> = rules.group_names().map(str::to_owned).collect();
+    let groups = lines(
+        &names,
+        &estimates(a, names.len(), each, |recording, row| Some(places_a[recording][row].group)),
+        &estimates(b, names.len(), each, |recording, row| Some(places_b[recording][row].group)),
+        names.len(),
+    );
+    let count = |side: &[Samples]| side.iter().map(Samples::count).sum();
+    Comparison {
+        samples_a: count(a),
+        samples_b: count(b),
+        unit: if each { "recordings" } else { "seconds" },
+        categories,
+        groups,
+        methods: methods(a, b, each),
+    }
+}
+
+fn methods(a: &[Samples], b: &[Samples], each: bool) -> Vec<Line> {
+    let mut index = HashMap::new();
+    let of_a: Vec<_> = a.iter().map(|samples| methods_of(samples, &mut index)).collect();
+    let of_b: Vec<_> = b.iter().map(|samples| methods_of(samples, &mut index)).collect();
+    let all = index.len();
+    let shares_a = totals(a, &of_a, all);
+    let shares_b = totals(b, &of_b, all);
+    let mut order: Vec<usize> = (0..all).collect();
+    let weight = |method: &usize| -(shares_b[*method] - shares_a[*method]).abs();
+    order.sort_by(|x, y| weight(x).total_cmp(&weight(y)).then(x.cmp(y)));
+    order.truncate(METHODS_MAX);
+    let mut part_of = vec![None; all];
+    let mut names = vec![String::new(); order.len()];
+    for (part, method) in order.iter().enumerate() {
+        part_of[*method] = Some(part);
+    }
+    for (name, method) in index {
+        if let Some(part) = part_of[method] {
+            names[part] = name;
+        }
+    }
+    lines(
+        &names,
+        &estimates(a, names.len(), each, |recording, row| part_of[of_a[recording][row]]),
+        &estimates(b, names.len(), each, |recording, row| part_of[of_b[recording][row]]),
+        all,
+    )
+}
+
+/// For each row of the table the method that it is charged to: the innermost of Java, or, where there is none, the
+/// innermost frame that is not of the kernel.
+pub fn methods_of(samples: &Samples, index: &mut HashMap<String, usize>) -> Vec<usize> {
+    let mut known = HashMap::new();
+    let mut method = |node: usize| {
+        *known.entry(node).or_insert_with(|| {
+            let frames: Vec<_> = samples.ancestry(node).filter(|(_, kind)| *kind != Kind::Class).collect();
+            let java = |kind: Kind| matches!(kind, Kind::Compiled | Kind::Inlined | Kind::WarmingUp);
+            let found = frames.iter().find(|(_, kind)| java(*kind));
+            let found = found.or(frames.iter().find(|(_, kind)| *kind != Kind::Kernel)).or(frames.first());
+            let next = index.len();
+            *index.entry(found.map_or("", |(name, _)| name).to_owned()).or_insert(next)
+        })
+    };
+    samples.rows.iter().map(|row| method(row.node)).collect()
+}
+
+fn totals(side: &[Samples], methods: &[Vec<usize>], count: usize) -> Vec<f64> {
+    let mut sums = vec![0.0; count];
+    for (samples, methods) in side.iter().zip(methods) {
+        for (row, method) in samples.rows.iter().zip(methods) {
+            sums[*method] += row.value as f64;
+        }
+    }
+    let whole: f64 = sums.iter().sum();
+    sums.iter().map(|sum| sum / whole.max(1.0)).collect()
+}
+
+/// The shares of one side. With `each`, of its recordings; otherwise of its seconds, one recording after the other.
+fn estimates(
+    side: &[Samples],
+    count: usize,
+    each: bool,
+    part_of: impl Fn(usize, usize) -> Option<usize>,
+) -> Vec<Estimate> {
+    let matrices: Vec<_> = side
+        .iter()
+        .enumerate()
+        .map(|(recording, samples)| Matrix::new(samples, count, |row| part_of(recording, row)))
+        .collect();
+    if each {
+        let share = |matrix: &Matrix, part: usize| {
+            matrix.parts[part].iter().sum::<f64>() / matrix.wholes.iter().sum::<f64>().max(1.0)
+        };
+        let shares = |part| matrices.iter().map(|matrix| share(matrix, part)).collect::<Vec<_>>();
+        return (0..count).map(|part| stats::between(&shares(part))).collect();
+    }
+    let mut joined = Matrix { parts: vec![Vec::new(); count], wholes: Vec::new() };
+    for matrix in matrices {
+        joined.wholes.extend(matrix.wholes);
+        for (part, values) in joined.parts.iter_mut().zip(matrix.parts) {
+            part.extend(values);
+        }
+    }
+    joined.estimates()
+}
+
+/// The lines of a table, largest change first. `tests` is the number of parts there were to choose from.
+fn lines(names: &[String], a: &[Estimate], b: &[Estimate], tests: usize) -> Vec<Line> {
+    let changes: Vec<Change> = a.iter().zip(b).map(|(a, b)| stats::change(a, b)).collect();
+    let p_values: Vec<_> = changes.iter().map(|change| change.p_value).collect();
+    let adjusted = stats::holm(&p_values, tests.max(p_values.len()));
+    let mut lines: Vec<_> = names
+        .iter()
+        .zip(a.iter().zip(b))
+        .zip(changes.iter().zip(adjusted))
+        .filter(|((_, (a, b)), _)| a.share > 0.0 || b.share > 0.0)
+        .map(|((name, (a, b)), (change, p_value))| Line {
+            name: name.clone(),
+            a: a.share,
+            b: b.share,
+            change: change.change,
+            change_low: change.bounds.map(|bounds| bounds.0),
+            change_high: change.bounds.map(|bounds| bounds.1),
+            p_value,
+            significant: p_value < FALSE_ALARMS_MAX && change.change.abs() >= CHANGE_MIN,
+        })
+        .collect();
+    lines.sort_by(|x, y| y.change.abs().total_cmp(&x.change.abs()).then_with(|| x.name.cmp(&y.name)));
+    lines
+}

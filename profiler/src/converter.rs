@@ -1,0 +1,152 @@
+//! async-profiler's converter: one JVM with a heap limit and a time limit, and what it says of a recording.
+
+use crate::collapsed;
+use crate::event::Event;
+use crate::process::{self, Outcome};
+use crate::scratch::Scratch;
+use crate::tools::{self, Tools};
+use anyhow::{Context, Result, bail};
+use std::collections::HashMap;
+use std::path::Path;
+use std::process::Command;
+use std::thread;
+use std::time::Duration;
+
+/// Narrower frames are left out of the flame graphs: one sample of ten thousand can be hundreds of frames deep.
+const HTML_WIDTH_MIN_PERCENT: &str = "0.01";
+
+/// What to convert, and with what means.
+pub struct Job<'a> {
+    pub tools: &'a Tools,
+    pub recording: &'a Path,
+    pub events: &'a [Event],
+    /// Milliseconds since the recording's start.
+    pub from_ms: Option<u64>,
+    pub to_ms: Option<u64>,
+    pub unfold: bool,
+    pub pprof: bool,
+    pub heap_mib_max: u32,
+    pub time_max: Duration,
+}
+
+/// What the converter said of the recording.
+pub struct Description {
+    pub settings: HashMap<String, String>,
+    pub start_ns: u64,
+    pub duration_ns: u64,
+    /// CPU time of the service while it was recorded; None if the recording does not say.
+    pub cpu_s: Option<f64>,
+    pub truncated: bool,
+}
+
+impl Description {
+    pub fn parse(output: &str) -> Result<Description> {
+        let mut said =
+            Description { settings: HashMap::new(), start_ns: 0, duration_ns: 0, cpu_s: None, truncated: false };
+        for line in output.lines() {
+            match line.splitn(3, '\t').collect::<Vec<_>>().as_slice() {
+                ["setting", name, value] => {
+                    said.settings.insert((*name).to_owned(), (*value).to_owned());
+                }
+                ["start_ns", value] => said.start_ns = value.parse()?,
+                ["duration_ns", value] => said.duration_ns = value.parse()?,
+                ["cpu_s", value] => said.cpu_s = Some(value.parse()?).filter(|seconds| *seconds > 0.0),
+                ["truncated", value] => said.truncated = value.parse()?,
+                _ => bail!("the converter wrote an unknown line {line:?}"),
+            }
+        }
+        Ok(said)
+    }
+
+    pub fn setting(&self, name: &str) -> Option<&str> {
+        self.settings.get(name).map(String::as_str).filter(|value| !value.is_empty() && *value != "-1")
+    }
+
+    fn number(&self, name: &str) -> Option<u64> {
+        self.setting(name)?.parse().ok()
+    }
+
+    /// Whether the recording was to hold this event.
+    pub fn has(&self, event: Event) -> bool {
+        match event {
+            Event::Cpu => self.engine().is_some(),
+            _ => self.setting(event.name()).is_some(),
+        }
+    }
+
+    /// The CPU engine that really took the samples.
+    pub fn engine(&self) -> Option<&str> {
+        self.setting("event")?;
+        self.setting("engine")
+    }
+
+    /// The CPU interval that was asked for.
+    pub fn interval_us(&self) -> Option<f64> {
+        self.engine()?;
+        Some(self.number("interval")? as f64 / 1e3)
+    }
+}
+
+/// Runs every conversion in one JVM. For each event it leaves EVENT.samples and the pages in `scratch`.
+pub fn run(job: &Job, scratch: &Scratch, title_of: impl Fn(Event) -> String) -> Result<Description> {
+    let tasks: String = job.events.iter().flat_map(|event| tasks(job, *event, &title_of(*event), scratch)).collect();
+    scratch.write("tasks", &tasks)?;
+    let parallel = thread::available_parallelism().map_or(1, usize::from).min(2);
+    let mut command = Command::new(tools::java()?);
+    command
+        .arg(format!("-Xmx{}m", job.heap_mib_max))
+        .args(["-XX:+UseSerialGC", "-XX:+ExitOnOutOfMemoryError", "-XX:TieredStopAtLevel=1", "-Xshare:auto"])
+        .args(["-cp", &job.tools.converter_class_path()?, "lsmlab.profiler.ConvertRecording"])
+        .arg(job.recording)
+        .arg(scratch.path("tasks"))
+        .arg(parallel.to_string());
+    let outcome = process::run(&mut command, job.time_max).context("the recording cannot be converted")?;
+    if !outcome.status.success() {
+        bail!("the recording cannot be converted: {}", explain(&outcome, job.heap_mib_max));
+    }
+    Description::parse(&outcome.stdout)
+}
+
+/// The converter's tasks for an event: words separated by tabs, a line each.
+fn tasks(job: &Job, event: Event, title: &str, scratch: &Scratch) -> Vec<String> {
+    let name = event.name();
+    let path = |file: &str| scratch.path(file).display().to_string();
+    let mut options = vec!["--norm".to_owned(), "--title".to_owned(), title.replace(['\t', '\n', '\r'], " ")];
+    options.extend(event.converter_options().iter().map(|option| (*option).to_owned()));
+    for (option, value) in [("--from", job.from_ms), ("--to", job.to_ms)] {
+        options.extend(value.into_iter().flat_map(|ms| [option.to_owned(), ms.to_string()]));
+    }
+    let words = |before: &[&str], after: &[&str]| {
+        let words = before.iter().copied().chain(options.iter().map(String::as_str)).chain(after.iter().copied());
+        words.collect::<Vec<_>>().join("\t") + "\n"
+    };
+    let fold = if job.unfold { "" } else { collapsed::FOLD };
+    let mut tasks = vec![
+        words(&["samples", &path(name), fold], &["-o", "html", "--minwidth", HTML_WIDTH_MIN_PERCENT]),
+        words(&["page"], &["-o", "heatmap", &path(&format!("{name}-heatmap.html"))]),
+    ];
+    if job.pprof {
+        tasks.push(words(&["page"], &["-o", "pprof", &path(&format!("{name}.pprof"))]));
+    }
+    tasks
+}
+
+fn explain(outcome: &Outcome, heap_mib_max: u32) -> String {
+    let said = outcome.said();
+    if said.contains("OutOfMemoryError") {
+        return format!(
+            "its heap of {heap_mib_max} MiB is too small: give more with --heap, or a shorter --from … --to"
+        );
+    }
+    if said.contains("UnsupportedClassVersionError") {
+        return format!("{said}\nthis java is too old: version 17 or later is needed; set JAVA_HOME");
+    }
+    if said.contains("Incomplete JFR file") || said.contains("Not a valid JFR") || said.contains("Corrupted") {
+        return format!("{said}\nthe recording was cut off: was `profile stop` run before the JVM ended?");
+    }
+    if outcome.stderr.trim().is_empty() {
+        outcome.ending()
+    } else {
+        format!("{} ({})", outcome.stderr.trim(), outcome.ending())
+    }
+}

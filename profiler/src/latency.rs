@@ -1,0 +1,96 @@
+//! The latency log of a repetition: an HdrHistogram log, one interval a second.
+
+use anyhow::{Context, Result, bail};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::Deserializer;
+use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+/// Start times before this are relative to the log's own: 1973 in seconds since 1970.
+const ABSOLUTE_S: u64 = 100_000_000;
+
+/// One interval of the log.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Interval {
+    /// In milliseconds since 1970.
+    pub start_ms: u64,
+    pub end_ms: u64,
+    /// Latency at the percentile that was asked for, in milliseconds.
+    pub latency_ms: f64,
+}
+
+/// Reads a log whose values are nanoseconds. Intervals without a request are left out.
+pub fn read(path: &Path, percentile: f64) -> Result<Vec<Interval>> {
+    let text = fs::read(path).with_context(|| format!("cannot read the latency log {}", path.display()))?;
+    parse(&text, percentile).with_context(|| format!("{} is not an HdrHistogram log", path.display()))
+}
+
+fn parse(text: &[u8], percentile: f64) -> Result<Vec<Interval>> {
+    let mut begin = Duration::ZERO;
+    let mut intervals = Vec::new();
+    let mut deserializer = Deserializer::new();
+    for entry in IntervalLogIterator::new(text) {
+        match entry {
+            Ok(LogEntry::StartTime(time) | LogEntry::BaseTime(time)) => begin = time,
+            Ok(LogEntry::Interval(interval)) => {
+                let bytes = STANDARD.decode(interval.encoded_histogram())?;
+                let histogram: Histogram<u64> = deserializer
+                    .deserialize(&mut bytes.as_slice())
+                    .map_err(|error| anyhow::anyhow!("a histogram cannot be decoded: {error:?}"))?;
+                let own = interval.start_timestamp();
+                let start = if own.as_secs() >= ABSOLUTE_S { own } else { begin + own };
+                if !histogram.is_empty() {
+                    intervals.push(Interval {
+                        start_ms: start.as_millis() as u64,
+                        end_ms: (start + interval.duration()).as_millis() as u64,
+                        latency_ms: histogram.value_at_percentile(percentile) as f64 / 1e6,
+                    });
+                }
+            }
+            Err(error) => bail!("{error:?}"),
+        }
+    }
+    if intervals.is_empty() {
+        bail!("it has no interval with a request");
+    }
+    Ok(intervals)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hdrhistogram::serialization::V2DeflateSerializer;
+    use hdrhistogram::serialization::interval_log::IntervalLogWriterBuilder;
+    use std::time::{SystemTime, UNIX_EPOCH};
+
+    #[test]
+    fn an_interval_has_its_time_and_its_percentile() {
+        let mut text = Vec::new();
+        let mut serializer = V2DeflateSerializer::new();
+        let start = UNIX_EPOCH + Duration::from_secs(1_700_000_000);
+        let mut builder = IntervalLogWriterBuilder::new();
+        let mut log = builder.with_start_time(start as SystemTime).begin_log_with(&mut text, &mut serializer).unwrap();
+        for second in 0..3 {
+            let mut histogram = Histogram::<u64>::new(3).unwrap();
+            for _ in 0..if second == 1 { 0 } else { 100 } {
+                histogram.record((1 + second) * 1_000_000).unwrap();
+            }
+            log.write_histogram(&histogram, Duration::from_secs(second), Duration::from_secs(1), None).unwrap();
+        }
+        let intervals = parse(&text, 99.0).unwrap();
+        assert_eq!(intervals.len(), 2, "an interval without a request says nothing");
+        assert_eq!((intervals[1].start_ms, intervals[1].end_ms), (1_700_000_002_000, 1_700_000_003_000));
+        assert!((intervals[1].latency_ms - 3.0).abs() < 0.01, "{:?}", intervals[1]);
+    }
+
+    #[test]
+    fn what_is_no_log_is_refused() {
+        assert!(parse(b"hello\nworld", 99.0).is_err());
+        assert!(parse(b"", 99.0).unwrap_err().to_string().contains("no interval"));
+        assert!(read(Path::new("/missing.hlog"), 99.0).unwrap_err().to_string().contains("/missing.hlog"));
+    }
+}

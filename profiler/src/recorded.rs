@@ -1,0 +1,109 @@
+//! The rules of `categories.toml` on stacks of the real service, as `tests/record-fixtures.sh` records them.
+
+use crate::categories::{BUILT_IN, OTHER, Rules};
+use crate::samples::Samples;
+use std::collections::HashMap;
+use std::fs;
+use std::path::PathBuf;
+
+/// Each file's name, `LOAD.EVENT`, and its samples.
+fn recorded() -> Vec<(String, Samples)> {
+    let directory = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data/recorded");
+    let mut found: Vec<_> = fs::read_dir(&directory)
+        .expect("the recordings are there")
+        .map(|entry| {
+            let path = entry.unwrap().path();
+            let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+            (name, table(&fs::read_to_string(&path).unwrap()))
+        })
+        .collect();
+    found.sort_by(|a, b| a.0.cmp(&b.0));
+    assert!(found.len() >= 8, "{} recordings", found.len());
+    found
+}
+
+/// Collapsed stacks `[thread];frame;…;frame value` as a table.
+fn table(collapsed: &str) -> Samples {
+    let (mut text, mut nodes, mut threads) = (String::new(), 0, HashMap::new());
+    for line in collapsed.lines() {
+        let (stack, value) = line.rsplit_once(' ').unwrap();
+        let (thread, frames) = stack.split_once(';').unwrap();
+        let next = threads.len() + 1;
+        let thread_id = *threads.entry(thread).or_insert(next);
+        if thread_id == next {
+            text += &format!("T\t{thread}\n");
+        }
+        let mut parent = 0;
+        for frame in frames.split(';') {
+            nodes += 1;
+            text += &format!("F\t{frame}\nN\t{parent}\t{nodes}\n");
+            parent = nodes;
+        }
+        text += &format!("S\t0\t{thread_id}\t{parent}\t1\t{value}\n");
+    }
+    Samples::parse(&text, false).unwrap()
+}
+
+fn rules() -> Rules {
+    Rules::parse(BUILT_IN, "categories.toml").unwrap()
+}
+
+/// The value of each category, as a part of the whole, among the samples of threads that `thread` accepts.
+fn shares(samples: &Samples, thread: impl Fn(&str) -> bool) -> HashMap<String, f64> {
+    let rules = rules();
+    let names: Vec<_> = rules.category_names().map(str::to_owned).collect();
+    let mut shares = HashMap::new();
+    let mut whole = 0.0;
+    for (row, place) in samples.rows.iter().zip(rules.place(samples)) {
+        if thread(&samples.threads[row.thread]) {
+            *shares.entry(names[place.category].clone()).or_insert(0.0) += row.value as f64;
+            whole += row.value as f64;
+        }
+    }
+    shares.values_mut().for_each(|share| *share /= whole);
+    shares
+}
+
+#[test]
+fn every_pattern_decides_something_in_a_real_recording() {
+    let tables: Vec<_> = recorded().into_iter().map(|(_, samples)| samples).collect();
+    let unused = rules().unused(&tables);
+    assert!(unused.is_empty(), "patterns that match nothing:\n{}", unused.join("\n"));
+}
+
+#[test]
+fn less_than_a_twentieth_of_each_recording_is_unclassified() {
+    for (name, samples) in recorded() {
+        let share = shares(&samples, |_| true).get(OTHER).copied().unwrap_or(0.0);
+        assert!(share < 0.05, "{name}: {:.1}% is unclassified", 100.0 * share);
+    }
+}
+
+#[test]
+fn compaction_is_compaction_though_it_writes_by_the_code_of_a_flush() {
+    let (_, samples) = recorded().into_iter().find(|(name, _)| name == "sync-put.cpu").unwrap();
+    for (thread, category) in [("compact", "compaction"), ("flush", "flush")] {
+        let shares = shares(&samples, |name| name.to_lowercase().contains(thread));
+        assert!(shares.get(category).is_some_and(|share| *share > 0.99), "threads named {thread}: {shares:?}");
+    }
+}
+
+#[test]
+fn the_background_work_of_rocksdb_is_no_part_of_the_jvm() {
+    let (_, mut samples) = recorded().into_iter().find(|(name, _)| name == "rocksdb-put.cpu").unwrap();
+    let background =
+        |samples: &Samples, node| samples.ancestry(node).any(|(name, _)| name.contains("::BackgroundCall"));
+    let kept: Vec<_> = samples.rows.iter().filter(|row| background(&samples, row.node)).copied().collect();
+    samples.rows = kept;
+    let shares = shares(&samples, |_| true);
+    assert!(!shares.is_empty(), "the recording holds background work");
+    assert!(shares.keys().all(|name| name == "compaction" || name == "flush"), "{shares:?}");
+}
+
+#[test]
+fn a_range_is_a_read_and_a_write_to_the_socket_not_a_reply() {
+    let (_, samples) = recorded().into_iter().find(|(name, _)| name == "range.cpu").unwrap();
+    let shares = shares(&samples, |_| true);
+    let of = |name: &str| shares.get(name).copied().unwrap_or(0.0);
+    assert!(of("dao get") > 0.05 && of("dao get") + of("socket write") > of("http reply"), "{shares:?}");
+}

@@ -1,0 +1,353 @@
+//! `profile tail`: what the service did in the worst seconds of its latency log, against the rest of the recording.
+//!
+//! A request that is slow in a second was held up before it, so the window of a second begins as much earlier as its
+//! latency is high. Whether a part's rate differs more than chance would have it is told by putting the same windows
+//! elsewhere in the recording at random, and by the largest difference of any part there (Westfall and Young 1993): so
+//! the p-value holds for the whole table.
+
+use crate::categories::Rules;
+use crate::compare::methods_of;
+use crate::convert::{pretty, read_rules, samples_file};
+use crate::diff::{pictures, write};
+use crate::event::Event;
+use crate::latency::{self, Interval};
+use crate::samples::Samples;
+use crate::stats::Random;
+use crate::{collapsed, table};
+use anyhow::{Result, bail};
+use serde::Serialize;
+use serde_json::{Map, json};
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+const PLACEMENTS: usize = 2000;
+const FALSE_ALARMS_MAX: f64 = 0.05;
+/// Fewer seconds are no basis for a comparison.
+const WORST_MIN: usize = 3;
+/// A window reaches back no further.
+const REACH_MS_MAX: f64 = 2000.0;
+const METHODS_MAX: usize = 15;
+const SEED: u64 = 1;
+
+/// What to attribute.
+pub struct Request {
+    pub out: PathBuf,
+    pub latency: PathBuf,
+    /// Part of the seconds that counts as the tail.
+    pub worst: f64,
+    pub percentile: f64,
+    pub categories: Option<PathBuf>,
+}
+
+/// One line: how much of the event there is in a second, in its unit.
+#[derive(Clone, Debug, Serialize, PartialEq)]
+pub struct Line {
+    pub name: String,
+    pub worst_per_s: f64,
+    pub rest_per_s: f64,
+    /// Change of the part's share of the whole.
+    pub share_change: f64,
+    pub p_value: f64,
+    pub significant: bool,
+}
+
+/// The tables of one event.
+#[derive(Clone, Debug, Serialize, PartialEq)]
+pub struct Attribution {
+    pub categories: Vec<Line>,
+    pub methods: Vec<Line>,
+}
+
+/// Tenths of a second since the recording began, first and end.
+type Window = (usize, usize);
+
+/// Writes tail.json, tail.md and, for each event, both differential flame graphs; prints the tables.
+pub fn tail(request: &Request) -> Result<()> {
+    let rules = read_rules(request.categories.as_deref())?;
+    let intervals = latency::read(&request.latency, request.percentile)?;
+    let mut events = Map::new();
+    let mut page = String::new();
+    let mut chosen = Vec::new();
+    for event in Event::ALL {
+        let path = request.out.join(samples_file(event));
+        if !path.is_file() {
+            continue;
+        }
+        let samples = Samples::read_file(&path, event.ends_in_class())?;
+        if samples.count() == 0 {
+            continue;
+        }
+        let (worst, windows) = worst_windows(&intervals, &samples, request.worst)?;
+        let attribution = attribute(&samples, &windows, &rules);
+        let inside = inside(&windows, 10 * samples.seconds);
+        let rest = collapsed::fold(&samples.stacks(|tenth| !inside[tenth]));
+        let slow = collapsed::fold(&samples.stacks(|tenth| inside[tenth]));
+        let title = format!("the rest → the slowest seconds · {}", event.title());
+        let files = pictures(event, [&rest, &slow], &title, &request.out, "tail")?;
+        page += &text(event, &attribution, &files);
+        let mut value = json!(attribution);
+        value["files"] = json!(files);
+        events.insert(event.name().to_owned(), value);
+        chosen = worst;
+    }
+    if events.is_empty() {
+        bail!("{} holds no samples: run `profile convert` first", request.out.display());
+    }
+    let seconds: Vec<_> = chosen
+        .iter()
+        .map(|interval| json!({"start_ms": interval.start_ms, "latency_ms": interval.latency_ms}))
+        .collect();
+    let least = chosen.iter().map(|interval| interval.latency_ms).fold(f64::INFINITY, f64::min);
+    let head = format!(
+        "# The slowest seconds\n\nThe {} seconds with the highest {}th percentile of latency, {least:.1} ms or more, \
+         against the rest. `*` marks what chance would hardly do (p < {FALSE_ALARMS_MAX} over the whole table).\n\n",
+        chosen.len(),
+        request.percentile
+    );
+    let result = json!({
+        "format": "lsmlab-profile-tail",
+        "version": 1,
+        "percentile": request.percentile,
+        "seconds": seconds,
+        "events": events,
+    });
+    write(&request.out.join("tail.json"), pretty(&result)?)?;
+    write(&request.out.join("tail.md"), head.clone() + &page)?;
+    print!("{head}{page}");
+    Ok(())
+}
+
+/// The slowest intervals that the recording covers, and their windows in it.
+fn worst_windows(intervals: &[Interval], samples: &Samples, part: f64) -> Result<(Vec<Interval>, Vec<Window>)> {
+    let end_ms = samples.start_ms + 1000 * samples.seconds as u64;
+    let mut covered: Vec<_> =
+        intervals.iter().filter(|one| one.start_ms >= samples.start_ms && one.end_ms <= end_ms).copied().collect();
+    let count = ((covered.len() as f64 * part).ceil() as usize).max(WORST_MIN);
+    if covered.len() < 3 * count {
+        bail!(
+            "the latency log and the recording have {} seconds in common: at least {} are needed; is it the log of \
+             the profiled repetition?",
+            covered.len(),
+            3 * count
+        );
+    }
+    covered.sort_by(|a, b| b.latency_ms.total_cmp(&a.latency_ms));
+    covered.truncate(count);
+    covered.sort_by_key(|one| one.start_ms);
+    let tenth = |ms: u64| (ms.saturating_sub(samples.start_ms) / 100) as usize;
+    let window = |one: &Interval| {
+        let reach_ms = one.latency_ms.min(REACH_MS_MAX) as u64;
+        (tenth(one.start_ms.saturating_sub(reach_ms)), tenth(one.end_ms).min(10 * samples.seconds))
+    };
+    let windows = covered.iter().map(window).collect();
+    Ok((covered, windows))
+}
+
+fn inside(windows: &[Window], tenths: usize) -> Vec<bool> {
+    let mut inside = vec![false; tenths];
+    for (first, end) in windows {
+        inside[*first..*end].fill(true);
+    }
+    inside
+}
+
+/// Compares the windows with the rest of the recording.
+fn attribute(samples: &Samples, windows: &[Window], rules: &Rules) -> Attribution {
+    let places = rules.place(samples);
+    let names: Vec<_> = rules.category_names().map(str::to_owned).collect();
+    let parts: Vec<_> = places.iter().map(|place| place.category).collect();
+    let categories = lines(samples, windows, &names, &parts);
+    let mut index = HashMap::new();
+    let parts = methods_of(samples, &mut index);
+    let mut names = vec![String::new(); index.len()];
+    for (name, method) in index {
+        names[method] = name;
+    }
+    let mut methods = lines(samples, windows, &names, &parts);
+    methods.truncate(METHODS_MAX);
+    Attribution { categories, methods }
+}
+
+fn lines(samples: &Samples, windows: &[Window], names: &[String], parts: &[usize]) -> Vec<Line> {
+    let tenths = 10 * samples.seconds;
+    let mut sums = vec![vec![0.0; tenths + 1]; names.len()];
+    for (row, part) in samples.rows.iter().zip(parts) {
+        sums[*part][row.tenth + 1] += row.value as f64;
+    }
+    for part in &mut sums {
+        for tenth in 0..tenths {
+            part[tenth + 1] += part[tenth];
+        }
+    }
+    let rates = |windows: &[Window]| -> Vec<(f64, f64)> {
+        let windows = disjoint(windows);
+        let length: usize = windows.iter().map(|(first, end)| end - first).sum();
+        let rate = |part: &Vec<f64>| {
+            let inside: f64 = windows.iter().map(|(first, end)| part[*end] - part[*first]).sum();
+            (10.0 * inside / length as f64, 10.0 * (part[tenths] - inside) / (tenths - length).max(1) as f64)
+        };
+        sums.iter().map(rate).collect()
+    };
+    let observed = rates(windows);
+    let mut random = Random::new(SEED);
+    let mut largest: Vec<f64> = (0..PLACEMENTS)
+        .map(|_| {
+            let place = |(first, end): &Window| {
+                let start = random.below(tenths - (end - first) + 1);
+                (start, start + end - first)
+            };
+            let elsewhere: Vec<_> = windows.iter().map(place).collect();
+            rates(&elsewhere).iter().map(|(inside, rest)| (inside - rest).abs()).fold(0.0, f64::max)
+        })
+        .collect();
+    largest.sort_unstable_by(f64::total_cmp);
+    let whole = observed.iter().fold((0.0, 0.0), |sum, rate| (sum.0 + rate.0, sum.1 + rate.1));
+    let line = |(name, (inside, rest)): (&String, &(f64, f64))| {
+        let as_large = PLACEMENTS - largest.partition_point(|value| *value < (inside - rest).abs());
+        let p_value = (1 + as_large) as f64 / (1 + PLACEMENTS) as f64;
+        Line {
+            name: name.clone(),
+            worst_per_s: *inside,
+            rest_per_s: *rest,
+            share_change: inside / f64::max(whole.0, f64::MIN_POSITIVE) - rest / f64::max(whole.1, f64::MIN_POSITIVE),
+            p_value,
+            significant: p_value < FALSE_ALARMS_MAX,
+        }
+    };
+    let mut lines: Vec<_> = names.iter().zip(&observed).map(line).collect();
+    lines.retain(|line| line.worst_per_s > 0.0 || line.rest_per_s > 0.0);
+    let difference = |line: &Line| line.worst_per_s - line.rest_per_s;
+    lines.sort_by(|x, y| difference(y).total_cmp(&difference(x)).then_with(|| x.name.cmp(&y.name)));
+    lines
+}
+
+/// The windows' union.
+fn disjoint(windows: &[Window]) -> Vec<Window> {
+    let mut sorted = windows.to_vec();
+    sorted.sort_unstable();
+    let mut union: Vec<Window> = Vec::with_capacity(sorted.len());
+    for (first, end) in sorted {
+        match union.last_mut() {
+            Some(last) if first <= last.1 => last.1 = last.1.max(end),
+            _ => union.push((first, end)),
+        }
+    }
+    union
+}
+
+fn text(event: Event, attribution: &Attribution, files: &[String]) -> String {
+    let (unit, factor) = match event {
+        Event::Cpu | Event::Wall => ("samples/s", 1.0),
+        Event::Alloc | Event::Nativemem => ("MiB/s", 1.0 / 1024.0 / 1024.0),
+        Event::Lock => ("ms/s", 1e-6),
+    };
+    let mut text = format!("## {}, {unit}\n\n", event.title());
+    for (heading, lines) in [("Category", &attribution.categories), ("Method", &attribution.methods)] {
+        let cells = |line: &Line| {
+            let change = match line.rest_per_s {
+                0.0 => "only there".to_owned(),
+                rest => format!("{:+.0}%", 100.0 * (line.worst_per_s / rest - 1.0)),
+            };
+            vec![
+                line.name.replace('|', "\\|"),
+                format!("{:.1}", factor * line.worst_per_s),
+                format!("{:.1}", factor * line.rest_per_s),
+                change,
+                format!("{:+.1}", 100.0 * line.share_change),
+                if line.significant { "*".to_owned() } else { String::new() },
+            ]
+        };
+        let rows: Vec<_> = lines.iter().map(cells).collect();
+        text += &table::markdown(&[heading, "Slowest", "Rest", "Change", "Share, points", ""], &rows);
+    }
+    let pictures: Vec<_> = files.iter().map(|file| format!("[{file}]({file})")).collect();
+    text + &pictures.join(" · ") + "\n\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::categories;
+
+    const START_MS: u64 = 1_700_000_000_000;
+
+    /// A minute in which `Pause.stall` takes the CPU for 200 ms every 5 s, and a compaction runs in its own 3 s.
+    fn recording(with_pauses: bool) -> Samples {
+        let mut random = Random::new(3);
+        let mut text =
+            format!("H\t1\t{START_MS}\t60\nT\tworker\nT\tcompactor\nF\tServer.run_[j]\nF\tPause.stall_[j]\n");
+        text += "F\tlsmlab/storage/lsm/Compactor.work_[j]\nN\t0\t1\nN\t1\t2\nN\t0\t3\n";
+        for tenth in 0..600 {
+            let pause = with_pauses && tenth % 50 < 2;
+            let (busy, stalled) = if pause { (0, 200) } else { (100 + random.below(60), 0) };
+            text += &format!("S\t{tenth}\t1\t1\t{busy}\t{busy}\nS\t{tenth}\t1\t2\t{stalled}\t{stalled}\n");
+            let compacting = if (300..330).contains(&tenth) { 150 + random.below(30) } else { 0 };
+            text += &format!("S\t{tenth}\t2\t3\t{compacting}\t{compacting}\n");
+        }
+        Samples::parse(&text, false).unwrap()
+    }
+
+    fn log(slow: impl Fn(u64) -> bool) -> Vec<Interval> {
+        let interval = |second: u64| Interval {
+            start_ms: START_MS + 300 + 1000 * second,
+            end_ms: START_MS + 1300 + 1000 * second,
+            latency_ms: if slow(second) { 190.0 } else { 1.0 + second as f64 / 100.0 },
+        };
+        (0..59).map(interval).collect()
+    }
+
+    fn rules() -> Rules {
+        Rules::parse(categories::BUILT_IN, "categories.toml").unwrap()
+    }
+
+    #[test]
+    fn a_planted_pause_is_named() {
+        let samples = recording(true);
+        let (worst, windows) = worst_windows(&log(|second| second % 5 == 4), &samples, 0.2).unwrap();
+        assert_eq!(worst.len(), 12);
+        let attribution = attribute(&samples, &windows, &rules());
+        let first = &attribution.methods[0];
+        assert!(first.name == "Pause.stall" && first.significant, "{attribution:#?}");
+    }
+
+    #[test]
+    fn a_planted_compaction_is_named() {
+        let samples = recording(true);
+        let (_, windows) = worst_windows(&log(|second| (30..33).contains(&second)), &samples, 0.05).unwrap();
+        let first = &attribute(&samples, &windows, &rules()).categories[0];
+        assert!(first.name == "compaction" && first.significant, "{first:?}");
+    }
+
+    #[test]
+    fn seconds_that_are_slow_by_chance_accuse_nobody() {
+        let samples = recording(true);
+        for seed in 0..10 {
+            let mut random = Random::new(seed);
+            let slow: Vec<_> = (0..3).map(|_| random.below(25) as u64).collect();
+            let (_, windows) = worst_windows(&log(|second| slow.contains(&second)), &samples, 0.05).unwrap();
+            let attribution = attribute(&samples, &windows, &rules());
+            assert!(attribution.categories.iter().all(|line| !line.significant), "{seed}: {attribution:#?}");
+        }
+    }
+
+    #[test]
+    fn a_window_begins_before_its_second_by_the_latency() {
+        let samples = recording(false);
+        let intervals = vec![Interval { start_ms: START_MS + 10_000, end_ms: START_MS + 11_000, latency_ms: 250.0 }];
+        let mut all = log(|_| false);
+        all.extend(intervals);
+        let (_, windows) = worst_windows(&all, &samples, 0.0).unwrap();
+        assert!(windows.contains(&(97, 110)), "{windows:?}");
+    }
+
+    #[test]
+    fn the_log_of_another_repetition_is_refused() {
+        let samples = recording(false);
+        let earlier: Vec<_> = log(|_| false)
+            .into_iter()
+            .map(|one| Interval { start_ms: one.start_ms - 3_600_000, end_ms: one.end_ms - 3_600_000, ..one })
+            .collect();
+        let error = worst_windows(&earlier, &samples, 0.05).unwrap_err().to_string();
+        assert!(error.contains("0 seconds in common") && error.contains("profiled repetition"), "{error}");
+    }
+}
