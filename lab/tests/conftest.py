@@ -1,13 +1,27 @@
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
 
-from support.house import FakeHouse
+from support.checkout import FakeCheckout
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> FakeHouse:
+def checkout(tmp_path: Path) -> FakeCheckout:
     """A checkout whose service, load generator and profiler are fakes."""
-    return FakeHouse(tmp_path / "house").build()
+    return FakeCheckout(tmp_path / "checkout").build()
+
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip what opens pages where the browser or its driver is missing; `pytest -rs` reports that in one line."""
+    if item.get_closest_marker("browser") is None:
+        return
+    if not any(map(shutil.which, BROWSERS)):
+        pytest.skip("pages are not opened: Chromium is missing (Debian: apt install chromium chromium-driver)")
+    if shutil.which("chromedriver") is None:
+        pytest.skip("pages are not opened: chromedriver is missing (Debian: apt install chromium-driver)")

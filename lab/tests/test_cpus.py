@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lab.cpus import cores_of, parse_cpus, plan_cpus
 from lab.errors import InputError
+from lab.machine.cpus import cores_of, parse_cpus, plan_cpus
 from lab.runtime.base import CpuPlan, cpu_list
 
 

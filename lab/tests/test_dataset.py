@@ -12,7 +12,7 @@ import pytest
 
 from lab import dataset
 from lab.errors import RunError
-from lab.paths import House
+from lab.paths import Checkout
 from lab.runtime.base import DatasetSpec, Progress, Runtime
 
 SPEC = DatasetSpec("tiny", pairs=10, value_bytes=10, seed=1, tables=2)
@@ -38,7 +38,7 @@ class Maker:
 def provide(tmp_path: Path, maker: Maker, spec: DatasetSpec = SPEC, table_format: str = "1") -> dataset.Dataset:
     runtime = cast(Runtime, maker)
     return dataset.provide(
-        House(tmp_path), runtime, spec, table_format=table_format, log=tmp_path / "log", progress=lambda _: None
+        Checkout(tmp_path), runtime, spec, table_format=table_format, log=tmp_path / "log", progress=lambda _: None
     )
 
 
@@ -106,18 +106,18 @@ def test_a_copy_needs_room_before_it_is_begun(tmp_path: Path, monkeypatch: pytes
 def test_whether_links_are_possible_is_tried_and_leaves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    house = House(tmp_path)
-    assert dataset.can_link(house)
-    house.datasets.mkdir(parents=True)
-    house.work.mkdir()
-    assert dataset.can_link(house)
-    assert dataset.on_one_disk(house)
+    checkout = Checkout(tmp_path)
+    assert dataset.can_link(checkout)
+    checkout.datasets.mkdir(parents=True)
+    checkout.work.mkdir()
+    assert dataset.can_link(checkout)
+    assert dataset.on_one_disk(checkout)
 
     def refuse(*_: object) -> None:
         raise OSError("not supported")
 
     monkeypatch.setattr("os.link", refuse)
-    assert not dataset.can_link(house)
+    assert not dataset.can_link(checkout)
     assert sorted(path.name for path in tmp_path.rglob("*")) == [".cache", "datasets", "work"]
 
 

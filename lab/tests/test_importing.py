@@ -10,34 +10,33 @@ import pytest
 
 from lab.dataset import Dataset
 from lab.run.importing import import_limit_s, import_status
-from lab.run.state import RunState
+from lab.run.repetition import Repetition
 from lab.runtime.base import DatasetSpec
 
 SPEC = DatasetSpec("pairs-2m", pairs=2_000_000, value_bytes=500, seed=1, tables=8)
 
 
-def state(directory: Path, engine: str, spec: DatasetSpec | None = SPEC) -> RunState:
+def repetition(directory: Path, engine: str, spec: DatasetSpec | None = SPEC) -> Repetition:
     made = None if spec is None else Dataset(spec, "hash", directory, {})
     experiment = SimpleNamespace(service=SimpleNamespace(engine=engine))
-    plan = SimpleNamespace(experiment=experiment)
-    return cast(RunState, SimpleNamespace(dataset=made, plan=plan, directory=directory))
+    return cast(Repetition, SimpleNamespace(dataset=made, experiment=experiment, log=directory / "service.log"))
 
 
 @pytest.mark.parametrize("engine", ["rocksdb", "mvstore", "memory", "somebodys-own"])
 def test_the_time_grows_with_the_dataset(tmp_path: Path, engine: str) -> None:
-    assert import_limit_s(state(tmp_path, engine)) == 216
-    assert import_limit_s(state(tmp_path, engine, None)) == 0
+    assert import_limit_s(repetition(tmp_path, engine)) == 216
+    assert import_limit_s(repetition(tmp_path, engine, None)) == 0
 
 
 @pytest.mark.parametrize("engine", ["lsm", "null"])
 def test_an_engine_that_needs_no_copy_gets_none(tmp_path: Path, engine: str) -> None:
-    assert import_limit_s(state(tmp_path, engine)) == 0
+    assert import_limit_s(repetition(tmp_path, engine)) == 0
     (tmp_path / "service.log").write_text("copying the dataset into engine x: 1 of 2 pairs\n")
-    assert import_status(state(tmp_path, engine)) == ""
+    assert import_status(repetition(tmp_path, engine)) == ""
 
 
 def test_what_is_shown_is_what_the_service_said_last(tmp_path: Path) -> None:
-    importing = state(tmp_path, "rocksdb")
+    importing = repetition(tmp_path, "rocksdb")
     assert import_status(importing) == ""
     log = tmp_path / "service.log"
     last = "copying the dataset into engine rocksdb: 400384 of 2000000 pairs"

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from lab.errors import InputError, RunError
-from lab.paths import House
-from lab.runtime import local_checks, local_choices
+from lab.paths import Checkout
 from lab.runtime.base import LoadSpec, Ports
-from lab.runtime.choice import check_name
-from lab.runtime.local import LocalRuntime
-from support.house import FakeHouse
+from lab.runtime.local import requirements, service_catalogue
+from lab.runtime.local.runtime import LocalRuntime
+from lab.runtime.select import check_name
+from support.checkout import FakeCheckout
 
 
 def jar(path: Path, files: dict[str, str], manifest: str = "Manifest-Version: 1.0\n") -> Path:
@@ -33,21 +33,21 @@ def test_the_service_is_asked_once_a_build(tmp_path: Path) -> None:
     java.write_text(f'#!/bin/sh\necho "$@" >> {asked}\necho \'[{{"name": "sync", "summary": "no pool"}}]\'\n')
     java.chmod(0o755)
     for _ in range(3):
-        choices = local_choices.ask("variants", [str(java)], built, tmp_path / "cache")
+        choices = service_catalogue.ask("variants", [str(java)], built, tmp_path / "cache")
         assert [(choice.name, choice.summary) for choice in choices] == [("sync", "no pool")]
     assert len(asked.read_text().splitlines()) == 1
     os.utime(built, ns=(1, 1))
-    local_choices.ask("variants", [str(java)], built, tmp_path / "cache")
+    service_catalogue.ask("variants", [str(java)], built, tmp_path / "cache")
     assert len(asked.read_text().splitlines()) == 2
 
 
 def test_an_unbuilt_service_and_one_that_fails_are_told_apart(tmp_path: Path) -> None:
     with pytest.raises(RunError, match="not built yet") as caught:
-        local_choices.ask("variants", ["false"], tmp_path / "service.jar", tmp_path)
+        service_catalogue.ask("variants", ["false"], tmp_path / "service.jar", tmp_path)
     assert "make build-service" in caught.value.hint
     built = jar(tmp_path / "service.jar", {})
     with pytest.raises(RunError, match="'variants' failed"):
-        local_choices.ask("variants", ["false"], built, tmp_path)
+        service_catalogue.ask("variants", ["false"], built, tmp_path)
 
 
 def test_the_table_format_follows_the_class_that_defines_it_and_no_other(tmp_path: Path) -> None:
@@ -55,7 +55,7 @@ def test_the_table_format_follows_the_class_that_defines_it_and_no_other(tmp_pat
 
     def table_format(files: dict[str, str], manifest: str = "Manifest-Version: 1.0\n") -> str:
         jar(tmp_path / "lib/lsmlab-storage-1.jar", files, manifest)
-        return local_checks.table_format(server)
+        return requirements.table_format(server)
 
     first = table_format({"lsmlab/storage/table/TableFormat.class": "1", "lsmlab/storage/Lsm.class": "a"})
     assert table_format({"lsmlab/storage/table/TableFormat.class": "1", "lsmlab/storage/Lsm.class": "b"}) == first
@@ -66,22 +66,22 @@ def test_the_table_format_follows_the_class_that_defines_it_and_no_other(tmp_pat
 def test_every_missing_tool_comes_with_the_command_that_gets_it(monkeypatch: pytest.MonkeyPatch) -> None:
     there = {"apt-get": "/usr/bin/apt-get"}
     monkeypatch.setattr("shutil.which", there.get)
-    monkeypatch.setattr(local_checks, "_apt_knows", lambda package: True)
-    missing = {check.name: check for check in local_checks.checks() if not check.ok}
+    monkeypatch.setattr(requirements, "_apt_knows", lambda package: True)
+    missing = {check.name: check for check in requirements.checks() if not check.ok}
     assert "apt-get install -y maven" in missing["maven"].command
     assert "apt-get install -y gcc libc6-dev" in missing["cc"].command
     assert "apt-get install -y prometheus" in missing["prometheus"].command
     assert not missing["prometheus"].required
-    monkeypatch.setattr(local_checks, "_apt_knows", lambda package: False)
-    assert "sdk install java 25" in local_checks.jdk_command()
+    monkeypatch.setattr(requirements, "_apt_knows", lambda package: False)
+    assert "sdk install java 25" in requirements.jdk_command()
 
 
-def test_the_load_generators_command_line_is_wrk2s_with_our_additions(house: FakeHouse, tmp_path: Path) -> None:
+def test_the_load_generators_command_line_is_wrk2s_with_our_additions(checkout: FakeCheckout, tmp_path: Path) -> None:
     spec = LoadSpec(
         script=Path("/s/get.lua"), rate_per_s=70_000, threads=4, connections=64, duration_s=60, words=("pairs=10",),
         out=Path("/o"), cpus=(1,), timeout_s=2.0,
     )  # fmt: skip
-    command = LocalRuntime(House(house.root)).load_command(spec, "http://127.0.0.1:8080")
+    command = LocalRuntime(Checkout(checkout.root)).load_command(spec, "http://127.0.0.1:8080")
     assert (
         command[1:]
         == (
@@ -96,7 +96,7 @@ def test_the_doctor_tells_whether_the_native_transport_can_be_loaded(
     monkeypatch: pytest.MonkeyPatch, libc: tuple[str, str], ok: bool
 ) -> None:
     monkeypatch.setattr("platform.libc_ver", lambda: libc)
-    (check,) = [check for check in local_checks.checks() if check.name == "one-nio native"]
+    (check,) = [check for check in requirements.checks() if check.name == "one-nio native"]
     assert (check.ok, check.required) == (ok, False)
     assert ok or "RUNTIME=docker" in check.detail
 

@@ -111,7 +111,7 @@ def test_a_document_made_invalid_in_place_is_not_written(tmp_path: Path) -> None
     ("change", "message"),
     [
         ({"format": "other"}, "not a run's manifest"),
-        ({"version": 2}, "version 2 of the manifest; this lab reads version 1"),
+        ({"version": 3}, "version 3 of the manifest; this lab reads the versions 1 and 2"),
         ({"colour": "red"}, "colour: Extra inputs are not permitted"),
         ({"complete": "yes"}, "complete: Input should be a valid boolean"),
         ({"runtime": "podman"}, "runtime: Input should be 'local' or 'docker'"),
@@ -145,3 +145,22 @@ def test_a_file_that_is_no_manifest_is_refused(tmp_path: Path, content: bytes | 
 def test_a_time_of_day_without_a_zone_is_refused() -> None:
     with pytest.raises(ValueError, match="timezone"):
         Phase(name="measure", start=START.replace(tzinfo=None), end=START, outcome="ok")
+
+
+def test_an_older_version_is_read_without_what_had_another_meaning(tmp_path: Path) -> None:
+    path = tmp_path / "run.json"
+    manifest().write(path)
+    document = json.loads(path.read_text())
+    measurement = {
+        "source": "measure", "rate_offered_per_s": 10.0, "rate_achieved_per_s": 10.0, "requests": 10,
+        "latency_ms": {"count": 10}, "errors": {}, "send_lag_us": {"count": 3, "max": 9.0},
+    }  # fmt: skip
+    document["summary"] = {**measurement, "repetitions": [measurement]}
+    document["version"] = 1
+    path.write_text(json.dumps(document))
+    read = Manifest.read(path)
+    assert read.version == 2
+    assert read.summary is not None
+    assert read.summary.requests == 10
+    assert read.summary.send_lag_us is None
+    assert read.summary.repetitions[0].send_lag_us is None

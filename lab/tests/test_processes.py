@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from lab.errors import RunError
-from lab.processes import Processes, describe_exit, tail
+from lab.process.processes import Processes, describe_exit, tail
 from lab.run.signals import signals_raise
 
 SOURCES = Path(__file__).resolve().parents[1] / "src"
@@ -62,7 +62,7 @@ def test_a_yielding_process_keeps_its_pid_and_gives_way(processes: Processes) ->
 def test_a_lab_killed_outright_takes_its_processes_along(tmp_path: Path) -> None:
     pids = tmp_path / "pids"
     program = (
-        "import time; from lab.processes import Processes\n"
+        "import time; from lab.process.processes import Processes\n"
         "p = Processes()\n"
         f"p.start(['sh', '-c', 'sleep 60 & echo $$ $! > {pids}; wait'])\n"
         "print('started', flush=True)\n"
@@ -147,3 +147,13 @@ def test_the_tail_begins_where_it_is_told(tmp_path: Path) -> None:
     assert tail(log, lines=2) == "two\nthree"
     assert tail(log, start=7) == "one\ntwo\nthree"
     assert tail(tmp_path / "absent") == ""
+
+
+def test_a_process_that_survives_the_end_is_named(processes: Processes, monkeypatch: pytest.MonkeyPatch) -> None:
+    started = processes.start(["sleep", "60"])
+    for constant in ("TERM_GRACE_S", "KILL_WAIT_S"):
+        monkeypatch.setattr(f"lab.process.processes.{constant}", 0.01)
+    with monkeypatch.context() as deaf:
+        deaf.setattr(type(started), "signal", lambda *_: None)  # as one that hangs in the kernel
+        assert processes.close() == [f"sleep (process {started.pid}): kill -9 {started.pid}"]
+    started.end(0)

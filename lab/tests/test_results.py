@@ -5,17 +5,17 @@ from __future__ import annotations
 import pytest
 
 from lab.cli.results import _latency
-from support.house import FakeHouse
+from support.checkout import FakeCheckout
 
 
-def test_runs_are_listed_newest_first_with_verdict_and_figures(house: FakeHouse) -> None:
+def test_runs_are_listed_newest_first_with_verdict_and_figures(checkout: FakeCheckout) -> None:
     for number in range(2):
-        code, output = house.lab("run", "fake", "--rate", str(1000 + number))
+        code, output = checkout.lab("run", "fake", "--rate", str(1000 + number))
         assert code == 0, output
-    broken = house.root / "results/fake/20200101T000000Z"
+    broken = checkout.root / "results/fake/20200101T000000Z"
     broken.mkdir()
     (broken / "run.json").write_text("{")
-    code, output = house.lab("results")
+    code, output = checkout.lab("results")
     assert code == 0
     lines = output.splitlines()
     assert lines[0].split()[:3] == ["run", "verdict", "runtime"]
@@ -27,29 +27,29 @@ def test_runs_are_listed_newest_first_with_verdict_and_figures(house: FakeHouse)
     assert "not JSON" in unreadable
 
 
-def test_an_incomplete_run_says_where_it_ended(house: FakeHouse) -> None:
-    house.lab("run", "fake", "--variant", "dies-at-start")
-    _, output = house.lab("results", "fake")
+def test_an_incomplete_run_says_where_it_ended(checkout: FakeCheckout) -> None:
+    checkout.lab("run", "fake", "--variant", "dies-at-start")
+    _, output = checkout.lab("results", "fake")
     assert "incomplete" in output
     assert "start was the phase that failed" in output
 
 
-def test_runs_of_an_experiment_that_has_none_are_an_error(house: FakeHouse) -> None:
-    code, output = house.lab("results", "nonesuch")
+def test_runs_of_an_experiment_that_has_none_are_an_error(checkout: FakeCheckout) -> None:
+    code, output = checkout.lab("results", "nonesuch")
     assert code == 2
     assert "no run of an experiment 'nonesuch'" in output
-    assert "No runs yet" in house.lab("results")[1]
+    assert "No runs yet" in checkout.lab("results")[1]
 
 
-def test_the_list_shows_sound_experiments_and_names_the_others(house: FakeHouse) -> None:
-    house.experiment("wrong", title=3, service={"variant": "stack"})
-    code, output = house.lab("list")
+def test_the_list_shows_sound_experiments_and_names_the_others(checkout: FakeCheckout) -> None:
+    checkout.experiment("wrong", title=3, service={"variant": "stack"})
+    code, output = checkout.lab("list")
     assert code == 2
     assert "fake" in output
     assert "experiments/wrong/experiment.yaml:1: title" in output
-    code, output = house.lab("validate", "fake")
+    code, output = checkout.lab("validate", "fake")
     assert (code, output.strip()) == (0, "1 experiment is sound")
-    assert house.lab("validate")[0] == 2
+    assert checkout.lab("validate")[0] == 2
 
 
 @pytest.mark.parametrize(
@@ -60,8 +60,41 @@ def test_latencies_have_three_digits_and_a_unit(value_ms: float | None, shown: s
     assert _latency(value_ms) == shown
 
 
-def test_lines_are_whole_where_no_terminal_limits_them(house: FakeHouse) -> None:
+def test_lines_are_whole_where_no_terminal_limits_them(checkout: FakeCheckout) -> None:
     title = "a title that says a lot, " * 8
-    house.experiment("wordy", title=title.strip())
-    _, output = house.lab("list")
+    checkout.experiment("wordy", title=title.strip())
+    _, output = checkout.lab("list")
     assert title.strip() in output
+
+
+@pytest.mark.parametrize(
+    ("service", "message"),
+    [
+        (
+            {"variant": "stak"},
+            "experiments/odd/experiment.yaml:3: service.variant: 'stak': no such variant; did you mean stack?",
+        ),
+        (
+            {"variant": "stack", "engine": "rocks"},
+            "experiments/odd/experiment.yaml:4: service.engine: 'rocks': no such engine; there are: lsm",
+        ),
+    ],
+)
+def test_a_variant_or_an_engine_that_there_is_not_is_no_sound_experiment(
+    checkout: FakeCheckout, service: dict[str, str], message: str
+) -> None:
+    checkout.experiment("odd", title="Odd", service=service)
+    code, output = checkout.lab("validate")
+    assert code == 2
+    assert message in output
+    assert checkout.lab("validate", "fake")[0] == 0
+
+
+def test_where_the_service_cannot_be_built_files_are_checked_and_the_rest_is_said(checkout: FakeCheckout) -> None:
+    checkout.write("Makefile", "build-service:\n\t@exit 1\n")
+    checkout.experiment("wrong", title=3, service={"variant": "stack"})
+    code, output = checkout.lab("validate", "fake")
+    assert code == 0
+    assert "variants and engines were not checked, for the service cannot be built here: make build-service" in output
+    assert "1 experiment is sound" in output
+    assert checkout.lab("validate")[0] == 2

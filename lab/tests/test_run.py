@@ -14,7 +14,7 @@ import jsonschema
 import pytest
 import yaml
 
-from support.house import SCHEMA, FakeHouse, free_port, nothing_is_left
+from support.checkout import SCHEMA, FakeCheckout, free_port, nothing_is_left
 
 ORDER = ["preflight", "build", "dataset"]
 PREPARE = ["start", "quiesce", "warm-up"]
@@ -25,11 +25,11 @@ def phase_names(manifest: dict) -> list[str]:  # type: ignore[type-arg]
     return [phase["name"] for phase in manifest["phases"]]
 
 
-def test_a_run_leaves_a_whole_run_directory_and_nothing_else(house: FakeHouse) -> None:
-    code, output = house.lab("run", "fake", "--rate", "2000", "--repeat", "2")
+def test_a_run_leaves_a_whole_run_directory_and_nothing_else(checkout: FakeCheckout) -> None:
+    code, output = checkout.lab("run", "fake", "--rate", "2000", "--repeat", "2")
     assert code == 0, output
-    (run,) = house.runs()
-    manifest = house.manifest()
+    (run,) = checkout.runs()
+    manifest = checkout.manifest()
     jsonschema.validate(manifest, json.loads(SCHEMA.read_text()))
     assert manifest["complete"] is True
     assert phase_names(manifest) == [*ORDER, *[*PREPARE, "measure"] * 2, *PREPARE, "profile", *END]
@@ -50,49 +50,51 @@ def test_a_run_leaves_a_whole_run_directory_and_nothing_else(house: FakeHouse) -
     assert {"measure/2/load.txt", "profile/cpu.png", "service.log", "timeline.csv", "report.html"} <= paths
     assert f"results/fake/{run.name}/report.html" in output
     assert manifest["validity"]["state"] in output
-    assert nothing_is_left(house)
+    assert nothing_is_left(checkout)
 
 
-def test_each_repetition_has_a_fresh_service_on_fresh_data(house: FakeHouse) -> None:
-    code, output = house.lab("run", "fake", "--repeat", "2")
+def test_each_repetition_has_a_fresh_service_on_fresh_data(checkout: FakeCheckout) -> None:
+    code, output = checkout.lab("run", "fake", "--repeat", "2")
     assert code == 0, output
-    log = (house.runs()[0] / "service.log").read_text().splitlines()
+    log = (checkout.runs()[0] / "service.log").read_text().splitlines()
     stores = [line for line in log if line.startswith("store ")]
     assert len(stores) == 3
     assert len({line.split()[1] for line in stores}) == 3
     assert {line.split("holds ")[1] for line in stores} == {"['000000.sst', '000001.sst', 'MANIFEST']"}
 
 
-def test_a_dataset_is_made_once_and_its_tables_are_linked(house: FakeHouse) -> None:
-    first = house.lab("run", "fake")[1]
-    second = house.lab("run", "fake")[1]
+def test_a_dataset_is_made_once_and_its_tables_are_linked(checkout: FakeCheckout) -> None:
+    first = checkout.lab("run", "fake")[1]
+    second = checkout.lab("run", "fake")[1]
     assert "tiny, made" in first
     assert "tiny, cached" in second
-    (store,) = (house.root / ".cache/datasets").glob("*/store")
+    (store,) = (checkout.root / ".cache/datasets").glob("*/store")
     assert "written by this start" not in "".join(path.read_text() for path in store.iterdir())
     assert store.joinpath("000000.sst").stat().st_nlink == 1, "the links of the runs are gone with them"
 
 
-def test_the_timeline_covers_all_phases(house: FakeHouse) -> None:
-    house.lab("run", "fake", "--duration", "3s")
-    with (house.runs()[0] / "timeline.csv").open() as file:
+def test_the_timeline_covers_all_phases(checkout: FakeCheckout) -> None:
+    checkout.lab("run", "fake", "--duration", "3s")
+    with (checkout.runs()[0] / "timeline.csv").open() as file:
         rows = list(csv.DictReader(file))
-    manifest = house.manifest()
+    manifest = checkout.manifest()
     assert len(rows) >= 10
     assert rows[0]["time"] >= manifest["phases"][0]["start"][:19]
     served = [float(row['lsmlab_requests_total{method="get",status="200"}'] or 0) for row in rows]
     assert max(served) >= 1
     assert any(float(row["service_rss_bytes"] or 0) > 1e6 for row in rows)
-    assert all(0 <= float(row["host_cpu_share"]) <= 1 for row in rows[1:])
+    shares = [float(row["host_cpu_share"]) for row in rows[1:] if row["host_cpu_share"]]
+    assert len(shares) >= len(rows) - 2, "only the last row may follow the one before it at once"
+    assert all(0 <= share <= 1 for share in shares)
 
 
-def test_the_service_gets_the_experiments_settings(house: FakeHouse) -> None:
-    house.experiment("fake", service={"variant": "stack", "flush_threshold": "20MiB", "jvm": ["-Xmx1g"]})
-    process = house.start("run", "fake", "--duration", "20s")
-    house.wait_for_phase("measure")
-    (config,) = (house.root / ".cache/work").glob("*/1/service.yaml")
+def test_the_service_gets_the_experiments_settings(checkout: FakeCheckout) -> None:
+    checkout.experiment("fake", service={"variant": "stack", "flush_threshold": "20MiB", "jvm": ["-Xmx1g"]})
+    process = checkout.start("run", "fake", "--duration", "20s")
+    checkout.wait_for_phase("measure")
+    (config,) = (checkout.root / ".cache/work").glob("*/1/service.yaml")
     document = yaml.safe_load(config.read_text())
-    commands = [line for line in house.left_running() if "serve --config" in line]
+    commands = [line for line in checkout.left_running() if "serve --config" in line]
     os.kill(process.pid, signal.SIGINT)
     process.communicate(timeout=30)
     assert document["flush_threshold_bytes"] == 20 << 20
@@ -101,24 +103,24 @@ def test_the_service_gets_the_experiments_settings(house: FakeHouse) -> None:
     assert any("-Xmx1g -jar" in command for command in commands)
 
 
-def test_an_experiment_may_do_without_dataset_profile_and_warm_up(house: FakeHouse) -> None:
+def test_an_experiment_may_do_without_dataset_profile_and_warm_up(checkout: FakeCheckout) -> None:
     load = {"script": "put.lua", "rate": 50, "threads": 1, "connections": 1, "duration": "1s", "warmup": "0s"}
-    house.experiment("bare", dataset=None, profile=False, load=load)
-    code, output = house.lab("run", "bare")
+    checkout.experiment("bare", dataset=None, profile=False, load=load)
+    code, output = checkout.lab("run", "bare")
     assert code == 0, output
-    outcomes = {phase["name"]: phase["outcome"] for phase in house.manifest("bare")["phases"]}
+    outcomes = {phase["name"]: phase["outcome"] for phase in checkout.manifest("bare")["phases"]}
     assert (outcomes["dataset"], outcomes["warm-up"], outcomes["profile"]) == ("skipped",) * 3
-    assert house.manifest("bare")["complete"] is True
+    assert checkout.manifest("bare")["complete"] is True
 
 
-def test_another_load_generator_takes_the_place_of_ours(house: FakeHouse) -> None:
+def test_another_load_generator_takes_the_place_of_ours(checkout: FakeCheckout) -> None:
     published = Path(__file__).parent / "analysis/testdata/wrk2/put-dummy-t1-c1-R1000-d1m.txt"
-    house.script("wrk2", f'echo "$@" > {house.root}/words; cat {published}')
-    code, output = house.lab("run", "fake", LOADGEN=str(house.root / "wrk2"))
+    checkout.script("wrk2", f'echo "$@" > {checkout.root}/words; cat {published}')
+    code, output = checkout.lab("run", "fake", LOADGEN=str(checkout.root / "wrk2"))
     assert code == 0, output
-    words = (house.root / "words").read_text().split()
+    words = (checkout.root / "words").read_text().split()
     assert not {"--json", "--hdr-log", "--metrics"} & set(words), "wrk2 knows none of these"
-    manifest = house.manifest()
+    manifest = checkout.manifest()
     assert manifest["environment"]["load_generator"] == {"name": "wrk2", "version": "unknown", "custom": True}
     summary = manifest["summary"]
     assert summary["requests"] == 60001
@@ -126,25 +128,25 @@ def test_another_load_generator_takes_the_place_of_ours(house: FakeHouse) -> Non
     assert summary["lacks"] == ["load.json", "latency.hlog"]
     checks = {check["name"]: check for check in manifest["validity"]["checks"]}
     assert checks["outputs"]["detail"] == "the load generator does not write load.json, latency.hlog"
-    assert {checks[name]["outcome"] for name in ("schedule", "send lag", "unfinished")} == {"unknown"}
+    assert {checks[name]["outcome"] for name in ("schedule", "generator's error", "unfinished")} == {"unknown"}
     for report in ("report.md", "report.html"):
-        assert "does not write load.json, latency.hlog" in (house.runs()[-1] / report).read_text(), report
+        assert "does not write load.json, latency.hlog" in (checkout.runs()[-1] / report).read_text(), report
 
 
-def test_an_unused_port_can_be_named(house: FakeHouse) -> None:
+def test_an_unused_port_can_be_named(checkout: FakeCheckout) -> None:
     port = free_port()
-    code, output = house.lab("run", "fake", "--port", str(port))
+    code, output = checkout.lab("run", "fake", "--port", str(port))
     assert code == 0, output
 
 
-def test_a_script_gets_the_words_of_the_dataset_that_it_speaks_of(house: FakeHouse) -> None:
-    house.write("loadgen/scripts/get.lua", "-- pairs  number of pairs\n-- seed  what keys are drawn from\n")
+def test_a_script_gets_the_words_of_the_dataset_that_it_speaks_of(checkout: FakeCheckout) -> None:
+    checkout.write("loadgen/scripts/get.lua", "-- pairs  number of pairs\n-- seed  what keys are drawn from\n")
     load = {"script": "get.lua", "rate": 50, "threads": 1, "connections": 1, "duration": "60s", "warmup": "0s"}
-    house.experiment("fake", load={**load, "args": {"seed": 7, "hot": "yes"}})
-    process = house.start("run", "fake")
-    house.wait_for_phase("measure")
+    checkout.experiment("fake", load={**load, "args": {"seed": 7, "hot": "yes"}})
+    process = checkout.start("run", "fake")
+    checkout.wait_for_phase("measure")
     deadline = time.monotonic() + 10
-    while not (commands := [line for line in house.left_running() if "fake_loadgen.py -t1" in line]):
+    while not (commands := [line for line in checkout.left_running() if "fake_loadgen.py -t1" in line]):
         assert time.monotonic() < deadline
     os.kill(process.pid, signal.SIGINT)
     process.communicate(timeout=30)

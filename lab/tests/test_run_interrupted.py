@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import signal
 import time
+from pathlib import Path
 
 import jsonschema
 import pytest
+from rich.console import Console
 
-from support.house import SCHEMA, FakeHouse, free_port, nothing_is_left
+from lab.paths import Checkout
+from lab.process.locks import RunLock
+from lab.run.summary import tell_end
+from support.checkout import SCHEMA, FakeCheckout, free_port, nothing_is_left
 
 SLOW = {"FAKE_DATASET_S": "60", "FAKE_CONVERT_S": "60"}
 INTERRUPTED = [
@@ -29,17 +35,19 @@ LONG = {"warm-up": ["--warmup", "60s"], "measure": ["--duration", "60s"], "profi
 
 @pytest.mark.parametrize(("phase", "variant", "environment"), INTERRUPTED, ids=[case[0] for case in INTERRUPTED])
 def test_ctrl_c_leaves_nothing_running_and_keeps_what_there_is(
-    house: FakeHouse, phase: str, variant: str, environment: dict[str, str]
+    checkout: FakeCheckout, phase: str, variant: str, environment: dict[str, str]
 ) -> None:
     if phase == "build":
-        house.write("Makefile", "build-service:\n\t@sleep 60 & wait\n")
+        checkout.write("Makefile", "build-service:\n\t@sleep 60 & wait\n")
     if phase == "preflight":
-        house.script("bin/find-jdk", "sleep 2")
-    earlier = house.root / "results/fake/20200101T000000Z"
+        checkout.script("bin/find-jdk", "sleep 2")
+    earlier = checkout.root / "results/fake/20200101T000000Z"
     earlier.mkdir(parents=True)
     (earlier / "run.json").write_text("earlier")
-    process = house.start("run", "fake", "--variant", variant, *LONG.get(phase, []), **environment)
-    house.wait_for_phase(phase)
+    process = checkout.start("run", "fake", "--variant", variant, *LONG.get(phase, []), **environment)
+    checkout.wait_for_phase(phase)
+    if phase == "measure":
+        checkout.wait_for_load("measure/1")
     time.sleep(0.3)
     os.kill(process.pid, signal.SIGINT)
     began = time.monotonic()
@@ -49,69 +57,67 @@ def test_ctrl_c_leaves_nothing_running_and_keeps_what_there_is(
     assert f"Interrupted in phase {phase}" in output
     assert "Traceback" not in output
     assert (earlier / "run.json").read_text() == "earlier"
-    assert nothing_is_left(house)
+    assert nothing_is_left(checkout)
+    assert "nothing is left running" in output
     if phase == "preflight":
-        assert house.runs() == [earlier]
+        assert checkout.runs() == [earlier]
         return
-    manifest = house.manifest()
+    manifest = checkout.manifest()
     jsonschema.validate(manifest, json.loads(SCHEMA.read_text()))
     assert manifest["complete"] is False
     assert (manifest["phases"][-1]["name"], manifest["phases"][-1]["outcome"]) == (phase, "interrupted")
     if phase == "measure":
-        assert (house.runs()[-1] / "measure/1/load.txt").stat().st_size > 0, "the report of what was done is kept"
+        assert (checkout.runs()[-1] / "measure/1/load.txt").stat().st_size > 0, "the report of what was done is kept"
 
 
-def test_sigterm_ends_a_run_like_ctrl_c(house: FakeHouse) -> None:
-    process = house.start("run", "fake", "--duration", "60s")
-    house.wait_for_phase("measure")
+def test_sigterm_ends_a_run_like_ctrl_c(checkout: FakeCheckout) -> None:
+    process = checkout.start("run", "fake", "--duration", "60s")
+    checkout.wait_for_phase("measure")
     os.kill(process.pid, signal.SIGTERM)
     output, _ = process.communicate(timeout=30)
     assert process.returncode == 128 + signal.SIGTERM, output
-    assert house.manifest()["complete"] is False
-    assert nothing_is_left(house)
+    assert checkout.manifest()["complete"] is False
+    assert nothing_is_left(checkout)
 
 
-def test_a_service_that_clings_to_life_is_killed(house: FakeHouse) -> None:
-    process = house.start("run", "fake", "--variant", "clings", "--duration", "60s")
-    house.wait_for_phase("measure")
+def test_a_service_that_clings_to_life_is_killed(checkout: FakeCheckout) -> None:
+    process = checkout.start("run", "fake", "--variant", "clings", "--duration", "60s")
+    checkout.wait_for_phase("measure")
     os.kill(process.pid, signal.SIGINT)
     process.communicate(timeout=30)
     assert process.returncode == 130
-    assert nothing_is_left(house)
+    assert nothing_is_left(checkout)
 
 
-def test_nothing_survives_a_lab_that_is_killed(house: FakeHouse) -> None:
-    process = house.start("run", "fake", "--duration", "60s")
-    house.wait_for_phase("measure")
+def test_nothing_survives_a_lab_that_is_killed(checkout: FakeCheckout) -> None:
+    process = checkout.start("run", "fake", "--duration", "60s")
+    checkout.wait_for_phase("measure")
     deadline = time.monotonic() + 10
-    while len(house.left_running()) < 2 and time.monotonic() < deadline:
+    while len(checkout.left_running()) < 2 and time.monotonic() < deadline:
         time.sleep(0.02)
-    assert len(house.left_running()) >= 2, "a service and a load generator"
+    assert len(checkout.left_running()) >= 2, "a service and a load generator"
     os.kill(process.pid, signal.SIGKILL)
     process.communicate(timeout=30)
     deadline = time.monotonic() + 5
-    while house.left_running() and time.monotonic() < deadline:
+    while checkout.left_running() and time.monotonic() < deadline:
         time.sleep(0.05)
-    assert house.left_running() == []
-    code, output = house.lab("run", "fake")
+    assert checkout.left_running() == []
+    code, output = checkout.lab("run", "fake")
     assert code == 0, output
-    assert nothing_is_left(house), "the next run removes the dead one's scratch files"
+    assert nothing_is_left(checkout), "the next run removes the dead one's scratch files"
 
 
 @pytest.mark.parametrize("phase", ["analyse", "report", "stop"])
 def test_ctrl_c_in_the_short_phases_leaves_nothing_running(
-    house: FakeHouse, phase: str, monkeypatch: pytest.MonkeyPatch
+    checkout: FakeCheckout, phase: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The lab runs in this process, so that the signal comes in the middle of a phase that takes milliseconds."""
-    from rich.console import Console
-
-    from lab.cpus import pin_self, plan_cpus, usable_cpus
     from lab.experiment import Catalogue
-    from lab.paths import House
+    from lab.machine.cpus import pin_self, plan_cpus, usable_cpus
     from lab.run import Run, RunPlan
     from lab.run.show import Show
     from lab.runtime.base import Ports
-    from lab.runtime.local import LocalRuntime
+    from lab.runtime.local.runtime import LocalRuntime
 
     def interrupt(*_: object, **__: object) -> None:
         os.kill(os.getpid(), signal.SIGINT)
@@ -121,14 +127,15 @@ def test_ctrl_c_in_the_short_phases_leaves_nothing_running(
     target = {
         "analyse": "lab.analysis.summarise",
         "report": "lab.report.write",
-        "stop": "lab.runtime.local.LocalRuntime.monitoring_down",
+        "stop": "lab.runtime.local.runtime.LocalRuntime.monitoring_down",
     }
-    monkeypatch.setenv("LAB_ROOT", str(house.root))
+    monkeypatch.setenv("LAB_ROOT", str(checkout.root))
+    monkeypatch.setenv("LAB_LOCK", str(checkout.root / "run.lock"))
     cpus = tuple(usable_cpus())
-    checkout = House(house.root)
+    real = Checkout(checkout.root)
     run = Run(
         RunPlan(
-            checkout, "fake", Catalogue(checkout).read("fake"), {}, LocalRuntime(checkout),
+            real, "fake", Catalogue(real).read("fake"), {}, LocalRuntime(real),
             plan_cpus({}), Ports(0, 0, free_port()), monitoring=False,
         ),
         Show(Console(quiet=True)),
@@ -138,21 +145,57 @@ def test_ctrl_c_in_the_short_phases_leaves_nothing_running(
         assert run.execute() == 130
     finally:
         pin_self(cpus)
-    manifest = house.manifest()
+    manifest = checkout.manifest()
     assert (manifest["phases"][-1]["name"], manifest["phases"][-1]["outcome"]) == (phase, "interrupted")
     assert manifest["complete"] is False
-    assert nothing_is_left(house)
+    assert nothing_is_left(checkout)
 
 
-def test_two_runs_at_once_are_refused(house: FakeHouse) -> None:
-    first = house.start("run", "fake", "--duration", "60s")
-    house.wait_for_phase("measure")
-    code, output = house.lab("run", "fake")
+def test_two_runs_at_once_are_refused(checkout: FakeCheckout) -> None:
+    first = checkout.start("run", "fake", "--duration", "60s")
+    checkout.wait_for_phase("measure")
+    code, output = checkout.lab("run", "fake")
     assert code == 1
-    assert f"another run goes on in this checkout: process {first.pid}, experiment fake" in output
-    assert len(house.runs()) == 1
+    assert f"another run goes on on this machine: process {first.pid}, experiment fake" in output
+    assert len(checkout.runs()) == 1
     assert first.poll() is None
-    house.wait_for_phase("measure", limit_s=1)
+    checkout.wait_for_phase("measure", limit_s=1)
     os.kill(first.pid, signal.SIGINT)
     first.communicate(timeout=30)
-    assert nothing_is_left(house)
+    assert nothing_is_left(checkout)
+
+
+def test_the_lock_is_the_machines_and_not_the_checkouts(tmp_path: Path) -> None:
+    one, other = (FakeCheckout(tmp_path / name).build() for name in ("one", "other"))
+    lock = str(tmp_path / "lock")
+    first = one.start("run", "fake", "--duration", "60s", LAB_LOCK=lock)
+    one.wait_for_phase("measure")
+    code, output = other.lab("run", "fake", LAB_LOCK=lock)
+    assert code == 1
+    assert f"another run goes on on this machine: process {first.pid}, experiment fake" in output
+    assert other.runs() == []
+    os.kill(first.pid, signal.SIGINT)
+    first.communicate(timeout=30)
+
+
+def test_every_checkout_and_every_user_has_the_same_lock(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("LAB_LOCK", raising=False)
+    monkeypatch.setenv("LAB_CACHE", str(tmp_path))
+    assert Checkout(tmp_path / "one").run_lock == Checkout(tmp_path / "other").run_lock
+    lock = RunLock(tmp_path / "lock")
+    before = os.umask(0o077)
+    try:
+        lock.take("a test")
+    finally:
+        os.umask(before)
+    assert (tmp_path / "lock").stat().st_mode & 0o777 == 0o666
+    lock.release()
+
+
+def test_what_cannot_be_ended_is_named_and_nothing_else_is_claimed() -> None:
+    console = Console(record=True, width=200, file=io.StringIO())
+    left = ["containers of this run (docker has not answered): docker rm -f x"]
+    assert tell_end(None, console, KeyboardInterrupt(), "measure", left) == 130
+    said = console.export_text()
+    assert "nothing is left running" not in said
+    assert "May still be running: containers of this run (docker has not answered): docker rm -f x" in said

@@ -11,20 +11,20 @@ import pytest
 from lab import dataset
 from lab.errors import RunError
 from lab.experiment import Catalogue
-from lab.paths import House
-from lab.run.refusals import check_space
+from lab.paths import Checkout
+from lab.run.preflight import check_space
 from lab.run.state import RunPlan
 from lab.runtime.base import CpuPlan, Ports, Runtime
-from support.house import FakeHouse
+from support.checkout import FakeCheckout
 
 PAIRS = 100 * (10 + dataset.KEY_AND_OVERHEAD_BYTES)
 PUTS = 2 * 100 * (1 + 1) * 540
 
 
-def plan(house: FakeHouse, engine: str, script: str) -> RunPlan:
+def plan(checkout: FakeCheckout, engine: str, script: str) -> RunPlan:
     load = {"script": script, "rate": 100, "threads": 1, "connections": 1, "duration": "1s", "warmup": "1s"}
-    house.experiment("x", service={"variant": "stack", "engine": engine}, load=load)
-    place = House(house.root)
+    checkout.experiment("x", service={"variant": "stack", "engine": engine}, load=load)
+    place = Checkout(checkout.root)
     return RunPlan(place, "x", Catalogue(place).read("x"), {}, cast(Runtime, None), CpuPlan((), (), ()), Ports())
 
 
@@ -63,28 +63,30 @@ LINKED = [
 
 
 @pytest.mark.parametrize("case", LINKED)
-def test_what_a_run_writes_is_counted(house: FakeHouse, free: dict[str, int], case: tuple[str, str, int, str]) -> None:
+def test_what_a_run_writes_is_counted(
+    checkout: FakeCheckout, free: dict[str, int], case: tuple[str, str, int, str]
+) -> None:
     engine, script, needed, words = case
-    needs_exactly(plan(house, engine, script), free, needed, words)
+    needs_exactly(plan(checkout, engine, script), free, needed, words)
 
 
 @pytest.mark.parametrize("case", LINKED)
 def test_where_there_are_no_links_the_copy_of_the_dataset_is_counted_too(
-    house: FakeHouse, free: dict[str, int], monkeypatch: pytest.MonkeyPatch, case: tuple[str, str, int, str]
+    checkout: FakeCheckout, free: dict[str, int], monkeypatch: pytest.MonkeyPatch, case: tuple[str, str, int, str]
 ) -> None:
     engine, script, needed, words = case
-    wanted = plan(house, engine, script)
+    wanted = plan(checkout, engine, script)
     monkeypatch.setattr("os.link", refuse)
     copy = "dataset tiny and a copy of dataset tiny (it cannot be hard-linked here)"
     needs_exactly(wanted, free, needed + PAIRS, words.replace("dataset tiny", copy, 1))
 
 
 def test_datasets_on_a_disk_of_their_own_are_counted_there(
-    house: FakeHouse, free: dict[str, int], monkeypatch: pytest.MonkeyPatch
+    checkout: FakeCheckout, free: dict[str, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    wanted = plan(house, "rocksdb", "get.lua")
-    wanted.house.datasets.mkdir(parents=True)
-    wanted.house.work.mkdir()
+    wanted = plan(checkout, "rocksdb", "get.lua")
+    wanted.checkout.datasets.mkdir(parents=True)
+    wanted.checkout.work.mkdir()
     monkeypatch.setattr(dataset, "on_one_disk", lambda _: False)
     monkeypatch.setattr(dataset, "can_link", lambda _: False)
     free |= {"datasets": PAIRS, "work": 3 * PAIRS}

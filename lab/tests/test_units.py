@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,7 +16,7 @@ def test_counts_are_understood(text: object, count: int) -> None:
     assert parse_count(text) == count
 
 
-@pytest.mark.parametrize("text", ["abc", "", "70kk", "1.5", "1.2345k", "-1", "7 s", True, None, "1e3", "70m"])
+@pytest.mark.parametrize("text", ["abc", "", "70kk", "1.5", "1.2345k", "--1", "7 s", True, None, "1e3", "70m"])
 def test_what_is_no_count_is_refused_with_what_is_allowed(text: object) -> None:
     with pytest.raises(ValueError, match="whole number"):
         parse_count(text)
@@ -28,7 +30,7 @@ def test_durations_are_understood(text: str, seconds: float) -> None:
     assert parse_duration_s(text) == seconds
 
 
-@pytest.mark.parametrize("text", ["10", 10, "s", "10 sec", "1d", "-1s", "1:30", True])
+@pytest.mark.parametrize("text", ["10", 10, "s", "10 sec", "1d", "--1s", "1:30", True])
 def test_a_duration_without_a_known_unit_is_refused(text: object) -> None:
     with pytest.raises(ValueError, match="500us, 10s, 1m"):
         parse_duration_s(text)
@@ -41,10 +43,21 @@ def test_sizes_are_understood(text: object, size: int) -> None:
     assert parse_bytes(text) == size
 
 
-@pytest.mark.parametrize("text", ["64MB/s", "1.5", "MiB", "64mib", "-1"])
+@pytest.mark.parametrize("text", ["64MB/s", "1.5", "MiB", "64mib", "--1"])
 def test_what_is_no_size_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="64MiB"):
         parse_bytes(text)
+
+
+def test_what_is_below_zero_is_a_number_so_that_it_can_be_called_out_of_range() -> None:
+    assert (parse_count("-5"), parse_duration_s("-3s"), parse_duration_s("0"), parse_bytes("-1")) == (-5, -3, 0, -1)
+
+
+@pytest.mark.parametrize("parse", [parse_count, parse_duration_s, parse_bytes])
+@pytest.mark.parametrize("text", ["7" * 5000, 10**5000], ids=["text", "int"])
+def test_a_number_of_thousands_of_digits_is_refused(parse: Callable[[object], object], text: object) -> None:
+    with pytest.raises(ValueError, match="too long"):
+        parse(text)
 
 
 @given(st.integers(min_value=1, max_value=10**12).map(lambda us: us / 1e6))

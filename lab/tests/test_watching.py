@@ -12,7 +12,9 @@ import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-from lab.host import cpu_times, listener_on, port_is_free, process_use
+import pytest
+
+from lab.machine.host import cpu_times, listener_on, port_is_free, process_use
 from lab.prometheus import parse_metrics, scrape
 from lab.timeline import Timeline, Watched
 
@@ -115,3 +117,28 @@ def test_the_owner_of_a_port_is_found() -> None:
         assert f"process {os.getpid()} (" in (listener_on(port) or "")
     assert port_is_free("127.0.0.1", port)
     assert listener_on(port) is None
+
+
+def test_a_timeline_that_cannot_be_written_says_so_and_loses_no_row_when_it_can_again(tmp_path: Path) -> None:
+    place = tmp_path / "place"
+    timeline = Timeline(Watched())
+    timeline.write_to(place / "timeline.csv")  # the directory is missing, as good as a full disk
+    for _ in range(3):
+        timeline._collect()
+    assert timeline.problem == "timeline.csv cannot be written: No such file or directory"
+    place.mkdir()
+    timeline._collect()
+    assert timeline.problem == ""
+    with (place / "timeline.csv").open() as file:
+        assert len(list(csv.DictReader(file))) == 4
+
+
+def test_a_timeline_that_dies_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail() -> None:
+        raise RuntimeError("no /proc")
+
+    timeline = Timeline(Watched())
+    monkeypatch.setattr(timeline, "_host", fail)
+    timeline.start()
+    timeline.stop()
+    assert timeline.problem == "the timeline ended early: RuntimeError: no /proc"

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from lab.errors import RunError
-from lab.paths import House
+from lab.paths import Checkout
 from lab.runtime.base import DatasetSpec, Progress, Runtime
 from lab.units import format_bytes
 
@@ -48,10 +48,10 @@ def dataset_hash(spec: DatasetSpec, table_format: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:20]
 
 
-def find_dataset(house: House, spec: DatasetSpec, table_format: str) -> Dataset | None:
+def find_dataset(checkout: Checkout, spec: DatasetSpec, table_format: str) -> Dataset | None:
     """Return the dataset where it is cached, whole and as it was made; what was tampered with counts as absent."""
     digest = dataset_hash(spec, table_format)
-    directory = house.datasets / digest
+    directory = checkout.datasets / digest
     try:
         info = json.loads((directory / INFO).read_text(encoding="utf-8"))
         if info["files"] != _describe(directory / STORE):
@@ -61,10 +61,10 @@ def find_dataset(house: House, spec: DatasetSpec, table_format: str) -> Dataset 
     return Dataset(spec, digest, directory / STORE, info)
 
 
-def is_cached_in_any_format(house: House, spec: DatasetSpec) -> bool:
+def is_cached_in_any_format(checkout: Checkout, spec: DatasetSpec) -> bool:
     """Whether some cached dataset was made from this declaration: a guess that needs no built service."""
     declaration = {key: value for key, value in asdict(spec).items() if key != "name"}
-    for path in house.datasets.glob(f"*/{INFO}"):
+    for path in checkout.datasets.glob(f"*/{INFO}"):
         with contextlib.suppress(OSError, ValueError):
             if json.loads(path.read_text(encoding="utf-8")).get("declaration") == declaration:
                 return True
@@ -76,11 +76,11 @@ def estimated_bytes(spec: DatasetSpec) -> int:
     return spec.pairs * (spec.value_bytes + KEY_AND_OVERHEAD_BYTES)
 
 
-def can_link(house: House) -> bool:
+def can_link(checkout: Checkout) -> bool:
     """Whether a dataset's tables can be linked into a run's data, or must be copied at each start. Tries it."""
     try:
-        with tempfile.NamedTemporaryFile(dir=_existing(house.datasets), prefix=".link-") as file:
-            link = _existing(house.work) / f"{Path(file.name).name}.tried"
+        with tempfile.NamedTemporaryFile(dir=_existing(checkout.datasets), prefix=".link-") as file:
+            link = _existing(checkout.work) / f"{Path(file.name).name}.tried"
             os.link(file.name, link)
             link.unlink()
     except OSError:
@@ -88,9 +88,9 @@ def can_link(house: House) -> bool:
     return True
 
 
-def on_one_disk(house: House) -> bool:
+def on_one_disk(checkout: Checkout) -> bool:
     """Whether datasets and the runs' data share their room."""
-    return _existing(house.datasets).stat().st_dev == _existing(house.work).stat().st_dev
+    return _existing(checkout.datasets).stat().st_dev == _existing(checkout.work).stat().st_dev
 
 
 def _existing(path: Path) -> Path:
@@ -113,24 +113,24 @@ def require_space(path: Path, needed_bytes: int, what: str) -> None:
 
 
 def provide(
-    house: House, runtime: Runtime, spec: DatasetSpec, *, table_format: str, log: Path, progress: Progress
+    checkout: Checkout, runtime: Runtime, spec: DatasetSpec, *, table_format: str, log: Path, progress: Progress
 ) -> Dataset:
     """Return the dataset, making it where it is not cached."""
-    found = find_dataset(house, spec, table_format)
+    found = find_dataset(checkout, spec, table_format)
     if found is not None:
         return found
     digest = dataset_hash(spec, table_format)
-    house.datasets.mkdir(parents=True, exist_ok=True)
-    with _lock(house.datasets / f"{digest}.lock", progress):
-        found = find_dataset(house, spec, table_format)
+    checkout.datasets.mkdir(parents=True, exist_ok=True)
+    with _lock(checkout.datasets / f"{digest}.lock", progress):
+        found = find_dataset(checkout, spec, table_format)
         if found is not None:
             return found
-        final = house.datasets / digest
-        scratch = house.datasets / f"{digest}.part"
+        final = checkout.datasets / digest
+        scratch = checkout.datasets / f"{digest}.part"
         for leftover in (final, scratch):
             if leftover.exists():
                 shutil.rmtree(leftover)
-        require_space(house.datasets, estimated_bytes(spec), f"dataset {spec.name}")
+        require_space(checkout.datasets, estimated_bytes(spec), f"dataset {spec.name}")
         scratch.mkdir()
         try:
             info = runtime.make_dataset(spec, scratch / STORE, log, progress)
@@ -142,8 +142,8 @@ def provide(
         except BaseException:
             shutil.rmtree(scratch, ignore_errors=True)
             raise
-        _remove_unreadable(house, final, declaration)
-    made = find_dataset(house, spec, table_format)
+        _remove_unreadable(checkout, final, declaration)
+    made = find_dataset(checkout, spec, table_format)
     if made is None:
         raise RunError(f"dataset {spec.name} was made but cannot be read back from {final}")
     return made
@@ -163,12 +163,12 @@ def _describe(store: Path) -> dict[str, str]:
     }
 
 
-def _remove_unreadable(house: House, kept: Path, declaration: dict[str, Any]) -> None:
+def _remove_unreadable(checkout: Checkout, kept: Path, declaration: dict[str, Any]) -> None:
     """Remove the same dataset in other table formats: the service that is built now cannot read it.
 
     A run that still uses one has links to its tables.
     """
-    for path in house.datasets.glob(f"*/{INFO}"):
+    for path in checkout.datasets.glob(f"*/{INFO}"):
         with contextlib.suppress(OSError, ValueError):
             if path.parent != kept and json.loads(path.read_text(encoding="utf-8"))["declaration"] == declaration:
                 shutil.rmtree(path.parent)

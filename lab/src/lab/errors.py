@@ -30,6 +30,10 @@ class InputError(LabError):
     exit_code = 2
 
 
+class RefusedError(InputError):
+    """A run that is refused for what it asks, after its directory was made: that directory holds nothing to keep."""
+
+
 class MissingToolError(LabError):
     """This machine lacks something; `hint` is the command that gets it."""
 

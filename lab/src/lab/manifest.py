@@ -20,7 +20,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, JsonValue, Val
 from lab.errors import InputError
 
 FORMAT: Literal["lsmlab-run"] = "lsmlab-run"
-VERSION: Literal[1] = 1
+VERSION: Literal[2] = 2
 
 Outcome = Literal["ok", "failed", "interrupted", "skipped"]
 State = Literal["valid", "suspect", "invalid"]
@@ -94,10 +94,11 @@ class CpuPlan(Strict):
 
 
 class Git(Strict):
-    """The lab's own source: commit, and whether files differed from it."""
+    """The lab's own source: commit, whether files differed from it, and the hash of the difference."""
 
     commit: str
     dirty: bool
+    diff_hash: str | None = None
 
 
 class Dataset(Strict):
@@ -116,7 +117,11 @@ class Tool(Strict):
 
 
 class Environment(Strict):
-    """The fingerprint of machine and software. Runs with unlike fingerprints are not comparable."""
+    """The fingerprint of machine and software. Runs with unlike fingerprints are not comparable.
+
+    ``host`` are facts of the kernel's, ``fingerprint`` is the hash of all that can change a number
+    (lab/machine/fingerprint.py).
+    """
 
     cpu: Cpu | None = None
     kernel: str | None = None
@@ -133,6 +138,8 @@ class Environment(Strict):
     git: Git | None = None
     dataset: Dataset | None = None
     load_generator: Tool | None = None
+    host: dict[str, str] = Field(default_factory=dict)
+    fingerprint: str | None = None
 
 
 # What came of it.
@@ -180,6 +187,27 @@ class Unfinished(Strict):
     oldest_us: Amount | None = None
 
 
+class Censored(Strict):
+    """Percentiles where requests without an answer count as the longest: None is *at least the largest latency*.
+
+    ``from_percentile`` is the highest percentile that is known; ``percentiles_ms`` are those of all requests.
+    """
+
+    count: Count
+    from_percentile: Amount | None = None
+    percentiles_ms: dict[str, Finite | None] = Field(default_factory=dict)
+
+
+class GeneratorStop(BaseModel):
+    """A time in which an event loop of the load generator should have run and did not."""
+
+    model_config = ConfigDict(extra="ignore", strict=True)
+
+    at_s: Finite
+    length_us: Amount
+    loop: Count = 0
+
+
 class Schedule(Strict):
     """The load generator's own verdict on whether it kept its schedule."""
 
@@ -191,6 +219,8 @@ class Measurement(Strict):
     """One interval of load. ``source`` is the directory in the run directory that it was read from.
 
     ``latency_ms`` counts from the moment each request was due, ``uncorrected_ms`` from the moment it was sent.
+    ``net_latency_ms`` is without the load generator's own delays, ``served_ms`` of the responses with an expected
+    status, of which there were ``served``; ``refused`` had status 429 or 503.
     ``lacks`` names the outputs that the load generator did not give (``load.json``, ``latency.hlog``), ``problems``
     says what is wrong with those that it gave.
     """
@@ -200,14 +230,24 @@ class Measurement(Strict):
     rate_achieved_per_s: Amount | None
     requests: Count
     requests_due: Count | None = None
+    served: Count | None = None
+    refused: Count | None = None
+    goodput_per_s: Amount | None = None
     bytes_read: Count | None = None
     elapsed_s: Amount | None = None
     latency_ms: Distribution
+    served_ms: Distribution | None = None
+    net_latency_ms: Distribution | None = None
+    by_operation_ms: dict[str, Distribution] = Field(default_factory=dict)
     uncorrected_ms: Distribution | None = None
     send_lag_us: Distribution | None = None
     errors: Errors
     status: dict[str, Count] = Field(default_factory=dict)
     unfinished: Unfinished | None = None
+    censored: Censored | None = None
+    generator_stops: list[GeneratorStop] = Field(default_factory=list)
+    generator_busiest_share: Amount | None = None
+    failure: str | None = None
     generator_cpu_s: Amount | None = None
     service_cpu_us_per_request: Amount | None = None
     kept_schedule: Schedule | None = None
@@ -216,7 +256,7 @@ class Measurement(Strict):
 
 
 class ProfilingCost(Strict):
-    """What recording the profile cost: profiled ÷ unprofiled, so 1.05 is five per cent more."""
+    """What recording the profile cost: profiled ÷ unprofiled, so 1.05 is five per cent more. Needs two repetitions."""
 
     rate_achieved_ratio: Amount | None = None
     latency_ratio: dict[str, Amount] = Field(default_factory=dict)
@@ -224,7 +264,7 @@ class ProfilingCost(Strict):
 
 
 class Agreement(Strict):
-    """How far the repetitions lie apart: (highest − lowest) ÷ median, over at least two repetitions."""
+    """How far the repetitions lie apart: sample standard deviation ÷ mean, over at least two repetitions."""
 
     rate_spread: Amount | None = None
     latency_spread: dict[str, Amount] = Field(default_factory=dict)
@@ -246,12 +286,14 @@ class Summary(Measurement):
 class Check(Strict):
     """One test of validity: ``note`` informs, ``warn`` makes a run suspect, ``fail`` invalid.
 
-    ``unknown`` says that the check could not be made, and why.
+    ``unknown`` says that the check could not be made, and why. ``environment`` marks the checks that look at the
+    machine alone, never at what was measured: comparisons exclude runs by these.
     """
 
     name: str
     outcome: CheckOutcome
     detail: str
+    environment: bool = False
 
 
 class Validity(Strict):
@@ -265,6 +307,11 @@ class Validity(Strict):
     reasons: list[str] = Field(default_factory=list)
     findings: list[str] = Field(default_factory=list)
     checks: list[Check] = Field(default_factory=list)
+
+    @property
+    def environment_troubles(self) -> list[str]:
+        """The environment's checks that warned or failed: a comparison excludes a run by these alone."""
+        return [check.detail for check in self.checks if check.environment and check.outcome in ("warn", "fail")]
 
     @model_validator(mode="after")
     def _has_reasons(self) -> Self:
@@ -296,7 +343,7 @@ class Manifest(Strict):
     """
 
     format: Literal["lsmlab-run"] = FORMAT
-    version: Literal[1] = VERSION
+    version: Literal[2] = VERSION
     run_id: Annotated[str, Field(pattern=r"^\d{8}T\d{6}Z(-\d+)?$")]
     experiment: Experiment
     runtime: RuntimeName
@@ -316,7 +363,7 @@ class Manifest(Strict):
             raise ManifestError(f"{path}: cannot be read: {error.strerror}") from error
         except UnicodeDecodeError as error:
             raise ManifestError(f"{path}: not UTF-8 text at byte {error.start}") from error
-        _check_identity(path, text)
+        text = json.dumps(_migrated(_identified(path, text)))
         try:
             return cls.model_validate_json(text)
         except ValidationError as error:
@@ -343,20 +390,35 @@ def schema() -> dict[str, Any]:
     """Return the JSON Schema (draft 2020-12) of ``run.json``."""
     body = Manifest.model_json_schema(mode="serialization")
     body["title"] = "The manifest of a run"
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": "urn:lsmlab:run:1", **body}
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": "urn:lsmlab:run:2", **body}
 
 
-def _check_identity(path: Path, text: str) -> None:
+def _identified(path: Path, text: str) -> dict[str, Any]:
     try:
         document = json.loads(text)
     except json.JSONDecodeError as error:
         raise ManifestError(f"{path}:{error.lineno}: not JSON: {error.msg}") from error
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise ManifestError(f'{path}: not a run\'s manifest: "format" must be "{FORMAT}"')
-    if document.get("version") != VERSION:
+    if document.get("version") not in (1, VERSION):
         raise ManifestError(
-            f"{path}: version {document.get('version')!r} of the manifest; this lab reads version {VERSION}"
+            f"{path}: version {document.get('version')!r} of the manifest; this lab reads the versions 1 and {VERSION}"
         )
+    return document
+
+
+def _migrated(document: dict[str, Any]) -> dict[str, Any]:
+    """Return a document of version 1 as one of this version.
+
+    Version 1 had the send lag of those requests alone that were due while their connection was free. That is another
+    quantity under the same name, so it is left out.
+    """
+    if document["version"] == VERSION:
+        return document
+    summary = document.get("summary") or {}
+    for measurement in (summary, summary.get("profiled") or {}, *summary.get("repetitions", [])):
+        measurement.pop("send_lag_us", None)
+    return {**document, "version": VERSION}
 
 
 def _explain(path: Path, error: ValidationError) -> str:

@@ -1,4 +1,4 @@
-"""Where things lie: one place that knows the layout of the house (docs/contracts.md)."""
+"""Where things lie: one place that knows the layout of the checkout (docs/contracts.md)."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+MACHINE_LOCK = "/tmp/lsmlab-run.lock"  # noqa: S108 - of all users, and opened without following links
+
 
 @dataclass(frozen=True)
-class House:
+class Checkout:
     """The directories of one checkout. Everything the lab reads or writes is found through it."""
 
     root: Path
@@ -40,6 +42,14 @@ class House:
         return self.cache / "work"
 
     @property
+    def run_lock(self) -> Path:
+        """The lock of a run. `LAB_LOCK` names another file.
+
+        It is the machine's, not the checkout's: CPUs, ports, image tags and the name of the Compose project are too.
+        """
+        return Path(os.environ.get("LAB_LOCK") or MACHINE_LOCK)
+
+    @property
     def metrics(self) -> Path:
         """What node-exporter's textfile collector reads."""
         return self.cache / "metrics"
@@ -50,7 +60,7 @@ class House:
         return self.root / "loadgen" / "scripts"
 
 
-def find_house() -> House:
+def find_checkout() -> Checkout:
     """Return the checkout this package lies in; `LAB_ROOT` names another one."""
     named = os.environ.get("LAB_ROOT")
-    return House(Path(named).resolve() if named else Path(__file__).resolve().parents[3])
+    return Checkout(Path(named).resolve() if named else Path(__file__).resolve().parents[3])

@@ -25,8 +25,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from lab.host import CpuTimes, ProcessUse, cpu_times, memory_bytes, pressure, process_use
-from lab.processes import yield_to_others
+from lab.machine.host import CpuTimes, ProcessUse, cpu_times, memory_bytes, pressure, process_use
+from lab.process.processes import yield_to_others
 from lab.prometheus import scrape
 
 PERIOD_S = 1.0
@@ -51,6 +51,8 @@ class Timeline:
         self.latest: dict[str, float] = {}
         self._rows: list[dict[str, str]] = []
         self._columns: list[str] = list(FIRST_COLUMNS)
+        self.problem = ""
+        """What keeps it from being written, or ended it, for the user; empty where nothing does."""
         self._path: Path | None = None
         self._written_columns = 0
         self._written_rows = 0
@@ -84,6 +86,12 @@ class Timeline:
             return list(self._rows)
 
     def _run(self) -> None:
+        try:
+            self._collect_until_stopped()
+        except Exception as error:  # it must not end in silence, for the verdict rests on it
+            self.problem = f"the timeline ended early: {type(error).__name__}: {error}"
+
+    def _collect_until_stopped(self) -> None:
         yield_to_others()
         due = time.monotonic()
         while True:
@@ -157,17 +165,27 @@ class Timeline:
         return values
 
     def _flush(self) -> None:
+        """Write the rows that are not in the file yet. On a full disk they stay in memory for the next attempt."""
         if self._path is None:
             return
+        try:
+            self._write(self._path)
+        except OSError as error:
+            self._written_columns = 0  # a part of a row may be in the file: write the whole file anew
+            self.problem = f"{self._path.name} cannot be written: {error.strerror}"
+        else:
+            self.problem = ""
+
+    def _write(self, path: Path) -> None:
         if self._written_columns != len(self._columns):
-            scratch = self._path.with_name(f".{self._path.name}")
+            scratch = path.with_name(f".{path.name}")
             with scratch.open("w", newline="", encoding="utf-8") as file:
                 writer = csv.DictWriter(file, self._columns)
                 writer.writeheader()
                 writer.writerows(self._rows)
-            scratch.replace(self._path)
+            scratch.replace(path)
             self._written_columns = len(self._columns)
         elif self._written_rows < len(self._rows):
-            with self._path.open("a", newline="", encoding="utf-8") as file:
+            with path.open("a", newline="", encoding="utf-8") as file:
                 csv.DictWriter(file, self._columns).writerows(self._rows[self._written_rows :])
         self._written_rows = len(self._rows)

@@ -1,6 +1,7 @@
 """Human units to numbers and back: counts (`70k`), durations (`500us`, `1m`), sizes (`64MiB`).
 
-Each parser raises ValueError with a sentence that names what was given and what is allowed.
+Each parser raises ValueError with a sentence that names what was given and what is allowed. A negative number is read
+as one: whether it is in range is for the caller to say.
 """
 
 from __future__ import annotations
@@ -17,15 +18,28 @@ COUNT_FORM = "a whole number, which may end in k or M: 70000, 70k"
 DURATION_FORM = "a number with a unit of us, ms, s, m or h: 500us, 10s, 1m"
 SIZE_FORM = "a whole number of bytes, or a number with kB, MB, GB, KiB, MiB or GiB: 64MiB"
 
-_NUMBER_AND_UNIT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-zµ]*)\s*")
+_NUMBER_AND_UNIT = re.compile(r"\s*([-+]?[0-9]+(?:\.[0-9]+)?)\s*([A-Za-zµ]*)\s*")
+LENGTH_MAX = 40
+"""Characters of the longest number that is read."""
 
 
 def _split(value: object, form: str) -> tuple[Decimal, str]:
-    text = str(value)
+    text = _text(value)
     match = _NUMBER_AND_UNIT.fullmatch(text) if not isinstance(value, bool) else None
     if match is None:
         raise ValueError(f"{text!r} is not {form}")
     return Decimal(match[1]), match[2]
+
+
+def _text(value: object) -> str:
+    """Return a value as it was given. ValueError for one that is too long to be a number."""
+    try:
+        text = str(value)
+    except ValueError:  # Python's own limit for the digits of an int
+        raise ValueError(f"a number of more than {LENGTH_MAX} digits is too long") from None
+    if len(text) > LENGTH_MAX:
+        raise ValueError(f"{text[:LENGTH_MAX]!r}… is too long for a number: {len(text):,} characters")
+    return text
 
 
 def parse_count(value: object) -> int:
@@ -40,8 +54,13 @@ def parse_count(value: object) -> int:
 
 
 def parse_duration_s(value: object) -> float:
-    """Parse a length of time into seconds. A bare number is refused: its unit could only be guessed."""
+    """Parse a length of time into seconds.
+
+    A bare number is refused, because its unit could only be guessed; zero and what is below it need none.
+    """
     number, unit = _split(value, DURATION_FORM)
+    if not unit and number <= 0:
+        return float(number)
     if unit not in _SECONDS:
         raise ValueError(f"{str(value)!r} is not {DURATION_FORM}")
     return float(number * _SECONDS[unit])

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import random
+import statistics
 from pathlib import Path
 
 import pytest
 
 from lab.analysis import LoadError, NothingMeasuredError, read_load_json, read_log, summarise
 from lab.analysis.histogram import Sample
+from lab.analysis.summary import _agreement
+from lab.manifest import Distribution, Errors, Measurement
 from report.synthesis import Shape, make_run
 
 
@@ -39,8 +43,8 @@ def test_repetitions_are_taken_in_the_order_of_their_numbers(tmp_path: Path) -> 
 
 
 def test_the_profiled_repetition_takes_no_part_in_the_figures(tmp_path: Path) -> None:
-    with_profile = make_run(tmp_path / "with", Shape(seconds=3))
-    without = make_run(tmp_path / "without", Shape(seconds=3, profiled=False))
+    with_profile = make_run(tmp_path / "with", Shape(seconds=3, repetitions=2))
+    without = make_run(tmp_path / "without", Shape(seconds=3, repetitions=2, profiled=False))
     profiled, plain = (summarise(run, rate_offered_per_s=2000) for run in (with_profile, without))
     assert profiled.latency_ms == plain.latency_ms
     assert profiled.profiled is not None
@@ -50,8 +54,40 @@ def test_the_profiled_repetition_takes_no_part_in_the_figures(tmp_path: Path) ->
     assert plain.profiling_cost is None
 
 
+def test_one_repetition_does_not_tell_what_profiling_cost(tmp_path: Path) -> None:
+    summary = summarise(make_run(tmp_path, Shape(seconds=3)), rate_offered_per_s=2000)
+    assert summary.profiled is not None
+    assert summary.profiling_cost is None
+
+
+def test_agreement_does_not_grow_with_the_number_of_repetitions() -> None:
+    draw = random.Random(7)
+
+    def spread(times: int) -> float:
+        rates = [draw.gauss(1000, 50) for _ in range(times)]
+        repetitions = [
+            Measurement(
+                source=f"measure/{number}",
+                rate_offered_per_s=1000,
+                rate_achieved_per_s=rate,
+                requests=1000,
+                latency_ms=Distribution(count=0),
+                errors=Errors(),
+            )
+            for number, rate in enumerate(rates, 1)
+        ]
+        found = _agreement(repetitions)
+        assert found is not None
+        assert found.rate_spread is not None
+        return found.rate_spread
+
+    few, many = (statistics.mean(spread(times) for _ in range(300)) for times in (3, 30))
+    assert many == pytest.approx(few, rel=0.2)
+    assert many == pytest.approx(0.05, rel=0.05)
+
+
 def test_the_services_cpu_time_a_request_comes_from_the_timeline(tmp_path: Path) -> None:
-    summary = summarise(make_run(tmp_path, Shape()), rate_offered_per_s=2000)
+    summary = summarise(make_run(tmp_path, Shape(repetitions=2)), rate_offered_per_s=2000)
     assert summary.service_cpu_us_per_request == pytest.approx(0.62 / 2000 * 1e6, rel=0.1)
     assert summary.profiling_cost is not None
     assert summary.profiling_cost.service_cpu_ratio == pytest.approx(0.71 / 0.62, rel=0.1)

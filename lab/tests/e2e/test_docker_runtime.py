@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from lab.cpus import plan_cpus
 from lab.errors import RunError
-from lab.paths import House
+from lab.machine.cpus import plan_cpus
+from lab.paths import Checkout
 from lab.runtime.base import LoadSpec, Ports, Runtime, Service, ServiceSpec
 
 from .conftest import CHECKOUT, require
@@ -42,16 +42,16 @@ def containers() -> list[str]:
 @pytest.fixture(scope="module")
 def images(tmp_path_factory: pytest.TempPathFactory) -> None:
     require("docker")
-    from lab.runtime.docker import DockerRuntime
+    from lab.runtime.docker.runtime import DockerRuntime
 
-    DockerRuntime(House(CHECKOUT)).build(tmp_path_factory.mktemp("build") / "build.log", quiet)
+    DockerRuntime(Checkout(CHECKOUT)).build(tmp_path_factory.mktemp("build") / "build.log", quiet)
 
 
 @pytest.fixture
 def runtime(images: None) -> Iterator[Runtime]:
-    from lab.runtime.docker import DockerRuntime
+    from lab.runtime.docker.runtime import DockerRuntime
 
-    made = DockerRuntime(House(CHECKOUT))
+    made = DockerRuntime(Checkout(CHECKOUT))
     made.preflight(plan_cpus(os.environ), PORTS, quiet)
     yield made
     made.close()
@@ -116,8 +116,8 @@ HOLDING = """
 import sys, time, pathlib
 sys.path[:0] = [{source!r}, {tests!r}]
 from e2e.test_docker_runtime import *
-from lab.runtime.docker import DockerRuntime
-runtime = DockerRuntime(House(CHECKOUT))
+from lab.runtime.docker.runtime import DockerRuntime
+runtime = DockerRuntime(Checkout(CHECKOUT))
 runtime.preflight(plan_cpus(os.environ), PORTS, quiet)
 service = start(runtime, pathlib.Path(sys.argv[1]))
 service.wait_ready(60)
@@ -127,14 +127,14 @@ time.sleep(600)  # a lab, as far as its command line tells
 
 
 def test_what_a_killed_lab_left_is_gone_after_the_next_preflight(images: None, tmp_path: Path) -> None:
-    from lab.runtime.docker import DockerRuntime
+    from lab.runtime.docker.runtime import DockerRuntime
 
     program = HOLDING.format(source=str(CHECKOUT / "lab" / "src"), tests=str(CHECKOUT / "lab" / "tests"))
     lab = subprocess.Popen([sys.executable, "-c", program, str(tmp_path / "1")], stdout=subprocess.PIPE, text=True)
     try:
         assert lab.stdout is not None
         assert lab.stdout.readline() == "ready\n"
-        another = DockerRuntime(House(CHECKOUT))
+        another = DockerRuntime(Checkout(CHECKOUT))
         with pytest.raises(RunError, match=f"another lab \\(process {lab.pid}\\)"):
             another.preflight(plan_cpus(os.environ), PORTS, quiet)
         assert containers() == ["lsmlab-service-1"]

@@ -25,6 +25,7 @@ PICTURES = [f"profile/{event}.png" for event in EVENTS]
 FILES = [
     "run.json",
     "report.md",
+    "machine.csv",
     "timeline.csv",
     "service.log",
     "profile/profile.jfr",

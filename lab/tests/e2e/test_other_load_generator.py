@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from lab.paths import House
+from lab.paths import Checkout
 
 from .conftest import CHECKOUT, make, require, runs_of
 
@@ -39,9 +39,9 @@ class OtherRun:
 @pytest.fixture(scope="module")
 def image(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     require("docker")
-    from lab.runtime.docker import DockerRuntime
+    from lab.runtime.docker.runtime import DockerRuntime
 
-    DockerRuntime(House(CHECKOUT)).build(tmp_path_factory.mktemp("build") / "build.log", lambda _: None)
+    DockerRuntime(Checkout(CHECKOUT)).build(tmp_path_factory.mktemp("build") / "build.log", lambda _: None)
     docker("build", "--tag", IMAGE, "--file", "-", str(STANDIN), text=DOCKERFILE)
     yield docker("image", "inspect", "--format", "{{.Id}}", IMAGE).strip()
     docker("image", "rm", "--force", IMAGE)
@@ -104,7 +104,7 @@ def test_the_report_says_what_is_missing(other_run: OtherRun) -> None:
     assert run["summary"]["lacks"] == ["load.json", "latency.hlog"]
     checks = {check["name"]: check for check in run["validity"]["checks"]}
     assert LACKING in checks["outputs"]["detail"]
-    assert {checks[name]["outcome"] for name in ("schedule", "send lag", "unfinished")} == {"unknown"}
+    assert {checks[name]["outcome"] for name in ("schedule", "generator's error", "unfinished")} == {"unknown"}
     for report in ("report.md", "report.html"):
         assert LACKING in (other_run.directory / report).read_text(), report
 

@@ -64,7 +64,19 @@ class Shape:
     errors: dict[str, int] = field(default_factory=dict)
     seed: int = 1
     steal: float = 0.0
+    hog: dict[str, tuple[int, int, float]] = field(default_factory=dict)
+    """By party: from which second of the measurement, for how many seconds, how much of a CPU."""
+    throttled: float = 0.0
+    memory_stall: float = 0.0
+    missing_seconds: int = 0
+    clock_step_s: float = 0.0
+    jit: float = 0.0
+    compacts: bool = False
     lag_us: float = 4.0
+    moved: dict[str, float] = field(default_factory=dict)
+    """By percentile: by how many ms the load generator moved it."""
+    level: tuple[int, float] = (0, 1.0)
+    """Up to which second latencies are how many times as long: a warm-up that is not over."""
     dirty: bool = False
 
 
@@ -96,11 +108,12 @@ def make_run(directory: Path, shape: Shape | None = None) -> Path:
         _phase(phases, "analyse", now, 0.4)
     if shape.timeline:
         make_timeline(directory / "timeline.csv", shape, phases, rng)
+        make_evidence(directory / "machine.csv", shape, phases)
     (directory / "service.log").write_text("ready data=127.0.0.1:8080 admin=127.0.0.1:8081\n")
     manifest = Manifest(
         run_id=BEGAN.strftime("%Y%m%dT%H%M%SZ"),
         experiment=Experiment(
-            name="stack-get", title=shape.title, resolved=_resolved(shape), overrides={"duration": f"{shape.seconds}s"}
+            name="stack-get", title=shape.title, resolved=_resolved(shape), overrides={"warmup": "2s"}
         ),
         runtime="local",
         complete=shape.outcome == "ok" and shape.judged,
@@ -136,7 +149,8 @@ def make_load(directory: Path, shape: Shape, rng: np.random.Generator, began: da
         requests += len(values_ns)
         lines.append(f"{second:.3f},1.000,{interval.get_max_value() / 1e6:.3f},{interval.encode().decode('ascii')}")
         series.append(
-            {"t_s": float(second), "due": shape.rate, "requests": len(values_ns), "errors": 0,
+            {"t_s": float(second), "due": shape.rate, "backlog": 0, "requests": len(values_ns),
+             "served": len(values_ns), "refused": 0, "errors": 0,
              "p50_us": interval.get_value_at_percentile(50) / 1e3, "p99_us": interval.get_value_at_percentile(99) / 1e3,
              "max_us": interval.get_max_value() / 1e3}
         )  # fmt: skip
@@ -161,6 +175,12 @@ def make_load(directory: Path, shape: Shape, rng: np.random.Generator, began: da
         if shape.uncorrected else None,
         "send_lag_us": {"count": requests, "min": 0.4, "mean": shape.lag_us, "stdev": 1.0, "max": lag["100"],
                         "percentiles": lag},
+        "served": requests - errors["status"], "refused": status.get("503", 0),
+        "goodput_per_s": (requests - errors["status"]) / shape.seconds, "served_us": latency,
+        "net_latency_us": {**latency, "percentiles": {
+            name: value - shape.lag_us - shape.moved.get(name, 0.0) * 1e3 for name, value in percentiles_us.items()}},
+        "by_operation": {"GET": latency}, "censored": {"count": 0, "from_percentile": None, "percentiles_us": {}},
+        "generator_stops": [], "loops": [], "busiest_loop_share": 0.21, "failure": None,
         "errors": errors, "status": status,
         "unfinished": {"count": 0, "oldest_us": None}, "cpu_s": 0.21 * shape.seconds,
         "kept_schedule": {"verdict": True, "reasons": []}, "series": series,
@@ -199,6 +219,8 @@ def make_load(directory: Path, shape: Shape, rng: np.random.Generator, began: da
 def _latencies_ns(shape: Shape, rng: np.random.Generator, second: int, slower: float) -> np.ndarray:
     served = int(min(shape.rate, shape.capacity))
     base_us = np.exp(rng.normal(math.log(240 * slower), 0.35, served)) + rng.pareto(2.6, served) * 18
+    if second < shape.level[0]:
+        base_us *= shape.level[1]
     if served < shape.rate:  # a backlog that grows: each request waits for all those before it
         behind_s = (shape.rate / served - 1) * (second + np.arange(served) / served)
         base_us += behind_s * 1e6
@@ -206,6 +228,42 @@ def _latencies_ns(shape: Shape, rng: np.random.Generator, second: int, slower: f
         stalled = np.arange(served) < served * 0.06
         base_us[stalled] += np.linspace(38_000, 0, int(stalled.sum()))
     return np.round(base_us * 1000).astype(np.int64)
+
+
+def make_evidence(path: Path, shape: Shape, phases: list[Phase]) -> None:
+    """Write machine.csv over all phases: the service on CPU 0, the load generator on CPU 1."""
+    rng = np.random.default_rng(shape.seed + 10_000)
+    rows = []
+    skipped = 0
+    for second in range(int((phases[-1].end - BEGAN).total_seconds())):
+        end = BEGAN + timedelta(seconds=second + 1)
+        phase = next((p for p in phases if p.start <= end < p.end), None)
+        loaded = phase is not None and phase.name in ("measure", "profile")
+        into = (end - phase.start).total_seconds() - 1 if phase is not None else 0.0
+        if loaded and into > 4 and skipped < shape.missing_seconds:
+            skipped += 1
+            continue
+        used = {"service": 0.62 * (1 + 0.06 * rng.standard_normal()), "loadgen": 0.21}
+        stepped = shape.clock_step_s if loaded and into > 12 else 0.0
+        row = {"time_s": end.timestamp() + stepped, "interval_s": 1.0 + 0.002 * rng.standard_normal()}
+        for cpu, party in enumerate(("service", "loadgen")):
+            own = used[party] if loaded else 0.01
+            first, seconds, share = shape.hog.get(party, (0, 0, 0.0))
+            foreign = 0.02 + 0.02 * abs(rng.standard_normal())
+            if loaded and first <= into < first + seconds:
+                foreign = share
+            row[f"cpu{cpu}_busy_s"] = own + foreign
+            row[f"cpu{cpu}_steal_s"] = shape.steal if loaded else 0.0
+            row[f"{party}_cpu_s"] = own
+            row[f"{party}_run_delay_s"] = 0.01 + (foreign / 2 if foreign > 0.1 else 0.0)
+            row[f"{party}_jit_s"] = shape.jit if party == "service" and loaded else 0.0
+            row[f"{party}_throttled_s"] = shape.throttled if party == "service" and loaded else 0.0
+        row |= {"lab_cpu_s": 0.01, "memory_stall_s": shape.memory_stall if loaded else 0.0, "sampler_cpu_s": 0.001}
+        rows.append(row)
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
 
 
 def make_timeline(path: Path, shape: Shape, phases: list[Phase], rng: np.random.Generator) -> None:
@@ -230,7 +288,7 @@ def make_timeline(path: Path, shape: Shape, phases: list[Phase], rng: np.random.
             middle = (
                 phase is not None and name in ("measure", "profile") and 10 <= (at - phase.start).total_seconds() < 12
             )
-            flushed += 32e6 if middle else 0.0
+            flushed += 32e6 if middle or (shape.compacts and name == "measure") else 0.0
             service_from += 1
             values |= {
                 "service_cpu_cores": busy, "service_rss_bytes": 6e8 + 2e6 * service_from,
@@ -284,9 +342,15 @@ def make_profile(directory: Path) -> None:
         event: [{"category": c, "samples": round(events[event] * s), "share": s} for c, s in rows]
         for event, rows in shares.items()
     }
-    (directory / "categories.json").write_text(json.dumps({"events": categories}))
+    for rows in categories.values():
+        for row in rows:
+            row |= {"share_low": row["share"] * 0.95, "share_high": row["share"] * 1.05}
+    groups = {"cpu": [{"group": "workers", "threads": 8, "samples": 9000, "share": 0.7, "share_low": None}]}
+    (directory / "categories.json").write_text(json.dumps({"events": categories, "groups": groups}))
     profile = {
-        "format": "lsmlab-profile", "version": 1, "engine": "perf_events", "interval_us": 500,
+        "format": "lsmlab-profile", "version": 2, "engine": "perf_events", "interval_us": 500,
+        "interval_had_us": 500, "cpu_s": 6.6, "cpu_sampled_s": 6.4, "samples_lost": 12,
+        "warnings": ["a reason to doubt"],
         "events": {name: {"samples": n, "empty": False} for name, n in events.items()}, "async_profiler": "4.6",
     }  # fmt: skip
     (directory / "profile.json").write_text(json.dumps(profile))

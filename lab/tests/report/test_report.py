@@ -14,7 +14,7 @@ import pytest
 from PIL import Image
 
 from lab.analysis import judge, summarise
-from lab.manifest import Manifest, ManifestError
+from lab.manifest import Censored, Manifest, ManifestError
 from lab.report import write
 from lab.report.pictures import BYTES_MAX, embed
 from report.synthesis import Shape, make_run
@@ -125,7 +125,7 @@ def test_figures_tables_and_charts_are_those_of_the_manifest(whole: tuple[Page, 
         assert "dao get" in text
         assert "measure 2" in text
         assert "Published" in text
-        assert "Set for this run: duration 20s" in text
+        assert "Set for this run: warmup 2s" in text
         assert "In the queue 45.0 µs" in re.sub(r"[|\s]+", " ", text)
         assert "Written by flushes" in text
     for chart in ("percentiles", "latency-time", "rate-time", "activity-flush", "activity-garbage-collection"):
@@ -263,6 +263,39 @@ def test_a_damaged_file_costs_only_itself(tmp_path: Path, name: str, content: st
     assert "chart-percentiles" in page.ids
 
 
+def test_shares_of_code_have_intervals_and_the_recording_says_how_far_to_trust_it(tmp_path: Path) -> None:
+    page, markdown = report(make_run(tmp_path, Shape(seconds=2)))
+    for text in (page.text, markdown.replace("\\", "")):
+        assert "21.0% [19.9, 22.1]" in text  # select
+        assert "workers" in text
+        assert "account for 6.4 s of the 6.6 s of CPU" in text
+        assert "12 samples were lost" in text
+        assert "a reason to doubt" in text
+        assert "synchronisation takes 6.0% (queue 6.0% [5.7, 6.3])" in text
+
+
+@pytest.mark.parametrize(
+    ("name", "comparable"),
+    [("warmup", True), ("repeat", True)]
+    + [(name, False) for name in ("engine", "duration", "workers", "selectors", "queue_capacity", "variant")],
+)
+def test_a_published_figure_is_one_of_the_experiment_as_declared(tmp_path: Path, name: str, comparable: bool) -> None:
+    run = make_run(tmp_path, Shape(profiled=False, seconds=2))
+    manifest = Manifest.read(run / "run.json")
+    manifest.experiment.overrides = {name: "another"}
+    manifest.write(run / "run.json")
+    write(run)
+    assert ("this run was given another" not in (run / "report.md").read_text()) == comparable
+
+
+def test_what_profiling_cost_is_told_with_repetitions_only(tmp_path: Path) -> None:
+    one, two = (make_run(tmp_path / str(n), Shape(repetitions=n, seconds=3)) for n in (1, 2))
+    for run in (one, two):
+        write(run)
+    assert "What profiling cost is not known" in (one / "report.md").read_text()
+    assert "One profiled repetition against 2 others" in (two / "report.md").read_text()
+
+
 def test_a_published_figure_is_not_set_beside_another_load(tmp_path: Path) -> None:
     make_run(tmp_path, Shape(seconds=2, profiled=False))
     page, _ = report(tmp_path)
@@ -312,3 +345,40 @@ def test_rare_colours_are_kept_for_they_mean_something(tmp_path: Path) -> None:
     uri = embed(tmp_path / "cpu.png").uri
     with Image.open(io.BytesIO(base64.b64decode(uri.partition(",")[2]))) as shown:
         assert [shown.convert("RGB").getpixel((16 + 20 * i, 186)) for i in range(3)] == list(colours)
+
+
+def judged_again(run: Path, **changes: object) -> tuple[Page, str]:
+    manifest = Manifest.read(run / "run.json")
+    assert manifest.summary is not None
+    for part in (manifest.summary, manifest.summary.repetitions[0]):
+        for name, value in changes.items():
+            setattr(part, name, value)
+    manifest.validity = judge(run, manifest)
+    manifest.write(run / "run.json")
+    return report(run)
+
+
+def test_a_percentile_that_the_generator_moved_is_marked_and_stands_beside_its_net_value(tmp_path: Path) -> None:
+    page, markdown = report(make_run(tmp_path, Shape(profiled=False, seconds=5, moved={"99": 3.0})))
+    row = next(line for line in markdown.splitlines() if line.startswith("| p99 "))
+    assert row.count("*") == 1
+    assert "Net" in markdown
+    assert "It moved this percentile by more than 10% and 100 µs" in page.text
+
+
+def test_percentiles_among_unanswered_requests_are_lower_bounds(tmp_path: Path) -> None:
+    run = make_run(tmp_path, Shape(profiled=False, seconds=5))
+    censored = Censored(count=1400, from_percentile=86.0, percentiles_ms={"50": 0.25, "90": None, "99": None})
+    page, markdown = judged_again(run, censored=censored)
+    rows = {line.split("|")[1].strip(): line.split("|")[2] for line in markdown.splitlines() if line.startswith("| p")}
+    assert "≥" in rows["p90"]
+    assert "≥" in rows["p99"]
+    assert "≥" not in rows["p50"]
+    assert "1,400 requests had no answer at the end" in page.text
+
+
+def test_refusals_put_goodput_and_the_latency_of_served_requests_in_front(tmp_path: Path) -> None:
+    page, markdown = report(make_run(tmp_path, Shape(profiled=False, seconds=5, errors={"status": 4000})))
+    assert "Latency p50, served" in page.text
+    assert "40.0% refused" in page.text
+    assert "| Served |" in markdown

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from lab.paths import House
-from lab.runtime import docker_monitoring
-from lab.runtime.docker import DockerRuntime
+from lab.paths import Checkout
+from lab.runtime.docker import monitoring
+from lab.runtime.docker.runtime import DockerRuntime
 from support.docker import ANSWERS
 from support.fake_docker import FakeDocker
 
@@ -22,13 +22,13 @@ def docker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeDocker:
     monkeypatch.setenv("PATH", f"{fake.directory}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.delenv("LOADGEN_IMAGE", raising=False)
     monkeypatch.delenv("LOADGEN", raising=False)
-    monkeypatch.setattr(docker_monitoring, "port_is_free", lambda *_: True)  # a `make up` of this machine is no matter
-    monkeypatch.setattr(docker_monitoring, "SETTLE_S", 0)
+    monkeypatch.setattr(monitoring, "port_is_free", lambda *_: True)  # a `make up` of this machine is no matter
+    monkeypatch.setattr(monitoring, "SETTLE_S", 0)
     return fake
 
 
 @pytest.fixture
 def runtime(docker: FakeDocker, tmp_path: Path) -> Iterator[DockerRuntime]:
-    made = DockerRuntime(House(tmp_path / "house"))
+    made = DockerRuntime(Checkout(tmp_path / "checkout"))
     yield made
     made.close()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import json
 import os
 import socket
 from pathlib import Path
@@ -9,14 +11,28 @@ from typing import Any
 
 import pytest
 import yaml
+from rich.console import Console
 
+from lab.cli.doctor import print_checks
 from lab.errors import InputError, MissingToolError, RunError
-from lab.paths import House
-from lab.runtime import docker_engine, docker_monitoring
+from lab.paths import Checkout
+from lab.runtime import select
 from lab.runtime.base import DatasetSpec, Ports, ProfileSpec
-from lab.runtime.docker import DockerRuntime
+from lab.runtime.docker import engine, monitoring
+from lab.runtime.docker.runtime import DockerRuntime
 from support.docker import ANSWERS, DEAD_PID, PLAN, Alive, container, free_ports, quiet, service_spec
 from support.fake_docker import FakeDocker
+
+STACK = json.dumps(
+    {
+        "services": {
+            "prometheus": {"image": "lsmlab-prometheus", "ports": [{"target": 9090, "published": "9090"}]},
+            "node-exporter": {"image": "lsmlab-node-exporter", "ports": None},
+            "artifacts": {"image": "lsmlab-artifacts", "ports": [{"target": 8000, "published": "8000"}]},
+            "grafana": {"image": "grafana/grafana:1", "ports": [{"target": 3000, "published": "3000"}]},
+        }
+    }
+)
 
 # What is wrong with this machine.
 
@@ -24,7 +40,7 @@ from support.fake_docker import FakeDocker
 def test_without_docker_the_error_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(MissingToolError, match="Docker is not installed") as raised:
-        DockerRuntime(House(tmp_path)).preflight(PLAN, free_ports(), quiet)
+        DockerRuntime(Checkout(tmp_path)).preflight(PLAN, free_ports(), quiet)
     assert "docker/engine up" in raised.value.hint
     assert [(check.name, check.ok) for check in DockerRuntime.checks()] == [("docker", False)]
 
@@ -48,7 +64,7 @@ def test_a_user_who_may_not_use_the_engine_is_told_so(docker: FakeDocker, runtim
 def test_an_engine_that_hangs_is_not_waited_for(
     docker: FakeDocker, runtime: DockerRuntime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(docker_engine, "ANSWER_TIMEOUT_S", 0.2)
+    monkeypatch.setattr(engine, "ANSWER_TIMEOUT_S", 0.2)
     docker.answers([{"match": "version", "seconds": 30}])
     with pytest.raises(MissingToolError, match=r"has not answered within 0\.2 s"):
         runtime.preflight(PLAN, free_ports(), quiet)
@@ -70,6 +86,35 @@ def test_compose_that_is_missing_or_old_is_told(
     assert [check.ok for check in DockerRuntime.checks()] == [True, True, False]
 
 
+def test_a_compose_that_was_built_from_source_is_taken(docker: FakeDocker, runtime: DockerRuntime) -> None:
+    docker.answers([ANSWERS[0], {"match": "compose version", "stdout": "dev\n"}])
+    runtime.preflight(PLAN, free_ports(), quiet)
+    assert [(check.name, check.detail) for check in DockerRuntime.checks()][-1] == ("docker compose", "dev")
+
+
+def test_without_compose_every_command_takes_the_local_runtime_and_says_why(
+    docker: FakeDocker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lab.runtime.local.requirements.checks", list)
+    docker.answers([ANSWERS[0], {"match": "compose version", "stderr": "unknown flag: --short", "code": 125}])
+    told: list[str] = []
+    chosen = select.choose(Checkout(tmp_path), None, told.append)
+    assert chosen.name == "local"
+    assert told == ["runtime: local, because 'docker compose' is missing: Docker is there without its Compose plugin"]
+    console = Console(record=True, width=200, file=io.StringIO())
+    print_checks(console)
+    assert "Without RUNTIME they take: local, because 'docker compose' is missing" in console.export_text()
+    with pytest.raises(MissingToolError, match="RUNTIME=docker: 'docker compose' is missing") as raised:
+        select.choose(Checkout(tmp_path), "docker", told.append)
+    assert "RUNTIME=local" in raised.value.hint
+
+
+def test_where_containers_can_be_run_docker_is_taken_without_a_word(docker: FakeDocker, tmp_path: Path) -> None:
+    told: list[str] = []
+    assert select.choose(Checkout(tmp_path), None, told.append).name == "docker"
+    assert told == []
+
+
 # Preflight.
 
 
@@ -86,15 +131,15 @@ def test_a_living_labs_containers_are_left_alone(docker: FakeDocker, runtime: Do
     docker.answers([*ANSWERS, {"match": "ps -a", "stdout": container("service", with_lab_in_it)}])
     words = "python -m lab run stack-get"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(docker_engine, "command_line", lambda _: words)
+        patch.setattr(engine, "command_line", lambda _: words)
         with pytest.raises(RunError, match=f"another lab \\(process {with_lab_in_it}\\)"):
             runtime.preflight(PLAN, free_ports(), quiet)
     assert docker.calls("rm --force") == []
 
 
 def test_a_pid_that_is_no_lab_any_more_counts_as_dead(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(docker_engine, "command_line", lambda _: "/usr/bin/slabtop")
-    assert not docker_engine.is_live_lab(os.getppid())
+    monkeypatch.setattr(engine, "command_line", lambda _: "/usr/bin/slabtop")
+    assert not engine.is_live_lab(os.getppid())
 
 
 def test_a_port_that_is_taken_is_named(docker: FakeDocker, runtime: DockerRuntime) -> None:
@@ -221,7 +266,7 @@ def test_a_service_without_an_image_is_not_asked(docker: FakeDocker, runtime: Do
 def test_choices_are_asked_once_an_image(docker: FakeDocker, runtime: DockerRuntime, tmp_path: Path) -> None:
     answer = '[{"name": "sync", "summary": "on the selector"}]'
     docker.answers([{"match": "image inspect", "stdout": "sha256:1\n"}, {"match": "variants --json", "stdout": answer}])
-    another = DockerRuntime(House(tmp_path / "house"))
+    another = DockerRuntime(Checkout(tmp_path / "checkout"))
     assert [choice.name for choice in runtime.variants() + another.variants()] == ["sync", "sync"]
     another.close()
     assert len(docker.calls("variants --json")) == 1
@@ -247,7 +292,7 @@ def test_a_profile_is_copied_out_before_the_sidecar_goes(
 
 
 def test_monitoring_that_fails_is_told_and_no_error(docker: FakeDocker, runtime: DockerRuntime) -> None:
-    docker.answers([{"match": "config --images", "stdout": "grafana\n"}, {"match": " build ", "code": 1}])
+    docker.answers([{"match": "config --format json", "stdout": STACK}, {"match": " build ", "code": 1}])
     told: list[str] = []
     runtime.monitoring_up(told.append)
     assert "the run goes on without it" in told[-1]
@@ -256,8 +301,8 @@ def test_monitoring_that_fails_is_told_and_no_error(docker: FakeDocker, runtime:
 def test_monitoring_whose_port_is_taken_is_left_out_and_named(
     docker: FakeDocker, runtime: DockerRuntime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    docker.answers([{"match": "config --images", "stdout": "grafana\n"}])
-    monkeypatch.setattr(docker_monitoring, "port_is_free", lambda _, port: port != 9090)
+    docker.answers([{"match": "config --format json", "stdout": STACK}])
+    monkeypatch.setattr(monitoring, "port_is_free", lambda _, port: port != 9090)
     told: list[str] = []
     runtime.monitoring_up(told.append)
     assert any("prometheus was not started: port 9090" in line for line in told)
@@ -274,7 +319,7 @@ def test_monitoring_that_was_up_is_pinned_anew_and_stays(docker: FakeDocker, run
             *ANSWERS,
             {"match": "label=lsmlab.owner"},
             {"match": "ps -a", "stdout": running},
-            {"match": "config --images", "stdout": "grafana/grafana:1\n"},
+            {"match": "config --format json", "stdout": STACK},
             {"match": "image inspect", "stdout": "sha256:1\n"},
         ]
     )
@@ -286,10 +331,19 @@ def test_monitoring_that_was_up_is_pinned_anew_and_stays(docker: FakeDocker, run
     assert not docker.calls("rm --stop")
 
 
-def test_without_grafanas_image_one_line_says_so(docker: FakeDocker, runtime: DockerRuntime) -> None:
+def test_the_addresses_are_those_of_what_is_up(docker: FakeDocker, runtime: DockerRuntime) -> None:
+    running = "".join(container(name, 0) for name in ("prometheus", "node-exporter", "artifacts"))
     docker.answers(
-        [{"match": "config --images", "stdout": "grafana/grafana:1\n"}, {"match": "image inspect", "code": 1}]
+        [*ANSWERS, {"match": "ps -a", "stdout": running}, {"match": "config --format json", "stdout": STACK}]
     )
+    assert runtime.stack_addresses() == {
+        "prometheus": "http://127.0.0.1:9090",
+        "artifacts": "http://127.0.0.1:8000",
+    }
+
+
+def test_without_grafanas_image_one_line_says_so(docker: FakeDocker, runtime: DockerRuntime) -> None:
+    docker.answers([{"match": "config --format json", "stdout": STACK}, {"match": "image inspect", "code": 1}])
     told: list[str] = []
     runtime.monitoring_up(told.append)
     assert len([line for line in told if "Grafana" in line]) == 1
@@ -301,7 +355,7 @@ def test_without_grafanas_image_one_line_says_so(docker: FakeDocker, runtime: Do
 def test_down_refuses_while_a_run_goes_on(docker: FakeDocker, runtime: DockerRuntime) -> None:
     docker.answers([*ANSWERS, {"match": "ps -a", "stdout": container("service", os.getppid())}])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(docker_engine, "command_line", lambda _: "python -m lab run x")
+        patch.setattr(engine, "command_line", lambda _: "python -m lab run x")
         with pytest.raises(RunError, match="a run goes on"):
             runtime.stack_down()
     assert not docker.calls(" down ")
@@ -309,10 +363,21 @@ def test_down_refuses_while_a_run_goes_on(docker: FakeDocker, runtime: DockerRun
 
 def test_close_removes_what_is_this_labs_and_never_raises(docker: FakeDocker, tmp_path: Path) -> None:
     docker.answers([{"match": "ps -a", "stdout": container("service", os.getpid())}, {"match": "rm", "code": 1}])
-    runtime = DockerRuntime(House(tmp_path))
+    runtime = DockerRuntime(Checkout(tmp_path))
     runtime.close()
     runtime.close()
     assert f"label=lsmlab.owner={os.getpid()}" in docker.calls("ps -a")[0]["words"]
     assert docker.calls("rm --force")[0]["words"][-1] == "id-service"
     (docker.directory / "docker").unlink()
     runtime.close()
+
+
+def test_containers_that_cannot_be_removed_are_named(docker: FakeDocker, runtime: DockerRuntime) -> None:
+    docker.answers(
+        [{"match": "ps -a", "stdout": container("service", os.getpid())}, {"match": "rm --force", "code": 1}]
+    )
+    (left,) = runtime.close()
+    assert "containers of this run (removing containers failed" in left
+    assert f"docker ps -aq --filter label=lsmlab.owner={os.getpid()}" in left
+    docker.answers([])
+    assert runtime.close() == []

@@ -28,7 +28,7 @@ def stack() -> dict[str, Any]:
 
 def test_every_port_is_published_on_the_loopback_address_only(stack: dict[str, Any]) -> None:
     ports = [port for service in stack["services"].values() for port in service.get("ports", [])]
-    assert len(ports) >= 7
+    assert len(ports) == 6
     for port in ports:
         assert port.startswith("127.0.0.1:"), port
 
@@ -50,8 +50,11 @@ def test_containers_of_a_run_say_whose_they_are(stack: dict[str, Any]) -> None:
 def test_nothing_is_privileged_and_the_profiler_alone_has_capabilities(stack: dict[str, Any]) -> None:
     for name, service in stack["services"].items():
         assert "privileged" not in service, name
+        assert service["cap_drop"] == ["ALL"], name
+        assert service["read_only"], name
+        assert service["security_opt"] == ["no-new-privileges"], name
         if name == "profiler":
-            assert sorted(service["cap_add"]) == ["SYSLOG", "SYS_ADMIN", "SYS_PTRACE"]
+            assert sorted(service["cap_add"]) == ["KILL", "SETGID", "SETUID", "SYSLOG", "SYS_ADMIN", "SYS_PTRACE"]
         else:
             assert "cap_add" not in service, name
 

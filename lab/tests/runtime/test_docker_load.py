@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from lab.errors import InputError
-from lab.paths import House
-from lab.runtime.docker import DockerRuntime
+from lab.paths import Checkout
+from lab.runtime.docker.runtime import DockerRuntime
 from support.docker import ANSWERS, PLAN, Alive, free_ports, load_spec, quiet
 from support.fake_docker import FakeDocker
 
@@ -42,7 +42,7 @@ def test_another_load_generator_is_asked_for_nothing_it_does_not_know(
 ) -> None:
     monkeypatch.setenv("LOADGEN_IMAGE", "somebody/wrk2")
     docker.answers([{"match": "wait lsmlab-load", "stdout": "0\n"}])
-    runtime = DockerRuntime(House(tmp_path / "house"))
+    runtime = DockerRuntime(Checkout(tmp_path / "checkout"))
     runtime.load(load_spec(tmp_path), Alive(), quiet)  # type: ignore[arg-type]
     words = docker.calls("run --detach")[0]["words"]
     assert not {"--json", "--hdr-log", "--metrics"} & set(words)
@@ -63,7 +63,7 @@ def test_a_program_of_this_machine_is_mounted_into_the_container_of_the_load(
     monkeypatch.setenv("LOADGEN", str(program))
     monkeypatch.setenv("LOADGEN_IMAGE", image)
     docker.answers([*ANSWERS, {"match": "wait lsmlab-load", "stdout": "0\n"}])
-    runtime = DockerRuntime(House(tmp_path / "house"))
+    runtime = DockerRuntime(Checkout(tmp_path / "checkout"))
     runtime.preflight(PLAN, free_ports(), quiet)
     assert runtime.custom_loadgen == str(program)
     assert runtime.loadgen_metrics_url() is None
@@ -88,7 +88,7 @@ def test_a_load_generator_that_cannot_be_run_ends_the_run_before_it_starts(
         (tmp_path / "wrk2").write_text("")
     monkeypatch.setenv("LOADGEN", str(tmp_path / "wrk2"))
     with pytest.raises(InputError, match=f"LOADGEN=.*wrk2: {problem}"):
-        DockerRuntime(House(tmp_path / "house")).preflight(PLAN, free_ports(), quiet)
+        DockerRuntime(Checkout(tmp_path / "checkout")).preflight(PLAN, free_ports(), quiet)
     assert not docker.calls("run ")
 
 
@@ -139,7 +139,7 @@ def test_ctrl_c_under_load_asks_the_generator_to_end_and_keeps_its_report(
             {"match": "logs lsmlab-load", "stdout": "report of what was done\n"},
         ]
     )
-    monkeypatch.setattr("lab.runtime.docker.INTERRUPT_GRACE_S", 0.2)
+    monkeypatch.setattr("lab.runtime.docker.runtime.INTERRUPT_GRACE_S", 0.2)
 
     class Interrupting(Alive):
         def alive(self) -> bool:

@@ -107,7 +107,9 @@ def main() -> None:
     command, *rest = words[words.index("-jar") + 2 :]
     options = dict(zip(rest[::2], rest[1::2], strict=False))
     if command == "variants":
-        print(json.dumps([{"name": name, "summary": f"the variant {name}"} for name in VARIANTS]))
+        added = Path(words[words.index("-jar") + 1]).with_name("variants.txt")
+        names = VARIANTS + (added.read_text().split() if added.exists() else [])
+        print(json.dumps([{"name": name, "summary": f"the variant {name}"} for name in names]))
     elif command == "engines":
         print(json.dumps([{"name": "lsm", "summary": "the engine"}]))
     elif command == "load-dataset":

@@ -34,6 +34,9 @@ def main() -> None:
     ended_early = []
     signal.signal(signal.SIGINT, lambda *_: ended_early.append(1))
     urllib.request.urlopen(f"{url}/v0/entity?id=k000000000").read()
+    if "FAKE_LOADGEN_STARTED" in os.environ:
+        with Path(os.environ["FAKE_LOADGEN_STARTED"]).open("a") as told:
+            told.write(f"{options['--json']}\n")
     end = time.monotonic() + duration
     while time.monotonic() < end and not ended_early:
         time.sleep(0.01)
@@ -91,6 +94,9 @@ def write(options: dict[str, str], short: dict[str, str], seconds: int, started:
             }
         )
     )
+    if os.environ.get("FAKE_LOADGEN_CUTS_JSON"):
+        whole = Path(options["--json"]).read_text()
+        Path(options["--json"]).write_text(whole[: len(whole) // 2])
     print(f"Running {seconds}s test @ {url}\n  {short['t']} threads and {short['c']} connections")
     print("  Thread Stats   Avg      Stdev     Max   +/- Stdev")
     print("    Latency   700.00us  200.00us   1.20ms   60.00%\n    Req/Sec     1.00k     0.00    1.00k    100.00%")

@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
 
 from lab.errors import InputError
-from lab.manifest import Errors, Schedule, Unfinished
+from lab.manifest import Errors, GeneratorStop, Schedule, Unfinished
 
 Count = Annotated[int, Field(ge=0)]
 Number = Annotated[float, Field(allow_inf_nan=False)]
@@ -60,11 +60,22 @@ class Second(Lenient):
 
     t_s: Number
     due: Count | None = None
+    backlog: Count | None = None
     requests: Count
+    served: Count | None = None
+    refused: Count | None = None
     errors: Count = 0
     p50_us: Number | None = None
     p99_us: Number | None = None
     max_us: Number | None = None
+
+
+class Censored(Lenient):
+    """Percentiles of all requests, unanswered ones counted as the longest: None is at least the largest latency."""
+
+    count: Count
+    from_percentile: Number | None = None
+    percentiles_us: dict[str, Number | None] = Field(default_factory=dict)
 
 
 class Calibration(Lenient):
@@ -101,6 +112,7 @@ class Load(Lenient):
     script: str | None = None
     threads: Count | None = None
     connections: Count | None = None
+    event_loops: Count | None = None
     duration_s: Number | None = None
     rate_per_s: Number | None = None
     started_at: AwareDatetime | None = None
@@ -110,12 +122,22 @@ class Load(Lenient):
     requests_per_s: Number | None = None
     bytes_per_s: Number | None = None
     elapsed_s: Number | None = None
+    served: Count | None = None
+    refused: Count | None = None
+    goodput_per_s: Number | None = None
     latency_us: Values
+    served_us: Values | None = None
+    net_latency_us: Values | None = None
+    by_operation: dict[str, Values] = Field(default_factory=dict)
     uncorrected_us: Values | None = None
     send_lag_us: Values | None = None
     errors: Errors
     status: dict[str, Count] = Field(default_factory=dict)
     unfinished: Unfinished | None = None
+    censored: Censored | None = None
+    generator_stops: list[GeneratorStop] = Field(default_factory=list)
+    busiest_loop_share: Number | None = None
+    failure: str | None = None
     cpu_s: Number | None = None
     spin_s: Number | None = None
     kept_schedule: Schedule | None = None

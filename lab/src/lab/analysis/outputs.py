@@ -13,7 +13,7 @@ from lab.analysis.histogram import HistogramLog, HistogramLogError, Sample, read
 from lab.analysis.load import Load, Values, read_load_json
 from lab.analysis.percentiles import REPORTED, supported
 from lab.analysis.wrk2 import parse_load_text
-from lab.manifest import Distribution, Measurement
+from lab.manifest import Censored, Distribution, Measurement
 
 US_PER_MS = 1e3
 
@@ -44,14 +44,24 @@ class Outputs:
             rate_achieved_per_s=load.requests_per_s,
             requests=load.requests,
             requests_due=load.requests_due,
+            served=load.served,
+            refused=load.refused,
+            goodput_per_s=load.goodput_per_s,
             bytes_read=load.bytes_read,
             elapsed_s=load.elapsed_s,
             latency_ms=latency,
+            served_ms=_optional(load.served_us, 1 / US_PER_MS),
+            net_latency_ms=_optional(load.net_latency_us, 1 / US_PER_MS),
+            by_operation_ms={name: _distribution(v, 1 / US_PER_MS) for name, v in load.by_operation.items()},
             uncorrected_ms=_optional(load.uncorrected_us, 1 / US_PER_MS),
             send_lag_us=_optional(load.send_lag_us, 1.0),
             errors=load.errors,
             status=load.status,
             unfinished=load.unfinished,
+            censored=_censored(load),
+            generator_stops=load.generator_stops,
+            generator_busiest_share=load.busiest_loop_share,
+            failure=load.failure,
             generator_cpu_s=None if load.cpu_s is None else load.cpu_s - (load.spin_s or 0.0),
             kept_schedule=load.kept_schedule,
             lacks=self.lacks,
@@ -111,6 +121,17 @@ def _disagreements(source: str, log: HistogramLog, sample: Sample, load: Load) -
     if count is not None and count != sample.count:
         found.append(f"{source}/latency.hlog holds {sample.count:,} values, the load generator reports {count:,}")
     return found
+
+
+def _censored(load: Load) -> Censored | None:
+    if load.censored is None or not load.censored.count:
+        return None
+    known = {
+        name: None if value is None else value / US_PER_MS
+        for name, value in load.censored.percentiles_us.items()
+        if supported(load.requests + load.censored.count, name)
+    }
+    return Censored(count=load.censored.count, from_percentile=load.censored.from_percentile, percentiles_ms=known)
 
 
 def _optional(values: Values | None, scale: float) -> Distribution | None:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
-from statistics import median
+from statistics import mean, stdev
 
 from lab.analysis.histogram import Sample
 from lab.analysis.outputs import Outputs, measured_sources, read_outputs
@@ -55,7 +55,8 @@ def summarise(run_dir: Path, *, rate_offered_per_s: float) -> Summary:
         repetitions=repetitions,
         agreement=_agreement(repetitions),
         profiled=profiled,
-        profiling_cost=None if profiled is None else _profiling_cost(together, profiled),
+        # With one unprofiled repetition, the difference between two starts would be taken for the profiler's.
+        profiling_cost=None if profiled is None or len(outputs) < 2 else _profiling_cost(together, profiled),
     )
 
 
@@ -105,10 +106,16 @@ def _together(repetitions: Sequence[Measurement], merged: Sample, outputs: Seque
         rate_achieved_per_s=achieved / elapsed_s if achieved is not None and elapsed_s else None,
         requests=sum(r.requests for r in repetitions),
         requests_due=_int(_sum([r.requests_due for r in repetitions])),
+        served=_int(_sum([r.served for r in repetitions])),
+        refused=_int(_sum([r.refused for r in repetitions])),
+        goodput_per_s=_mean_rate([(r.goodput_per_s, r.elapsed_s) for r in repetitions]),
         bytes_read=_int(_sum([r.bytes_read for r in repetitions])),
         elapsed_s=elapsed_s,
         latency_ms=latency,
-        uncorrected_ms=None,
+        uncorrected_ms=None,  # as served_ms and net_latency_ms: their histograms are not kept, so they cannot be merged
+        generator_stops=sorted((s for r in repetitions for s in r.generator_stops), key=lambda s: -s.length_us)[:10],
+        generator_busiest_share=_max([r.generator_busiest_share for r in repetitions]),
+        failure=next((r.failure for r in repetitions if r.failure), None),
         send_lag_us=_worst([r.send_lag_us for r in repetitions]),
         errors=Errors(**{kind: sum(getattr(r.errors, kind) for r in repetitions) for kind in Errors.model_fields}),
         status=dict(sum((Counter(r.status) for r in repetitions), Counter[str]())),
@@ -124,6 +131,16 @@ def _together(repetitions: Sequence[Measurement], merged: Sample, outputs: Seque
 def _sum(values: Sequence[float | None]) -> float | None:
     known = [value for value in values if value is not None]
     return sum(known) if len(known) == len(values) else None
+
+
+def _mean_rate(parts: Sequence[tuple[float | None, float | None]]) -> float | None:
+    total = _sum([None if rate is None or seconds is None else rate * seconds for rate, seconds in parts])
+    seconds = _sum([seconds for _, seconds in parts])
+    return total / seconds if total is not None and seconds else None
+
+
+def _max(values: Sequence[float | None]) -> float | None:
+    return max((value for value in values if value is not None), default=None)
 
 
 def _int(value: float | None) -> int | None:
@@ -165,7 +182,7 @@ def _agreement(repetitions: Sequence[Measurement]) -> Agreement | None:
 
     def spread(value: Callable[[Measurement], float | None]) -> float | None:
         values = [v for r in repetitions if (v := value(r)) is not None]
-        return (max(values) - min(values)) / median(values) if len(values) > 1 and median(values) > 0 else None
+        return stdev(values) / mean(values) if len(values) > 1 and mean(values) > 0 else None
 
     latency = {p: s for p in COMPARED if (s := spread(lambda r, p=p: r.latency_ms.percentiles.get(p))) is not None}  # type: ignore[misc]
     return Agreement(rate_spread=spread(lambda r: r.rate_achieved_per_s), latency_spread=latency)

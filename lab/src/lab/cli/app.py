@@ -13,10 +13,10 @@ from rich.table import Table
 from rich.text import Text
 
 from lab import __version__
-from lab.cpus import plan_cpus
 from lab.errors import InputError, LabError
 from lab.experiment import Catalogue, apply_overrides
-from lab.paths import find_house
+from lab.machine.cpus import plan_cpus
+from lab.paths import find_checkout
 from lab.runtime.base import Ports
 
 app = typer.Typer(
@@ -65,6 +65,7 @@ def run(  # noqa: PLR0917 - one parameter an option
     workers: Annotated[str | None, _override("Worker threads of a variant that has them.", "N")] = None,
     selectors: Annotated[str | None, _override("Selector threads; 0: one a CPU.", "N")] = None,
     queue_capacity: Annotated[str | None, _override("Requests that may wait; more is answered 503.", "N")] = None,
+    profile: Annotated[str | None, _override("off: no profiled repetition, for a quick look.", "on|off")] = None,
     runtime: RuntimeOption = None,
     port: Annotated[
         str, typer.Option(envvar="PORT", help="The service's data port on 127.0.0.1.", rich_help_panel="This machine")
@@ -84,6 +85,9 @@ def run(  # noqa: PLR0917 - one parameter an option
             envvar="MONITORING", help="Prometheus and the like beside the run.", rich_help_panel="This machine"
         ),
     ] = True,
+    strict: Annotated[
+        bool, typer.Option(envvar="STRICT", help="Exit with 3 if the run is invalid.", rich_help_panel="This machine")
+    ] = False,
 ) -> None:
     """Run an experiment: build, fill, start, warm up, measure, profile, report.
 
@@ -93,11 +97,11 @@ def run(  # noqa: PLR0917 - one parameter an option
     LOADGEN_IMAGE another image (docker runtime).
 
     Exit code: 0 the run is complete, whatever its verdict; 1 a phase failed; 2 bad input, nothing was started;
-    130 after Ctrl-C.
+    3 the run is complete and invalid, and STRICT=1 was set; 130 after Ctrl-C.
     """
     from lab.run import Run, RunPlan  # noqa: PLC0415 - it brings numpy and plots: `lab list` is quicker without
     from lab.run.show import Show  # noqa: PLC0415
-    from lab.runtime.choice import check_name, choose  # noqa: PLC0415
+    from lab.runtime.select import check_name, choose  # noqa: PLC0415
 
     given = {
         "rate": rate,
@@ -111,10 +115,11 @@ def run(  # noqa: PLR0917 - one parameter an option
         "workers": workers,
         "selectors": selectors,
         "queue_capacity": queue_capacity,
+        "profile": profile,
     }
-    house = find_house()
+    checkout = find_checkout()
     check_name(runtime)
-    experiment = Catalogue(house).read(name)
+    experiment = Catalogue(checkout).read(name)
     experiment, overrides = apply_overrides(experiment, {key: text for key, text in given.items() if text is not None})
     ports = Ports(
         data=_port("PORT", port),
@@ -124,14 +129,15 @@ def run(  # noqa: PLR0917 - one parameter an option
     if ports.data and ports.data == ports.admin:
         raise InputError(f"PORT and ADMIN_PORT are both {ports.data}: the service needs two ports")
     plan = RunPlan(
-        house=house,
+        checkout=checkout,
         name=name,
         experiment=experiment,
         overrides=overrides,
         cpus=plan_cpus(os.environ),
         ports=ports,
         monitoring=monitoring,
-        runtime=choose(house, runtime),
+        strict=strict,
+        runtime=choose(checkout, runtime, _tell),
     )
     console = _console()
     console.print(Text.assemble((name, "bold"), f": {experiment.title}"), highlight=False)
@@ -141,7 +147,7 @@ def run(  # noqa: PLR0917 - one parameter an option
 @app.command("list")
 def list_experiments() -> None:
     """List the experiments there are, each with its load and its question."""
-    catalogue = Catalogue(find_house())
+    catalogue = Catalogue(find_checkout())
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for column in ("experiment", "rate/s", "for", "title"):
         table.add_column(column, justify="right" if column == "rate/s" else "left", no_wrap=column != "title")
@@ -175,25 +181,38 @@ def results(
     """List the runs there are, newest first, with their verdicts and reports."""
     from lab.cli.results import print_results  # noqa: PLC0415
 
-    print_results(_console(), find_house(), name)
+    print_results(_console(), find_checkout(), name)
+
+
+@app.command()
+def diff(
+    a: Annotated[str, typer.Argument(help="Before: a run (`stack-get/20261121T091433Z`) or an experiment.")],
+    b: Annotated[str, typer.Argument(help="After: a run or an experiment.")],
+    force: Annotated[bool, typer.Option("--force", help="Compare across engines and intervals too.")] = False,
+) -> None:
+    """Say which code changed between two profiled runs or experiments, by which share, and how sure that is."""
+    from lab.cli.diff import print_difference  # noqa: PLC0415
+
+    print_difference(_console(), find_checkout(), a, b, force=force)
 
 
 @app.command()
 def validate(
     names: Annotated[list[str] | None, typer.Argument(help="Experiments; all where none is named.")] = None,
+    runtime: RuntimeOption = None,
 ) -> None:
-    """Check experiment files without running anything: keys, units, datasets, scripts."""
-    catalogue = Catalogue(find_house())
-    failed = False
-    wanted = names or catalogue.names()
-    catalogue.datasets()
-    for name in wanted:
-        try:
-            catalogue.read(name)
-        except LabError as error:
-            failed = True
-            _show_error(error)
-    if failed:
+    """Check experiment files without running them: keys, units, datasets, scripts, variants and engines.
+
+    Only the service knows its variants and engines, so it is built first where it has changed.
+    """
+    from lab.cli.validate import problems_of  # noqa: PLC0415
+
+    checkout = find_checkout()
+    wanted = names or Catalogue(checkout).names()
+    problems = problems_of(checkout, wanted, runtime, _tell)
+    for problem in problems:
+        _show_error(problem)
+    if problems:
         raise typer.Exit(2)
     count = "1 experiment is" if len(wanted) == 1 else f"{len(wanted)} experiments are"
     _console().print(f"{count} sound", highlight=False)
@@ -202,17 +221,17 @@ def validate(
 @app.command()
 def variants(runtime: RuntimeOption = None) -> None:
     """List the server variants and engines, as the service names them; it is built first where it has changed."""
-    from lab.runtime.choice import choose  # noqa: PLC0415
+    from lab.runtime.select import choose  # noqa: PLC0415
 
-    house = find_house()
-    chosen = choose(house, runtime)
+    checkout = find_checkout()
+    chosen = choose(checkout, runtime, _tell)
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column("variant")
     table.add_column("what it does")
     try:
-        house.cache.mkdir(parents=True, exist_ok=True)
+        checkout.cache.mkdir(parents=True, exist_ok=True)
         with Console(stderr=True).status("building the service …") as status:
-            chosen.build_service(house.cache / "build-service.log", lambda line: status.update(Text(line)))
+            chosen.build_service(checkout.cache / "build-service.log", lambda line: status.update(Text(line)))
         for choice in chosen.variants():
             table.add_row(choice.name, Text(choice.summary))
         table.add_section()
@@ -233,23 +252,65 @@ def doctor() -> None:
 
 
 @app.command()
+def calibrate(
+    starts: Annotated[int, typer.Option(envvar="STARTS", help="Starts of the service in the A/A test.")] = 20,
+    runtime: RuntimeOption = None,
+) -> None:
+    """Measure what this machine can do, and the smallest difference that it can show; about eight minutes."""
+    from lab.cli.machine import run_calibration  # noqa: PLC0415
+
+    run_calibration(_console(), find_checkout(), runtime, starts)
+
+
+@app.command()
+def quiet() -> None:
+    """Make the machine quieter (root): governor, huge pages, interrupts; each change is printed."""
+    from lab.cli.machine import set_quiet  # noqa: PLC0415
+
+    set_quiet(_console(), find_checkout(), quiet=True)
+
+
+@app.command()
+def unquiet() -> None:
+    """Put back what `quiet` changed, also after a crash."""
+    from lab.cli.machine import set_quiet  # noqa: PLC0415
+
+    set_quiet(_console(), find_checkout(), quiet=False)
+
+
+@app.command()
 def up() -> None:
     """Start Prometheus, Grafana, node-exporter and the artifact server, to stay up across runs (docker)."""
-    from lab.runtime.choice import choose  # noqa: PLC0415
+    from lab.runtime.select import choose  # noqa: PLC0415
 
     console = _console()
-    runtime = choose(find_house(), "docker")
+    runtime = choose(find_checkout(), "docker", _tell)
     addresses = runtime.stack_up(lambda line: console.print(line, highlight=False))
     for name, address in addresses.items():
         console.print(f"{name:<14}{address}", highlight=False)
 
 
+@app.command("open")
+def open_pages() -> None:
+    """Print the addresses of the stack that is up, and open Grafana and the results in a browser (docker)."""
+    from lab.runtime.docker.runtime import DockerRuntime  # noqa: PLC0415
+
+    addresses = DockerRuntime(find_checkout()).stack_addresses()
+    if not addresses:
+        raise InputError("nothing of the stack is up", "make up starts it")
+    for name, address in addresses.items():
+        typer.echo(f"{name:<14}{address}")
+    for name in ("grafana", "artifacts"):
+        if name in addresses:
+            typer.launch(addresses[name])
+
+
 @app.command()
 def down() -> None:
     """Stop all containers of the lab (docker)."""
-    from lab.runtime.choice import choose  # noqa: PLC0415
+    from lab.runtime.select import choose  # noqa: PLC0415
 
-    choose(find_house(), "docker").stack_down()
+    choose(find_checkout(), "docker", _tell).stack_down()
 
 
 @app.command()
@@ -287,6 +348,10 @@ def _root(
     pass
 
 
+def _tell(line: str) -> None:
+    Console(stderr=True).print(line, highlight=False, soft_wrap=True)
+
+
 def _port(setting: str, text: str) -> int:
     if not text.isdecimal() or int(text) > 65535:
         raise InputError(f"{setting}={text}: not a port: a whole number from 1 to 65535, or 0 for a free one")
@@ -300,7 +365,7 @@ def _console() -> Console:
 
 
 def _show_error(error: LabError) -> None:
-    from lab.run.closing import print_error  # noqa: PLC0415
+    from lab.run.summary import print_error  # noqa: PLC0415
 
     print_error(Console(stderr=True), error)
 

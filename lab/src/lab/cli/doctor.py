@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.console import Console
 from rich.text import Text
 
-from lab.runtime.choice import RUNTIMES, runtime_class
+from lab.runtime.select import RUNTIMES, default_name, runtime_class
 
 
 def print_checks(console: Console) -> int:
@@ -25,6 +25,9 @@ def print_checks(console: Console) -> int:
                 console.print(Text(f"      {check.command}", style="bold"), soft_wrap=True, highlight=False)
     if able:
         console.print(f"Experiments run here: {' and '.join(able)}.", highlight=False)
+        name, why = default_name()
+        because = f", because {why}" if why else ""
+        console.print(f"Without RUNTIME they take: {name}{because}.", soft_wrap=True, highlight=False)
         return 0
     console.print("No runtime can work yet. The commands above get what is missing for either.", highlight=False)
     return 1

@@ -8,16 +8,16 @@ from rich.text import Text
 
 from lab.errors import InputError, did_you_mean
 from lab.manifest import Manifest, ManifestError
-from lab.paths import House
-from lab.run.closing import STATE_STYLES
+from lab.paths import Checkout
+from lab.run.summary import STATE_STYLES
 
 FIGURES = 5
 """Rates offered and achieved, three percentiles."""
 
 
-def print_results(console: Console, house: House, experiment: str | None) -> None:
+def print_results(console: Console, checkout: Checkout, experiment: str | None) -> None:
     """Print a line a run. Raises InputError for an experiment without runs."""
-    paths = sorted(house.results.glob("*/*/run.json"), key=lambda path: path.parent.name, reverse=True)
+    paths = sorted(checkout.results.glob("*/*/run.json"), key=lambda path: path.parent.name, reverse=True)
     if experiment is not None:
         known = {path.parent.parent.name for path in paths}
         paths = [path for path in paths if path.parent.parent.name == experiment]

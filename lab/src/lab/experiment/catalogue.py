@@ -9,13 +9,12 @@ from typing import Annotated, Any
 from pydantic import Field, TypeAdapter, ValidationError
 
 from lab.errors import InputError, close_matches, did_you_mean
+from lab.experiment.declaration import DECLARATION, Declaration, read_declaration
 from lab.experiment.explain import explain
 from lab.experiment.model import Bytes, Count, Experiment, Strict
 from lab.experiment.yaml_file import Place, YamlFile, read_yaml
-from lab.paths import House
+from lab.paths import Checkout
 from lab.runtime.base import DatasetSpec
-
-DECLARATION = "experiment.yaml"
 
 
 class DatasetDeclaration(Strict):
@@ -31,11 +30,11 @@ class DatasetDeclaration(Strict):
 class Catalogue:
     """Reads on demand; holds nothing."""
 
-    house: House
+    checkout: Checkout
 
     def names(self) -> list[str]:
         """Return the names of all experiments: the directories that hold a declaration."""
-        return sorted(path.parent.name for path in self.house.experiments.glob(f"*/{DECLARATION}"))
+        return sorted(path.parent.name for path in self.checkout.experiments.glob(f"*/{DECLARATION}"))
 
     def read(self, name: str) -> Experiment:
         """Read one experiment and check all that can be checked without building anything.
@@ -47,16 +46,19 @@ class Catalogue:
             near = close_matches(name, names, limit=5)
             hint = f"Close to it: {', '.join(near)}" if near else f"There are: {', '.join(names) or 'none'}"
             raise InputError(f"no experiment named {name!r} in {self._shown('')}", hint)
-        shown_as = self._shown(f"{name}/{DECLARATION}")
-        file = read_yaml(self.house.experiments / name / DECLARATION, shown_as)
-        experiment = self._validate(file, shown_as)
-        self._check_references(experiment, file, shown_as)
+        declared = read_declaration(self.checkout.experiments, name, self._shown)
+        experiment = self._validate(declared)
+        self._check_references(experiment, declared)
         return experiment
+
+    def where(self, name: str, place: Place) -> str:
+        """Return file and line of a place in an experiment's declaration."""
+        return read_declaration(self.checkout.experiments, name, self._shown).where(place)
 
     def datasets(self) -> dict[str, DatasetSpec]:
         """Return all declared datasets by name."""
         shown_as = self._shown("datasets.yaml")
-        path = self.house.experiments / "datasets.yaml"
+        path = self.checkout.experiments / "datasets.yaml"
         if not path.exists():
             return {}
         file = read_yaml(path, shown_as)
@@ -84,33 +86,32 @@ class Catalogue:
 
     def scripts(self) -> list[str]:
         """Return the names of the workloads."""
-        return sorted(path.name for path in self.house.scripts.glob("*.lua"))
+        return sorted(path.name for path in self.checkout.scripts.glob("*.lua"))
 
     def _shown(self, name: str) -> str:
-        path = self.house.experiments / name
-        return str(path.relative_to(self.house.root)) if path.is_relative_to(self.house.root) else str(path)
+        path = self.checkout.experiments / name
+        return str(path.relative_to(self.checkout.root)) if path.is_relative_to(self.checkout.root) else str(path)
 
-    def _validate(self, file: YamlFile, shown_as: str) -> Experiment:
-        value: Any = file.value
+    def _validate(self, declared: Declaration) -> Experiment:
+        value: Any = declared.value
         if isinstance(value, dict) and value.get("profile") is False:
             value = {**value, "profile": None}
         try:
             return TypeAdapter(Experiment).validate_python(value)
         except ValidationError as error:
-            raise InputError(explain(error, Experiment, lambda place: f"{shown_as}:{file.line_of(place)}")) from error
+            raise InputError(explain(error, Experiment, declared.where)) from error
 
-    def _check_references(self, experiment: Experiment, file: YamlFile, shown_as: str) -> None:
+    def _check_references(self, experiment: Experiment, declared: Declaration) -> None:
         if experiment.dataset is not None and experiment.dataset not in (known := self.datasets()):
-            line = file.line_of(("dataset",))
+            where = declared.where(("dataset",))
             raise InputError(
-                f"{shown_as}:{line}: dataset: {experiment.dataset!r} is not declared in {self._shown('datasets.yaml')}"
+                f"{where}: dataset: {experiment.dataset!r} is not declared in {self._shown('datasets.yaml')}"
                 f"{did_you_mean(experiment.dataset, known)}; declared: {', '.join(known) or 'none'}"
             )
         script = experiment.load.script
         if script not in (scripts := self.scripts()):
-            line = file.line_of(("load", "script"))
             raise InputError(
-                f"{shown_as}:{line}: load.script: {script!r} is not in loadgen/scripts"
+                f"{declared.where(('load', 'script'))}: load.script: {script!r} is not in loadgen/scripts"
                 f"{did_you_mean(script, scripts)}; there are: {', '.join(scripts) or 'none'}"
             )
 

@@ -41,11 +41,20 @@ class ServiceSettings(Strict):
     workers: Annotated[Count, Field(ge=1, le=1024)] | None = None
     queue_capacity: Annotated[Count, Field(ge=1, le=2**20)] | None = None
     deadline_ms: Annotated[Milliseconds | None, Field(alias="deadline", ge=1, le=3_600_000)] = None
+    queue_policy: Literal["reject-newest", "drop-oldest", "drop-late"] | None = None
+    idle: Literal["park", "yield", "spin"] | None = None
+    batch: Annotated[Count, Field(ge=1, le=4096)] | None = None
+    carriers: Annotated[Count, Field(ge=0, le=256)] | None = None
+    refusals_per_second_max: Annotated[Count, Field(ge=0, le=1_000_000)] | None = None
     durability: Literal["process", "power"] | None = None
     flush_threshold_bytes: Annotated[Bytes | None, Field(alias="flush_threshold", ge=4096, le=2**40)] = None
     flush_threads: Annotated[Count, Field(ge=1, le=64)] | None = None
     memtables_max: Annotated[Count, Field(ge=1, le=1024)] | None = None
-    compaction: Literal["on", "off"] | None = None
+    compaction: Literal["leveled", "tiered", "off", "on"] | None = None
+    level0_tables_max: Annotated[Count, Field(ge=1, le=30)] | None = None
+    fanout: Annotated[Count, Field(ge=2, le=100)] | None = None
+    block_bytes: Annotated[Bytes | None, Field(ge=64, le=2**24)] = None
+    bloom_bits_per_key: Annotated[Count, Field(ge=0, le=64)] | None = None
     compaction_bytes_per_second_max: Annotated[Bytes | None, Field(alias="compaction_rate_max", ge=0, le=2**40)] = None
     max_value_bytes: Annotated[Bytes | None, Field(alias="max_value", ge=1, le=2**28)] = None
     max_connections: Annotated[Count, Field(ge=1, le=2**20)] | None = None
@@ -73,8 +82,9 @@ class LoadSettings(Strict):
     connections: Annotated[Count, Field(ge=1, le=65536)]
     duration_s: Annotated[Seconds, Field(alias="duration", ge=1, le=86_400)]
     warmup_s: Annotated[Seconds, Field(alias="warmup", ge=0, le=3_600)] = 10.0
-    timeout_s: Annotated[Seconds | None, Field(alias="timeout")] = None
+    timeout_s: Annotated[Seconds | None, Field(alias="timeout", ge=1, le=86_400)] = None
     args: dict[str, str | int] = Field(default_factory=dict)
+    expect: tuple[Annotated[Count, Field(ge=100, le=599)], ...] = ()
 
     @field_validator("duration_s", "warmup_s", "timeout_s")
     @classmethod
@@ -133,7 +143,10 @@ class Reference(Strict):
             if match is None and name not in ("max", "mean", "stdev"):
                 raise ValueError(f"{name!r} is not one of p50, p99, p99.9, …, max, mean, stdev")
             key = match[1] if match else {"max": "100"}.get(str(name), str(name))
-            result[key] = round(parse_duration_s(duration) * 1000, 6)
+            milliseconds = round(parse_duration_s(duration) * 1000, 6)
+            if milliseconds < 0:
+                raise ValueError(f"{name}: {duration!r} is out of range: must be at least 0")
+            result[key] = milliseconds
         return result
 
 
@@ -141,6 +154,7 @@ class Experiment(Strict):
     """One experiment: what is asked, of which service, under which load."""
 
     title: Annotated[str, Field(min_length=1)]
+    extends: Annotated[str | None, Field(exclude=True)] = None
     question: str | None = None
     service: ServiceSettings
     dataset: str | None = None

@@ -25,9 +25,11 @@ OVERRIDABLE: dict[str, Place] = {
     "workers": ("service", "workers"),
     "selectors": ("service", "selectors"),
     "queue_capacity": ("service", "queue_capacity"),
+    "profile": ("profile",),
 }
 """The option's name, and the place in the declaration that it stands for."""
 
+PROFILE_WORDS = ("on", "off")
 _FIELDS = {"rate": "rate_per_s", "duration": "duration_s", "warmup": "warmup_s"}
 
 
@@ -40,7 +42,11 @@ def apply_overrides(experiment: Experiment, given: Mapping[str, str]) -> tuple[E
     document = _in_units(document)
     if experiment.profile is None:
         document["profile"] = None
+    if "profile" in given:
+        document["profile"] = _profile(given["profile"], experiment)
     for name, text in given.items():
+        if name == "profile":
+            continue
         place = OVERRIDABLE[name]
         target = document
         for step in place[:-1]:
@@ -61,6 +67,18 @@ def apply_overrides(experiment: Experiment, given: Mapping[str, str]) -> tuple[E
     return changed, {name: _understood(changed, name) for name in given}
 
 
+def _profile(word: str, experiment: Experiment) -> dict[str, Any] | None:
+    """Return the declaration of the profile: none, the experiment's own, or the default."""
+    if word not in PROFILE_WORDS:
+        raise InputError(f"PROFILE={word}: is not allowed; allowed: {' or '.join(PROFILE_WORDS)}")
+    if word == "off":
+        return None
+    if experiment.profile is None:
+        return {}
+    profile = experiment.profile.model_dump(by_alias=True)
+    return {**profile, "interval": f"{profile['interval']:.6f}s"}
+
+
 def _without_places(message: str, given: Mapping[str, str]) -> str:
     """Leave out the place in the file: it is the setting that was wrong."""
     for name in given:
@@ -69,6 +87,8 @@ def _without_places(message: str, given: Mapping[str, str]) -> str:
 
 
 def _understood(experiment: Experiment, name: str) -> Any:
+    if name == "profile":
+        return "off" if experiment.profile is None else "on"
     value: Any = experiment
     for step in OVERRIDABLE[name]:
         value = getattr(value, _FIELDS.get(str(step), str(step)))

@@ -1,7 +1,8 @@
 """YAML with positions: every value's line is known, so that an error can name it.
 
 The core schema of YAML 1.2, as people expect it: `on` and `no` are words, `1:30` is not 90, a key given twice is an
-error, anchors are allowed.
+error. An experiment needs neither aliases nor tags nor deep nesting. They are refused before anything is built from
+them: an alias can stand for itself, or expand to gigabytes.
 """
 
 from __future__ import annotations
@@ -14,6 +15,11 @@ from typing import Any
 import yaml
 
 from lab.errors import InputError
+
+DEPTH_MAX = 16
+SIZE_MAX_BYTES = 1 << 20
+DIGITS_MAX = 40
+"""Limits of a file. Experiments are four levels deep, some hundred bytes long, and count to ten million."""
 
 Place = tuple[str | int, ...]
 """The way to a value: keys of mappings and indices of sequences."""
@@ -54,12 +60,18 @@ class YamlFile:
 def read_yaml(path: Path, shown_as: str) -> YamlFile:
     """Read a file. Raises InputError, with file and line, where it cannot be read or is not YAML."""
     try:
-        text = path.read_text(encoding="utf-8")
+        with path.open("rb") as file:
+            raw = file.read(SIZE_MAX_BYTES + 1)
+        text = raw.decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{shown_as}: cannot be read: {error}") from error
-    loader = _Core(text)
+    if len(raw) > SIZE_MAX_BYTES:
+        raise InputError(f"{shown_as}: is longer than {SIZE_MAX_BYTES:,} bytes: not an experiment")
     lines: dict[Place, int] = {}
+    loader = None
     try:
+        _refuse_excess(text, shown_as)
+        loader = _Core(text)
         node = loader.get_single_node()
         if node is None:
             return YamlFile(path, None, lines)
@@ -72,8 +84,32 @@ def read_yaml(path: Path, shown_as: str) -> YamlFile:
     except yaml.YAMLError as error:
         raise InputError(f"{shown_as}: not YAML: {error}") from error
     finally:
-        loader.dispose()
+        if loader is not None:
+            loader.dispose()
     return YamlFile(path, value, lines)
+
+
+def _refuse_excess(text: str, shown_as: str) -> None:
+    """Raise InputError for an alias, a tag, a nesting or a number that no experiment has use for."""
+    depth = 0
+    for event in yaml.parse(text, Loader=_Core):
+        where = f"{shown_as}:{event.start_mark.line + 1}" if event.start_mark else shown_as
+        if isinstance(event, yaml.AliasEvent):
+            raise InputError(f"{where}: *{event.anchor} is an alias, and aliases are not allowed: write the value out")
+        if isinstance(event, yaml.CollectionStartEvent | yaml.ScalarEvent) and event.tag is not None:
+            raise InputError(f"{where}: {event.tag} is a tag, and tags are not allowed: write the value alone")
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+            if depth > DEPTH_MAX:
+                raise InputError(f"{where}: nested more than {DEPTH_MAX} levels deep")
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+        elif (
+            isinstance(event, yaml.ScalarEvent)
+            and len(event.value) > DIGITS_MAX
+            and re.fullmatch(r"[-+]?[0-9]+", event.value)
+        ):
+            raise InputError(f"{where}: a number of {len(event.value):,} digits; at most {DIGITS_MAX} are read")
 
 
 def _walk(node: yaml.Node, place: Place, lines: dict[Place, int], shown_as: str) -> None:

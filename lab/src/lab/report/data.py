@@ -10,7 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from lab.analysis.conditions import profile_samples
+from lab.analysis.checks.conditions import profile_samples
 from lab.analysis.histogram import HistogramLog
 from lab.analysis.outputs import Outputs, measured_sources, read_outputs
 from lab.analysis.summary import PROFILED, started_at
@@ -19,8 +19,8 @@ from lab.errors import LabError
 from lab.manifest import Artifact, Manifest
 
 EVENTS = ("cpu", "alloc", "lock", "wall")
-CHANGES_LOAD = {"rate", "threads", "connections", "variant", "script", "dataset"}
-"""Overrides after which a published figure was measured under another load than the run's."""
+KEEPS_COMPARABLE = frozenset({"repeat", "warmup", "profile"})
+"""Overrides after which a published figure is still one of the same service under the same load. Any other is not."""
 OWN_FILES = ("run.json", "report.html", "report.md")
 """Not among the artifacts of a report: they are written after it, or are the report."""
 
@@ -48,6 +48,8 @@ class Category:
     samples: int
     share: float
     unit: str = "samples"
+    bounds: tuple[float, float] | None = None
+    """The 95% confidence interval of the share."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,8 @@ class Event:
     pages: dict[str, str]
     picture: Path | None
     categories: list[Category]
+    groups: list[Category] = field(default_factory=list)
+    """The same by group of threads."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +92,11 @@ class ReportData:
 
     def comparable_reference(self) -> Reference | None:
         """Return the reference where this run was made under the load that the reference was measured under."""
-        return None if set(self.manifest.experiment.overrides) & CHANGES_LOAD else self.reference
+        return None if self.overrides_that_matter() else self.reference
+
+    def overrides_that_matter(self) -> list[str]:
+        """Return the overrides that make this run another one than the published."""
+        return sorted(set(self.manifest.experiment.overrides) - KEEPS_COMPARABLE)
 
 
 def collect(run_dir: Path) -> ReportData:
@@ -209,6 +217,7 @@ def _events(run_dir: Path, gaps: list[str]) -> list[Event]:
     samples = profile_samples(run_dir)
     document = _json(directory / "categories.json")
     categories, units = _mapping(document.get("events")), _mapping(document.get("units"))
+    groups = _mapping(document.get("groups"))
     forms = {
         "": ".html",
         "threads": "-threads.html",
@@ -229,6 +238,7 @@ def _events(run_dir: Path, gaps: list[str]) -> list[Event]:
                 pages=pages,
                 picture=picture if picture.is_file() else None,
                 categories=_categories(categories.get(name), str(units.get(name, "samples"))),
+                groups=_categories(groups.get(name), str(units.get(name, "samples")), "group"),
             )
         )
     if not events:
@@ -236,12 +246,14 @@ def _events(run_dir: Path, gaps: list[str]) -> list[Event]:
     return events
 
 
-def _categories(rows: object, unit: str) -> list[Category]:
+def _categories(rows: object, unit: str, key: str = "category") -> list[Category]:
     found = []
     for row in rows if isinstance(rows, list) else []:
         try:
-            found.append(Category(str(row["category"]), int(row["samples"]), float(row["share"]), unit))
-        except (KeyError, TypeError, ValueError):
+            name, low, high = str(row[key]), row.get("share_low"), row.get("share_high")
+            bounds = None if low is None or high is None else (float(low), float(high))
+            found.append(Category(name, int(row["samples"]), float(row["share"]), unit, bounds))
+        except (AttributeError, KeyError, TypeError, ValueError):
             continue
     return sorted(found, key=lambda category: -category.share)
 

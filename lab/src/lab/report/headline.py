@@ -1,4 +1,4 @@
-"""What a reader sees first: the verdict in a sentence, and six figures."""
+"""What a reader sees first: the verdict in a sentence, and its key figures."""
 
 from __future__ import annotations
 
@@ -82,13 +82,19 @@ def figures(data: ReportData) -> list[Figure]:
         Figure("Offered", numbers.rate(summary.rate_offered_per_s), "requests/s", _repetitions(summary)),
         Figure("Achieved", numbers.rate(summary.rate_achieved_per_s), "requests/s", _achieved_context(data, summary)),
     ]
+    if summary.refused and summary.goodput_per_s is not None:
+        refused = f"{numbers.share(summary.refused / max(summary.requests, 1))} refused"
+        found.append(Figure("Served", numbers.rate(summary.goodput_per_s), "requests/s", refused))
+    served = summary.served_ms if summary.errors.status and summary.served_ms is not None else None
+    shown = summary.latency_ms if served is None else served
     for percentile in SHOWN:
-        value, _, unit = numbers.latency(summary.latency_ms.percentiles.get(percentile)).partition(" ")
+        value, _, unit = numbers.latency(shown.percentiles.get(percentile)).partition(" ")
         published = reference.latency_ms.get(percentile) if reference is not None else None
         context = f"published {numbers.latency(published)}" if published is not None else ""
-        if percentile not in summary.latency_ms.percentiles:
-            context = f"needs {samples_needed(percentile):,} samples" if summary.latency_ms.count else "not recorded"
-        found.append(Figure(f"Latency {label(percentile)}", value, unit, context))
+        if percentile not in shown.percentiles:
+            context = f"needs {samples_needed(percentile):,} samples" if shown.count else "not recorded"
+        name = f"Latency {label(percentile)}" + ("" if served is None else ", served")
+        found.append(Figure(name, value, unit, context))
     return found
 
 

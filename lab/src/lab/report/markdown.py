@@ -33,7 +33,11 @@ def render_markdown(data: ReportData) -> str:
     parts += _section("Rate, answers and errors", [tables.rate_table(data), tables.error_table(data)])
     parts += _section(
         "Profile",
-        [tables.profile_table(data), *(tables.category_table(event) for event in data.events), tables.cost_table(data)],
+        [
+            tables.profile_table(data),
+            *(t(event) for event in data.events for t in (tables.category_table, tables.group_table)),
+            tables.cost_table(data),
+        ],
         before=_pictures(data),
     )
     parts += _section("Checks", [tables.check_table(data)])

@@ -57,6 +57,14 @@ def share(value: float | None) -> str:
     return f"{percent:.1f}%" if percent >= 0.95 or percent == 0 else f"{significant(percent, 2)}%"
 
 
+def share_within(value: float, bounds: tuple[float, float] | None) -> str:
+    """Return a share with its confidence interval: "9.7% [9.1, 10.3]"."""
+    if bounds is None:
+        return share(value)
+    low, high = (significant(100 * bound, 2) if 0 < bound < 0.0095 else f"{100 * bound:.1f}" for bound in bounds)
+    return f"{share(value)} [{low}, {high}]"
+
+
 def ratio(value: float | None) -> str:
     """Return a ratio as a change: "+4.1%", "−12.0%", "×2.50" from double up."""
     if value is None:

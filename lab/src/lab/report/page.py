@@ -37,6 +37,7 @@ class _Gallery:
     picture: Picture | None
     links: list[tuple[str, str]]
     categories: Table | None
+    groups: Table | None
 
 
 @dataclass(frozen=True)
@@ -107,6 +108,7 @@ def _gallery(event: Event) -> _Gallery:
         picture=embed(event.picture) if event.picture is not None else None,
         links=[(FORM_NAMES[form], path) for form, path in event.pages.items()],
         categories=tables.category_table(event),
+        groups=tables.group_table(event),
     )
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
+from lab.analysis.checks.generator import moved_ms
 from lab.analysis.percentiles import REPORTED, label, samples_needed, supported
 from lab.manifest import Distribution, Errors, Measurement, Summary
 from lab.report import numbers
-from lab.report.data import CHANGES_LOAD, Event, ReportData, local_time
+from lab.report.data import Category, Event, ReportData, local_time
 
 EVENT_NAMES = {"cpu": "CPU", "alloc": "Allocation", "lock": "Lock", "wall": "Wall clock"}
 _UNITS = {"bytes": "bytes", "ns": "waiting time"}
@@ -60,6 +62,10 @@ def percentile_table(data: ReportData) -> Table | None:
     columns.append(("All repetitions" if several else "Measured", summary.latency_ms, None))
     if several and len(summary.repetitions) <= 7:
         columns += [(f"Repetition {r.source.rpartition('/')[2]}", r.latency_ms, None) for r in summary.repetitions]
+    if summary.net_latency_ms is not None and summary.net_latency_ms.count:
+        columns.append(("Net", summary.net_latency_ms, None))
+    if _has_unserved(summary):
+        columns.append(("Served", summary.served_ms, None))
     if summary.profiled is not None:
         columns.append(("While profiled", summary.profiled.latency_ms, None))
     if summary.uncorrected_ms is not None and summary.uncorrected_ms.count:
@@ -71,6 +77,8 @@ def percentile_table(data: ReportData) -> Table | None:
         [Cell(label(p)), *(_percentile_cell(p, measured, published) for _, measured, published in columns)]
         for p in REPORTED
     ]
+    for percentile, row in zip(REPORTED, rows, strict=True):
+        row[1] = _marked(row[1], percentile, summary)
     rows.append([Cell("mean"), *(_moment("mean", m, published) for _, m, published in columns)])
     rows.append([Cell("st. dev."), *(_moment("stdev", m, published) for _, m, published in columns)])
     rows.append([Cell("samples"), *(Cell(numbers.count(m.count) if m else numbers.UNKNOWN) for _, m, _ in columns)])
@@ -82,6 +90,23 @@ def percentile_table(data: ReportData) -> Table | None:
         numeric=range(1, len(columns) + 1),
         note=_percentile_note(data, summary),
     )
+
+
+def _has_unserved(summary: Summary) -> bool:
+    return summary.served_ms is not None and summary.errors.status > 0
+
+
+def _marked(cell: Cell, percentile: str, summary: Summary) -> Cell:
+    """Mark a percentile that requests without an answer make a lower bound, or that the load generator moved."""
+    known = {} if summary.censored is None else summary.censored.percentiles_ms
+    if percentile in known and percentile in summary.latency_ms.percentiles:
+        value = known[percentile]
+        if value is None:
+            return Cell(f"≥ {numbers.latency(summary.latency_ms.max)}", cell.css)
+        cell = Cell(numbers.latency(value), cell.css)
+    if moved_ms(summary, percentile) is not None:
+        return Cell(f"{cell.text} *", cell.css)
+    return cell
 
 
 def _percentile_cell(percentile: str, measured: Distribution | None, published: dict[str, float] | None) -> Cell:
@@ -108,6 +133,17 @@ def _percentile_note(data: ReportData, summary: Summary) -> str:
     notes = ["Latency counts from the moment each request was due, so the wait of late sends is in it."]
     if len(summary.repetitions) > 1:
         notes.append("Percentiles of all repetitions come from their merged histograms.")
+    if summary.net_latency_ms is not None and summary.net_latency_ms.count:
+        notes.append("“Net” is without the load generator's own delays.")
+        if any(moved_ms(summary, p) is not None for p in REPORTED):
+            notes.append("* It moved this percentile by more than 10% and 100 µs: read the net value.")
+    if summary.censored is not None:
+        left = numbers.count(summary.censored.count)
+        notes.append(f"{left} requests had no answer at the end; they count as the longest, so “≥” is a lower bound.")
+    if _has_unserved(summary):
+        notes.append(
+            "“Served” are the responses with an expected status; the first column has refusals and errors too."
+        )
     if any(not supported(summary.latency_ms.count, p) for p in REPORTED):
         notes.append("“needs n” stands where the sample is too small: ten requests must lie beyond a percentile.")
     if any(output.log is None and "latency.hlog" in output.lacks for output in data.repetitions):
@@ -119,7 +155,7 @@ def _percentile_note(data: ReportData, summary: Summary) -> str:
     if data.reference is not None and data.reference.latency_ms:
         notes.append("“Published” was measured by others on other hardware: a landmark, not a target.")
         if data.comparable_reference() is None:
-            changed = ", ".join(sorted(set(data.manifest.experiment.overrides) & CHANGES_LOAD))
+            changed = ", ".join(name.replace("_", " ") for name in data.overrides_that_matter())
             notes.append(f"It belongs to the experiment as declared; this run was given another {changed}.")
     return " ".join(notes)
 
@@ -136,18 +172,19 @@ def rate_table(data: ReportData) -> Table | None:
         rows.append(_rate_row("While profiled", summary.profiled))
     if data.reference is not None and data.reference.requests_per_s is not None:
         published = [Cell("Published"), Cell(numbers.UNKNOWN), Cell(numbers.rate(data.reference.requests_per_s))]
-        rows.append([*published, *(Cell(numbers.UNKNOWN, "none") for _ in range(5))])
+        rows.append([*published, *(Cell(numbers.UNKNOWN, "none") for _ in range(6))])
     columns = [
         "",
         "Offered /s",
         "Achieved /s",
         "of offered",
+        "Served /s",
         "Requests",
         "Time",
         "Service CPU / request",
         "Send lag p99",
     ]
-    return _table("rate-table", "Rate and cost", columns, rows, numeric=range(1, 8))
+    return _table("rate-table", "Rate and cost", columns, rows, numeric=range(1, 9))
 
 
 def _rate_row(name: str, m: Measurement) -> list[Cell]:
@@ -160,6 +197,7 @@ def _rate_row(name: str, m: Measurement) -> list[Cell]:
         Cell(numbers.rate(m.rate_offered_per_s)),
         Cell(numbers.rate(achieved)),
         Cell(numbers.share(of_offered)),
+        Cell(numbers.rate(m.goodput_per_s)),
         Cell(numbers.count(m.requests)),
         Cell(numbers.duration(m.elapsed_s)),
         Cell(numbers.latency(None if cpu is None else cpu / 1e3)),
@@ -204,22 +242,48 @@ def check_table(data: ReportData) -> Table | None:
 
 def category_table(event: Event) -> Table | None:
     """List samples of an event by category of code."""
-    if not event.categories:
+    return _share_table(event, event.categories, "categories", "Category")
+
+
+def group_table(event: Event) -> Table | None:
+    """List samples of an event by group of threads."""
+    return _share_table(event, event.groups, "groups", "Thread group")
+
+
+def _share_table(event: Event, shares: list[Category], ident: str, heading: str) -> Table | None:
+    if not shares:
         return None
-    unit = event.categories[0].unit
-    most = max(category.share for category in event.categories) or 1.0
+    unit = shares[0].unit
+    most = max(part.share for part in shares) or 1.0
     rows = [
-        [Cell(c.name), Cell(numbers.share(c.share), bar=c.share / most), Cell(numbers.count(c.samples))]
-        for c in event.categories
+        [
+            Cell(c.name),
+            Cell(numbers.share_within(c.share, c.bounds), bar=c.share / most),
+            Cell(numbers.count(c.samples)),
+        ]
+        for c in shares
     ]
     name = EVENT_NAMES.get(event.name, event.name)
+    bounded = any(part.bounds for part in shares)
     return _table(
-        f"categories-{event.name}",
-        f"{name} by category",
-        ["Category", f"Share of {_UNITS.get(unit, unit)}", "Samples"],
+        f"{ident}-{event.name}",
+        f"{name} by {heading.lower()}",
+        [heading, f"Share of {_UNITS.get(unit, unit)}", "Samples"],
         rows,
         numeric=(1, 2),
+        note="In brackets: 95% confidence interval within this recording." if bounded else "",
     )
+
+
+def synchronisation(event: Event) -> str | None:
+    """Say in a sentence what queues and locks take of an event; None for an event without categories."""
+    if not event.categories:
+        return None
+    parts = [c for c in event.categories if c.name in {"queue", "lock"}]
+    named = " and ".join(f"{c.name} {numbers.share_within(c.share, c.bounds)}" for c in parts)
+    name = EVENT_NAMES.get(event.name, event.name)
+    together = numbers.share(sum(part.share for part in parts))
+    return f"{name}: synchronisation takes {together}{f' ({named})' if parts else ''}."
 
 
 def profile_table(data: ReportData) -> Table | None:
@@ -232,7 +296,7 @@ def profile_table(data: ReportData) -> Table | None:
         for e in data.events
     ]  # fmt: skip
     engine = data.profile.get("engine") or data.manifest.environment.profiling_engine
-    interval = data.profile.get("interval_us")
+    interval = data.profile.get("interval_had_us") or data.profile.get("interval_us")
     how = [f"CPU engine {engine}" if engine else "CPU engine unknown"]
     how += [f"interval {interval:,g} µs"] if isinstance(interval, int | float) else []
     version = data.profile.get("async_profiler")
@@ -243,8 +307,38 @@ def profile_table(data: ReportData) -> Table | None:
         ["Event", "Samples", "Files"],
         rows,
         numeric=(1,),
-        note=", ".join(how) + ".",
+        note=" ".join([", ".join(how) + ".", *_quality(data.profile), *filter(None, map(synchronisation, data.events))])
+        + _cost_is_unknown(data),
     )
+
+
+def _cost_is_unknown(data: ReportData) -> str:
+    """Say why there is no table of what profiling cost."""
+    summary = data.manifest.summary
+    if summary is None or summary.profiled is None or summary.profiling_cost is not None:
+        return ""
+    return (
+        " What profiling cost is not known: with one unprofiled repetition it cannot be told from the difference "
+        "between two starts of the service. REPEAT=5 shows it."
+    )
+
+
+def _quality(profile: dict[str, Any]) -> list[str]:
+    """Say how far the recording can be trusted, in sentences."""
+    said = []
+    used, sampled, lost = profile.get("cpu_s"), profile.get("cpu_sampled_s"), profile.get("samples_lost")
+    if isinstance(used, int | float) and isinstance(sampled, int | float):
+        said.append(f"The samples account for {sampled:.1f} s of the {used:.1f} s of CPU that the service used.")
+    if isinstance(lost, int):
+        said.append(f"{numbers.count(lost)} samples were lost.")
+    events = profile.get("events")
+    broken = [e["broken"] for e in events.values() if isinstance(e, dict) and isinstance(e.get("broken"), int)] \
+        if isinstance(events, dict) else []  # fmt: skip
+    if broken:
+        said.append(f"{numbers.count(sum(broken))} stacks are broken.")
+    warnings = profile.get("warnings")
+    said += [f"Warning: {warning}." for warning in warnings] if isinstance(warnings, list) else []
+    return said
 
 
 def cost_table(data: ReportData) -> Table | None:
@@ -264,7 +358,10 @@ def cost_table(data: ReportData) -> Table | None:
         cpu = [m.service_cpu_us_per_request or 0.0 for m in (before, after)]
         rows.append([Cell("Service CPU / request"), *(Cell(numbers.latency(us / 1e3)) for us in cpu),
                      Cell(numbers.ratio(cost.service_cpu_ratio))])  # fmt: skip
-    note = "One profiled repetition: differences smaller than the spread between repetitions are noise."
+    times = len(summary.repetitions)
+    spread = None if summary.agreement is None else summary.agreement.latency_spread.get("50")
+    apart = "" if spread is None else f", whose p50 has a standard deviation of {numbers.share(spread)}"
+    note = f"One profiled repetition against {times} others{apart}: a smaller difference is noise."
     return _table(
         "cost-table",
         "What profiling cost",
@@ -304,6 +401,8 @@ def environment_table(data: ReportData) -> Table:
     ]  # fmt: skip
     if e.libraries:
         pairs.append(("Libraries", ", ".join(f"{name} {version}" for name, version in sorted(e.libraries.items()))))
+    pairs += [(name.replace("_", " ").capitalize(), fact) for name, fact in sorted(e.host.items())]
+    pairs.append(("Fingerprint", e.fingerprint))
     pairs += [(f"Image {name}", digest) for name, digest in sorted(e.images.items())]
     rows = [
         [Cell(name), Cell(value or "unknown", "none" if not value else "code" if name in _CODE else "")]
@@ -312,7 +411,7 @@ def environment_table(data: ReportData) -> Table:
     return _table("environment-table", "Environment", ["", ""], rows)
 
 
-_CODE = ("JVM flags", "Source", "Kernel")
+_CODE = ("JVM flags", "Source", "Kernel", "Fingerprint")
 
 
 def _cpus(logical: int, cores: int | None, threads: int | None) -> str:

@@ -1,51 +1,45 @@
 """Drives one run through its phases (docs/how-it-works.md) and leaves nothing behind but the run directory.
 
-preflight → build → dataset → (start → quiesce → warm-up → measure) × repeat → (start → quiesce → warm-up → profile)
-→ collect → analyse → report → stop. Each repetition has a freshly started service on freshly linked data; the profiled
-one comes last, at the same rate. Everything runs in the main thread, except the timeline and the conversion of the
+preflight → build → dataset → a session of repetitions (run/session.py), the profiled one last, at the same rate
+→ collect → analyse → report → stop. Everything runs in the main thread, except the timeline and the conversion of the
 profile, which goes on while the service ends.
 """
 
 from __future__ import annotations
 
-import urllib.error
-import urllib.request
+from dataclasses import replace
 from pathlib import Path
 
-from lab import dataset, environment, noise, report
-from lab.cpus import pin_self, usable_cpus
-from lab.errors import RunError
+from lab import dataset, report
 from lab.experiment import Catalogue
+from lab.machine import environment, noise
+from lab.machine.cpus import pin_self, usable_cpus
+from lab.machine.fingerprint import digest
 from lab.manifest import Dataset as ManifestDataset
-from lab.processes import describe_exit
+from lab.process.locks import RunLock, remove_stale
 from lab.run.background import Background
-from lab.run.closing import tell_end
-from lab.run.ending import clean_up, summarise
-from lab.run.importing import import_limit_s, import_status
-from lab.run.load import apply_load, load_status
+from lab.run.cleanup import clean_up, explained, summarise
 from lab.run.phases import Phases, write_run_info
-from lab.run.refusals import check_choices, check_space
+from lab.run.preflight import check_choices, check_space
+from lab.run.repetition import Repetition
+from lab.run.session import Session
 from lab.run.show import Show
 from lab.run.signals import signals_held_off, signals_raise
 from lab.run.state import RunPlan, RunState
-from lab.run.work import OneAtATime, remove_stale
-from lab.runtime.base import CpuPlan, ProfileSpec, Service, ServiceSpec, cpu_list
+from lab.run.summary import tell_end
+from lab.runtime.base import CpuPlan, ProfileSpec, cpu_list
 from lab.units import duration_word, format_bytes
 
 PREFLIGHT_LIMIT_S = 60.0
 BUILD_LIMIT_S = 1800.0
 DATASET_LIMIT_S = 1800.0
-START_LIMIT_S = 180.0
-READY_LIMIT_S = 60.0
-QUIESCE_LIMIT_S = 300.0
-LOAD_MARGIN_S = 60.0
-PROFILE_MARGIN_S = 120.0
 COLLECT_LIMIT_S = 300.0
 ANALYSE_LIMIT_S = 300.0
 STOP_LIMIT_S = 60.0
-"""Limits of the phases; those under load get the load's own duration and a margin, a start the time of an import."""
+"""Limits of the phases; run/session.py has those of the repetitions."""
 
-PROFILED = "profiled"
+INVALID_EXIT = 3
+"""The exit code of a run that is complete and invalid, with STRICT=1."""
 
 
 class Run:
@@ -56,8 +50,9 @@ class Run:
         self.state = RunState(plan)
         self._show = show
         self._phases = Phases(show, self._phase_changed)
+        self._session = Session(self.state, self._phases, show)
         self._all_cpus = tuple(usable_cpus())
-        self._one_at_a_time = OneAtATime(plan.house)
+        self._run_lock = RunLock(plan.checkout.run_lock)
 
     def execute(self) -> int:
         """Run all phases; return the process's exit code. Errors of the run are shown, not raised."""
@@ -67,161 +62,101 @@ class Run:
                 try:
                     self._run()
                 except BaseException as raised:
-                    error = raised
+                    error = explained(raised, self.plan.checkout)
                 with signals_held_off():
                     return self._end(error)
         except KeyboardInterrupt as late:  # in the few instructions before signals were held off
             return self._end(error or late)
 
     def _end(self, error: BaseException | None) -> int:
-        clean_up(self.state, self._phases.done, error, self._show)
-        if self._one_at_a_time.held:
+        left: list[str] = []
+        try:
+            left = clean_up(self.state, self._phases.done, error, self._show)
+        except OSError as full:
+            error = explained(full, self.plan.checkout)
+        if self._run_lock.held:
             write_run_info(self._run_info_path, {}, None)
-            self._one_at_a_time.release()
-        return tell_end(self.state.made_or_none, self._show.console, error, self._phases.failed)
+            self._run_lock.release()
+        failed = self._phases.failed or self._phases.latest
+        code = tell_end(self.state.artifacts_or_none, self._show.console, error, failed, left)
+        validity = None if error is not None else self.state.artifacts.manifest.validity
+        if self.plan.strict and validity is not None and validity.state == "invalid":
+            return INVALID_EXIT
+        return code
 
     def _run(self) -> None:
-        experiment = self.plan.experiment
-        self._one_at_a_time.take(f"experiment {self.plan.name}")
+        self._run_lock.take(f"experiment {self.plan.name}")
         self.state.timeline.start()
         self._preflight()
         self.state.make()
         self._build()
         self._provide_dataset()
         pin_self(self.plan.cpus.other)
-        for number in range(1, experiment.repeat + 1):
-            self._prepare(number)
-            self._measure(number)
-        if experiment.profile is None:
-            with self._phases.phase("profile", 1) as going:
-                going.skip("the experiment asks for none")
-        else:
-            self._prepare(experiment.repeat + 1, profiled=True)
-            self._profile()
+        self._session.execute(self._repetitions())
+        if self.plan.experiment.profile is None:
+            with self._phases.phase("profile", 1) as active:
+                off = self.plan.overrides.get("profile") == "off"
+                active.skip("PROFILE=off" if off else "the experiment asks for none")
         pin_self(self._all_cpus)
         self._collect()
         with self._phases.phase("analyse", ANALYSE_LIMIT_S):
             summarise(self.state, self._phases.done)
         with self._phases.phase("report", ANALYSE_LIMIT_S):
-            self.state.made.manifest.complete = True
-            self.state.made.write(self._phases.done)
+            self.state.artifacts.manifest.complete = True
+            self.state.artifacts.write(self._phases.done)
             report.write(self.state.directory)
         self._stop()
 
     def _preflight(self) -> None:
         plan = self.plan
-        with self._phases.phase("preflight", PREFLIGHT_LIMIT_S) as going:
-            remove_stale(plan.house, self._show.note)
+        with self._phases.phase("preflight", PREFLIGHT_LIMIT_S) as active:
+            remove_stale(plan.checkout, self._show.note)
             plan.runtime.preflight(plan.cpus, plan.ports, self._show.note)
-            check_choices(plan, built=False)
             check_space(plan)
-            going.remarks += [f"noise: {finding}" for finding in noise.audit()]
-            going.detail = f"{plan.runtime.name}; {_describe(plan.cpus)}"
+            active.remarks += [f"noise: {finding}" for finding in noise.audit()]
+            active.detail = f"{plan.runtime.name}; {_describe(plan.cpus)}"
 
     def _build(self) -> None:
         with self._phases.phase("build", BUILD_LIMIT_S):
             self.plan.runtime.build(self.state.directory / "build.log", self._show.note)
-            check_choices(self.plan, built=True)
+            check_choices(self.plan)
 
     def _provide_dataset(self) -> None:
-        with self._phases.phase("dataset", DATASET_LIMIT_S) as going:
-            name, house, runtime = self.plan.experiment.dataset, self.plan.house, self.plan.runtime
+        with self._phases.phase("dataset", DATASET_LIMIT_S) as active:
+            name, checkout, runtime = self.plan.experiment.dataset, self.plan.checkout, self.plan.runtime
             if name is None:
-                going.skip("the store is empty at the start")
+                active.skip("the store is empty at the start")
                 return
-            spec = Catalogue(house).dataset(name)
+            spec = Catalogue(checkout).dataset(name)
             table_format = runtime.table_format()
-            cached = dataset.find_dataset(house, spec, table_format) is not None
+            cached = dataset.find_dataset(checkout, spec, table_format) is not None
             log = self.state.directory / "dataset.log"
-            made = dataset.provide(house, runtime, spec, table_format=table_format, log=log, progress=self._show.note)
+            made = dataset.provide(
+                checkout, runtime, spec, table_format=table_format, log=log, progress=self._show.note
+            )
             self.state.dataset = made
             self.state.environment.dataset = ManifestDataset(name=name, hash=made.hash)
             size = made.info.get("bytes")
-            going.detail = f"{name}, {'cached' if cached else 'made'}" + (f", {format_bytes(size)}" if size else "")
+            active.detail = f"{name}, {'cached' if cached else 'made'}" + (f", {format_bytes(size)}" if size else "")
 
-    def _prepare(self, number: int, *, profiled: bool = False) -> None:
-        """Start a fresh service on fresh data, wait until it rests, and warm it up."""
-        repetition = None if profiled else number
-        suffix = f" {PROFILED}" if profiled else self._numbered(number)
-        work = self.state.made.work.path / str(number)
-        with self._phases.phase(
-            "start",
-            START_LIMIT_S + import_limit_s(self.state),
-            repetition=repetition,
-            label=f"start{suffix}",
-            status=lambda: import_status(self.state),
-        ) as going:
-            going.remarks += self._stop_service()
-            if number == 1 and self.plan.monitoring:
-                self.plan.runtime.monitoring_up(self._show.note)
-            going.detail = self._start_service(self.state.made.work.fresh(str(number)))
-        with self._phases.phase("quiesce", QUIESCE_LIMIT_S, repetition=repetition, label=f"quiesce{suffix}"):
-            _quiesce(self.state.service)
-        warmup_s = self.plan.experiment.load.warmup_s
-        with self._phases.phase(
-            "warm-up",
-            warmup_s + LOAD_MARGIN_S,
-            repetition=repetition,
-            label=f"warm-up{suffix}",
-            expected_s=warmup_s or None,
-            status=self._status,
-        ) as going:
-            if warmup_s == 0:
-                going.skip("the experiment asks for none")
-                return
-            (work / "warm-up").mkdir()
-            self._load(work / "warm-up", warmup_s, "the warm-up")
-
-    def _start_service(self, work: Path) -> str:
-        state, settings = self.state, self.plan.experiment.service
-        how = "empty store"
-        if state.dataset is None:
-            (work / "data").mkdir()
-        else:
-            how = f"data {dataset.materialise(state.dataset, work / 'data')}"
-        log = state.directory / "service.log"
-        service = self.plan.runtime.start_service(
-            ServiceSpec(work, settings.machine(), settings.jvm, self.plan.cpus.service, log)
-        )
-        state.service_started(service)
-        service.wait_ready(READY_LIMIT_S + import_limit_s(self.state))
-        state.watch_service()
-        if state.environment.jvm is None:
-            environment.add_service_view(state.environment, environment.read_config(service.admin_url))
-        return how
-
-    def _measure(self, number: int) -> None:
-        duration_s = self.plan.experiment.load.duration_s
-        out = self.state.directory / "measure" / str(number)
-        out.mkdir(parents=True)
-        with self._phases.phase(
-            "measure",
-            duration_s + LOAD_MARGIN_S,
-            repetition=number,
-            label=f"measure{self._numbered(number)}",
-            expected_s=duration_s,
-            status=self._status,
-        ):
-            self._load(out, duration_s, "the measurement")
-
-    def _profile(self) -> None:
-        duration_s, runtime = self.plan.experiment.load.duration_s, self.plan.runtime
-        spec = self._profile_spec()
-        spec.out.mkdir()
-        limit_s = duration_s + PROFILE_MARGIN_S
-        with self._phases.phase("profile", limit_s, expected_s=duration_s, status=self._status):
-            runtime.start_profile(spec, self.state.service)
-            self._load(spec.out, duration_s, "the profiled repetition")
-            runtime.stop_profile(spec, self.state.service)
+    def _repetitions(self) -> list[Repetition]:
+        """Return the plan of this run's session: the repetitions, then the profiled one."""
+        plan, state = self.plan, self.state
+        wanted = plan.experiment
+        of_run = Repetition(wanted, state.dataset, state.directory, state.environment, of=wanted.repeat)
+        repetitions = [replace(of_run, number=number) for number in range(1, wanted.repeat + 1)]
+        if wanted.profile is not None:
+            repetitions.append(replace(of_run, profile=self._profile_spec()))
+        return repetitions
 
     def _collect(self) -> None:
         state, fingerprint = self.state, self.state.environment
-        with self._phases.phase("collect", COLLECT_LIMIT_S) as going:
+        with self._phases.phase("collect", COLLECT_LIMIT_S) as active:
             conversion = None
             if self.plan.experiment.profile is not None:
                 spec = self._profile_spec()
                 conversion = Background(lambda: self.plan.runtime.convert_profile(spec, self._show.note))
-            going.remarks += self._stop_service()
+            active.remarks += self._session.stop_service()
             facts = self.plan.runtime.facts()
             fingerprint.images = dict(facts.images)
             fingerprint.libraries = {**fingerprint.libraries, **facts.versions}
@@ -229,28 +164,17 @@ class Run:
             if conversion is not None:
                 conversion.result()
                 fingerprint.profiling_engine = environment.profiling_engine(state.directory)
+            fingerprint.fingerprint = digest(fingerprint)
 
     def _stop(self) -> None:
-        with self._phases.phase("stop", STOP_LIMIT_S):
+        with self._phases.phase("stop", STOP_LIMIT_S) as active:
             self.state.timeline.stop()
+            self.state.audit.stop()
+            if self.state.timeline.problem:
+                active.remarks.append(self.state.timeline.problem)
             self.plan.runtime.monitoring_down()
-            self.plan.runtime.close()
-            self.state.made.work.remove()
-
-    def _stop_service(self) -> list[str]:
-        """End the service where one runs; return what is to be said if that did not go well."""
-        code = self.state.stop_service()
-        return [] if code in (0, None) else [f"the service {describe_exit(code)} when it was asked to end"]
-
-    def _load(self, out: Path, duration_s: float, what: str) -> None:
-        apply_load(self.state, out, duration_s, what, self._show.note)
-
-    def _status(self) -> str:
-        return load_status(self.state)
-
-    def _numbered(self, number: int) -> str:
-        repeat = self.plan.experiment.repeat
-        return "" if repeat == 1 else f" {number}/{repeat}"
+            active.remarks += [f"may still be running: {what}" for what in self.plan.runtime.close()]
+            self.state.artifacts.work.remove()
 
     def _profile_spec(self) -> ProfileSpec:
         settings = self.plan.experiment.profile
@@ -266,13 +190,13 @@ class Run:
 
     def _phase_changed(self, name: str | None) -> None:
         """Tell of a phase that begins, in the textfile metrics, and of one that is over, in run.json."""
-        made = self.state.made_or_none
+        artifacts = self.state.artifacts_or_none
         if name is None:
-            if made is not None:
-                made.write(self._phases.done)
+            if artifacts is not None:
+                artifacts.write(self._phases.done)
             return
         labels = {
-            "run": made.directory.name if made is not None else "",
+            "run": artifacts.directory.name if artifacts is not None else "",
             "experiment": self.plan.name,
             "variant": self.plan.experiment.service.variant,
             "runtime": self.plan.runtime.name,
@@ -281,7 +205,7 @@ class Run:
 
     @property
     def _run_info_path(self) -> Path:
-        return self.plan.house.metrics / "lab.prom"
+        return self.plan.checkout.metrics / "lab.prom"
 
 
 def _describe(cpus: CpuPlan) -> str:
@@ -289,16 +213,3 @@ def _describe(cpus: CpuPlan) -> str:
         return "CPUs are not pinned"
     parts = (("service", cpus.service), ("load", cpus.loadgen), ("other", cpus.other))
     return "CPUs: " + ", ".join(f"{name} {cpu_list(part)}" for name, part in parts)
-
-
-def _quiesce(service: Service) -> None:
-    """Return when no flush and no compaction is pending."""
-    url = f"{service.admin_url}/quiesce"
-    request = urllib.request.Request(url, data=b"", method="POST")  # noqa: S310 - an address of this machine
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    try:
-        with opener.open(request, timeout=QUIESCE_LIMIT_S):
-            return
-    except (urllib.error.URLError, OSError) as error:
-        what = f"did not come to rest: POST {url}: {error}" if service.alive() else "died before it was at rest"
-        raise RunError(f"the service {what}", log_tail=service.log_tail()) from error

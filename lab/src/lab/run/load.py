@@ -6,24 +6,31 @@ import re
 from pathlib import Path
 
 from lab.errors import RunError
-from lab.processes import tail
+from lab.paths import Checkout
+from lab.process.processes import tail
+from lab.run.repetition import Repetition
 from lab.run.state import RunState
 from lab.runtime.base import LoadSpec, Progress
 
 
-def apply_load(state: RunState, out: Path, duration_s: float, what: str, progress: Progress) -> None:
+def apply_load(
+    state: RunState, repetition: Repetition, out: Path, duration_s: float, *, what: str, progress: Progress
+) -> None:
     """Run the load generator against the state's service, its files into `out`. RunError names `what` it was."""
-    load, service, plan = state.plan.experiment.load, state.service, state.plan
+    load, service, plan = repetition.experiment.load, state.service, state.plan
     spec = LoadSpec(
-        script=plan.house.scripts / load.script,
+        script=plan.checkout.scripts / load.script,
         rate_per_s=load.rate_per_s,
         threads=load.threads,
         connections=load.connections,
         duration_s=duration_s,
-        words=script_words(state),
+        words=script_words(repetition, plan.checkout),
         out=out,
         cpus=plan.cpus.loadgen,
         timeout_s=load.timeout_s,
+        expect=load.expect,
+        # A generator that polls never wakes up, so helpers on its CPU would hold it up for whole time slices.
+        polling=bool(plan.cpus.loadgen) and not set(plan.cpus.loadgen) & set(plan.cpus.other),
     )
     state.watch_load(on=True)
     try:
@@ -39,18 +46,18 @@ def apply_load(state: RunState, out: Path, duration_s: float, what: str, progres
         )
 
 
-def script_words(state: RunState) -> tuple[str, ...]:
+def script_words(repetition: Repetition, checkout: Checkout) -> tuple[str, ...]:
     """Return the words for the script's init(args): the dataset's that it speaks of, then the experiment's own.
 
     Scripts refuse a word that they do not know: get.lua has no use for `value_bytes`.
     """
     words: dict[str, str | int] = {}
-    if state.dataset is not None:
-        spec = state.dataset.spec
-        script = (state.plan.house.scripts / state.plan.experiment.load.script).read_text(encoding="utf-8")
+    if repetition.dataset is not None:
+        spec = repetition.dataset.spec
+        script = (checkout.scripts / repetition.experiment.load.script).read_text(encoding="utf-8")
         known = {"pairs": spec.pairs, "value_bytes": spec.value_bytes, "seed": spec.seed}
         words = {key: value for key, value in known.items() if re.search(rf"\b{key}\b", script)}
-    words.update(state.plan.experiment.load.args)
+    words.update(repetition.experiment.load.args)
     return tuple(f"{key}={value}" for key, value in words.items())
 
 

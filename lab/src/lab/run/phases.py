@@ -13,7 +13,7 @@ from lab.run.show import Show
 from lab.run.signals import time_limit
 
 
-class Going:
+class ActivePhase:
     """A phase that goes on.
 
     `detail` ends up in run.json and on the phase's line; `remarks` too, on lines of their own: what did not fail the
@@ -37,6 +37,7 @@ class Phases:
     def __init__(self, show: Show, on_change: Callable[[str | None], None]) -> None:
         self.done: list[Phase] = []
         self.failed: str | None = None
+        self.latest: str | None = None
         self._show = show
         self._on_change = on_change
 
@@ -50,25 +51,26 @@ class Phases:
         label: str = "",
         expected_s: float | None = None,
         status: Callable[[], str] | None = None,
-    ) -> Iterator[Going]:
+    ) -> Iterator[ActivePhase]:
         """Run the body as a phase; whatever ends it is recorded and passed on."""
-        going = Going(name)
+        active = ActivePhase(name)
         start = datetime.now(UTC)
+        self.latest = name
         self._on_change(name)
         self._show.begin(label or name, expected_s, status)
         outcome: Outcome = "failed"
         try:
             with time_limit(limit_s, f"phase {name!r}"):
-                yield going
-            outcome = "skipped" if going.skipped else "ok"
+                yield active
+            outcome = "skipped" if active.skipped else "ok"
         except KeyboardInterrupt:
             outcome = "interrupted"
             raise
         except LabError as error:
-            going.detail = error.message.splitlines()[0]
+            active.detail = error.message.splitlines()[0]
             raise
         except Exception as error:
-            going.detail = f"{type(error).__name__}: {error}"
+            active.detail = f"{type(error).__name__}: {error}"
             raise
         finally:
             if outcome in ("failed", "interrupted"):
@@ -79,11 +81,11 @@ class Phases:
                     start=start,
                     end=datetime.now(UTC),
                     outcome=outcome,
-                    detail="; ".join(part for part in (going.detail, *going.remarks) if part),
+                    detail="; ".join(part for part in (active.detail, *active.remarks) if part),
                     repetition=repetition,
                 )
             )
-            self._show.end(outcome, going.detail, going.remarks)
+            self._show.end(outcome, active.detail, active.remarks)
             self._on_change(None)
 
 

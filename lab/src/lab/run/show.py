@@ -1,4 +1,4 @@
-"""What the user sees of a run: a live line for the phase that is going on, and a line for each that is over.
+"""What the user sees of a run: a live line for the phase that is active, and a line for each that is over.
 
 Without a terminal there is no live line; each phase gets a line when it begins and one when it is over.
 """

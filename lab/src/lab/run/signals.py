@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from types import FrameType
 
 from lab.errors import PhaseTimeoutError
-from lab.interrupts import interrupt
+from lab.process.interrupts import interrupt
 from lab.units import format_duration
 
 

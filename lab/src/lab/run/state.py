@@ -7,15 +7,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lab import environment
 from lab.dataset import Dataset
 from lab.experiment import Experiment
+from lab.machine import environment
+from lab.machine.audit import MachineAudit
 from lab.manifest import CpuPlan as ManifestCpuPlan
 from lab.manifest import Environment, Manifest, Phase
 from lab.manifest import Experiment as ManifestExperiment
-from lab.paths import House
+from lab.paths import Checkout
+from lab.process.locks import WorkDirectory
 from lab.run.directory import MANIFEST, list_artifacts, make_run_directory
-from lab.run.work import WorkDirectory
 from lab.runtime.base import CpuPlan, Ports, Runtime, Service
 from lab.timeline import Timeline, Watched
 
@@ -24,7 +25,7 @@ from lab.timeline import Timeline, Watched
 class RunPlan:
     """What to run and where."""
 
-    house: House
+    checkout: Checkout
     name: str
     experiment: Experiment
     overrides: Mapping[str, Any]
@@ -32,13 +33,14 @@ class RunPlan:
     cpus: CpuPlan
     ports: Ports
     monitoring: bool = True
+    strict: bool = False
 
 
-class Made:
+class RunArtifacts:
     """What there is only once preflight has passed: bad input makes nothing."""
 
     def __init__(self, plan: RunPlan, machine: Environment) -> None:
-        self.directory = make_run_directory(plan.house.results, plan.name)
+        self.directory = make_run_directory(plan.checkout.results, plan.name)
         self.manifest = Manifest(
             run_id=self.directory.name,
             experiment=ManifestExperiment(
@@ -50,7 +52,7 @@ class Made:
             runtime=plan.runtime.name,  # type: ignore[arg-type]
             environment=machine,
         )
-        self.work = WorkDirectory(plan.house.work / self.directory.name)
+        self.work = WorkDirectory(plan.checkout.work / self.directory.name)
 
     def write(self, phases: list[Phase]) -> None:
         """Write run.json as it is now."""
@@ -65,29 +67,31 @@ class Made:
 
 
 class RunState:
-    """The run's state; `made` is None until preflight has passed."""
+    """The run's state; `artifacts` is None until preflight has passed."""
 
     def __init__(self, plan: RunPlan) -> None:
         self.plan = plan
         self.watched = Watched()
         self.timeline = Timeline(self.watched)
-        self.environment = environment.describe_machine(plan.house)
+        self.audit = MachineAudit()
+        self.environment = environment.describe_machine(plan.checkout)
         self.environment.cpu_plan = ManifestCpuPlan(**plan.cpus.as_dict())
         self.dataset: Dataset | None = None
-        self.made_or_none: Made | None = None
+        self.artifacts_or_none: RunArtifacts | None = None
         self._service: Service | None = None
+        self._under_load = False
 
     @property
-    def made(self) -> Made:
+    def artifacts(self) -> RunArtifacts:
         """The run directory and what belongs to it."""
-        if self.made_or_none is None:
+        if self.artifacts_or_none is None:
             raise AssertionError("the run directory is made after preflight")
-        return self.made_or_none
+        return self.artifacts_or_none
 
     @property
     def directory(self) -> Path:
         """The run directory."""
-        return self.made.directory
+        return self.artifacts.directory
 
     @property
     def service(self) -> Service:
@@ -98,8 +102,9 @@ class RunState:
 
     def make(self) -> None:
         """Make the run directory; the timeline goes on into it."""
-        self.made_or_none = Made(self.plan, self.environment)
+        self.artifacts_or_none = RunArtifacts(self.plan, self.environment)
         self.timeline.write_to(self.directory / "timeline.csv")
+        self.audit.start(self.directory / "machine.csv", self.plan.cpus)
 
     def service_started(self, service: Service) -> None:
         """Remember the service, so that it ends with the run."""
@@ -110,12 +115,14 @@ class RunState:
         service = self.service
         self.watched.service_pid = lambda: service.pid
         self.watched.service_metrics_url = f"{service.admin_url}/metrics"
+        self.audit.watch("service", service.pid)
 
     def stop_service(self) -> int | None:
         """End the service where one runs; return its exit code, None where none ran or it is not known."""
         service, self._service = self._service, None
         self.watched.service_metrics_url = None
         self.watched.service_pid = _nothing
+        self.audit.watch("service", None)
         return None if service is None else service.stop()
 
     def watch_load(self, *, on: bool) -> None:
@@ -123,6 +130,11 @@ class RunState:
         runtime = self.plan.runtime
         self.watched.loadgen_metrics_url = runtime.loadgen_metrics_url() if on else None
         self.watched.loadgen_pid = runtime.loadgen_pid if on else _nothing
+        self._under_load = on
+        if on:
+            self.audit.watch_soon("loadgen", runtime.loadgen_pid, lambda: self._under_load)
+        else:
+            self.audit.watch("loadgen", None)
 
 
 def _nothing() -> int | None:

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from lab.errors import InputError
-from lab.paths import House
+from lab.paths import Checkout
 
 Settings = Mapping[str, str | int | float | bool]
 """Keys and values of service.yaml as docs/contracts.md lists them, machine units (`flush_threshold_bytes`)."""
@@ -131,6 +131,8 @@ class LoadSpec:
 
     `script` is a path on the host. `words` reach the script's init(args). `out` is an existing directory: the runtime
     leaves `load.txt` (stdout), `load.json` and `latency.hlog` in it, and stderr in `load.err` where there was any.
+    `expect` are statuses that count as served besides 200 to 399. With `polling` the lab's own load generator polls
+    while it waits for a request to be due.
     """
 
     script: Path
@@ -142,6 +144,17 @@ class LoadSpec:
     out: Path
     cpus: tuple[int, ...]
     timeout_s: float | None = None
+    expect: tuple[int, ...] = ()
+    polling: bool = False
+
+    def own_words(self) -> list[str]:
+        """Return the words for the lab's own load generator alone: its outputs, and what it can do beyond wrk2."""
+        words = ["--json", str(self.out / "load.json"), "--hdr-log", str(self.out / "latency.hlog")]
+        if self.expect:
+            words += ["--expect", ",".join(map(str, self.expect))]
+        if self.polling:
+            words += ["--idle", "hybrid"]
+        return words
 
 
 @dataclass(frozen=True)
@@ -207,7 +220,7 @@ class Service(abc.ABC):
 class Runtime(abc.ABC):
     """One place where processes run.
 
-    Made for one run as `LocalRuntime(house)` or `DockerRuntime(house)`; `close()` ends it.
+    Made for one run as `LocalRuntime(checkout)` or `DockerRuntime(checkout)`; `close()` ends it.
     """
 
     name: str
@@ -215,7 +228,7 @@ class Runtime(abc.ABC):
     """The load generator that takes the place of the lab's own, as a path or the name of an image; empty: none does."""
 
     @abc.abstractmethod
-    def __init__(self, house: House) -> None:
+    def __init__(self, checkout: Checkout) -> None:
         """Make it for one run in one checkout; starts nothing."""
 
     @classmethod
@@ -304,5 +317,8 @@ class Runtime(abc.ABC):
         """Return image digests, versions and the like."""
 
     @abc.abstractmethod
-    def close(self) -> None:
-        """End everything this object started. Idempotent; never raises; at most 10 s."""
+    def close(self) -> list[str]:
+        """End everything this object started. Idempotent; never raises; at most 10 s.
+
+        Returns what may still be running, a line each with how to end it; nothing where everything has ended.
+        """

@@ -1,0 +1,104 @@
+"""The verdict: which checks a run passed, and what follows for its figures. docs/method.md gives the reasons.
+
+Each check is a function from what is known of a run to a ``Check``. ``note`` informs, ``warn`` makes the run
+*suspect*, ``fail`` makes it *invalid*, ``unknown`` says that the check could not be made. The list at the end is the
+order in which a report shows them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from lab.analysis.checks import conditions, generator, load, machine, rate, seconds, steady
+from lab.analysis.checks.check_input import CheckInput
+from lab.analysis.checks.rate import SATURATED
+from lab.manifest import Check, Manifest, Validity
+
+__all__ = ["CHECKS", "SATURATED", "judge"]
+
+
+FINDINGS = (SATURATED, rate.NOT_AT_EVERY_MOMENT, load.REFUSED, steady.NOT_STEADY, generator.UNKNOWN_ERROR)
+"""How those notes begin that a reader must know of a result that is otherwise sound."""
+
+
+def judge(run_dir: Path, manifest: Manifest) -> Validity:
+    """Judge the run in ``run_dir``, whose ``manifest`` has its summary. Reads ``timeline.csv`` and ``profile/``.
+
+    A manifest without a summary is an invalid run: nothing was measured.
+    """
+    if manifest.summary is None:
+        detail = _phase_trouble(manifest) or "the load generator left no report"
+        check = Check(name="measured", outcome="fail", detail=f"nothing was measured: {detail}")
+        return Validity(state="invalid", reasons=[check.detail], checks=[check])
+    known = CheckInput(manifest, manifest.summary, conditions.observe(run_dir, manifest))
+    checks = [check(known) for check in CHECKS]
+    failed = [check.detail for check in checks if check.outcome == "fail"]
+    warned = [check.detail for check in checks if check.outcome == "warn"]
+    return Validity(
+        state="invalid" if failed else "suspect" if warned else "valid",
+        reasons=failed + warned,
+        findings=[
+            check.detail
+            for check in checks
+            if check.outcome in ("note", "unknown") and check.detail.startswith(FINDINGS)
+        ],
+        checks=checks,
+    )
+
+
+def _completed(known: CheckInput) -> Check:
+    trouble = _phase_trouble(known.manifest)
+    if trouble is None:
+        return Check(name="phases", outcome="pass", detail="every phase ended well")
+    return Check(name="phases", outcome="fail", detail=trouble)
+
+
+def _phase_trouble(manifest: Manifest) -> str | None:
+    for phase in manifest.phases:
+        if phase.outcome in ("failed", "interrupted"):
+            number = f" {phase.repetition}" if phase.repetition is not None else ""
+            detail = f": {phase.detail}" if phase.detail else ""
+            was = "failed" if phase.outcome == "failed" else "was interrupted"
+            return f"the phase {phase.name}{number} {was}{detail}"
+    return None
+
+
+def _outputs(known: CheckInput) -> Check:
+    problems = [*known.summary.problems, *(known.summary.profiled.problems if known.summary.profiled else [])]
+    problems += known.conditions.problems
+    if problems:
+        return Check(name="outputs", outcome="warn", detail="outputs are damaged: " + "; ".join(problems))
+    if known.summary.lacks:
+        lacks = ", ".join(known.summary.lacks)
+        return Check(name="outputs", outcome="note", detail=f"the load generator does not write {lacks}")
+    return Check(name="outputs", outcome="pass", detail="all outputs are there and agree with each other")
+
+
+CHECKS: tuple[Callable[[CheckInput], Check], ...] = (
+    _completed,
+    _outputs,
+    rate.rate,
+    load.errors,
+    load.refusals,
+    generator.own_error,
+    generator.schedule,
+    generator.cpu,
+    steady.steady,
+    load.samples,
+    load.unfinished,
+    load.repetitions,
+    machine.cpu_plan,
+    seconds.foreign_use,
+    seconds.steal,
+    seconds.throttling,
+    seconds.run_delay,
+    seconds.memory,
+    machine.clock,
+    machine.background_work,
+    machine.loopback,
+    machine.native_transport,
+    machine.profile_engine,
+    machine.profiled_rate,
+    machine.source,
+)

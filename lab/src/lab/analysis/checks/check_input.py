@@ -1,0 +1,17 @@
+"""What the checks of a run look at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from lab.analysis.checks.conditions import Conditions
+from lab.manifest import Manifest, Summary
+
+
+@dataclass(frozen=True)
+class CheckInput:
+    """A run's manifest, its summary, and the conditions that it ran under."""
+
+    manifest: Manifest
+    summary: Summary
+    conditions: Conditions

@@ -1,0 +1,142 @@
+"""What else went on while a run was measured, second by second: from machine.csv, the reports, and the profile."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lab.analysis.evidence import Evidence, EvidenceError, Party, read_evidence
+from lab.analysis.load import Load, LoadError, Second, read_load_json
+from lab.analysis.outputs import measured_sources
+from lab.analysis.stretch import Track
+from lab.analysis.timeline import Timeline, TimelineError, read_timeline
+from lab.manifest import Manifest
+
+START_S = 3.0
+"""The first seconds of a measurement, in which a read-only load should find the store at rest."""
+PARTIES: tuple[Party, ...] = ("service", "loadgen")
+
+
+@dataclass(frozen=True)
+class Window:
+    """One unprofiled measurement: `repetition` counts from 1, `start_s` is in seconds since the epoch."""
+
+    repetition: int
+    start_s: float
+    duration_s: float
+    seconds: list[Second] = field(default_factory=list)
+    threads: int | None = None
+    """Threads of the load generator that compete for its CPUs: its event loops, where it has such."""
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """What is known of the measured seconds. `tracks` has each quantity by name; one that is missing was not observed.
+
+    `foreign <party>`, `steal <party>`, `run delay <party>` and `throttled <party>` are in CPUs, `memory` is a share of
+    time.
+    """
+
+    windows: list[Window] = field(default_factory=list)
+    tracks: dict[str, list[Track]] = field(default_factory=dict)
+    clock_step_s: float | None = None
+    compacted_at_start: list[int] | None = None
+    """The repetitions in which flush or compaction wrote in the first seconds of the measurement."""
+    cpu_samples: int | None = None
+    problems: list[str] = field(default_factory=list)
+
+
+def observe(run_dir: Path, manifest: Manifest) -> Conditions:
+    """Read the conditions of the run in ``run_dir``. What cannot be read is unknown, and said to be damaged."""
+    problems: list[str] = []
+    timeline = None
+    if (run_dir / "timeline.csv").is_file():
+        try:
+            timeline = read_timeline(run_dir / "timeline.csv")
+        except TimelineError as error:
+            problems.append(str(error).replace(f"{run_dir}/", ""))
+    evidence = None
+    if (run_dir / "machine.csv").is_file():
+        try:
+            evidence = read_evidence(run_dir / "machine.csv")
+        except EvidenceError as error:
+            problems.append(str(error).replace(f"{run_dir}/", ""))
+    windows = measured_windows(run_dir, manifest)
+    return Conditions(
+        windows=windows,
+        tracks={} if evidence is None else _tracks(evidence, windows, manifest),
+        clock_step_s=None if evidence is None or not len(evidence.end_s) else float(evidence.clock_steps().max()),
+        compacted_at_start=None if timeline is None else _compacted_at_start(timeline, windows),
+        cpu_samples=profile_samples(run_dir).get("cpu"),
+        problems=problems,
+    )
+
+
+def measured_windows(run_dir: Path, manifest: Manifest) -> list[Window]:
+    """Return when the unprofiled repetitions were measured: by their reports, or else by their phases."""
+    phases = {
+        phase.repetition or 1: phase for phase in manifest.phases if phase.name == "measure" and phase.outcome == "ok"
+    }
+    windows = []
+    for source in measured_sources(run_dir):
+        number = int(source.rpartition("/")[2])
+        load, phase = _load(run_dir / source / "load.json"), phases.get(number)
+        if load is not None and load.started_at is not None and load.elapsed_s:
+            start_s = load.started_at.timestamp()
+            windows.append(Window(number, start_s, load.elapsed_s, load.series, load.event_loops or load.threads))
+        elif phase is not None:
+            windows.append(Window(number, phase.start.timestamp(), phase.duration_s))
+    return windows
+
+
+def _load(path: Path) -> Load | None:
+    try:
+        return read_load_json(path) if path.is_file() else None
+    except LoadError:
+        return None  # the summary says so
+
+
+def profile_samples(run_dir: Path) -> dict[str, int]:
+    """Return the number of samples by event, from ``profile/profile.json``; empty where that cannot be read."""
+    try:
+        document = json.loads((run_dir / "profile" / "profile.json").read_text(encoding="utf-8"))
+        return {str(name): int(event["samples"]) for name, event in document["events"].items()}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return {}
+
+
+def _compacted_at_start(timeline: Timeline, windows: list[Window]) -> list[int]:
+    def grew(pattern: str, window: Window) -> bool:
+        values = timeline.column(pattern)
+        if values is None:
+            return False
+        first = values[(timeline.time_s >= window.start_s) & (timeline.time_s <= window.start_s + START_S)]
+        first = first[np.isfinite(first)]
+        return len(first) > 1 and bool(first[-1] > first[0])
+
+    written = ("lsmlab_compaction_bytes_total", "lsmlab_flush_bytes_total")
+    return [window.repetition for window in windows if any(grew(name, window) for name in written)]
+
+
+def _tracks(evidence: Evidence, windows: list[Window], manifest: Manifest) -> dict[str, list[Track]]:
+    plan = manifest.environment.cpu_plan
+    tracks: dict[str, list[Track]] = {}
+    for window in windows:
+        rows = evidence.within(window.start_s, window.start_s + window.duration_s)
+        values: dict[str, NDArray[np.float64]] = {"memory": rows.per_s("memory_stall_s")}
+        for party in PARTIES:
+            if plan is not None:
+                values[f"foreign {party}"] = rows.foreign(party, plan)
+                values[f"steal {party}"] = rows.steal(getattr(plan, party))
+            values[f"run delay {party}"] = rows.per_s(f"{party}_run_delay_s")
+            values[f"throttled {party}"] = rows.per_s(f"{party}_throttled_s")
+        values["jit"] = rows.per_s("service_jit_s")
+        for name, of_rows in values.items():
+            at_s = rows.end_s - rows.interval_s - window.start_s
+            track = Track(window.repetition, window.duration_s, at_s, rows.interval_s, of_rows)
+            tracks.setdefault(name, []).append(track)
+    return tracks

@@ -1,0 +1,117 @@
+"""Checks of the load generator: what of the latencies is its own doing, and whether it could apply the load.
+
+The load generator reports each latency as it was and *net*, without its own delays. A percentile is *moved* if the two
+differ by more than 10% and by more than 100 µs. A constant offset below that, a kernel's wake-up, is stated only.
+"""
+
+from __future__ import annotations
+
+from lab.analysis.checks.check_input import CheckInput
+from lab.analysis.percentiles import label
+from lab.manifest import Check, Measurement
+from lab.units import format_duration
+
+MOVED_SHARE = 0.10
+MOVED_MS = 0.1
+OFFSET_MIN_MS = 0.01
+STOP_SHARE_VISIBLE = 0.001
+"""A stop of this share of the run shows in p99.9."""
+CPU_SHARE_MAX = 0.90
+JUDGED = ("50", "99")
+UNKNOWN_ERROR = "the load generator's own error is unknown"
+"""How the finding begins that goes with any generator but the lab's own."""
+
+
+def moved_ms(measurement: Measurement, percentile: str) -> float | None:
+    """Return by how much the generator moved a percentile; None if it did not, or does not say."""
+    net = measurement.net_latency_ms
+    gross_ms = measurement.latency_ms.percentiles.get(percentile)
+    net_ms = None if net is None else net.percentiles.get(percentile)
+    if gross_ms is None or net_ms is None:
+        return None
+    moved = gross_ms - net_ms
+    return moved if moved > MOVED_MS and moved > MOVED_SHARE * net_ms else None
+
+
+def own_error(known: CheckInput) -> Check:
+    """Ask which percentiles the generator moved, and whether one of its stops shows in the tail."""
+    name = "generator's error"
+    repetitions = known.summary.repetitions
+    if any(r.net_latency_ms is None for r in repetitions):
+        detail = f"{UNKNOWN_ERROR}: it does not report it. A run with the lab's own at the same load shows its size"
+        return Check(name=name, outcome="unknown", detail=detail)
+    reasons = [reason for r in repetitions for reason in _reasons(r, several=len(repetitions) > 1)]
+    if reasons:
+        return Check(name=name, outcome="warn", detail="; ".join(reasons))
+    offset_ms = max((_difference_ms(r, "50") for r in repetitions), default=0.0)
+    moved = [p for p in ("99.9", "99.99", "99.999", "100") if any(moved_ms(r, p) is not None for r in repetitions)]
+    parts = [f"it adds {format_duration(offset_ms / 1e3)} to the median" if offset_ms >= OFFSET_MIN_MS else ""]
+    parts.append(f"it moved {', '.join(label(p) for p in moved)}: see the net values" if moved else "")
+    detail = "; ".join(part for part in parts if part) or "it moved no percentile"
+    return Check(name=name, outcome="note" if moved else "pass", detail=f"the load generator: {detail}")
+
+
+def _reasons(r: Measurement, *, several: bool) -> list[str]:
+    where = f" of {r.source}" if several else ""
+    reasons = []
+    for percentile in JUDGED:
+        if moved_ms(r, percentile) is not None and r.net_latency_ms is not None:
+            gross, net = r.latency_ms.percentiles[percentile], r.net_latency_ms.percentiles[percentile]
+            reasons.append(
+                f"the load generator moved {label(percentile)}{where}: it is {format_duration(gross / 1e3)}, and "
+                f"{format_duration(net / 1e3)} without the generator's own delays"
+            )
+    stop = max(r.generator_stops, key=lambda stop: stop.length_us, default=None)
+    long = stop is not None and r.elapsed_s and stop.length_us / 1e6 >= STOP_SHARE_VISIBLE * r.elapsed_s
+    if stop is not None and long and any(moved_ms(r, p) is not None for p in ("99", "99.9")):
+        reasons.append(
+            f"the load generator stood still for {format_duration(stop.length_us / 1e6)} in second "
+            f"{int(stop.at_s)}{where}, which shows in the tail"
+        )
+    return reasons
+
+
+def _difference_ms(r: Measurement, percentile: str) -> float:
+    net = None if r.net_latency_ms is None else r.net_latency_ms.percentiles.get(percentile)
+    gross = r.latency_ms.percentiles.get(percentile)
+    return 0.0 if net is None or gross is None else gross - net
+
+
+def schedule(known: CheckInput) -> Check:
+    """Ask whether the load generator kept its schedule, by its own verdict."""
+    own, failure = known.summary.kept_schedule, known.summary.failure
+    if failure:
+        return Check(name="schedule", outcome="fail", detail=f"the load generator failed: {failure}")
+    if own is None:
+        return Check(
+            name="schedule", outcome="unknown", detail="the load generator does not say if it kept its schedule"
+        )
+    if own.verdict:
+        return Check(name="schedule", outcome="pass", detail="the load generator says that it kept its schedule")
+    if own_error(known).outcome == "warn":
+        return Check(name="schedule", outcome="note", detail="the load generator says the same of its schedule")
+    reasons = "; ".join(own.reasons) or "it gives no reason"
+    return Check(name="schedule", outcome="warn", detail=f"the load generator did not keep its schedule: {reasons}")
+
+
+def cpu(known: CheckInput) -> Check:
+    """Ask whether the generator ran out of CPU: its busiest thread, for one thread can use one CPU at most."""
+    name = "generator CPU"
+    shares = [share for r in known.summary.repetitions if (share := _busiest_share(known, r)) is not None]
+    if not shares:
+        return Check(name=name, outcome="unknown", detail="the load generator's CPU time is not known")
+    share = max(shares)
+    detail = f"the load generator's busiest thread used {share:.0%} of a CPU"
+    if share > CPU_SHARE_MAX:
+        return Check(name=name, outcome="warn", detail=f"{detail}: it may have been the bottleneck")
+    return Check(name=name, outcome="pass", detail=detail)
+
+
+def _busiest_share(known: CheckInput, r: Measurement) -> float | None:
+    if r.generator_busiest_share is not None:
+        return r.generator_busiest_share
+    plan = known.manifest.environment.cpu_plan
+    if r.generator_cpu_s is None or not r.elapsed_s or plan is None or not plan.loadgen:
+        return None
+    threads = max((window.threads or 1 for window in known.conditions.windows), default=1)
+    return r.generator_cpu_s / r.elapsed_s / min(threads, len(plan.loadgen))

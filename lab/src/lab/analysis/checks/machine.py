@@ -1,0 +1,150 @@
+"""Checks of the machine, of the profile, and of what the run was made from."""
+
+from __future__ import annotations
+
+from lab.analysis.checks.check_input import CheckInput
+from lab.analysis.checks.load import is_saturated
+from lab.manifest import Check
+
+PROFILE_SAMPLES_MIN = 500
+CLOCK_STEP_MAX_S = 0.2
+
+
+def cpu_plan(known: CheckInput) -> Check:
+    """Ask whether both sides had CPUs of their own."""
+    plan = known.manifest.environment.cpu_plan
+    if plan is None:
+        return Check(name="CPU plan", outcome="unknown", detail="the CPU plan is not known", environment=True)
+    if not plan.service or not plan.loadgen:
+        return Check(
+            name="CPU plan",
+            outcome="warn",
+            detail="service and load generator were not pinned to CPUs",
+            environment=True,
+        )
+    if shared := sorted(set(plan.service) & set(plan.loadgen)):
+        numbers = ", ".join(map(str, shared))
+        return Check(
+            name="CPU plan",
+            outcome="warn",
+            detail=f"service and load generator shared the CPUs {numbers}",
+            environment=True,
+        )
+    if set(plan.other) & (set(plan.service) | set(plan.loadgen)):
+        return Check(
+            name="CPU plan",
+            outcome="note",
+            detail="service and load generator had CPUs of their own; monitoring shared those of one of them",
+            environment=True,
+        )
+    return Check(
+        name="CPU plan",
+        outcome="pass",
+        detail="service, load generator and the rest had CPUs of their own",
+        environment=True,
+    )
+
+
+def clock(known: CheckInput) -> Check:
+    """Look for a step of the clock of day: the rows of the evidence and of the load are put together by it."""
+    step_s = known.conditions.clock_step_s
+    if step_s is None:
+        return Check(name="clock", outcome="unknown", detail="the clock was not observed", environment=True)
+    if step_s > CLOCK_STEP_MAX_S:
+        detail = f"the clock of day was set by {step_s:.1f} s during the run: seconds cannot be told from each other"
+        return Check(name="clock", outcome="warn", detail=detail, environment=True)
+    return Check(name="clock", outcome="pass", detail="the clock of day went steadily", environment=True)
+
+
+def background_work(known: CheckInput) -> Check:
+    """Ask whether the store was at rest when a read-only load was measured from its first second on."""
+    name, found = "background work", known.conditions.compacted_at_start
+    if found is None:
+        return Check(name=name, outcome="unknown", detail="flushes and compactions were not observed")
+    if not found:
+        return Check(name=name, outcome="pass", detail="no flush or compaction in the first seconds")
+    load = known.manifest.experiment.resolved.get("load")
+    reads_only = isinstance(load, dict) and not str(load.get("script", "")).startswith(("put", "mixed"))
+    detail = f"flush or compaction was running when repetition {', '.join(map(str, found))} began"
+    return Check(name=name, outcome="warn" if reads_only else "note", detail=detail)
+
+
+def loopback(known: CheckInput) -> Check:
+    """Say where the cost of the network lies."""
+    if known.manifest.runtime == "local":
+        return Check(
+            name="network",
+            outcome="note",
+            detail="the network is loopback: its cost lands on the CPUs of both sides",
+        )
+    return Check(
+        name="network",
+        outcome="note",
+        detail="the network is a virtual one on this machine: its cost lands on the CPUs of both sides",
+    )
+
+
+def native_transport(known: CheckInput) -> Check:
+    """Say which transport the service ran on."""
+    native = known.manifest.environment.native_transport
+    if native is None:
+        return Check(name="transport", outcome="unknown", detail="the service's transport is not known")
+    if not native:
+        return Check(
+            name="transport", outcome="note", detail="one-nio ran on Java NIO, not on its native epoll transport"
+        )
+    return Check(name="transport", outcome="pass", detail="one-nio's native epoll transport")
+
+
+def profile_engine(known: CheckInput) -> Check:
+    """Say what the profile rests on."""
+    engine = known.manifest.environment.profiling_engine
+    if known.summary.profiled is None:
+        return Check(name="profile", outcome="note", detail="no repetition was profiled")
+    samples = known.conditions.cpu_samples
+    if samples is not None and samples < PROFILE_SAMPLES_MIN:
+        return Check(
+            name="profile",
+            outcome="note",
+            detail=f"the CPU profile rests on {samples:,} samples: shares under {100 / max(samples, 1) ** 0.5:.0f}% "
+            "are noise",
+        )
+    if engine is None:
+        return Check(name="profile", outcome="unknown", detail="the profiling engine is not known")
+    if engine == "ctimer":
+        return Check(
+            name="profile",
+            outcome="note",
+            detail="the CPU profile was sampled by ctimer: one sample a jiffy at most, no kernel frames; "
+            "do not compare it with one of perf_events. Latencies do not depend on it",
+        )
+    return Check(name="profile", outcome="pass", detail=f"profiled by {engine}")
+
+
+def profiled_rate(known: CheckInput) -> Check:
+    """Ask whether the profiled repetition was like the others."""
+    profiled = known.summary.profiled
+    if profiled is None or profiled.rate_achieved_per_s is None:
+        return Check(name="profiled rate", outcome="unknown", detail="the profiled repetition's rate is not known")
+    rates = f"{profiled.rate_achieved_per_s:,.0f} of {profiled.rate_offered_per_s:,.0f} requests/s"
+    if is_saturated(profiled) and not is_saturated(known.summary):
+        return Check(
+            name="profiled rate",
+            outcome="note",
+            detail=f"while profiled only {rates}: the profile is one of an overloaded service, the latencies are not",
+        )
+    return Check(name="profiled rate", outcome="pass", detail=f"while profiled {rates}")
+
+
+def source(known: CheckInput) -> Check:
+    """Ask whether the source is that of a commit."""
+    git = known.manifest.environment.git
+    if git is None:
+        return Check(name="source", outcome="unknown", detail="the commit of the lab is not known")
+    if git.dirty:
+        return Check(
+            name="source",
+            outcome="note",
+            detail=f"the source differs from commit {git.commit[:12]}: the result cannot be made again from it alone",
+        )
+    return Check(name="source", outcome="pass", detail=f"commit {git.commit[:12]}, nothing changed")

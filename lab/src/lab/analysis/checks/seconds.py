@@ -1,0 +1,128 @@
+"""Checks of the machine by the second, on the CPUs that service and load generator are pinned to.
+
+A second is *bad* if a quantity is over its limit. Bad seconds in a row are a stretch; the longest one is named, with
+what it did to the latencies of its seconds. They never decide the outcome: a comparison excludes runs for their
+environment alone, because excluding them for their latencies would bias it.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from lab.analysis.checks.check_input import CheckInput
+from lab.analysis.checks.conditions import PARTIES, Window
+from lab.analysis.stretch import COVERAGE_MIN, Found, Stretch, find
+from lab.manifest import Check, CheckOutcome
+from lab.units import format_duration
+
+FOREIGN_CPUS_MAX = 0.15
+STEAL_CPUS_MAX = 0.05
+GENERATOR_RUN_DELAY_MAX = 0.10
+MEMORY_STALL_MAX = 0.10
+THROTTLED_MAX = 0.01
+"""Limits of one second, in CPUs or as a share of time."""
+
+LOST_S_WARN = 0.30
+"""CPU seconds, or seconds, that the longest stretch may lose before the run is suspect."""
+BAD_SHARE_WARN = 0.10
+BAD_SHARE_FAIL = 0.50
+"""The share of seconds that may be bad before the run is suspect, and before it is invalid."""
+
+NAMES = {"service": "the service", "loadgen": "the load generator"}
+
+
+def foreign_use(known: CheckInput) -> Check:
+    """Look for other processes on the pinned CPUs."""
+    return _check(known, "other load", "foreign", FOREIGN_CPUS_MAX, "other processes used {worst:.0%} of a CPU of {of}")
+
+
+def steal(known: CheckInput) -> Check:
+    """Look for time that the hypervisor took from the pinned CPUs."""
+    return _check(known, "steal", "steal", STEAL_CPUS_MAX, "the hypervisor took {worst:.0%} of a CPU of {of}")
+
+
+def throttling(known: CheckInput) -> Check:
+    """Look for a cgroup quota that held service or load generator back. Any is too much: a quota is no accident."""
+    detail = "a cgroup quota held {of} back for {worst:.0%} of the time"
+    check = _check(known, "throttling", "throttled", THROTTLED_MAX, detail)
+    if check.outcome == "note":
+        check.outcome = "warn"
+    return check
+
+
+def run_delay(known: CheckInput) -> Check:
+    """Look for a load generator that was ready to run and did not.
+
+    The service's own threads wait for each other where it has more of them than CPUs, and so do the load generator's:
+    then the delay says nothing of others.
+    """
+    plan = known.manifest.environment.cpu_plan
+    threads = max((window.threads or 1 for window in known.conditions.windows), default=1)
+    if plan is not None and threads > len(plan.loadgen):
+        detail = f"the load generator's {threads} threads share {len(plan.loadgen)} CPUs: they wait for each other"
+        return Check(name="run delay", outcome="note", detail=detail, environment=True)
+    detail = "{of} was ready to run and waited for a CPU {worst:.0%} of the time"
+    return _check(known, "run delay", "run delay", GENERATOR_RUN_DELAY_MAX, detail, parties=("loadgen",))
+
+
+def memory(known: CheckInput) -> Check:
+    """Look for processes that waited for memory."""
+    name, detail = "memory pressure", "processes waited for memory {worst:.0%} of the time"
+    return _check(known, name, "memory", MEMORY_STALL_MAX, detail, parties=("",))
+
+
+def _check(  # noqa: PLR0917 - the first five are what distinguishes one check from another
+    known: CheckInput, name: str, quantity: str, limit: float, detail: str, parties: tuple[str, ...] = PARTIES
+) -> Check:
+    founds = {party: find(known.conditions.tracks.get(f"{quantity} {party}".strip(), []), limit) for party in parties}
+    bad = {party: found for party, found in founds.items() if found.longest is not None}
+    if not bad:
+        coverage = min(found.coverage for found in founds.values())
+        if coverage < COVERAGE_MIN:
+            seen = f"evidence covers {coverage:.0%} of the measured seconds" if coverage else "it was not observed"
+            return Check(name=name, outcome="unknown", detail=f"{name}: {seen}", environment=True)
+        return Check(name=name, outcome="pass", detail=f"{name}: no second over {limit:.0%}", environment=True)
+    party, found = max(bad.items(), key=lambda item: (_gravity(item[1]), item[1].bad_s))
+    stretch = found.longest
+    if stretch is None:
+        raise AssertionError("a bad second lies in a stretch")
+    outcome: CheckOutcome = ("note", "warn", "fail")[_gravity(found)]
+    what = detail.format(worst=stretch.worst, of=NAMES.get(party, ""))
+    text = f"{what} {_when(stretch, known)}; {found.share:.0%} of the seconds were over {limit:.0%}"
+    return Check(name=name, outcome=outcome, detail=text + _harm(stretch, known), environment=True)
+
+
+def _gravity(found: Found) -> int:
+    if found.longest is None or found.share >= BAD_SHARE_FAIL:
+        return 2
+    return 1 if found.longest.total >= LOST_S_WARN or found.share >= BAD_SHARE_WARN else 0
+
+
+def _when(stretch: Stretch, known: CheckInput) -> str:
+    first, last = math.floor(stretch.start_s), max(math.floor(stretch.start_s), math.ceil(stretch.end_s) - 1)
+    of = f" of repetition {stretch.repetition}" if len(known.summary.repetitions) > 1 else ""
+    return f"in second {first}{of}" if first == last else f"in seconds {first} to {last}{of}"
+
+
+def _harm(stretch: Stretch, known: CheckInput) -> str:
+    """Say what the stretch did to the latencies of its seconds, beside the others of the same repetition."""
+    window = next((w for w in known.conditions.windows if w.repetition == stretch.repetition), None)
+    if window is None:
+        return ""
+    within, others = _p99s_ms(window, stretch)
+    if not within or not others:
+        return ""
+    worst, usual = max(within), float(np.median(others))
+    return f"; p99 latency was up to {format_duration(worst / 1e3)} then, {format_duration(usual / 1e3)} otherwise"
+
+
+def _p99s_ms(window: Window, stretch: Stretch) -> tuple[list[float], list[float]]:
+    within: list[float] = []
+    others: list[float] = []
+    for second in window.seconds:
+        if second.p99_us is not None:
+            overlaps = second.t_s < stretch.end_s and second.t_s + 1 > stretch.start_s
+            (within if overlaps else others).append(second.p99_us / 1e3)
+    return within, others

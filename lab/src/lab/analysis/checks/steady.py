@@ -1,0 +1,90 @@
+"""Checks of the measured seconds against each other: was the rate held at every moment, was the state a steady one."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from lab.analysis.checks.check_input import CheckInput
+from lab.analysis.checks.conditions import Window
+from lab.analysis.checks.load import is_saturated
+from lab.analysis.load import Second
+from lab.analysis.steadiness import Change, changes, halves
+from lab.manifest import Check
+from lab.units import format_duration
+
+SHORT_SHARE = 0.05
+SHORT_MIN = 10
+"""A second is short if it answered 5%, and ten requests, fewer than were due, or if as many waited at its end."""
+LEVEL_RATIO_NOTE = 1.10
+LEVEL_RATIO_WARN = 1.25
+LEVEL_MIN_MS = 0.02
+"""A change of the median latency that counts: its ratio, and its size."""
+JIT_SHARE_NOTE = 0.05
+JIT_SHARE_WARN = 0.15
+"""CPUs that the JIT compiler may use in the second half of a measurement."""
+NOT_STEADY = "no steady state"
+"""How the finding begins."""
+
+
+def short_seconds(window: Window) -> list[Second]:
+    """Return the whole seconds in which fewer requests were answered than were due."""
+    short = []
+    for second in whole_seconds(window):
+        allowed = max(SHORT_SHARE * (second.due or 0), SHORT_MIN)
+        if second.due and (second.due - second.requests > allowed or (second.backlog or 0) > allowed):
+            short.append(second)
+    return short
+
+
+def whole_seconds(window: Window) -> list[Second]:
+    """Return the seconds of a report but the last one where it is a part of one."""
+    return [second for second in window.seconds if second.t_s + 1 <= window.duration_s + 0.01]
+
+
+def _jit_share(known: CheckInput) -> float | None:
+    """Return the JIT compiler's use of CPU time in the second half, of the repetition with the most of it."""
+    shares = []
+    for track in known.conditions.tracks.get("jit", []):
+        late = track.values[track.at_s >= track.duration_s / 2]
+        late = late[np.isfinite(late)]
+        if len(late):
+            shares.append(float(late.mean()))
+    return max(shares, default=None)
+
+
+def steady(known: CheckInput) -> Check:
+    """Look for a change of the median latency over the measured seconds: a warm-up that was not over, say."""
+    name = "steady state"
+    if any(is_saturated(r) for r in known.summary.repetitions):
+        return Check(name=name, outcome="note", detail="not asked: latency grows with the backlog")
+    worst: tuple[Change, int] | None = None
+    seen = 0
+    for window in known.conditions.windows:
+        p50_ms = np.array([s.p50_us / 1e3 for s in whole_seconds(window) if s.p50_us is not None and s.requests])
+        both = halves(p50_ms)
+        if both is None:
+            continue
+        seen += 1
+        for change in [*changes(p50_ms), both]:
+            large = abs(change.after - change.before) > LEVEL_MIN_MS and change.ratio > LEVEL_RATIO_NOTE
+            if large and (worst is None or change.ratio > worst[0].ratio):
+                worst = change, window.repetition
+    jit_share = _jit_share(known)
+    if worst is None and jit_share is not None and jit_share > JIT_SHARE_NOTE:
+        return Check(
+            name=name,
+            outcome="warn" if jit_share > JIT_SHARE_WARN else "note",
+            detail=f"{NOT_STEADY}: in the second half the JIT compiler still used {jit_share:.0%} of a CPU",
+        )
+    if not seen:
+        return Check(name=name, outcome="unknown", detail="fewer than ten seconds of latencies: too few to tell")
+    if worst is None:
+        return Check(name=name, outcome="pass", detail="the median latency has no change point, and its halves agree")
+    change, repetition = worst
+    of = f" of repetition {repetition}" if len(known.conditions.windows) > 1 else ""
+    return Check(
+        name=name,
+        outcome="warn" if change.ratio > LEVEL_RATIO_WARN else "note",
+        detail=f"{NOT_STEADY}: from second {change.second}{of} on the median latency is "
+        f"{format_duration(change.after / 1e3)}, before it {format_duration(change.before / 1e3)}",
+    )

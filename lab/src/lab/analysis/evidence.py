@@ -1,0 +1,90 @@
+"""What the machine did in each measured second, from machine.csv (lab/machine/sampler.py says what its columns are).
+
+A *party* is the service or the load generator. Figures of a party are those of its set of CPUs, in CPUs: 0.5 is half
+of one CPU. A second without evidence is NaN.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lab.errors import InputError
+from lab.manifest import CpuPlan
+
+Party = Literal["service", "loadgen"]
+Values = NDArray[np.float64]
+
+INTERVAL_MAX_S = 1.5
+"""A longer interval is no evidence by the second: the sampler was held up."""
+
+
+class EvidenceError(InputError):
+    """A machine.csv that cannot be read; the message names the file and the line."""
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Rows in the order of time: `end_s` in seconds since the epoch, `interval_s`, and the other columns."""
+
+    end_s: Values
+    interval_s: Values
+    columns: dict[str, Values]
+
+    def within(self, start_s: float, end_s: float) -> Evidence:
+        """Return the rows that lie wholly between two moments and are short enough to be evidence by the second."""
+        inside = (self.end_s - self.interval_s >= start_s) & (self.end_s <= end_s) & (self.interval_s <= INTERVAL_MAX_S)
+        return Evidence(
+            self.end_s[inside], self.interval_s[inside], {name: v[inside] for name, v in self.columns.items()}
+        )
+
+    def per_s(self, column: str) -> Values:
+        """Return a column as a share of time; NaN throughout if there is no such column."""
+        values = self.columns.get(column)
+        return np.full(len(self.end_s), math.nan) if values is None else values / self.interval_s
+
+    def clock_steps(self) -> Values:
+        """Return by how many seconds the clock of day was set in each interval; 0 for the first row."""
+        steps = np.abs(np.diff(self.end_s) - self.interval_s[1:])
+        return np.concatenate([np.zeros(min(1, len(self.end_s))), steps])
+
+    def steal(self, cpus: list[int]) -> Values:
+        """Return what the hypervisor took of these CPUs, in CPUs."""
+        return np.asarray(sum((self.per_s(f"cpu{cpu}_steal_s") for cpu in cpus), np.zeros(len(self.end_s))))
+
+    def foreign(self, party: Party, plan: CpuPlan) -> Values:
+        """Return the use of a party's CPUs by others than service, load generator and lab, in CPUs."""
+        sets = {"service": set(plan.service), "loadgen": set(plan.loadgen), "lab": set(plan.other)}
+        cpus = sets[party]
+        used = np.asarray(sum((self.per_s(f"cpu{cpu}_busy_s") for cpu in cpus), np.zeros(len(self.end_s))))
+        for owner, owned in sets.items():
+            if owner == party or owned & cpus:
+                used = used - self.per_s(f"{owner}_cpu_s")
+        return np.maximum(used, 0.0)
+
+
+def read_evidence(path: Path) -> Evidence:
+    """Read machine.csv. A last line that was cut off is left out; other damage raises `EvidenceError`."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise EvidenceError(f"{path}: cannot be read: {error}") from error
+    rows = list(csv.reader(text[: text.rfind("\n") + 1].splitlines()))
+    if not rows or rows[0][:2] != ["time_s", "interval_s"]:
+        raise EvidenceError(f"{path}:1: not the machine's evidence: the first columns must be time_s and interval_s")
+    header, cells = rows[0], []
+    for number, row in enumerate(rows[1:], start=2):
+        if len(row) != len(header):
+            raise EvidenceError(f"{path}:{number}: {len(row)} cells under {len(header)} columns")
+        try:
+            cells.append([float(cell) if cell else math.nan for cell in row])
+        except ValueError as error:
+            raise EvidenceError(f"{path}:{number}: {error}") from error
+    table = np.array(cells, dtype=np.float64).reshape(len(cells), len(header))
+    return Evidence(table[:, 0], table[:, 1], {name: table[:, i] for i, name in enumerate(header) if i > 1})

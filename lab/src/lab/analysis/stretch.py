@@ -1,0 +1,102 @@
+"""Bad seconds of a run: how many there are, and the longest stretch of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+COVERAGE_MIN = 0.90
+"""A check whose evidence covers less of the measured seconds says *unknown*."""
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """Bad seconds in a row.
+
+    `repetition` counts from 1, `start_s` from the start of its measurement; `worst` is the largest value, `total` the
+    sum of value times length.
+    """
+
+    repetition: int
+    start_s: float
+    length_s: float
+    worst: float
+    total: float
+
+    @property
+    def end_s(self) -> float:
+        """Seconds from the start of the measurement to the end of the stretch."""
+        return self.start_s + self.length_s
+
+
+@dataclass(frozen=True)
+class Track:
+    """One quantity over one repetition: `at_s` is the start of each interval after the start of the measurement."""
+
+    repetition: int
+    duration_s: float
+    at_s: NDArray[np.float64]
+    length_s: NDArray[np.float64]
+    values: NDArray[np.float64]
+
+    def covered_s(self) -> float:
+        """Return for how long the value is known."""
+        return float(self.length_s[np.isfinite(self.values)].sum())
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a search for bad seconds found, over all repetitions."""
+
+    coverage: float
+    bad_s: float
+    measured_s: float
+    longest: Stretch | None
+
+    @property
+    def share(self) -> float:
+        """The share of the known seconds that were bad."""
+        return self.bad_s / self.measured_s if self.measured_s else 0.0
+
+
+def find(tracks: Sequence[Track], limit: float) -> Found:
+    """Find the seconds whose value is over `limit`.
+
+    Of each repetition one second at either end is not asked for: rows of the evidence and of the load are not aligned.
+    """
+    wanted = sum(max(track.duration_s - 2.0, 1.0) for track in tracks)
+    known = sum(track.covered_s() for track in tracks)
+    stretches = [stretch for track in tracks for stretch in _stretches(track, limit)]
+    return Found(
+        coverage=min(1.0, known / wanted) if wanted else 0.0,
+        bad_s=sum(stretch.length_s for stretch in stretches),
+        measured_s=known,
+        longest=max(stretches, key=lambda stretch: (stretch.length_s, stretch.total), default=None),
+    )
+
+
+def _stretches(track: Track, limit: float) -> list[Stretch]:
+    found: list[Stretch] = []
+    open_since: int | None = None
+    bad = np.nan_to_num(track.values, nan=-math.inf) > limit
+    for index in range(len(bad) + 1):
+        inside = index < len(bad) and bool(bad[index])
+        if inside and open_since is None:
+            open_since = index
+        elif not inside and open_since is not None:
+            part = slice(open_since, index)
+            found.append(
+                Stretch(
+                    repetition=track.repetition,
+                    start_s=float(track.at_s[open_since]),
+                    length_s=float(track.length_s[part].sum()),
+                    worst=float(track.values[part].max()),
+                    total=float((track.values[part] * track.length_s[part]).sum()),
+                )
+            )
+            open_since = None
+    return found

@@ -1,0 +1,57 @@
+"""`lab validate`: what is wrong with experiment files, found without running anything."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from lab.errors import InputError, LabError, did_you_mean
+from lab.experiment import Catalogue, Experiment
+from lab.paths import Checkout
+from lab.runtime.base import Progress
+from lab.runtime.select import choose
+
+
+def problems_of(checkout: Checkout, names: Sequence[str], runtime: str | None, tell: Progress) -> list[LabError]:
+    """Return everything that is wrong with these experiments.
+
+    Where the service cannot be built here, its variants and engines are not known: `tell` is told so, and why.
+    """
+    catalogue = Catalogue(checkout)
+    problems: list[LabError] = []
+    sound: dict[str, Experiment] = {}
+    catalogue.datasets()
+    for name in names:
+        try:
+            sound[name] = catalogue.read(name)
+        except LabError as error:
+            problems.append(error)
+    if not sound:
+        return problems
+    try:
+        known = _offered(checkout, runtime, tell)
+    except InputError:
+        raise
+    except LabError as error:
+        tell(f"variants and engines were not checked, for the service cannot be built here: {error.message}")
+        return problems
+    for name, experiment in sound.items():
+        for kind, wanted in (("variant", experiment.service.variant), ("engine", experiment.service.engine)):
+            if wanted not in known[kind]:
+                place = f"{catalogue.where(name, ('service', kind))}: service.{kind}: {wanted!r}"
+                near = did_you_mean(wanted, known[kind])
+                problems.append(InputError(f"{place}: no such {kind}{near}; there are: {', '.join(known[kind])}"))
+    return problems
+
+
+def _offered(checkout: Checkout, name: str | None, tell: Progress) -> dict[str, list[str]]:
+    """Return the variants and engines of the service, built where it has changed."""
+    runtime = choose(checkout, name, tell)
+    try:
+        checkout.cache.mkdir(parents=True, exist_ok=True)
+        runtime.build_service(checkout.cache / "build-service.log", lambda _: None)
+        return {
+            "variant": [choice.name for choice in runtime.variants()],
+            "engine": [choice.name for choice in runtime.engines()],
+        }
+    finally:
+        runtime.close()

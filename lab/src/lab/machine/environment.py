@@ -1,0 +1,161 @@
+"""The fingerprint of machine and software that run.json holds. What cannot be seen is None: unknown, not guessed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import subprocess
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from lab.machine.fingerprint import host_facts
+from lab.machine.host import memory_bytes
+from lab.manifest import Cpu, Environment, Git, Tool
+from lab.paths import Checkout
+
+
+def describe_machine(checkout: Checkout) -> Environment:
+    """Return what is known of the machine and the checkout before anything was started."""
+    return Environment(
+        cpu=_cpu(),
+        kernel=platform.release() or None,
+        os=_os_name(),
+        memory_bytes=memory_bytes().get("total"),
+        git=_git(checkout),
+        host=host_facts(checkout.work if checkout.work.exists() else checkout.root),
+    )
+
+
+def read_config(admin_url: str, timeout_s: float = 5.0) -> dict[str, Any]:
+    """Return the service's own view (`GET /config`), or nothing where a service does not have it."""
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    try:
+        with opener.open(f"{admin_url}/config", timeout=timeout_s) as response:
+            document = json.load(response)
+    except (urllib.error.URLError, OSError, ValueError):
+        return {}
+    return document if isinstance(document, dict) else {}
+
+
+def add_service_view(environment: Environment, config: dict[str, Any]) -> None:
+    """Put the service's view of its JVM into the fingerprint."""
+    view = {**config, **(config["environment"] if isinstance(config.get("environment"), dict) else {})}
+    if isinstance(view.get("java_version"), str):
+        environment.jvm = view["java_version"]
+    flags = view.get("jvm_flags")
+    if isinstance(flags, str):
+        environment.jvm_flags = flags.split()
+    elif isinstance(flags, list):
+        environment.jvm_flags = [str(flag) for flag in flags]
+    gc = view.get("gc")
+    if gc is not None:
+        environment.gc = ", ".join(map(str, gc)) if isinstance(gc, list) else str(gc)
+    if isinstance(view.get("native_transport"), bool):
+        environment.native_transport = view["native_transport"]
+    if isinstance(view.get("libraries"), dict):
+        environment.libraries = {**environment.libraries, **{str(k): str(v) for k, v in view["libraries"].items()}}
+
+
+def profiling_engine(run_dir: Path) -> str | None:
+    """Return what sampled the CPU (`perf_events`, `ctimer`), from profile/profile.json."""
+    engine = _json(run_dir / "profile" / "profile.json").get("engine")
+    return engine if isinstance(engine, str) else None
+
+
+def load_generator(run_dir: Path, custom: str = "") -> Tool | None:
+    """Return what applied the load, as the first repetition's load.json names it; `custom` is another's path."""
+    if custom:
+        return Tool(name=Path(custom).name, version="unknown", custom=True)
+    told = _json(run_dir / "measure" / "1" / "load.json").get("generator")
+    if not isinstance(told, dict):
+        return None
+    return Tool(name=str(told.get("name", "unknown")), version=str(told.get("version", "unknown")))
+
+
+def _json(path: Path) -> dict[str, Any]:
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return document if isinstance(document, dict) else {}
+
+
+def _cpu() -> Cpu | None:
+    logical = os.cpu_count()
+    if logical is None:
+        return None
+    model, hypervisor, cores = platform.processor() or platform.machine(), None, set()
+    physical = core = None
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        lines = []
+    for line in lines:
+        key, _, value = (part.strip() for part in line.partition(":"))
+        if key == "model name":
+            model = value
+        elif key == "physical id":
+            physical = value
+        elif key == "core id":
+            core = value
+            cores.add((physical, core))
+        elif key == "flags" and "hypervisor" in value.split():
+            hypervisor = _first_line(Path("/sys/class/dmi/id/sys_vendor")) or "yes"
+    return Cpu(
+        model=model,
+        logical=logical,
+        cores=len(cores) or None,
+        threads_per_core=logical // len(cores) if cores and logical % len(cores) == 0 else None,
+        governor=_first_line(Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")),
+        turbo=_turbo(),
+        hypervisor=hypervisor,
+    )
+
+
+def _turbo() -> bool | None:
+    no_turbo = _first_line(Path("/sys/devices/system/cpu/intel_pstate/no_turbo"))
+    if no_turbo is not None:
+        return no_turbo == "0"
+    boost = _first_line(Path("/sys/devices/system/cpu/cpufreq/boost"))
+    return None if boost is None else boost == "1"
+
+
+def _os_name() -> str | None:
+    try:
+        return platform.freedesktop_os_release().get("PRETTY_NAME")
+    except OSError:
+        return platform.platform() or None
+
+
+def _git(checkout: Checkout) -> Git | None:
+    def ask(*words: str) -> str | None:
+        try:
+            done = subprocess.run(
+                ["git", "-C", str(checkout.root), *words], capture_output=True, text=True, timeout=20, check=False
+            )
+        except (OSError, subprocess.TimeoutExpired):
+            return None
+        return done.stdout.strip() if done.returncode == 0 else None
+
+    commit, changes = ask("rev-parse", "HEAD"), ask("status", "--porcelain")
+    if commit is None or changes is None:
+        return None
+    return Git(commit=commit, dirty=bool(changes), diff_hash=_diff_hash(ask, changes) if changes else None)
+
+
+def _diff_hash(ask: Callable[..., str | None], changes: str) -> str | None:
+    """Return a hash of what differs from the commit: the diff, and the names of files that git does not know."""
+    diff = ask("diff", "HEAD", "--binary")
+    return None if diff is None else hashlib.sha256((diff + changes).encode()).hexdigest()[:16]
+
+
+def _first_line(path: Path) -> str | None:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace").splitlines()[0].strip() or None
+    except (OSError, IndexError):
+        return None

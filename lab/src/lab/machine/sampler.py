@@ -1,0 +1,309 @@
+"""Writes what the measured CPUs and processes did, second by second, into machine.csv.
+
+Runs as a process of its own, as `python sampler.py FILE SERVICE_CPUS LOADGEN_CPUS OTHER_CPUS`, with only the standard
+library. It has a process of its own because a thread of the lab can be held up by the lab's other threads, exactly
+when the machine is busy and the evidence matters. It runs at real-time priority where that is allowed, and pauses
+after every few reads: on a machine of two CPUs it shares the load generator's, which must not wait for it for long.
+
+Standard input says which processes to watch: `service PID`, `loadgen PID`, with `-` for none. Its end ends the sampler.
+
+Columns of machine.csv, all in seconds over the interval before `time_s` (seconds since the epoch); empty is unknown:
+
+- `interval_s`; `cpu<N>_busy_s` and `cpu<N>_steal_s` of each pinned CPU;
+- `service_cpu_s`, `service_run_delay_s` (ready to run and not running, all threads together), `service_throttled_s`
+  (held back by a cgroup quota), `service_jit_s` (CPU time of the JIT compiler's threads); the same of `loadgen_`;
+- `lab_cpu_s` of the lab and its helpers; `memory_stall_s`, `io_stall_s`, `cpu_stall_s` (PSI, "some");
+- `sampler_cpu_s`, which is the cost of all this.
+"""
+
+# Plain calls of the operating system: this runs once a second beside a measurement.
+# ruff: noqa: PTH123, PTH208
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import select
+import signal
+import sys
+import time
+
+PERIOD_S = 1.0
+PAUSE_S = 0.0003
+READS_BEFORE_PAUSE = 8
+TICK_S = 1.0 / os.sysconf("SC_CLK_TCK")
+PARTIES = ("service", "loadgen")
+RESOURCES = ("memory", "io", "cpu")
+COMPILER_THREAD = re.compile(r"C[12] Compiler")
+
+
+class KeptOpen:
+    """Files of /proc and /sys that are opened once and read again and again; a file that cannot be read is None."""
+
+    def __init__(self) -> None:
+        self._descriptors: dict[str, int] = {}
+        self._reads = 0
+
+    def read(self, path: str) -> str | None:
+        """Return the whole text, at most 64 KiB."""
+        self._reads += 1
+        if self._reads % READS_BEFORE_PAUSE == 0:
+            time.sleep(PAUSE_S)
+        try:
+            if path not in self._descriptors:
+                self._descriptors[path] = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            return os.pread(self._descriptors[path], 65536, 0).decode("ascii", "replace")
+        except OSError:
+            self.forget(path)
+            return None
+
+    def read_once(self, path: str) -> str | None:
+        """Return the text of a file that is not read again."""
+        text = self.read(path)
+        self.forget(path)
+        return text
+
+    def forget(self, path: str) -> None:
+        """Close a file."""
+        descriptor = self._descriptors.pop(path, None)
+        if descriptor is not None:
+            os.close(descriptor)
+
+    def forget_below(self, directory: str) -> None:
+        """Close all files of a directory."""
+        for path in [path for path in self._descriptors if path.startswith(directory)]:
+            self.forget(path)
+
+
+class Watch:
+    """One process: its CPU time, how long its threads waited for a CPU, how long a quota held it back."""
+
+    def __init__(self, pid: int, files: KeptOpen) -> None:
+        self.pid = pid
+        self._files = files
+        self._directory = f"/proc/{pid}/"
+        self._delays_ns: dict[str, int] = {}
+        self._run_delay_ns = 0
+        self._names: dict[str, str] = {}
+        self._jit_ns = 0
+
+    def totals(self) -> dict[str, float | None]:
+        """Return what it has used since the watch began, or since its own start."""
+        delay_s = self._run_delay_s()
+        return {
+            "cpu_s": self.cpu_s(),
+            "run_delay_s": delay_s,
+            "throttled_s": self._throttled_s(),
+            "jit_s": None if delay_s is None else self._jit_ns / 1e9,
+        }
+
+    def cpu_s(self) -> float | None:
+        """Return the CPU time of all threads, those that have ended included."""
+        stat = self._files.read(self._directory + "stat")
+        if stat is None:
+            return None
+        fields = stat.rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) * TICK_S
+
+    def _run_delay_s(self) -> float | None:
+        try:
+            tids = os.listdir(self._directory + "task")
+        except OSError:
+            return None
+        seen: dict[str, int] = {}
+        self._jit_ns = 0
+        for tid in tids:
+            text = self._files.read(f"{self._directory}task/{tid}/schedstat")
+            if text:
+                used, seen[tid] = (int(field) for field in text.split()[:2])
+                self._run_delay_ns += max(0, seen[tid] - self._delays_ns.get(tid, 0))
+                if tid not in self._names:
+                    self._names[tid] = self._files.read_once(f"{self._directory}task/{tid}/comm") or ""
+                if COMPILER_THREAD.match(self._names[tid]):
+                    self._jit_ns += used
+        for tid in self._delays_ns.keys() - seen.keys():
+            self._files.forget(f"{self._directory}task/{tid}/schedstat")
+        self._delays_ns = seen
+        return self._run_delay_ns / 1e9 if seen else None
+
+    def _throttled_s(self) -> float | None:
+        groups = self._files.read(self._directory + "cgroup")
+        if groups is None:
+            return None
+        file = throttle_file(groups)
+        if file is None:
+            return 0.0  # in the root group: no quota can hold it back
+        text = self._files.read(file)
+        if text is None:
+            return None
+        match = re.search(r"^throttled_(usec|time) (\d+)", text, re.MULTILINE)
+        return int(match[2]) / (1e6 if match[1] == "usec" else 1e9) if match else 0.0
+
+
+def throttle_file(cgroups: str) -> str | None:
+    """Return the cpu.stat of a process's group, in version 1 or 2; None where it is in the root group."""
+    for line in cgroups.splitlines():
+        number, controllers, path = line.split(":", 2)
+        if path == "/" or path.startswith("/.."):
+            continue
+        if "cpu" in controllers.split(","):
+            return f"/sys/fs/cgroup/cpu{path}/cpu.stat"
+        if number == "0":
+            return f"/sys/fs/cgroup{path}/cpu.stat"
+    return None
+
+
+class Sampler:
+    """Takes one row a second; the first one only begins the counting."""
+
+    def __init__(self, cpus: list[int], lab_pid: int) -> None:
+        self.columns = ["time_s", "interval_s"]
+        self.columns += [f"cpu{cpu}_{what}_s" for cpu in cpus for what in ("busy", "steal")]
+        self.columns += [f"{party}_{what}_s" for party in PARTIES for what in ("cpu", "run_delay", "throttled", "jit")]
+        self.columns += ["lab_cpu_s", *(f"{resource}_stall_s" for resource in RESOURCES), "sampler_cpu_s"]
+        self._cpus = cpus
+        self._lab_pid = lab_pid
+        self._files = KeptOpen()
+        self._watches: dict[str, Watch] = {}
+        self._helpers: list[Watch] = []
+        self._before: dict[str, float] = {}
+
+    def watch(self, party: str, pid: int | None) -> None:
+        """Watch another process from now on, or none."""
+        old = self._watches.pop(party, None)
+        if old is not None:
+            self._files.forget_below(f"/proc/{old.pid}/")
+        for name in [name for name in self._before if name.startswith(f"{party}_")]:
+            del self._before[name]
+        if pid is not None:
+            self._watches[party] = Watch(pid, self._files)
+            self._remember(party)
+        if party == "service":  # not at the load generator's start: a look at all processes takes milliseconds
+            self._look_for_helpers()
+
+    def _look_for_helpers(self) -> None:
+        """Count what the lab has started besides the measured processes as the lab's own."""
+        measured = {watch.pid for watch in self._watches.values()}
+        for helper in self._helpers:
+            self._files.forget_below(f"/proc/{helper.pid}/")
+        self._before.pop("lab_cpu_s", None)
+        self._helpers = [Watch(pid, self._files) for pid in sorted(descendants(self._lab_pid) - measured)]
+
+    def row(self) -> str | None:
+        """Return the line for the second that is over; None for the first."""
+        now = {"time_s": time.time(), "interval_s": time.monotonic(), **self._totals()}
+        before, self._before = self._before, now
+        if "interval_s" not in before:
+            return None
+        cells = [f"{now['time_s']:.3f}"]
+        for name in self.columns[1:]:
+            known = name in now and name in before
+            cells.append(f"{max(0.0, now[name] - before[name]):.6g}" if known else "")
+        return ",".join(cells)
+
+    def _remember(self, party: str) -> None:
+        for name, value in self._watches[party].totals().items():
+            if value is not None:
+                self._before[f"{party}_{name}"] = value
+
+    def _totals(self) -> dict[str, float]:
+        totals: dict[str, float | None] = {}
+        at = time.monotonic()
+        idle_s, steal_s = cpu_idle_and_steal(self._files.read("/proc/stat") or "")
+        for cpu in self._cpus:
+            # What is neither idle nor stolen was busy. The ticks of the busy states are samples; idle time is exact.
+            if cpu in idle_s:
+                totals[f"cpu{cpu}_busy_s"] = at - idle_s[cpu] - steal_s[cpu]
+                totals[f"cpu{cpu}_steal_s"] = steal_s[cpu]
+        for party, watch in self._watches.items():
+            totals.update({f"{party}_{name}": value for name, value in watch.totals().items()})
+        used = [helper.cpu_s() for helper in self._helpers]
+        totals["lab_cpu_s"] = sum(cpu_s for cpu_s in used if cpu_s is not None)
+        for resource in RESOURCES:
+            match = re.search(
+                r"^some .*total=(\d+)", self._files.read(f"/proc/pressure/{resource}") or "", re.MULTILINE
+            )
+            totals[f"{resource}_stall_s"] = int(match[1]) / 1e6 if match else None
+        totals["sampler_cpu_s"] = time.process_time()
+        return {name: value for name, value in totals.items() if value is not None}
+
+
+def cpu_idle_and_steal(stat: str) -> tuple[dict[int, float], dict[int, float]]:
+    """Return idle time (with waiting for disks) and steal of each CPU since boot, in seconds, from /proc/stat."""
+    idle_s: dict[int, float] = {}
+    steal_s: dict[int, float] = {}
+    for line in stat.splitlines():
+        name, *fields = line.split()
+        if re.fullmatch(r"cpu\d+", name):
+            cpu = int(name[3:])
+            idle_s[cpu] = (int(fields[3]) + int(fields[4])) * TICK_S
+            steal_s[cpu] = int(fields[7]) * TICK_S
+    return idle_s, steal_s
+
+
+def descendants(root: int) -> set[int]:
+    """Return a process and all that it started, directly or not, as far as they run."""
+    children: dict[int, list[int]] = {}
+    for reads, name in enumerate(os.listdir("/proc")):
+        if reads % READS_BEFORE_PAUSE == 0:
+            time.sleep(PAUSE_S)
+        if name.isdecimal():
+            with contextlib.suppress(OSError), open(f"/proc/{name}/stat", encoding="utf-8", errors="replace") as file:
+                parent = int(file.read().rpartition(")")[2].split()[1])
+                children.setdefault(parent, []).append(int(name))
+    found, new = {root}, [root]
+    while new:
+        new = [child for parent in new for child in children.get(parent, []) if child not in found]
+        found.update(new)
+    return found
+
+
+def parse_cpus(text: str) -> list[int]:
+    """Parse `0,2-5`; nothing for an empty text."""
+    cpus: list[int] = []
+    for part in filter(None, text.split(",")):
+        first, _, last = part.partition("-")
+        cpus += range(int(first), int(last or first) + 1)
+    return cpus
+
+
+def raise_priority() -> None:
+    """Take real-time priority, or else a better nice value, or else neither."""
+    with contextlib.suppress(OSError):
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
+        return
+    with contextlib.suppress(OSError):
+        os.setpriority(os.PRIO_PROCESS, 0, -10)
+
+
+def main(file: str, service: str, loadgen: str, other: str) -> None:
+    """Sample until standard input ends."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    if other:
+        os.sched_setaffinity(0, parse_cpus(other))
+    raise_priority()
+    sampler = Sampler(sorted({*parse_cpus(service), *parse_cpus(loadgen)}), os.getppid())
+    pending = b""
+    with open(file, "w", encoding="utf-8", buffering=1) as out:
+        out.write(",".join(sampler.columns) + "\n")
+        due = time.monotonic()
+        while True:
+            row = sampler.row()
+            if row is not None:
+                out.write(row + "\n")
+            due = max(due + PERIOD_S, time.monotonic())
+            while (left := due - time.monotonic()) > 0:
+                if not select.select([sys.stdin], [], [], left)[0]:
+                    continue
+                read = os.read(sys.stdin.fileno(), 4096)
+                if not read:
+                    return
+                *lines, pending = (pending + read).split(b"\n")
+                for line in lines:
+                    party, pid = line.decode("ascii").split()
+                    sampler.watch(party, int(pid) if pid.isdecimal() else None)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:5])

@@ -1,0 +1,97 @@
+"""However a run ends: everything it started is ended, and what was collected is kept and described."""
+
+from __future__ import annotations
+
+import errno
+import shutil
+import traceback
+from pathlib import Path
+
+from lab import analysis, report
+from lab.errors import LabError, RefusedError, RunError
+from lab.manifest import Phase
+from lab.paths import Checkout
+from lab.run.show import Show
+from lab.run.state import RunArtifacts, RunState
+from lab.units import format_bytes
+
+NOT_WRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO)
+"""What the system says when a disk is full, or cannot be written for another reason of its own."""
+
+
+def clean_up(state: RunState, phases: list[Phase], error: BaseException | None, show: Show) -> list[str]:
+    """End everything and describe what there is; return what may still be running.
+
+    A run that was refused leaves no directory; any other keeps its own, whatever ended it.
+    """
+    left = [] if error is None else _end_everything(state)
+    artifacts = state.artifacts_or_none
+    if artifacts is None:
+        return left
+    if isinstance(error, RefusedError):
+        shutil.rmtree(artifacts.directory)  # it holds no more than the log of a build
+        state.artifacts_or_none = None
+        return left
+    try:
+        if error is not None and not isinstance(error, LabError | KeyboardInterrupt):
+            text = "".join(traceback.format_exception(error))
+            (artifacts.directory / "error.txt").write_text(text, encoding="utf-8")
+        if error is not None and any(phase.name == "measure" and phase.outcome == "ok" for phase in phases):
+            _salvage(state, artifacts, phases, show)
+        artifacts.finish(phases, complete=error is None)
+    except OSError as full:
+        if error is None:
+            raise  # nothing else tells that this run is not whole
+        show.console.print(f"  run.json is not up to date: {full.strerror}", highlight=False)
+    return left
+
+
+def _end_everything(state: RunState) -> list[str]:
+    state.timeline.stop()
+    state.audit.stop()
+    left = state.plan.runtime.close()
+    if state.artifacts_or_none is not None:
+        state.artifacts_or_none.work.remove()
+    return left
+
+
+def explained(error: BaseException, checkout: Checkout) -> BaseException:
+    """Return a file that could not be written as an error for the user; any other error as it is."""
+    if not isinstance(error, OSError) or error.errno not in NOT_WRITABLE:
+        return error
+    places = {"LAB_RESULTS": checkout.results, "LAB_CACHE": checkout.cache}
+    free = ", ".join(f"{place} has {_free(place)} free ({setting})" for setting, place in places.items())
+    name = f": {error.filename}" if error.filename else ""
+    return RunError(
+        f"a file of this run could not be written: {error.strerror}{name}",
+        f"{free}. Free some, or name another place by the setting in brackets",
+    )
+
+
+def _free(place: Path) -> str:
+    while not place.exists():
+        place = place.parent
+    return format_bytes(shutil.disk_usage(place).free)
+
+
+def summarise(state: RunState, phases: list[Phase]) -> None:
+    """Put the summary and the verdict into the manifest."""
+    manifest = state.artifacts.manifest
+    manifest.phases = list(phases)
+    rate = float(state.plan.experiment.load.rate_per_s)
+    manifest.summary = analysis.summarise(state.directory, rate_offered_per_s=rate)
+    manifest.validity = analysis.judge(state.directory, manifest)
+
+
+def _salvage(state: RunState, artifacts: RunArtifacts, phases: list[Phase], show: Show) -> None:
+    """Report on what was measured before the run broke off; the verdict is invalid and says why."""
+    try:
+        artifacts.manifest.complete = False
+        try:
+            summarise(state, phases)
+        except LabError as error:  # of one repetition, say: the page shows the others, and what is wrong
+            show.console.print(f"  no summary: {error.message}", highlight=False, soft_wrap=True)
+        artifacts.write(phases)
+        report.write(artifacts.directory)
+    except Exception as error:
+        show.console.print(f"  no report on what was measured: {error}", highlight=False, soft_wrap=True)

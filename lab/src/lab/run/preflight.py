@@ -1,0 +1,67 @@
+"""What a run is refused for before anything is measured."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from lab import dataset
+from lab.errors import RefusedError, did_you_mean
+from lab.experiment import Catalogue
+from lab.run.state import RunPlan
+
+DEFAULT_VALUE_BYTES = 500
+KEY_BYTES = 40
+WRITE_AMPLIFICATION = 2
+"""A PUT is in the log and in a table for a while."""
+WITHOUT_OWN_COPY = frozenset({"lsm", "memory", "null"})
+"""Engines that use a dataset's own tables, or keep nothing on the disk. Any other is given a copy of the pairs."""
+IMPORT_AMPLIFICATION = 2
+"""What an engine takes while it is given them: its log or its replaced files, besides the pairs."""
+
+
+def check_choices(plan: RunPlan) -> None:
+    """Refuse a variant or an engine that the service, which has just been built, does not have."""
+    service = plan.experiment.service
+    for kind, wanted, ask in (
+        ("variant", service.variant, plan.runtime.variants),
+        ("engine", service.engine, plan.runtime.engines),
+    ):
+        known = [choice.name for choice in ask()]
+        if wanted not in known:
+            overridden = kind in plan.overrides
+            where = f"{kind.upper()}={wanted}" if overridden else f"service.{kind}: {wanted!r}"
+            raise RefusedError(
+                f"{where}: no such {kind}{did_you_mean(wanted, known)}; there are: {', '.join(known)}",
+                "" if overridden else f"in experiments/{plan.name}/experiment.yaml",
+            )
+
+
+def check_space(plan: RunPlan) -> None:
+    """Refuse what the disk cannot hold: the dataset, the copies of it that a start needs, and what PUTs may write."""
+    checkout, experiment = plan.checkout, plan.experiment
+    load, engine = experiment.load, experiment.service.engine
+    made: list[tuple[int, str]] = []
+    kept: list[tuple[int, str]] = []
+    if experiment.dataset is not None:
+        spec = Catalogue(checkout).dataset(experiment.dataset)
+        size = dataset.estimated_bytes(spec)
+        if not dataset.is_cached_in_any_format(checkout, spec):
+            made.append((size, f"dataset {spec.name}"))
+        if not dataset.can_link(checkout):
+            kept.append((size, f"a copy of dataset {spec.name} (it cannot be hard-linked here)"))
+        if engine not in WITHOUT_OWN_COPY:
+            kept.append((IMPORT_AMPLIFICATION * size, f"its pairs in engine {engine}"))
+    if load.script.startswith(("put", "mixed")):
+        pair_bytes = int(load.args.get("value_bytes", DEFAULT_VALUE_BYTES)) + KEY_BYTES
+        written = int(WRITE_AMPLIFICATION * load.rate_per_s * (load.warmup_s + load.duration_s) * pair_bytes)
+        kept.append((written, f"what {load.script} may write"))
+    if dataset.on_one_disk(checkout):
+        _require(checkout.work, made + kept)
+    else:
+        _require(checkout.datasets, made)
+        _require(checkout.work, kept)
+
+
+def _require(place: Path, needs: list[tuple[int, str]]) -> None:
+    what = " and ".join(what for _, what in needs) or "the run"
+    dataset.require_space(place, sum(needed for needed, _ in needs), what)

@@ -1,0 +1,146 @@
+"""Executes a plan of repetitions, one after another: of any experiments, in any order, profiled or not.
+
+start → quiesce → warm-up → measure or profile, for each. Each repetition has a freshly started service on freshly
+linked data, so the order of a plan does not matter to it. A run is a session whose plan repeats one experiment.
+"""
+
+from __future__ import annotations
+
+import urllib.error
+import urllib.request
+from collections.abc import Iterable
+from pathlib import Path
+
+from lab import dataset
+from lab.errors import RunError
+from lab.machine import environment
+from lab.process.processes import describe_exit
+from lab.run.importing import import_limit_s, import_status
+from lab.run.load import apply_load, load_status
+from lab.run.phases import Phases
+from lab.run.repetition import Repetition
+from lab.run.show import Show
+from lab.run.state import RunState
+from lab.runtime.base import ProfileSpec, Service, ServiceSpec
+
+START_LIMIT_S = 180.0
+READY_LIMIT_S = 60.0
+QUIESCE_LIMIT_S = 300.0
+LOAD_MARGIN_S = 60.0
+PROFILE_MARGIN_S = 120.0
+"""Limits of the phases; those under load get the load's own duration and a margin, a start the time of an import."""
+
+
+class Session:
+    """The service and the load on this machine. One repetition goes on at a time; use from the main thread."""
+
+    def __init__(self, state: RunState, phases: Phases, show: Show) -> None:
+        self._state = state
+        self._phases = phases
+        self._show = show
+        self._started = 0
+
+    def execute(self, plan: Iterable[Repetition]) -> None:
+        """Execute the repetitions in their order; whatever ends one ends the session. The last service stays up."""
+        for repetition in plan:
+            self._prepare(repetition)
+            if repetition.profile is None:
+                self._measure(repetition)
+            else:
+                self._profile(repetition, repetition.profile)
+
+    def stop_service(self) -> list[str]:
+        """End the service where one runs; return what is to be said if that did not go well."""
+        code = self._state.stop_service()
+        return [] if code in (0, None) else [f"the service {describe_exit(code)} when it was asked to end"]
+
+    def _prepare(self, repetition: Repetition) -> None:
+        """Start a fresh service on fresh data, wait until it rests, and warm it up."""
+        number, suffix = repetition.number, repetition.suffix
+        self._started += 1
+        with self._phases.phase(
+            "start",
+            START_LIMIT_S + import_limit_s(repetition),
+            repetition=number,
+            label=f"start{suffix}",
+            status=lambda: import_status(repetition),
+        ) as active:
+            active.remarks += self.stop_service()
+            if self._started == 1 and self._state.plan.monitoring:
+                self._state.plan.runtime.monitoring_up(self._show.note)
+            work = self._state.artifacts.work.fresh(str(self._started))
+            active.detail = self._start_service(repetition, work)
+        with self._phases.phase("quiesce", QUIESCE_LIMIT_S, repetition=number, label=f"quiesce{suffix}"):
+            _quiesce(self._state.service)
+        warmup_s = repetition.experiment.load.warmup_s
+        with self._phases.phase(
+            "warm-up",
+            warmup_s + LOAD_MARGIN_S,
+            repetition=number,
+            label=f"warm-up{suffix}",
+            expected_s=warmup_s or None,
+            status=self._status,
+        ) as active:
+            if warmup_s == 0:
+                active.skip("the experiment asks for none")
+                return
+            (work / "warm-up").mkdir()
+            self._load(repetition, work / "warm-up", warmup_s, "the warm-up")
+
+    def _start_service(self, repetition: Repetition, work: Path) -> str:
+        state, settings = self._state, repetition.experiment.service
+        how = "empty store"
+        if repetition.dataset is None:
+            (work / "data").mkdir()
+        else:
+            how = f"data {dataset.materialise(repetition.dataset, work / 'data')}"
+        service = state.plan.runtime.start_service(
+            ServiceSpec(work, settings.machine(), settings.jvm, state.plan.cpus.service, repetition.log)
+        )
+        state.service_started(service)
+        service.wait_ready(READY_LIMIT_S + import_limit_s(repetition))
+        state.watch_service()
+        if repetition.environment.jvm is None:
+            environment.add_service_view(repetition.environment, environment.read_config(service.admin_url))
+        return how
+
+    def _measure(self, repetition: Repetition) -> None:
+        duration_s = repetition.experiment.load.duration_s
+        repetition.out.mkdir(parents=True)
+        with self._phases.phase(
+            "measure",
+            duration_s + LOAD_MARGIN_S,
+            repetition=repetition.number,
+            label=f"measure{repetition.suffix}",
+            expected_s=duration_s,
+            status=self._status,
+        ):
+            self._load(repetition, repetition.out, duration_s, "the measurement")
+
+    def _profile(self, repetition: Repetition, spec: ProfileSpec) -> None:
+        duration_s, runtime = repetition.experiment.load.duration_s, self._state.plan.runtime
+        spec.out.mkdir()
+        limit_s = duration_s + PROFILE_MARGIN_S
+        with self._phases.phase("profile", limit_s, expected_s=duration_s, status=self._status):
+            runtime.start_profile(spec, self._state.service)
+            self._load(repetition, spec.out, duration_s, "the profiled repetition")
+            runtime.stop_profile(spec, self._state.service)
+
+    def _load(self, repetition: Repetition, out: Path, duration_s: float, what: str) -> None:
+        apply_load(self._state, repetition, out, duration_s, what=what, progress=self._show.note)
+
+    def _status(self) -> str:
+        return load_status(self._state)
+
+
+def _quiesce(service: Service) -> None:
+    """Return when no flush and no compaction is pending."""
+    url = f"{service.admin_url}/quiesce"
+    request = urllib.request.Request(url, data=b"", method="POST")  # noqa: S310 - an address of this machine
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    try:
+        with opener.open(request, timeout=QUIESCE_LIMIT_S):
+            return
+    except (urllib.error.URLError, OSError) as error:
+        what = f"did not come to rest: POST {url}: {error}" if service.alive() else "died before it was at rest"
+        raise RunError(f"the service {what}", log_tail=service.log_tail()) from error

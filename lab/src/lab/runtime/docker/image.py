@@ -1,0 +1,79 @@
+"""What the built service's image answers about itself: asked once an image, because each question costs a container."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from lab.errors import RunError
+from lab.runtime.base import Choice
+from lab.runtime.docker.engine import OWNER_LABEL, Docker
+from lab.runtime.local import requirements
+
+SERVICE_IMAGE = "lsmlab-service"
+
+
+class ServiceImage:
+    """The image `lsmlab-service`. Answers are kept in the file `memory` for as long as the image's digest is the same.
+
+    Not for use by two threads at once.
+    """
+
+    def __init__(self, docker: Docker, memory: Path) -> None:
+        self._docker = docker
+        self._memory = memory
+
+    def choices(self, command: str) -> list[Choice]:
+        """Return what the service's command `variants` or `engines` lists. RunError where there is no image yet."""
+        known = self._remember(command, lambda: self._ask_choices(command))
+        return [Choice(name, summary) for name, summary in known]
+
+    def table_format(self) -> str:
+        """Return the table format that the storage library in the image declares."""
+        return str(self._remember("table_format", self._read_table_format))
+
+    def _ask_choices(self, command: str) -> list[tuple[str, str]]:
+        # Without the options of an experiment: the heap that they fill at once is not needed for an answer.
+        argv = self._docker.compose(
+            *("run", "--rm", "-T", "--no-deps", "--entrypoint", "java", "service", "-XX:TieredStopAtLevel=1"),
+            *("-jar", "lsmlab-server.jar", command, "--json"),
+        )
+        said = self._docker.ask(argv, f"asking the service for its {command}")
+        try:
+            return [(str(entry["name"]), str(entry["summary"])) for entry in json.loads(said)]
+        except (ValueError, TypeError, KeyError) as error:
+            raise RunError(f"the service's answer to '{command} --json' cannot be read: {said[:200]!r}") from error
+
+    def _read_table_format(self) -> str:
+        owner = f"{OWNER_LABEL}={self._docker.owner}"
+        created = self._docker.ask(["docker", "create", "--label", owner, SERVICE_IMAGE], "opening the service's image")
+        try:
+            with tempfile.TemporaryDirectory() as scratch:
+                for name in ("lsmlab-server.jar", "lib"):
+                    source = f"{created.strip()}:/opt/lsmlab/{name}"
+                    self._docker.ask(["docker", "cp", source, scratch], "reading the service's image")
+                return requirements.table_format(Path(scratch) / "lsmlab-server.jar")
+        finally:
+            self._docker.remove([created.strip()])
+
+    def _remember(self, key: str, ask: Callable[[], Any]) -> Any:
+        image = self._docker.image_id(SERVICE_IMAGE)
+        if image is None:
+            raise RunError(
+                "the service's image is not built yet, and only the service knows what it offers",
+                "Build it: docker compose build service",
+            )
+        known: dict[str, Any] = {}
+        with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+            document = json.loads(self._memory.read_text(encoding="utf-8"))
+            if document["image"] == image:
+                known = document
+        if key not in known:
+            known = {**known, "image": image, key: ask()}
+            self._memory.parent.mkdir(parents=True, exist_ok=True)
+            self._memory.write_text(json.dumps(known), encoding="utf-8")
+        return known[key]

@@ -1,0 +1,172 @@
+"""Prometheus, node-exporter, Grafana and the artifact server as containers: for one run, or to stay up across runs.
+
+A run brings up what is not up and takes down what it brought up, so `make up` before it makes everything stay.
+Grafana's image is the only one that is not built here; only `make up` tries to pull it, so no run waits for a registry.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from functools import cached_property
+from typing import Any
+
+from lab.errors import RunError
+from lab.machine.host import listener_on, port_is_free
+from lab.paths import Checkout
+from lab.process.processes import Processes
+from lab.runtime.base import Progress
+from lab.runtime.docker.engine import OF_PROJECT, PROJECT, Docker, is_live_lab, label_of, owner_of
+
+SERVICES = ("prometheus", "node-exporter", "artifacts", "grafana")
+NETWORKS = ("published", "scraped")  # as docker-compose.yml names them
+BUILT_HERE = ("prometheus", "node-exporter", "artifacts")
+GRAFANA = "grafana"
+PULL_LIMIT_S = 300
+SETTLE_S = 0.5  # a container that cannot start ends within it
+NO_GRAFANA = "Grafana's image is not here, so there are no dashboards: 'make up' pulls it where its registry is reached"
+NO_GRAFANA_PULL = "Grafana's image could not be pulled, so there are no dashboards; everything else is up"
+
+
+class Monitoring:
+    """The monitoring containers, as one run or as `make up` handles them."""
+
+    def __init__(self, checkout: Checkout, docker: Docker, processes: Processes) -> None:
+        self._checkout = checkout
+        self._docker = docker
+        self._processes = processes
+        self._started: list[str] = []
+        self._notes: list[str] = []
+
+    def up_for_a_run(self, progress: Progress) -> None:
+        """Bring up what is not up yet. RunError where that fails."""
+        self._notes = []
+        wanted = list(BUILT_HERE)
+        if self._docker.image_id(self._grafana_image()):
+            wanted.append(GRAFANA)
+        else:
+            self._notes.append(NO_GRAFANA)
+        self._start(wanted, progress)
+
+    def up_to_stay(self, progress: Progress) -> dict[str, str]:
+        """Bring everything up, Grafana's image pulled where it can be; return the addresses by service."""
+        self._notes = []
+        image = self._grafana_image()
+        if not self._docker.image_id(image):
+            progress(f"pulling {image}")
+            try:
+                self._docker.ask(["docker", "pull", "--quiet", image], f"pulling {image}", PULL_LIMIT_S)
+            except RunError:
+                self._notes.append(NO_GRAFANA_PULL)
+        wanted = [*BUILT_HERE, *([] if self._notes else [GRAFANA])]
+        self._start(wanted, progress)
+        self._started = []
+        return self.addresses()
+
+    def addresses(self) -> dict[str, str]:
+        """Return the addresses of what is up and has a port on this machine, by service."""
+        running = self._running()
+        return {name: f"http://127.0.0.1:{port}" for name, port in self._ports.items() if name in running}
+
+    def down_after_a_run(self) -> None:
+        """Take down what `up_for_a_run` brought up. Never raises RunError for a container that is gone."""
+        started, self._started = self._started, []
+        if started:
+            self._docker.ask(
+                self._docker.compose("--profile", GRAFANA, "rm", "--stop", "--force", *started),
+                "stopping the monitoring",
+            )
+            if not self._docker.containers(OF_PROJECT):
+                self._docker.try_ask(["docker", "network", "rm", *(f"{PROJECT}_{name}" for name in NETWORKS)])
+
+    def down(self) -> None:
+        """Remove every container of the stack, whoever started it; RunError while a run goes on in them."""
+        for container in self._docker.containers(OF_PROJECT):
+            owner = owner_of(container)
+            if owner is not None and is_live_lab(owner):
+                raise RunError(f"a run goes on (process {owner})", "Wait for its end, or end it first")
+        argv = self._docker.compose("--profile", GRAFANA, "--profile", "tools", "down", "--remove-orphans")
+        self._docker.ask(argv, "stopping the stack")
+
+    def notes(self) -> tuple[str, ...]:
+        """Return what is not there, and why."""
+        return tuple(self._notes)
+
+    def images(self) -> dict[str, str]:
+        """Return the images of what runs, by service."""
+        return {name: container["Image"] for name, container in self._running().items()}
+
+    def _start(self, wanted: list[str], progress: Progress) -> None:
+        running = self._running()
+        self._repin([container["ID"] for container in running.values()])
+        missing = []
+        for name in wanted:
+            if name in running:
+                continue
+            port = self._ports.get(name)
+            if port is None or port_is_free("127.0.0.1", port):
+                missing.append(name)
+            else:
+                holder = listener_on(port)
+                by = f" by {holder}" if holder else ""
+                self._notes.append(f"{name} was not started: port {port} on 127.0.0.1 is taken{by}")
+        if missing:
+            self._build([name for name in missing if name in BUILT_HERE], progress)
+            self._started = missing  # before the attempt: one that fails half-way is taken down, too
+            argv = self._docker.compose("--profile", GRAFANA, "up", "--detach", "--no-build", "--no-deps", *missing)
+            self._docker.ask(argv, "starting the monitoring")
+            self._note_the_dead(missing)
+        for note in self._notes:
+            progress(note)
+
+    def _note_the_dead(self, started: list[str]) -> None:
+        time.sleep(SETTLE_S)
+        running = self._running()
+        for name in started:
+            if name not in running:
+                said = self._docker.try_ask(["docker", "logs", "--tail", "1", self._docker.container(name)], both=True)
+                self._notes.append(f"{name} ended at its start: {(said or 'it said nothing').strip()}")
+
+    def _build(self, services: list[str], progress: Progress) -> None:
+        if not services:
+            return
+        log = self._checkout.cache / "monitoring-build.log"
+        log.parent.mkdir(parents=True, exist_ok=True)
+        log.unlink(missing_ok=True)
+        progress("building the images of the monitoring")
+        self._processes.run(
+            self._docker.compose("build", *services),
+            log=log,
+            env=self._docker.environment(),
+            name="docker compose build",
+        )
+
+    def _repin(self, containers: list[str]) -> None:
+        """Move what is up already to this run's CPU set; without one, leave it where it is."""
+        cpus = self._docker.settings.get("LAB_CPUS_OTHER", "")
+        if cpus and containers:
+            self._docker.ask(["docker", "update", "--cpuset-cpus", cpus, *containers], "pinning the monitoring")
+
+    def _running(self) -> dict[str, dict[str, str]]:
+        found = self._docker.containers(OF_PROJECT, "status=running")
+        by_service = {label_of(container, "com.docker.compose.service"): container for container in found}
+        return {name: container for name, container in by_service.items() if name in SERVICES}
+
+    @cached_property
+    def _described(self) -> dict[str, Any]:
+        """The monitoring's services as docker-compose.yml and .env describe them together."""
+        argv = self._docker.compose("--profile", GRAFANA, "config", "--format", "json")
+        services: dict[str, Any] = json.loads(self._docker.ask(argv, "reading docker-compose.yml"))["services"]
+        return {name: services[name] for name in SERVICES}
+
+    @cached_property
+    def _ports(self) -> dict[str, int]:
+        """The port on this machine of each service that has one."""
+        return {
+            name: int(service["ports"][0]["published"])
+            for name, service in self._described.items()
+            if service.get("ports")
+        }
+
+    def _grafana_image(self) -> str:
+        return str(self._described[GRAFANA]["image"])

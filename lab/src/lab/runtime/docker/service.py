@@ -1,0 +1,112 @@
+"""The service as a container: what a run holds of one start of it."""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+import time
+import urllib.error
+import urllib.request
+
+from lab.errors import RunError
+from lab.process.processes import Processes, describe_exit, tail
+from lab.runtime.base import Ports, Service, ServiceSpec
+from lab.runtime.docker.engine import Docker
+
+POLL_S = 0.05
+
+
+class DockerService(Service):
+    """One start of the service container."""
+
+    def __init__(self, docker: Docker, processes: Processes, spec: ServiceSpec, ports: Ports) -> None:
+        self._docker = docker
+        self._name = docker.container("service")
+        self._log = spec.log
+        self._log_start = spec.log.stat().st_size if spec.log.exists() else 0
+        self._exit_code: int | None = None
+        self._ended = False
+        self._pid: int | None = None
+        self.admin_url = f"http://127.0.0.1:{ports.admin}"
+        self.data_url = f"http://127.0.0.1:{ports.data}"
+        with spec.log.open("ab") as log:
+            self._logs = processes.start(
+                ["docker", "logs", "--follow", self._name], stdout=log, env=docker.environment(), name="docker logs"
+            )
+        self._waiter = processes.start(
+            ["docker", "wait", self._name], stdout=subprocess.PIPE, env=docker.environment(), name="docker wait"
+        )
+
+    @property
+    def pid(self) -> int | None:
+        """The JVM's pid here, where the engine's processes are this system's."""
+        if self._pid is None and self.alive():
+            self._pid = self._docker.pid_of(self._name, "lsmlab-server.jar")
+        return self._pid
+
+    def alive(self) -> bool:
+        """Whether the container runs."""
+        return not self._ended and self._waiter.alive()
+
+    def wait_ready(self, timeout_s: float) -> None:
+        """Return once the admin port says ready."""
+        deadline = time.monotonic() + timeout_s
+        while not _answers(f"{self.admin_url}/ready"):
+            if not self.alive():
+                raise RunError(f"the service {self._how_it_ended()} before it was ready", log_tail=self.log_tail())
+            if time.monotonic() > deadline:
+                raise RunError(f"the service was not ready after {timeout_s:g} s", log_tail=self.log_tail())
+            time.sleep(POLL_S)
+
+    def stop(self, timeout_s: float = 20.0) -> int | None:
+        """Stop and remove the container."""
+        if not self._ended:
+            with contextlib.suppress(RunError):  # it may end by itself at this moment; remove() below is what counts
+                self._docker.ask(
+                    ["docker", "stop", "--time", str(max(1, round(timeout_s))), self._name],
+                    "stopping the service",
+                    timeout_s + 10,
+                )
+            self._finish()
+        return self._exit_code
+
+    def kill(self) -> None:
+        """Kill and remove the container."""
+        if not self._ended:
+            self._docker.try_ask(["docker", "kill", self._name])
+            self._finish()
+
+    def log_tail(self, lines: int = 30) -> str:
+        """Return the last lines of this start's log."""
+        if not self._waiter.alive():
+            self._logs.wait(2.0)  # follows to the very end, then ends itself
+        return tail(self._log, lines, self._log_start)
+
+    def _how_it_ended(self) -> str:
+        self._read_exit_code()
+        return describe_exit(self._exit_code)
+
+    def _read_exit_code(self) -> None:
+        if self._exit_code is None and self._waiter.wait(5.0) == 0:
+            said = self._waiter.stdout.read().strip()
+            self._exit_code = int(said) if said.isdigit() else None
+
+    def _finish(self) -> None:
+        self._ended = True
+        self._read_exit_code()
+        self._logs.wait(5.0)
+        self._logs.end()
+        self._waiter.end()
+        self._docker.remove([self._name])
+
+
+def _answers(url: str) -> bool:
+    try:
+        with _opener.open(url, timeout=1) as response:
+            return bool(response.status == 200)
+    except (urllib.error.URLError, OSError, ValueError):
+        return False
+
+
+# Without the environment's proxy: everything asked is on this machine.
+_opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))

@@ -1,0 +1,88 @@
+"""Prometheus and node-exporter beside a local run, where they are on the PATH. A run never fails for want of them.
+
+Both yield to whatever else wants their CPU: on a small machine that is the load generator, whose sends would be late.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import yaml
+
+from lab.errors import RunError
+from lab.machine.host import port_is_free
+from lab.paths import Checkout
+from lab.process.processes import Process, Processes
+from lab.runtime.base import CpuPlan, Ports, Progress
+
+HOST = "127.0.0.1"
+PROMETHEUS_PORT = 9090
+NODE_EXPORTER_PORT = 9100
+NODE_EXPORTER_NAMES = ("node_exporter", "prometheus-node-exporter")
+RETENTION = "30d"
+
+
+class Monitoring:
+    """Both programs, for one run. Prometheus keeps its data in .cache/prometheus across runs."""
+
+    def __init__(self, checkout: Checkout, processes: Processes) -> None:
+        self._checkout = checkout
+        self._processes = processes
+        self._started: list[Process] = []
+        self.notes: tuple[str, ...] = ()
+
+    def up(self, plan: CpuPlan, ports: Ports, progress: Progress) -> None:
+        """Start what is there and whose port is free; the notes say what is not."""
+        self._checkout.metrics.mkdir(parents=True, exist_ok=True)
+        exporter = next((path for name in NODE_EXPORTER_NAMES if (path := shutil.which(name))), None)
+        prometheus = shutil.which("prometheus")
+        notes: list[str] = []
+        if exporter is not None and prometheus is not None:
+            self._start(
+                notes, "node-exporter", NODE_EXPORTER_PORT, plan,
+                [exporter, f"--web.listen-address={HOST}:{NODE_EXPORTER_PORT}",
+                 f"--collector.textfile.directory={self._checkout.metrics}"],
+            )  # fmt: skip
+        if prometheus is None:
+            notes.append("no Prometheus on the PATH: metrics of this run are in timeline.csv only")
+        else:
+            data = self._checkout.cache / "prometheus"
+            data.mkdir(parents=True, exist_ok=True)
+            self._start(
+                notes, "Prometheus", PROMETHEUS_PORT, plan,
+                [prometheus, f"--config.file={self._config(data, ports)}", f"--storage.tsdb.path={data / 'tsdb'}",
+                 f"--storage.tsdb.retention.time={RETENTION}",
+                 f"--web.listen-address={HOST}:{PROMETHEUS_PORT}"],
+            )  # fmt: skip
+        self.notes = tuple(notes)
+        for note in notes:
+            progress(note)
+
+    def down(self) -> None:
+        """End what was started here."""
+        for process in self._started:
+            process.end(10)
+        self._started = []
+
+    def _start(self, notes: list[str], name: str, port: int, plan: CpuPlan, argv: list[str]) -> None:
+        if not port_is_free(HOST, port):
+            notes.append(f"{name} was not started: port {port} is taken")
+            return
+        try:
+            self._started.append(self._processes.start(argv, cpus=plan.other, yielding=True, name=name))
+        except RunError as error:
+            notes.append(f"{name} was not started: {error.message}")
+
+    def _config(self, data: Path, ports: Ports) -> Path:
+        """Write the stack's own configuration with this machine's addresses in the place of the containers' names."""
+        source = self._checkout.root / "dashboards" / "prometheus" / "prometheus.yml"
+        document = yaml.safe_load(source.read_text(encoding="utf-8"))
+        addresses = {"service": ports.admin, "loadgen": ports.loadgen_metrics, "node": NODE_EXPORTER_PORT}
+        document["rule_files"] = [str(source.parent / name) for name in document.get("rule_files", [])]
+        for job in document["scrape_configs"]:
+            port = addresses.get(job["job_name"], PROMETHEUS_PORT)
+            job["static_configs"] = [{"targets": [f"{HOST}:{port}"]}]
+        path = data / "prometheus.yml"
+        path.write_text(yaml.safe_dump(document, sort_keys=False), encoding="utf-8")
+        return path

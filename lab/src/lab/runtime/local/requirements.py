@@ -1,0 +1,198 @@
+"""What the local runtime needs of a machine, whether it is there, and the command that gets it on such a system."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import platform
+import re
+import shutil
+import subprocess
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from lab.errors import MissingToolError
+from lab.paths import Checkout, find_checkout
+from lab.runtime.base import Check
+
+RUST_MINIMUM = (1, 85)
+GLIBC_MINIMUM = (2, 38)
+LOCK = "lock"
+
+_INSTALL = {
+    "apt": "sudo apt-get install -y {}",
+    "dnf": "sudo dnf install -y {}",
+    "apk": "sudo apk add {}",
+    "pacman": "sudo pacman -S --needed {}",
+    "zypper": "sudo zypper install -y {}",
+    "brew": "brew install {}",
+}
+_PACKAGES = {
+    "jdk": {"apt": "openjdk-25-jdk-headless", "dnf": "java-25-openjdk-devel", "apk": "openjdk25-jdk",
+            "pacman": "jdk-openjdk", "zypper": "java-25-openjdk-devel", "brew": "openjdk@25"},
+    "maven": {},
+    "make": {},
+    "cargo": {"apt": "cargo", "dnf": "cargo", "apk": "cargo", "pacman": "rust", "zypper": "cargo", "brew": "rust"},
+    "cc": {"apt": "gcc libc6-dev", "dnf": "gcc", "apk": "build-base", "pacman": "gcc", "zypper": "gcc", "brew": "gcc"},
+    "taskset": {"apt": "util-linux", "dnf": "util-linux", "apk": "util-linux-misc", "pacman": "util-linux",
+                "zypper": "util-linux", "brew": "util-linux"},
+    "prometheus": {"dnf": "golang-github-prometheus"},
+    "node_exporter": {"apt": "prometheus-node-exporter", "dnf": "node-exporter", "apk": "prometheus-node-exporter",
+                      "pacman": "prometheus-node-exporter", "zypper": "golang-github-prometheus-node_exporter"},
+}  # fmt: skip
+
+
+def checks() -> list[Check]:
+    """Return every check of the local runtime; starts only programs that print their version."""
+    found = [_jdk(), _tool("maven", "mvn"), _rust(), _tool("cc", "cc"), _tool("make", "make")]
+    if platform.system() == "Linux":
+        found.append(_tool("taskset", "taskset"))
+    found.append(_optional("prometheus", ["prometheus"], "scrapes a run's metrics"))
+    found.append(_optional("node_exporter", ["node_exporter", "prometheus-node-exporter"], "metrics of the host"))
+    found.append(_perf_events())
+    if platform.system() == "Linux":
+        found.append(_native_transport())
+    return found
+
+
+def find_jdk() -> Path:
+    """Return the home of a JDK ≥ 25. Raises MissingToolError with what bin/find-jdk says."""
+    script = find_checkout().root / "bin" / "find-jdk"
+    done = subprocess.run([str(script)], capture_output=True, text=True, timeout=60, check=False)
+    if done.returncode != 0:
+        raise MissingToolError(done.stderr.strip() or "no JDK 25 found", jdk_command())
+    return Path(done.stdout.strip())
+
+
+def install_command(tool: str) -> str:
+    """Return the command that installs a tool here; nothing where this system's package manager is unknown."""
+    for manager, form in _INSTALL.items():
+        if shutil.which("apt-get" if manager == "apt" else manager):
+            command = form.format(_PACKAGES[tool].get(manager, tool))
+            return command.removeprefix("sudo ") if _is_root() else command
+    return ""
+
+
+def jdk_command() -> str:
+    """Return the command that gets a JDK 25 here: the distribution's package where it has one, else SDKMAN."""
+    if shutil.which("apt-get") and not _apt_knows("openjdk-25-jdk-headless"):
+        return "curl -s https://get.sdkman.io | bash && . ~/.sdkman/bin/sdkman-init.sh && sdk install java 25-open"
+    return install_command("jdk")
+
+
+def table_format(jar: Path) -> str:
+    """Return a word that changes with the table format of the built service.
+
+    `Table-Format` in the manifest of lsmlab-storage*.jar; where it says nothing, the digest of that library's class
+    `…TableFormat`, which holds the constants of what is on disk, or of all classes where there is no such one.
+    """
+    libraries = sorted(jar.parent.glob("lib/*storage*.jar")) or [jar]
+    for library in libraries:
+        with zipfile.ZipFile(library) as archive:
+            text = archive.read("META-INF/MANIFEST.MF").decode("utf-8", "replace")
+            declared = re.search(r"^(?:Table-Format|X-Table-Format): *(\S+)", text, re.MULTILINE)
+            if declared is not None:
+                return declared[1]
+            classes = sorted(name for name in archive.namelist() if name.endswith(".class"))
+            digest = hashlib.sha256()
+            for name in [name for name in classes if name.endswith("TableFormat.class")] or classes:
+                digest.update(name.encode() + archive.read(name))
+            return f"classes-{digest.hexdigest()[:16]}"
+    raise AssertionError("unreachable: there is at least the service's own jar")
+
+
+def is_stale(checkout: Checkout, command: str) -> bool:
+    """Whether a command line names a work directory of a run that is over: nobody holds its lock."""
+    match = re.search(re.escape(str(checkout.work)) + r"/([^/\s]+)/", command)
+    return match is not None and not is_held(checkout.work / match[1])
+
+
+def is_held(work_dir: Path) -> bool:
+    """Whether a living lab owns this work directory."""
+    try:
+        with (work_dir / LOCK).open("r") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except FileNotFoundError:
+        return False
+    except BlockingIOError:
+        return True
+    return False
+
+
+def _jdk() -> Check:
+    try:
+        home = find_jdk()
+    except MissingToolError as error:
+        return Check("JDK 25 or later", False, error.message, jdk_command())
+    return Check("JDK 25 or later", True, str(home))
+
+
+def _rust() -> Check:
+    version = _version(["cargo", "--version"])
+    if version is None:
+        return Check("Cargo 1.85 or later", False, "cargo is not on the PATH", install_command("cargo"))
+    match = re.search(r"(\d+)\.(\d+)", version)
+    new_enough = match is not None and (int(match[1]), int(match[2])) >= RUST_MINIMUM
+    command = "" if new_enough else "curl --proto '=https' -sSf https://sh.rustup.rs | sh -s -- -y"
+    return Check("Cargo 1.85 or later", new_enough, version, command)
+
+
+def _tool(name: str, program: str) -> Check:
+    path = shutil.which(program)
+    if path is None:
+        return Check(name, False, f"{program} is not on the PATH", install_command(name))
+    return Check(name, True, path)
+
+
+def _optional(name: str, programs: Sequence[str], purpose: str) -> Check:
+    for program in programs:
+        path = shutil.which(program)
+        if path is not None:
+            return Check(name, True, path, required=False)
+    return Check(name, False, f"not on the PATH; optional: {purpose}", install_command(name), required=False)
+
+
+def _perf_events() -> Check:
+    """Kernel frames and a fine sampling interval need perf events; without, the profiler uses a timer."""
+    path = Path("/proc/sys/kernel/perf_event_paranoid")
+    try:
+        level = int(path.read_text())
+    except (OSError, ValueError):
+        return Check("perf events", False, "this kernel has none; the profiler samples by a timer", required=False)
+    if level <= 1 or _is_root():
+        return Check("perf events", True, f"perf_event_paranoid is {level}", required=False)
+    detail = f"perf_event_paranoid is {level}: the profiler samples by a timer, without kernel frames"
+    return Check("perf events", False, detail, "sudo sysctl kernel.perf_event_paranoid=1 kernel.kptr_restrict=0", False)
+
+
+def _native_transport() -> Check:
+    """Without its native transport, one-nio falls back to Java's selectors: another server, as far as figures go."""
+    name, (libc, version) = "one-nio native", platform.libc_ver()
+    match = re.match(r"(\d+)\.(\d+)", version)
+    if libc == "glibc" and match is not None and (int(match[1]), int(match[2])) >= GLIBC_MINIMUM:
+        return Check(name, True, f"{libc} {version}", required=False)
+    found = f"{libc} {version}".strip() or "no glibc"
+    detail = f"{found}, it needs glibc 2.38: the service uses Java's sockets here; RUNTIME=docker has it everywhere"
+    return Check(name, False, detail, required=False)
+
+
+def _is_root() -> bool:
+    return hasattr(os, "geteuid") and os.geteuid() == 0
+
+
+def _apt_knows(package: str) -> bool:
+    try:
+        done = subprocess.run(["apt-cache", "show", package], capture_output=True, timeout=20, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return done.returncode == 0 and bool(done.stdout)
+
+
+def _version(argv: list[str]) -> str | None:
+    try:
+        done = subprocess.run(argv, capture_output=True, text=True, timeout=30, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout.strip().splitlines()[0] if done.returncode == 0 and done.stdout.strip() else None

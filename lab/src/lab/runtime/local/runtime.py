@@ -1,0 +1,354 @@
+"""The local runtime: the service, the load generator and the profiler as processes of this machine, pinned by taskset.
+
+It needs a JDK 25, Maven, Cargo with a C compiler, and make; Prometheus and node-exporter join in where they are on the
+PATH. `LOADGEN=/path/to/wrk2` puts another load generator in the place of the lab's own; what it does not know
+(`--json`, `--hdr-log`, `--metrics`) it is not asked for.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from lab.errors import InputError, MissingToolError, RunError
+from lab.machine.host import command_line, listener_on, port_is_free, processes_mentioning
+from lab.paths import Checkout
+from lab.process.processes import POLL_S, Process, Processes, describe_exit, tail
+from lab.runtime import loadgen_override
+from lab.runtime.base import (
+    Check,
+    Choice,
+    CpuPlan,
+    DatasetSpec,
+    Facts,
+    LoadResult,
+    LoadSpec,
+    Ports,
+    ProfileSpec,
+    Progress,
+    Runtime,
+    Service,
+    ServiceSpec,
+)
+from lab.runtime.local import requirements, service_catalogue
+from lab.runtime.local.monitoring import Monitoring
+from lab.units import duration_word
+
+HOST = "127.0.0.1"
+SERVICE_NAME = "the service"
+INTERRUPT_GRACE_S = 5.0
+READY_WORD = "ready "
+
+
+class LocalService(Service):
+    """The service as a child process; its ready line tells the ports."""
+
+    def __init__(self, process: Process, spec: ServiceSpec, log_start: int) -> None:
+        self._process = process
+        self._log = spec.log
+        self._log_start = log_start
+        self.admin_url = ""
+        self.data_url = ""
+
+    @property
+    def pid(self) -> int | None:
+        """The JVM's pid."""
+        return self._process.pid
+
+    def alive(self) -> bool:
+        """Whether it runs."""
+        return self._process.alive()
+
+    def wait_ready(self, timeout_s: float) -> None:
+        """Wait for the line `ready data=HOST:PORT admin=HOST:PORT` in its log."""
+        deadline = time.monotonic() + timeout_s
+        while True:
+            alive = self.alive()
+            for line in self._own_log():
+                if line.startswith(READY_WORD):
+                    addresses = dict(word.split("=", 1) for word in line.split()[1:] if "=" in word)
+                    self.data_url = f"http://{addresses['data']}"
+                    self.admin_url = f"http://{addresses['admin']}"
+                    return
+            if not alive:
+                how = describe_exit(self._process.exit_code())
+                raise RunError(f"{SERVICE_NAME} {how} before it was ready", log_tail=self.log_tail())
+            if time.monotonic() > deadline:
+                raise RunError(f"{SERVICE_NAME} was not ready within {timeout_s:.0f} s", log_tail=self.log_tail())
+            time.sleep(POLL_S)
+
+    def stop(self, timeout_s: float = 20.0) -> int | None:
+        """End it with SIGTERM, after the timeout with SIGKILL."""
+        return self._process.end(timeout_s)
+
+    def kill(self) -> None:
+        """End it with SIGKILL."""
+        self._process.end(0, signal.SIGKILL)
+
+    def log_tail(self, lines: int = 30) -> str:
+        """Return the end of what this start wrote."""
+        return tail(self._log, lines, self._log_start)
+
+    def _own_log(self) -> list[str]:
+        return tail(self._log, 400, self._log_start).splitlines()
+
+
+class LocalRuntime(Runtime):
+    """One run's processes on this machine."""
+
+    name = "local"
+
+    def __init__(self, checkout: Checkout) -> None:
+        self._checkout = checkout
+        self._processes = Processes()
+        self._ports = Ports()
+        self._plan = CpuPlan((), (), ())
+        self._java_home: Path | None = None
+        self._loadgen: Process | None = None
+        self._monitoring = Monitoring(checkout, self._processes)
+        self._loadgen_program = loadgen_override.program()
+        self.custom_loadgen = str(self._loadgen_program or "")
+
+    @property
+    def service_jar(self) -> Path:
+        """The built service."""
+        return self._checkout.root / "service" / "server" / "target" / "service" / "lsmlab-server.jar"
+
+    @property
+    def loadgen_program(self) -> Path:
+        """The load generator: `LOADGEN`, or the lab's own."""
+        if self._loadgen_program:
+            return self._loadgen_program
+        return self._checkout.root / "loadgen" / "target" / "release" / "loadgen"
+
+    @property
+    def profile_program(self) -> Path:
+        """The profiler's command."""
+        return self._checkout.root / "profiler" / "target" / "release" / "profile"
+
+    @classmethod
+    def checks(cls) -> list[Check]:
+        """Return what this machine has of a JDK, Maven, Cargo and so on."""
+        return requirements.checks()
+
+    def preflight(self, plan: CpuPlan, ports: Ports, progress: Progress) -> None:
+        """Check tools and ports; kill what a lab that was killed left behind."""
+        self._plan, self._ports = plan, ports
+        missing = [check for check in requirements.checks() if check.required and not check.ok]
+        if missing:
+            what = "; ".join(f"{check.name}: {check.detail}" for check in missing)
+            commands = dict.fromkeys(check.command for check in missing if check.command)
+            raise MissingToolError(f"the local runtime cannot work here: {what}", "\n".join(commands))
+        loadgen_override.check(self._loadgen_program)
+        if os.environ.get("LOADGEN_IMAGE", "").strip():
+            raise InputError(
+                "LOADGEN_IMAGE is for the docker runtime, and this is the local one",
+                "LOADGEN=/path/to/wrk2 names a program; RUNTIME=docker runs in containers",
+            )
+        self._end_leftovers(progress)
+        for port, setting in ((ports.data, "PORT"), (ports.admin, "ADMIN_PORT"), (ports.loadgen_metrics, "")):
+            if port and not port_is_free(HOST, port):
+                owner = listener_on(port)
+                other = f", or take another port: {setting}={port + 1000}" if setting else ""
+                raise RunError(
+                    f"port {port} on {HOST} is taken" + (f" by {owner}" if owner else ""),
+                    f"End what listens there{other}",
+                )
+
+    def build(self, log: Path, progress: Progress) -> None:
+        """Run make's targets; each does nothing where nothing changed."""
+        targets = ["build-service", "build-profiler"]
+        if not self.custom_loadgen:
+            targets.insert(1, "build-loadgen")
+        self._make(targets, log, progress)
+
+    def build_service(self, log: Path, progress: Progress) -> None:
+        """Run make's target, which does nothing where nothing changed."""
+        self._make(["build-service"], log, progress)
+
+    def _make(self, targets: list[str], log: Path, progress: Progress) -> None:
+        for target in targets:
+            progress(f"make {target}")
+            self._processes.run(
+                ["make", "--no-print-directory", target],
+                log=log,
+                cwd=self._checkout.root,
+                env=_environment_of_make(),
+                on_line=progress,
+                name=f"make {target}",
+            )
+
+    def variants(self) -> list[Choice]:
+        """Ask the built service."""
+        return service_catalogue.ask("variants", [self._java()], self.service_jar, self._checkout.cache)
+
+    def engines(self) -> list[Choice]:
+        """Ask the built service."""
+        return service_catalogue.ask("engines", [self._java()], self.service_jar, self._checkout.cache)
+
+    def table_format(self) -> str:
+        """Return the format that the built service's manifest names, or the digest of its storage library."""
+        return requirements.table_format(self.service_jar)
+
+    def make_dataset(self, spec: DatasetSpec, directory: Path, log: Path, progress: Progress) -> dict[str, Any]:
+        """Run load-dataset on all CPUs."""
+        words = ["--dir", str(directory), "--pairs", str(spec.pairs), "--value-bytes", str(spec.value_bytes)]
+        words += ["--seed", str(spec.seed), "--tables", str(spec.tables)]
+        output = self._processes.run(
+            [*self._service_command(()), "load-dataset", *words], log=log, on_line=progress, name="load-dataset"
+        )
+        for line in reversed(output.splitlines()):
+            if line.startswith("{"):
+                document: dict[str, Any] = json.loads(line)
+                return document
+        raise RunError("load-dataset ended well but printed no JSON object", log_tail=output[-2000:])
+
+    def start_service(self, spec: ServiceSpec) -> LocalService:
+        """Write service.yaml and start the JVM."""
+        settings: dict[str, Any] = {
+            **spec.settings,
+            "data_host": HOST,
+            "data_port": self._ports.data,
+            "admin_host": HOST,
+            "admin_port": self._ports.admin,
+            "data_dir": str(spec.data_dir),
+        }
+        config = spec.work_dir / "service.yaml"
+        config.write_text(yaml.safe_dump(settings, sort_keys=False), encoding="utf-8")
+        with spec.log.open("ab") as log:
+            log_start = log.tell()
+            process = self._processes.start(
+                [*self._service_command(spec.jvm_flags), "serve", "--config", str(config)],
+                cpus=spec.cpus,
+                stdout=log,
+                cwd=self._checkout.root,
+                name=SERVICE_NAME,
+            )
+        return LocalService(process, spec, log_start)
+
+    def load(self, spec: LoadSpec, service: Service, progress: Progress) -> LoadResult:
+        """Run the load generator with its stdout in load.txt."""
+        errors = spec.out / "load.err"
+        with (spec.out / "load.txt").open("wb") as stdout, errors.open("wb") as stderr:
+            process = self._processes.start(
+                self.load_command(spec, service.data_url), cpus=spec.cpus, stdout=stdout, stderr=stderr, name="loadgen"
+            )
+        self._loadgen = process
+        try:
+            while process.alive():
+                if not service.alive():
+                    process.end(INTERRUPT_GRACE_S, signal.SIGINT)
+                    break
+                time.sleep(POLL_S)
+        except BaseException:
+            process.end(INTERRUPT_GRACE_S, signal.SIGINT)
+            raise
+        finally:
+            self._loadgen = None
+            process.end()
+            error_tail = tail(errors, 15)
+            if not error_tail:
+                errors.unlink(missing_ok=True)
+        code = process.exit_code()
+        return LoadResult(1 if code is None else code, error_tail)
+
+    def load_command(self, spec: LoadSpec, url: str) -> list[str]:
+        """Return the load generator's command line: wrk2's, and our additions where it is ours."""
+        command = [
+            str(self.loadgen_program),
+            f"-t{spec.threads}",
+            f"-c{spec.connections}",
+            f"-d{duration_word(spec.duration_s)}",
+            f"-R{spec.rate_per_s}",
+            "-L",
+            "-s",
+            str(spec.script),
+        ]
+        if spec.timeout_s is not None:
+            command += ["--timeout", duration_word(spec.timeout_s)]
+        if not self.custom_loadgen:
+            command += [*spec.own_words(), "--metrics", f"{HOST}:{self._ports.loadgen_metrics}"]
+        return [*command, url, "--", *spec.words]
+
+    def loadgen_metrics_url(self) -> str | None:
+        """Return the address that the load generator was given."""
+        return None if self.custom_loadgen else f"http://{HOST}:{self._ports.loadgen_metrics}/metrics"
+
+    def loadgen_pid(self) -> int | None:
+        """Return the running load generator's pid."""
+        process = self._loadgen
+        return None if process is None else process.pid
+
+    def start_profile(self, spec: ProfileSpec, service: Service) -> None:
+        """Run `profile start`."""
+        words = ["--events", ",".join(spec.events), "--interval", spec.interval]
+        self._profile("start", spec, ["--pid", str(service.pid), *words], spec.cpus)
+
+    def stop_profile(self, spec: ProfileSpec, service: Service) -> None:
+        """Run `profile stop`."""
+        self._profile("stop", spec, ["--pid", str(service.pid)], spec.cpus)
+
+    def convert_profile(self, spec: ProfileSpec, progress: Progress) -> None:
+        """Run `profile convert` on all CPUs: nothing is measured any more."""
+        words = ["--title", spec.title, "--events", ",".join(spec.events)]
+        self._profile("convert", spec, words, (), progress)
+
+    def monitoring_up(self, progress: Progress) -> None:
+        """Start Prometheus and node-exporter where they are on the PATH."""
+        self._monitoring.up(self._plan, self._ports, progress)
+
+    def monitoring_down(self) -> None:
+        """End them."""
+        self._monitoring.down()
+
+    def facts(self) -> Facts:
+        """Return nothing: there are no images here."""
+        return Facts(notes=self._monitoring.notes)
+
+    def close(self) -> list[str]:
+        """End every process."""
+        return self._processes.close()
+
+    def _end_leftovers(self, progress: Progress) -> None:
+        """Kill services that a dead lab left: their command line names a work directory whose lock nobody holds."""
+        for pid in processes_mentioning(f"{self._checkout.work}/"):
+            if requirements.is_stale(self._checkout, command_line(pid)):
+                progress(f"ending process {pid}, left by a run that was killed")
+                os.kill(pid, signal.SIGKILL)
+
+    def _java(self) -> str:
+        if self._java_home is None:
+            self._java_home = requirements.find_jdk()
+        return str(self._java_home / "bin" / "java")
+
+    def _service_command(self, flags: tuple[str, ...]) -> list[str]:
+        options = self._checkout.root / "service" / "jvm.options"
+        return [self._java(), f"@{options}", *flags, "-jar", str(self.service_jar)]
+
+    def _profile(
+        self, command: str, spec: ProfileSpec, words: list[str], cpus: tuple[int, ...], progress: Progress | None = None
+    ) -> None:
+        environment = {**os.environ, "JAVA_HOME": str(Path(self._java()).parents[1])}
+        self._processes.run(
+            [str(self.profile_program), command, "--out", str(spec.out), *words],
+            log=spec.out / "profile.log",
+            cpus=cpus,
+            env=environment,
+            on_line=progress,
+            name=f"profile {command}",
+        )
+
+
+def _environment_of_make() -> dict[str, str]:
+    """Leave out what a make above this one hands down: its flags and its command line are not meant for ours."""
+    return {
+        key: value
+        for key, value in os.environ.items()
+        if key not in ("MAKEFLAGS", "MFLAGS", "MAKEOVERRIDES", "MAKELEVEL")
+    }

@@ -1,0 +1,63 @@
+"""Selects the runtime: what `RUNTIME` or `--runtime` says, else docker where containers can be run, else local.
+
+`lab doctor` and every command that needs a runtime ask here, so they cannot disagree.
+"""
+
+from __future__ import annotations
+
+from lab.errors import InputError, MissingToolError, did_you_mean
+from lab.paths import Checkout
+from lab.runtime.base import Progress, Runtime
+from lab.runtime.docker import engine
+
+RUNTIMES = ("docker", "local")
+
+
+def check_name(name: str | None) -> str | None:
+    """Return a runtime's name as given, None for none. Raises InputError for one that there is not."""
+    if not name:
+        return None
+    if name not in RUNTIMES:
+        raise InputError(
+            f"RUNTIME={name}: no such runtime{did_you_mean(name, RUNTIMES)}; there are: {', '.join(RUNTIMES)}"
+        )
+    return name
+
+
+def runtime_class(name: str) -> type[Runtime]:
+    """Return the implementation, imported only when it is wanted."""
+    if name == "docker":
+        from lab.runtime.docker.runtime import DockerRuntime  # noqa: PLC0415
+
+        return DockerRuntime
+    from lab.runtime.local.runtime import LocalRuntime  # noqa: PLC0415
+
+    return LocalRuntime
+
+
+def default_name() -> tuple[str, str]:
+    """Return the runtime that is taken where none is named, and why it is not docker.
+
+    The reason is empty where docker is taken, and where there is no docker command at all.
+    """
+    if engine.client_problem() is not None:
+        return "local", ""
+    problem = engine.first_problem()
+    return ("docker", "") if problem is None else ("local", problem.what)
+
+
+def choose(checkout: Checkout, name: str | None, tell: Progress) -> Runtime:
+    """Return the runtime for one run; `tell` is told why it is not docker where one would expect docker.
+
+    Raises MissingToolError where docker is asked for and containers cannot be run.
+    """
+    wanted = check_name(name)
+    if wanted is None:
+        wanted, why = default_name()
+        if why:
+            tell(f"runtime: local, because {why}")
+    elif wanted == "docker":
+        problem = engine.first_problem()
+        if problem is not None:
+            raise MissingToolError(f"RUNTIME=docker: {problem.what}", f"{problem.hint}; or RUNTIME=local")
+    return runtime_class(wanted)(checkout)

@@ -1,0 +1,144 @@
+"""Disturbances planted into the evidence by the second: each is named, and nothing else is; without it, nothing is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lab.analysis import judge
+from lab.analysis.evidence import EvidenceError, read_evidence
+from lab.analysis.stretch import Track, find
+from lab.manifest import Check, Manifest, Validity
+from report.synthesis import Shape, make_evidence, make_run
+
+OF_SECONDS = (
+    "other load", "steal", "throttling", "run delay", "memory pressure", "clock", "background work", "steady state"
+)  # fmt: skip
+
+
+def judged(directory: Path, **shape: Any) -> Validity:
+    run = make_run(directory, Shape(**{"profiled": False, "seconds": 30, **shape}))
+    return judge(run, Manifest.read(run / "run.json"))
+
+
+def check(validity: Validity, name: str) -> Check:
+    return next(check for check in validity.checks if check.name == name)
+
+
+def warned(validity: Validity) -> set[str]:
+    return {check.name for check in validity.checks if check.name in OF_SECONDS and check.outcome in ("warn", "fail")}
+
+
+@pytest.mark.parametrize(
+    ("planted", "names", "words"),
+    [
+        ({}, set(), ""),
+        ({"hog": {"service": (10, 3, 0.5)}}, {"other load"}, "used 50% of a CPU of the service in seconds"),
+        (
+            {"hog": {"loadgen": (10, 3, 0.5)}},
+            {"other load", "run delay"},
+            "of a CPU of the load generator in seconds",
+        ),
+        ({"steal": 0.08}, {"steal"}, "the hypervisor took 8% of a CPU"),
+        ({"throttled": 0.05}, {"throttling"}, "a cgroup quota held the service back for 5% of the time"),
+        ({"clock_step_s": 1.5}, {"clock"}, "the clock of day was set by 1.5 s during the run"),
+        ({"compacts": True}, {"background work"}, "flush or compaction was running when repetition 1 began"),
+        ({"jit": 0.4}, {"steady state"}, "in the second half the JIT compiler still used 40% of a CPU"),
+        ({"memory_stall": 0.3}, {"memory pressure"}, "processes waited for memory 30% of the time"),
+    ],
+    ids=[
+        "nothing",
+        "hog on the service",
+        "hog on the generator",
+        "steal",
+        "quota",
+        "clock step",
+        "compaction",
+        "JIT",
+        "reclaim",
+    ],
+)
+def test_a_planted_disturbance_is_named_and_no_other(
+    tmp_path: Path, planted: dict[str, Any], names: set[str], words: str
+) -> None:
+    validity = judged(tmp_path, **planted)
+    assert warned(validity) == names
+    assert (validity.state == "valid") == (not names), validity.reasons
+    assert any(words in reason for reason in validity.reasons) or not words
+
+
+def test_the_longest_stretch_is_named_with_its_seconds_and_their_latencies(tmp_path: Path) -> None:
+    detail = check(judged(tmp_path, hog={"service": (12, 3, 0.5)}), "other load").detail
+    assert "in seconds 1" in detail
+    assert "p99 latency was up to " in detail
+    assert "otherwise" in detail
+
+
+def test_one_bad_second_of_sixty_is_named_and_counts_by_what_it_took(tmp_path: Path) -> None:
+    light = judged(tmp_path / "light", seconds=60, rate=200, hog={"service": (20, 1, 0.25)})
+    assert check(light, "other load").outcome == "note"
+    assert "used 25% of a CPU of the service in second" in check(light, "other load").detail
+    assert light.state == "valid"
+    heavy = judged(tmp_path / "heavy", seconds=60, rate=200, hog={"service": (20, 1, 0.9)})
+    assert check(heavy, "other load").outcome == "warn"
+
+
+def test_half_of_the_seconds_disturbed_is_invalid(tmp_path: Path) -> None:
+    assert judged(tmp_path, hog={"service": (5, 20, 0.5)}).state == "invalid"
+
+
+def test_evidence_with_gaps_is_unknown(tmp_path: Path) -> None:
+    validity = judged(tmp_path, missing_seconds=5)
+    assert check(validity, "other load").outcome == "unknown"
+    assert "evidence covers 8" in check(validity, "other load").detail
+
+
+def test_a_long_interval_is_no_evidence_by_the_second(tmp_path: Path) -> None:
+    path = tmp_path / "machine.csv"
+    path.write_text("time_s,interval_s,memory_stall_s\n1.0,1.0,0.5\n4.0,3.0,0.5\n5.0,1.0,\n6.0,1.0,0.2\n7.0,1")
+    rows = read_evidence(path).within(0.0, 10.0)
+    assert rows.end_s.tolist() == [1.0, 5.0, 6.0]
+    assert np.array_equal(rows.per_s("memory_stall_s"), [0.5, np.nan, 0.2], equal_nan=True)
+    assert np.isnan(rows.per_s("no such column")).all()
+
+
+def test_damaged_evidence_is_an_error_that_names_the_line(tmp_path: Path) -> None:
+    path = tmp_path / "machine.csv"
+    path.write_text("time_s,interval_s\n1.0,1.0,3\n")
+    with pytest.raises(EvidenceError, match=r"machine.csv:2: 3 cells under 2 columns"):
+        read_evidence(path)
+
+
+def test_stretches_do_not_reach_from_one_repetition_into_the_next() -> None:
+    def track(repetition: int, values: list[float]) -> Track:
+        n = len(values)
+        return Track(repetition, float(n + 1), np.arange(n, dtype=float), np.ones(n), np.array(values))
+
+    found = find([track(1, [0, 0, 1]), track(2, [1, 1, 0])], 0.5)
+    assert found.longest is not None
+    assert (found.longest.repetition, found.longest.start_s, found.longest.length_s) == (2, 0.0, 2.0)
+    assert (found.bad_s, found.coverage) == (3.0, 1.0)
+
+
+@pytest.mark.timeout(600)  # each is judged whole; the machine may be busy
+def test_of_200_runs_clean_ones_stay_and_disturbed_ones_are_caught(tmp_path: Path) -> None:
+    """At most 5% of clean runs excluded, at least 95% of disturbed ones caught; the disturbance is 2 to 4 s long."""
+    run = make_run(tmp_path, Shape(profiled=False, seconds=30, rate=60))
+    manifest = Manifest.read(run / "run.json")
+
+    def with_evidence(seed: int, **shape: Any) -> set[str]:
+        make_evidence(run / "machine.csv", Shape(profiled=False, seconds=30, seed=seed, **shape), manifest.phases)
+        return warned(judge(run, manifest))
+
+    rng = np.random.default_rng(20)
+    excluded = caught = 0
+    for number in range(100):
+        excluded += bool(with_evidence(number))
+        party = ("service", "loadgen")[number % 2]
+        hog = (int(rng.integers(3, 24)), int(rng.integers(2, 5)), float(rng.uniform(0.25, 0.9)))
+        caught += "other load" in with_evidence(1000 + number, hog={party: hog})
+    assert excluded <= 5
+    assert caught >= 95

@@ -1,0 +1,173 @@
+"""A small checkout in a temporary directory whose programs are fakes, so that a whole run takes seconds.
+
+The lab is the real one, started as users start it; only what it measures is not.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+import zipfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+SUPPORT = Path(__file__).resolve().parent
+SOURCES = SUPPORT.parents[1] / "src"
+SCHEMA = SOURCES / "lab/schemas/run.schema.json"
+
+EXPERIMENT: dict[str, Any] = {
+    "title": "A fake",
+    "service": {"variant": "stack"},
+    "dataset": "tiny",
+    "load": {"script": "get.lua", "rate": 100, "threads": 1, "connections": 1, "duration": "1s", "warmup": "1s"},
+    "profile": {"events": ["cpu", "alloc"], "interval": "500us"},
+}
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+@dataclass
+class FakeCheckout:
+    """The checkout. `environment` is added to the lab's."""
+
+    root: Path
+    environment: dict[str, str] = field(default_factory=dict)
+
+    def build(self) -> FakeCheckout:
+        for place in ("bin", "loadgen/scripts", "loadgen/target/release", "profiler/target/release", "service"):
+            (self.root / place).mkdir(parents=True)
+        for script in ("get.lua", "put.lua"):
+            (self.root / "loadgen/scripts" / script).touch()
+        self.program("loadgen/target/release/loadgen", "fake_loadgen.py")
+        self.program("profiler/target/release/profile", "fake_profile.py")
+        self.program("jdk/bin/java", "fake_java.py")
+        self.script("bin/find-jdk", f"echo {self.root}/jdk")
+        self.write("Makefile", "build-service build-loadgen build-profiler:\n\t@echo $@ is up to date\n")
+        jar = self.root / "service/server/target/service/lsmlab-server.jar"
+        jar.parent.mkdir(parents=True)
+        with zipfile.ZipFile(jar, "w") as archive:
+            archive.writestr("META-INF/MANIFEST.MF", "Manifest-Version: 1.0\nTable-Format: fake-1\n")
+        self.write("experiments/datasets.yaml", "tiny: {pairs: 100, value_bytes: 10, seed: 1, tables: 2}\n")
+        self.experiment("fake")
+        return self
+
+    def experiment(self, name: str, **changes: Any) -> None:
+        document = {**EXPERIMENT, **changes}
+        self.write(f"experiments/{name}/experiment.yaml", yaml.safe_dump(document, sort_keys=False))
+
+    def write(self, name: str, text: str) -> None:
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+    def script(self, name: str, body: str) -> None:
+        self.write(name, f"#!/bin/sh\n{body}\n")
+        (self.root / name).chmod(0o755)
+
+    def program(self, name: str, source: str) -> None:
+        self.script(name, f'exec {sys.executable} {SUPPORT / source} "$@"')
+
+    def start(self, *words: str, **environment: str) -> subprocess.Popen[str]:
+        settings = ("RUNTIME", "LOADGEN", "PORT", "COLUMNS")
+        clean = {key: value for key, value in os.environ.items() if key not in settings}
+        return subprocess.Popen(
+            [sys.executable, "-m", "lab", *words],
+            cwd=self.root,
+            env={
+                **clean,
+                "LAB_ROOT": str(self.root),
+                "FAKE_LOADGEN_STARTED": str(self.root / ".cache/loads"),
+                "LAB_LOCK": str(self.root / ".cache/run.lock"),
+                "PYTHONPATH": str(SOURCES),
+                "RUNTIME": "local",
+                "PORT": "0",
+                "ADMIN_PORT": "0",
+                "LOADGEN_METRICS_PORT": str(free_port()),
+                "MONITORING": "off",
+                **self.environment,
+                **environment,
+            },
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+
+    def lab(self, *words: str, **environment: str) -> tuple[int, str]:
+        """Run the lab to its end; return its exit code and what it printed."""
+        process = self.start(*words, **environment)
+        try:
+            output, _ = process.communicate(timeout=90)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            raise
+        return process.returncode, output
+
+    def runs(self, experiment: str = "fake") -> list[Path]:
+        return sorted((self.root / "results" / experiment).glob("*Z*"))
+
+    def manifest(self, experiment: str = "fake") -> dict[str, Any]:
+        document: dict[str, Any] = json.loads((self.runs(experiment)[-1] / "run.json").read_text())
+        return document
+
+    def left_running(self) -> list[str]:
+        """Return the command lines of processes of this checkout that still run, zombies left out."""
+        found = []
+        for entry in Path("/proc").iterdir():
+            if not entry.name.isdigit():
+                continue
+            try:
+                command = (entry / "cmdline").read_text().replace("\0", " ")
+            except OSError:
+                continue
+            if str(self.root) in command:
+                found.append(command)
+        return found
+
+    def wait_for_load(self, source: str, limit_s: float = 30) -> None:
+        """Wait until the load generator of this part of the newest run has sent its first request."""
+        deadline = time.monotonic() + limit_s
+        started = self.root / ".cache/loads"
+        while not started.exists() or f"{self.runs()[-1] / source}/" not in started.read_text():
+            assert time.monotonic() < deadline, f"no load began in {limit_s} s"
+            time.sleep(0.01)
+
+    def wait_for_phase(self, phase: str, limit_s: float = 30) -> None:
+        """Wait until the lab says, in its textfile metrics, that this phase goes on."""
+        path = self.root / ".cache/metrics/lab.prom"
+        deadline = time.monotonic() + limit_s
+        while time.monotonic() < deadline:
+            try:
+                if re.search(rf'lab_run_info{{.*phase="{phase}"}} 1', path.read_text()):
+                    return
+            except FileNotFoundError:
+                pass
+            time.sleep(0.01)
+        raise AssertionError(f"phase {phase} was not reached in {limit_s} s")
+
+
+def nothing_is_left(checkout: FakeCheckout) -> bool:
+    """Whether no process and no scratch file of a run is left; a process that was just killed gets a moment."""
+    deadline = time.monotonic() + 3
+    while checkout.left_running() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert checkout.left_running() == [], checkout.left_running()
+    work = checkout.root / ".cache/work"
+    assert not work.exists() or list(work.iterdir()) == [], list(work.iterdir())
+    assert not (checkout.root / ".cache/metrics/lab.prom").exists()
+    assert not list((checkout.root / ".cache").glob("datasets/*.part"))
+    return True

@@ -1,0 +1,42 @@
+"""`lab diff`: which recordings a name means, and what is said where there are none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from lab.cli.diff import DiffError, print_difference, recordings
+from lab.errors import InputError
+from lab.paths import Checkout
+
+
+def _run(root: Path, name: str, *, profiled: bool = True) -> Path:
+    directory = root / "results" / name
+    (directory / "profile").mkdir(parents=True)
+    (directory / "run.json").write_text("{}")
+    if profiled:
+        (directory / "profile/profile.json").write_text("{}")
+    return directory / "profile"
+
+
+def test_a_run_or_all_runs_of_an_experiment(tmp_path: Path) -> None:
+    first, second = _run(tmp_path, "stack-get/20261121T091433Z"), _run(tmp_path, "stack-get/20261122T091433Z")
+    _run(tmp_path, "stack-get/20261123T091433Z", profiled=False)
+    checkout = Checkout(tmp_path)
+    assert recordings(checkout, "stack-get") == [first, second]
+    assert recordings(checkout, "stack-get/20261122T091433Z") == [second]
+    assert recordings(checkout, str(first.parent)) == [first]
+
+
+def test_what_cannot_be_compared_is_said(tmp_path: Path) -> None:
+    _run(tmp_path, "stack-get/1")
+    _run(tmp_path, "queue-get/1", profiled=False)
+    checkout = Checkout(tmp_path)
+    with pytest.raises(InputError, match="stack-get"):
+        recordings(checkout, "stack-gte")
+    with pytest.raises(InputError, match="PROFILE=off"):
+        recordings(checkout, "queue-get/1")
+    with pytest.raises(DiffError, match="make build-profiler"):
+        print_difference(Console(), checkout, "stack-get", "stack-get/1", force=False)

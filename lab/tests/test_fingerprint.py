@@ -1,0 +1,75 @@
+"""The fingerprint: equal where nothing that matters differs, unequal and named where something does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from lab.machine.fingerprint import Difference, differences, digest, facts, host_facts
+from lab.manifest import Cpu, CpuPlan, Environment, Git, Tool
+
+
+def environment() -> Environment:
+    return Environment(
+        cpu=Cpu(model="a CPU", logical=2),
+        jvm="25.0.1",
+        jvm_flags=["-Xmx1g", "-XX:+UseG1GC"],
+        native_transport=True,
+        libraries={"one-nio": "2.2.0", "async-profiler": "4.6"},
+        images={"service": "sha256:1", "grafana": "sha256:2"},
+        cpu_plan=CpuPlan(service=[0], loadgen=[1], other=[1]),
+        git=Git(commit="c0ffee", dirty=False),
+        load_generator=Tool(name="loadgen", version="1"),
+        host={"smt": "on", "clock_source": "tsc"},
+    )
+
+
+def test_equal_environments_have_equal_hashes_whatever_the_order_of_their_facts() -> None:
+    other = environment()
+    other.host = dict(reversed(other.host.items()))
+    assert digest(environment()) == digest(other)
+    assert differences(environment(), other) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "difference"),
+    [
+        (lambda e: e.jvm_flags.append("-XX:+UseZGC"), "jvm_flags: -Xmx1g -XX:+UseG1GC against "),
+        (lambda e: setattr(e.git, "diff_hash", "abc"), "git.diff_hash: unknown against abc"),
+        (lambda e: e.host.update(smt="off"), "host.smt: on against off"),
+        (lambda e: setattr(e, "native_transport", False), "native_transport: True against False"),
+        (lambda e: setattr(e.cpu_plan, "other", [0]), "cpu_plan.other: 1 against 0"),
+        (lambda e: setattr(e, "load_generator", None), "load_generator.custom: False against unknown"),
+    ],
+)
+def test_what_can_change_a_number_is_named(change: Callable[[Environment], None], difference: str) -> None:
+    other = environment()
+    change(other)
+    assert digest(environment()) != digest(other)
+    assert str(differences(environment(), other)[0]).startswith(difference)
+
+
+def test_what_only_watches_does_not_matter() -> None:
+    other = environment()
+    other.images["grafana"] = "sha256:3"
+    other.libraries["async-profiler"] = "4.7"
+    other.profiling_engine = "ctimer"
+    assert differences(environment(), other) == []
+
+
+def test_what_a_comparison_varies_on_purpose_can_be_left_out() -> None:
+    other = environment()
+    other.jvm_flags = ["-Xmx2g"]
+    assert differences(environment(), other, ignoring=frozenset({"jvm_flags"})) == []
+    assert differences(environment(), other) == [Difference("jvm_flags", "-Xmx1g -XX:+UseG1GC", "-Xmx2g")]
+
+
+def test_the_hosts_facts_are_those_of_this_machine(tmp_path: Path) -> None:
+    found = host_facts(tmp_path)
+    assert found["kernel_command_line"] == Path("/proc/cmdline").read_text().strip()
+    assert found["storage"].split()[0] in Path("/proc/mounts").read_text()
+    assert host_facts(tmp_path) == found
+    names = [name for name in facts(Environment(host=found)) if name.startswith("host.")]
+    assert names == sorted(f"host.{name}" for name in found)

@@ -1,0 +1,101 @@
+"""The sampler of the machine's evidence: its rows, what it tells apart, its end, its cost."""
+
+from __future__ import annotations
+
+import csv
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from lab.machine import sampler
+from lab.machine.audit import MachineAudit
+from lab.runtime.base import CpuPlan
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="it reads /proc")
+BUSY = "import time\nwhile True: pass"
+
+
+def rows(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def wait_for_rows(path: Path, count: int) -> list[dict[str, str]]:
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        if path.exists() and len(found := rows(path)) >= count and all(None not in row.values() for row in found):
+            return found
+        time.sleep(0.1)
+    raise AssertionError(f"no {count} rows in {path} within a minute")
+
+
+def test_it_tells_the_watched_processes_from_the_rest_and_ends_with_its_audit(tmp_path: Path) -> None:
+    cpu = min(os.sched_getaffinity(0))
+    audit = MachineAudit()
+    audit.start(tmp_path / "machine.csv", CpuPlan((cpu,), (cpu,), (cpu,)))
+    busy = subprocess.Popen([sys.executable, "-c", BUSY])
+    try:
+        wait_for_rows(tmp_path / "machine.csv", 1)
+        audit.watch("service", busy.pid)
+        before = len(rows(tmp_path / "machine.csv"))
+        found = wait_for_rows(tmp_path / "machine.csv", before + 3)[before + 1 :]
+    finally:
+        busy.kill()
+        busy.wait()
+        audit.stop()
+    used = sum(float(row["service_cpu_s"]) for row in found)
+    waited = sum(float(row["service_run_delay_s"]) for row in found)
+    assert used + waited > 0.5 * sum(float(row["interval_s"]) for row in found), "it runs or waits all the time"
+    assert {row["loadgen_cpu_s"] for row in found} == {""}
+    assert all(0 <= float(row[f"cpu{cpu}_busy_s"]) <= float(row["interval_s"]) + 0.02 for row in found)
+    count = len(rows(tmp_path / "machine.csv"))
+    time.sleep(1.5)
+    assert len(rows(tmp_path / "machine.csv")) == count, "it ended"
+
+
+def test_a_process_that_is_not_yet_there_is_watched_once_it_is(tmp_path: Path) -> None:
+    audit = MachineAudit()
+    cpu = min(os.sched_getaffinity(0))
+    audit.start(tmp_path / "machine.csv", CpuPlan((cpu,), (cpu,), (cpu,)))
+    pids = iter([None, None, os.getpid(), None])
+    try:
+        audit.watch_soon("loadgen", lambda: next(pids), lambda: True)
+        wait_for_rows(tmp_path / "machine.csv", 3)
+    finally:
+        audit.stop()
+    assert rows(tmp_path / "machine.csv")[-1]["loadgen_cpu_s"] != ""
+
+
+def test_it_ends_when_the_lab_dies(tmp_path: Path) -> None:
+    code = (
+        "import os, sys; sys.path.insert(0, sys.argv[1])\n"
+        "from pathlib import Path\nfrom lab.machine.audit import MachineAudit\nfrom lab.runtime.base import CpuPlan\n"
+        "audit = MachineAudit(); c = (min(os.sched_getaffinity(0)),)\n"
+        "audit.start(Path(sys.argv[2]), CpuPlan(c, c, c))\n"
+        "print(audit._process.pid, flush=True); os.kill(os.getpid(), 9)"
+    )
+    source = str(Path(sampler.__file__).parents[2])
+    argv = [sys.executable, "-c", code, source, str(tmp_path / "machine.csv")]
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False)
+    pid = int(done.stdout)
+    deadline = time.monotonic() + 20
+    while Path(f"/proc/{pid}/stat").exists() and " Z " not in Path(f"/proc/{pid}/stat").read_text():
+        assert time.monotonic() < deadline, "the sampler outlives the lab"
+        time.sleep(0.05)
+
+
+def test_a_quota_is_looked_for_in_the_group_of_the_process() -> None:
+    assert sampler.throttle_file("4:memory:/a\n1:cpu,cpuacct:/b\n0::/c\n") == "/sys/fs/cgroup/cpu/b/cpu.stat"
+    assert sampler.throttle_file("0::/system.slice/x.scope\n") == "/sys/fs/cgroup/system.slice/x.scope/cpu.stat"
+    assert sampler.throttle_file("1:cpu:/\n0::/\n") is None
+
+
+def test_idle_time_is_that_of_each_cpu_with_its_waiting() -> None:
+    stat = "cpu  9 9 9 9 9 9 9 9 0 0\ncpu0 10 0 10 500 100 0 0 7 0 0\ncpu1 10 0 10 600 0 0 0 0 0 0\nintr 1\n"
+    idle_s, steal_s = sampler.cpu_idle_and_steal(stat)
+    assert idle_s == {0: 600 * sampler.TICK_S, 1: 600 * sampler.TICK_S}
+    assert steal_s == {0: 7 * sampler.TICK_S, 1: 0.0}

@@ -1,0 +1,116 @@
+"""A session executes a plan of repetitions: of different experiments, in any order, profiled or not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from lab.errors import RunError
+from lab.experiment import Catalogue, Experiment, apply_overrides
+from lab.machine.cpus import plan_cpus
+from lab.manifest import Environment, Phase
+from lab.paths import Checkout
+from lab.run import Repetition, RunPlan, Session
+from lab.run.phases import Phases
+from lab.run.show import Show
+from lab.run.state import RunState
+from lab.runtime.base import Ports, ProfileSpec
+from lab.runtime.local.runtime import LocalRuntime
+from support.checkout import FakeCheckout, free_port, nothing_is_left
+
+
+class Started:
+    """A session that is ready to execute, as a run makes it."""
+
+    def __init__(self, fake: FakeCheckout) -> None:
+        checkout = Checkout(fake.root)
+        self.experiment = Catalogue(checkout).read("fake").model_copy(update={"dataset": None})
+        self.runtime = LocalRuntime(checkout)
+        plan = RunPlan(
+            checkout,
+            "fake",
+            self.experiment,
+            {},
+            self.runtime,
+            plan_cpus({}),
+            Ports(0, 0, free_port()),
+            monitoring=False,
+        )
+        self.state = RunState(plan)
+        show = Show(Console(quiet=True))
+        self.phases = Phases(show, lambda _: None)
+        self.session = Session(self.state, self.phases, show)
+        self.runtime.preflight(plan.cpus, plan.ports, lambda _: None)
+        self.state.make()
+
+    def close(self) -> None:
+        self.session.stop_service()
+        self.state.audit.stop()
+        self.runtime.close()
+        self.state.artifacts.work.remove()
+
+
+@pytest.fixture
+def started(checkout: FakeCheckout, monkeypatch: pytest.MonkeyPatch) -> Started:
+    monkeypatch.setenv("LAB_ROOT", str(checkout.root))
+    return Started(checkout)
+
+
+def with_variant(experiment: Experiment, variant: str) -> Experiment:
+    return apply_overrides(experiment, {"variant": variant, "warmup": "0s"})[0]
+
+
+def test_a_plan_alternates_between_experiments_and_profiles_where_it_says(
+    started: Started, checkout: FakeCheckout, tmp_path: Path
+) -> None:
+    sides = {}
+    for variant in ("queue", "stack"):
+        (tmp_path / variant).mkdir()
+        experiment = with_variant(started.experiment, variant)
+        sides[variant] = Repetition(experiment, None, tmp_path / variant, Environment(), number=1, of=2)
+    profile = ProfileSpec(tmp_path / "stack/profile", ("cpu",), "1ms", "stack", ())
+    plan = [
+        sides["queue"],
+        sides["stack"],
+        replace(sides["stack"], number=None, profile=profile),
+        replace(sides["queue"], number=2),
+    ]
+    try:
+        started.session.execute(iter(plan))
+    finally:
+        started.close()
+    for variant, outs in (("queue", ["measure/1", "measure/2"]), ("stack", ["measure/1", "profile"])):
+        assert all((tmp_path / variant / out / "load.json").exists() for out in outs)
+        assert sides[variant].environment.jvm == "25-fake"
+        stores = [line for line in (tmp_path / variant / "service.log").read_text().splitlines() if "store " in line]
+        assert len({line.split()[1] for line in stores}) == 2, "a fresh service on fresh data each time"
+    assert phases(started.phases.done) == [
+        *[("start", 1), ("quiesce", 1), ("warm-up", 1), ("measure", 1)] * 2,
+        *[("start", None), ("quiesce", None), ("warm-up", None), ("profile", None)],
+        *[("start", 2), ("quiesce", 2), ("warm-up", 2), ("measure", 2)],
+    ]
+    assert nothing_is_left(checkout)
+
+
+def test_a_repetition_that_fails_ends_the_plan(started: Started, checkout: FakeCheckout, tmp_path: Path) -> None:
+    broken, sound = (
+        Repetition(with_variant(started.experiment, variant), None, tmp_path / variant, Environment(), number=1)
+        for variant in ("dies-at-start", "stack")
+    )
+    for repetition in (broken, sound):
+        repetition.directory.mkdir()
+    try:
+        with pytest.raises(RunError, match="before it was ready"):
+            started.session.execute([broken, sound])
+    finally:
+        started.close()
+    assert started.phases.failed == "start"
+    assert not sound.log.exists()
+    assert nothing_is_left(checkout)
+
+
+def phases(done: list[Phase]) -> list[tuple[str, int | None]]:
+    return [(phase.name, phase.repetition) for phase in done]
