@@ -25,10 +25,11 @@ given = $(if $(filter command line,$(origin $(1))),$(2) $(call quote,$($(1))))
 OVERRIDES = $(call given,RATE,--rate) $(call given,DURATION,--duration) $(call given,WARMUP,--warmup) \
   $(call given,THREADS,--threads) $(call given,CONNECTIONS,--connections) $(call given,VARIANT,--variant) \
   $(call given,REPEAT,--repeat) $(call given,RUNTIME,--runtime) $(call given,ENGINE,--engine) \
-  $(call given,WORKERS,--workers) $(call given,SELECTORS,--selectors) $(call given,QUEUE_CAPACITY,--queue-capacity)
+  $(call given,WORKERS,--workers) $(call given,SELECTORS,--selectors) $(call given,QUEUE_CAPACITY,--queue-capacity) \
+  $(call given,PROFILE,--profile)
 # The rest reaches the lab through the environment.
-SETTINGS = NAME RATE DURATION WARMUP THREADS CONNECTIONS VARIANT REPEAT RUNTIME ENGINE WORKERS SELECTORS QUEUE_CAPACITY \
-  CPUS_SERVICE CPUS_LOADGEN CPUS_OTHER PORT ADMIN_PORT LOADGEN_METRICS_PORT MONITORING LOADGEN LOADGEN_IMAGE
+SETTINGS = NAME RATE DURATION WARMUP THREADS CONNECTIONS VARIANT REPEAT RUNTIME ENGINE WORKERS SELECTORS QUEUE_CAPACITY PROFILE \
+  CPUS_SERVICE CPUS_LOADGEN CPUS_OTHER STRICT PORT ADMIN_PORT LOADGEN_METRICS_PORT MONITORING LOADGEN LOADGEN_IMAGE
 UNKNOWN = $(filter-out $(SETTINGS) -%,$(foreach v,$(.VARIABLES),$(if $(filter command line,$(origin $(v))),$(v))))
 
 ##@ Experiments
@@ -39,22 +40,37 @@ experiment: ## run one: make experiment NAME=stack-get [RATE=20000] [DURATION=20
 	@bin/lab run $(call quote,$(NAME)) $(OVERRIDES)
 list: ## the experiments
 	@bin/lab list
-results: ## the runs there are, newest first
-	@bin/lab results
+results: ## the runs there are, newest first [NAME=stack-get]
+	@bin/lab results $(call given,NAME,--)
+.PHONY: diff
+diff: build-profiler ## which code changed, with differential flame graphs: make diff A=stack-get B=queue-get [FORCE=1] (runs or experiments)
+	@$(if $(and $(filter command line,$(origin A)),$(filter command line,$(origin B))),,echo 'A and B are missing: make diff A=stack-get B=queue-get (make results shows the runs)' >&2; exit 2)
+	@bin/lab diff $(call quote,$(A)) $(call quote,$(B)) $(if $(filter 1,$(FORCE)),--force)
 variants: ## the server variants, generated from the code
 	@bin/lab variants
-validate: ## check every experiment file without running it
-	@bin/lab validate
+validate: ## check the experiment files without running them; the service is built first [NAME=stack-get]
+	@bin/lab validate $(call given,NAME,--)
 parse-load: ## print the JSON of a wrk2 report: make parse-load FILE=load.txt
 	@$(if $(filter command line,$(origin FILE)),,echo 'FILE is missing: make parse-load FILE=load.txt' >&2; exit 2)
 	@bin/lab parse-load $(call quote,$(FILE))
 doctor: ## what this machine has and lacks for each runtime, and the command that gets it
 	@bin/lab doctor
 
+##@ This machine
+.PHONY: calibrate quiet unquiet
+calibrate: ## what this machine can do, and the smallest difference that it can show: make calibrate [STARTS=20]
+	@bin/lab calibrate $(call given,STARTS,--starts) $(call given,RUNTIME,--runtime)
+quiet: ## make it quieter, as root: governor, huge pages, interrupts; every change is printed
+	@bin/lab quiet
+unquiet: ## put back what `make quiet` changed, also after a crash
+	@bin/lab unquiet
+
 ##@ Stack (docker)
-.PHONY: up down
+.PHONY: up open down
 up: ## start Prometheus, Grafana, node-exporter and the artifact server, to stay up across runs
 	@bin/lab up
+open: ## print the addresses of what is up, and open Grafana and the results in a browser
+	@bin/lab open
 down: ## stop all containers of the lab
 	@bin/lab down
 
@@ -89,13 +105,14 @@ test: test-service test-loadgen test-profiler test-lab test-dashboards test-e2e 
 test-service: ## storage engine and server
 	@bin/find-jdk >/dev/null
 	$(MVN) -f service/pom.xml verify
+# More threads than CPUs: most of its tests wait for servers that wait. Those that measure run one at a time.
 test-loadgen: ## load generator
-	cargo test --quiet --locked --manifest-path loadgen/Cargo.toml
+	RUST_TEST_THREADS=6 cargo test --quiet --locked --manifest-path loadgen/Cargo.toml
 test-profiler: ## profile command and pictures
 	cargo test --quiet --locked --manifest-path profiler/Cargo.toml
 test-lab: ## experiments, phases, analysis, report (pages in headless Chromium where it is installed)
 	@bin/lab --version >/dev/null
-	$(VENV)/pytest -q lab/tests --ignore lab/tests/e2e
+	$(VENV)/pytest -q -rs lab/tests --ignore lab/tests/e2e
 test-dashboards: ## Prometheus configuration and rules, dashboards
 	@bin/lab --version >/dev/null
 	$(VENV)/python dashboards/check.py
@@ -108,7 +125,7 @@ test-e2e: build ## whole experiments in both runtimes; docker's only where an en
 torture: torture-storage torture-server torture-loadgen ## every room's long tests
 torture-storage: ## crashes, 10,000 seeds each; 30 kills a durability; full disks; about 15 minutes
 	@bin/find-jdk >/dev/null
-	$(MVN) -f service/pom.xml -pl storage test -Dtest='CrashTest,GroupCommitCrashTest,ModelTest,LinearizabilityTest,RegisterCheckerTest,ErrorInjectionTest,DamageTest,MappedDamageTest,MergeTest,PiecewiseMergeTest,NextLogTest' \
+	$(MVN) -f service/pom.xml -pl storage test -Dtest='CrashTest,GroupCommitCrashTest,ModelTest,LinearizabilityTest,RegisterCheckerTest,ErrorInjectionTest,DamageTest,MappedDamageTest,CompactionJobTest,PiecewiseCompactionTest,WalPreallocatorTest' \
 	  -Dlsmlab.crash.seeds=10000 -Dlsmlab.models=3000 -Dlsmlab.histories=5000
 	$(MVN) -f service/pom.xml -pl server -am test -Dtest='KillLoopTest,DiskFullTest,EnginesTest' -Dsurefire.failIfNoSpecifiedTests=false \
 	  -Dlsmlab.kills=30
@@ -123,23 +140,19 @@ torture-server: ## server, long (about half an hour): a million fuzzed inputs, e
 	$(MVN) -f service/pom.xml test -pl server -am -Dgroups=slow -DexcludedGroups= -Dtest='HttpFuzzTest,StopTest,CrowdTest' -Dsurefire.failIfNoSpecifiedTests=false $(FUZZ)
 
 ##@ Benchmarks
-.PHONY: bench-storage bench-loadgen bench-server bench-overload bench-rates
-BENCH_JAR = service/bench/target/bench/lsmlab-bench.jar
+.PHONY: bench-storage bench-loadgen bench-server bench-overload build-bench
+RUN_BENCH = "$(JDK)/bin/java" --sun-misc-unsafe-memory-access=allow -jar service/bench/target/bench/lsmlab-bench.jar
 bench-loadgen: ## the load generator against wrk (Debian: apt install wrk) and the truth, 8 minutes: make bench-loadgen [BENCH=--quick]
 	cd loadgen && cargo bench --quiet --locked --bench peer -- --update-docs ../docs/benchmarks.md $(BENCH)
-bench-storage: ## the engine against RocksDB and MVStore, in turn; about an hour, half of it with BENCH='--engines lsm,rocksdb --repetitions 3 --seconds 3 --warmup-seconds 3'
+bench-storage: build-bench ## the engine against RocksDB, as it comes and tuned; about an hour: make bench-storage [BENCH=--quick]
+	$(RUN_BENCH) storage --update-docs docs/benchmarks.md $(BENCH)
+bench-server: build-bench build-service build-loadgen ## what a request costs, layer by layer and variant by variant; half an hour: make bench-server [BENCH=--quick]
+	$(RUN_BENCH) server --update-docs docs/benchmarks.md $(BENCH)
+bench-overload: build-bench build-service build-loadgen ## every variant at twice its saturated rate, 70 s for each variant and setting: make bench-overload [BENCH='--variants sync,queue']
+	$(RUN_BENCH) server --overload --update-docs docs/benchmarks.md $(BENCH)
+build-bench:
 	@bin/find-jdk >/dev/null
 	@$(MVN) -f service/pom.xml -DskipTests package -pl bench -am
-	"$(JDK)/bin/java" -jar $(BENCH_JAR) storage --update-docs docs/benchmarks.md $(BENCH)
-bench-server: build-service build-loadgen ## every variant against a no-op one-nio handler, saturated, in turn; about half an hour: make bench-server [BENCH='--variants sync --repetitions 1 …']
-	@$(MVN) -f service/pom.xml -DskipTests package -pl bench -am
-	"$(JDK)/bin/java" -jar $(BENCH_JAR) server --update-docs docs/benchmarks.md $(BENCH)
-bench-overload: build-service build-loadgen ## every variant at twice its saturated rate, and after; about 22 minutes: make bench-overload [BENCH='--overload-seconds 10 …']
-	@$(MVN) -f service/pom.xml -DskipTests package -pl bench -am
-	"$(JDK)/bin/java" -jar $(BENCH_JAR) server --workloads overload --update-docs docs/benchmarks.md $(BENCH)
-bench-rates: build-service build-loadgen ## every variant over one connection at the rates of a published report; about 10 minutes: make bench-rates [BENCH='--variants sync …']
-	@$(MVN) -f service/pom.xml -DskipTests package -pl bench -am
-	"$(JDK)/bin/java" -jar $(BENCH_JAR) server --workloads rates --update-docs docs/benchmarks.md $(BENCH)
 
 ##@ Code
 .PHONY: lint format
@@ -163,5 +176,5 @@ format: ## rewrite the sources as the formatters want them
 
 .PHONY: help
 help: ## this list
-	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## / {printf "  %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z0-9-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 	@printf '\nStart here: make experiment NAME=stack-get\n'

@@ -158,7 +158,7 @@ def _load_generator() -> Row:
         [
             series(
                 "Send lag",
-                "How late a request left although its connection was free: the generator's own error. It belongs to no "
+                "How much later a request left than from a generator that is never late. It belongs to no "
                 "service; above a millisecond the latencies are in doubt.",
                 "s",
                 Query("max by (quantile) (loadgen_send_lag_seconds)", "p{{quantile}}"),
@@ -169,6 +169,13 @@ def _load_generator() -> Row:
                 "Requests sent and not answered yet. As many as connections: all of them are busy.",
                 "short",
                 Query("sum(loadgen_in_flight)", "requests"),
+            ),
+            series(
+                "Backlog",
+                "Requests due and not sent, because their connections wait for the service. While it grows, the "
+                "offered rate is not held.",
+                "short",
+                Query("sum(loadgen_backlog)", "requests"),
             ),
             series(
                 "Errors by kind",
