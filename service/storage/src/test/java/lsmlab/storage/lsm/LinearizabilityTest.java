@@ -20,9 +20,9 @@ import java.util.concurrent.atomic.AtomicReference;
 import lsmlab.storage.Durability;
 import lsmlab.storage.Engine;
 import lsmlab.storage.LsmOptions;
-import lsmlab.storage.ScanEndedException;
 import lsmlab.storage.ReadOnlyException;
 import lsmlab.storage.Scan;
+import lsmlab.storage.ScanEndedException;
 import lsmlab.storage.WriteBatch;
 import lsmlab.storage.file.SimulatedDirectory;
 import lsmlab.storage.lsm.RegisterChecker.Operation;
@@ -263,7 +263,8 @@ class LinearizabilityTest {
                 try {
                   checkOneMoment(History.contents(engine, ""));
                 } catch (ScanEndedException e) {
-                  // The older of two scans keeps more than a store this small allows: it is read again.
+                  // The older of two scans keeps more than a store this small allows: it is read
+                  // again.
                 }
               }
             } catch (Throwable e) {
