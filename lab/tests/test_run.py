@@ -133,6 +133,22 @@ def test_another_load_generator_takes_the_place_of_ours(checkout: FakeCheckout) 
         assert "does not write load.json, latency.hlog" in (checkout.runs()[-1] / report).read_text(), report
 
 
+def test_a_sweep_is_a_run_at_each_of_its_rates(checkout: FakeCheckout) -> None:
+    load = {"script": "get.lua", "rate": [100, 200], "threads": 1, "connections": 1, "duration": "1s", "warmup": "0s"}
+    reference = {"source": "a report", "at": [{"rate": 200, "requests_per_second": 199}]}
+    checkout.experiment("fake", load=load, reference=reference, profile=False)
+    code, output = checkout.lab("run", "fake")
+    assert code == 0, output
+    manifests = [json.loads((run / "run.json").read_text()) for run in checkout.runs()]
+    resolved = [manifest["experiment"]["resolved"] for manifest in manifests]
+    assert [of["load"]["rate_per_s"] for of in resolved] == [100, 200]
+    assert [of.get("reference", {}).get("requests_per_s") for of in resolved] == [None, 199]
+    assert all(manifest["validity"] is not None for manifest in manifests), "each rate has a verdict of its own"
+    code, output = checkout.lab("run", "fake", "--rate", "200")
+    assert code == 0, output
+    assert len(checkout.runs()) == 3
+
+
 def test_an_unused_port_can_be_named(checkout: FakeCheckout) -> None:
     port = free_port()
     code, output = checkout.lab("run", "fake", "--port", str(port))

@@ -14,7 +14,7 @@ import pytest
 from PIL import Image
 
 from lab.analysis import judge, summarise
-from lab.manifest import Censored, Manifest, ManifestError
+from lab.manifest import Censored, Manifest, ManifestError, RateChoice
 from lab.report import write
 from lab.report.pictures import BYTES_MAX, embed
 from report.synthesis import Shape, make_run
@@ -285,7 +285,7 @@ def test_a_published_figure_is_one_of_the_experiment_as_declared(tmp_path: Path,
     manifest.experiment.overrides = {name: "another"}
     manifest.write(run / "run.json")
     write(run)
-    assert ("this run was given another" not in (run / "report.md").read_text()) == comparable
+    assert ("was set for this run" not in (run / "report.md").read_text()) == comparable
 
 
 def test_what_profiling_cost_is_told_with_repetitions_only(tmp_path: Path) -> None:
@@ -305,7 +305,28 @@ def test_a_published_figure_is_not_set_beside_another_load(tmp_path: Path) -> No
     manifest.write(tmp_path / "run.json")
     page, _ = report(tmp_path)
     assert "published 1.60 ms" not in page.text
-    assert "this run was given another rate" in page.text
+    assert "another rate was set for this run" in page.text
+
+
+def test_a_reference_with_a_load_of_its_own_is_named_with_both_figures(tmp_path: Path) -> None:
+    make_run(tmp_path, Shape(seconds=2, profiled=False, rate=2000))
+    manifest = Manifest.read(tmp_path / "run.json")
+    own = {"rate_per_s": 70000, "connections": 64, "duration_s": 60.0, "cpus": 8}
+    manifest.experiment.resolved["reference"] = {**manifest.experiment.resolved["reference"], **own}  # type: ignore[dict-item]
+    manifest.write(tmp_path / "run.json")
+    page, _ = report(tmp_path)
+    assert "rate 70,000/s there, 2,000/s here; duration 60 s there, 2 s here." in page.text
+    assert "That machine had 8 CPUs in all; here are 1 for the service and 1 for the load generator." in page.text
+    assert "published 1.60 ms" not in page.text
+
+
+def test_how_the_rate_came_stands_in_the_report(tmp_path: Path) -> None:
+    make_run(tmp_path, Shape(seconds=2, profiled=False, rate=2000))
+    manifest = Manifest.read(tmp_path / "run.json")
+    manifest.experiment.rate = RateChoice(how="scaled", declared_per_s=20000, scale=0.1)
+    manifest.write(tmp_path / "run.json")
+    page, _ = report(tmp_path)
+    assert "SCALE=0.1; declared are 20,000/s" in page.text
 
 
 @pytest.mark.parametrize("content", [None, "{}"])

@@ -128,20 +128,29 @@ def run(  # noqa: PLR0917 - one parameter an option
     )
     if ports.data and ports.data == ports.admin:
         raise InputError(f"PORT and ADMIN_PORT are both {ports.data}: the service needs two ports")
-    plan = RunPlan(
-        checkout=checkout,
-        name=name,
-        experiment=experiment,
-        overrides=overrides,
-        cpus=plan_cpus(os.environ),
-        ports=ports,
-        monitoring=monitoring,
-        strict=strict,
-        runtime=choose(checkout, runtime, _tell),
-    )
+    cpus = plan_cpus(os.environ)
     console = _console()
     console.print(Text.assemble((name, "bold"), f": {experiment.title}"), highlight=False)
-    raise typer.Exit(Run(plan, Show(console)).execute())
+    points = [experiment.at_rate(per_s) for per_s in experiment.sweep_per_s] or [experiment]
+    code = 0
+    for number, point in enumerate(points, 1):
+        if len(points) > 1:
+            console.print(f"rate {number} of {len(points)}: {point.load.rate_per_s:,}/s", highlight=False)
+        plan = RunPlan(
+            checkout=checkout,
+            name=name,
+            experiment=point,
+            overrides=overrides,
+            cpus=cpus,
+            ports=ports,
+            monitoring=monitoring,
+            strict=strict,
+            runtime=choose(checkout, runtime, _tell),
+        )
+        code = Run(plan, Show(console)).execute()
+        if code != 0:
+            break
+    raise typer.Exit(code)
 
 
 @app.command("list")
@@ -163,7 +172,7 @@ def list_experiments() -> None:
         load = experiment.load
         table.add_row(
             name,
-            f"{load.rate_per_s:,}",
+            f"{load.rate_per_s:,}" + (f" – {experiment.sweep_per_s[-1]:,}" if experiment.sweep_per_s else ""),
             f"{experiment.repeat} × {duration_word(load.duration_s)}",
             Text(experiment.title),
         )

@@ -11,10 +11,11 @@ from pydantic import Field, TypeAdapter, ValidationError
 from lab.errors import InputError, close_matches, did_you_mean
 from lab.experiment.declaration import DECLARATION, Declaration, read_declaration
 from lab.experiment.explain import explain
-from lab.experiment.model import Bytes, Count, Experiment, Strict
+from lab.experiment.model import Bytes, Count, Experiment, Rate, Reference, Strict
 from lab.experiment.yaml_file import Place, YamlFile, read_yaml
 from lab.paths import Checkout
 from lab.runtime.base import DatasetSpec
+from lab.units import COUNT_FORM
 
 
 class DatasetDeclaration(Strict):
@@ -96,10 +97,17 @@ class Catalogue:
         value: Any = declared.value
         if isinstance(value, dict) and value.get("profile") is False:
             value = {**value, "profile": None}
+        rates = sweep_rates(declared)
+        if rates:
+            value = {**value, "load": {**value["load"], "rate": rates[0]}}
         try:
-            return TypeAdapter(Experiment).validate_python(value)
+            experiment = TypeAdapter(Experiment).validate_python(value)
         except ValidationError as error:
             raise InputError(explain(error, Experiment, declared.where)) from error
+        if experiment.reference is not None:
+            _check_published(experiment.reference, rates, declared)
+            experiment = experiment.model_copy(update={"reference": experiment.reference.under(experiment.load)})
+        return experiment.swept(rates) if rates else experiment
 
     def _check_references(self, experiment: Experiment, declared: Declaration) -> None:
         if experiment.dataset is not None and experiment.dataset not in (known := self.datasets()):
@@ -114,6 +122,44 @@ class Catalogue:
                 f"{declared.where(('load', 'script'))}: load.script: {script!r} is not in loadgen/scripts"
                 f"{did_you_mean(script, scripts)}; there are: {', '.join(scripts) or 'none'}"
             )
+
+
+def sweep_rates(declared: Declaration) -> tuple[int, ...]:
+    """Return the rates of a sweep, ascending; nothing where `load.rate` is no list. Raises InputError."""
+    load = declared.value.get("load") if isinstance(declared.value, dict) else None
+    given = load.get("rate") if isinstance(load, dict) else None
+    if not isinstance(given, list):
+        return ()
+    rates: list[int] = []
+    for index, entry in enumerate(given):
+        where = f"{declared.where(('load', 'rate', index))}: load.rate.{index}"
+        try:
+            rate: int = TypeAdapter(Rate).validate_python(entry)
+        except ValidationError as error:
+            raise InputError(f"{where}: {entry!r} is no rate: {COUNT_FORM}, from 1 to 10,000,000") from error
+        if rates and rate <= rates[-1]:
+            order = "is there twice" if rate in rates else f"comes after {rates[-1]:,}"
+            raise InputError(f"{where}: {entry!r} {order}: write the rates of a sweep in ascending order, each once")
+        rates.append(rate)
+    if len(rates) < 2:
+        where = declared.where(("load", "rate"))
+        raise InputError(f"{where}: load.rate: a sweep has at least 2 rates, not {len(rates)}: [1000, 2000, 5000]")
+    return tuple(rates)
+
+
+def _check_published(reference: Reference, rates: tuple[int, ...], declared: Declaration) -> None:
+    """Refuse figures that belong to no rate of the experiment."""
+    if reference.at and not rates:
+        where = declared.where(("reference", "at"))
+        raise InputError(f"{where}: reference.at: is for a sweep; here rate, requests_per_second and latency go")
+    if rates and reference.rate_per_s is not None:
+        where = declared.where(("reference", "rate"))
+        raise InputError(f"{where}: reference.rate: this is a sweep: write the figures of each rate under at")
+    for index, figures in enumerate(reference.at):
+        if figures.rate_per_s not in rates:
+            where = declared.where(("reference", "at", index))
+            allowed = ", ".join(map(str, rates))
+            raise InputError(f"{where}: reference.at.{index}: {figures.rate_per_s} is no rate of this sweep: {allowed}")
 
 
 def _locator(file: YamlFile, shown_as: str, name: str) -> Callable[[Place], str]:

@@ -33,13 +33,15 @@ def _own_place(location: Sequence[str | int], model: type[BaseModel]) -> Place:
     place: list[str | int] = []
     current: Any = model
     for step in location:
-        if _is_model(current):
+        if isinstance(step, int):
+            place.append(step)
+        elif _is_model(current):
             keys = keys_of(current)
             if step not in keys and place and current is not model and str(step).startswith("function-"):
                 continue
             place.append(step)
             current = keys.get(str(step))
-        elif current is dict or isinstance(step, int):
+        elif current is dict:
             place.append(step)
             current = None
     return tuple(place)
@@ -61,6 +63,8 @@ def _inner(annotation: Any) -> Any:
         return _inner(members[0])
     if origin is typing.Annotated:
         return _inner(typing.get_args(annotation)[0])
+    if origin is tuple and _is_model(typing.get_args(annotation)[0]):
+        return typing.get_args(annotation)[0]
     return origin or annotation
 
 
@@ -107,6 +111,8 @@ def _bound(value: object, name: str) -> str:
 def _siblings(place: Place, model: type[BaseModel]) -> list[str]:
     current: Any = model
     for step in place[:-1]:
+        if isinstance(step, int):
+            continue
         current = keys_of(current).get(str(step))
         if not _is_model(current):
             return []

@@ -7,9 +7,10 @@ The keys of the YAML are the fields' aliases (`duration: 1m`); the fields carry 
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, field_validator, model_validator
 
 from lab.units import parse_bytes, parse_count, parse_duration_s, parse_milliseconds
 
@@ -17,6 +18,7 @@ Count = Annotated[int, BeforeValidator(parse_count)]
 Seconds = Annotated[float, BeforeValidator(parse_duration_s)]
 Milliseconds = Annotated[int, BeforeValidator(parse_milliseconds)]
 Bytes = Annotated[int, BeforeValidator(parse_bytes)]
+Rate = Annotated[Count, Field(ge=1, le=10_000_000)]
 Event = Literal["cpu", "alloc", "lock", "wall"]
 
 _JVM_FLAGS_REFUSED = re.compile(r"-(jar|cp|classpath|-class-path|version|-version|h|help)\b")
@@ -77,7 +79,7 @@ class LoadSettings(Strict):
     """The offered load: open loop, a constant rate over all connections."""
 
     script: Annotated[str, Field(pattern=r"^[\w.-]+\.lua$")]
-    rate_per_s: Annotated[Count, Field(alias="rate", ge=1, le=10_000_000)]
+    rate_per_s: Annotated[Rate, Field(alias="rate")]
     threads: Annotated[Count, Field(ge=1, le=1024)]
     connections: Annotated[Count, Field(ge=1, le=65536)]
     duration_s: Annotated[Seconds, Field(alias="duration", ge=1, le=86_400)]
@@ -125,10 +127,10 @@ class ProfileSettings(Strict):
         return events
 
 
-class Reference(Strict):
-    """What a published report measured for this; shown beside our figures, never judged by."""
+class Figures(Strict):
+    """Published figures, and the rate that they were measured at. Without `rate`: the declared one."""
 
-    source: str | None = None
+    rate_per_s: Annotated[Rate | None, Field(alias="rate")] = None
     requests_per_s: Annotated[float | None, Field(alias="requests_per_second", gt=0)] = None
     latency_ms: Annotated[dict[str, float], Field(alias="latency")] = Field(default_factory=dict)
 
@@ -150,6 +152,64 @@ class Reference(Strict):
         return result
 
 
+class Reference(Figures):
+    """What a published report measured for this; shown beside our figures, never judged by.
+
+    A key of the load that is left out is as the experiment declares it. `cpus` are the logical CPUs of the machine,
+    `saturation_per_s` is the most that its service answered. A sweep has the figures of each rate in `at`.
+    """
+
+    source: str | None = None
+    threads: Annotated[Count, Field(ge=1, le=1024)] | None = None
+    connections: Annotated[Count, Field(ge=1, le=65536)] | None = None
+    duration_s: Annotated[Seconds | None, Field(alias="duration", ge=1, le=86_400)] = None
+    cpus: Annotated[Count, Field(ge=1, le=4096)] | None = None
+    saturation_per_s: Annotated[float | None, Field(alias="saturation", gt=0)] = None
+    at: Annotated[tuple[Figures, ...], Field(exclude=True)] = ()
+
+    @field_validator("at")
+    @classmethod
+    def _each_rate_once(cls, at: tuple[Figures, ...]) -> tuple[Figures, ...]:
+        rates = [figures.rate_per_s for figures in at]
+        if None in rates:
+            raise ValueError("each entry needs the rate that its figures were measured at")
+        if twice := [rate for rate, after in pairwise(sorted(filter(None, rates))) if rate == after]:
+            raise ValueError(f"rate {twice[0]} is there twice")
+        return at
+
+    @model_validator(mode="after")
+    def _figures_stand_in_one_place(self) -> Reference:
+        if self.at and (self.rate_per_s or self.requests_per_s or self.latency_ms):
+            raise ValueError("rate, requests_per_second and latency belong into the entries of at")
+        return self
+
+    def under(self, load: LoadSettings) -> Reference:
+        """Return the reference with the declared load written out where it says nothing else."""
+        own = {name: getattr(self, name) for name in ("threads", "connections", "duration_s")}
+        filled = {name: getattr(load, name) if value is None else value for name, value in own.items()}
+        rate = load.rate_per_s if self.rate_per_s is None and not self.at else self.rate_per_s
+        return self.model_copy(update={**filled, "rate_per_s": rate})
+
+    def of_rate(self, rate_per_s: int) -> Reference | None:
+        """Return what was published for one rate of a sweep, None where nothing was."""
+        for figures in self.at:
+            if figures.rate_per_s == rate_per_s:
+                return self.model_copy(update={**dict(figures), "at": ()})
+        return None
+
+    @property
+    def saturated_at_per_s(self) -> float | None:
+        """The most that the reference's service answered: as published, or what it did when more was offered."""
+        if self.saturation_per_s is not None:
+            return self.saturation_per_s
+        offered, answered = self.rate_per_s, self.requests_per_s
+        return answered if offered and answered and answered < SATURATED_BELOW * offered else None
+
+
+SATURATED_BELOW = 0.99
+"""A reference that answered less than this share of what was offered was saturated."""
+
+
 class Experiment(Strict):
     """One experiment: what is asked, of which service, under which load."""
 
@@ -162,6 +222,29 @@ class Experiment(Strict):
     repeat: Annotated[Count, Field(ge=1, le=100)] = 1
     profile: ProfileSettings | None = Field(default_factory=ProfileSettings)
     reference: Reference | None = None
+    _sweep_per_s: tuple[int, ...] = PrivateAttr(default=())
+
+    @property
+    def sweep_per_s(self) -> tuple[int, ...]:
+        """The rates of a sweep, ascending; empty for an experiment with one rate."""
+        return self._sweep_per_s
+
+    def swept(self, rates_per_s: tuple[int, ...]) -> Experiment:
+        """Return this experiment as a sweep over these rates; `load.rate_per_s` is the first of them."""
+        lowest = self.load.model_copy(update={"rate_per_s": rates_per_s[0]})
+        copy = self.model_copy(update={"load": lowest})
+        copy._sweep_per_s = rates_per_s
+        return copy
+
+    def at_rate(self, rate_per_s: int) -> Experiment:
+        """Return this experiment at one rate, with what was published for it."""
+        reference = self.reference
+        if reference is not None and self._sweep_per_s:
+            reference = reference.of_rate(rate_per_s)
+        load = self.load.model_copy(update={"rate_per_s": rate_per_s})
+        copy = self.model_copy(update={"load": load, "reference": reference})
+        copy._sweep_per_s = ()
+        return copy
 
     def resolved(self) -> dict[str, Any]:
         """Return every value as it is used, units in the names, as JSON types."""

@@ -36,9 +36,10 @@ _FIELDS = {"rate": "rate_per_s", "duration": "duration_s", "warmup": "warmup_s"}
 def apply_overrides(experiment: Experiment, given: Mapping[str, str]) -> tuple[Experiment, dict[str, Any]]:
     """Return the experiment with these values, and the values as they were understood, for run.json.
 
-    Raises InputError that names the setting as make knows it (`RATE`) and the values that go.
+    A sweep stays one, except with a rate: that is one of its points, or one between them. Raises InputError that names
+    the setting as make knows it (`RATE`) and the values that go.
     """
-    document = experiment.model_dump(by_alias=True, exclude_none=True)
+    document = experiment.model_dump(by_alias=True, exclude_none=True, exclude={"reference"})
     document = _in_units(document)
     if experiment.profile is None:
         document["profile"] = None
@@ -64,7 +65,13 @@ def apply_overrides(experiment: Experiment, given: Mapping[str, str]) -> tuple[E
         changed = Experiment.model_validate(document)
     except ValidationError as error:
         raise InputError(_without_places(explain(error, Experiment, where), given)) from error
-    return changed, {name: _understood(changed, name) for name in given}
+    understood = {name: _understood(changed, name) for name in given}
+    changed = changed.model_copy(update={"reference": experiment.reference})
+    if experiment.sweep_per_s:
+        changed = changed.swept(experiment.sweep_per_s)
+        if "rate" in given:
+            changed = changed.at_rate(understood["rate"])
+    return changed, understood
 
 
 def _profile(word: str, experiment: Experiment) -> dict[str, Any] | None:
@@ -105,10 +112,4 @@ def _in_units(document: dict[str, Any]) -> dict[str, Any]:
         document["service"]["deadline"] = f"{document['service']['deadline']}ms"
     if document.get("profile"):
         document["profile"]["interval"] = f"{document['profile']['interval']:.6f}s"
-    latency = document.get("reference", {}).get("latency")
-    if latency:
-        names = {"100": "max", "mean": "mean", "stdev": "stdev"}
-        document["reference"]["latency"] = {
-            names.get(key, f"p{key}"): f"{value / 1000:.9f}s" for key, value in latency.items()
-        }
     return document

@@ -21,6 +21,13 @@ from lab.manifest import Artifact, Manifest
 EVENTS = ("cpu", "alloc", "lock", "wall")
 KEEPS_COMPARABLE = frozenset({"repeat", "warmup", "profile"})
 """Overrides after which a published figure is still one of the same service under the same load. Any other is not."""
+LOAD_WORDS = {
+    "rate_per_s": ("rate", "/s"),
+    "threads": ("threads", ""),
+    "connections": ("connections", ""),
+    "duration_s": ("duration", " s"),
+}
+"""Numbers of a load that a reference may have its own of: the word and the unit that a reader sees."""
 OWN_FILES = ("run.json", "report.html", "report.md")
 """Not among the artifacts of a report: they are written after it, or are the report."""
 
@@ -67,11 +74,16 @@ class Event:
 
 @dataclass(frozen=True)
 class Reference:
-    """What a published report measured; latencies in ms by percentile ("50" … "100")."""
+    """What a published report measured; latencies in ms by percentile ("50" … "100").
+
+    `load` has the numbers that its load was made of, by their name in the experiment's load; `cpus` are its machine's.
+    """
 
     source: str | None
     requests_per_s: float | None
     latency_ms: dict[str, float]
+    load: dict[str, float] = field(default_factory=dict)
+    cpus: int | None = None
 
 
 @dataclass(frozen=True)
@@ -92,11 +104,21 @@ class ReportData:
 
     def comparable_reference(self) -> Reference | None:
         """Return the reference where this run was made under the load that the reference was measured under."""
-        return None if self.overrides_that_matter() else self.reference
+        return None if self.reference is None or self.unlike_the_reference() else self.reference
 
-    def overrides_that_matter(self) -> list[str]:
-        """Return the overrides that make this run another one than the published."""
-        return sorted(set(self.manifest.experiment.overrides) - KEEPS_COMPARABLE)
+    def unlike_the_reference(self) -> list[str]:
+        """Return in what this run is another one than the published: "rate 70,000/s there, 20,000/s here"."""
+        published = {} if self.reference is None else self.reference.load
+        ours = self.manifest.experiment.resolved.get("load")
+        ours = ours if isinstance(ours, dict) else {}
+        found = []
+        for name, (word, unit) in LOAD_WORDS.items():
+            there, here = published.get(name), ours.get(name)
+            if there is not None and isinstance(here, int | float) and there != here:
+                found.append(f"{word} {there:,.10g}{unit} there, {here:,.10g}{unit} here")
+        compared = {word for name, (word, _) in LOAD_WORDS.items() if name in published}
+        changed = sorted(set(self.manifest.experiment.overrides) - KEEPS_COMPARABLE - compared)
+        return found + [f"another {name.replace('_', ' ')} was set for this run" for name in changed]
 
 
 def collect(run_dir: Path) -> ReportData:
@@ -263,7 +285,10 @@ def _reference(manifest: Manifest) -> Reference | None:
     if not isinstance(declared, dict):
         return None
     latencies, rate, source = declared.get("latency_ms"), declared.get("requests_per_s"), declared.get("source")
+    cpus = declared.get("cpus")
     return Reference(
+        load={name: float(value) for name in LOAD_WORDS if isinstance(value := declared.get(name), int | float)},
+        cpus=cpus if isinstance(cpus, int) else None,
         source=source if isinstance(source, str) else None,
         requests_per_s=float(rate) if isinstance(rate, int | float) else None,
         latency_ms={

@@ -154,9 +154,12 @@ def _percentile_note(data: ReportData, summary: Summary) -> str:
         notes.append("“From sending” counts from the moment of sending and leaves that wait out.")
     if data.reference is not None and data.reference.latency_ms:
         notes.append("“Published” was measured by others on other hardware: a landmark, not a target.")
-        if data.comparable_reference() is None:
-            changed = ", ".join(name.replace("_", " ") for name in data.overrides_that_matter())
-            notes.append(f"It belongs to the experiment as declared; this run was given another {changed}.")
+        if unlike := data.unlike_the_reference():
+            notes.append(f"It was measured otherwise: {'; '.join(unlike)}.")
+        plan = data.manifest.environment.cpu_plan
+        if data.reference.cpus is not None and plan is not None and plan.service:
+            here = f"{len(plan.service)} for the service and {len(plan.loadgen)} for the load generator"
+            notes.append(f"That machine had {data.reference.cpus} CPUs in all; here are {here}.")
     return " ".join(notes)
 
 
@@ -452,6 +455,8 @@ def experiment_table(data: ReportData) -> Table:
         leaf = key.rpartition(".")[2]
         over = key in overrides or leaf in overrides or leaf.removesuffix("_per_s").removesuffix("_s") in overrides
         rows.append([Cell(key), Cell(value + ("  (set for this run)" if over else ""), "override" if over else "")])
+    if (rate := data.manifest.experiment.rate) is not None and rate.how != "declared":
+        rows.append([Cell("how the rate came"), Cell(rate.sentence(), "override")])
     return _table("experiment-table", "Experiment as run", ["Key", "Value"], rows)
 
 
