@@ -7,8 +7,11 @@ profile, which goes on while the service ends.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+
+from rich.console import Console
 
 from lab import dataset, report
 from lab.experiment import Catalogue
@@ -16,16 +19,17 @@ from lab.machine import environment, noise
 from lab.machine.cpus import pin_self, usable_cpus
 from lab.machine.fingerprint import digest
 from lab.manifest import Dataset as ManifestDataset
-from lab.process.locks import RunLock, remove_stale
+from lab.process.locks import remove_stale
 from lab.run.background import Background
 from lab.run.cleanup import clean_up, explained, summarise
 from lab.run.phases import Phases, write_run_info
 from lab.run.preflight import check_choices, check_space
 from lab.run.repetition import Repetition
 from lab.run.session import Session
+from lab.run.setup import Setup
 from lab.run.show import Show
 from lab.run.signals import signals_held_off, signals_raise
-from lab.run.state import RunPlan, RunState
+from lab.run.state import RunArtifacts, RunPlan, RunState
 from lab.run.summary import tell_end
 from lab.runtime.base import CpuPlan, ProfileSpec, cpu_list
 from lab.units import duration_word, format_bytes
@@ -42,17 +46,26 @@ INVALID_EXIT = 3
 """The exit code of a run that is complete and invalid, with STRICT=1."""
 
 
-class Run:
-    """One run; use once."""
+TellEnd = Callable[[RunArtifacts | None, Console, BaseException | None, str | None, Sequence[str]], int]
+"""Tells how a run ended and returns its exit code; `tell_end` is the one of a run by itself."""
 
-    def __init__(self, plan: RunPlan, show: Show) -> None:
+
+class Run:
+    """One run; use once.
+
+    A run in a series is given the series' `setup`, which it leaves as it found it if it ends well.
+    """
+
+    def __init__(self, plan: RunPlan, show: Show, setup: Setup | None = None, tell: TellEnd = tell_end) -> None:
         self.plan = plan
+        self._own_setup = setup is None
+        self._setup = setup or Setup(plan.checkout)
+        self._tell = tell
         self.state = RunState(plan)
         self._show = show
         self._phases = Phases(show, self._phase_changed)
         self._session = Session(self.state, self._phases, show)
         self._all_cpus = tuple(usable_cpus())
-        self._run_lock = RunLock(plan.checkout.run_lock)
 
     def execute(self) -> int:
         """Run all phases; return the process's exit code. Errors of the run are shown, not raised."""
@@ -74,18 +87,20 @@ class Run:
             left = clean_up(self.state, self._phases.done, error, self._show)
         except OSError as full:
             error = explained(full, self.plan.checkout)
-        if self._run_lock.held:
+        if self._setup.locked:
             write_run_info(self._run_info_path, {}, None)
-            self._run_lock.release()
+        if self._own_setup:
+            self._setup.release()
         failed = self._phases.failed or self._phases.latest
-        code = tell_end(self.state.artifacts_or_none, self._show.console, error, failed, left)
+        code = self._tell(self.state.artifacts_or_none, self._show.console, error, failed, left)
         validity = None if error is not None else self.state.artifacts.manifest.validity
         if self.plan.strict and validity is not None and validity.state == "invalid":
             return INVALID_EXIT
         return code
 
     def _run(self) -> None:
-        self._run_lock.take(f"experiment {self.plan.name}")
+        if self._own_setup:
+            self._setup.take_lock(f"experiment {self.plan.name}")
         self.state.timeline.start()
         self._preflight()
         self.state.make()
@@ -110,15 +125,21 @@ class Run:
     def _preflight(self) -> None:
         plan = self.plan
         with self._phases.phase("preflight", PREFLIGHT_LIMIT_S) as active:
-            remove_stale(plan.checkout, self._show.note)
-            plan.runtime.preflight(plan.cpus, plan.ports, self._show.note)
+            if not self._setup.checked:
+                remove_stale(plan.checkout, self._show.note)
+                plan.runtime.preflight(plan.cpus, plan.ports, self._show.note)
+                self._setup.checked = True
             check_space(plan)
             active.remarks += [f"noise: {finding}" for finding in noise.audit()]
             active.detail = f"{plan.runtime.name}; {_describe(plan.cpus)}"
 
     def _build(self) -> None:
-        with self._phases.phase("build", BUILD_LIMIT_S):
-            self.plan.runtime.build(self.state.directory / "build.log", self._show.note)
+        with self._phases.phase("build", BUILD_LIMIT_S) as active:
+            if self._setup.built:
+                active.skip("built at the beginning of the series")
+            else:
+                self.plan.runtime.build(self.state.directory / "build.log", self._show.note)
+                self._setup.built = True
             check_choices(self.plan)
 
     def _provide_dataset(self) -> None:
@@ -172,8 +193,9 @@ class Run:
             self.state.audit.stop()
             if self.state.timeline.problem:
                 active.remarks.append(self.state.timeline.problem)
-            self.plan.runtime.monitoring_down()
-            active.remarks += [f"may still be running: {what}" for what in self.plan.runtime.close()]
+            if self._own_setup:
+                self.plan.runtime.monitoring_down()
+                active.remarks += [f"may still be running: {what}" for what in self.plan.runtime.close()]
             self.state.artifacts.work.remove()
 
     def _profile_spec(self) -> ProfileSpec:

@@ -29,6 +29,7 @@ class Show:
 
     def __init__(self, console: Console) -> None:
         self.console = console
+        self.name_width = NAME_WIDTH
         self._live: Live | None = None
         self._name = ""
         self._note = ""
@@ -39,7 +40,7 @@ class Show:
 
     def begin(self, name: str, expected_s: float | None = None, status: Callable[[], str] | None = None) -> None:
         """Show that a phase begins; a bar where its length is known; `status` is asked for what goes on."""
-        self._name, self._note, self._began = name, "", time.monotonic()
+        self._start_clock(name)
         self._expected_s, self._status = expected_s, status
         if self.console.is_terminal:
             self._live = Live(
@@ -52,19 +53,25 @@ class Show:
         elif expected_s is not None and expected_s >= 5:
             self.console.print(f"  {name}: {format_duration(expected_s)} …", highlight=False)
 
+    def _start_clock(self, name: str) -> None:
+        self._name, self._note, self._began = name, "", time.monotonic()
+
+    def _stop_live(self) -> None:
+        if self._live is not None:
+            self._live.stop()
+            self._live = None
+
     def note(self, line: str) -> None:
         """Say what goes on in the phase."""
         self._note = line
 
     def end(self, outcome: str, detail: str = "", remarks: Sequence[str] = ()) -> None:
         """Show that the phase is over."""
-        if self._live is not None:
-            self._live.stop()
-            self._live = None
+        self._stop_live()
         mark, style = MARKS[outcome]
         seconds = time.monotonic() - self._began
         line = Text.assemble(
-            (f"{mark} ", style), f"{self._name:<{NAME_WIDTH}}", (f"{format_duration(seconds):>9}", "dim")
+            (f"{mark} ", style), f"{self._name:<{self.name_width}}", (f"{format_duration(seconds):>9}", "dim")
         )
         if detail:
             line.append(f"  {detail}", style="" if outcome == "ok" else style)
@@ -78,7 +85,7 @@ class Show:
         status = self._note
         if self._status is not None:
             status = self._status() or status
-        cells: list[RenderableType] = [self._spinner, Text(f"{self._name:<{NAME_WIDTH - 1}}")]
+        cells: list[RenderableType] = [self._spinner, Text(f"{self._name:<{self.name_width - 1}}")]
         if self._expected_s:
             cells.append(ProgressBar(self._expected_s, min(elapsed, self._expected_s), width=24))
             left = max(0.0, self._expected_s - elapsed)

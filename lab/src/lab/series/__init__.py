@@ -1,0 +1,14 @@
+"""Many runs, one after another: suites, searches and comparisons of runs are series with a question of their own.
+
+    with Series(place, answer, console) as series:
+        series.execute()                  # every run that the answer plans and does not have yet
+        manifest = series.run(planned)    # or one at a time, where the next one depends on the last
+
+`answer.json` (lab/series/answer.py) holds the plan and which runs of it there are. It is written before and after each
+run, so a series that was interrupted at any moment can be taken up again.
+"""
+
+from lab.series.answer import Answer, AnswerError, PlannedRun, find_incomplete, make_answer
+from lab.series.execute import Place, Series
+
+__all__ = ["Answer", "AnswerError", "Place", "PlannedRun", "Series", "find_incomplete", "make_answer"]

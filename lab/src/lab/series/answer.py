@@ -1,0 +1,147 @@
+"""``answer.json``: what a series was asked, its plan, and which of the planned runs there are (docs/run-directory.md).
+
+It lies in ``results/<kind>/<id>/``, beside the page that answers the question. Runs are named relative to ``results/``,
+so the whole directory can be moved.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, JsonValue, ValidationError
+
+from lab.errors import InputError
+from lab.manifest import Manifest, ManifestError, Strict
+from lab.run.directory import make_run_directory
+
+FORMAT: Literal["lsmlab-answer"] = "lsmlab-answer"
+VERSION: Literal[1] = 1
+ANSWER = "answer.json"
+RunName = Annotated[str, Field(pattern=r"^[^/]+/\d{8}T\d{6}Z(-\d+)?$")]
+"""``<experiment>/<run id>``: a run directory below ``results/``."""
+
+
+class AnswerError(InputError):
+    """An ``answer.json`` that cannot be read; the message names the file and what is wrong with it."""
+
+
+class PlannedRun(Strict):
+    """One run of the plan.
+
+    ``overrides`` are the words that `make experiment` takes. ``round`` counts from 1. ``run`` is the finished run;
+    ``attempts`` are those that began and did not end well: they are never used.
+    """
+
+    experiment: str
+    overrides: dict[str, str] = Field(default_factory=dict)
+    round: Annotated[int, Field(ge=1)] = 1
+    run: RunName | None = None
+    attempts: list[RunName] = Field(default_factory=list)
+
+    @property
+    def profiled(self) -> bool:
+        """Whether the plan asks for a profile; the experiment decides where the plan says nothing."""
+        return self.overrides.get("profile") != "off"
+
+
+class Answer(Strict):
+    """The whole of ``answer.json``.
+
+    ``kind`` is suite, search or compare; ``name`` is what was asked for. ``request`` holds everything that the plan
+    was made from: a series is taken up again only for the same request. ``state`` turns complete when every planned
+    run is there and the answer was written. ``result`` belongs to the kind.
+    """
+
+    format: Literal["lsmlab-answer"] = FORMAT
+    version: Literal[1] = VERSION
+    kind: Annotated[str, Field(pattern=r"^[a-z-]+$")]
+    id: Annotated[str, Field(pattern=r"^\d{8}T\d{6}Z(-\d+)?$")]
+    name: str
+    request: dict[str, JsonValue]
+    seed: int
+    state: Literal["incomplete", "complete"] = "incomplete"
+    runs: list[PlannedRun]
+    result: dict[str, JsonValue] = Field(default_factory=dict)
+
+    @property
+    def missing(self) -> list[PlannedRun]:
+        """The planned runs that are not there yet."""
+        return [planned for planned in self.runs if planned.run is None]
+
+    def directory(self, results: Path) -> Path:
+        """Return the directory of this answer."""
+        return results / self.kind / self.id
+
+    @classmethod
+    def read(cls, path: Path) -> Answer:
+        """Read ``path``. Raises ``AnswerError`` for a file that is missing, not JSON, or of another version."""
+        try:
+            return cls.model_validate_json(path.read_text(encoding="utf-8"))
+        except OSError as error:
+            raise AnswerError(f"{path}: cannot be read: {error.strerror}") from error
+        except (ValidationError, ValueError) as error:
+            what = "; ".join(
+                f"{'.'.join(map(str, problem['loc'])) or 'the document'}: {problem['msg']}"
+                for problem in (error.errors(include_url=False) if isinstance(error, ValidationError) else ())
+            )
+            raise AnswerError(f"{path}: not the answer of a series: {what or error}") from error
+
+    def write(self, results: Path) -> Path:
+        """Write ``answer.json`` as a whole, so that a reader sees the old one or the new one; return its path."""
+        path = self.directory(results) / ANSWER
+        scratch = path.with_name(f".{ANSWER}")
+        with scratch.open("w", encoding="utf-8") as file:
+            file.write(Answer.model_validate(self.model_dump()).model_dump_json(indent=2) + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+        scratch.replace(path)
+        return path
+
+
+def make_answer(
+    results: Path, kind: str, name: str, request: dict[str, Any], runs: Sequence[PlannedRun], *, seed: int
+) -> Answer:
+    """Make the directory of a new series and its ``answer.json``; nothing is run."""
+    directory = make_run_directory(results, kind)
+    answer = Answer(kind=kind, id=directory.name, name=name, request=_as_json(request), seed=seed, runs=list(runs))
+    answer.write(results)
+    return answer
+
+
+def find_incomplete(results: Path, kind: str, name: str, request: dict[str, Any]) -> Answer | None:
+    """Return the newest incomplete series of this request, or None.
+
+    A run that it names counts only if its directory still says that it is complete.
+    """
+    wanted = _as_json(request)
+    for path in sorted((results / kind).glob(f"*/{ANSWER}"), reverse=True):
+        try:
+            answer = Answer.read(path)
+        except AnswerError:
+            continue
+        if (answer.state, answer.name, answer.request) != ("incomplete", name, wanted):
+            continue
+        for planned in answer.runs:
+            if planned.run is not None and not is_complete(results / planned.run):
+                planned.attempts.append(planned.run)
+                planned.run = None
+        return answer
+    return None
+
+
+def is_complete(directory: Path) -> bool:
+    """Whether this is the directory of a run that ended well."""
+    try:
+        return Manifest.read(directory / "run.json").complete
+    except ManifestError:
+        return False
+
+
+def _as_json(request: dict[str, Any]) -> dict[str, Any]:
+    """Return the request as it reads back from a file, so that two can be compared."""
+    document: dict[str, Any] = json.loads(json.dumps(request))
+    return document

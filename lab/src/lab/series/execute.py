@@ -1,0 +1,227 @@
+"""Executes the runs of a series. Lock, build and monitoring are taken once; each run is an ordinary run directory."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from rich.console import Console
+from rich.text import Text
+
+from lab.errors import LabError, RunError
+from lab.experiment import Catalogue, Experiment, apply_overrides
+from lab.machine.cpus import pin_self, usable_cpus
+from lab.manifest import Manifest
+from lab.paths import Checkout
+from lab.report import numbers
+from lab.run import Run, RunPlan
+from lab.run.setup import Setup
+from lab.run.signals import signals_raise
+from lab.run.state import RunArtifacts
+from lab.run.summary import STATE_STYLES, tell_end
+from lab.runtime.base import CpuPlan, Ports, Runtime
+from lab.series.answer import Answer, PlannedRun, is_complete
+from lab.series.show import SeriesShow, time_left
+
+OVERHEAD_EXPECTED_S = 6.0
+"""Guess of what a run takes beyond its load, until one has ended."""
+FAILURES_IN_A_ROW_MAX = 3
+"""A series ends after as many runs that failed one after another: whatever is wrong is not one run's."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a series runs. `make_runtime` is called at the beginning and after each run that failed."""
+
+    checkout: Checkout
+    make_runtime: Callable[[], Runtime]
+    cpus: CpuPlan
+    ports: Ports
+    monitoring: bool = True
+
+
+@dataclass
+class _Ended:
+    """How the last run ended, as the run itself told it."""
+
+    code: int = 1
+    run: str | None = None
+    manifest: Manifest | None = None
+    left: Sequence[str] = field(default_factory=tuple)
+
+
+class Series:
+    """The runs of one answer. Use as a context manager, from the main thread."""
+
+    def __init__(self, place: Place, answer: Answer, console: Console) -> None:
+        self.answer = answer
+        self._place = place
+        self._console = console
+        self._setup = Setup(place.checkout)
+        self._runtime: Runtime | None = None
+        self._all_cpus = tuple(usable_cpus())
+        self._signals = signals_raise()
+        self._failures = 0
+        self._overheads_s: list[float] = []
+
+    def __enter__(self) -> Self:
+        """Take the lock of this machine's runs. RunError if another lab has it."""
+        self._signals.__enter__()
+        try:
+            self._setup.take_lock(f"{self.answer.kind} {self.answer.name}")
+        except BaseException:
+            self._signals.__exit__(None, None, None)
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """End what is still running and give the lock back, whatever happened."""
+        try:
+            self._close_runtime()
+        finally:
+            self._setup.release()
+            self._signals.__exit__(kind, error, trace)
+
+    def execute(self) -> None:
+        """Execute every planned run that is not there yet, in the order of the plan.
+
+        A run that fails is told and left out; RunError at the end, or after three failures in a row. Ctrl-C is a
+        KeyboardInterrupt after the run has cleaned up. The answer is written after each run.
+        """
+        failed = 0
+        for planned in self.answer.runs:
+            if planned.run is not None:
+                continue
+            try:
+                self.run(planned)
+            except RunError:
+                failed += 1
+                if self._failures >= FAILURES_IN_A_ROW_MAX:
+                    raise
+        if failed:
+            raise RunError(f"{failed} of {len(self.answer.runs)} runs failed", "RESUME=1 repeats those alone")
+
+    def run(self, planned: PlannedRun) -> Manifest:
+        """Execute one run, or return it if it is there. `planned` is added to the answer if it is not in it.
+
+        RunError where it fails, InputError where it asks for something that there is not.
+        """
+        results, runs = self._place.checkout.results, self.answer.runs
+        if not any(planned is one for one in runs):
+            runs.append(planned)
+        if planned.run is not None:
+            return Manifest.read(results / planned.run / "run.json")
+        experiment, overrides = resolve(self._place.checkout, planned)
+        number = next(at for at, one in enumerate(runs, 1) if one is planned)
+        began, ended = time.monotonic(), _Ended()
+        self._execute(planned, experiment, overrides, f"run {number} of {len(runs)}, {self._left()} left", ended)
+        wall_s = time.monotonic() - began
+        name = f"{planned.experiment}/{ended.run}" if ended.run is not None else None
+        whole = name is not None and ended.code == 0 and is_complete(results / name)
+        if whole:
+            planned.run = name
+            self._failures = 0
+            self._overheads_s.append(max(0.0, wall_s - load_s(experiment)))
+        else:
+            self._failures += 1
+            if name is not None and (results / name).is_dir():
+                planned.attempts.append(name)
+            self._close_runtime()  # the next run begins with nothing of this one
+        self.answer.write(results)
+        if ended.code >= 128:
+            raise KeyboardInterrupt
+        if not whole or ended.manifest is None:
+            raise RunError(f"{planned.experiment} failed after {wall_s:.0f} s")
+        self._tell_run(number, planned, ended.manifest, wall_s)
+        return ended.manifest
+
+    def _execute(
+        self, planned: PlannedRun, experiment: Experiment, overrides: Mapping[str, Any], progress: str, ended: _Ended
+    ) -> None:
+        first = self._runtime is None
+        if self._runtime is None:
+            self._runtime = self._place.make_runtime()
+            self._setup.checked = False
+        plan = RunPlan(
+            checkout=self._place.checkout,
+            name=planned.experiment,
+            experiment=experiment,
+            overrides=overrides,
+            runtime=self._runtime,
+            cpus=self._place.cpus,
+            ports=self._place.ports,
+            monitoring=self._place.monitoring and first,
+        )
+        show = SeriesShow(self._console, progress, planned.experiment)
+
+        def tell(
+            artifacts: RunArtifacts | None,
+            console: Console,
+            error: BaseException | None,
+            failed_phase: str | None,
+            left: Sequence[str],
+        ) -> int:
+            ended.left = left
+            if artifacts is not None:
+                ended.run, ended.manifest = artifacts.directory.name, artifacts.manifest
+            return 0 if error is None else tell_end(artifacts, console, error, failed_phase, left)
+
+        try:
+            ended.code = Run(plan, show, self._setup, tell).execute()
+        finally:
+            pin_self(self._all_cpus)
+
+    def _close_runtime(self) -> None:
+        runtime, self._runtime = self._runtime, None
+        if runtime is not None:
+            for what in runtime.close():
+                self._console.print(Text(f"May still be running: {what}", style="bold red"), soft_wrap=True)
+
+    def _left(self) -> str:
+        overhead_s = sum(self._overheads_s) / len(self._overheads_s) if self._overheads_s else OVERHEAD_EXPECTED_S
+        return time_left(sum(load_s(resolve(self._place.checkout, one)[0]) + overhead_s for one in self.answer.missing))
+
+    def _tell_run(self, number: int, planned: PlannedRun, manifest: Manifest, wall_s: float) -> None:
+        summary, validity = manifest.summary, manifest.validity
+        state = "unjudged" if validity is None else validity.state
+        line = Text.assemble(
+            ("✓ ", "green"),
+            f"run {number} of {len(self.answer.runs)}  round {planned.round}  {planned.experiment:<24}",
+            (f"{numbers.duration(wall_s):>9}", "dim"),
+        )
+        if summary is not None:
+            line.append(f"  {numbers.rate(summary.rate_achieved_per_s):>8}/s")
+            line.append(f"  p99 {numbers.latency(summary.latency_ms.percentiles.get('99')):>8}")
+        line.append(f"  {state}", style=STATE_STYLES.get(state, ""))
+        if self.answer.missing:
+            line.append(f"  {self._left()} left", style="dim")
+        self._console.print(line, highlight=False)
+
+
+def resolve(checkout: Checkout, planned: PlannedRun) -> tuple[Experiment, dict[str, Any]]:
+    """Return the experiment of a planned run with its overrides, and those as they were understood."""
+    return apply_overrides(Catalogue(checkout).read(planned.experiment), planned.overrides)
+
+
+def load_s(experiment: Experiment) -> float:
+    """Return for how many seconds a run of this experiment is under load: warm-ups, measurements, profile."""
+    repetitions = experiment.repeat + (experiment.profile is not None)
+    return repetitions * (experiment.load.warmup_s + experiment.load.duration_s)
+
+
+def expected_s(checkout: Checkout, runs: Sequence[PlannedRun]) -> float:
+    """Return how long these runs will take, in seconds, by a guess of the overhead of each."""
+    return sum(load_s(resolve(checkout, planned)[0]) + OVERHEAD_EXPECTED_S for planned in runs)
+
+
+def run_directory(results: Path, planned: PlannedRun) -> Path:
+    """Return the directory of a finished run. LabError if it is not finished."""
+    if planned.run is None:
+        raise LabError(f"{planned.experiment} of round {planned.round} is not finished")
+    return results / planned.run
