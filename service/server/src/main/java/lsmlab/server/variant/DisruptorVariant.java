@@ -12,6 +12,7 @@ import com.lmax.disruptor.YieldingWaitStrategy;
 import com.lmax.disruptor.dsl.Disruptor;
 import com.lmax.disruptor.dsl.ProducerType;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -35,6 +36,8 @@ final class DisruptorVariant implements Variant {
   static final String SUMMARY = "workers read an LMAX Disruptor's ring, each every n-th request";
 
   private static final Logger log = LoggerFactory.getLogger(DisruptorVariant.class);
+
+  private static final long LOOK_NANOS = 1_000_000;
 
   /** A slot of the ring. */
   private static final class Slot {
@@ -134,8 +137,13 @@ final class DisruptorVariant implements Variant {
   @Override
   public void close() {
     long deadline = System.nanoTime() + closeNanosMax;
+    // The library waits only for workers that it has seen running, and one may just have been
+    // started.
+    while (queueDepth() > 0 && System.nanoTime() - deadline < 0) {
+      LockSupport.parkNanos(LOOK_NANOS);
+    }
     try {
-      disruptor.shutdown(closeNanosMax, TimeUnit.NANOSECONDS);
+      disruptor.shutdown(Math.max(0, deadline - System.nanoTime()), TimeUnit.NANOSECONDS);
     } catch (TimeoutException e) {
       disruptor.halt();
     }

@@ -62,6 +62,18 @@ class LibraryVariantsTest {
     assertTrue(frames("disruptor").contains("com.lmax.disruptor.BatchEventProcessor"));
   }
 
+  /** The library would halt workers that have not begun to run, whatever waits for them. */
+  @Test
+  void aDisruptorThatIsClosedRightAwayCompletesWhatItWasGiven() {
+    for (int i = 0; i < 300; i++) {
+      Variant variant = new DisruptorVariant(new VariantSettings(4, 16, MINUTE));
+      Probe probe = new Probe(i);
+      variant.submit(probe);
+      variant.close();
+      assertEquals(1, probe.sends.get(), "in round " + i);
+    }
+  }
+
   @Test
   void theDisruptorsWorkersTakeTurns() {
     List<Probe> probes = new ArrayList<>();
