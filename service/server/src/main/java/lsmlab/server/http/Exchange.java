@@ -6,6 +6,7 @@ import lsmlab.server.variant.Rejection;
 import lsmlab.server.variant.Request;
 import lsmlab.storage.OverloadedException;
 import lsmlab.storage.ReadOnlyException;
+import lsmlab.storage.ScanEndedException;
 import lsmlab.storage.ValueSink;
 import lsmlab.storage.WriteBatch;
 import one.nio.http.Response;
@@ -143,15 +144,18 @@ final class Exchange implements Request {
     }
     switch (why) {
       case OverloadedException e -> response = turnedAway(Rejection.WRITES_HELD_BACK);
-      case ReadOnlyException e -> {
-        server.metrics().reject(Rejection.READ_ONLY);
-        response = Responses.unavailable(String.valueOf(e.getMessage()));
-      }
+      case ReadOnlyException e -> unavailable(Rejection.READ_ONLY, e);
+      case ScanEndedException e -> unavailable(Rejection.SCAN_ENDED, e);
       default -> {
         log.error("{} failed", request.kind(), why);
         response = Responses.text(Response.INTERNAL_ERROR, "internal error, see the service's log");
       }
     }
+  }
+
+  private void unavailable(Rejection why, RuntimeException reason) {
+    server.metrics().reject(why);
+    response = Responses.unavailable(String.valueOf(reason.getMessage()));
   }
 
   private void carryOn() {
@@ -219,7 +223,11 @@ final class Exchange implements Request {
         session.answer(this, request, range);
       } else {
         server.metrics().rangeCutOff();
-        log.error("a range was cut off because the storage failed", rangeFailure);
+        if (rangeFailure instanceof ScanEndedException) {
+          log.info("a range was cut off: {}", rangeFailure.getMessage());
+        } else {
+          log.error("a range was cut off because the storage failed", rangeFailure);
+        }
         range.end();
         session.close();
       }

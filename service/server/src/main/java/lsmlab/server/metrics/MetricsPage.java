@@ -133,7 +133,7 @@ public final class MetricsPage {
     }
     out.counter(
         "lsmlab_ranges_cut_off_total",
-        "Ranges that ended in their middle because the storage failed.",
+        "Ranges that ended in their middle because the storage failed or ended the scan.",
         metrics.rangesCutOff());
     out.gauge("lsmlab_connections", "Open connections.", metrics.connections().get());
   }

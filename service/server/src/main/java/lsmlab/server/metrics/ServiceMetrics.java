@@ -52,7 +52,7 @@ public final class ServiceMetrics {
     rejected[why.ordinal()].increment();
   }
 
-  /** Counts a range that was cut off in its middle because the storage failed. */
+  /** Counts a range that was cut off in its middle because the storage failed or ended the scan. */
   public void rangeCutOff() {
     rangesCutOff.increment();
   }

@@ -19,7 +19,9 @@ public enum Rejection {
   /** Readers that are too slow hold as much memory as replies may. */
   REPLY_MEMORY,
   /** The store takes no more writes. */
-  READ_ONLY;
+  READ_ONLY,
+  /** The engine has ended the scan of a range that kept too much of an earlier moment, before anything was sent. */
+  SCAN_ENDED;
 
   private final String label = name().toLowerCase(Locale.ROOT);
 

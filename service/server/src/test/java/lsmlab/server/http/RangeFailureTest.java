@@ -1,12 +1,14 @@
 package lsmlab.server.http;
 
 import static java.nio.charset.StandardCharsets.US_ASCII;
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.EOFException;
 import java.io.IOException;
+import java.io.InputStream;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.channels.FileChannel;
@@ -18,6 +20,8 @@ import java.util.stream.Stream;
 import lsmlab.server.variant.Variants;
 import lsmlab.storage.CorruptionException;
 import lsmlab.storage.Scan;
+import lsmlab.storage.ScanEndedException;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -36,6 +40,8 @@ class RangeFailureTest {
     CORRUPT,
     /** A fault that the JVM has noticed late. */
     INTERNAL,
+    /** Not a failure: the engine takes back what a slow reader keeps. */
+    ENDED,
     /** A value whose page is gone, noticed where the server copies it. */
     UNREADABLE
   }
@@ -82,6 +88,7 @@ class RangeFailureTest {
             switch (failure) {
               case CORRUPT -> throw new CorruptionException("000001.sst: checksum at 4096");
               case INTERNAL -> throw new InternalError("a fault in an unsafe memory access");
+              case ENDED -> throw new ScanEndedException("read too slowly");
               case UNREADABLE -> {
                 // shows in value()
               }
@@ -97,7 +104,7 @@ class RangeFailureTest {
 
         @Override
         public MemorySegment value() {
-          return pairs == goodPairs + 1 ? gone : whole.value();
+          return failure == Failure.UNREADABLE && pairs == goodPairs + 1 ? gone : whole.value();
         }
 
         @Override
@@ -144,21 +151,52 @@ class RangeFailureTest {
 
   @ParameterizedTest
   @MethodSource("variants")
-  void beforeAnythingIsSentItIsA500AndTheConnectionGoesOn(String variant) throws IOException {
+  void beforeAnythingIsSentItIsA500Or503AndTheConnectionGoesOn(String variant) throws IOException {
     for (Failure failure : Failure.values()) {
       for (int goodPairs = 0; goodPairs < FIRST_PART; goodPairs++) {
         FailingEngine engine = new FailingEngine(failure, goodPairs);
         try (TestServer server = new TestServer(variant, engine);
             RawClient client = server.connect()) {
           for (int i = 0; i < 3; i++) {
-            RawClient.Reply reply = client.exchange(RANGE);
-            assertEquals(500, reply.status());
-            assertTrue(reply.body().contains("internal error"), reply.body());
+            checkRefused(failure, client.exchange(RANGE));
             assertEquals(404, client.exchange(ConformanceCases.get("id=x")).status());
           }
           checkNothingIsLeft(engine, server, 0);
         }
       }
+    }
+  }
+
+  @Test
+  void aScanThatWasEndedIsNoErrorOfTheStorage() throws IOException {
+    Path log = Path.of(System.getProperty("org.slf4j.simpleLogger.logFile"));
+    FailingEngine engine = new FailingEngine(Failure.ENDED, 900);
+    long before;
+    try (TestServer server = new TestServer("sync", engine);
+        RawClient client = server.connect()) {
+      before = Files.size(log);
+      client.send(RANGE);
+      assertThrows(EOFException.class, client::read);
+    }
+    List<String> said;
+    try (InputStream in = Files.newInputStream(log)) {
+      in.skipNBytes(before);
+      String text = new String(in.readAllBytes(), UTF_8);
+      said = text.lines().filter(line -> line.contains("] Exchange - ")).toList();
+    }
+    assertEquals(1, said.size(), said.toString());
+    assertTrue(said.getFirst().contains("[INFO]"), said.toString());
+    assertTrue(said.getFirst().endsWith(" a range was cut off: read too slowly"), said.toString());
+  }
+
+  private static void checkRefused(Failure failure, RawClient.Reply reply) {
+    if (failure == Failure.ENDED) {
+      assertEquals(503, reply.status());
+      assertEquals("read too slowly\n", reply.body());
+      assertEquals("1", reply.headers().get("retry-after"));
+    } else {
+      assertEquals(500, reply.status());
+      assertTrue(reply.body().contains("internal error"), reply.body());
     }
   }
 
