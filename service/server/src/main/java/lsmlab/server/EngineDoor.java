@@ -29,6 +29,14 @@ final class EngineDoor implements AdminServer.Actions {
     return through(engine::stats);
   }
 
+  /**
+   * @throws StoppingException as {@link #stats} does
+   * @throws lsmlab.storage.ReadOnlyException as the engine does
+   */
+  void checkWritable() {
+    through(engine::checkWritable);
+  }
+
   @Override
   public void flush() {
     through(engine::flush);

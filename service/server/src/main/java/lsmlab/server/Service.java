@@ -1,6 +1,8 @@
 package lsmlab.server;
 
 import java.io.IOException;
+import java.lang.reflect.RecordComponent;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.Locale;
@@ -8,6 +10,7 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import lsmlab.server.admin.AdminServer;
 import lsmlab.server.admin.Environment;
+import lsmlab.server.admin.StoppingException;
 import lsmlab.server.config.ServiceConfig;
 import lsmlab.server.http.LsmHttpServer;
 import lsmlab.server.metrics.MetricsPage;
@@ -16,6 +19,7 @@ import lsmlab.server.variant.Variant;
 import lsmlab.server.variant.VariantSettings;
 import lsmlab.server.variant.Variants;
 import lsmlab.storage.Engine;
+import lsmlab.storage.ReadOnlyException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -72,7 +76,7 @@ public final class Service implements AutoCloseable {
               config.adminPort(),
               page::render,
               this::describe,
-              () -> ready,
+              this::notReady,
               data::isHealthy,
               door,
               metrics::countRequests);
@@ -145,37 +149,42 @@ public final class Service implements AutoCloseable {
   /** The effective configuration and the environment, as {@code /config} shows them. */
   private Map<String, Object> describe() {
     Map<String, Object> all = new LinkedHashMap<>();
-    all.put("data_host", config.dataHost());
-    all.put("data_port", dataPort());
-    all.put("admin_host", config.adminHost());
+    for (RecordComponent key : ServiceConfig.class.getRecordComponents()) {
+      all.put(key.getName().replaceAll("([A-Z])", "_$1").toLowerCase(Locale.ROOT), valueOf(key));
+    }
+    all.put("data_port", dataPort()); // the free ones, if 0 was given
     all.put("admin_port", adminPort());
-    all.put("data_dir", config.dataDir().toString());
-    all.put("engine", config.engine());
-    all.put("variant", config.variant());
-    all.put("selectors", config.selectors());
-    all.put("workers", config.workers());
-    all.put("queue_capacity", config.queueCapacity());
-    all.put("deadline_ms", config.deadlineMs());
-    all.put("queue_policy", config.queuePolicy().label());
-    all.put("idle", config.idle().label());
-    all.put("batch", config.batch());
-    all.put("carriers", config.carriers());
-    all.put("refusals_per_second_max", config.refusalsPerSecondMax());
-    all.put("durability", config.durability().name().toLowerCase(Locale.ROOT));
-    all.put("flush_threshold_bytes", config.flushThresholdBytes());
-    all.put("flush_threads", config.flushThreads());
-    all.put("memtables_max", config.memtablesMax());
-    all.put("compaction", config.compaction().name().toLowerCase(Locale.ROOT));
-    all.put("level0_tables_max", config.level0TablesMax());
-    all.put("fanout", config.fanout());
-    all.put("block_bytes", config.blockBytes());
-    all.put("bloom_bits_per_key", config.bloomBitsPerKey());
-    all.put("compaction_bytes_per_second_max", config.compactionBytesPerSecondMax());
-    all.put("max_value_bytes", config.maxValueBytes());
-    all.put("max_connections", config.maxConnections());
     all.put("request_metrics", metrics.countsRequests() ? "on" : "off");
     Environment.describe(all);
     return all;
+  }
+
+  /** The value of a key as a configuration may give it. */
+  private Object valueOf(RecordComponent key) {
+    Object value;
+    try {
+      value = key.getAccessor().invoke(config);
+    } catch (ReflectiveOperationException e) {
+      throw new IllegalStateException(e);
+    }
+    return switch (value) {
+      case Enum<?> label -> label.name().toLowerCase(Locale.ROOT).replace('_', '-');
+      case Path path -> path.toString();
+      default -> value;
+    };
+  }
+
+  /** Says why requests are not accepted; null if they are. */
+  private String notReady() {
+    if (!ready) {
+      return "not ready";
+    }
+    try {
+      door.checkWritable();
+      return null;
+    } catch (ReadOnlyException | StoppingException e) {
+      return e.getMessage();
+    }
   }
 
   public int dataPort() {

@@ -90,6 +90,13 @@ public interface Engine extends WriteSink<RuntimeException>, AutoCloseable {
   /** Returns when no flush and no compaction is running or due. */
   void quiesce();
 
+  /**
+   * Returns if the store takes writes, or refuses them for a passing reason such as a full disk.
+   *
+   * @throws ReadOnlyException if it takes none until it is opened again
+   */
+  default void checkWritable() {}
+
   /** Counters since the store was opened and gauges of this moment; cheap enough for a scrape a second. */
   EngineStats stats();
 

@@ -62,14 +62,14 @@ public final class AdminServer implements AutoCloseable {
   private final ExecutorService threads;
   private final Map<String, Page> pages = new LinkedHashMap<>();
   private final String host;
-  private final BooleanSupplier ready;
+  private final Supplier<String> notReady;
   private final BooleanSupplier healthy;
 
   private AdminServer(
-      HttpServer server, String host, BooleanSupplier ready, BooleanSupplier healthy) {
+      HttpServer server, String host, Supplier<String> notReady, BooleanSupplier healthy) {
     this.server = server;
     this.host = host;
-    this.ready = ready;
+    this.notReady = notReady;
     this.healthy = healthy;
     this.threads = Executors.newCachedThreadPool(threadFactory());
   }
@@ -80,7 +80,7 @@ public final class AdminServer implements AutoCloseable {
    * @param port 0 for a free one
    * @param metrics the text of {@code /metrics}
    * @param config what {@code /config} shows as JSON
-   * @param ready whether the data port accepts requests
+   * @param notReady why requests are not accepted, or null if they are
    * @param healthy whether the data port's threads run
    * @param countRequests has requests counted and timed from now on, or no longer
    * @throws IOException if the port cannot be had
@@ -90,13 +90,13 @@ public final class AdminServer implements AutoCloseable {
       int port,
       Supplier<String> metrics,
       Supplier<Map<String, Object>> config,
-      BooleanSupplier ready,
+      Supplier<String> notReady,
       BooleanSupplier healthy,
       Actions actions,
       Consumer<Boolean> countRequests)
       throws IOException {
     HttpServer http = HttpServer.create(new InetSocketAddress(host, port), 64);
-    AdminServer server = new AdminServer(http, host, ready, healthy);
+    AdminServer server = new AdminServer(http, host, notReady, healthy);
     String text = "text/plain; charset=utf-8";
     server.page("/metrics", "GET", "text/plain; version=0.0.4; charset=utf-8", metrics);
     server.page("/config", "GET", "application/json", () -> json(config.get()));
@@ -130,11 +130,12 @@ public final class AdminServer implements AutoCloseable {
         return;
       }
       if ("/ready".equals(path)) {
-        state(exchange, ready, "ready\n", "not ready\n");
+        state(exchange, notReady.get(), "ready");
         return;
       }
       if ("/health".equals(path)) {
-        state(exchange, healthy, "ok\n", "a thread of the data port has died: see the log\n");
+        String dead = "a thread of the data port has died: see the log";
+        state(exchange, healthy.getAsBoolean() ? null : dead, "ok");
         return;
       }
       Page page = pages.get(path);
@@ -152,10 +153,9 @@ public final class AdminServer implements AutoCloseable {
     }
   }
 
-  private static void state(HttpExchange exchange, BooleanSupplier is, String yes, String no)
-      throws IOException {
-    boolean good = is.getAsBoolean();
-    reply(exchange, good ? 200 : 503, good ? yes : no);
+  /** Answers 200, or 503 if there is something wrong. */
+  private static void state(HttpExchange exchange, String wrong, String good) throws IOException {
+    reply(exchange, wrong == null ? 200 : 503, (wrong == null ? good : wrong) + "\n");
   }
 
   private static void answer(HttpExchange exchange, Page page) throws IOException {

@@ -19,6 +19,7 @@ import lsmlab.server.variant.VariantSettings;
 import lsmlab.server.variant.Variants;
 import lsmlab.storage.CompactionStrategy;
 import lsmlab.storage.Durability;
+import lsmlab.storage.Limits;
 import lsmlab.storage.engines.Engines;
 
 /**
@@ -28,6 +29,9 @@ import lsmlab.storage.engines.Engines;
 public final class ConfigFile {
 
   private static final long MIB = 1024 * 1024;
+
+  /** A value may have this part of the heap: what the engine and the data port's memory budgets allow. */
+  private static final long HEAP_BY_VALUE = 8;
 
   private final String file;
   private final Map<String, JsonNode> given = new LinkedHashMap<>();
@@ -121,7 +125,7 @@ public final class ConfigFile {
             integer("block_bytes", 4096, 64, (int) (16 * MIB)),
             integer("bloom_bits_per_key", 10, 0, 64),
             number("compaction_bytes_per_second_max", 0, 0, 1L << 40),
-            integer("max_value_bytes", (int) MIB, 1, (int) (256 * MIB)),
+            maxValueBytes(),
             integer("max_connections", 16_384, 1, 1 << 20),
             onOrOff("request_metrics", true));
     for (String key : given.keySet()) {
@@ -131,6 +135,23 @@ public final class ConfigFile {
       }
     }
     return config;
+  }
+
+  /** A value that the heap has room for: while its table is written, the engine holds it several times. */
+  private int maxValueBytes() throws ConfigException {
+    int bytes = integer("max_value_bytes", (int) MIB, 1, Limits.VALUE_BYTES_MAX);
+    long heap = Runtime.getRuntime().maxMemory();
+    if (bytes > heap / HEAP_BY_VALUE) {
+      throw new ConfigException(
+          "%s: max_value_bytes: %d does not fit a heap of %d bytes: set it to at most %d, or give the JVM at least -Xmx%dm"
+              .formatted(
+                  file,
+                  bytes,
+                  heap,
+                  heap / HEAP_BY_VALUE,
+                  Math.ceilDiv(HEAP_BY_VALUE * bytes, MIB)));
+    }
+    return bytes;
   }
 
   /** {@code on} and {@code true} are the default, {@code leveled}; {@code false} is {@code off}. */

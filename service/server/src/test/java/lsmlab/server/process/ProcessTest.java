@@ -2,6 +2,7 @@ package lsmlab.server.process;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.io.IOException;
 import java.net.InetAddress;
@@ -12,6 +13,7 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import lsmlab.server.http.Eventually;
 import lsmlab.server.http.RawClient;
 import org.junit.jupiter.api.Test;
@@ -136,6 +138,66 @@ class ProcessTest {
           assertEquals("", service.output());
         }
       }
+    }
+  }
+
+  @Test
+  void aValueThatTheHeapHasNoRoomForIsABadConfiguration() throws Exception {
+    Path config = directory.resolve("service.yaml");
+    Files.writeString(
+        config, "data_dir: " + directory.resolve("store") + "\nmax_value_bytes: 100000000\n");
+    try (ServiceProcess service = ServiceProcess.run("serve", "--config", config.toString())) {
+      assertEquals(2, service.exitCode());
+      String expected =
+          "serve: \\Q"
+              + config
+              + "\\E: max_value_bytes: 100000000 does not fit a heap of \\d+ bytes:"
+              + " set it to at most \\d+, or give the JVM at least -Xmx763m\\R";
+      assertTrue(service.errors().matches(expected), service.errors());
+    }
+    assertTrue(Files.notExists(directory.resolve("store")));
+  }
+
+  /** The largest value that a configuration may name is one that can be written, kept, flushed and read. */
+  @Test
+  void theLargestValueThatTheHeapHasRoomForIsServed() throws Exception {
+    int bytes = 24_000_000;
+    String value = "v".repeat(bytes);
+    String put = "PUT /v0/entity?id=k HTTP/1.1\r\nHost: h\r\nContent-Length: ";
+    String get = "GET /v0/entity?id=k HTTP/1.1\r\nHost: h\r\n\r\n";
+    List<String> flags =
+        List.of(
+            "-XX:-UseSerialGC", "-XX:+UseG1GC", "-Xmx" + Math.ceilDiv(8L * bytes, 1 << 20) + "m");
+    try (ServiceProcess service =
+            ServiceProcess.serve(directory, flags, "max_value_bytes: " + bytes);
+        HttpClient http = HttpClient.newHttpClient();
+        RawClient client = service.connect()) {
+      assertEquals(201, client.exchange(put + bytes + "\r\n\r\n" + value).status());
+      admin(http, "POST", "http://127.0.0.1:" + service.adminPort() + "/flush", 200);
+      assertEquals(value, client.exchange(get).body());
+    }
+  }
+
+  @Test
+  void afterAFailedSyncItIsNotReadyAndSaysWhy() throws Exception {
+    String put = "PUT /v0/entity?id=k HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\n\r\nv";
+    String get = "GET /v0/entity?id=k HTTP/1.1\r\nHost: h\r\n\r\n";
+    try (ServiceProcess service = ServiceProcess.serve(directory, "durability: power");
+        HttpClient http = HttpClient.newHttpClient();
+        RawClient client = service.connect()) {
+      String base = "http://127.0.0.1:" + service.adminPort();
+      assertEquals(201, client.exchange(put).status());
+      assertEquals("ready\n", admin(http, "GET", base + "/ready", 200));
+      Process faults = service.failSyncs();
+      assumeTrue(faults != null, "strace is not installed or may not trace");
+      RawClient.Reply refused = client.exchange(put);
+      faults.destroy();
+      assertEquals(503, refused.status());
+      assertTrue(refused.body().startsWith("the store takes no writes: "), refused.body());
+      assertEquals(refused.body(), admin(http, "GET", base + "/ready", 503));
+      assertEquals("ok\n", admin(http, "GET", base + "/health", 200));
+      assertEquals(200, client.exchange(get).status(), "reads go on");
+      assertEquals(503, client.exchange(put).status(), "until it is started again");
     }
   }
 

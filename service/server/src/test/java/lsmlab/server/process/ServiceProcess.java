@@ -76,6 +76,24 @@ final class ServiceProcess implements AutoCloseable {
     return serve(directory, List.of("sh", "-c", limit, "sh"), List.of(), lines);
   }
 
+  /**
+   * Has every fdatasync(2) of the process fail from now on, as on a device that cannot keep what it was given.
+   *
+   * @return what ends that when it is ended; null if there is no strace here, or it may not trace
+   */
+  Process failSyncs() throws IOException {
+    List<String> command =
+        List.of("strace", "-f", "-e", "inject=fdatasync:error=EIO", "-p", "" + process.pid());
+    Process strace;
+    try {
+      strace = new ProcessBuilder(command).start();
+    } catch (IOException e) {
+      return null;
+    }
+    String attached = strace.errorReader().readLine();
+    return attached != null && attached.contains(" attached") ? strace : null;
+  }
+
   private static ServiceProcess serve(
       Path directory, List<String> launcher, List<String> jvmFlags, String... lines)
       throws IOException {

@@ -295,6 +295,11 @@ public final class LsmEngine implements Engine {
   }
 
   @Override
+  public void checkWritable() {
+    health.checkWritable();
+  }
+
+  @Override
   public EngineStats stats() {
     Version version = versions.acquire();
     try {
