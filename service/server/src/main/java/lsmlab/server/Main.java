@@ -2,10 +2,9 @@ package lsmlab.server;
 
 import java.io.PrintWriter;
 import lsmlab.server.command.DumpCommand;
-import lsmlab.server.command.EnginesCommand;
+import lsmlab.server.command.ListingCommand;
 import lsmlab.server.command.LoadDatasetCommand;
 import lsmlab.server.command.ServeCommand;
-import lsmlab.server.command.VariantsCommand;
 import lsmlab.server.command.VerifyCommand;
 import lsmlab.server.config.ConfigException;
 import picocli.CommandLine;
@@ -23,8 +22,8 @@ import picocli.CommandLine.Spec;
       LoadDatasetCommand.class,
       VerifyCommand.class,
       DumpCommand.class,
-      VariantsCommand.class,
-      EnginesCommand.class,
+      ListingCommand.OfVariants.class,
+      ListingCommand.OfEngines.class,
     },
     synopsisSubcommandLabel = "COMMAND",
     mixinStandardHelpOptions = true,

@@ -26,7 +26,10 @@ final class HandoffVariant implements Variant {
   static final String SUMMARY =
       "a waiting worker gets the request from hand to hand; if none waits, the selector thread runs it";
 
-  private final SynchronousQueue<Request> hands = new SynchronousQueue<>();
+  /** Handed to a worker in place of a request: tells it to end. */
+  private static final Object END = new Object();
+
+  private final SynchronousQueue<Object> hands = new SynchronousQueue<>();
   private final VariantSettings settings;
   private final Workers workers;
 
@@ -36,11 +39,11 @@ final class HandoffVariant implements Variant {
   }
 
   private boolean takeOne() throws InterruptedException {
-    Request request = hands.take();
-    if (request == PoisonPill.INSTANCE) {
+    Object taken = hands.take();
+    if (taken == END) {
       return false;
     }
-    request.run();
+    ((Request) taken).run();
     return true;
   }
 
@@ -67,8 +70,7 @@ final class HandoffVariant implements Variant {
     boolean interrupted = false;
     for (int i = 0; i < settings.workers(); ) {
       try {
-        boolean taken =
-            hands.offer(PoisonPill.INSTANCE, deadline - System.nanoTime(), TimeUnit.NANOSECONDS);
+        boolean taken = hands.offer(END, deadline - System.nanoTime(), TimeUnit.NANOSECONDS);
         i = taken ? i + 1 : settings.workers();
       } catch (InterruptedException e) {
         interrupted = true;

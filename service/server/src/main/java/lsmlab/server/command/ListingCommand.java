@@ -1,0 +1,73 @@
+package lsmlab.server.command;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.PrintWriter;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import lsmlab.server.variant.Variants;
+import lsmlab.storage.engines.Engines;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+
+/** Lists names with their summaries, for people or for machines. */
+public abstract class ListingCommand implements Callable<Integer> {
+
+  /** Lists the variants. */
+  @Command(
+      name = "variants",
+      description =
+          "The variants: how a request reaches the storage. One a line; a configuration's key `variant` names one.",
+      mixinStandardHelpOptions = true)
+  public static final class OfVariants extends ListingCommand {
+    public OfVariants() {
+      Variants.all().forEach(entry -> summaries.put(entry.name(), entry.summary()));
+    }
+  }
+
+  /** Lists the engines. */
+  @Command(
+      name = "engines",
+      description =
+          "The engines: what keeps the pairs. One a line; a configuration's key `engine` names one.",
+      mixinStandardHelpOptions = true)
+  public static final class OfEngines extends ListingCommand {
+    public OfEngines() {
+      Engines.all().forEach(entry -> summaries.put(entry.name(), entry.summary()));
+    }
+  }
+
+  /** Summaries by name, in the order of the listing. */
+  final Map<String, String> summaries = new LinkedHashMap<>();
+
+  @Spec private CommandSpec spec;
+
+  @Option(names = "--json", description = "As JSON: [{name, summary}].")
+  private boolean json;
+
+  @Override
+  public Integer call() throws JsonProcessingException {
+    PrintWriter out = spec.commandLine().getOut();
+    if (json) {
+      List<Map<String, String>> items =
+          summaries.entrySet().stream().map(ListingCommand::item).toList();
+      out.println(new ObjectMapper().writeValueAsString(items));
+    } else {
+      int width = summaries.keySet().stream().mapToInt(String::length).max().orElse(1);
+      summaries.forEach((name, summary) -> out.printf("%-" + width + "s  %s%n", name, summary));
+    }
+    out.flush();
+    return 0;
+  }
+
+  private static Map<String, String> item(Map.Entry<String, String> entry) {
+    Map<String, String> item = new LinkedHashMap<>();
+    item.put("name", entry.getKey());
+    item.put("summary", entry.getValue());
+    return item;
+  }
+}
