@@ -120,12 +120,13 @@ final class Exchange implements Request {
       response = head;
       return;
     }
-    session.addConnectionHeader(head, request);
+    // As sendResponse does, which sends no ranges.
+    head.addHeader(request.isLast() ? "Connection: close" : "Connection: Keep-Alive");
     range =
         new StreamedRange(
             server.engine().scan(request.key(), request.end()),
             head.toBytes(false),
-            session,
+            session.deadlines,
             server.responseMemory());
     range.fill();
   }

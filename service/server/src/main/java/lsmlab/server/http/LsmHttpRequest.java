@@ -400,6 +400,11 @@ final class LsmHttpRequest extends Request {
     return expectsContinue && isHttp11();
   }
 
+  /** Whether the connection ends with the response. */
+  boolean isLast() {
+    return asksToClose;
+  }
+
   /** Has the connection end with the response. */
   void close() {
     asksToClose = true;

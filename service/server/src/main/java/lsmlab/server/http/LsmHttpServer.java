@@ -35,20 +35,6 @@ public final class LsmHttpServer extends HttpServer {
 
   private static final Logger log = LoggerFactory.getLogger(LsmHttpServer.class);
 
-  /** A connection without a request for longer is closed. */
-  static final long IDLE_MILLIS_MAX = 600_000;
-
-  /** A request that has not arrived completely after that time is answered 408. */
-  static final long REQUEST_MILLIS_MAX = 30_000;
-
-  /** A client takes at least {@link #WRITE_BYTES_MIN} of a waiting response in this time, or is closed. */
-  static final long WRITE_MILLIS = 30_000;
-
-  static final long WRITE_BYTES_MIN = 16 * 1024;
-
-  /** What a client sends after the end of its connection is read and dropped for that long. */
-  static final long LINGER_MILLIS_MAX = 5_000;
-
   /** What Retry-After asks of a client; no connection is held off for longer. */
   private static final long HOLD_OFF_NANOS_MAX = TimeUnit.SECONDS.toNanos(1);
 

@@ -11,14 +11,14 @@ final class QueuedResponse extends Session.QueueItem {
   private static final int WRITE_BYTES_MAX = 64 * 1024;
 
   private final byte[] data;
-  private final LsmHttpSession session;
+  private final Deadlines deadlines;
   private final MemoryBudget budget;
   private int written;
   private boolean counted;
 
-  QueuedResponse(byte[] data, LsmHttpSession session, MemoryBudget budget) {
+  QueuedResponse(byte[] data, Deadlines deadlines, MemoryBudget budget) {
     this.data = data;
-    this.session = session;
+    this.deadlines = deadlines;
     this.budget = budget;
   }
 
@@ -41,7 +41,7 @@ final class QueuedResponse extends Session.QueueItem {
         break;
       }
     }
-    session.progress(total);
+    deadlines.sent(total);
     if (written < data.length && !counted) {
       counted = true;
       budget.hold(data.length);

@@ -32,7 +32,7 @@ final class StreamedRange extends Session.QueueItem {
   private static final byte[] HEX = Ascii.bytes("0123456789abcdef");
 
   private final Scan scan;
-  private final LsmHttpSession session;
+  private final Deadlines deadlines;
   private final MemoryBudget budget;
   private final byte[] buffer = new byte[BUFFER_BYTES];
   private int written;
@@ -48,9 +48,9 @@ final class StreamedRange extends Session.QueueItem {
    *
    * @param head the response's head, with which the first buffer begins
    */
-  StreamedRange(Scan scan, byte[] head, LsmHttpSession session, MemoryBudget budget) {
+  StreamedRange(Scan scan, byte[] head, Deadlines deadlines, MemoryBudget budget) {
     this.scan = scan;
-    this.session = session;
+    this.deadlines = deadlines;
     this.budget = budget;
     System.arraycopy(head, 0, buffer, 0, head.length);
     filled = head.length;
@@ -138,7 +138,7 @@ final class StreamedRange extends Session.QueueItem {
     int count = socket.write(buffer, written, filled - written, 0);
     if (count > 0) {
       written += count;
-      session.progress(count);
+      deadlines.sent(count);
     }
     return count;
   }

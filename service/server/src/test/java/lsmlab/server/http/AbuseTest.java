@@ -58,10 +58,10 @@ class AbuseTest {
         client.send(drip.byteNowAndThen());
         Eventually.equal(0, () -> unread(server), "bytes not read");
       }
-      server.server().check(began - 5_000 + LsmHttpServer.REQUEST_MILLIS_MAX);
+      server.server().check(began - 5_000 + Deadlines.REQUEST_MILLIS_MAX);
       Eventually.equal(1, () -> server.metrics.connections().get(), "connections in time");
       // Half of the connection is closed at first, and the rest after it has lingered.
-      long late = System.currentTimeMillis() + 2 * LsmHttpServer.REQUEST_MILLIS_MAX;
+      long late = System.currentTimeMillis() + 2 * Deadlines.REQUEST_MILLIS_MAX;
       Eventually.equal(
           0,
           () -> {
@@ -101,7 +101,7 @@ class AbuseTest {
           0,
           () -> {
             slow.skip(1);
-            now[0] += LsmHttpServer.WRITE_MILLIS + 1_000;
+            now[0] += Deadlines.READER_MILLIS + 1_000;
             server.server().check(now[0]);
             return server.metrics.connections().get();
           },

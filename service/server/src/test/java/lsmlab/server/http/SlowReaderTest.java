@@ -114,13 +114,13 @@ class SlowReaderTest {
       sender.send("GET /v0/entity?id=");
       assertEquals(404, idle.exchange(ConformanceCases.get("id=x")).status());
       long now = System.currentTimeMillis();
-      server.server().check(now + LsmHttpServer.REQUEST_MILLIS_MAX - 5_000);
+      server.server().check(now + Deadlines.REQUEST_MILLIS_MAX - 5_000);
       assertEquals(2, server.metrics.connections().get(), "in time");
       // A selector of its own may still have to read the beginning of the request.
       Eventually.equal(
           1,
           () -> {
-            server.server().check(now + LsmHttpServer.REQUEST_MILLIS_MAX + 5_000);
+            server.server().check(now + Deadlines.REQUEST_MILLIS_MAX + 5_000);
             return (int) server.metrics.connections().get();
           },
           "connections");
@@ -132,7 +132,7 @@ class SlowReaderTest {
       Eventually.equal(
           0,
           () -> {
-            server.server().check(now + LsmHttpServer.IDLE_MILLIS_MAX + 5_000);
+            server.server().check(now + Deadlines.IDLE_MILLIS_MAX + 5_000);
             return (int) server.metrics.connections().get();
           },
           "connections");
@@ -156,7 +156,7 @@ class SlowReaderTest {
       Eventually.equal(
           1,
           () -> {
-            server.server().check(System.currentTimeMillis() + LsmHttpServer.WRITE_MILLIS + 5_000);
+            server.server().check(System.currentTimeMillis() + Deadlines.READER_MILLIS + 5_000);
             return (int) server.metrics.connections().get();
           },
           "connections");

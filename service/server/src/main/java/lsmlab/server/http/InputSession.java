@@ -1,0 +1,283 @@
+package lsmlab.server.http;
+
+import java.io.IOException;
+import lsmlab.server.metrics.Method;
+import lsmlab.server.variant.Rejection;
+import one.nio.http.HttpException;
+import one.nio.http.HttpSession;
+import one.nio.http.Response;
+import one.nio.net.Socket;
+import one.nio.net.SocketClosedException;
+
+/**
+ * The receiving half of a connection: turns bytes into requests, one at a time.
+ *
+ * <p>The library parses what arrives and hands each complete request to the server, as many as there are. This class stops
+ * it while the session is {@link #blocked}: what has been read by then is held, up to one read, and what comes after stays
+ * in the kernel, so that TCP slows the client down. So requests are parsed on the selector's thread only, pipelines of any
+ * length take no stack, and a client that does not read is not served.
+ *
+ * <p>All fields are guarded by this object's monitor.
+ */
+abstract class InputSession extends HttpSession {
+
+  /** A refused body of up to this many bytes is read and dropped, so that the connection can go on. */
+  static final long DROPPED_BYTES_MAX = 64L * 1024 * 1024;
+
+  /** Bytes read at a time while requests hold more memory than they should. */
+  private static final int SHORT_READ_BYTES = 4096;
+
+  /** Ends the parsing of one read, see {@link #parseRequest}. */
+  @SuppressWarnings("StaticAssignmentOfThrowable") // it has neither a stack trace nor a state
+  private static final HttpException BLOCKED =
+      new HttpException("parsing stops here", null) {
+        private static final long serialVersionUID = 1L;
+
+        @Override
+        @SuppressWarnings("UnsynchronizedOverridesSynchronized")
+        public Throwable fillInStackTrace() {
+          return this;
+        }
+      };
+
+  final LsmHttpServer lsm;
+  final Deadlines deadlines = new Deadlines();
+
+  /** Bytes that have been read and not been parsed: held[0..heldBytes). */
+  private byte[] held = Response.EMPTY;
+
+  private int heldBytes;
+  private int blockedAt;
+
+  /** Bytes to come that belong to a body nobody wants. */
+  private long toDrop;
+
+  /** Something may have arrived that was not read. */
+  private boolean readPaused;
+
+  private boolean inputEnded;
+
+  InputSession(Socket socket, LsmHttpServer server) {
+    super(socket, server);
+    lsm = server;
+  }
+
+  /** Whether no request may be parsed now. */
+  abstract boolean blocked();
+
+  /** Answers a request whose end is unknown, and ends the connection. */
+  abstract void refuseAndEnd(HttpRefusal why) throws IOException;
+
+  // ---- bytes
+
+  @Override
+  protected void processRead(byte[] buffer) throws IOException {
+    // What is held comes first, even if this event was selected before a worker's answer ended the
+    // wait.
+    readPaused = blocked() || heldBytes > 0;
+    if (readPaused) {
+      return;
+    }
+    int length = fragmentLength;
+    System.arraycopy(fragment, 0, buffer, 0, length);
+    int room = buffer.length - length;
+    try {
+      length += read(buffer, length, lsm.requestMemory().isShort() ? SHORT_READ_BYTES : room);
+    } catch (SocketClosedException e) {
+      close(); // nothing is in flight, and what has begun will not be completed
+      return;
+    }
+    if (parsing instanceof LsmHttpRequest request && parsing.getBody() == null) {
+      request.linesFrom(buffer, 0);
+    }
+    if (length > fragmentLength) {
+      deadlines.requestBegins();
+    }
+    consume(buffer, length);
+  }
+
+  /** Parses data[0..length) as far as it is complete and this session is not blocked, and keeps the rest. */
+  private void consume(byte[] data, int length) throws IOException {
+    int from = (int) Math.min(toDrop, length);
+    toDrop -= from;
+    int rest = length - from;
+    fragmentLength = 0;
+    if (from > 0) {
+      System.arraycopy(data, from, data, 0, rest);
+    }
+    if (toDrop > 0) {
+      return;
+    }
+    if (from > 0) {
+      deadlines.requestEnds(); // what follows is another one
+    }
+    try {
+      int parsed = rest == 0 ? 0 : processHttpBuffer(data, rest);
+      rest -= parsed;
+      if (rest > 0 && blocked()) { // whatever is wrong with it is answered in its turn
+        hold(data, parsed, rest);
+        return;
+      }
+      if (rest > fragment.length) {
+        throw parsing == null ? LsmHttpRequest.lineTooLong() : LsmHttpRequest.headersTooLarge();
+      }
+      if (rest > 0 && data[parsed] == '\n') {
+        throw LsmHttpRequest
+            .bareLineFeed(); // the library would take it for the first byte of a line
+      }
+      System.arraycopy(data, parsed, fragment, 0, rest);
+      fragmentLength = rest;
+      if (rest > 0) {
+        deadlines.requestBegins();
+      }
+    } catch (HttpRefusal e) {
+      refuseAndEnd(e);
+    } catch (HttpException e) {
+      if (e != BLOCKED) {
+        refuseAndEnd(HttpRefusal.closing(Response.BAD_REQUEST, String.valueOf(e.getMessage())));
+      } else {
+        hold(data, blockedAt, rest - blockedAt);
+      }
+    }
+  }
+
+  /** Keeps data[from..from+length) for when this session can go on. */
+  private void hold(byte[] data, int from, int length) {
+    if (inputEnded) {
+      return;
+    }
+    deadlines.requestEnds();
+    if (data != held) {
+      held = new byte[length];
+      lsm.requestMemory().hold(length);
+    }
+    System.arraycopy(data, from, held, 0, length);
+    heldBytes = length;
+  }
+
+  /** Parses what is held, until this session is blocked again. */
+  final void consumeHeld() throws IOException {
+    while (heldBytes > 0 && !blocked()) {
+      int length = heldBytes;
+      heldBytes = 0;
+      consume(held, length);
+      if (heldBytes == 0) {
+        dropHeld();
+      }
+    }
+  }
+
+  private void dropHeld() {
+    lsm.requestMemory().release(held.length);
+    heldBytes = 0;
+    held = Response.EMPTY;
+  }
+
+  final boolean isInputHeld() {
+    return heldBytes > 0;
+  }
+
+  /** Whether there may be bytes to read that this session cannot take now. */
+  final boolean isInputPaused() {
+    return readPaused || heldBytes > 0;
+  }
+
+  /** Whether a body nobody wants is still arriving. */
+  final boolean isDroppingBody() {
+    return toDrop > 0;
+  }
+
+  /** Takes no more requests. */
+  final void endInput() {
+    inputEnded = true;
+    deadlines.requestEnds();
+    dropHeld();
+  }
+
+  final boolean isInputEnded() {
+    return inputEnded;
+  }
+
+  // ---- what the library asks while it parses
+
+  @Override
+  protected LsmHttpRequest parseRequest(byte[] data, int start, int length) throws HttpException {
+    if (blocked()) {
+      blockedAt = start;
+      throw BLOCKED;
+    }
+    deadlines.requestBegins();
+    if (length > 0) {
+      return LsmHttpRequest.parse(data, start, start + length);
+    }
+    if (data[start] != '\r') {
+      throw LsmHttpRequest.bareLineFeed();
+    }
+    return null; // an empty line before a request is passed over (RFC 9112, 2.2)
+  }
+
+  @Override
+  protected int getMaxRequestBodyLength() {
+    return lsm.maxValueBytes();
+  }
+
+  /** The head has a Content-Length. Takes the beginning of the body, or has it dropped. */
+  @Override
+  protected int startParsingRequestBody(String declared, byte[] data, int offset, int remaining)
+      throws IOException, HttpException {
+    LsmHttpRequest request = (LsmHttpRequest) parsing;
+    request.endOfHead();
+    long bytes = request.bodyBytes();
+    if (request.refusal() == null && request.kind() == Method.PUT && makesRoom(request)) {
+      if (request.expectsContinue() && remaining < bytes) {
+        write(Responses.CONTINUE, 0, Responses.CONTINUE.length);
+      }
+      return super.startParsingRequestBody(declared, data, offset, remaining);
+    }
+    if (request.refusal() != null
+        && bytes > 0
+        && (bytes > DROPPED_BYTES_MAX || request.expectsContinue())) {
+      request.close();
+    }
+    request.setBody(Response.EMPTY);
+    int dropped = (int) Math.min(remaining, bytes);
+    toDrop = bytes - dropped;
+    return dropped;
+  }
+
+  /** Has the request hold memory for its body, or refuses it. */
+  private boolean makesRoom(LsmHttpRequest request) {
+    long bytes = request.bodyBytes();
+    if (bytes > lsm.maxValueBytes()) {
+      request.refuse(
+          HttpRefusal.of(
+              Response.REQUEST_ENTITY_TOO_LARGE,
+              "the value has " + bytes + " bytes, allowed are " + lsm.maxValueBytes()));
+      return false;
+    }
+    if (!lsm.requestMemory().tryHold(bytes)) {
+      lsm.metrics().reject(Rejection.REQUEST_MEMORY);
+      request.refuse(
+          HttpRefusal.withHeader(
+              Response.SERVICE_UNAVAILABLE,
+              Responses.RETRY_AFTER,
+              "requests that arrive hold too much memory"));
+      return false;
+    }
+    request.holds(lsm.requestMemory(), bytes);
+    return true;
+  }
+
+  @Override
+  protected void handleParsedRequest() throws IOException {
+    LsmHttpRequest request = (LsmHttpRequest) parsing;
+    request.endOfHead();
+    if (request.kind() == Method.PUT && !request.hasLength()) {
+      request.refuse(HttpRefusal.of(Response.LENGTH_REQUIRED, "a PUT needs Content-Length"));
+    }
+    if (toDrop == 0) {
+      deadlines.requestEnds();
+    }
+    super.handleParsedRequest();
+  }
+}
