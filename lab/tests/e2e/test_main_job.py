@@ -143,6 +143,20 @@ def test_the_flame_graph_shows_every_layer(finished_run: FinishedRun) -> None:
     )
 
 
+def test_a_get_spends_most_of_its_cpu_time_under_the_http_library(finished_run: FinishedRun) -> None:
+    """The server is one-nio's: its frames carry the request, on the selector and where a worker sends the response.
+
+    The JIT compiler's threads are left out: in a run as short as this one they take up to a third of the samples.
+    """
+    of_requests = under_library = 0
+    for line in (finished_run.directory / "profile/cpu.collapsed").read_text().splitlines():
+        stack, samples = line.rsplit(" ", 1)
+        if "CompileBroker::compiler_thread_loop" not in stack:
+            of_requests += int(samples)
+            under_library += int(samples) if "one/nio/" in stack else 0
+    assert under_library > 0.5 * of_requests
+
+
 def test_the_timeline_has_a_row_a_second_over_all_phases(finished_run: FinishedRun) -> None:
     with (finished_run.directory / "timeline.csv").open() as file:
         rows = list(csv.DictReader(file))
