@@ -121,13 +121,7 @@ def run(  # noqa: PLR0917 - one parameter an option
     check_name(runtime)
     experiment = Catalogue(checkout).read(name)
     experiment, overrides = apply_overrides(experiment, {key: text for key, text in given.items() if text is not None})
-    ports = Ports(
-        data=_port("PORT", port),
-        admin=_port("ADMIN_PORT", admin_port),
-        loadgen_metrics=_port("LOADGEN_METRICS_PORT", loadgen_metrics_port),
-    )
-    if ports.data and ports.data == ports.admin:
-        raise InputError(f"PORT and ADMIN_PORT are both {ports.data}: the service needs two ports")
+    ports = _ports(port, admin_port, loadgen_metrics_port)
     cpus = plan_cpus(os.environ)
     console = _console()
     console.print(Text.assemble((name, "bold"), f": {experiment.title}"), highlight=False)
@@ -203,6 +197,37 @@ def diff(
     from lab.cli.diff import print_difference  # noqa: PLC0415
 
     print_difference(_console(), find_checkout(), a, b, force=force)
+
+
+@app.command()
+def compare(  # noqa: PLR0917 - one parameter an option
+    a: Annotated[str, typer.Argument(help="An experiment, as 'stack-get VARIANT=queue'; or a finished run.")],
+    b: Annotated[str, typer.Argument(help="The same of what is compared with it.")],
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="RATE=, DURATION= and the other overrides, for both sides; BLOCKS=10 (or 6/12/18), X=5%, METRIC=p99, "
+            "SEED=.",
+            metavar="[KEY=VALUE]...",
+        ),
+    ] = None,
+    runtime: RuntimeOption = None,
+    port: Annotated[str, typer.Option(envvar="PORT", help="A's data port; B takes free ones.")] = "8080",
+    admin_port: Annotated[str, typer.Option(envvar="ADMIN_PORT", help="A's admin port.")] = "8081",
+    loadgen_metrics_port: Annotated[
+        str, typer.Option(envvar="LOADGEN_METRICS_PORT", help="The load generator's metrics.")
+    ] = "9101",
+) -> None:
+    """Say whether B is better than A, worse, the same within X%, or whether one cannot tell.
+
+    Both run in turns: each block starts both afresh and lets windows of load alternate between them. The sample is the
+    block, never the request. docs/compare.md has the method and what the words mean.
+    """
+    from lab.cli.compare import compare as compare_sides  # noqa: PLC0415
+
+    ports = _ports(port, admin_port, loadgen_metrics_port)
+    code = compare_sides(_console(), find_checkout(), (a, b), words or [], runtime=runtime, ports=ports, tell=_tell)
+    raise typer.Exit(code)
 
 
 @app.command()
@@ -359,6 +384,17 @@ def _root(
 
 def _tell(line: str) -> None:
     Console(stderr=True).print(line, highlight=False, soft_wrap=True)
+
+
+def _ports(port: str, admin_port: str, loadgen_metrics_port: str) -> Ports:
+    ports = Ports(
+        data=_port("PORT", port),
+        admin=_port("ADMIN_PORT", admin_port),
+        loadgen_metrics=_port("LOADGEN_METRICS_PORT", loadgen_metrics_port),
+    )
+    if ports.data and ports.data == ports.admin:
+        raise InputError(f"PORT and ADMIN_PORT are both {ports.data}: the service needs two ports")
+    return ports
 
 
 def _port(setting: str, text: str) -> int:

@@ -42,21 +42,33 @@ def recordings(checkout: Checkout, name: str) -> list[Path]:
 
 def print_difference(console: Console, checkout: Checkout, a: str, b: str, *, force: bool) -> None:
     """Compare, write everything to results/diff/, and print the tables."""
-    sides = {"--a": recordings(checkout, a), "--b": recordings(checkout, b)}
+    sides = recordings(checkout, a), recordings(checkout, b)
+    out = checkout.results / "diff" / f"{_word(a)}-against-{_word(b)}"
+    told = diff_recordings(checkout, sides, (a, b), out, force=force)
+    console.print(Markdown(told))
+    console.print(f"\n{out}", highlight=False)
+
+
+def diff_recordings(
+    checkout: Checkout, sides: tuple[list[Path], list[Path]], titles: tuple[str, str], out: Path, *, force: bool = False
+) -> str:
+    """Write what changed between the recordings of two sides to `out`, a new directory; return it as Markdown.
+
+    Raises DiffError.
+    """
     program = checkout.root / "profiler" / "target" / "release" / "profile"
     if not program.is_file():
         raise DiffError(f"{program} is missing: build it with `make build-profiler`")
-    out = checkout.results / "diff" / f"{_word(a)}-against-{_word(b)}"
     if out.exists():
         shutil.rmtree(out)
-    argv = [str(program), "diff", "--out", str(out), "--title-a", a, "--title-b", b, *(["--force"] if force else [])]
-    for side, directories in sides.items():
-        argv += [side, *map(str, directories)]
+    argv = [str(program), "diff", "--out", str(out), "--title-a", titles[0], "--title-b", titles[1]]
+    argv += ["--force"] if force else []
+    for option, directories in zip(("--a", "--b"), sides, strict=True):
+        argv += [option, *map(str, directories)]
     done = subprocess.run(argv, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise DiffError(done.stderr.strip().removeprefix("profile: "))
-    console.print(Markdown(done.stdout))
-    console.print(f"\n{out}", highlight=False)
+    return done.stdout
 
 
 def _word(name: str) -> str:

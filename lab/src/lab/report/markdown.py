@@ -16,13 +16,13 @@ def render_markdown(data: ReportData) -> str:
     manifest = data.manifest
     verdict = headline.verdict(data)
     parts = [
-        f"# {_text(manifest.experiment.title)}",
+        f"# {markdown_text(manifest.experiment.title)}",
         f"Experiment `{manifest.experiment.name}`, run `{manifest.run_id}`, {tables.started(data)}, "
         f"runtime {manifest.runtime}. [report.html](report.html) has the charts.",
-        f"Set for this run: {_text(changed)}." if (changed := headline.overrides(data)) else "",
+        f"Set for this run: {markdown_text(changed)}." if (changed := headline.overrides(data)) else "",
         f"**Verdict: {verdict.state}.** {verdict.sentence}",
-        "\n".join(f"- {_text(headline.sentence(line))}" for line in [*verdict.reasons, *verdict.findings]),
-        "\n".join(f"- {_text(gap)}" for gap in data.gaps),
+        "\n".join(f"- {markdown_text(headline.sentence(line))}" for line in [*verdict.reasons, *verdict.findings]),
+        "\n".join(f"- {markdown_text(gap)}" for gap in data.gaps),
     ]
     if figures := headline.figures(data):
         row = " | ".join(f"{figure.value} {figure.unit}".strip() for figure in figures)
@@ -52,7 +52,7 @@ def _section(title: str, content: list[Table | None], before: str = "") -> list[
         return []
     parts = [f"## {title}", before]
     for table in shown:
-        parts += [f"### {table.caption}" if len(shown) > 1 else "", _table(table), _text(table.note)]
+        parts += [f"### {table.caption}" if len(shown) > 1 else "", markdown_table(table), markdown_text(table.note)]
     return parts
 
 
@@ -68,18 +68,19 @@ def _pictures(data: ReportData) -> str:
     return "\n\n".join(line for line in lines if line)
 
 
-def _table(table: Table) -> str:
+def markdown_table(table: Table) -> str:
+    """Return the rows of a table, without its caption and its note."""
     rule = "".join("---:|" if i in table.numeric else "---|" for i in range(len(table.columns)))
-    lines = [f"| {' | '.join(_text(c) for c in table.columns)} |", f"|{rule}"]
+    lines = [f"| {' | '.join(markdown_text(c) for c in table.columns)} |", f"|{rule}"]
     lines += [f"| {' | '.join(_cell(cell) for cell in row)} |" for row in table.rows]
     return "\n".join(lines)
 
 
 def _cell(cell: Cell) -> str:
-    text = _text(cell.text)
+    text = markdown_text(cell.text)
     return f"[{text}]({cell.href.replace(' ', '%20')})" if cell.href else text
 
 
-def _text(text: str) -> str:
+def markdown_text(text: str) -> str:
     """Return text that Markdown shows as it is, on one line."""
     return _SPECIAL.sub(r"\\\1", " ".join(text.split()))

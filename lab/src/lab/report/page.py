@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 
-from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup
 
 from lab import __version__
@@ -52,14 +52,7 @@ class _OverTime:
 
 def render_page(data: ReportData) -> str:
     """Return the whole page."""
-    environment = Environment(
-        loader=PackageLoader("lab.report", "template"),
-        autoescape=select_autoescape(default=True),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["sentence"] = headline.sentence
+    environment = template_environment("lab.report")
     recording = data.run_dir / "profile" / "profile.jfr"
     return environment.get_template("report.html.j2").render(
         data=data,
@@ -68,9 +61,9 @@ def render_page(data: ReportData) -> str:
         overrides=headline.overrides(data),
         started=tables.started(data),
         lab_version=__version__,
-        fonts=_fonts(),
-        style=_asset("report.css"),
-        script=_asset("report.js"),
+        fonts=fonts(),
+        style=asset("report.css"),
+        script=asset("report.js"),
         verdict=headline.verdict(data),
         figures=headline.figures(data),
         percentiles=percentile_chart(data),
@@ -90,6 +83,19 @@ def render_page(data: ReportData) -> str:
         experiment_table=tables.experiment_table(data),
         artifact_table=tables.artifact_table(data),
     )
+
+
+def template_environment(*packages: str) -> Environment:
+    """Return what renders the templates of these packages, the first that has one of the wanted name."""
+    environment = Environment(
+        loader=ChoiceLoader([PackageLoader(package, "template") for package in packages]),
+        autoescape=select_autoescape(default=True),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["sentence"] = headline.sentence
+    return environment
 
 
 def _over_time(data: ReportData) -> _OverTime | None:
@@ -121,7 +127,7 @@ FONTS = (
 
 
 @cache
-def _fonts() -> Markup:
+def fonts() -> Markup:
     """Return the style rules that hold the fonts."""
     rules = []
     for family, weight, style, name in FONTS:
@@ -133,6 +139,6 @@ def _fonts() -> Markup:
     return Markup("\n".join(rules))  # noqa: S704
 
 
-def _asset(name: str) -> Markup:
+def asset(name: str) -> Markup:
     """Return a file of the template as it is: it is ours, and holds nothing of a run."""
     return Markup((resources.files("lab.report") / "template" / name).read_text(encoding="utf-8"))  # noqa: S704

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,6 +23,7 @@ _TICKS = (
 )  # fmt: skip
 _NARROW_TICKS = {"50%", "90%", "99%", "99.9%", "99.99%", "99.999%"}
 _STOPS = 90
+_ORDER = ("merged", "repetition", "profiled", "side-a", "side-b")
 _ROOM_FOR_MAX = 60
 _CHARACTER_WIDTH = 7
 
@@ -71,6 +73,24 @@ def percentile_chart(data: ReportData) -> Chart | None:
             _draw(Plot(size, x, y), x, y, curves, reference, few=main_count / BEYOND_MIN) for size in (WIDE, NARROW)
         ],
         legend=legend if any(curve.css == "merged" for curve in curves) else legend[1:],
+        stops=_stops(x, curves),
+    )
+
+
+def samples_chart(named: Sequence[tuple[str, str, Sample]]) -> Chart | None:
+    """Draw several samples, each with its name and the class of its line; None if one is empty."""
+    if not all(sample.count for _, _, sample in named):
+        return None
+    curves = [_of_sample(name, css, sample) for name, css, sample in named]
+    x = Log(1.0, max(100.0, *(float(curve.inverse[-1]) for curve in curves)))
+    values = [float(value) for curve in curves for value in (curve.ms[0], curve.ms[-1])]
+    y = log_around(min(values), max(values))
+    few = min(curve.count for curve in curves) / BEYOND_MIN
+    return Chart(
+        name="percentiles",
+        label="Latency by percentile of both sides, both axes logarithmic. The table of metrics has the figures.",
+        drawings=[_draw(Plot(size, x, y), x, y, curves, [], few=few) for size in (WIDE, NARROW)],
+        legend=[Key(f"line {css}", name) for name, css, _ in named],
         stops=_stops(x, curves),
     )
 
@@ -150,7 +170,7 @@ def _spaced(plot: Plot, ticks: list[tuple[float, str]]) -> list[tuple[float, str
 
 def _stops(x: Log, curves: list[_Curve]) -> list[Stop]:
     stops = []
-    shown = sorted(curves, key=lambda curve: ("merged", "repetition", "profiled").index(curve.css))
+    shown = sorted(curves, key=lambda curve: _ORDER.index(curve.css))
     for i in range(_STOPS + 1):
         inverse = float(x.high ** (i / _STOPS))
         lines = tuple(

@@ -13,17 +13,15 @@ from pathlib import Path
 
 from rich.console import Console
 
-from lab import dataset, report
-from lab.experiment import Catalogue
-from lab.machine import environment, noise
+from lab import report
+from lab.machine import noise
 from lab.machine.cpus import pin_self, usable_cpus
-from lab.machine.fingerprint import digest
-from lab.manifest import Dataset as ManifestDataset
 from lab.process.locks import remove_stale
-from lab.run.background import Background
 from lab.run.cleanup import clean_up, explained, summarise
+from lab.run.collect import collect, profile_spec
 from lab.run.phases import Phases, write_run_info
 from lab.run.preflight import check_choices, check_space
+from lab.run.provision import provide_dataset
 from lab.run.repetition import Repetition
 from lab.run.session import Session
 from lab.run.setup import Setup
@@ -31,8 +29,7 @@ from lab.run.show import Show
 from lab.run.signals import signals_held_off, signals_raise
 from lab.run.state import RunArtifacts, RunPlan, RunState
 from lab.run.summary import tell_end
-from lab.runtime.base import CpuPlan, ProfileSpec, cpu_list
-from lab.units import duration_word, format_bytes
+from lab.runtime.base import CpuPlan, cpu_list
 
 PREFLIGHT_LIMIT_S = 60.0
 BUILD_LIMIT_S = 1800.0
@@ -131,7 +128,7 @@ class Run:
                 self._setup.checked = True
             check_space(plan)
             active.remarks += [f"noise: {finding}" for finding in noise.audit()]
-            active.detail = f"{plan.runtime.name}; {_describe(plan.cpus)}"
+            active.detail = f"{plan.runtime.name}; {describe_cpus(plan.cpus)}"
 
     def _build(self) -> None:
         with self._phases.phase("build", BUILD_LIMIT_S) as active:
@@ -144,21 +141,7 @@ class Run:
 
     def _provide_dataset(self) -> None:
         with self._phases.phase("dataset", DATASET_LIMIT_S) as active:
-            name, checkout, runtime = self.plan.experiment.dataset, self.plan.checkout, self.plan.runtime
-            if name is None:
-                active.skip("the store is empty at the start")
-                return
-            spec = Catalogue(checkout).dataset(name)
-            table_format = runtime.table_format()
-            cached = dataset.find_dataset(checkout, spec, table_format) is not None
-            log = self.state.directory / "dataset.log"
-            made = dataset.provide(
-                checkout, runtime, spec, table_format=table_format, log=log, progress=self._show.note
-            )
-            self.state.dataset = made
-            self.state.environment.dataset = ManifestDataset(name=name, hash=made.hash)
-            size = made.info.get("bytes")
-            active.detail = f"{name}, {'cached' if cached else 'made'}" + (f", {format_bytes(size)}" if size else "")
+            provide_dataset(self.state, active, self._show.note)
 
     def _repetitions(self) -> list[Repetition]:
         """Return the plan of this run's session: the repetitions, then the profiled one."""
@@ -166,26 +149,13 @@ class Run:
         wanted = plan.experiment
         of_run = Repetition(wanted, state.dataset, state.directory, state.environment, of=wanted.repeat)
         repetitions = [replace(of_run, number=number) for number in range(1, wanted.repeat + 1)]
-        if wanted.profile is not None:
-            repetitions.append(replace(of_run, profile=self._profile_spec()))
+        if (spec := profile_spec(state)) is not None:
+            repetitions.append(replace(of_run, profile=spec))
         return repetitions
 
     def _collect(self) -> None:
-        state, fingerprint = self.state, self.state.environment
         with self._phases.phase("collect", COLLECT_LIMIT_S) as active:
-            conversion = None
-            if self.plan.experiment.profile is not None:
-                spec = self._profile_spec()
-                conversion = Background(lambda: self.plan.runtime.convert_profile(spec, self._show.note))
-            active.remarks += self._session.stop_service()
-            facts = self.plan.runtime.facts()
-            fingerprint.images = dict(facts.images)
-            fingerprint.libraries = {**fingerprint.libraries, **facts.versions}
-            fingerprint.load_generator = environment.load_generator(state.directory, self.plan.runtime.custom_loadgen)
-            if conversion is not None:
-                conversion.result()
-                fingerprint.profiling_engine = environment.profiling_engine(state.directory)
-            fingerprint.fingerprint = digest(fingerprint)
+            active.remarks += collect(self.state, self._session, self._show.note)
 
     def _stop(self) -> None:
         with self._phases.phase("stop", STOP_LIMIT_S) as active:
@@ -197,18 +167,6 @@ class Run:
                 self.plan.runtime.monitoring_down()
                 active.remarks += [f"may still be running: {what}" for what in self.plan.runtime.close()]
             self.state.artifacts.work.remove()
-
-    def _profile_spec(self) -> ProfileSpec:
-        settings = self.plan.experiment.profile
-        if settings is None:
-            raise AssertionError("a run without a profile has no recording")
-        return ProfileSpec(
-            out=self.state.directory / "profile",
-            events=settings.events,
-            interval=duration_word(settings.interval_s),
-            title=f"{self.plan.name} at {self.plan.experiment.load.rate_per_s:,}/s",
-            cpus=self.plan.cpus.other,
-        )
 
     def _phase_changed(self, name: str | None) -> None:
         """Tell of a phase that begins, in the textfile metrics, and of one that is over, in run.json."""
@@ -230,7 +188,8 @@ class Run:
         return self.plan.checkout.metrics / "lab.prom"
 
 
-def _describe(cpus: CpuPlan) -> str:
+def describe_cpus(cpus: CpuPlan) -> str:
+    """Return the CPU plan as one line for people."""
     if not cpus.service:
         return "CPUs are not pinned"
     parts = (("service", cpus.service), ("load", cpus.loadgen), ("other", cpus.other))

@@ -17,7 +17,7 @@ class Repetition:
 
     `directory` is the run directory that it fills. `number` counts from 1 the unprofiled repetitions of that run,
     `of` says how many there are; a profiled one has a `profile` in place of a number. What the service tells of itself
-    goes into `environment`.
+    goes into `environment`. A `label` takes the place of the numbers that people read after a phase's name.
     """
 
     experiment: Experiment
@@ -27,6 +27,7 @@ class Repetition:
     number: int | None = None
     of: int = 1
     profile: ProfileSpec | None = None
+    label: str = ""
 
     @property
     def out(self) -> Path:
@@ -41,6 +42,8 @@ class Repetition:
     @property
     def suffix(self) -> str:
         """What follows a phase's name where people read it."""
+        if self.label:
+            return f" {self.label}"
         if self.profile is not None:
             return " profiled"
         return "" if self.of == 1 else f" {self.number}/{self.of}"

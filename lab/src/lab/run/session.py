@@ -43,18 +43,18 @@ class Session:
     def execute(self, plan: Iterable[Repetition]) -> None:
         """Execute the repetitions in their order; whatever ends one ends the session. The last service stays up."""
         for repetition in plan:
-            self._prepare(repetition)
+            self.prepare(repetition)
             if repetition.profile is None:
-                self._measure(repetition)
+                self.measure(repetition)
             else:
-                self._profile(repetition, repetition.profile)
+                self.profile(repetition, repetition.profile)
 
     def stop_service(self) -> list[str]:
         """End the service where one runs; return what is to be said if that did not go well."""
         code = self._state.stop_service()
         return [] if code in (0, None) else [f"the service {describe_exit(code)} when it was asked to end"]
 
-    def _prepare(self, repetition: Repetition) -> None:
+    def prepare(self, repetition: Repetition) -> None:
         """Start a fresh service on fresh data, wait until it rests, and warm it up."""
         number, suffix = repetition.number, repetition.suffix
         self._started += 1
@@ -95,7 +95,14 @@ class Session:
         else:
             how = f"data {dataset.materialise(repetition.dataset, work / 'data')}"
         service = state.plan.runtime.start_service(
-            ServiceSpec(work, settings.machine(), settings.jvm, state.plan.cpus.service, repetition.log)
+            ServiceSpec(
+                work,
+                settings.machine(),
+                settings.jvm,
+                state.plan.cpus.service,
+                repetition.log,
+                beside=state.plan.beside,
+            )
         )
         state.service_started(service)
         service.wait_ready(READY_LIMIT_S + import_limit_s(repetition))
@@ -104,7 +111,8 @@ class Session:
             environment.add_service_view(repetition.environment, environment.read_config(service.admin_url))
         return how
 
-    def _measure(self, repetition: Repetition) -> None:
+    def measure(self, repetition: Repetition) -> None:
+        """Apply the load to the prepared service, its files into the repetition's directory."""
         duration_s = repetition.experiment.load.duration_s
         repetition.out.mkdir(parents=True)
         with self._phases.phase(
@@ -117,11 +125,13 @@ class Session:
         ):
             self._load(repetition, repetition.out, duration_s, "the measurement")
 
-    def _profile(self, repetition: Repetition, spec: ProfileSpec) -> None:
+    def profile(self, repetition: Repetition, spec: ProfileSpec) -> None:
+        """Apply the load to the prepared service while it is recorded."""
         duration_s, runtime = repetition.experiment.load.duration_s, self._state.plan.runtime
         spec.out.mkdir()
         limit_s = duration_s + PROFILE_MARGIN_S
-        with self._phases.phase("profile", limit_s, expected_s=duration_s, status=self._status):
+        label = f"profile{repetition.suffix}" if repetition.label else ""
+        with self._phases.phase("profile", limit_s, label=label, expected_s=duration_s, status=self._status):
             runtime.start_profile(spec, self._state.service)
             self._load(repetition, spec.out, duration_s, "the profiled repetition")
             runtime.stop_profile(spec, self._state.service)

@@ -23,7 +23,7 @@ from lab.timeline import Timeline, Watched
 
 @dataclass(frozen=True)
 class RunPlan:
-    """What to run and where."""
+    """What to run and where. `beside`: while another service runs, which has the ports that the user named."""
 
     checkout: Checkout
     name: str
@@ -35,15 +35,17 @@ class RunPlan:
     monitoring: bool = True
     strict: bool = False
     rate: RateChoice | None = None
+    beside: bool = False
 
 
 class RunArtifacts:
     """What there is only once preflight has passed: bad input makes nothing."""
 
-    def __init__(self, plan: RunPlan, machine: Environment) -> None:
-        self.directory = make_run_directory(plan.checkout.results, plan.name)
+    def __init__(self, plan: RunPlan, machine: Environment, directory: Path | None = None) -> None:
+        """Make a new run directory, or take over `directory`, an empty one within a comparison's."""
+        self.directory = directory or make_run_directory(plan.checkout.results, plan.name)
         self.manifest = Manifest(
-            run_id=self.directory.name,
+            run_id=self.directory.name if directory is None else directory.parent.name,
             experiment=ManifestExperiment(
                 name=plan.name,
                 title=plan.experiment.title,
@@ -54,7 +56,8 @@ class RunArtifacts:
             runtime=plan.runtime.name,  # type: ignore[arg-type]
             environment=machine,
         )
-        self.work = WorkDirectory(plan.checkout.work / self.directory.name)
+        work = self.directory.name if directory is None else f"{directory.parent.name}-{directory.name}"
+        self.work = WorkDirectory(plan.checkout.work / work)
 
     def write(self, phases: list[Phase]) -> None:
         """Write run.json as it is now."""
@@ -102,9 +105,9 @@ class RunState:
             raise AssertionError("no service is running")
         return self._service
 
-    def make(self) -> None:
-        """Make the run directory; the timeline goes on into it."""
-        self.artifacts_or_none = RunArtifacts(self.plan, self.environment)
+    def make(self, directory: Path | None = None) -> None:
+        """Make the run directory, or take over an empty one; the timeline goes on into it."""
+        self.artifacts_or_none = RunArtifacts(self.plan, self.environment, directory)
         self.timeline.write_to(self.directory / "timeline.csv")
         self.audit.start(self.directory / "machine.csv", self.plan.cpus)
 
@@ -116,8 +119,12 @@ class RunState:
         """Put the service, which is ready, into the timeline."""
         service = self.service
         self.watched.service_pid = lambda: service.pid
-        self.watched.service_metrics_url = f"{service.admin_url}/metrics"
+        self.scrape_service(on=True)
         self.audit.watch("service", service.pid)
+
+    def scrape_service(self, *, on: bool) -> None:
+        """Put the service's own metrics into the timeline, or leave them out: each scrape uses its CPUs."""
+        self.watched.service_metrics_url = f"{self.service.admin_url}/metrics" if on else None
 
     def stop_service(self) -> int | None:
         """End the service where one runs; return its exit code, None where none ran or it is not known."""

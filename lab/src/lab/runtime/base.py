@@ -7,6 +7,8 @@ A run never knows which runtime it is on. It calls, in this order and from the m
     → for the profiled one: … start_profile → load → stop_profile → Service.stop → convert_profile
     → facts → monitoring_down → close
 
+A comparison has two services at a time: the second one's `ServiceSpec` says `beside`, and `load` names the one meant.
+
 Rules for an implementation
 - All paths it is given are absolute paths on the host; what is to be in them is there, owned by the caller, when the
   method returns. How they get into and out of a container is its own affair.
@@ -110,7 +112,7 @@ class ServiceSpec:
 
     `work_dir` is an existing directory of this start alone; `work_dir/data` holds the linked dataset (or is empty).
     The runtime writes `work_dir/service.yaml` from `settings` and its own hosts, ports and data_dir, and appends the
-    service's stdout and stderr to `log`.
+    service's stdout and stderr to `log`. A service `beside` another one, which runs already, takes free ports.
     """
 
     work_dir: Path
@@ -118,6 +120,7 @@ class ServiceSpec:
     jvm_flags: tuple[str, ...]
     cpus: tuple[int, ...]
     log: Path
+    beside: bool = False
 
     @property
     def data_dir(self) -> Path:

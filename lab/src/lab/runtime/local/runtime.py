@@ -214,9 +214,9 @@ class LocalRuntime(Runtime):
         settings: dict[str, Any] = {
             **spec.settings,
             "data_host": HOST,
-            "data_port": self._ports.data,
+            "data_port": 0 if spec.beside else self._ports.data,
             "admin_host": HOST,
-            "admin_port": self._ports.admin,
+            "admin_port": 0 if spec.beside else self._ports.admin,
             "data_dir": str(spec.data_dir),
         }
         config = spec.work_dir / "service.yaml"

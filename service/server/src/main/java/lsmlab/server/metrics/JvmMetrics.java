@@ -1,5 +1,6 @@
 package lsmlab.server.metrics;
 
+import com.sun.management.ThreadMXBean;
 import com.sun.management.UnixOperatingSystemMXBean;
 import java.io.IOException;
 import java.lang.management.GarbageCollectorMXBean;
@@ -27,6 +28,11 @@ final class JvmMetrics {
         "jvm_memory_used_bytes", memory.getNonHeapMemoryUsage().getUsed(), "area", "nonheap");
     out.gauge(
         "jvm_threads", "Platform threads.", ManagementFactory.getThreadMXBean().getThreadCount());
+    if (ManagementFactory.getThreadMXBean() instanceof ThreadMXBean threads
+        && threads.getTotalThreadAllocatedBytes() >= 0) {
+      out.metric("jvm_allocated_bytes_total", "counter", "Bytes that all threads allocated.");
+      out.sample("jvm_allocated_bytes_total", threads.getTotalThreadAllocatedBytes());
+    }
     out.metric("jvm_gc_seconds_total", "counter", "Time spent in garbage collections.");
     for (GarbageCollectorMXBean gc : ManagementFactory.getGarbageCollectorMXBeans()) {
       out.seconds("jvm_gc_seconds_total", millis(gc.getCollectionTime()), "gc", gc.getName());

@@ -1,0 +1,69 @@
+"""`lab compare`: reads what the user named, and runs a comparison or compares finished runs."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.text import Text
+
+from lab.compare import page
+from lab.compare.design import DESIGN_SETTINGS, read_design
+from lab.compare.execution import ComparePlan, Comparison
+from lab.compare.finished import compare_finished, find_run
+from lab.compare.profiles import compare_profiles
+from lab.compare.sides import parse_words, read_side
+from lab.errors import InputError
+from lab.experiment import Catalogue
+from lab.experiment.overrides import OVERRIDABLE
+from lab.machine.cpus import plan_cpus
+from lab.paths import Checkout
+from lab.run.show import Show
+from lab.runtime.base import Ports, Progress
+from lab.runtime.select import check_name, choose
+
+
+def compare(
+    console: Console,
+    checkout: Checkout,
+    sides: tuple[str, str],
+    words: Sequence[str],
+    *,
+    runtime: str | None,
+    ports: Ports,
+    tell: Progress,
+) -> int:
+    """Compare B against A; return the process's exit code. Raises LabError for bad input: nothing was started."""
+    check_name(runtime)
+    given = parse_words(words, [*OVERRIDABLE, *DESIGN_SETTINGS], "lab compare")
+    common = {key: text for key, text in given.items() if key in OVERRIDABLE}
+    design = read_design({key: text for key, text in given.items() if key not in OVERRIDABLE}, secrets.randbelow(10**6))
+    runs = find_run(checkout, sides[0]), find_run(checkout, sides[1])
+    if runs[0] is not None and runs[1] is not None:
+        useless = [key.upper() for key in given if key not in ("x", "metric")]
+        if useless:
+            raise InputError(f"{', '.join(useless)}: finished runs are compared as they are; only X and METRIC go")
+        record, directory = compare_finished(checkout, runs[0], runs[1], design)
+        compare_profiles(checkout, directory, (runs[0], runs[1]), (record.a.label, record.b.label))
+        page.write(directory)
+        page.tell(console, record, directory)
+        return 0
+    if runs[0] is not None or runs[1] is not None:
+        run, other = (sides[0], sides[1]) if runs[0] is not None else (sides[1], sides[0])
+        raise InputError(f"{run} is a finished run and {other} is none: name two runs, or two experiments")
+    catalogue = Catalogue(checkout)
+    a, b = (read_side(catalogue, letter, text, common) for letter, text in zip("AB", sides, strict=True))
+    plan = ComparePlan(
+        checkout=checkout,
+        a=a,
+        b=b,
+        design=design,
+        runtime=choose(checkout, runtime, tell),
+        cpus=plan_cpus(os.environ),
+        ports=ports,
+    )
+    console.print(Text.assemble(("A ", "bold"), f"{a.label}: {a.experiment.title}"), highlight=False)
+    console.print(Text.assemble(("B ", "bold"), f"{b.label}: {b.experiment.title}"), highlight=False)
+    return Comparison(plan, Show(console)).execute()

@@ -1,0 +1,120 @@
+"""The design of a comparison: how many blocks, in which order the sides are started, how the load alternates.
+
+A block is one fresh start of each side. In it, windows of load alternate: A B B A in a block that begins with A, so a
+drift of the machine that is linear over the block cancels. As many blocks begin with B as with A, shuffled, so that no
+rhythm of the machine falls together with one side.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from lab.errors import InputError
+from lab.experiment import Experiment
+from lab.statistics import BLOCKS_MIN, LOOKS_DEFAULT, Look, looks_of
+
+Letter = Literal["a", "b"]
+BLOCKS_DEFAULT = 10
+BLOCKS_MAX = 100
+WITHIN_DEFAULT = 0.05
+WINDOW_MAX_S = 30
+METRICS = ("p50", "p99", "p99.9")
+"""Metrics that may be declared as the primary one. When a side is saturated, the throughput takes its place."""
+DESIGN_SETTINGS = ("blocks", "x", "metric", "seed")
+_LOOKS = "/".join(str(look.blocks) for look in LOOKS_DEFAULT)
+
+
+@dataclass(frozen=True)
+class Design:
+    """What is fixed before the first block. `within` is the share up to which a difference does not matter."""
+
+    looks: tuple[Look, ...]
+    within: float
+    metric: str
+    seed: int
+
+    @property
+    def blocks_max(self) -> int:
+        """The number of blocks if no look ends the comparison early."""
+        return self.looks[-1].blocks
+
+    def orders(self) -> list[str]:
+        """Return for each block `ab` or `ba`: balanced to within one, and up to each look, and shuffled by the seed."""
+        shuffler = random.Random(self.seed)
+        orders: list[str] = []
+        for look in self.looks:
+            missing = look.blocks - len(orders)
+            part = ["ab", "ba"] * (missing // 2)
+            if missing % 2:
+                part.append(shuffler.choice(["ab", "ba"]))
+            shuffler.shuffle(part)
+            orders += part
+        return orders
+
+
+@dataclass(frozen=True)
+class Windows:
+    """How one block's load on one side is cut: `count` windows of `length_s` each."""
+
+    count: int
+    length_s: int
+
+    @staticmethod
+    def of(experiment: Experiment, count: int | None = None) -> Windows:
+        """Cut the experiment's duration into `count` windows, or into an even number of windows of at most 30 s.
+
+        A duration of one second is one window.
+        """
+        duration_s = int(experiment.load.duration_s)
+        if count is None:
+            count = 1 if duration_s < 2 else max(2, 2 * math.ceil(duration_s / WINDOW_MAX_S / 2))
+        return Windows(count, max(1, round(duration_s / count)))
+
+    def sequence(self, order: str) -> Iterator[tuple[Letter, int]]:
+        """Yield (side, number of the window on that side, from 1): A B, then B A, and so on, in a block of order ab."""
+        for number in range(1, self.count + 1):
+            for letter in order if number % 2 else reversed(order):
+                yield ("a" if letter == "a" else "b"), number
+
+
+def read_design(given: Mapping[str, str], seed: int) -> Design:
+    """Return the design from BLOCKS, X, METRIC and SEED. Raises InputError that names the setting."""
+    metric = given.get("metric", "p99")
+    if metric not in METRICS:
+        raise InputError(f"METRIC={metric}: is not allowed; allowed: {', '.join(METRICS)}")
+    if "seed" in given:
+        if not re.fullmatch(r"\d{1,9}", given["seed"]):
+            raise InputError(f"SEED={given['seed']}: must be a whole number of at most 9 digits")
+        seed = int(given["seed"])
+    return Design(_looks(given.get("blocks", str(BLOCKS_DEFAULT))), _share(given.get("x", "5%")), metric, seed)
+
+
+def _looks(text: str) -> tuple[Look, ...]:
+    if not re.fullmatch(r"\d{1,4}(/\d{1,4})*", text):
+        raise InputError(f"BLOCKS={text}: must be a number of blocks, such as 10, or {_LOOKS} for three looks")
+    blocks = [int(part) for part in text.split("/")]
+    if len(blocks) > 1:
+        try:
+            return looks_of(blocks)
+        except ValueError as error:
+            raise InputError(f"BLOCKS={text}: {error}", "Their counts are fixed: each look costs certainty") from error
+    if blocks[0] < BLOCKS_MIN:
+        raise InputError(
+            f"BLOCKS={text}: at least {BLOCKS_MIN} blocks are needed",
+            "Fewer starts cannot tell a difference from luck; for a quick look shorten them: DURATION=4s WARMUP=3s",
+        )
+    if blocks[0] > BLOCKS_MAX:
+        raise InputError(f"BLOCKS={text}: at most {BLOCKS_MAX} blocks")
+    return looks_of(blocks)
+
+
+def _share(text: str) -> float:
+    match = re.fullmatch(r"(\d{1,3}(?:\.\d+)?)%", text)
+    if match is None or not 0 < float(match[1]) <= 100:
+        raise InputError(f"X={text}: must be a share in per cent, more than 0% and at most 100%, such as 5%")
+    return float(match[1]) / 100

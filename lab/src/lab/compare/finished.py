@@ -1,0 +1,140 @@
+"""Finished runs compared: what two run directories can tell of a difference, which is seldom a verdict.
+
+They ran one after the other, so the machine's drift between them is part of the difference, and one start of each
+cannot be told from luck. With at least six repetitions on each side the starts are judged, not in pairs (Welch).
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from lab.analysis.outputs import measured_sources, read_outputs
+from lab.compare.design import Design
+from lab.compare.judging import Question, change_of, in_words, judge_blocks, withdrawn
+from lab.compare.measurement import METRICS, Measured, of_outputs
+from lab.compare.record import ComparisonRecord, DesignRecord, LookRecord, Result, SideRecord
+from lab.compare.sides import differences_of
+from lab.errors import InputError
+from lab.machine.fingerprint import differences as environment_differences
+from lab.manifest import Manifest
+from lab.paths import Checkout
+from lab.run.directory import MANIFEST, make_run_directory
+from lab.statistics import BLOCKS_MIN
+
+EXPECTED = frozenset({"dataset.hash", "dataset.name", "jvm_flags", "git.diff_hash"})
+"""Facts that differ because the experiments do, or that the commit tells already."""
+ENVIRONMENT_SHOWN_MAX = 6
+
+
+def find_run(checkout: Checkout, text: str) -> Path | None:
+    """Return the run directory that `text` names, as a path or as its name below results/; None if it names none."""
+    for place in (Path(text), checkout.results / text):
+        if (place / MANIFEST).is_file():
+            return place.resolve()
+    return None
+
+
+def compare_finished(checkout: Checkout, a: Path, b: Path, design: Design) -> tuple[ComparisonRecord, Path]:
+    """Compare two run directories into a new directory below results/compare. Returns the record and the directory.
+
+    Raises InputError for a run that is not complete, or the same on both sides.
+    """
+    if a == b:
+        raise InputError(f"A and B are one run: {a}")
+    runs = tuple(_read(path) for path in (a, b))
+    names = _names(runs[0], runs[1])
+    measured = tuple(_repetitions(path, manifest) for path, manifest in zip((a, b), runs, strict=True))
+    question = Question(design.metric, design.within, in_pairs=False)
+    result = _judged(measured[0], measured[1], question, names)
+    unfit = [
+        f"{letter}: {check.detail}"
+        for letter, run in zip(("A", "B"), runs, strict=True)
+        for check in (run.validity.checks if run.validity is not None else [])
+        if check.environment and check.outcome == "fail"
+    ]
+    if unfit:
+        result = withdrawn(result, "the machine was not fit to measure: " + "; ".join(unfit))
+    cautions = ["these runs were made one after the other: a drift of the machine is part of their difference"]
+    differ = [str(d) for d in environment_differences(runs[0].environment, runs[1].environment, EXPECTED)]
+    if len(differ) > ENVIRONMENT_SHOWN_MAX:
+        differ = [*differ[:ENVIRONMENT_SHOWN_MAX], f"{len(differ) - ENVIRONMENT_SHOWN_MAX} more"]
+    cautions += [f"the environments differ: {line}" for line in differ]
+    result = result.model_copy(update={"cautions": [*cautions, *result.cautions]})
+    directory = make_run_directory(checkout.results, "compare")
+    declared = differences_of(runs[0].experiment.resolved, runs[1].experiment.resolved)
+    record = ComparisonRecord(
+        comparison_id=directory.name,
+        kind="finished runs",
+        complete=True,
+        runtime=runs[1].runtime,
+        a=_side(runs[0], a, directory),
+        b=_side(runs[1], b, directory),
+        compared=list(declared.compared),
+        besides=list(declared.besides),
+        design=DesignRecord(
+            looks=[LookRecord(blocks=BLOCKS_MIN, alpha=question.alpha)], within=design.within, metric=design.metric
+        ),
+        phases=[],
+        result=result,
+    )
+    record.write(directory)
+    return record, directory
+
+
+def _judged(a: list[Measured], b: list[Measured], question: Question, names: tuple[str, str]) -> Result:
+    result = judge_blocks(a, b, question, names)
+    few = min(len(a), len(b))
+    if few >= BLOCKS_MIN:
+        return result
+    starts = "one start of the service each" if few == 1 else f"{few} starts of the service on one side"
+    reason = (
+        f"these runs have {starts}, and starts differ by luck: at least {BLOCKS_MIN} repetitions a side are needed "
+        f"(make experiment … REPEAT={BLOCKS_MIN}, or make compare with the experiments' names)"
+    )
+    metric = next(metric for metric in METRICS if metric.name == question.metric)
+    value_a, value_b = (metric.value(Measured.together(side)) for side in (a, b))
+    if value_a and value_b:
+        reason += (
+            f". Measured: {metric.title} {in_words(metric.unit, value_a)} against {in_words(metric.unit, value_b)}, "
+            f"{change_of(value_b / value_a)}"
+        )
+    return withdrawn(result, reason)
+
+
+def _read(path: Path) -> Manifest:
+    manifest = Manifest.read(path / MANIFEST)
+    if not manifest.complete:
+        raise InputError(f"{path}: this run is incomplete, and an incomplete run is never compared")
+    return manifest
+
+
+def _repetitions(path: Path, manifest: Manifest) -> list[Measured]:
+    rate = float(manifest.summary.rate_offered_per_s) if manifest.summary is not None else 0.0
+    cpu = {}
+    if manifest.summary is not None:
+        cpu = {r.source: r.service_cpu_us_per_request for r in manifest.summary.repetitions}
+    found = []
+    for source in measured_sources(path):
+        outputs = read_outputs(path, source)
+        if outputs is not None:
+            part = of_outputs(outputs, rate)
+            each = cpu.get(source)
+            found.append(part.with_cpu(None if each is None else each * part.requests / 1e6))
+    if not found:
+        raise InputError(f"{path}: nothing was measured in this run")
+    return found
+
+
+def _names(a: Manifest, b: Manifest) -> tuple[str, str]:
+    return f"{a.experiment.name}/{a.run_id}", f"{b.experiment.name}/{b.run_id}"
+
+
+def _side(manifest: Manifest, path: Path, directory: Path) -> SideRecord:
+    return SideRecord(
+        label=f"{manifest.experiment.name}/{manifest.run_id}",
+        name=manifest.experiment.name,
+        title=manifest.experiment.title,
+        overrides=dict(manifest.experiment.overrides),
+        directory=os.path.relpath(path, directory),
+    )

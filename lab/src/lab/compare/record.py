@@ -1,0 +1,156 @@
+"""``compare.json``: what a comparison was and what came of it, as strict, versioned models.
+
+Units stand last in each name. `None` is unknown. A comparison that was interrupted is not `complete` and has no result.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import AwareDatetime, Field, JsonValue, ValidationError
+
+from lab.errors import InputError
+from lab.manifest import Phase, RuntimeName, Strict
+
+FILE = "compare.json"
+FORMAT: Literal["lsmlab-compare"] = "lsmlab-compare"
+VERSION: Literal[1] = 1
+
+VerdictWord = Literal["better", "worse", "same", "cannot tell"]
+
+
+class ComparisonError(InputError):
+    """A ``compare.json`` that cannot be read; the message names the file and what is wrong with it."""
+
+
+class Window(Strict):
+    """One window of load: whose, its directory below that side's run directory, and what the services used in it.
+
+    `idle_cpu_s` is the CPU time of the other side's service, which had no load.
+    """
+
+    side: Literal["a", "b"]
+    source: str
+    start: AwareDatetime
+    end: AwareDatetime
+    service_cpu_s: float | None = None
+    idle_cpu_s: float | None = None
+    allocated_bytes: float | None = None
+
+
+class Block(Strict):
+    """One fresh start of each side, complete. `order` is the order of the starts and of the first two windows."""
+
+    number: Annotated[int, Field(ge=1)]
+    order: Literal["ab", "ba"]
+    windows: list[Window]
+
+
+class SideRecord(Strict):
+    """One side. `directory` is its run directory, relative to the comparison's."""
+
+    label: str
+    name: str
+    title: str
+    overrides: dict[str, JsonValue] = Field(default_factory=dict)
+    directory: str
+
+
+class LookRecord(Strict):
+    """A look at the result: after how many blocks, and the p-value up to which it counts."""
+
+    blocks: int
+    alpha: float
+
+
+class DesignRecord(Strict):
+    """What was fixed before the first block."""
+
+    looks: list[LookRecord]
+    within: float
+    metric: str
+    seed: int | None = None
+    orders: list[Literal["ab", "ba"]] = Field(default_factory=list)
+    windows: Annotated[int, Field(ge=1)] = 1
+    window_s: float | None = None
+    warmup_s: float | None = None
+
+
+class MetricResult(Strict):
+    """One metric: both sides' figure over all blocks, and B against A.
+
+    `ratio` is B ÷ A, `difference` is B - A in `unit`; both with their intervals at `confidence`. `blocks` is the number
+    of blocks in which both sides have the figure. `p_corrected` is by Holm over the metrics that are not primary.
+    `detectable` is the ratio minus one that a comparison of this size finds in four of five cases.
+    """
+
+    name: str
+    title: str
+    unit: str
+    lower_is_better: bool
+    primary: bool
+    a: float
+    b: float
+    blocks: int
+    ratio: float
+    ratio_low: float
+    ratio_high: float
+    difference: float
+    difference_low: float
+    difference_high: float
+    confidence: float
+    p_value: float
+    p_corrected: float
+    p_equivalence: float
+    detectable: float
+    verdict: VerdictWord
+    log_ratios: list[float]
+
+
+class Result(Strict):
+    """The verdict on B against A in the primary metric, one sentence that says it, and what limits it."""
+
+    verdict: VerdictWord
+    sentence: str
+    cautions: list[str] = Field(default_factory=list)
+    saturated: list[Literal["a", "b"]] = Field(default_factory=list)
+    idle_cpu_share: float | None = None
+    metrics: list[MetricResult]
+
+
+class ComparisonRecord(Strict):
+    """The whole file. `kind` says whether both sides ran in turns, or were compared as finished runs."""
+
+    format: Literal["lsmlab-compare"] = FORMAT
+    version: Literal[1] = VERSION
+    comparison_id: str
+    kind: Literal["in turns", "finished runs"]
+    complete: bool = False
+    runtime: RuntimeName
+    a: SideRecord
+    b: SideRecord
+    compared: list[str] = Field(default_factory=list)
+    besides: list[str] = Field(default_factory=list)
+    design: DesignRecord
+    blocks: list[Block] = Field(default_factory=list)
+    phases: list[Phase] = Field(default_factory=list)
+    result: Result | None = None
+
+    @staticmethod
+    def read(path: Path) -> ComparisonRecord:
+        """Read a file. Raises ComparisonError."""
+        try:
+            return ComparisonRecord.model_validate_json(path.read_text(encoding="utf-8"))
+        except OSError as error:
+            raise ComparisonError(f"{path}: cannot be read: {error.strerror}") from error
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            where = ".".join(map(str, first["loc"]))
+            raise ComparisonError(f"{path}: {where}: {first['msg']}") from error
+
+    def write(self, directory: Path) -> None:
+        """Write the file, replaced as a whole."""
+        scratch = directory / f".{FILE}"
+        scratch.write_text(self.model_dump_json(indent=1) + "\n", encoding="utf-8")
+        scratch.replace(directory / FILE)

@@ -1,0 +1,110 @@
+"""The two sides of a comparison as the user named them: an experiment with overrides, `stack-get VARIANT=queue`."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from lab.errors import InputError, did_you_mean
+from lab.experiment import Catalogue, Experiment, apply_overrides
+from lab.experiment.overrides import OVERRIDABLE
+
+NOT_COMPARED = frozenset({"title", "question", "reference", "repeat"})
+"""Keys of an experiment that no figure depends on."""
+REFUSED = {"repeat": "BLOCKS says how often each side is started"}
+
+
+@dataclass(frozen=True)
+class Side:
+    """One side: `label` as the user named it, the experiment with its overrides, and those overrides by key."""
+
+    label: str
+    name: str
+    experiment: Experiment
+    overrides: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Differences:
+    """What the sides do not share, as sentences: what is compared (the service), and what differs besides it."""
+
+    compared: tuple[str, ...]
+    besides: tuple[str, ...]
+
+
+def read_side(catalogue: Catalogue, which: str, text: str, common: Mapping[str, str]) -> Side:
+    """Read a side; `which` is `A` or `B`, `common` are overrides of both sides, which the side's own replace.
+
+    Raises InputError that begins with the side for an unknown experiment, a word that is no override, a bad value.
+    """
+    name, *words = _words(which, text)
+    given = {**common, **parse_words(words, OVERRIDABLE, f"{which}={text}")}
+    for key, why in REFUSED.items():
+        if key in given:
+            raise InputError(f"{which}={text}: {key.upper()} is not for comparisons: {why}")
+    try:
+        experiment, overrides = apply_overrides(catalogue.read(name), given)
+    except InputError as error:
+        raise InputError(f"{which}: {error.message}", error.hint) from error
+    if experiment.sweep_per_s:
+        rates = ", ".join(map(str, experiment.sweep_per_s))
+        raise InputError(
+            f"{which}: {name} is a sweep over {rates}/s: name the rate to compare at, RATE={rates.split(',')[0]}"
+        )
+    return Side(" ".join([name, *words]), name, experiment, overrides)
+
+
+def parse_words(words: Iterable[str], known: Iterable[str], where: str) -> dict[str, str]:
+    """Return `KEY=value` words by lower-case key. Raises InputError for another word, and for a key not in `known`."""
+    names = {key.upper(): key for key in known}
+    given = {}
+    for word in words:
+        key, equals, value = word.partition("=")
+        if not equals or not value:
+            raise InputError(f"{where}: {word!r} is not KEY=value, such as VARIANT=queue")
+        if key not in names:
+            near = did_you_mean(key.upper(), names)
+            raise InputError(f"{where}: no such setting {key}{near}; there are: {', '.join(sorted(names))}")
+        given[names[key]] = value
+    return given
+
+
+def differences(a: Experiment, b: Experiment) -> Differences:
+    """Return what two experiments do not share."""
+    return differences_of(a.resolved(), b.resolved())
+
+
+def differences_of(a: Mapping[str, Any], b: Mapping[str, Any]) -> Differences:
+    """Return what two resolved experiments do not share: of the service, which is compared, and besides it."""
+    flat_a, flat_b = _flat(a), _flat(b)
+    compared: list[str] = []
+    besides: list[str] = []
+    for key in sorted(flat_a.keys() | flat_b.keys()):
+        if flat_a.get(key) != flat_b.get(key):
+            line = f"{key}: {flat_a.get(key, 'default')} against {flat_b.get(key, 'default')}"
+            (compared if key.startswith("service.") else besides).append(line)
+    return Differences(tuple(compared), tuple(besides))
+
+
+def _words(which: str, text: str) -> list[str]:
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise InputError(f"{which}={text}: {error}") from error
+    if not words:
+        raise InputError(f"{which} is empty: name an experiment, such as stack-get or 'stack-get VARIANT=queue'")
+    return words
+
+
+def _flat(value: Any, prefix: str = "") -> dict[str, str]:
+    if isinstance(value, Mapping):
+        found: dict[str, str] = {}
+        for key, inner in value.items():
+            if prefix or key not in NOT_COMPARED:
+                found |= _flat(inner, f"{prefix}.{key}" if prefix else str(key))
+        return found
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return {prefix: " ".join(map(str, value))}
+    return {prefix: str(value)}

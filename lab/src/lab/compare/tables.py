@@ -1,0 +1,142 @@
+"""The tables of a comparison, once, for the page and for the Markdown file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from lab.compare.judging import difference_in_unit, in_unit
+from lab.compare.record import ComparisonRecord, MetricResult
+from lab.manifest import Manifest
+from lab.report import numbers
+from lab.report.tables import EVENT_NAMES, Cell, Table
+
+WORDS = {"better": "better", "worse": "worse", "same": "same", "cannot tell": "cannot tell"}
+CHANGES_MAX = 12
+
+
+def metric_table(record: ComparisonRecord) -> Table | None:
+    """Return every metric: both sides, B against A with its interval, p-values, blocks, verdict."""
+    if record.result is None or not record.result.metrics:
+        return None
+    design = record.design
+    rows = [_metric_row(metric) for metric in record.result.metrics]
+    first = next((metric for metric in record.result.metrics if metric.primary), record.result.metrics[0])
+    return Table(
+        "metrics",
+        "B against A in each metric",
+        ("Metric", "A", "B", "B to A", f"{first.confidence * 100:.4g}% interval", "B − A", "p", "n", "B is"),
+        rows,
+        frozenset({1, 2, 3, 4, 5, 6, 7}),
+        "The metric in bold was declared before the first block. The other p-values are corrected by Holm. n counts "
+        f"{'blocks' if record.kind == 'in turns' else 'starts a side'}. "
+        f"Same: the ratio lies within {numbers.share(design.within)} of equal.",
+    )
+
+
+def _metric_row(metric: MetricResult) -> list[Cell]:
+    name = f"{metric.title[:1].upper()}{metric.title[1:]}"
+    return [
+        Cell(name, "primary" if metric.primary else ""),
+        Cell(in_unit(metric, metric.a)),
+        Cell(in_unit(metric, metric.b)),
+        Cell(numbers.ratio(metric.ratio)),
+        Cell(f"{numbers.ratio(metric.ratio_low)} to {numbers.ratio(metric.ratio_high)}"),
+        Cell(difference_in_unit(metric, metric.difference)),
+        Cell(p_value(metric.p_corrected)),
+        Cell(str(metric.blocks)),
+        Cell(metric.verdict, "outcome " + OUTCOMES[metric.verdict]),
+    ]
+
+
+OUTCOMES: Mapping[str, str] = {
+    "better": "is-pass",
+    "worse": "is-fail",
+    "same": "is-note",
+    "cannot tell": "is-unknown",
+}
+
+
+def p_value(value: float) -> str:
+    """Return a p-value with two digits, "< 0.001" below."""
+    return "< 0.001" if value < 0.001 else numbers.significant(value, 2)
+
+
+def difference_table(record: ComparisonRecord) -> Table | None:
+    """Return what the sides do not share; None if they are declared alike."""
+    rows = [[Cell("compared"), Cell(line)] for line in record.compared]
+    rows += [[Cell("besides", "outcome is-warn"), Cell(line)] for line in record.besides]
+    if not rows:
+        return None
+    note = "Besides what is compared, the sides differ in the load or the data: both may be the cause." * bool(
+        record.besides
+    )
+    return Table("differences", "What the sides do not share", ("", "A against B"), rows, note=note)
+
+
+def side_table(record: ComparisonRecord, manifests: tuple[Manifest, Manifest]) -> Table:
+    """Return both sides as runs: declaration, rate, verdict of the checks, page."""
+    rows = []
+    for letter, side, manifest in zip(("A", "B"), (record.a, record.b), manifests, strict=True):
+        state = manifest.validity.state if manifest.validity is not None else "unknown"
+        load: Any = manifest.experiment.resolved["load"]
+        rows.append(
+            [
+                Cell(letter),
+                Cell(side.label),
+                Cell(side.title),
+                Cell(numbers.rate(float(load["rate_per_s"]))),
+                Cell(state),
+                Cell("report", href=f"{side.directory}/report.html"),
+            ]
+        )
+    columns = ("Side", "Named", "Title", "Offered, requests/s", "Checks", "Run")
+    note = "Each side's windows are a run of their own, with its checks, charts over time and environment."
+    return Table("sides", "The sides", columns, rows, frozenset({3}), note)
+
+
+def design_table(record: ComparisonRecord) -> Table:
+    """Return how it was done, by name and value."""
+    design = record.design
+    pairs = [("Declared metric", design.metric), ("Same means", f"within {numbers.share(design.within)}")]
+    if record.kind == "in turns":
+        looks = ", ".join(f"{look.blocks} blocks (p ≤ {look.alpha:g})" for look in design.looks)
+        pairs += [
+            ("Looks at the result", looks),
+            ("Blocks", f"{len(record.blocks)}, in the order {' '.join(b.order.upper() for b in record.blocks)}"),
+            ("Seed of the order", str(design.seed)),
+            ("Load in a block", f"{design.windows} windows of {design.window_s:g} s a side, in turns"),
+            ("Warm-up of each start", f"{design.warmup_s:g} s"),
+        ]
+    if record.result is not None and record.result.idle_cpu_share is not None:
+        pairs.append(("CPU of the side without load", numbers.share(record.result.idle_cpu_share) + " of one CPU"))
+    rows = [[Cell(name), Cell(value)] for name, value in pairs]
+    return Table("design", "How it was compared", ("", "Value"), rows)
+
+
+def profile_table(event: str, found: Mapping[str, Any]) -> Table | None:
+    """Return the categories of code whose share of an event changed most, from diff.json."""
+    categories = [c for c in found.get("categories", []) if isinstance(c, Mapping)]
+    if not categories:
+        return None
+    categories.sort(key=lambda c: -abs(float(c.get("change") or 0)))
+    rows = []
+    for c in categories[:CHANGES_MAX]:
+        rows.append(
+            [
+                Cell(str(c.get("name"))),
+                Cell(numbers.share(c.get("a"))),
+                Cell(numbers.share(c.get("b"))),
+                Cell(_points(c.get("change"))),
+                Cell("yes" if c.get("significant") else "no"),
+            ]
+        )
+    name = EVENT_NAMES.get(event, event)
+    columns = ("Category", "A", "B", "B − A, points", "Certain")
+    return Table(f"diff-{event}", f"{name} by category", columns, rows, frozenset({1, 2, 3}))
+
+
+def _points(change: object) -> str:
+    if not isinstance(change, int | float):
+        return numbers.UNKNOWN
+    return f"{'+' if change >= 0 else '−'}{abs(change) * 100:.1f}"

@@ -1,0 +1,42 @@
+"""What is collected when the load is over: the end of the service, the profile's pictures, the fingerprint."""
+
+from __future__ import annotations
+
+from lab.machine import environment
+from lab.machine.fingerprint import digest
+from lab.run.background import Background
+from lab.run.session import Session
+from lab.run.state import RunState
+from lab.runtime.base import ProfileSpec, Progress
+from lab.units import duration_word
+
+
+def profile_spec(state: RunState) -> ProfileSpec | None:
+    """Return the recording that the experiment asks for, into the run's profile/; None if it asks for none."""
+    settings = state.plan.experiment.profile
+    if settings is None:
+        return None
+    return ProfileSpec(
+        out=state.directory / "profile",
+        events=settings.events,
+        interval=duration_word(settings.interval_s),
+        title=f"{state.plan.name} at {state.plan.experiment.load.rate_per_s:,}/s",
+        cpus=state.plan.cpus.other,
+    )
+
+
+def collect(state: RunState, session: Session, progress: Progress) -> list[str]:
+    """End the service while the profile is converted, and complete the fingerprint; return what is to be said."""
+    runtime, fingerprint = state.plan.runtime, state.environment
+    spec = profile_spec(state)
+    conversion = None if spec is None else Background(lambda: runtime.convert_profile(spec, progress))
+    remarks = session.stop_service()
+    facts = runtime.facts()
+    fingerprint.images = dict(facts.images)
+    fingerprint.libraries = {**fingerprint.libraries, **facts.versions}
+    fingerprint.load_generator = environment.load_generator(state.directory, runtime.custom_loadgen)
+    if conversion is not None:
+        conversion.result()
+        fingerprint.profiling_engine = environment.profiling_engine(state.directory)
+    fingerprint.fingerprint = digest(fingerprint)
+    return remarks

@@ -1,0 +1,30 @@
+"""Statistics of comparisons, as pure functions: intervals, equivalence, corrections, sizes. docs/compare.md has why.
+
+The sample is the block: one fresh start of each side. Its value is the logarithm of the ratio B ÷ A of a figure, so
+that 0 means equal and a ratio and its inverse are as far from it. Nothing here knows of windows, requests or runs.
+"""
+
+from lab.statistics.design import ALPHA, LOOKS_DEFAULT, Look, detectable, detectable_difference, looks_of
+from lab.statistics.difference import Difference, Estimate, equivalence_p, estimate, independent, paired
+from lab.statistics.several import holm
+from lab.statistics.verdict import BLOCKS_MIN, Judgement, Verdict, judge
+
+__all__ = [
+    "ALPHA",
+    "BLOCKS_MIN",
+    "LOOKS_DEFAULT",
+    "Difference",
+    "Estimate",
+    "Judgement",
+    "Look",
+    "Verdict",
+    "detectable",
+    "detectable_difference",
+    "equivalence_p",
+    "estimate",
+    "holm",
+    "independent",
+    "judge",
+    "looks_of",
+    "paired",
+]
