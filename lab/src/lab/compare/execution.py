@@ -7,6 +7,7 @@ looks nobody judges: the blocks are counted, and nothing else.
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import time
 from dataclasses import dataclass, field, replace
@@ -234,8 +235,9 @@ class Comparison:
         for number, order in enumerate(self._known.design.orders, start=1):
             self._known.blocks.append(self._block(number, order))
             self._write()
-            left = self._left_s(number)
-            self._say(f"  block {number} of {self.plan.design.blocks_max} is over; about {format_duration(left)} left")
+            left_s = self._left_s(number)
+            left = f"; about {format_duration(left_s)} left" if left_s >= 1 else ""
+            self._say(f"  block {number} of {self.plan.design.blocks_max} is over{left}")
             if number in looks:
                 result = self._judge(looks[number].alpha)
                 if len(looks) > 1:
@@ -351,7 +353,7 @@ class Comparison:
                 if check.environment and check.outcome == "fail":
                     unfit.append(f"{side.letter.upper()}: {check.detail}")
                 elif _is_telling(check):
-                    cautions.append(f"{side.letter.upper()}: {check.detail}")
+                    cautions.append(f"{side.letter.upper()}: {_shortened(check.detail)}")
         idle = [window.idle_cpu_s for block in self._known.blocks for window in block.windows]
         length_s = sum((w.end - w.start).total_seconds() for block in self._known.blocks for w in block.windows)
         known = [cpu_s for cpu_s in idle if cpu_s is not None]
@@ -394,7 +396,9 @@ class Comparison:
             return 0
         if self.record is not None:
             self.record.complete, self.record.result = False, None
-            self._write()
+            with contextlib.suppress(OSError, LabError):  # a full disk, say: the error that is told below
+                self._write()
+                page.write(self._where)
         phases = [self._phases, *(side.phases for side in self._sides.values())]
         failed = next((p.failed for p in phases if p.failed), None) or self._phases.latest or "preflight"
         code = 1
@@ -516,6 +520,12 @@ def _increase(before: dict[str, float], after: dict[str, float], counter: str) -
     if counter not in before or counter not in after:
         return None
     return max(0.0, after[counter] - before[counter])
+
+
+def _shortened(detail: str) -> str:
+    """Return what a check says of the first window that it speaks of; the side's own page has the others."""
+    first, *more = detail.split("; ")
+    return first + (f", and {len(more)} more, listed in its report" if more else "")
 
 
 def _is_telling(check: Check) -> bool:

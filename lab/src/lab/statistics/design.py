@@ -2,7 +2,7 @@
 
 A test after every block from the fourth to the twentieth calls equal sides different in 21% of cases. So the number of
 blocks is fixed beforehand, or the error is spent on three looks, most of it on the last (P. O'Brien, T. Fleming,
-Biometrics 35, 1979). Thresholds for t-tests at 6, 12 and 18 blocks: tests/statistics/test_simulation.py simulates them.
+Biometrics 35, 1979). Thresholds for t-tests at 6, 12 and 18 blocks: tests/stats/test_simulation.py simulates them.
 """
 
 from __future__ import annotations

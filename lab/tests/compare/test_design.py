@@ -1,0 +1,66 @@
+"""Orders and windows, and what a user may ask for."""
+
+from __future__ import annotations
+
+import pytest
+
+from lab.compare.design import Design, Windows, read_design
+from lab.compare.sides import differences_of
+from lab.errors import InputError
+from lab.statistics import LOOKS_DEFAULT
+
+
+def design(**given: str) -> Design:
+    return read_design(given, seed=7)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_as_many_blocks_begin_with_a_as_with_b_at_every_look(seed: int) -> None:
+    orders = Design(LOOKS_DEFAULT, 0.05, "p99", seed).orders()
+    for look in LOOKS_DEFAULT:
+        assert orders[: look.blocks].count("ab") == look.blocks // 2
+
+
+def test_the_seed_decides_the_order_and_another_one_another() -> None:
+    assert design(seed="1").orders() == design(seed="1").orders()
+    assert len({tuple(design(seed=str(seed)).orders()) for seed in range(10)}) > 5
+    assert abs(design(blocks="7").orders().count("ab") - 3.5) == 0.5
+
+
+def test_windows_alternate_so_that_a_linear_drift_cancels() -> None:
+    for order in ("ab", "ba"):
+        turns = [letter for letter, _ in Windows(2, 5).sequence(order)]
+        at = {letter: [i for i, turn in enumerate(turns) if turn == letter] for letter in "ab"}
+        assert sum(at["a"]) == sum(at["b"])
+        assert turns[0] == order[0]
+
+
+def test_the_default_is_ten_blocks_within_five_per_cent_by_p99() -> None:
+    default = design()
+    assert ([look.blocks for look in default.looks], default.within, default.metric) == ([10], 0.05, "p99")
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"blocks": "3"}, "BLOCKS=3: at least 6 blocks are needed"),
+        ({"blocks": "many"}, "BLOCKS=many: must be a number of blocks, such as 10, or 6/12/18"),
+        ({"blocks": "6/9/12"}, "BLOCKS=6/9/12: looks are known only for 6/12/18"),
+        ({"blocks": "101"}, "BLOCKS=101: at most 100 blocks"),
+        ({"x": "5"}, "X=5: must be a share in per cent"),
+        ({"x": "0%"}, "X=0%: must be a share in per cent"),
+        ({"metric": "p95"}, "METRIC=p95: is not allowed; allowed: p50, p99, p99.9"),
+        ({"seed": "-1"}, "SEED=-1: must be a whole number"),
+    ],
+)
+def test_what_is_refused_and_why(given: dict[str, str], said: str) -> None:
+    with pytest.raises(InputError, match="^" + said.replace("/", "/")):
+        design(**given)
+
+
+def test_what_differs_besides_the_service_is_named() -> None:
+    a = {"title": "A", "service": {"variant": "queue"}, "dataset": "small", "load": {"rate_per_s": 100}}
+    b = {"title": "B", "service": {"variant": "stack", "workers": 8}, "dataset": "large", "load": {"rate_per_s": 200}}
+    found = differences_of(a, b)
+    assert found.compared == ("service.variant: queue against stack", "service.workers: default against 8")
+    assert found.besides == ("dataset: small against large", "load.rate_per_s: 100 against 200")

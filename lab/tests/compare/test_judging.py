@@ -1,0 +1,96 @@
+"""The verdict on measured blocks, and the sentence that says it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from lab.analysis.histogram import Sample
+from lab.compare.judging import Question, judge_blocks, withdrawn
+from lab.compare.measurement import Measured
+from lab.compare.record import MetricResult, Result
+
+QUESTION = Question("p99", 0.05)
+NAMES = ("queue-get", "stack-get")
+LUCK = (1.0, 1.02, 0.97, 1.01, 0.98, 1.03, 0.99, 1.0)
+
+
+def block(p50_us: float, served: float = 2000.0, cpu_s: float | None = 0.1) -> Measured:
+    """A block of 2,000 requests from p50 to three times that."""
+    values = np.sort((np.linspace(0.5, 3.0, 2000) * p50_us * 1000).astype(np.int64))
+    sample = Sample(values, values, np.ones(len(values), dtype=np.int64))
+    return Measured(sample, 2000, 2000.0, served, 1.0, cpu_s, 5e6)
+
+
+def blocks(p50_us: float, **changes: float | None) -> list[Measured]:
+    return [block(p50_us * luck, **changes) for luck in LUCK]  # type: ignore[arg-type]
+
+
+def others(p50_us: float, **changes: float | None) -> list[Measured]:
+    return [block(p50_us * luck, **changes) for luck in reversed(LUCK)]  # type: ignore[arg-type]
+
+
+def metric(result: Result, name: str) -> MetricResult:
+    return next(m for m in result.metrics if m.name == name)
+
+
+def test_a_slower_side_is_worse_by_how_much() -> None:
+    result = judge_blocks(blocks(1000), others(1200), QUESTION, NAMES)
+    assert result.verdict == "worse"
+    primary = metric(result, "p99")
+    assert primary.primary
+    assert primary.ratio == pytest.approx(1.2, rel=0.03)
+    assert primary.ratio_low < 1.2 < primary.ratio_high
+    assert primary.difference == pytest.approx(0.2 * 2.975, rel=0.15), "ms"
+    assert "stack-get is worse than queue-get: latency p99 +2" in result.sentence
+    assert "95% interval" in result.sentence
+    assert "8 blocks" in result.sentence
+
+
+def test_the_other_way_round_it_is_better() -> None:
+    assert judge_blocks(others(1200), blocks(1000), QUESTION, NAMES).verdict == "better"
+
+
+def test_equal_sides_are_the_same_within_x_or_cannot_be_told() -> None:
+    assert judge_blocks(blocks(1000), others(1000), QUESTION, NAMES).verdict == "same"
+    narrow = judge_blocks(blocks(1000), others(1000), Question("p99", 0.01), NAMES)
+    assert narrow.verdict == "cannot tell"
+    assert "would have been found in four of five cases" in narrow.sentence
+
+
+def test_a_saturated_side_is_judged_by_its_throughput() -> None:
+    result = judge_blocks(blocks(1000), others(900, served=1500.0), QUESTION, NAMES)
+    assert result.saturated == ["b"]
+    assert result.verdict == "worse", "though its latency is lower"
+    assert metric(result, "throughput").primary
+    assert "stack-get served less than 99%" in result.cautions[0]
+
+
+def test_the_metrics_beside_the_primary_one_are_corrected_together() -> None:
+    result = judge_blocks(blocks(1000), others(1015), QUESTION, NAMES)
+    beside = [m for m in result.metrics if not m.primary]
+    assert all(m.p_corrected >= m.p_value for m in beside)
+    assert max(m.p_corrected / m.p_value for m in beside if m.p_value) > 2
+    assert metric(result, "p99").p_corrected == metric(result, "p99").p_value
+    for found in beside:
+        assert found.verdict not in ("better", "worse") or found.p_corrected <= 0.05
+
+
+def test_a_metric_that_was_not_measured_is_left_out() -> None:
+    result = judge_blocks(blocks(1000, cpu_s=None), others(1000), QUESTION, NAMES)
+    assert "cpu" not in {m.name for m in result.metrics}
+    assert result.verdict == "same"
+
+
+def test_five_blocks_cannot_tell() -> None:
+    result = judge_blocks(blocks(1000)[:5], others(2000)[:5], QUESTION, NAMES)
+    assert result.verdict == "cannot tell"
+    assert "known of 5 blocks, and at least 6 are needed" in result.sentence
+
+
+def test_a_withdrawn_verdict_keeps_the_figures() -> None:
+    result = judge_blocks(blocks(1000), others(1200), QUESTION, NAMES)
+    taken = withdrawn(result, "the machine was not fit to measure")
+    assert taken.verdict == "cannot tell"
+    assert taken.metrics == result.metrics
+    assert taken.sentence == "Cannot tell: the machine was not fit to measure."
