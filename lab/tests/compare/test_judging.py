@@ -66,6 +66,12 @@ def test_a_saturated_side_is_judged_by_its_throughput() -> None:
     assert "stack-get served less than 99%" in result.cautions[0]
 
 
+def test_a_burst_in_one_block_is_no_saturation() -> None:
+    result = judge_blocks(blocks(1000), [block(1000, served=1000.0), *others(1000)[1:]], QUESTION, NAMES)
+    assert result.saturated == []
+    assert metric(result, "p99").primary
+
+
 def test_the_metrics_beside_the_primary_one_are_corrected_together() -> None:
     result = judge_blocks(blocks(1000), others(1015), QUESTION, NAMES)
     beside = [m for m in result.metrics if not m.primary]

@@ -11,7 +11,7 @@ import pytest
 from lab.errors import InputError
 from lab.paths import Checkout
 from lab.runtime.docker.runtime import DockerRuntime
-from support.docker import ANSWERS, PLAN, Alive, free_ports, load_spec, quiet
+from support.docker import ANSWERS, PLAN, Alive, free_ports, load_spec, quiet, service_spec
 from support.fake_docker import FakeDocker
 
 
@@ -46,7 +46,7 @@ def test_another_load_generator_is_asked_for_nothing_it_does_not_know(
     runtime.load(load_spec(tmp_path), Alive(), quiet)  # type: ignore[arg-type]
     words = docker.calls("run --detach")[0]["words"]
     assert not {"--json", "--hdr-log", "--metrics"} & set(words)
-    assert runtime.loadgen_metrics_url() is None
+    assert runtime.loadgen_metrics_url(Alive()) is None  # type: ignore[arg-type]
     assert runtime.custom_loadgen == "somebody/wrk2", "the run records which one it was"
     runtime.build(tmp_path / "build.log", quiet)
     assert "loadgen" not in docker.calls(" build ")[0]["words"]
@@ -66,7 +66,7 @@ def test_a_program_of_this_machine_is_mounted_into_the_container_of_the_load(
     runtime = DockerRuntime(Checkout(tmp_path / "checkout"))
     runtime.preflight(PLAN, free_ports(), quiet)
     assert runtime.custom_loadgen == str(program)
-    assert runtime.loadgen_metrics_url() is None
+    assert runtime.loadgen_metrics_url(Alive()) is None  # type: ignore[arg-type]
     spec = load_spec(tmp_path)
     runtime.load(spec, Alive(), quiet)  # type: ignore[arg-type]
     words = docker.calls("run --detach")[0]["words"]
@@ -154,3 +154,31 @@ def test_ctrl_c_under_load_asks_the_generator_to_end_and_keeps_its_report(
     assert ["kill", name] in ended
     assert ["rm", "--force", "--volumes", name] in ended
     assert (spec.out / "load.txt").read_text() == "report of what was done\n"
+
+
+def test_a_service_beside_the_first_is_a_project_of_its_own_with_its_own_load(
+    docker: FakeDocker, runtime: DockerRuntime, tmp_path: Path
+) -> None:
+    docker.answers([*ANSWERS, {"match": "wait lsmlab-load", "stdout": "0\n"}, {"match": "wait lsmlab-", "seconds": 60}])
+    ports = free_ports()
+    runtime.preflight(PLAN, ports, quiet)
+    first = runtime.start_service(service_spec(tmp_path / "a"))
+    second = runtime.start_service(service_spec(tmp_path / "b", beside=True))
+    of_first, of_second = docker.calls("up --detach")
+    assert "lsmlab" in of_first["words"]
+    assert "lsmlab-beside" in of_second["words"]
+    for setting in ("LAB_PORT_DATA", "LAB_PORT_ADMIN", "LAB_PORT_LOADGEN_METRICS"):
+        assert of_first["environment"][setting] != of_second["environment"][setting]
+    for setting in ("LAB_CPUS_SERVICE", "LAB_OWNER"):
+        assert of_first["environment"][setting] == of_second["environment"][setting]
+    assert first.data_url == f"http://127.0.0.1:{ports.data}"
+    assert second.data_url != first.data_url
+    assert runtime.loadgen_metrics_url(second) != runtime.loadgen_metrics_url(first)
+    assert runtime.load(load_spec(tmp_path), second, quiet).exit_code == 0
+    (load,) = docker.calls("run --detach")
+    assert "lsmlab-beside" in load["words"], "the load runs in the network of the service that it is meant for"
+    second.kill()
+    assert docker.calls("rm --force")[-1]["words"][-1] == "lsmlab-beside-service-1"
+    first.kill()
+    runtime.close()
+    assert "lsmlab-beside" in docker.calls("down --volumes")[0]["words"]

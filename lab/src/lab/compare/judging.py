@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import median
 
 from lab.compare.measurement import METRICS, THROUGHPUT, Measured, Metric
 from lab.compare.record import MetricResult, Result
@@ -22,7 +23,7 @@ from lab.statistics import (
 )
 
 REACHED = 0.99
-"""A side that served less than this share of what was offered is saturated: its latency measures the backlog."""
+"""A block that served less than this share of what was offered is saturated: its latency measures the backlog."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ def judge_blocks(a: Sequence[Measured], b: Sequence[Measured], question: Questio
     Raises ValueError if a side has no block, or if they are pairs and not as many on each side.
     """
     together = Measured.together(a), Measured.together(b)
-    saturated = [letter for letter, side in zip(("a", "b"), together, strict=True) if side.served < REACHED * side.due]
+    saturated = [letter for letter, side in zip(("a", "b"), (a, b), strict=True) if _saturated(side)]
     primary = THROUGHPUT.name if saturated else question.metric
     compared = [found for metric in METRICS if (found := _compared(metric, a, b, question)) is not None]
     results = [_result(found, together, question, primary) for found in compared]
@@ -60,8 +61,8 @@ def judge_blocks(a: Sequence[Measured], b: Sequence[Measured], question: Questio
     if saturated:
         which = " and ".join(names["ab".index(letter)] for letter in saturated)
         cautions.append(
-            f"{which} served less than {REACHED:.0%} of the offered requests, so latency measures the backlog "
-            "and the throughput is what is judged"
+            f"{which} served less than {REACHED:.0%} of the offered requests in most blocks, so latency measures the "
+            "backlog and the throughput is what is judged"
         )
     chosen = next((result for result in results if result.primary), None)
     if chosen is None:
@@ -80,6 +81,11 @@ def judge_blocks(a: Sequence[Measured], b: Sequence[Measured], question: Questio
         saturated=saturated,  # type: ignore[arg-type]
         metrics=results,
     )
+
+
+def _saturated(blocks: Sequence[Measured]) -> bool:
+    """Whether most blocks served too little: a burst of the machine's reaches one block, saturation all of them."""
+    return median(block.served / block.due for block in blocks if block.due) < REACHED
 
 
 def withdrawn(result: Result, reason: str) -> Result:

@@ -105,7 +105,7 @@ def of_outputs(outputs: Outputs, rate_per_s: float, window: Window | None = None
     return Measured(
         sample=outputs.sample,
         requests=found.requests,
-        due=found.rate_offered_per_s * elapsed_s,
+        due=found.rate_offered_per_s * elapsed_s if found.requests_due is None else float(found.requests_due),
         served=(per_s or 0.0) * elapsed_s,
         elapsed_s=elapsed_s,
         cpu_s=None if window is None else window.service_cpu_s,

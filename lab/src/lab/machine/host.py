@@ -109,6 +109,13 @@ def port_is_free(host: str, port: int) -> bool:
     return True
 
 
+def free_ports(count: int) -> list[int]:
+    """Return ports of 127.0.0.1 on which nobody listens now; another process may take one before the caller does."""
+    with contextlib.ExitStack() as probes:
+        sockets = [probes.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
+        return [int(probe.getsockname()[1]) for probe in sockets]
+
+
 def listener_on(port: int) -> str | None:
     """Return `pid (command line)` of the process that listens on a port, where this user may know."""
     inodes = set()

@@ -137,7 +137,7 @@ class RunState:
     def watch_load(self, *, on: bool) -> None:
         """Put the load generator into the timeline, or take it out."""
         runtime = self.plan.runtime
-        self.watched.loadgen_metrics_url = runtime.loadgen_metrics_url() if on else None
+        self.watched.loadgen_metrics_url = runtime.loadgen_metrics_url(self.service) if on else None
         self.watched.loadgen_pid = runtime.loadgen_pid if on else _nothing
         self._under_load = on
         if on:

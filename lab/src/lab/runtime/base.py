@@ -280,8 +280,8 @@ class Runtime(abc.ABC):
         """
 
     @abc.abstractmethod
-    def loadgen_metrics_url(self) -> str | None:
-        """Return the load generator's /metrics while `load` runs, as this process reaches it; None: it has none."""
+    def loadgen_metrics_url(self, service: Service) -> str | None:
+        """Return the load generator's /metrics while `load` runs against a service; None: it has none."""
 
     @abc.abstractmethod
     def loadgen_pid(self) -> int | None:

@@ -19,6 +19,8 @@ from lab.errors import MissingToolError, RunError
 from lab.machine.host import command_line
 
 PROJECT = "lsmlab"
+BESIDE = "lsmlab-beside"
+"""The project of a second service beside the first: the same file gives it containers and networks of its own."""
 OWNER_LABEL = "lsmlab.owner"
 OF_PROJECT = f"label=com.docker.compose.project={PROJECT}"
 ANSWER_TIMEOUT_S = 5.0
@@ -108,8 +110,9 @@ class Docker:
     Thread-safe as long as they are not.
     """
 
-    def __init__(self, root: Path, settings: Mapping[str, str]) -> None:
+    def __init__(self, root: Path, settings: Mapping[str, str], project: str = PROJECT) -> None:
         self.root = root
+        self.project = project
         self.settings = dict(settings)
         self.owner = str(os.getpid())
 
@@ -128,7 +131,16 @@ class Docker:
     def compose(self, *words: str) -> list[str]:
         """Return the command line of a Compose command on this checkout's stack."""
         file = self.root / "docker-compose.yml"
-        start = ["docker", "compose", "--project-name", PROJECT, "--project-directory", str(self.root), "-f", str(file)]
+        start = [
+            "docker",
+            "compose",
+            "--project-name",
+            self.project,
+            "--project-directory",
+            str(self.root),
+            "-f",
+            str(file),
+        ]
         return [*start, *words]
 
     def ask(self, argv: Sequence[str], what: str, timeout_s: float = COMMAND_TIMEOUT_S, **more: str) -> str:
@@ -156,7 +168,7 @@ class Docker:
 
     def container(self, service: str) -> str:
         """Return the name of the container that Compose makes for a service."""
-        return f"{PROJECT}-{service}-1"
+        return f"{self.project}-{service}-1"
 
     def containers(self, *filters: str) -> list[dict[str, str]]:
         """Return containers of any state that all filters fit: `ID`, `Names`, `State`, `Labels` … of `docker ps`."""

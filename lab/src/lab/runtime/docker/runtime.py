@@ -31,7 +31,7 @@ import yaml
 
 from lab.errors import InputError, RunError
 from lab.machine.cpus import plan_cpus
-from lab.machine.host import listener_on, port_is_free
+from lab.machine.host import free_ports, listener_on, port_is_free
 from lab.paths import Checkout
 from lab.process.processes import Process, Processes, tail
 from lab.runtime import loadgen_override
@@ -80,14 +80,14 @@ class DockerRuntime(Runtime):
         self._loadgen_image = os.environ.get("LOADGEN_IMAGE", "").strip()
         self._loadgen_program = loadgen_override.program()
         self.custom_loadgen = str(self._loadgen_program or self._loadgen_image)
-        self._docker = Docker(
-            checkout.root,
-            {
-                "LAB_HEALTH_INTERVAL": NO_HEALTH_CHECK,
-                "LAB_METRICS": str(checkout.metrics),
-                "LAB_RESULTS": str(checkout.results),
-            },
-        )
+        settings = {
+            "LAB_HEALTH_INTERVAL": NO_HEALTH_CHECK,
+            "LAB_METRICS": str(checkout.metrics),
+            "LAB_RESULTS": str(checkout.results),
+        }
+        self._docker = Docker(checkout.root, settings)
+        self._beside = Docker(checkout.root, settings, engine.BESIDE)
+        self._beside_used = False
         self._processes = Processes()
         self._monitoring = Monitoring(checkout, self._docker, self._processes)
         self._service_image = ServiceImage(self._docker, checkout.cache / "docker-service.json")
@@ -116,14 +116,13 @@ class DockerRuntime(Runtime):
         if 0 in (ports.data, ports.admin, ports.loadgen_metrics):
             raise InputError("port 0 is for the local runtime: name the port that the container's is published on")
         self._ports = ports
-        self._docker.settings |= {
+        plans = {
             "LAB_CPUS_SERVICE": cpu_list(plan.service),
             "LAB_CPUS_LOADGEN": cpu_list(plan.loadgen),
             "LAB_CPUS_OTHER": cpu_list(plan.other),
-            "LAB_PORT_DATA": str(ports.data),
-            "LAB_PORT_ADMIN": str(ports.admin),
-            "LAB_PORT_LOADGEN_METRICS": str(ports.loadgen_metrics),
         }
+        self._docker.settings |= plans | _published(ports)
+        self._beside.settings |= plans
         self._remove_leftovers(progress)
         for port in (ports.data, ports.admin, ports.loadgen_metrics):
             if not port_is_free("127.0.0.1", port):
@@ -202,21 +201,27 @@ class DockerRuntime(Runtime):
         (spec.work_dir / "service.yaml").write_text(yaml.safe_dump({**spec.settings, **inside}), encoding="utf-8")
         flags = "".join(f"{_quoted(flag)}\n" for flag in spec.jvm_flags)
         (spec.work_dir / "jvm.args").write_text(flags, encoding="utf-8")
-        self._docker.settings["LAB_SERVICE_DIR"] = str(spec.work_dir)
-        self._docker.settings["LAB_CPUS_SERVICE"] = cpu_list(spec.cpus)
-        self._up("service")
-        return DockerService(self._docker, self._processes, spec, self._ports)
+        docker, ports = self._docker, self._ports
+        if spec.beside:
+            docker, ports = self._beside, Ports(*free_ports(3))
+            docker.settings |= _published(ports)
+            self._beside_used = True
+        docker.settings["LAB_SERVICE_DIR"] = str(spec.work_dir)
+        docker.settings["LAB_CPUS_SERVICE"] = cpu_list(spec.cpus)
+        self._up("service", docker)
+        return DockerService(docker, self._processes, spec, ports)
 
     def load(self, spec: LoadSpec, service: Service, progress: Progress) -> LoadResult:
         """Run the load generator in the service's network."""
-        name = f"{engine.PROJECT}-load-{self._docker.owner}"
-        self._docker.settings["LAB_CPUS_LOADGEN"] = cpu_list(spec.cpus)
+        docker = self._docker_of(service)
+        name = f"{engine.PROJECT}-load-{docker.owner}"
+        docker.settings["LAB_CPUS_LOADGEN"] = cpu_list(spec.cpus)
         mounts = [f"--volume={spec.out}:{spec.out}", f"--volume={spec.script.parent}:{spec.script.parent}:ro"]
         if self._loadgen_program:
             inside = f"{LOADGEN_DIR}/{self._loadgen_program.name}"
             mounts += [f"--volume={self._loadgen_program}:{inside}:ro", f"--entrypoint={inside}"]
-        self._docker.ask(
-            self._docker.compose(
+        docker.ask(
+            docker.compose(
                 *("run", "--detach", "--no-deps", "--name", name, *mounts, "loadgen", *self._load_words(spec))
             ),
             "starting the load generator",
@@ -238,9 +243,10 @@ class DockerRuntime(Runtime):
             self._load_name = None
         return LoadResult(code, tail(spec.out / "load.err") if code else "")
 
-    def loadgen_metrics_url(self) -> str | None:
-        """Return the published address; the original has none."""
-        return None if self.custom_loadgen else f"http://127.0.0.1:{self._ports.loadgen_metrics}/metrics"
+    def loadgen_metrics_url(self, service: Service) -> str | None:
+        """Return the published address, which is in the service's network; the original has none."""
+        ports = service.ports if isinstance(service, DockerService) else self._ports
+        return None if self.custom_loadgen else f"http://127.0.0.1:{ports.loadgen_metrics}/metrics"
 
     def loadgen_pid(self) -> int | None:
         """Return the load generator's pid here, where the engine's processes are this system's."""
@@ -248,20 +254,22 @@ class DockerRuntime(Runtime):
 
     def start_profile(self, spec: ProfileSpec, service: Service) -> None:
         """Start the sidecar and, in it, a recording."""
-        self._docker.settings["LAB_CPUS_OTHER"] = cpu_list(spec.cpus)
-        self._up("profiler")
+        docker = self._docker_of(service)
+        docker.settings["LAB_CPUS_OTHER"] = cpu_list(spec.cpus)
+        self._up("profiler", docker)
         recording = f"{PROFILE_DIR}/profile.jfr"
-        self._in_profiler(["rm", "-f", recording], "making room for a recording")
-        self._profile("start", "--events", ",".join(spec.events), "--interval", spec.interval)
+        self._in_profiler(docker, ["rm", "-f", recording], "making room for a recording")
+        self._profile(docker, "start", "--events", ",".join(spec.events), "--interval", spec.interval)
 
     def stop_profile(self, spec: ProfileSpec, service: Service) -> None:
         """End the recording, copy it out, end the sidecar."""
-        self._profile("stop")
-        sidecar = self._docker.container("profiler")
-        self._docker.ask(
+        docker = self._docker_of(service)
+        self._profile(docker, "stop")
+        sidecar = docker.container("profiler")
+        docker.ask(
             ["docker", "cp", f"{sidecar}:{PROFILE_DIR}/profile.jfr", str(spec.out)], "copying the recording", 300
         )
-        self._docker.remove([sidecar])
+        docker.remove([sidecar])
 
     def convert_profile(self, spec: ProfileSpec, progress: Progress) -> None:
         """Convert in a container of its own, on all CPUs: nothing is measured any more."""
@@ -331,6 +339,9 @@ class DockerRuntime(Runtime):
         except Exception as error:
             label = f"label={engine.OWNER_LABEL}={self._docker.owner}"
             left.append(f"containers of this run ({error}): docker rm -f $(docker ps -aq --filter {label})")
+        if self._beside_used:  # its networks and volumes, which no later run would use
+            self._beside.try_ask(self._beside.compose("down", "--volumes", "--timeout", "1"), 10)
+            self._beside_used = False
         return left
 
     def _require_engine(self) -> None:
@@ -341,21 +352,22 @@ class DockerRuntime(Runtime):
         for directory in (self._checkout.metrics, self._checkout.results, self._checkout.work):
             directory.mkdir(parents=True, exist_ok=True)
 
-    def _up(self, service: str) -> None:
-        self._docker.ask(
-            self._docker.compose(
-                "up", "--detach", "--no-deps", "--no-build", "--force-recreate", "--timeout", "1", service
-            ),
+    def _docker_of(self, service: Service) -> Docker:
+        return service.docker if isinstance(service, DockerService) else self._docker
+
+    def _up(self, service: str, docker: Docker) -> None:
+        docker.ask(
+            docker.compose("up", "--detach", "--no-deps", "--no-build", "--force-recreate", "--timeout", "1", service),
             f"starting the {service} container",
         )
 
-    def _profile(self, command: str, *words: str) -> None:
+    def _profile(self, docker: Docker, command: str, *words: str) -> None:
         # The library lies in the volume that both containers have, so that both see it at one path.
         fixed = ("--pid", "auto", "--libpath", f"{PROFILE_DIR}/lib", "--out", PROFILE_DIR)
-        self._in_profiler(["/opt/lsmlab/profile", command, *fixed, *words], f"profile {command}")
+        self._in_profiler(docker, ["/opt/lsmlab/profile", command, *fixed, *words], f"profile {command}")
 
-    def _in_profiler(self, words: list[str], what: str) -> None:
-        self._docker.ask(["docker", "exec", self._docker.container("profiler"), *words], what)
+    def _in_profiler(self, docker: Docker, words: list[str], what: str) -> None:
+        docker.ask(["docker", "exec", docker.container("profiler"), *words], what)
 
     def _service_command(self, words: list[str], *options: str) -> list[str]:
         return self._docker.compose(
@@ -409,6 +421,14 @@ class DockerRuntime(Runtime):
         if stale:
             progress(f"removing what an earlier run left: {', '.join(container['Names'] for container in stale)}")
             self._docker.remove([container["ID"] for container in stale])
+
+
+def _published(ports: Ports) -> dict[str, str]:
+    return {
+        "LAB_PORT_DATA": str(ports.data),
+        "LAB_PORT_ADMIN": str(ports.admin),
+        "LAB_PORT_LOADGEN_METRICS": str(ports.loadgen_metrics),
+    }
 
 
 def _exit_code(waiter: Process) -> int:

@@ -20,7 +20,8 @@ class DockerService(Service):
     """One start of the service container."""
 
     def __init__(self, docker: Docker, processes: Processes, spec: ServiceSpec, ports: Ports) -> None:
-        self._docker = docker
+        self.docker, self._docker = docker, docker
+        self.ports = ports
         self._name = docker.container("service")
         self._log = spec.log
         self._log_start = spec.log.stat().st_size if spec.log.exists() else 0

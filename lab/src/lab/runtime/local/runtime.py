@@ -276,7 +276,7 @@ class LocalRuntime(Runtime):
             command += [*spec.own_words(), "--metrics", f"{HOST}:{self._ports.loadgen_metrics}"]
         return [*command, url, "--", *spec.words]
 
-    def loadgen_metrics_url(self) -> str | None:
+    def loadgen_metrics_url(self, service: Service) -> str | None:
         """Return the address that the load generator was given."""
         return None if self.custom_loadgen else f"http://{HOST}:{self._ports.loadgen_metrics}/metrics"
 
