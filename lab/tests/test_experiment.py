@@ -366,8 +366,9 @@ def test_a_rate_given_for_one_run_of_a_sweep_is_one_point_of_it(read: Callable[[
     assert (point.sweep_per_s, point.load.rate_per_s, point.load.duration_s) == ((), 2000, 5)
     assert point.reference is not None
     assert point.reference.requests_per_s == 1990
-    assert overrides == {"rate": 2000, "duration": "5s"}
-    between, _ = apply_overrides(sweep, {"rate": "3000"})
+    assert overrides == {"duration": "5s"}, "a point of a sweep is as declared"
+    between, overrides = apply_overrides(sweep, {"rate": "3000"})
+    assert overrides == {"rate": 3000}
     assert between.reference is None
     still, _ = apply_overrides(sweep, {"variant": "queue"})
     assert still.sweep_per_s == sweep.sweep_per_s

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, field_validator, model_validator
 
+from lab.manifest import RateChoice
 from lab.units import parse_bytes, parse_count, parse_duration_s, parse_milliseconds
 
 Count = Annotated[int, BeforeValidator(parse_count)]
@@ -223,6 +224,7 @@ class Experiment(Strict):
     profile: ProfileSettings | None = Field(default_factory=ProfileSettings)
     reference: Reference | None = None
     _sweep_per_s: tuple[int, ...] = PrivateAttr(default=())
+    _rate_choice: RateChoice | None = PrivateAttr(default=None)
 
     @property
     def sweep_per_s(self) -> tuple[int, ...]:
@@ -236,6 +238,11 @@ class Experiment(Strict):
         copy._sweep_per_s = rates_per_s
         return copy
 
+    @property
+    def rate_choice(self) -> RateChoice | None:
+        """How the offered rate was chosen, where it was for this run; of a sweep, for its highest rate."""
+        return self._rate_choice
+
     def at_rate(self, rate_per_s: int) -> Experiment:
         """Return this experiment at one rate, with what was published for it."""
         reference = self.reference
@@ -245,6 +252,28 @@ class Experiment(Strict):
         copy = self.model_copy(update={"load": load, "reference": reference})
         copy._sweep_per_s = ()
         return copy
+
+    def at_scale(self, factor: float, choice: RateChoice) -> Experiment:
+        """Return this experiment with its rate multiplied; a sweep multiplies the rate of each of its points."""
+        copy = self.model_copy()
+        if not self._sweep_per_s:
+            rate = max(1, round(self.load.rate_per_s * factor))
+            copy = self.model_copy(update={"load": self.load.model_copy(update={"rate_per_s": rate})})
+        copy._rate_choice = choice
+        return copy
+
+    def points(self) -> list[Experiment]:
+        """Return the experiment at each of its rates: itself, or the points of a sweep."""
+        if not self._sweep_per_s:
+            return [self]
+        choice = self._rate_choice
+        points = []
+        for rate in self._sweep_per_s:
+            point = self.at_rate(rate)
+            if choice is not None and choice.scale is not None:
+                point = point.at_scale(choice.scale, choice.model_copy(update={"declared_per_s": rate}))
+            points.append(point)
+        return points
 
     def resolved(self) -> dict[str, Any]:
         """Return every value as it is used, units in the names, as JSON types."""

@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from lab.errors import InputError
 from lab.experiment.explain import explain
 from lab.experiment.model import Experiment
+from lab.experiment.rate import Saturation, SaturationOf, chosen, split_rate
 from lab.experiment.yaml_file import Place
 from lab.units import duration_word
 
@@ -33,12 +34,33 @@ PROFILE_WORDS = ("on", "off")
 _FIELDS = {"rate": "rate_per_s", "duration": "duration_s", "warmup": "warmup_s"}
 
 
-def apply_overrides(experiment: Experiment, given: Mapping[str, str]) -> tuple[Experiment, dict[str, Any]]:
+def nothing_measured(_: Experiment) -> Saturation:
+    """Refuse RATE=auto: there is no measurement to look into."""
+    raise InputError("RATE=auto: there is nothing to base it on", "give the rate itself: RATE=20000, or SCALE=0.3")
+
+
+def apply_overrides(
+    experiment: Experiment, given: Mapping[str, str], saturation_of: SaturationOf = nothing_measured
+) -> tuple[Experiment, dict[str, Any]]:
     """Return the experiment with these values, and the values as they were understood, for run.json.
 
-    A sweep stays one, except with a rate: that is one of its points, or one between them. Raises InputError that names
-    the setting as make knows it (`RATE`) and the values that go.
+    A sweep stays one, except with a rate: that is one of its points, or one between them. `scale` and the rate `auto`
+    are no places of a declaration (lab/experiment/rate.py); what became of them is `rate` in run.json. Raises
+    InputError that names the setting as make knows it (`RATE`) and the values that go.
     """
+    settings, scale = split_rate(dict(given))
+    changed, understood = _changed(experiment, settings)
+    changed = chosen(changed, scale, experiment, saturation_of)
+    if scale is not None:
+        understood["scale"] = scale.strip().lower()
+        if not changed.sweep_per_s:
+            understood["rate"] = changed.load.rate_per_s
+    elif understood.get("rate") in experiment.sweep_per_s:
+        del understood["rate"]  # a point of a sweep is as declared
+    return changed, understood
+
+
+def _changed(experiment: Experiment, given: Mapping[str, str]) -> tuple[Experiment, dict[str, Any]]:
     document = experiment.model_dump(by_alias=True, exclude_none=True, exclude={"reference"})
     document = _in_units(document)
     if experiment.profile is None:

@@ -19,8 +19,8 @@ from lab.errors import LabError
 from lab.manifest import Artifact, Manifest
 
 EVENTS = ("cpu", "alloc", "lock", "wall")
-KEEPS_COMPARABLE = frozenset({"repeat", "warmup", "profile"})
-"""Overrides after which a published figure is still one of the same service under the same load. Any other is not."""
+KEEPS_COMPARABLE = frozenset({"repeat", "warmup", "profile", "scale"})
+"""Overrides after which a published figure is still one of the same service under the same load, but for the rate."""
 LOAD_WORDS = {
     "rate_per_s": ("rate", "/s"),
     "threads": ("threads", ""),

@@ -12,7 +12,7 @@ from lab.experiment import Experiment
 from lab.machine import environment
 from lab.machine.audit import MachineAudit
 from lab.manifest import CpuPlan as ManifestCpuPlan
-from lab.manifest import Environment, Manifest, Phase, RateChoice
+from lab.manifest import Environment, Manifest, Phase
 from lab.manifest import Experiment as ManifestExperiment
 from lab.paths import Checkout
 from lab.process.locks import WorkDirectory
@@ -34,7 +34,6 @@ class RunPlan:
     ports: Ports
     monitoring: bool = True
     strict: bool = False
-    rate: RateChoice | None = None
     beside: bool = False
 
 
@@ -51,7 +50,7 @@ class RunArtifacts:
                 title=plan.experiment.title,
                 resolved=plan.experiment.resolved(),
                 overrides=dict(plan.overrides),
-                rate=plan.rate,
+                rate=plan.experiment.rate_choice,
             ),
             runtime=plan.runtime.name,  # type: ignore[arg-type]
             environment=machine,

@@ -12,6 +12,7 @@ from typing import Any, Self
 from rich.console import Console
 from rich.text import Text
 
+from lab.capacity import Capacities
 from lab.errors import LabError, RunError
 from lab.experiment import Catalogue, Experiment, apply_overrides
 from lab.machine.cpus import pin_self, usable_cpus
@@ -35,13 +36,17 @@ FAILURES_IN_A_ROW_MAX = 3
 
 @dataclass(frozen=True)
 class Place:
-    """Where a series runs. `make_runtime` is called at the beginning and after each run that failed."""
+    """Where a series runs. `make_runtime` is called at the beginning and after each run that failed.
+
+    `capacities` are what RATE=auto is based on; without them it is refused.
+    """
 
     checkout: Checkout
     make_runtime: Callable[[], Runtime]
     cpus: CpuPlan
     ports: Ports
     monitoring: bool = True
+    capacities: Capacities | None = None
 
 
 @dataclass
@@ -117,7 +122,7 @@ class Series:
             runs.append(planned)
         if planned.run is not None:
             return Manifest.read(results / planned.run / "run.json")
-        experiment, overrides = resolve(self._place.checkout, planned)
+        experiment, overrides = resolve(self._place.checkout, planned, self._place.capacities)
         number = next(at for at, one in enumerate(runs, 1) if one is planned)
         began, ended = time.monotonic(), _Ended()
         self._execute(planned, experiment, overrides, f"run {number} of {len(runs)}, {self._left()} left", ended)
@@ -185,7 +190,9 @@ class Series:
 
     def _left(self) -> str:
         overhead_s = sum(self._overheads_s) / len(self._overheads_s) if self._overheads_s else OVERHEAD_EXPECTED_S
-        return time_left(sum(load_s(resolve(self._place.checkout, one)[0]) + overhead_s for one in self.answer.missing))
+        place = self._place
+        planned = (resolve(place.checkout, one, place.capacities)[0] for one in self.answer.missing)
+        return time_left(sum(load_s(experiment) + overhead_s for experiment in planned))
 
     def _tell_run(self, number: int, planned: PlannedRun, manifest: Manifest, wall_s: float) -> None:
         summary, validity = manifest.summary, manifest.validity
@@ -204,9 +211,14 @@ class Series:
         self._console.print(line, highlight=False)
 
 
-def resolve(checkout: Checkout, planned: PlannedRun) -> tuple[Experiment, dict[str, Any]]:
+def resolve(
+    checkout: Checkout, planned: PlannedRun, capacities: Capacities | None = None
+) -> tuple[Experiment, dict[str, Any]]:
     """Return the experiment of a planned run with its overrides, and those as they were understood."""
-    return apply_overrides(Catalogue(checkout).read(planned.experiment), planned.overrides)
+    experiment = Catalogue(checkout).read(planned.experiment)
+    if capacities is None:
+        return apply_overrides(experiment, planned.overrides)
+    return apply_overrides(experiment, planned.overrides, capacities.saturation_of(planned.experiment))
 
 
 def load_s(experiment: Experiment) -> float:

@@ -1,0 +1,36 @@
+"""One line for whoever asks more of this machine than it can be asked: it refuses nothing."""
+
+from __future__ import annotations
+
+from lab.capacity.store import Capacity
+from lab.experiment import Experiment
+from lab.runtime.base import CpuPlan
+
+ONE_CONNECTION = 1
+"""With so many connections it is the round trip that saturates, not the CPUs."""
+
+
+def advice(name: str, experiment: Experiment, capacity: Capacity | None, cpus: CpuPlan) -> str | None:
+    """Return what to type instead where the rate is beyond this machine; None where it is not, or is not known to be.
+
+    A measured saturation decides; without one, the CPUs of the reference's machine against those here.
+    """
+    rate = experiment.load.rate_per_s if not experiment.sweep_per_s else experiment.sweep_per_s[-1]
+    if capacity is not None:
+        if capacity.lower_bound or rate <= capacity.per_s:
+            return None
+        return (
+            f"{rate:,}/s is more than the {capacity.per_s:,.0f}/s that this machine serves of {name}, so latency will "
+            f"be that of a growing backlog; to load it as the reference was: make experiment NAME={name} RATE=auto"
+        )
+    reference = experiment.reference
+    here = len(set(cpus.service) | set(cpus.loadgen) | set(cpus.other))
+    if reference is None or reference.cpus is None or not here or experiment.load.connections == ONE_CONNECTION:
+        return None
+    if here >= reference.cpus:
+        return None
+    scale = f"{here / reference.cpus:.2g}"
+    return (
+        f"{rate:,}/s was measured on {reference.cpus} CPUs and here are {here}, so it may be beyond this machine; "
+        f"instead: make experiment NAME={name} SCALE={scale}, or make capacity NAME={name} and then RATE=auto"
+    )

@@ -1,0 +1,92 @@
+"""Measures what the service saturates at: short runs at growing rates, until one is more than is served."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+
+from rich.console import Console
+
+from lab.capacity.store import Capacities, Capacity
+from lab.errors import RunError
+from lab.experiment import Experiment
+from lab.manifest import Manifest
+from lab.report import numbers
+from lab.search.judge import GENERATOR_CHECKS, SERVED_SHARE_MIN
+from lab.series import Place, PlannedRun, Series, make_answer
+
+KIND = "capacity"
+DURATION_S = 8
+WARMUP_S = 8
+GROWTH = 1.5
+MILD = 1.08
+"""A service that is offered far more than it serves may serve less than it can: the last runs offer this much more."""
+RUNS_MAX = 8
+
+
+def measure_capacity(
+    place: Place,
+    capacities: Capacities,
+    name: str,
+    *,
+    words: Mapping[str, str],
+    experiment: Experiment,
+    console: Console,
+) -> Capacity:
+    """Measure, store and return what this machine serves of an experiment. RunError where a run failed."""
+    results = place.checkout.results
+    answer = make_answer(results, KIND, name, {"overrides": dict(words)}, [], seed=0)
+    rate = float(max(experiment.sweep_per_s or (experiment.load.rate_per_s,)))
+    served: list[float] = []
+    lower_bound, mild = True, False
+    with Series(place, answer, console) as series:
+        while len(served) < RUNS_MAX:
+            manifest = series.run(planned(name, words, round(rate), len(served) + 1))
+            done = served_per_s(manifest)
+            served.append(done)
+            if done >= SERVED_SHARE_MIN * rate:
+                rate *= MILD if mild else GROWTH
+                continue
+            lower_bound = generator_was_the_limit(manifest)
+            if mild or lower_bound or done > rate / MILD:
+                break
+            rate, mild = done * MILD, True
+        runs = [one.run for one in answer.runs if one.run is not None]
+        best = max(served)
+        capacity = Capacity(
+            experiment=name, per_s=best, lower_bound=lower_bound, measured_at=datetime.now(UTC), runs=runs
+        )
+        answer.state, answer.result = "complete", capacity.model_dump(mode="json")
+        answer.write(results)
+    capacities.add(experiment, capacity)
+    return capacity
+
+
+def planned(name: str, words: Mapping[str, str], rate_per_s: int, number: int) -> PlannedRun:
+    """Return one run: one repetition, no profile."""
+    own = {"rate": str(rate_per_s), "duration": f"{DURATION_S}s", "warmup": f"{WARMUP_S}s", "repeat": "1"}
+    return PlannedRun(experiment=name, overrides={**words, **own, "profile": "off"}, round=number)
+
+
+def served_per_s(manifest: Manifest) -> float:
+    """Return the goodput of a run. RunError where nothing was measured."""
+    summary = manifest.summary
+    served = None if summary is None else summary.goodput_per_s
+    if served is None and summary is not None:
+        served = summary.rate_achieved_per_s
+    if served is None:
+        raise RunError(f"{manifest.experiment.name}/{manifest.run_id}: nothing was measured")
+    return served
+
+
+def generator_was_the_limit(manifest: Manifest) -> bool:
+    """Say whether the load generator did not keep up, so that the service may serve more."""
+    checks = manifest.validity.checks if manifest.validity is not None else []
+    return any(check.name in GENERATOR_CHECKS and check.outcome in ("warn", "fail") for check in checks)
+
+
+def described(name: str, capacity: Capacity) -> str:
+    """Return a capacity as a line for people."""
+    least = "at least " if capacity.lower_bound else ""
+    why = " (the load generator was the limit)" if capacity.lower_bound else ""
+    return f"this machine serves {least}{numbers.rate(round(capacity.per_s))} requests/s of {name}{why}"

@@ -1,0 +1,120 @@
+"""Measured saturations, in .cache/capacity.json, each under what it was measured of: experiment, machine and service.
+
+A saturation is looked up by a key of everything that can change it: the experiment but its rate and its times, the
+machine's facts and CPU plan, the runtime, and the sources of the service. Changing any of these finds nothing, so an
+old figure is never used for another service.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from datetime import datetime
+from functools import cached_property
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from lab.errors import InputError
+from lab.experiment import Experiment
+from lab.experiment.rate import Saturation, SaturationOf
+from lab.machine import environment
+from lab.machine.fingerprint import facts
+from lab.manifest import CpuPlan as ManifestCpuPlan
+from lab.paths import Checkout
+from lab.runtime.base import CpuPlan
+
+NOT_OF_THE_SERVICE = ("rate_per_s", "duration_s", "warmup_s")
+"""Keys of a load that do not change what a service saturates at."""
+SOURCES = ("*.java", "pom.xml", "*.options")
+OTHERS = frozenset({"target", "test", "bench"})
+"""Files of the service, and directories with files that the running service has nothing of."""
+
+
+class Capacity(BaseModel):
+    """A measured saturation. `runs` are the runs that it was measured by, `<experiment>/<run id>`."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    experiment: str
+    per_s: float
+    lower_bound: bool
+    measured_at: datetime
+    runs: list[str]
+
+
+class Capacities:
+    """The saturations of one machine, CPU plan and runtime."""
+
+    def __init__(self, checkout: Checkout, cpus: CpuPlan, runtime: str) -> None:
+        self._checkout, self._cpus, self._runtime = checkout, cpus, runtime
+
+    @property
+    def path(self) -> Path:
+        """The file that holds them."""
+        return self._checkout.cache / "capacity.json"
+
+    def find(self, experiment: Experiment) -> Capacity | None:
+        """Return what was measured of this experiment here; None where nothing was."""
+        found = self._read().get(self._key(experiment))
+        try:
+            return None if found is None else Capacity.model_validate(found)
+        except ValidationError:
+            return None
+
+    def add(self, experiment: Experiment, capacity: Capacity) -> None:
+        """Store what was measured, in place of what was measured of the same before."""
+        known = {**self._read(), self._key(experiment): capacity.model_dump(mode="json")}
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        scratch = self.path.with_name(f".{self.path.name}")
+        scratch.write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
+        scratch.replace(self.path)
+
+    def saturation_of(self, name: str) -> SaturationOf:
+        """Return what RATE=auto asks for the saturation under the experiment of this name."""
+
+        def ask(experiment: Experiment) -> Saturation:
+            found = self.find(experiment)
+            if found is None:
+                raise InputError(
+                    f"RATE=auto: nothing to base it on: how many requests a second this machine serves of {name} has "
+                    "not been measured, or service or machine have changed since",
+                    f"make capacity NAME={name}   (about a minute; with the same VARIANT, ENGINE … as here)",
+                )
+            return Saturation(found.per_s, found.lower_bound)
+
+        return ask
+
+    def _read(self) -> dict[str, object]:
+        try:
+            document = json.loads(self.path.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return {}
+        return document if isinstance(document, dict) else {}
+
+    def _key(self, experiment: Experiment) -> str:
+        resolved = experiment.resolved()
+        load = {name: value for name, value in resolved["load"].items() if name not in NOT_OF_THE_SERVICE}
+        what = {"service": resolved["service"], "dataset": resolved.get("dataset"), "load": load, "here": self._here}
+        return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:16]
+
+    @cached_property
+    def _here(self) -> dict[str, str]:
+        machine = environment.describe_machine(self._checkout)
+        machine.cpu_plan = ManifestCpuPlan(**self._cpus.as_dict())
+        machine.git = None
+        return {**facts(machine), "runtime": self._runtime, "service": sources_hash(self._checkout.root / "service")}
+
+
+def sources_hash(directory: Path) -> str:
+    """Return the hash of the sources that the service is built from; tests and built files are none of them."""
+    digest = hashlib.sha256()
+    for path in sorted(_sources(directory), key=str):
+        digest.update(path.relative_to(directory).as_posix().encode() + b"\0")
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _sources(directory: Path) -> list[Path]:
+    found = [path for pattern in SOURCES for path in directory.rglob(pattern) if path.is_file()]
+    return [path for path in found if not OTHERS & set(path.relative_to(directory).parts)]
