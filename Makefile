@@ -26,9 +26,9 @@ OVERRIDES = $(call given,RATE,--rate) $(call given,DURATION,--duration) $(call g
   $(call given,THREADS,--threads) $(call given,CONNECTIONS,--connections) $(call given,VARIANT,--variant) \
   $(call given,REPEAT,--repeat) $(call given,RUNTIME,--runtime) $(call given,ENGINE,--engine) \
   $(call given,WORKERS,--workers) $(call given,SELECTORS,--selectors) $(call given,QUEUE_CAPACITY,--queue-capacity) \
-  $(call given,PROFILE,--profile)
+  $(call given,PROFILE,--profile) $(call given,SCALE,--scale)
 # The rest reaches the lab through the environment.
-SETTINGS = NAME RATE DURATION WARMUP THREADS CONNECTIONS VARIANT REPEAT RUNTIME ENGINE WORKERS SELECTORS QUEUE_CAPACITY PROFILE \
+SETTINGS = NAME RATE SCALE RESUME DURATION WARMUP THREADS CONNECTIONS VARIANT REPEAT RUNTIME ENGINE WORKERS SELECTORS QUEUE_CAPACITY PROFILE \
   CPUS_SERVICE CPUS_LOADGEN CPUS_OTHER STRICT PORT ADMIN_PORT LOADGEN_METRICS_PORT MONITORING LOADGEN LOADGEN_IMAGE
 UNKNOWN = $(filter-out $(SETTINGS) -%,$(foreach v,$(.VARIABLES),$(if $(filter command line,$(origin $(v))),$(v))))
 COMPARE_SETTINGS = A B BLOCKS X METRIC SEED
@@ -39,6 +39,15 @@ experiment: ## run one: make experiment NAME=stack-get [RATE=20000] [DURATION=20
 	@$(if $(filter command line,$(origin NAME)),,echo 'NAME is missing: make experiment NAME=stack-get (make list shows them all)' >&2; exit 2)
 	@$(if $(UNKNOWN),echo 'no such setting: $(UNKNOWN); there are: $(SETTINGS)' >&2; exit 2)
 	@bin/lab run $(call quote,$(NAME)) $(OVERRIDES)
+.PHONY: search capacity
+# What every step of a search is set to, as KEY=VALUE words.
+STEP_WORDS = $(foreach v,DURATION WARMUP THREADS CONNECTIONS VARIANT ENGINE WORKERS SELECTORS QUEUE_CAPACITY RATE SCALE REPEAT PROFILE,$(if $(filter command line,$(origin $(v))),$(call quote,$(v)=$($(v)))))
+search: ## the highest rate that holds a limit: make search NAME=stack-get SLO='p99.9<100ms' [VARIANT=queue] [RESUME=1] …
+	@$(if $(and $(filter command line,$(origin NAME)),$(filter command line,$(origin SLO))),,echo "NAME or SLO is missing: make search NAME=stack-get SLO='p99.9<100ms'" >&2; exit 2)
+	@bin/lab search $(call given,RUNTIME,--runtime) $(call quote,$(NAME)) $(call quote,$(SLO)) $(STEP_WORDS)
+capacity: ## what this machine serves of an experiment at most, for RATE=auto: make capacity NAME=stack-get
+	@$(if $(filter command line,$(origin NAME)),,echo 'NAME is missing: make capacity NAME=stack-get (make list shows them all)' >&2; exit 2)
+	@bin/lab capacity $(call given,RUNTIME,--runtime) $(call quote,$(NAME)) $(STEP_WORDS)
 list: ## the experiments
 	@bin/lab list
 results: ## the runs there are, newest first [NAME=stack-get]

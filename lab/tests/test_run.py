@@ -144,6 +144,12 @@ def test_a_sweep_is_a_run_at_each_of_its_rates(checkout: FakeCheckout) -> None:
     assert [of["load"]["rate_per_s"] for of in resolved] == [100, 200]
     assert [of.get("reference", {}).get("requests_per_s") for of in resolved] == [None, 199]
     assert all(manifest["validity"] is not None for manifest in manifests), "each rate has a verdict of its own"
+    answers = list((checkout.root / "results/sweep").glob("*/answer.json"))
+    assert json.loads(answers[0].read_text())["state"] == "complete"
+    page = (answers[0].parent / "sweep.html").read_text()
+    for run in checkout.runs():
+        assert f'href="../../fake/{run.name}/report.html"' in page
+    assert "The service kept up with 200/s" in page
     code, output = checkout.lab("run", "fake", "--rate", "200")
     assert code == 0, output
     assert len(checkout.runs()) == 3

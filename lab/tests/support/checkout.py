@@ -107,11 +107,11 @@ class FakeCheckout:
             start_new_session=True,
         )
 
-    def lab(self, *words: str, **environment: str) -> tuple[int, str]:
+    def lab(self, *words: str, limit_s: float = 90, **environment: str) -> tuple[int, str]:
         """Run the lab to its end; return its exit code and what it printed."""
         process = self.start(*words, **environment)
         try:
-            output, _ = process.communicate(timeout=90)
+            output, _ = process.communicate(timeout=limit_s)
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             raise

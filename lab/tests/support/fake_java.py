@@ -15,6 +15,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import yaml
+from known_server import KnownServer
 
 VARIANTS = [
     "sync",
@@ -72,10 +73,15 @@ def serve(config: dict[str, object]) -> None:
                 time.sleep(600)
             self.answer(200)
 
-    data = ThreadingHTTPServer(("127.0.0.1", int(str(config["data_port"]))), Data)
+    data: ThreadingHTTPServer | KnownServer
+    if known := os.environ.get("FAKE_SATURATION_PER_S"):
+        data = KnownServer(int(str(config["data_port"])), float(known))
+        data.start()
+    else:
+        data = ThreadingHTTPServer(("127.0.0.1", int(str(config["data_port"]))), Data)
+        threading.Thread(target=data.serve_forever, daemon=True).start()
     admin = ThreadingHTTPServer(("127.0.0.1", int(str(config["admin_port"]))), Admin)
-    for server in (data, admin):
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=admin.serve_forever, daemon=True).start()
     if variant == "clings":
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
     else:

@@ -54,7 +54,8 @@ def _override(help_text: str, metavar: str) -> typer.models.OptionInfo:
 @app.command()
 def run(  # noqa: PLR0917 - one parameter an option
     name: Annotated[str, typer.Argument(help="The experiment: a directory under experiments/. `lab list` shows all.")],
-    rate: Annotated[str | None, _override("Requests a second over all connections: 70000, 70k.", "N")] = None,
+    rate: Annotated[str | None, _override("Requests a second: 70000, 70k; auto: as this machine bears.", "N")] = None,
+    scale: Annotated[str | None, _override("Multiplies the declared rate: 0.3; auto: as RATE=auto.", "S")] = None,
     duration: Annotated[str | None, _override("How long each repetition is measured: 20s, 1m.", "TIME")] = None,
     warmup: Annotated[str | None, _override("The same load beforehand, thrown away: 10s; 0s: none.", "TIME")] = None,
     threads: Annotated[str | None, _override("Threads of the load generator.", "N")] = None,
@@ -88,6 +89,7 @@ def run(  # noqa: PLR0917 - one parameter an option
     strict: Annotated[
         bool, typer.Option(envvar="STRICT", help="Exit with 3 if the run is invalid.", rich_help_panel="This machine")
     ] = False,
+    resume: Annotated[bool, typer.Option(envvar="RESUME", help="Go on with the newest incomplete sweep.")] = False,
 ) -> None:
     """Run an experiment: build, fill, start, warm up, measure, profile, report.
 
@@ -99,12 +101,14 @@ def run(  # noqa: PLR0917 - one parameter an option
     Exit code: 0 the run is complete, whatever its verdict; 1 a phase failed; 2 bad input, nothing was started;
     3 the run is complete and invalid, and STRICT=1 was set; 130 after Ctrl-C.
     """
+    from lab.capacity import Capacities, advice  # noqa: PLC0415
     from lab.run import Run, RunPlan  # noqa: PLC0415 - it brings numpy and plots: `lab list` is quicker without
     from lab.run.show import Show  # noqa: PLC0415
     from lab.runtime.select import check_name, choose  # noqa: PLC0415
 
     given = {
         "rate": rate,
+        "scale": scale,
         "duration": duration,
         "warmup": warmup,
         "threads": threads,
@@ -119,32 +123,92 @@ def run(  # noqa: PLR0917 - one parameter an option
     }
     checkout = find_checkout()
     check_name(runtime)
-    experiment = Catalogue(checkout).read(name)
-    experiment, overrides = apply_overrides(experiment, {key: text for key, text in given.items() if text is not None})
+    words = {key: text for key, text in given.items() if text is not None}
     ports = _ports(port, admin_port, loadgen_metrics_port)
-    cpus = plan_cpus(os.environ)
-    console = _console()
+    cpus, console = plan_cpus(os.environ), _console()
+    declared = Catalogue(checkout).read(name)
+    chosen = choose(checkout, runtime, _tell)
+    capacities = Capacities(checkout, cpus, chosen.name)
+    experiment, overrides = apply_overrides(declared, words, capacities.saturation_of(name))
     console.print(Text.assemble((name, "bold"), f": {experiment.title}"), highlight=False)
-    points = [experiment.at_rate(per_s) for per_s in experiment.sweep_per_s] or [experiment]
-    code = 0
-    for number, point in enumerate(points, 1):
-        if len(points) > 1:
-            console.print(f"rate {number} of {len(points)}: {point.load.rate_per_s:,}/s", highlight=False)
-        plan = RunPlan(
-            checkout=checkout,
-            name=name,
-            experiment=point,
-            overrides=overrides,
-            cpus=cpus,
-            ports=ports,
-            monitoring=monitoring,
-            strict=strict,
-            runtime=choose(checkout, runtime, _tell),
-        )
-        code = Run(plan, Show(console)).execute()
-        if code != 0:
-            break
-    raise typer.Exit(code)
+    if experiment.rate_choice is None and (line := advice(name, experiment, capacities.find(experiment), cpus)):
+        console.print(Text(line, style="yellow"), soft_wrap=True, highlight=False)
+    if experiment.sweep_per_s:
+        from lab.rates.sweep import run_sweep  # noqa: PLC0415
+        from lab.series import Place  # noqa: PLC0415
+
+        place = Place(checkout, lambda: choose(checkout, chosen.name, _tell), cpus, ports, monitoring, capacities)
+        run_sweep(place, name, experiment, words, console, resume=resume)
+        return
+    plan = RunPlan(
+        checkout=checkout,
+        name=name,
+        experiment=experiment,
+        overrides=overrides,
+        cpus=cpus,
+        ports=ports,
+        monitoring=monitoring,
+        strict=strict,
+        runtime=chosen,
+    )
+    raise typer.Exit(Run(plan, Show(console)).execute())
+
+
+WordsArgument = Annotated[
+    list[str] | None,
+    typer.Argument(
+        help="Overrides for every step: VARIANT=queue, CONNECTIONS=16, WARMUP=5s …", metavar="[KEY=VALUE]..."
+    ),
+]
+PortOption = Annotated[str, typer.Option(envvar="PORT", help="The service's data port.")]
+AdminPortOption = Annotated[str, typer.Option(envvar="ADMIN_PORT", help="Its admin port.")]
+MetricsPortOption = Annotated[str, typer.Option(envvar="LOADGEN_METRICS_PORT", help="The load generator's metrics.")]
+MonitoringOption = Annotated[bool, typer.Option(envvar="MONITORING", help="Prometheus and the like beside the runs.")]
+
+
+@app.command()
+def search(  # noqa: PLR0917 - one parameter an option
+    name: Annotated[str, typer.Argument(help="The experiment. `lab list` shows all.")],
+    slo: Annotated[str, typer.Argument(help="The limit: 'p99.9<100ms', 'max<100ms'.")],
+    words: WordsArgument = None,
+    resume: Annotated[bool, typer.Option(envvar="RESUME", help="Go on with the newest incomplete one.")] = False,
+    runtime: RuntimeOption = None,
+    port: PortOption = "8080",
+    admin_port: AdminPortOption = "8081",
+    loadgen_metrics_port: MetricsPortOption = "9101",
+    monitoring: MonitoringOption = True,
+) -> None:
+    """Search for the highest rate of an experiment that holds a limit of latency.
+
+    The rate is doubled until the limit breaks, then bisected; each step is a run of its own. docs/search.md has the
+    method. Exit code: 0 there is an answer; 1 a step failed, RESUME=1 goes on; 2 bad input, nothing was started.
+    """
+    from lab.cli import rates  # noqa: PLC0415
+
+    asked = rates.asked_for(find_checkout(), name, words or [], slo)
+    ports = _ports(port, admin_port, loadgen_metrics_port)
+    rates.search(_console(), asked, rates.place_of(runtime, ports, _tell, monitoring=monitoring), resume=resume)
+
+
+@app.command()
+def capacity(  # noqa: PLR0917 - one parameter an option
+    name: Annotated[str, typer.Argument(help="The experiment. `lab list` shows all.")],
+    words: WordsArgument = None,
+    runtime: RuntimeOption = None,
+    port: PortOption = "8080",
+    admin_port: AdminPortOption = "8081",
+    loadgen_metrics_port: MetricsPortOption = "9101",
+    monitoring: MonitoringOption = True,
+) -> None:
+    """Measure what this machine serves of an experiment at most, which RATE=auto is then based on; about a minute.
+
+    It is kept in .cache until the machine, the CPU plan or the sources of the service change.
+    """
+    from lab.cli import rates  # noqa: PLC0415
+
+    asked = rates.asked_for(find_checkout(), name, words or [])
+    ports = _ports(port, admin_port, loadgen_metrics_port)
+    rates.measure(_console(), asked, rates.place_of(runtime, ports, _tell, monitoring=monitoring))
 
 
 @app.command("list")

@@ -1,0 +1,77 @@
+"""`lab search` and `lab capacity`: their words, and where they run."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+
+from rich.console import Console
+
+from lab.capacity import Capacities
+from lab.capacity.measure import described, measure_capacity
+from lab.errors import InputError, did_you_mean
+from lab.experiment import Catalogue, apply_overrides
+from lab.experiment.overrides import OVERRIDABLE
+from lab.machine.cpus import plan_cpus
+from lab.paths import Checkout, find_checkout
+from lab.runtime.base import Ports
+from lab.runtime.select import choose
+from lab.search.drive import run_search
+from lab.search.slo import parse_slo
+from lab.search.steps import Asked
+from lab.series import Place
+
+SET_BY_STEPS = {
+    "rate": "the rate is what is searched for",
+    "scale": "the rate is what is searched for",
+    "repeat": "each step is one repetition",
+    "profile": "no step is profiled",
+}
+
+
+def asked_for(checkout: Checkout, name: str, words: Sequence[str], slo: str = "max<1h") -> Asked:
+    """Return what is asked for. Raises InputError for anything that is wrong with it; nothing was started then."""
+    limit = parse_slo(slo)
+    declared = Catalogue(checkout).read(name)
+    given = settings_of(words)
+    return Asked(name, given, apply_overrides(declared, given)[0], limit)
+
+
+def settings_of(words: Sequence[str]) -> dict[str, str]:
+    """Return `VARIANT=queue` and the like as apply_overrides takes them. Raises InputError."""
+    found: dict[str, str] = {}
+    allowed = [key.upper() for key in OVERRIDABLE if key not in SET_BY_STEPS]
+    for word in words:
+        key, equals, value = word.partition("=")
+        setting = key.lower()
+        if setting in SET_BY_STEPS:
+            raise InputError(f"{word}: {SET_BY_STEPS[setting]}; what can be set: {', '.join(allowed)}")
+        if not equals or key.upper() not in allowed:
+            near = did_you_mean(key.upper(), allowed)
+            raise InputError(f"{word}: no such setting{near}; there are: {', '.join(allowed)}, each as KEY=VALUE")
+        found[setting] = value
+    return found
+
+
+def place_of(runtime: str | None, ports: Ports, tell: Callable[[str], None], *, monitoring: bool) -> Place:
+    """Return where the steps run: this checkout, the CPU plan, and the runtime."""
+    checkout, cpus = find_checkout(), plan_cpus(os.environ)
+    name = choose(checkout, runtime, tell).name
+    capacities = Capacities(checkout, cpus, name)
+    return Place(checkout, lambda: choose(checkout, name, tell), cpus, ports, monitoring, capacities)
+
+
+def search(console: Console, asked: Asked, place: Place, *, resume: bool) -> None:
+    """Search and print the answer."""
+    run_search(place, asked, console, resume=resume)
+
+
+def measure(console: Console, asked: Asked, place: Place) -> None:
+    """Measure the capacity and print it."""
+    if place.capacities is None:
+        raise AssertionError("place_of gives capacities")
+    capacity = measure_capacity(
+        place, place.capacities, asked.name, words=asked.words, experiment=asked.experiment, console=console
+    )
+    console.print(described(asked.name, capacity), soft_wrap=True, highlight=False)
+    console.print(f"stored in {place.capacities.path}: RATE=auto is based on it", soft_wrap=True, highlight=False)

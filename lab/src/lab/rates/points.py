@@ -1,0 +1,81 @@
+"""One point of latency against rate, and where the curve bends."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from kneed import KneeLocator
+
+from lab.manifest import Manifest
+
+KNEE_POINTS_MIN = 4
+SHOWN = ("50", "99", "99.9")
+
+
+@dataclass(frozen=True)
+class Point:
+    """A rate, what was served of it, and the latencies in ms by percentile. `run` is `<experiment>/<run id>`.
+
+    `said` is what the page says of it, `good` whether that is good news (None: neither). `published` are a reference's
+    latencies. A point that does not count was disturbed.
+    """
+
+    rate_per_s: int
+    served_per_s: float | None
+    requests: int
+    percentiles_ms: dict[str, float]
+    run: str
+    said: str = ""
+    good: bool | None = None
+    counted: bool = True
+    published_per_s: float | None = None
+    published_ms: dict[str, float] = field(default_factory=dict)
+
+
+def point_of(manifest: Manifest, run: str) -> Point:
+    """Return what a finished run measured, with its verdict and what was published for its rate."""
+    summary, validity = manifest.summary, manifest.validity
+    reference = manifest.experiment.resolved.get("reference")
+    reference = reference if isinstance(reference, dict) else {}
+    published, per_s = reference.get("latency_ms"), reference.get("requests_per_s")
+    load = manifest.experiment.resolved["load"]
+    rate = load["rate_per_s"] if isinstance(load, dict) else 0
+    same_rate = reference.get("rate_per_s") in (None, rate)
+    state = "unjudged" if validity is None else validity.state
+    return Point(
+        rate_per_s=rate if isinstance(rate, int) else 0,
+        served_per_s=None if summary is None else summary.goodput_per_s or summary.rate_achieved_per_s,
+        requests=0 if summary is None else summary.requests,
+        percentiles_ms={} if summary is None else dict(summary.latency_ms.percentiles),
+        run=run,
+        said=state + (", saturated" if validity is not None and validity.findings else ""),
+        good={"valid": True, "invalid": False}.get(state),
+        published_per_s=float(per_s) if same_rate and isinstance(per_s, int | float) else None,
+        published_ms={k: float(v) for k, v in published.items() if isinstance(v, int | float)}
+        if same_rate and isinstance(published, dict)
+        else {},
+    )
+
+
+def knee_per_s(points: Sequence[Point], percentile: str = "99") -> float | None:
+    """Return the rate at which latency turns from flat to steep; None where the curve has no such place.
+
+    For the plot alone, no figure rests on it. Kneedle (V. Satopää et al., ICDCS Workshops 2011) on the logarithm of the
+    latency, because a curve that spans milliseconds to seconds bends only at its last point otherwise.
+    """
+    by_rate: dict[int, list[float]] = {}
+    for point in points:
+        value = point.percentiles_ms.get(percentile)
+        if point.counted and value is not None and value > 0:
+            by_rate.setdefault(point.rate_per_s, []).append(value)
+    if len(by_rate) < KNEE_POINTS_MIN:
+        return None
+    rates = sorted(by_rate)
+    logs = [float(np.log(np.median(by_rate[rate]))) for rate in rates]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # kneed warns where it finds none
+        knee = KneeLocator(rates, logs, curve="convex", direction="increasing").knee
+    return None if knee is None else float(knee)

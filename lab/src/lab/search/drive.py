@@ -1,0 +1,101 @@
+"""Runs a search: bounds, steps, the answer with its page, all in results/search/<id>/."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+from rich.console import Console
+from rich.text import Text
+
+from lab.calibration import read_calibration
+from lab.errors import InputError
+from lab.rates.page import write_search_page
+from lab.report import numbers
+from lab.search.procedure import Answer as SearchAnswer
+from lab.search.procedure import Bounds, search
+from lab.search.steps import Asked, Steps, lowest_rate
+from lab.series import Answer, Place, Series, find_incomplete, make_answer
+
+KIND = "search"
+SENDABLE_PER_S = 1_000_000
+"""Where nothing is calibrated, the highest rate that is tried; the load generator says in each step if it keeps up."""
+START_SHARE = 1 / 8
+"""Of the declared rate: where the search starts, if no saturation is known; else at half of that."""
+
+
+def run_search(place: Place, asked: Asked, console: Console, *, resume: bool) -> SearchAnswer:
+    """Search for the highest rate that holds the limit; return it and leave answer.json and the page.
+
+    Raises RunError where a step failed, InputError for what cannot be searched. Nothing was started then.
+    """
+    results = place.checkout.results
+    request = {"slo": str(asked.slo), "overrides": dict(asked.words)}
+    answer = find_incomplete(results, KIND, asked.name, request) if resume else None
+    bounds = Bounds(**answer.result["bounds"]) if answer is not None else bounds_of(place, asked)  # type: ignore[arg-type]
+    if answer is None:
+        answer = make_answer(results, KIND, asked.name, request, [], seed=0)
+        answer.result["bounds"] = asdict(bounds)
+        answer.write(results)
+    console.print(
+        f"highest rate of {asked.name} with {asked.slo}: from {bounds.start_per_s:,}/s, "
+        f"at most {bounds.highest_per_s:,}/s",
+        highlight=False,
+    )
+    with Series(place, answer, console) as series:
+        steps = Steps(series, results, asked, console)
+        try:
+            found = search(steps.probe, bounds)
+        finally:
+            answer.result["steps"] = [step.model_dump(mode="json") for step in steps.made]
+            answer.write(results)
+    _finish(answer, found, asked)
+    answer.write(results)
+    page = write_search_page(results, answer, asked.experiment)
+    console.print(Text(sentence(found, asked), style="bold"), soft_wrap=True)
+    console.print(f"page: {page}", soft_wrap=True, highlight=False)
+    return found
+
+
+def bounds_of(place: Place, asked: Asked) -> Bounds:
+    """Return where to search. InputError where no rate that can be sent has enough requests for the percentile."""
+    calibration = read_calibration(place.checkout)
+    ceiling = None if calibration is None else calibration.ceiling_per_s
+    highest = SENDABLE_PER_S if ceiling is None else int(ceiling)
+    lowest = lowest_rate(asked.slo, asked.words, asked.experiment)
+    if lowest * 2 > highest:
+        raise InputError(
+            f"SLO={asked.slo}: a step has too few requests for that percentile, even at {highest:,}/s",
+            "a lower percentile, or a longer DURATION",
+        )
+    experiment = asked.experiment
+    declared = max(experiment.sweep_per_s or (experiment.load.rate_per_s,))
+    capacity = None if place.capacities is None else place.capacities.find(experiment)
+    start = declared * START_SHARE if capacity is None else capacity.per_s / 2
+    return Bounds(min(max(round(start), lowest), highest), lowest, highest)
+
+
+def sentence(found: SearchAnswer, asked: Asked) -> str:
+    """Return the answer in a sentence."""
+    steps = f"{len(found.outcomes)} steps"
+    rate = numbers.rate(round(found.rate_per_s))
+    if found.ended == "lower bound":
+        as_much = f"up to {rate}/s, which is as much as can be sent"
+        return f"{asked.name}: {asked.slo} was never breached, {as_much}: a lower bound"
+    if found.ended == "upper bound":
+        return f"{asked.name}: {asked.slo} does not even hold at {rate}/s, the lowest rate that can tell; {steps}"
+    low, high = (numbers.rate(round(bound)) for bound in (found.low_per_s or 0, found.high_per_s or 0))
+    interval = f"90% interval {low} to {high}/s, {steps}"
+    if found.ended == "undecided":
+        return f"{asked.name}: {asked.slo} holds up to about {rate}/s, but the steps ran out: {interval}"
+    return f"{asked.name}: {asked.slo} holds up to {rate}/s ({interval})"
+
+
+def _finish(answer: Answer, found: SearchAnswer, asked: Asked) -> None:
+    answer.state = "complete"
+    answer.result |= {
+        "ended": found.ended,
+        "rate_per_s": found.rate_per_s,
+        "low_per_s": found.low_per_s,
+        "high_per_s": found.high_per_s,
+        "sentence": sentence(found, asked),
+    }

@@ -1,0 +1,107 @@
+"""The search itself: grow the rate until the limit is broken, then bisect. It knows nothing of runs.
+
+It reproduces what the reports did by hand (report C: 100,000/s, then lower until the latency fits) with rules that
+noise cannot lead astray: a single outcome decides nothing, and the answer has an interval.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal
+
+from lab.search.belief import Belief
+
+GROWTH = 2.0
+"""Factor between two steps until the limit is broken."""
+WIDTH_MAX = 1.05
+"""The search ends when the 90% interval's ends differ by less than this factor."""
+STEPS_MAX = 24
+LOWER_BOUND_HOLDS = 2
+"""Steps that must hold at the highest rate that can be offered, to answer with a lower bound."""
+
+Ended = Literal["found", "lower bound", "upper bound", "undecided"]
+Holds = Literal["yes", "no", "unknown"]
+"""Whether a step held the limit; unknown: the load generator, not the service, set the bound."""
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Where to search, in requests a second: the first rate, the lowest that can tell, the highest that can be sent."""
+
+    start_per_s: int
+    lowest_per_s: int
+    highest_per_s: int
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One step: the rate that was offered, and whether the limit held."""
+
+    rate_per_s: int
+    holds: Holds
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The highest rate that holds the limit.
+
+    `found`: `rate_per_s` with its 90% interval from `low_per_s` to `high_per_s`. `lower bound`: the limit was never
+    broken, up to `rate_per_s`, which is as much as can be sent. `upper bound`: not even the lowest rate that can tell
+    held it. `undecided`: the steps ran out before the interval was narrow.
+    """
+
+    ended: Ended
+    rate_per_s: float
+    low_per_s: float | None = None
+    high_per_s: float | None = None
+    outcomes: tuple[Outcome, ...] = field(default=())
+
+
+def search(probe: Callable[[int], Holds], bounds: Bounds, steps_max: int = STEPS_MAX) -> Answer:
+    """Search with `probe`, which makes a step at a rate. It is called at most `steps_max` times."""
+    belief = Belief(bounds.lowest_per_s / GROWTH, bounds.highest_per_s * GROWTH)
+    outcomes: list[Outcome] = []
+    highest = float(bounds.highest_per_s)
+    rate = min(max(bounds.start_per_s, bounds.lowest_per_s), bounds.highest_per_s)
+    while len(outcomes) < steps_max:
+        holds = probe(rate)
+        outcomes.append(Outcome(rate, holds))
+        if holds == "unknown":
+            highest = min(highest, rate)
+        else:
+            belief.update(rate, holds=holds == "yes")
+        held = [step.rate_per_s for step in outcomes if step.holds == "yes"]
+        broken = [step.rate_per_s for step in outcomes if step.holds == "no"]
+        low, high = belief.interval()
+        if held and broken and high / low < WIDTH_MAX:
+            return Answer("found", belief.median, low, high, tuple(outcomes))
+        if _at_the_top(held, highest, sent=highest == bounds.highest_per_s) and belief.median >= max(held):
+            return Answer("lower bound", max(held), max(held), None, tuple(outcomes))
+        if broken.count(bounds.lowest_per_s) >= LOWER_BOUND_HOLDS and not held:
+            return Answer("upper bound", bounds.lowest_per_s, None, bounds.lowest_per_s, tuple(outcomes))
+        rate = _next(belief, held, broken, highest, bounds)
+    low, high = belief.interval()
+    return Answer("undecided", belief.median, low, high, tuple(outcomes))
+
+
+def _at_the_top(held: list[int], highest: float, *, sent: bool) -> bool:
+    """Say whether steps at the highest rate, or at one just below a rate that could not be sent, have held."""
+    near = [rate for rate in held if rate >= (highest if sent else highest / WIDTH_MAX)]
+    return len(near) >= LOWER_BOUND_HOLDS
+
+
+def _next(belief: Belief, held: list[int], broken: list[int], highest: float, bounds: Bounds) -> int:
+    sendable = highest if highest == bounds.highest_per_s else highest / math.sqrt(WIDTH_MAX)
+    if not broken and highest < bounds.highest_per_s:
+        wanted = math.sqrt(max(held) * highest) if held else highest / GROWTH
+        if held and highest / max(held) < WIDTH_MAX:
+            wanted = max(held)
+    elif not broken:
+        wanted = max(held) * GROWTH
+    elif not held:
+        wanted = min(broken) / GROWTH
+    else:
+        wanted = belief.median
+    return round(min(max(wanted, bounds.lowest_per_s), sendable))
