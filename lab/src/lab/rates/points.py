@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from kneed import KneeLocator
 
-from lab.manifest import Manifest
+from lab.manifest import Manifest, Summary
 
 KNEE_POINTS_MIN = 4
 SHOWN = ("50", "99", "99.9")
@@ -47,7 +47,7 @@ def point_of(manifest: Manifest, run: str) -> Point:
     state = "unjudged" if validity is None else validity.state
     return Point(
         rate_per_s=rate if isinstance(rate, int) else 0,
-        served_per_s=None if summary is None else summary.goodput_per_s or summary.rate_achieved_per_s,
+        served_per_s=None if summary is None else _served(summary),
         requests=0 if summary is None else summary.requests,
         percentiles_ms={} if summary is None else dict(summary.latency_ms.percentiles),
         run=run,
@@ -58,6 +58,10 @@ def point_of(manifest: Manifest, run: str) -> Point:
         if same_rate and isinstance(published, dict)
         else {},
     )
+
+
+def _served(summary: Summary) -> float | None:
+    return summary.rate_achieved_per_s if summary.goodput_per_s is None else summary.goodput_per_s
 
 
 def knee_per_s(points: Sequence[Point], percentile: str = "99") -> float | None:
