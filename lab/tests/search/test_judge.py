@@ -78,6 +78,12 @@ def test_what_the_load_generator_spoilt_says_nothing_of_the_service() -> None:
     assert judge_measurement(measured(achieved=900), LIMIT, STEADY, [busy])[0] == "unknown"
 
 
+def test_too_few_requests_for_the_percentile_say_nothing() -> None:
+    few = measured(requests=99)
+    few.latency_ms = Distribution(count=99)
+    assert judge_measurement(few, LIMIT, STEADY, []) == ("unknown", "99 requests are too few for p99")
+
+
 def test_the_machine_disturbs_a_step_by_its_own_checks_alone() -> None:
     steal = Check(name="steal", outcome="warn", detail="the hypervisor took a CPU", environment=True)
     plan = Check(name="CPU plan", outcome="warn", detail="both sides share CPUs", environment=True)

@@ -64,6 +64,8 @@ def judge_measurement(
             return "unknown", generator[0]
         return "no", f"{numbers.rate(answered)}/s of {numbers.rate(m.rate_offered_per_s)}/s were served"
     value = percentile_ms(m, slo.percentile)
+    if value is None and m.censored is None:
+        return "unknown", f"{m.requests:,} requests are too few for {label(slo.percentile)}"
     shown = f"{label(slo.percentile)} is {numbers.latency(value)}"
     if value is None or value >= slo.limit_ms:
         net = None if m.net_latency_ms is None else m.net_latency_ms.percentiles.get(slo.percentile)
