@@ -83,6 +83,14 @@ def test_a_sweep_is_scaled_by_one_factor_and_its_points_keep_their_references(de
     assert point.reference is not None
 
 
+def test_without_a_reference_one_point_of_a_sweep_is_scaled_as_the_whole_sweep(declare: Declare) -> None:
+    sweep = declare(load={**LOAD, "rate": [1_000, 10_000]}, reference=None)
+    whole, _ = apply_overrides(sweep, {"scale": "auto"}, saturated(5_000))
+    points = [apply_overrides(sweep, {"rate": rate, "scale": "auto"}, saturated(5_000))[0] for rate in ("1k", "10k")]
+    assert [p.load.rate_per_s for p in whole.points()] == [350, 3_500]
+    assert [p.load.rate_per_s for p in points] == [350, 3_500]
+
+
 BAD = [
     ({"scale": "0"}, "SCALE=0: is not a number over 0 and at most 100, such as 0.3, or auto"),
     ({"scale": "-1"}, "SCALE=-1: is not a number"),

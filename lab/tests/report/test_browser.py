@@ -123,7 +123,7 @@ def open_page(browser: Chrome, run: Path, width: int = 1280, scheme: str = "ligh
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": media, "features": features})
     for kind in ("browser", "performance"):
         entries(browser, kind)
-    browser.get((run / "report.html").as_uri())
+    browser.get((run if run.suffix == ".html" else run / "report.html").as_uri())
 
 
 NAMES = ("one", "several", "many", "saturated", "interrupted", "bare", "suspect")

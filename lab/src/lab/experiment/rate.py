@@ -57,19 +57,20 @@ def chosen(experiment: Experiment, scale: str | None, declared: Experiment, satu
         if declared.sweep_per_s or experiment.load.rate_per_s == declared.load.rate_per_s:
             return experiment
         return experiment.at_scale(1.0, RateChoice(how="given", declared_per_s=declared.load.rate_per_s))
-    base = max(experiment.sweep_per_s or (experiment.load.rate_per_s,))
+    highest = max(experiment.sweep_per_s or (experiment.load.rate_per_s,))
     if scale.strip().lower() != AUTO:
         factor = _number(scale)
-        choice = RateChoice(how="scaled", declared_per_s=base, scale=factor)
+        choice = RateChoice(how="scaled", declared_per_s=highest, scale=factor)
         return _scaled(experiment, factor, choice, f"SCALE={scale}")
     saturation = saturation_of(experiment)
+    base = max(declared.sweep_per_s or (highest,))  # one point of a sweep is scaled as all of them are
     theirs = _reference_saturation(experiment, declared)
     share = DEFAULT_SHARE if theirs is None else base / theirs
     source: Literal["reference", "default"] = "default" if theirs is None else "reference"
     factor = share * saturation.per_s / base
     choice = RateChoice(
         how="auto",
-        declared_per_s=base,
+        declared_per_s=highest,
         scale=factor,
         share=share,
         share_from=source,
