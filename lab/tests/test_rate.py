@@ -77,6 +77,9 @@ def test_a_sweep_is_scaled_by_one_factor_and_its_points_keep_their_references(de
     assert (high.reference.rate_per_s, high.reference.requests_per_s) == (10_000, 9_999)
     assert high.rate_choice is not None
     assert high.rate_choice.declared_per_s == 10_000
+    assert high.rate_choice.share == pytest.approx(0.5)
+    assert low.rate_choice is not None
+    assert low.rate_choice.share == pytest.approx(0.05)
     assert overrides == {"scale": "auto"}
     point, _ = apply_overrides(sweep, {"rate": "10000", "scale": "auto"}, saturated(5_000))
     assert point.load.rate_per_s == 2_500
@@ -99,6 +102,7 @@ BAD = [
     ({"scale": "101"}, "SCALE=101: is not a number"),
     ({"scale": "0.000001"}, "SCALE=0.000001: 70,000/s becomes 0.07/s: must be from 1 to 10,000,000"),
     ({"rate": "auto", "scale": "0.5"}, "RATE=auto SCALE=0.5: RATE=auto chooses the scale"),
+    ({"rate": "20000", "scale": "0.5"}, "RATE=20000 SCALE=0.5: SCALE multiplies the declared 70000/s"),
     ({"rate": "auto"}, "RATE=auto: there is nothing to base it on"),
     ({"rate": "often"}, "RATE=often: 'often' is not a whole number"),
 ]

@@ -271,7 +271,9 @@ class Experiment(Strict):
         for rate in self._sweep_per_s:
             point = self.at_rate(rate)
             if choice is not None and choice.scale is not None:
-                point = point.at_scale(choice.scale, choice.model_copy(update={"declared_per_s": rate}))
+                share = None if choice.share is None else choice.share * rate / choice.declared_per_s
+                own = choice.model_copy(update={"declared_per_s": rate, "share": share})
+                point = point.at_scale(choice.scale, own)
             points.append(point)
         return points
 

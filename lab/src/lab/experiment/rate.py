@@ -58,6 +58,9 @@ def chosen(experiment: Experiment, scale: str | None, declared: Experiment, satu
             return experiment
         return experiment.at_scale(1.0, RateChoice(how="given", declared_per_s=declared.load.rate_per_s))
     highest = max(experiment.sweep_per_s or (experiment.load.rate_per_s,))
+    if not declared.sweep_per_s and highest != declared.load.rate_per_s:
+        both = f"RATE={highest} SCALE={scale}"
+        raise InputError(f"{both}: SCALE multiplies the declared {declared.load.rate_per_s}/s: leave one of them out")
     if scale.strip().lower() != AUTO:
         factor = _number(scale)
         choice = RateChoice(how="scaled", declared_per_s=highest, scale=factor)
@@ -72,7 +75,7 @@ def chosen(experiment: Experiment, scale: str | None, declared: Experiment, satu
         how="auto",
         declared_per_s=highest,
         scale=factor,
-        share=share,
+        share=share * highest / base,
         share_from=source,
         saturation_per_s=saturation.per_s,
         saturation_is_lower_bound=saturation.lower_bound,
