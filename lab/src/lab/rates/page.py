@@ -69,12 +69,9 @@ def write_search_page(results: Path, answer: Answer, experiment: Experiment) -> 
     interval = (float(low), float(high)) if isinstance(low, int | float) and isinstance(high, int | float) else None
     knee = knee_per_s(points)
     rate = result.get("rate_per_s")
-    figures = [
-        Figure("Highest rate", numbers.rate(round(rate)) if isinstance(rate, int | float) else "–", "requests/s", ended)
-    ]
-    if interval is not None:
-        shown = f"{numbers.rate(round(interval[0]))} – {numbers.rate(round(interval[1]))}"
-        figures.append(Figure("90% interval", shown, "/s", f"{interval[1] / interval[0] - 1:.1%} wide"))
+    shown = numbers.rate(round(rate)) if isinstance(rate, int | float) else numbers.UNKNOWN
+    within = ended if interval is None else "90% interval " + " to ".join(numbers.rate(round(end)) for end in interval)
+    figures = [Figure("Highest rate", shown, "requests/s", within)]
     figures.append(Figure("Steps", str(len(steps)), "", f"{sum(not step.counted for step in steps)} made again"))
     if knee is not None:
         figures.append(Figure("Knee of p99", numbers.rate(knee), "requests/s", "for the eye alone"))
@@ -154,7 +151,7 @@ def points_table(points: Sequence[Point], caption: str, percentile: str) -> Tabl
         if published:
             row.append(Cell(numbers.rate(point.published_per_s), "reference-figure"))
             row.append(Cell(numbers.latency(point.published_ms.get("99")), "reference-figure"))
-        tone = {True: "", False: "bad", None: "none"}[point.good]
+        tone = {True: "said", False: "said bad", None: "said none"}[point.good]
         row += [Cell(numbers.count(point.requests), css), Cell(point.said, tone), _link(point.run)]
         rows.append(row)
     columns = ["", "Offered /s", "Served /s", *(label(name) for name in shown)]

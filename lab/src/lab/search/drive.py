@@ -51,7 +51,7 @@ def run_search(place: Place, asked: Asked, console: Console, *, resume: bool) ->
     _finish(answer, found, asked)
     answer.write(results)
     page = write_search_page(results, answer, asked.experiment)
-    console.print(Text(sentence(found, asked), style="bold"), soft_wrap=True)
+    console.print(Text(f"{asked.name}: {sentence(found, asked)}", style="bold"), soft_wrap=True)
     console.print(f"page: {page}", soft_wrap=True, highlight=False)
     return found
 
@@ -80,14 +80,14 @@ def sentence(found: SearchAnswer, asked: Asked) -> str:
     rate = numbers.rate(round(found.rate_per_s))
     if found.ended == "lower bound":
         as_much = f"up to {rate}/s, which is as much as can be sent"
-        return f"{asked.name}: {asked.slo} was never breached, {as_much}: a lower bound"
+        return f"{asked.slo} was never breached, {as_much}: a lower bound."
     if found.ended == "upper bound":
-        return f"{asked.name}: {asked.slo} does not even hold at {rate}/s, the lowest rate that can tell; {steps}"
+        return f"{asked.slo} does not even hold at {rate}/s, the lowest rate that can tell; {steps}."
     low, high = (numbers.rate(round(bound)) for bound in (found.low_per_s or 0, found.high_per_s or 0))
     interval = f"90% interval {low} to {high}/s, {steps}"
     if found.ended == "undecided":
-        return f"{asked.name}: {asked.slo} holds up to about {rate}/s, but the steps ran out: {interval}"
-    return f"{asked.name}: {asked.slo} holds up to {rate}/s ({interval})"
+        return f"{asked.slo} holds up to about {rate}/s, but the steps ran out: {interval}."
+    return f"{asked.slo} holds up to {rate}/s ({interval})."
 
 
 def _finish(answer: Answer, found: SearchAnswer, asked: Asked) -> None:
