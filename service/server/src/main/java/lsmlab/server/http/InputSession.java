@@ -72,8 +72,7 @@ abstract class InputSession extends HttpSession {
 
   @Override
   protected void processRead(byte[] buffer) throws IOException {
-    // What is held comes first, even if this event was selected before a worker's answer ended the
-    // wait.
+    // What is held comes first, even if this event was selected while a worker still answered.
     readPaused = blocked() || heldBytes > 0;
     if (readPaused) {
       return;
@@ -122,8 +121,8 @@ abstract class InputSession extends HttpSession {
         throw parsing == null ? LsmHttpRequest.lineTooLong() : LsmHttpRequest.headersTooLarge();
       }
       if (rest > 0 && data[parsed] == '\n') {
-        throw LsmHttpRequest
-            .bareLineFeed(); // the library would take it for the first byte of a line
+        // The library would take it for the first byte of a line.
+        throw LsmHttpRequest.bareLineFeed();
       }
       System.arraycopy(data, parsed, fragment, 0, rest);
       fragmentLength = rest;

@@ -104,7 +104,7 @@ final class LsmHttpSession extends InputSession {
     }
   }
 
-  /** Has the selector's thread or this thread, if that is it, listen when it has done its turn. */
+  /** Listens for what comes next; the selector's thread does that itself at the end of {@link #process}. */
   private void goOn() {
     if (!onSelector) {
       listenForNext();

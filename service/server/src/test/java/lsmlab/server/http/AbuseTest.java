@@ -13,6 +13,8 @@ import lsmlab.server.variant.VariantSettings;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Clients that mean harm: each of them ends, and nobody else notices. */
 class AbuseTest {
@@ -70,6 +72,25 @@ class AbuseTest {
           },
           "connections");
       client.readToEnd();
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"sync", "queue"})
+  void theBeginningOfARequestThatCameWithAnotherHasItsTimeToo(String variant) throws IOException {
+    try (TestServer server = new TestServer(variant, new MapEngine());
+        RawClient client = server.connect()) {
+      client.send(ConformanceCases.get("id=absent") + "GET /v0/entity?id=");
+      assertEquals(404, client.read().status());
+      Eventually.equal(
+          0,
+          () -> {
+            long late = System.currentTimeMillis() + Deadlines.REQUEST_MILLIS_MAX + 5_000;
+            server.server().check(late);
+            return server.metrics.connections().get();
+          },
+          "connections");
+      assertEquals(408, client.read().status());
     }
   }
 

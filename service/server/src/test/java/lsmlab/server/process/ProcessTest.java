@@ -1,9 +1,12 @@
 package lsmlab.server.process;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import java.io.EOFException;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
@@ -175,6 +178,42 @@ class ProcessTest {
       assertEquals(201, client.exchange(put + bytes + "\r\n\r\n" + value).status());
       admin(http, "POST", "http://127.0.0.1:" + service.adminPort() + "/flush", 200);
       assertEquals(value, client.exchange(get).body());
+    }
+  }
+
+  /** Two readers keep tables that the store has replaced since, more than it lets them: it ends the older one's scan. */
+  @Test
+  void aRangeThatIsReadTooSlowlyIsCutOffAndThatIsNoError() throws Exception {
+    int pairs = 75;
+    String value = "v".repeat(1_000_000);
+    try (ServiceProcess service = ServiceProcess.serve(directory, "compaction: off");
+        HttpClient http = HttpClient.newHttpClient();
+        RawClient client = service.connect();
+        RawClient older = service.connect(64 * 1024);
+        RawClient newer = service.connect(64 * 1024)) {
+      String base = "http://127.0.0.1:" + service.adminPort();
+      for (int i = 0; i < pairs; ) {
+        String put = "PUT /v0/entity?id=k" + i + " HTTP/1.1\r\nHost: h\r\nContent-Length: ";
+        int status = client.exchange(put + value.length() + "\r\n\r\n" + value).status();
+        i += status == 201 ? 1 : 0; // 503 while flushes do not keep up
+      }
+      admin(http, "POST", base + "/flush", 200);
+      int readers = 0;
+      for (RawClient reader : List.of(older, newer)) {
+        reader.send("GET /v0/entities?start=k HTTP/1.1\r\nHost: h\r\n\r\n");
+        String begun = "lsmlab_requests_total{method=\"range\",status=\"200\"} " + ++readers + "\n";
+        Eventually.equal(1, () -> shows(http, base, begun) ? 1 : 0, begun);
+      }
+      for (int i = 0; i < pairs; i++) {
+        String delete = "DELETE /v0/entity?id=k" + i + " HTTP/1.1\r\nHost: h\r\n\r\n";
+        assertEquals(202, client.exchange(delete).status());
+      }
+      admin(http, "POST", base + "/compact", 200);
+      assertThrows(EOFException.class, older::read);
+      assertTrue(newer.read().body().length() > pairs * value.length(), "the newer one's is whole");
+      assertTrue(shows(http, base, "lsmlab_ranges_cut_off_total 1\n"));
+      assertTrue(service.errors().contains("[INFO] Exchange - a range was cut off: "));
+      assertFalse(service.errors().contains("[ERROR]"), service.errors());
     }
   }
 
