@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
@@ -21,7 +22,7 @@ WARMUP_S = 8
 GROWTH = 1.5
 MILD = 1.08
 """A service that is offered far more than it serves may serve less than it can: the last runs offer this much more."""
-RUNS_MAX = 8
+RUNS_MAX = 12
 
 
 def measure_capacity(
@@ -37,22 +38,25 @@ def measure_capacity(
     results = place.checkout.results
     answer = make_answer(results, KIND, name, {"overrides": dict(words)}, [], seed=0)
     rate = float(max(experiment.sweep_per_s or (experiment.load.rate_per_s,)))
-    served: list[float] = []
-    lower_bound, mild = True, False
+    best, too_much, lower_bound, mild = 0.0, math.inf, True, False
     with Series(place, answer, console) as series:
-        while len(served) < RUNS_MAX:
-            manifest = series.run(planned(name, words, round(rate), len(served) + 1))
+        for number in range(1, RUNS_MAX + 1):
+            manifest = series.run(planned(name, words, round(rate), number))
             done = served_per_s(manifest)
-            served.append(done)
-            if done >= SERVED_SHARE_MIN * rate:
-                rate *= MILD if mild else GROWTH
-                continue
-            lower_bound = generator_was_the_limit(manifest)
-            if mild or lower_bound or done > rate / MILD:
+            best = max(best, done)
+            if done < SERVED_SHARE_MIN * rate:
+                too_much = min(too_much, rate)
+                lower_bound = generator_was_the_limit(manifest)
+                if lower_bound:
+                    break
+            if too_much <= best * MILD * 1.01:
                 break
-            rate, mild = done * MILD, True
+            if too_much == math.inf:
+                rate *= GROWTH
+            else:
+                rate = math.sqrt(best * too_much) if mild else best * MILD
+                mild = not mild
         runs = [one.run for one in answer.runs if one.run is not None]
-        best = max(served)
         capacity = Capacity(
             experiment=name, per_s=best, lower_bound=lower_bound, measured_at=datetime.now(UTC), runs=runs
         )

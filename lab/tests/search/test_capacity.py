@@ -1,0 +1,111 @@
+"""A capacity is the most that was served: growing until one rate is too much, then one that is a little too much."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from lab.capacity import Capacities, measure
+from lab.experiment import Catalogue
+from lab.manifest import Check, Distribution, Errors, Manifest, Summary, Validity
+from lab.manifest import Experiment as ManifestExperiment
+from lab.paths import Checkout
+from lab.runtime.base import CpuPlan, Ports
+from lab.series import Answer, Place, PlannedRun
+from support.checkout import FakeCheckout
+
+CPUS = CpuPlan((0,), (1,), (1,))
+
+
+class Pretended:
+    """Stands in for a series: a service of a known capacity, which an overload may bring down further."""
+
+    capacity_per_s = 30_000.0
+    collapses = False
+    busy = False
+    asked: list[int]
+
+    def __init__(self, place: Place, answer: Answer, console: Console) -> None:
+        self.answer = answer
+
+    def __enter__(self) -> Pretended:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def run(self, planned: PlannedRun) -> Manifest:
+        rate = int(planned.overrides["rate"])
+        type(self).asked.append(rate)
+        overload = rate > self.capacity_per_s
+        served = min(float(rate), self.capacity_per_s) * (
+            0.5 if self.collapses and rate > self.capacity_per_s * 1.2 else 1
+        )
+        planned.run = f"x/20261123T1200{len(self.asked):02}Z"
+        self.answer.runs.append(planned)
+        checks = [Check(name="generator CPU", outcome="warn", detail="busy")] if self.busy and overload else []
+        summary = Summary(
+            source="measure", rate_offered_per_s=float(rate), rate_achieved_per_s=served, goodput_per_s=served,
+            requests=1, latency_ms=Distribution(count=1), errors=Errors(), repetitions=[],
+        )  # fmt: skip
+        return Manifest(
+            run_id="20261123T120000Z",
+            experiment=ManifestExperiment(name="x", title="x", resolved={}),
+            runtime="local",
+            summary=summary,
+            validity=Validity(
+                state="suspect" if checks else "valid", reasons=["busy"] if checks else [], checks=checks
+            ),
+        )
+
+
+@pytest.fixture
+def pretended(monkeypatch: pytest.MonkeyPatch) -> type[Pretended]:
+    class Fresh(Pretended):
+        asked: list[int] = []  # noqa: RUF012
+
+    monkeypatch.setattr(measure, "Series", Fresh)
+    return Fresh
+
+
+def measured(checkout: FakeCheckout, rate: int) -> tuple[Capacities, measure.Capacity]:
+    load = {"script": "get.lua", "rate": rate, "threads": 4, "connections": 64, "duration": "1s"}
+    checkout.experiment("x", load=load)
+    here = Checkout(checkout.root)
+    experiment = Catalogue(here).read("x")
+    capacities = Capacities(here, CPUS, "local")
+    place = Place(here, lambda: pytest.fail("no runtime is needed"), CPUS, Ports())
+    console = Console(quiet=True)
+    found = measure.measure_capacity(place, capacities, "x", words={}, experiment=experiment, console=console)
+    stored = capacities.find(experiment)
+    assert stored is not None
+    assert stored.per_s == found.per_s
+    assert stored.measured_at <= datetime.now(UTC)
+    return capacities, found
+
+
+@pytest.mark.parametrize("declared", [2_000, 29_000, 30_500, 70_000, 500_000])
+@pytest.mark.parametrize("collapses", [False, True])
+def test_it_is_found_from_below_and_from_above_also_where_overload_costs(
+    checkout: FakeCheckout, pretended: type[Pretended], declared: int, collapses: bool
+) -> None:
+    pretended.collapses = collapses
+    _, found = measured(checkout, declared)
+    assert found.per_s == pytest.approx(30_000, rel=0.08), pretended.asked
+    assert not found.lower_bound
+    assert len(found.runs) == len(pretended.asked)
+    assert len(pretended.asked) <= measure.RUNS_MAX
+    assert collapses or declared == 2_000 or len(pretended.asked) <= 3, pretended.asked
+
+
+def test_where_the_generator_gives_up_first_it_is_a_lower_bound(
+    checkout: FakeCheckout, pretended: type[Pretended]
+) -> None:
+    pretended.busy = True
+    _, found = measured(checkout, 20_000)
+    assert found.lower_bound
+    assert "at least" in measure.described("x", found)
+    assert Path(checkout.root / "results/capacity").is_dir()

@@ -1,0 +1,66 @@
+"""A search as users start it, with a fake load generator that always keeps up: the answer is a lower bound."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from lab.calibration import Calibration
+from support.checkout import FakeCheckout, nothing_is_left
+
+CEILING_PER_S = 150
+
+
+def calibrated(checkout: FakeCheckout) -> None:
+    known = {"measured_at": "2026-11-23T12:00:00Z", "fingerprint": None, "floor_ms": {}, "fsync_ms": {}, "pairs": 6,
+             "experiment": "fake", "starts": 4, "smallest_difference": {}, "verdicts": {}}  # fmt: skip
+    calibration = Calibration.model_validate_json(json.dumps({**known, "ceiling_per_s": CEILING_PER_S}))
+    checkout.write(".cache/calibration.json", calibration.model_dump_json())
+
+
+def answer_in(checkout: FakeCheckout) -> tuple[Path, dict[str, Any]]:
+    (path,) = (checkout.root / "results/search").glob("*/answer.json")
+    return path, json.loads(path.read_text())
+
+
+def test_a_limit_that_is_never_broken_ends_at_the_calibrated_ceiling_and_can_be_resumed(checkout: FakeCheckout) -> None:
+    checkout.experiment("fake", dataset=None)
+    calibrated(checkout)
+    words = ("search", "fake", "p50<10ms", "DURATION=1s", "WARMUP=0s", "VARIANT=queue")
+    code, output = checkout.lab(*words)
+    assert code == 0, output
+    assert f"was never breached, up to {CEILING_PER_S}/s, which is as much as can be sent: a lower bound" in output
+    path, answer = answer_in(checkout)
+    rates = [step["rate_per_s"] for step in answer["result"]["steps"]]
+    assert rates == [20, 40, 80, 150, 150]
+    assert (answer["state"], answer["result"]["ended"]) == ("complete", "lower bound")
+    assert answer["result"]["high_per_s"] is None
+    manifest = checkout.manifest()
+    assert manifest["experiment"]["overrides"]["variant"] == "queue"
+    assert manifest["experiment"]["rate"]["how"] == "given"
+    assert not any(phase["name"] == "profile" and phase["outcome"] == "ok" for phase in manifest["phases"])
+    answer["state"] = "incomplete"
+    answer["runs"] = answer["runs"][:-1]
+    path.write_text(json.dumps(answer))
+    code, output = checkout.lab(*words, "--resume")
+    assert code == 0, output
+    assert len(checkout.runs()) == len(rates) + 1, "only the missing step is made"
+    assert answer_in(checkout)[1]["result"]["rate_per_s"] == CEILING_PER_S
+    assert nothing_is_left(checkout)
+
+
+def test_too_few_requests_for_the_percentile_at_any_rate_are_bad_input(checkout: FakeCheckout) -> None:
+    calibrated(checkout)
+    code, output = checkout.lab("search", "fake", "p99.99<10ms", "DURATION=1s")
+    assert code == 2, output
+    assert "a step has too few requests for that percentile, even at 150/s" in output
+    assert not (checkout.root / "results").exists()
+
+
+def test_a_bad_capacity_changes_nothing(checkout: FakeCheckout) -> None:
+    for words in (("capacity", "fake", "RATE=3"), ("capacity", "fake", "VARIANT"), ("capacity", "nonesuch")):
+        code, output = checkout.lab(*words)
+        assert code == 2, output
+    assert not (checkout.root / "results").exists()
+    assert not (checkout.root / ".cache/capacity.json").exists()
