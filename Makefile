@@ -50,8 +50,19 @@ capacity: ## what this machine serves of an experiment at most, for RATE=auto: m
 	@bin/lab capacity $(call given,RUNTIME,--runtime) $(call quote,$(NAME)) $(STEP_WORDS)
 list: ## the experiments
 	@bin/lab list
-results: ## the runs there are, newest first [NAME=stack-get]
-	@bin/lab results $(call given,NAME,--)
+results: ## the runs there are, newest first [NAME=stack-get] [VARIANT=queue] [SINCE=7d] [VALID=1] [LAST=50]; and results/index.html
+	@bin/lab results $(call given,VARIANT,--variant) $(call given,RUNTIME,--runtime) $(call given,SINCE,--since) \
+	  $(if $(filter 1,$(VALID)),--valid) $(call given,LAST,--last) $(call given,NAME,--)
+	@bin/lab index
+.PHONY: export prune tag
+export: ## pack a run, or a suite with its runs, into one .tar.gz: make export RUN=stack-get/20261121T091433Z [OUT=file]
+	@$(if $(filter command line,$(origin RUN)),,echo 'RUN is missing: make export RUN=stack-get/20261121T091433Z (make results shows the runs)' >&2; exit 2)
+	@bin/lab export $(call quote,$(RUN)) $(call given,OUT,--out)
+tag: ## tag a run, so that it is kept: make tag RUN=stack-get/20261121T091433Z TAG=baseline
+	@$(if $(and $(filter command line,$(origin RUN)),$(filter command line,$(origin TAG))),,echo 'RUN and TAG are missing: make tag RUN=stack-get/20261121T091433Z TAG=baseline' >&2; exit 2)
+	@bin/lab tag $(call quote,$(RUN)) $(call quote,$(TAG))
+prune: ## remove old runs that no suite, comparison or tag refers to: make prune [KEEP=10] [DRY_RUN=1]
+	@bin/lab prune $(call given,KEEP,--keep) $(if $(filter 1,$(DRY_RUN)),--dry-run)
 .PHONY: diff
 diff: build-profiler ## which code changed, with differential flame graphs: make diff A=stack-get B=queue-get [FORCE=1] (runs or experiments)
 	@$(if $(and $(filter command line,$(origin A)),$(filter command line,$(origin B))),,echo 'A and B are missing: make diff A=stack-get B=queue-get (make results shows the runs)' >&2; exit 2)

@@ -29,5 +29,24 @@ def test_help_lists_every_target_that_has_a_description() -> None:
 
 @pytest.mark.parametrize("target", ["results", "validate"])
 def test_a_name_narrows_what_is_asked_for(target: str) -> None:
-    assert make("-n", target, "NAME=stack-get").strip() == f"bin/lab {target} -- 'stack-get'"
-    assert make("-n", target).strip() == f"bin/lab {target}"
+    def asked(*words: str) -> str:
+        return " ".join(make("-n", target, *words).replace("\\\n", " ").splitlines()[0].split())
+
+    assert asked("NAME=stack-get") == f"bin/lab {target} -- 'stack-get'"
+    assert asked() == f"bin/lab {target}"
+
+
+def test_results_are_filtered_and_written_as_a_page() -> None:
+    words = make("-n", "results", "VARIANT=queue", "SINCE=7d", "VALID=1", "LAST=5").replace("\\\n", " ").splitlines()
+    assert words[0].split() == [
+        "bin/lab",
+        "results",
+        "--variant",
+        "'queue'",
+        "--since",
+        "'7d'",
+        "--valid",
+        "--last",
+        "'5'",
+    ]
+    assert words[-1] == "bin/lab index"

@@ -1,64 +1,66 @@
-"""`lab results`: the runs there are, newest first."""
+"""`lab results`: the runs there are, newest first, from the index (lab/history)."""
 
 from __future__ import annotations
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
-from lab.errors import InputError, did_you_mean
-from lab.manifest import Manifest, ManifestError
+from lab.history.index import Filter, History, RunRow
 from lab.paths import Checkout
-from lab.run.summary import STATE_STYLES
 
-FIGURES = 5
-"""Rates offered and achieved, three percentiles."""
+STYLES = {
+    "valid": "bold green",
+    "suspect": "bold yellow",
+    "invalid": "bold red",
+    "incomplete": "yellow",
+    "unreadable": "red",
+}
+COLUMNS = ("run", "verdict", "runtime", "offered/s", "achieved/s", "p50", "p99", "max", "notes")
+LEFT = frozenset({0, 1, 2, 8})
 
 
-def print_results(console: Console, checkout: Checkout, experiment: str | None) -> None:
-    """Print a line a run. Raises InputError for an experiment without runs."""
-    paths = sorted(checkout.results.glob("*/*/run.json"), key=lambda path: path.parent.name, reverse=True)
-    if experiment is not None:
-        known = {path.parent.parent.name for path in paths}
-        paths = [path for path in paths if path.parent.parent.name == experiment]
-        if not paths:
-            raise InputError(f"no run of an experiment {experiment!r}{did_you_mean(experiment, known)}")
-    if not paths:
+def print_results(console: Console, checkout: Checkout, wanted: Filter, last: int = 0) -> None:
+    """Print a line for each of the newest `last` runs, 0 for all. Raises InputError for an experiment without runs."""
+    history = History(checkout)
+    try:
+        history.refresh()
+        if wanted.name is not None:
+            history.require(wanted.name)
+        rows, count = history.rows(wanted, last), history.count(wanted)
+        everything = history.count()
+    finally:
+        history.close()
+    if not everything:
         console.print("No runs yet. Make one: make experiment NAME=stack-get", highlight=False)
         return
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for column in ("run", "verdict", "runtime", "offered/s", "achieved/s", "p50", "p99", "max", "notes"):
-        right = column not in ("run", "verdict", "runtime", "notes")
-        table.add_column(column, justify="right" if right else "left", no_wrap=column != "notes")
-    for path in paths:
-        name = f"{path.parent.parent.name}/{path.parent.name}"
-        try:
-            table.add_row(name, *_cells(Manifest.read(path)))
-        except ManifestError as error:
-            table.add_row(name, Text("unreadable", style="red"), "", *[""] * FIGURES, Text(str(error)))
-    console.print(table)
+    if not rows:
+        console.print(f"None of {everything:,} runs is like that.", highlight=False)
+        return
+    _print(console, [COLUMNS, *(_cells(row) for row in rows)])
+    if len(rows) < count:
+        console.print(f"the newest {len(rows):,} of {count:,} runs; LAST=0 shows all", highlight=False)
 
 
-def _cells(manifest: Manifest) -> list[str | Text]:
-    figures = [""] * FIGURES
-    summary = manifest.summary
-    if summary is not None:
-        achieved, percentiles = summary.rate_achieved_per_s, summary.latency_ms.percentiles
-        figures = [f"{summary.rate_offered_per_s:,.0f}", "–" if achieved is None else f"{achieved:,.0f}"]
-        figures += [_latency(percentiles.get(percentile)) for percentile in ("50", "99", "100")]
-    notes = [f"{key}={value}" for key, value in manifest.experiment.overrides.items()]
-    if not manifest.complete:
-        verdict = Text("incomplete", style="yellow")
-        last = manifest.phases[-1] if manifest.phases else None
-        notes.insert(0, "nothing began" if last is None else f"{last.name} was {_ending(last.outcome)}")
+def _print(console: Console, table: list[tuple[str, ...]]) -> None:
+    """Print aligned columns. A table of rich takes seconds for ten thousand rows."""
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    lines = Text()
+    for row in table:
+        for at, (cell, width) in enumerate(zip(row, widths, strict=True)):
+            padded = (cell if at == len(row) - 1 else cell.ljust(width)) if at in LEFT else cell.rjust(width)
+            lines.append(padded, STYLES.get(cell) if at == 1 else None)
+            lines.append("  " if at < len(row) - 1 else "\n")
+    if console.is_terminal:
+        console.print(lines, highlight=False, soft_wrap=True, end="")
     else:
-        state = manifest.validity.state if manifest.validity is not None else "unknown"
-        verdict = Text(state, style=STATE_STYLES.get(state, ""))
-    return [verdict, manifest.runtime, *figures, ", ".join(notes)]
+        console.file.write(lines.plain)
 
 
-def _ending(outcome: str) -> str:
-    return {"failed": "the phase that failed", "interrupted": "interrupted"}.get(outcome, "the last phase it ended")
+def _cells(row: RunRow) -> tuple[str, ...]:
+    rates = ["" if row.offered is None else f"{row.offered:,.0f}"]
+    rates.append("" if row.offered is None else "–" if row.achieved is None else f"{row.achieved:,.0f}")
+    latencies = ["" if row.offered is None else _latency(value) for value in (row.p50, row.p99, row.max)]
+    return (row.name, row.state, row.runtime or "", *rates, *latencies, " ".join(row.note.split()))
 
 
 def _latency(value_ms: float | None) -> str:

@@ -1,0 +1,247 @@
+"""An index of all runs in SQLite, brought up to date with the run directories whenever it is opened.
+
+    runs(name, mtime_ns, size, …)     name = <experiment>/<run id>, a row for each directory that holds a run.json
+
+A row is read anew when the modification time or the size of its run.json has changed, and goes with its directory.
+Manifests of older versions are read through their migration (lab.manifest). A file that is no SQLite database, or was
+written by another version of the lab, is made anew.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import astuple, dataclass, fields
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from lab.errors import InputError, did_you_mean
+from lab.paths import Checkout
+
+VERSION = 1
+RUN_ID = re.compile(r"\d{8}T\d{6}Z(-\d+)?")
+
+
+@dataclass(frozen=True)
+class RunRow:
+    """One run. Rates are a second, latencies in ms, CPU in µs a request; None is unknown.
+
+    `state` is valid, suspect, invalid, incomplete or unreadable; `note` says what was overridden, or what is wrong.
+    """
+
+    name: str
+    mtime_ns: int
+    size: int
+    experiment: str
+    run_id: str
+    state: str
+    variant: str | None = None
+    engine: str | None = None
+    runtime: str | None = None
+    offered: float | None = None
+    achieved: float | None = None
+    p50: float | None = None
+    p99: float | None = None
+    p999: float | None = None
+    max: float | None = None
+    cpu: float | None = None
+    source: str | None = None
+    fingerprint: str | None = None
+    note: str = ""
+
+
+COLUMNS = tuple(field.name for field in fields(RunRow))
+
+
+@dataclass(frozen=True)
+class Filter:
+    """Which runs are wanted; None is all. `since` is a date (2026-11-20) or an age (7d, 12h)."""
+
+    name: str | None = None
+    variant: str | None = None
+    runtime: str | None = None
+    since: str | None = None
+    valid: bool = False
+
+    def where(self, now: datetime | None = None) -> tuple[str, list[str]]:
+        """Return the SQL condition and its values. Raises InputError for a `since` that is neither."""
+        conditions, values = ["1"], []
+        for column, value in (("experiment", self.name), ("variant", self.variant), ("runtime", self.runtime)):
+            if value is not None:
+                conditions.append(f"{column} GLOB ?")
+                values.append(value)
+        if self.since is not None:
+            conditions.append("run_id >= ?")
+            values.append(since_run_id(self.since, now or datetime.now(UTC)))
+        if self.valid:
+            conditions.append("state = 'valid'")
+        return " AND ".join(conditions), values
+
+
+def since_run_id(text: str, now: datetime) -> str:
+    """Return the first run id of that time: ids are times, so they compare as text. Raises InputError."""
+    age = re.fullmatch(r"(\d{1,6})([dh])", text)
+    if age is not None:
+        moment = now - timedelta(**{"days" if age[2] == "d" else "hours": int(age[1])})
+        return moment.strftime("%Y%m%dT%H%M%SZ")
+    with contextlib.suppress(ValueError):
+        return datetime.strptime(text, "%Y-%m-%d").strftime("%Y%m%d")
+    raise InputError(f"SINCE={text}: neither a date such as 2026-11-20 nor an age such as 7d or 12h")
+
+
+class History:
+    """The index of one checkout's runs; use from one thread."""
+
+    def __init__(self, checkout: Checkout) -> None:
+        self._results = checkout.results
+        self._path = checkout.cache / "history.sqlite"
+        checkout.cache.mkdir(parents=True, exist_ok=True)
+        try:
+            self._database = self._open()
+        except sqlite3.DatabaseError:
+            self._path.unlink(missing_ok=True)
+            self._database = self._open()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._database.close()
+
+    def refresh(self) -> int:
+        """Bring the index up to date; return how many run.json were read."""
+        known = {name: (mtime_ns, size) for name, mtime_ns, size in
+                 self._database.execute("SELECT name, mtime_ns, size FROM runs")}  # fmt: skip
+        found = dict(_manifests(self._results))
+        read = [_row(self._results, name, *found[name]) for name in found if known.get(name) != found[name]]
+        gone = [(name,) for name in known if name not in found]
+        with self._database:
+            self._database.executemany("DELETE FROM runs WHERE name = ?", gone)
+            self._database.executemany(
+                f"INSERT OR REPLACE INTO runs VALUES ({', '.join('?' * len(COLUMNS))})",  # noqa: S608 - constant
+                [astuple(row) for row in read],
+            )
+        return len(read)
+
+    def rows(self, wanted: Filter | None = None, last: int = 0) -> list[RunRow]:
+        """Return the runs, newest first; the newest `last` of them, 0 for all. Raises InputError."""
+        where, values = (wanted or Filter()).where()
+        limit = f" LIMIT {int(last)}" if last else ""
+        sql = f"SELECT * FROM runs WHERE {where} ORDER BY run_id DESC, experiment{limit}"  # noqa: S608 - our columns
+        return [RunRow(*row) for row in self._database.execute(sql, values)]
+
+    def count(self, wanted: Filter | None = None) -> int:
+        """Return the number of runs."""
+        where, values = (wanted or Filter()).where()
+        number: int = self._database.execute(f"SELECT count(*) FROM runs WHERE {where}", values).fetchone()[0]  # noqa: S608
+        return number
+
+    def require(self, name: str) -> None:
+        """Raise InputError if no run is of an experiment of this name, or of this pattern."""
+        if not self.count(Filter(name=name)):
+            known = [row[0] for row in self._database.execute("SELECT DISTINCT experiment FROM runs")]
+            raise InputError(f"no run of an experiment {name!r}{did_you_mean(name, known)}")
+
+    def _open(self) -> sqlite3.Connection:
+        database = sqlite3.connect(self._path)
+        if database.execute("PRAGMA user_version").fetchone()[0] != VERSION:
+            database.executescript(
+                f"DROP TABLE IF EXISTS runs;"
+                f"CREATE TABLE runs ({', '.join(COLUMNS)}, PRIMARY KEY (name));"
+                f"CREATE INDEX by_time ON runs (run_id DESC, experiment);"
+                f"PRAGMA user_version = {VERSION};"
+            )
+        return database
+
+
+def _manifests(results: Path) -> Iterator[tuple[str, tuple[int, int]]]:
+    """Return name, modification time and size of every run.json; three times as fast as a glob of the same."""
+    with contextlib.suppress(FileNotFoundError), os.scandir(results) as experiments:
+        for experiment in experiments:
+            if not experiment.is_dir():
+                continue
+            with os.scandir(experiment.path) as runs:
+                for run in runs:
+                    if RUN_ID.fullmatch(run.name):
+                        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+                            status = os.stat(f"{run.path}/run.json")  # noqa: PTH116 - a Path for each takes as long
+                            yield f"{experiment.name}/{run.name}", (status.st_mtime_ns, status.st_size)
+
+
+def _row(results: Path, name: str, mtime_ns: int, size: int) -> RunRow:
+    from lab.manifest import Manifest, ManifestError  # noqa: PLC0415 - pydantic takes longer than the whole list
+
+    experiment, _, run_id = name.partition("/")
+    try:
+        manifest = Manifest.read(results / name / "run.json")
+    except ManifestError as error:
+        return RunRow(name, mtime_ns, size, experiment, run_id, "unreadable", note=error.message)
+    notes = [f"{key}={value}" for key, value in manifest.experiment.overrides.items()]
+    state: str = "unknown" if manifest.validity is None else manifest.validity.state
+    if not manifest.complete:
+        state = "incomplete"
+        last = manifest.phases[-1] if manifest.phases else None
+        notes.insert(0, "nothing began" if last is None else f"{last.name} was {_ending(last.outcome)}")
+    service = manifest.experiment.resolved.get("service")
+    service = service if isinstance(service, dict) else {}
+    git, summary = manifest.environment.git, manifest.summary
+    percentiles = summary.latency_ms.percentiles if summary is not None else {}
+    return RunRow(
+        name=name,
+        mtime_ns=mtime_ns,
+        size=size,
+        experiment=experiment,
+        run_id=run_id,
+        state=state,
+        variant=_text(service.get("variant")),
+        engine=_text(service.get("engine")),
+        runtime=manifest.runtime,
+        offered=summary.rate_offered_per_s if summary is not None else None,
+        achieved=summary.rate_achieved_per_s if summary is not None else None,
+        p50=percentiles.get("50"),
+        p99=percentiles.get("99"),
+        p999=percentiles.get("99.9"),
+        max=percentiles.get("100"),
+        cpu=summary.service_cpu_us_per_request if summary is not None else None,
+        source=None if git is None else git.commit[:12] + ("+" if git.dirty else ""),
+        fingerprint=manifest.environment.fingerprint,
+        note=", ".join(notes),
+    )
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _ending(outcome: str) -> str:
+    return {"failed": "the phase that failed", "interrupted": "interrupted"}.get(outcome, "the last phase it ended")
+
+
+def references(results: Path) -> dict[str, set[str]]:
+    """Return the runs that something refers to, each with what does: suites, searches, comparisons, tags.
+
+    Any JSON file beside which there is no run.json counts, so that a new kind of answer need not be known here.
+    """
+    found: dict[str, set[str]] = {}
+    name = re.compile(r"[\w.-]+/\d{8}T\d{6}Z(?:-\d+)?")
+    for path in [*results.glob("*/*/*.json"), results / "tags.json"]:
+        if path.name == "run.json" or (path.parent / "run.json").exists() or not path.is_file():
+            continue
+        with contextlib.suppress(OSError, UnicodeDecodeError):
+            for run in name.findall(path.read_text(encoding="utf-8")):
+                found.setdefault(run, set()).add(path.relative_to(results).as_posix())
+    return found
+
+
+def read_tags(results: Path) -> dict[str, str]:
+    """Return the tagged runs by tag. Raises InputError for a file that is not what `lab tag` writes."""
+    path = results / "tags.json"
+    if not path.exists():
+        return {}
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+        return {str(tag): str(run) for tag, run in document.items()}
+    except (ValueError, AttributeError) as error:
+        raise InputError(f"{path}: not the tags of runs: {error}", "Repair it, or remove it with all tags") from error

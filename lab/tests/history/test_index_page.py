@@ -1,0 +1,116 @@
+"""results/index.html in headless Chromium: filters, sorting and the plot work, at every width, with nothing fetched."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from selenium.webdriver import Chrome, ChromeOptions
+from selenium.webdriver.chrome.service import Service
+
+from lab.history.page import write_index
+from lab.paths import Checkout
+from report.synthesis import Shape, make_run
+from report.test_browser import LOW_CONTRAST, OVERFLOWING, entries
+from support.checkout import FakeCheckout
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    fake = FakeCheckout(tmp_path_factory.mktemp("history") / "checkout").build()
+    house = Checkout(fake.root)
+    source = make_run(fake.root / "made", Shape(seconds=3, profiled=False))
+    for number in range(30):
+        experiment = ("stack-get", "queue-get", "<b>odd")[number % 3]
+        run = house.results / experiment / f"202611{1 + number // 3:02d}T0914{number:02d}Z"
+        shutil.copytree(source, run)
+        (run / "report.html").write_text("<!doctype html><title>report</title><p>a report")
+        document = json.loads((run / "run.json").read_text())
+        document["run_id"], document["experiment"]["name"] = run.name, experiment
+        document["summary"]["latency_ms"]["percentiles"]["99"] = 1.0 + number
+        (run / "run.json").write_text(json.dumps(document))
+    return write_index(house)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Chrome]:
+    options = ChromeOptions()
+    for flag in ("--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"):
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    driver = Chrome(options=options, service=Service(shutil.which("chromedriver")))
+    yield driver
+    driver.quit()
+
+
+def open_page(browser: Chrome, page: Path, width: int = 1280, scheme: str = "light") -> None:
+    metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 700}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    features = [{"name": "prefers-color-scheme", "value": scheme}]
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": features})
+    for kind in ("browser", "performance"):
+        entries(browser, kind)
+    browser.get(page.as_uri())
+
+
+ROWS = "return [...document.querySelectorAll('#runs tbody tr')].map((r) => r.firstElementChild.textContent)"
+CHOOSE = (
+    "const f = document.getElementById('filters'); f.elements[arguments[0]].value = arguments[1];"
+    "f.dispatchEvent(new Event('input'))"
+)
+
+
+@pytest.mark.parametrize("width", [390, 1280, 1920])
+def test_it_opens_fits_and_fetches_nothing(browser: Chrome, page: Path, width: int) -> None:
+    open_page(browser, page, width)
+    assert entries(browser, "browser") == []
+    requested = [
+        entry["message"] for entry in entries(browser, "performance") if 'requestWillBeSent"' in entry["message"]
+    ]
+    assert [message for message in requested if '"url":"data:' not in message and "index.html" not in message] == []
+    assert browser.execute_script("return document.documentElement.scrollWidth") <= width
+    assert browser.execute_script(OVERFLOWING) == []
+    assert browser.execute_script("return document.querySelectorAll('#over-time circle').length") == 30
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_text_has_contrast(browser: Chrome, page: Path, scheme: str) -> None:
+    open_page(browser, page, scheme=scheme)
+    assert browser.execute_script(LOW_CONTRAST) == []
+
+
+def test_filters_narrow_the_rows_and_the_plot(browser: Chrome, page: Path) -> None:
+    open_page(browser, page)
+    assert len(browser.execute_script(ROWS)) == 30
+    browser.execute_script(CHOOSE, "experiment", "queue-get")
+    rows = browser.execute_script(ROWS)
+    assert len(rows) == 10
+    assert all(row.startswith("queue-get/") for row in rows)
+    assert browser.execute_script("return document.querySelectorAll('#over-time circle').length") == 10
+    browser.execute_script(CHOOSE, "since", "2026-11-08")
+    assert len(browser.execute_script(ROWS)) == 3
+    browser.execute_script(CHOOSE, "text", "nothing is like this")
+    assert browser.execute_script(ROWS) == []
+    assert browser.execute_script("return document.getElementById('no-points').checkVisibility()")
+
+
+def test_a_column_sorts_both_ways(browser: Chrome, page: Path) -> None:
+    open_page(browser, page)
+    click = "[...document.querySelectorAll('#runs thead button')].find((b) => b.textContent === 'p99').click();" + ROWS
+    down, up = (browser.execute_script(click) for _ in range(2))
+    assert down == list(reversed(up))
+    assert down[0].endswith("29Z")
+
+
+def test_names_are_text_whatever_they_hold_and_links_resolve(browser: Chrome, page: Path) -> None:
+    open_page(browser, page)
+    assert browser.execute_script("return document.querySelectorAll('#runs b').length") == 0
+    links = browser.execute_script("return [...document.querySelectorAll('#runs a')].map((a) => a.href)")
+    assert len(links) == 30
+    browser.get(links[0])
+    assert "a report" in browser.page_source
