@@ -48,6 +48,14 @@ search: ## the highest rate that holds a limit: make search NAME=stack-get SLO='
 capacity: ## what this machine serves of an experiment at most, for RATE=auto: make capacity NAME=stack-get
 	@$(if $(filter command line,$(origin NAME)),,echo 'NAME is missing: make capacity NAME=stack-get (make list shows them all)' >&2; exit 2)
 	@bin/lab capacity $(call given,RUNTIME,--runtime) $(call quote,$(NAME)) $(STEP_WORDS)
+.PHONY: suite suites
+suite: ## several, interleaved, and one page with findings: make suite NAME=queues [ROUNDS=6] [SCALE=0.3] [DURATION=3s] [RESUME=1] …
+	@$(if $(filter command line,$(origin NAME)),,echo 'NAME is missing: make suite NAME=queues (make suites shows them all)' >&2; exit 2)
+	@bin/lab suite $(call quote,$(NAME)) $(call given,ROUNDS,--rounds) $(call given,SCALE,--scale) $(call given,SEED,--seed) \
+	  $(call given,DURATION,--duration) $(call given,WARMUP,--warmup) $(call given,PROFILE,--profile) $(call given,RUNTIME,--runtime) \
+	  $(if $(filter 1,$(RESUME)),--resume)
+suites: ## the suites
+	@bin/lab suites
 list: ## the experiments
 	@bin/lab list
 results: ## the runs there are, newest first [NAME=stack-get] [VARIANT=queue] [SINCE=7d] [VALID=1] [LAST=50]; and results/index.html

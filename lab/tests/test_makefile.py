@@ -50,3 +50,8 @@ def test_results_are_filtered_and_written_as_a_page() -> None:
         "'5'",
     ]
     assert words[-1] == "bin/lab index"
+
+
+def test_a_suite_is_given_what_was_set() -> None:
+    words = make("-n", "suite", "NAME=queues", "SCALE=auto", "ROUNDS=7", "RESUME=1").replace("\\\n", " ").split()
+    assert words == ["bin/lab", "suite", "'queues'", "--rounds", "'7'", "--scale", "'auto'", "--resume"]

@@ -211,6 +211,75 @@ def capacity(  # noqa: PLR0917 - one parameter an option
     rates.measure(_console(), asked, rates.place_of(runtime, ports, _tell, monitoring=monitoring))
 
 
+@app.command()
+def suite(  # noqa: PLR0917 - one parameter an option
+    name: Annotated[str, typer.Argument(help="The suite: a file under experiments/suites. `lab suites` shows all.")],
+    rounds: Annotated[int, typer.Option(envvar="ROUNDS", help="Fresh starts of each experiment; 6 for a claim.")] = 6,
+    scale: Annotated[str | None, typer.Option(metavar="N", help="Factor of every declared rate: 0.3, auto.")] = None,
+    duration: Annotated[str | None, _override("How long each start is measured: 20s, 1m.", "TIME")] = None,
+    warmup: Annotated[str | None, _override("The same load beforehand, thrown away: 10s; 0s: none.", "TIME")] = None,
+    profile: Annotated[str | None, _override("off: no profiled repetition in the last round.", "on|off")] = None,
+    resume: Annotated[bool, typer.Option(envvar="RESUME", help="Go on with the newest incomplete one.")] = False,
+    seed: Annotated[int | None, typer.Option(help="Of the order of the rounds; random where none is given.")] = None,
+    runtime: RuntimeOption = None,
+    port: Annotated[str, typer.Option(envvar="PORT", help="The service's data port.")] = "8080",
+    admin_port: Annotated[str, typer.Option(envvar="ADMIN_PORT", help="Its admin port.")] = "8081",
+    loadgen_metrics_port: Annotated[str, typer.Option(envvar="LOADGEN_METRICS_PORT")] = "9101",
+    monitoring: Annotated[bool, typer.Option(envvar="MONITORING")] = True,
+) -> None:
+    """Run a suite: its experiments interleaved, one page that judges what was published about them.
+
+    Exit code: 0 every run is there; 1 a run failed, RESUME=1 repeats it alone; 2 bad input, nothing was started;
+    130 after Ctrl-C, and RESUME=1 goes on.
+    """
+    from lab.capacity import Capacities  # noqa: PLC0415
+    from lab.runtime.select import check_name, choose  # noqa: PLC0415
+    from lab.series import Place  # noqa: PLC0415
+    from lab.suite import SuiteRequest, read_suite, run_suite  # noqa: PLC0415
+
+    checkout = find_checkout()
+    check_name(runtime)
+    read_suite(checkout, name)
+    given = {"duration": duration, "warmup": warmup, "profile": profile}
+    ports = _ports(port, admin_port, loadgen_metrics_port)
+    chosen = choose(checkout, runtime, _tell).name
+    request = SuiteRequest(
+        name=name,
+        rounds=rounds,
+        scale=scale,
+        overrides={key: text for key, text in given.items() if text is not None},
+        resume=resume,
+        seed=seed,
+    )
+    cpus = plan_cpus(os.environ)
+    capacities = Capacities(checkout, cpus, chosen)
+    place = Place(checkout, lambda: choose(checkout, chosen, _tell), cpus, ports, monitoring, capacities)
+    run_suite(place, request, _console(), chosen)
+
+
+@app.command("suites")
+def list_suites() -> None:
+    """List the suites there are, each with its question."""
+    from lab.suite import read_suite, suite_names  # noqa: PLC0415
+
+    checkout = find_checkout()
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for column in ("suite", "experiments", "question"):
+        table.add_column(column, justify="right" if column == "experiments" else "left", no_wrap=column != "question")
+    for name in suite_names(checkout):
+        declared, cases = read_suite(checkout, name)
+        table.add_row(name, str(len(cases)), Text(declared.question))
+    _console().print(table)
+
+
+@app.command()
+def findings(name: Annotated[str, typer.Argument(help="A suite that was run to its end.")]) -> None:
+    """Write docs/findings/NAME/ from the newest complete suite of that name: small files, kept with the source."""
+    from lab.suite.publish import publish  # noqa: PLC0415
+
+    typer.echo(publish(find_checkout(), name))
+
+
 @app.command("list")
 def list_experiments() -> None:
     """List the experiments there are, each with its load and its question."""

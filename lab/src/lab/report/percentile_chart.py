@@ -23,7 +23,7 @@ _TICKS = (
 )  # fmt: skip
 _NARROW_TICKS = {"50%", "90%", "99%", "99.9%", "99.99%", "99.999%"}
 _STOPS = 90
-_ORDER = ("merged", "repetition", "profiled", "side-a", "side-b")
+_ORDER = ("merged", "repetition", "profiled", *(f"side-{letter}" for letter in "abcdefghijkl"))
 _ROOM_FOR_MAX = 60
 _CHARACTER_WIDTH = 7
 

@@ -32,15 +32,19 @@ class AnswerError(InputError):
 class PlannedRun(Strict):
     """One run of the plan.
 
-    ``overrides`` are the words that `make experiment` takes. ``round`` counts from 1. ``run`` is the finished run;
-    ``attempts`` are those that began and did not end well: they are never used.
+    ``overrides`` are the words that `make experiment` takes. ``label`` is what the kind calls it. ``round`` counts
+    from 1. ``run`` is the finished run;
+    ``attempts`` are those that began and did not end well: they are never used. ``disturbed`` are runs that ended well
+    and were repeated, because something else used the machine meanwhile.
     """
 
     experiment: str
     overrides: dict[str, str] = Field(default_factory=dict)
+    label: str = ""
     round: Annotated[int, Field(ge=1)] = 1
     run: RunName | None = None
     attempts: list[RunName] = Field(default_factory=list)
+    disturbed: list[RunName] = Field(default_factory=list)
 
     @property
     def profiled(self) -> bool:
@@ -51,7 +55,7 @@ class PlannedRun(Strict):
 class Answer(Strict):
     """The whole of ``answer.json``.
 
-    ``kind`` is suite, search or compare; ``name`` is what was asked for. ``request`` holds everything that the plan
+    ``kind`` is suite or search; ``name`` is what was asked for. ``request`` holds everything that the plan
     was made from: a series is taken up again only for the same request. ``state`` turns complete when every planned
     run is there and the answer was written. ``result`` belongs to the kind.
     """

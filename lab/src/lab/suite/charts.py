@@ -1,0 +1,100 @@
+"""The charts of a suite's page: latency by percentile of each group, and the ratios to the baseline with intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from lab.report import numbers
+from lab.report.chart import Chart, Key
+from lab.report.percentile_chart import samples_chart
+from lab.report.scales import Log
+from lab.report.svg import Plot, Size, Stop
+from lab.suite.figures import CaseFigures
+from lab.suite.findings import TITLES, Ratio
+
+LETTERS = "abcdefghijkl"
+_ROW = 30
+_TICKS = (0.1, 0.2, 0.5, 0.7, 0.8, 0.9, 0.95, 1.0, 1.05, 1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0)
+
+
+def latency_chart(name: str, cases: Sequence[CaseFigures]) -> Chart | None:
+    """Draw the merged latencies of up to twelve cases; None where there are none."""
+    shown = [case for case in cases if case.starts and case.sample.count][: len(LETTERS)]
+    if not shown:
+        return None
+    chart = samples_chart(
+        [(str(case.case), f"side-{letter}", case.sample) for letter, case in zip(LETTERS, shown, strict=False)]
+    )
+    if chart is None:
+        return None
+    label = f"Latency by percentile, {name}, both axes logarithmic. The table below has the figures."
+    return replace(chart, name=f"latency-{_word(name)}", label=label)
+
+
+def ratio_chart(name: str, ratios: Sequence[Ratio]) -> Chart | None:
+    """Draw each ratio to the baseline as a point with its interval, a row each; None without any."""
+    shown = [ratio for ratio in ratios if ratio.low is not None and ratio.high is not None]
+    if not shown:
+        return None
+    values = [v for r in shown for v in (r.low, r.high, 1.0) if v is not None]
+    x = Log(min(values) / 1.06, max(values) * 1.06)
+    height = _ROW * len(shown) + 50
+    sizes = (Size("wide", 1040, height, left=300), Size("narrow", 360, height + _ROW, left=138, right=14))
+    return Chart(
+        name=f"ratios-{_word(name)}",
+        label=f"Ratios to the baseline, {name}: each with its 95% interval",
+        drawings=[_draw(Plot(size, x, Log(0.5, 1.0)), x, shown) for size in sizes],
+        legend=[Key("line interval", "ratio to the baseline with its 95% interval")],
+        stops=[_stop(x, ratio) for ratio in sorted(shown, key=lambda r: r.value)],
+    )
+
+
+def _draw(plot: Plot, x: Log, ratios: Sequence[Ratio]) -> str:
+    size = plot.size
+    ticks = [tick for tick in _TICKS if x.low <= tick <= x.high]
+    room = 64 if size.name == "wide" else 52
+    kept: list[float] = [1.0]
+    for tick in sorted(ticks, key=lambda t: abs(x.at(t) - x.at(1.0))):
+        if all(abs(plot.px(tick) - plot.px(other)) > room for other in kept):
+            kept.append(tick)
+    plot.grid([(tick, "equal" if tick == 1 else numbers.ratio(tick)) for tick in sorted(kept)], [])
+    for row, ratio in enumerate(ratios):
+        y = size.top + _ROW * (row + 0.7)
+        label = (
+            f"{_short(ratio.case, 24)}, {TITLES[ratio.metric]}"
+            if size.name == "wide"
+            else f"{_short(ratio.case, 14)} {ratio.metric}"
+        )
+        plot.text(size.left - 12, y + 4, label, "tick", "end")
+        low, high = plot.px(ratio.low or ratio.value), plot.px(ratio.high or ratio.value)
+        plot.add(f'<path class="line interval" d="M{low:.1f} {y:.1f}L{high:.1f} {y:.1f}"/>')
+        at = plot.px(ratio.value)
+        plot.add(
+            f'<path class="mark estimate" d="M{at:.1f} {y - 6:.1f}L{at + 6:.1f} {y:.1f}L{at:.1f} {y + 6:.1f}'
+            f'L{at - 6:.1f} {y:.1f}Z"/>'
+        )
+    return plot.markup("Ratios to the baseline")
+
+
+def _short(name: str, letters: int) -> str:
+    return name if len(name) <= letters else f"{name[: letters - 1]}…"
+
+
+def _stop(x: Log, ratio: Ratio) -> Stop:
+    title = f"{ratio.case} ÷ {ratio.baseline}, {TITLES[ratio.metric]}"
+    lines = (
+        ("interval", "ratio", numbers.ratio(ratio.value)),
+        ("interval", "interval", ratio.interval),
+        ("interval", "starts each", str(ratio.rounds)),
+    )
+    return Stop(x.at(ratio.value), title, lines)
+
+
+def group_cases(cases: Mapping[str, CaseFigures], baseline: str, others: Sequence[str]) -> list[CaseFigures]:
+    """Return the cases of a group, the baseline first."""
+    return [cases[name] for name in (baseline, *others)]
+
+
+def _word(name: str) -> str:
+    return "".join(letter if letter.isalnum() else "-" for letter in name.lower())

@@ -1,0 +1,198 @@
+"""The figures of a suite, read from its run directories: of each start, and of all starts of a case together.
+
+The sample of a claim is the start. Percentiles over all starts come from their merged histograms, never from an average
+of percentiles; they are shown, and no claim rests on them.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from lab.analysis.histogram import Sample
+from lab.analysis.outputs import measured_sources, read_outputs
+from lab.errors import LabError
+from lab.experiment import Catalogue, Experiment
+from lab.manifest import Distribution, Manifest
+from lab.series import Answer, PlannedRun
+from lab.series.answer import is_complete
+from lab.suite.declaration import Case
+
+KEPT_MIN = 0.99
+"""A service that answered less than this share of what was offered was saturated."""
+
+
+@dataclass(frozen=True)
+class Category:
+    """The part of a profile's event that a category of code has, with its 95% interval where it is known."""
+
+    name: str
+    share: float
+    bounds: tuple[float, float] | None
+    value: float
+
+
+@dataclass(frozen=True)
+class Profile:
+    """The profiled start of a case; `events` maps cpu, alloc, lock to their categories, largest first."""
+
+    run: str
+    directory: Path
+    events: dict[str, list[Category]]
+    samples: dict[str, int]
+    requests: int
+
+
+@dataclass(frozen=True)
+class Start:
+    """One start of a service: its run, its figures by metric, and what disturbed it."""
+
+    run: str
+    round: int
+    manifest: Manifest
+    figures: dict[str, float]
+    troubles: list[str]
+
+
+@dataclass(frozen=True)
+class CaseFigures:
+    """All that there is of one case.
+
+    `starts` are complete runs that nothing outside disturbed, `disturbed` are the other complete ones, `incomplete` are
+    the names of runs that did not end well.
+    """
+
+    case: Case
+    experiment: Experiment
+    starts: list[Start]
+    disturbed: list[Start]
+    planned: int
+    incomplete: list[str]
+    results: Path
+
+    @cached_property
+    def sample(self) -> Sample:
+        """The latencies of all undisturbed starts, their histograms merged."""
+        outputs = [
+            found
+            for start in self.starts
+            for source in measured_sources(self.results / start.run)
+            if (found := read_outputs(self.results / start.run, source)) is not None
+        ]
+        return Sample.merged(output.sample for output in outputs)
+
+    @cached_property
+    def latency(self) -> Distribution:
+        """The same as percentiles, in ms."""
+        return self.sample.distribution(1e-6)
+
+    @cached_property
+    def profile(self) -> Profile | None:
+        """The profile of the last start that has one, None where none has."""
+        for start in sorted([*self.starts, *self.disturbed], key=lambda start: -start.round):
+            profile = _profile(self.results, start)
+            if profile is not None:
+                return profile
+        return None
+
+    def mean(self, metric: str) -> float | None:
+        """Return the mean of a rate or a cost over the starts; None for what was not measured in each."""
+        values = [start.figures[metric] for start in self.starts if metric in start.figures]
+        return sum(values) / len(values) if values and len(values) == len(self.starts) else None
+
+    @property
+    def offered_per_s(self) -> float | None:
+        """The rate that was offered."""
+        return self.starts[0].figures.get("offered") if self.starts else None
+
+    @property
+    def kept(self) -> float | None:
+        """Requests answered ÷ requests offered, over all starts."""
+        offered, rate = self.mean("offered"), self.mean("rate")
+        return rate / offered if offered and rate is not None else None
+
+
+def collect(catalogue: Catalogue, results: Path, answer: Answer, cases: list[Case]) -> dict[str, CaseFigures]:
+    """Read every finished run of the answer; runs that are not complete are counted and otherwise left out."""
+    collected = {}
+    for case in cases:
+        planned = [one for one in answer.runs if case_of(one, cases) == case]
+        starts: list[Start] = []
+        disturbed: list[Start] = []
+        incomplete: list[str] = []
+        for one in planned:
+            incomplete += one.attempts
+            if one.run is None:
+                continue
+            if not is_complete(results / one.run):
+                incomplete.append(one.run)
+                continue
+            start = _start(results, one, one.run)
+            (disturbed if start.troubles else starts).append(start)
+        experiment = catalogue.read(case.experiment)
+        if case.rate_per_s is not None:
+            experiment = experiment.at_rate(case.rate_per_s)
+        collected[str(case)] = CaseFigures(case, experiment, starts, disturbed, len(planned), incomplete, results)
+    return collected
+
+
+def case_of(planned: PlannedRun, cases: list[Case]) -> Case | None:
+    """Return the case that a planned run belongs to."""
+    for case in cases:
+        if str(case) == (planned.label or planned.experiment):
+            return case
+    return None
+
+
+def _start(results: Path, planned: PlannedRun, run: str) -> Start:
+    manifest = Manifest.read(results / run / "run.json")
+    summary = manifest.summary
+    figures: dict[str, float | None] = {}
+    if summary is not None:
+        latency = summary.served_ms if summary.errors.status and summary.served_ms else summary.latency_ms
+        figures = {
+            "offered": summary.rate_offered_per_s,
+            "rate": summary.goodput_per_s if summary.goodput_per_s is not None else summary.rate_achieved_per_s,
+            "p50": latency.percentiles.get("50"),
+            "p99": latency.percentiles.get("99"),
+            "p99.9": latency.percentiles.get("99.9"),
+            "max": latency.max,
+            "cpu": summary.service_cpu_us_per_request,
+            "refused": (summary.refused or 0) / max(1, summary.requests),
+            "requests": float(summary.requests),
+        }
+    known = {name: value for name, value in figures.items() if value is not None}
+    return Start(run, planned.round, manifest, known, troubles_of(manifest))
+
+
+def troubles_of(manifest: Manifest) -> list[str]:
+    """Return what disturbed a run from outside: the environment's checks that failed."""
+    checks = manifest.validity.checks if manifest.validity is not None else []
+    return [check.detail for check in checks if check.environment and check.outcome == "fail"]
+
+
+def _profile(results: Path, start: Start) -> Profile | None:
+    directory = results / start.run / "profile"
+    profiled = start.manifest.summary.profiled if start.manifest.summary is not None else None
+    try:
+        document: dict[str, Any] = json.loads((directory / "categories.json").read_text(encoding="utf-8"))
+        told: dict[str, Any] = json.loads((directory / "profile.json").read_text(encoding="utf-8"))
+        events = {
+            event: [
+                Category(
+                    entry["category"],
+                    float(entry["share"]),
+                    None if entry.get("share_low") is None else (entry["share_low"], entry["share_high"]),
+                    float(entry.get("value", entry["samples"])),
+                )
+                for entry in entries
+            ]
+            for event, entries in document["events"].items()
+        }
+        samples = {event: int(entry["samples"]) for event, entry in told["events"].items()}
+    except (OSError, ValueError, KeyError, TypeError, LabError):
+        return None
+    return Profile(start.run, directory, events, samples, profiled.requests if profiled is not None else 0)

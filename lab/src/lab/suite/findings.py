@@ -1,0 +1,243 @@
+"""Findings: what the figures say of each group of experiments, and whether they reproduce what was published.
+
+Claims rest on the rounds in which both sides were measured undisturbed: the logarithm of the ratio of each round, its
+t-interval (lab.statistics). With fewer than `BLOCKS_MIN` rounds nothing is claimed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from lab.report import numbers
+from lab.statistics import BLOCKS_MIN, estimate, paired
+from lab.suite.declaration import Finding, Rule
+from lab.suite.figures import KEPT_MIN, CaseFigures, Profile
+
+Verdict = Literal["reproduced", "not reproduced", "not comparable here"]
+CONFIDENCE = 0.95
+RATE_WITHIN = 0.01
+"""Offered rates that differ by a larger share than this are different loads."""
+SAMPLES_MIN = 400
+"""A share of fewer samples than this is uncertain by more than five points."""
+TITLES = {
+    "rate": "served a second",
+    "p50": "p50",
+    "p99": "p99",
+    "p99.9": "p99.9",
+    "max": "longest latency",
+    "cpu": "service CPU a request",
+    "alloc": "bytes allocated a request",
+}
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """The ratio of a metric, `case` ÷ `baseline`, over `rounds` rounds: geometric mean and its interval.
+
+    Without an interval (`low` and `high` are None) it is a ratio of two single starts.
+    """
+
+    case: str
+    baseline: str
+    metric: str
+    value: float
+    low: float | None
+    high: float | None
+    rounds: int
+    each: tuple[tuple[int, float], ...] = ()
+
+    @property
+    def certain(self) -> bool:
+        """Whether there are enough rounds for a claim, and the interval leaves out 1."""
+        return self.claimable and self.low is not None and self.high is not None and not self.low <= 1 <= self.high
+
+    @property
+    def claimable(self) -> bool:
+        """Whether there are enough rounds for a claim."""
+        return self.rounds >= BLOCKS_MIN and self.low is not None
+
+    @property
+    def interval(self) -> str:
+        """The interval as readers see it: "−8.1% to −4.0%"."""
+        if self.low is None or self.high is None:
+            return "no interval: one start each"
+        return f"{numbers.ratio(self.low)} to {numbers.ratio(self.high)}"
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A published finding with its verdict; `ours` is what was measured, `why` what the verdict rests on."""
+
+    says: str
+    verdict: Verdict
+    ours: str
+    why: str
+    runs: tuple[str, ...]
+
+
+def ratio_of(case: CaseFigures, baseline: CaseFigures, metric: str) -> Ratio | None:
+    """Return the ratio of a metric over the rounds that both have undisturbed; None if fewer than two have it."""
+    if metric == "alloc":
+        return _allocation_ratio(case, baseline)
+    of_baseline = {start.round: start.figures.get(metric) for start in baseline.starts}
+    each = [
+        (start.round, ours / theirs)
+        for start in case.starts
+        if (ours := start.figures.get(metric)) and (theirs := of_baseline.get(start.round))
+    ]
+    if len(each) < 2:
+        return None
+    found = estimate(paired([math.log(ratio) for _, ratio in each]), CONFIDENCE)
+    return Ratio(
+        str(case.case),
+        str(baseline.case),
+        metric,
+        math.exp(found.mean),
+        math.exp(found.low),
+        math.exp(found.high),
+        len(each),
+        tuple(each),
+    )
+
+
+def allocated_bytes(profile: Profile) -> float | None:
+    """Return the bytes that the service allocated for a request while it was profiled."""
+    total = sum(category.value for category in profile.events.get("alloc", []))
+    return total / profile.requests if total and profile.requests else None
+
+
+def _allocation_ratio(case: CaseFigures, baseline: CaseFigures) -> Ratio | None:
+    ours, theirs = case.profile, baseline.profile
+    if ours is None or theirs is None:
+        return None
+    a, b = allocated_bytes(ours), allocated_bytes(theirs)
+    if a is None or b is None:
+        return None
+    return Ratio(str(case.case), str(baseline.case), "alloc", a / b, None, None, 1)
+
+
+def judge(finding: Finding, cases: Mapping[str, CaseFigures]) -> Judged:
+    """Return the verdict on a published finding."""
+    rule = finding.rule
+    if rule is None:
+        return Judged(finding.says, "not comparable here", "", finding.why or "", ())
+    involved = [cases[name] for name in (*rule.of, *([rule.to] if rule.to else []))]
+    runs = tuple(dict.fromkeys(start.run for case in involved for start in case.starts))
+    missing = [str(case.case) for case in involved if not case.starts]
+    if missing:
+        why = f"there is no undisturbed start of {', '.join(missing)}"
+        return Judged(finding.says, "not comparable here", "", why, runs)
+    unmet = _unmet(rule, involved)
+    if unmet:
+        return Judged(finding.says, "not comparable here", "", unmet, runs)
+    parts = [_part(rule, cases[name], cases) for name in rule.of]
+    ours = "; ".join(part.text for part in parts)
+    few = [part.too_few for part in parts if part.too_few] or [
+        why for case in involved if (why := _too_few(len(case.starts)))
+    ]
+    if few:
+        return Judged(finding.says, "not comparable here", ours, few[0], runs)
+    if all(part.low >= rule.low and part.high <= rule.high for part in parts):
+        return Judged(finding.says, "reproduced", ours, f"claimed {_claim(rule)}", runs)
+    outside = [part for part in parts if part.high < rule.low or part.low > rule.high]
+    if outside:
+        return Judged(finding.says, "not reproduced", ours, f"claimed {_claim(rule)}", runs)
+    why = f"cannot tell: claimed {_claim(rule)}, and the interval reaches beyond it"
+    return Judged(finding.says, "not comparable here", ours, why, runs)
+
+
+@dataclass(frozen=True)
+class _Part:
+    """What one experiment says of a rule: bounds of its figure, in words; `too_few` says why it cannot be judged."""
+
+    low: float
+    high: float
+    text: str
+    too_few: str = ""
+
+
+def _unmet(rule: Rule, involved: list[CaseFigures]) -> str:
+    """Return why the condition of a rule is not met, nothing if it is."""
+    for case in involved:
+        kept, declared, offered = case.kept, case.experiment.load.rate_per_s, case.offered_per_s
+        if rule.kind in ("kept", "latency") and offered and abs(offered / declared - 1) > RATE_WITHIN:
+            return f"published at {declared:,}/s, and {numbers.rate(offered)}/s were offered to {case.case} here"
+        if rule.needs == "saturated" and kept is not None and kept >= KEPT_MIN:
+            return (
+                f"the claim is about a saturated service, and {case.case} answered {numbers.share(kept)} "
+                f"of {numbers.rate(case.offered_per_s)}/s"
+            )
+        if rule.needs == "kept" and kept is not None and kept < KEPT_MIN:
+            return (
+                f"the claim is about a service that keeps up, and {case.case} answered {numbers.share(kept)} "
+                f"of {numbers.rate(case.offered_per_s)}/s on this machine"
+            )
+    return ""
+
+
+def _part(rule: Rule, case: CaseFigures, cases: Mapping[str, CaseFigures]) -> _Part:
+    if rule.kind == "ratio":
+        return _ratio_part(rule, case, cases[rule.to or ""])
+    if rule.kind == "share":
+        return _share_part(rule, case)
+    metric = "rate" if rule.kind == "kept" else rule.metric or ""
+    values = [
+        start.figures[metric] / (start.figures["offered"] if rule.kind == "kept" else 1.0)
+        for start in case.starts
+        if metric in start.figures
+    ]
+    few = _too_few(len(values))
+    if not values:
+        return _Part(0, 0, f"{case.case}: not measured", few)
+    low, high = min(values), max(values)
+    shown = (numbers.share if rule.kind == "kept" else numbers.latency)(high if rule.kind == "latency" else low)
+    word = "at most" if rule.kind == "latency" else "at least"
+    what = "of the offered rate" if rule.kind == "kept" else TITLES[metric]
+    return _Part(low, high, f"{case.case}: {what} {word} {shown} in each start, n = {len(values)}", few)
+
+
+def _ratio_part(rule: Rule, case: CaseFigures, baseline: CaseFigures) -> _Part:
+    ratio = ratio_of(case, baseline, rule.metric or "")
+    what = TITLES[rule.metric or ""]
+    if ratio is None:
+        return _Part(0, 0, f"{case.case}: {what} not measured on both sides", _too_few(0))
+    text = f"{case.case}: {what} {numbers.ratio(ratio.value)}"
+    if ratio.low is None or ratio.high is None:
+        return _Part(ratio.value, ratio.value, f"{text}, one profiled start each")
+    return _Part(ratio.low, ratio.high, f"{text} ({ratio.interval}, n = {ratio.rounds})", _too_few(ratio.rounds))
+
+
+def _share_part(rule: Rule, case: CaseFigures) -> _Part:
+    profile, event = case.profile, rule.event or ""
+    if profile is None or not profile.events.get(event):
+        return _Part(0, 0, f"{case.case}: no {event} profile", f"there is no {event} profile of {case.case}")
+    samples = profile.samples.get(event, 0)
+    chosen = [category for category in profile.events[event] if category.name in rule.categories]
+    share = sum(category.share for category in chosen)
+    bounds = [category.bounds for category in chosen if category.bounds is not None]
+    low = high = share
+    if bounds and len(bounds) == len(chosen):  # widths of parts add up to at least the width of their sum
+        low, high = max(0.0, sum(b[0] for b in bounds)), min(1.0, sum(b[1] for b in bounds))
+    text = (
+        f"{case.case}: {' + '.join(rule.categories)} {numbers.share_within(share, (low, high) if bounds else None)} "
+        f"of {samples:,} {event} samples"
+    )
+    if samples < SAMPLES_MIN:
+        return _Part(low, high, text, f"{samples:,} samples are too few: at least {SAMPLES_MIN}")
+    return _Part(low, high, text)
+
+
+def _too_few(count: int) -> str:
+    return "" if count >= BLOCKS_MIN else f"too few starts to judge: {count}, at least {BLOCKS_MIN}"
+
+
+def _claim(rule: Rule) -> str:
+    show = {"ratio": numbers.ratio, "share": numbers.share, "kept": numbers.share, "latency": numbers.latency}[
+        rule.kind
+    ]
+    if math.isinf(rule.high):
+        return f"at least {show(rule.low)}"
+    return f"at most {show(rule.high)}" if rule.low == 0 else f"{show(rule.low)} to {show(rule.high)}"

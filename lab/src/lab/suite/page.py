@@ -1,0 +1,253 @@
+"""``suite.html`` and ``suite.md``: what a suite found, from its answer and its run directories alone."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+from markupsafe import Markup
+
+from lab import __version__
+from lab.experiment import Catalogue
+from lab.manifest import Manifest
+from lab.paths import Checkout
+from lab.report.chart import Chart
+from lab.report.data import local_time
+from lab.report.headline import sentence
+from lab.report.markdown import markdown_table, markdown_text
+from lab.report.page import asset, fonts, template_environment
+from lab.report.pictures import Picture, embed
+from lab.report.tables import EVENT_NAMES, Table
+from lab.series import Answer
+from lab.series.answer import ANSWER
+from lab.suite import tables
+from lab.suite.charts import group_cases, latency_chart, ratio_chart
+from lab.suite.declaration import Suite, read_suite
+from lab.suite.figures import CaseFigures, collect
+from lab.suite.findings import Judged, judge
+from lab.suite.sentences import GroupAnswer, answer_group
+
+PAGE, MARKDOWN = "suite.html", "suite.md"
+TO_RESULTS = "../../"
+"""The way from a suite's directory to results/."""
+TONES = {"reproduced": "valid", "not reproduced": "invalid", "not comparable here": "suspect"}
+EVENTS = ("cpu", "alloc", "lock")
+FLAMES_MAX = 12
+
+
+@dataclass(frozen=True)
+class Flame:
+    """The CPU flame graph of a case, small enough for the page, and links to the interactive ones of its run."""
+
+    name: str
+    run: str
+    picture: Picture | None
+    source: Path
+    links: list[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class GroupShown:
+    """Everything of one group."""
+
+    answer: GroupAnswer
+    ratios: Chart | None
+    latency: Chart | None
+    figures: Table
+    categories: list[Table]
+
+
+@dataclass(frozen=True)
+class Content:
+    """What both forms show."""
+
+    name: str
+    suite: Suite
+    answer: Answer
+    started: str
+    cautions: list[str]
+    groups: list[GroupShown]
+    others: Table | None
+    judged: list[Judged]
+    flames: list[Flame]
+    runs: Table
+    environment: Table | None
+    runtime: str
+
+    @property
+    def counted(self) -> str:
+        """How many published findings got which verdict, in a line."""
+        counts = Counter[str](one.verdict for one in self.judged)
+        return ", ".join(f"{counts[verdict]} {verdict}" for verdict in TONES if counts[verdict])
+
+
+def write(checkout: Checkout, answer: Answer) -> None:
+    """Write both files into the answer's directory, each replaced as a whole."""
+    directory = answer.directory(checkout.results)
+    content = gather(checkout, answer)
+    for name, text in ((MARKDOWN, render_markdown(content)), (PAGE, render_page(content))):
+        scratch = directory / f".{name}"
+        scratch.write_text(text, encoding="utf-8")
+        scratch.replace(directory / name)
+
+
+def summary_lines(directory: Path) -> list[str]:
+    """Return the headlines and the count of verdicts, as the page has them, for the terminal."""
+    text = (directory / MARKDOWN).read_text(encoding="utf-8")
+    return [_plain(line) for line in re.findall(r"^\*\*(.+)\*\*$", text, re.MULTILINE)]
+
+
+def gather(checkout: Checkout, answer: Answer, *, link: str = TO_RESULTS) -> Content:
+    """Read the runs and judge. InputError if the suite is not declared any more."""
+    suite, declared = read_suite(checkout, answer.name)
+    collected = collect(Catalogue(checkout), checkout.results, answer, declared)
+    groups = [_group(name, suite, collected) for name in suite.groups]
+    grouped = {name for group in suite.groups.values() for name in (group.baseline, *group.others)}
+    further = [case for name, case in collected.items() if name not in grouped]
+    manifests = [
+        start.manifest for case in collected.values() for start in sorted(case.starts, key=lambda one: one.run)
+    ]
+    first = min(manifests, key=lambda manifest: manifest.run_id, default=None)
+    return Content(
+        name=answer.name,
+        suite=suite,
+        answer=answer,
+        started=_started(answer, first),
+        cautions=_cautions(answer, list(collected.values()), manifests),
+        groups=groups,
+        others=tables.figure_table("Other experiments" if groups else "Experiments", further) if further else None,
+        judged=[judge(finding, collected) for finding in suite.findings],
+        flames=_flames(list(collected.values()), link),
+        runs=tables.run_table(answer, list(collected.values()), link),
+        environment=tables.environment_table(first) if first is not None else None,
+        runtime=first.runtime if first is not None else str(answer.request.get("runtime", "")),
+    )
+
+
+def _group(name: str, suite: Suite, cases: dict[str, CaseFigures]) -> GroupShown:
+    found = answer_group(name, suite, cases)
+    shown = group_cases(cases, suite.groups[name].baseline, suite.groups[name].others)
+    categories = [tables.category_table(name, event, shown) for event in EVENTS]
+    return GroupShown(
+        found,
+        ratio_chart(name, found.ratios),
+        latency_chart(name, shown),
+        tables.figure_table(name, shown),
+        [table for table in categories if table is not None],
+    )
+
+
+def _started(answer: Answer, first: Manifest | None) -> str:
+    return local_time(first.phases[0].start) if first is not None and first.phases else answer.id
+
+
+def _cautions(answer: Answer, cases: list[CaseFigures], manifests: list[Manifest]) -> list[str]:
+    said = []
+    if answer.missing:
+        said.append(f"incomplete: {len(answer.missing)} of {len(answer.runs)} runs are missing; RESUME=1 goes on")
+    disturbed = sum(len(case.disturbed) for case in cases)
+    if disturbed:
+        said.append(f"{disturbed} runs were disturbed by something else on this machine and left out of every claim")
+    half = sum(len(case.incomplete) for case in cases)
+    if half:
+        said.append(f"{half} runs began and did not end well; they are not used")
+    sources = {(m.environment.git.commit, m.environment.git.diff_hash) for m in manifests if m.environment.git}
+    if len(sources) > 1:
+        said.append(f"the runs are of {len(sources)} states of the source: they may be of different services")
+    given = answer.request.get("overrides")
+    if isinstance(given, dict) and given:
+        said.append("set for this suite: " + ", ".join(f"{key} {value}" for key, value in given.items()))
+    if answer.request.get("scale") is not None:
+        scale = answer.request["scale"]
+        how = "is fitted to this machine, the same for all of a group" if scale == "auto" else f"times {scale}"
+        said.append(f"every declared rate {how}")
+    return said
+
+
+def _flames(cases: list[CaseFigures], link: str) -> list[Flame]:
+    flames: list[Flame] = []
+    for case in cases:
+        profile = case.profile
+        if profile is None or len(flames) == FLAMES_MAX:
+            continue
+        picture = profile.directory / "cpu.png"
+        links = [
+            (f"{EVENT_NAMES[event]}{form_name}", f"{link}{profile.run}/profile/{event}{form}.html")
+            for event in EVENTS
+            for form_name, form in (("", ""), (" by thread", "-threads"))
+            if (profile.directory / f"{event}{form}.html").is_file()
+        ]
+        links.append(("report", f"{link}{profile.run}/report.html"))
+        shown = embed(picture) if picture.is_file() else None
+        flames.append(Flame(str(case.case), profile.run, shown, picture, links if link else []))
+    return flames
+
+
+def render_page(content: Content, *, link: str = TO_RESULTS) -> str:
+    """Return the whole page; `link` is the way to results/, empty for a page that stands without them."""
+    return (
+        template_environment("lab.suite", "lab.report")
+        .get_template("suite.html.j2")
+        .render(
+            c=content,
+            tones=TONES,
+            link=link,
+            lab_version=__version__,
+            answer_file=ANSWER,
+            fonts=fonts(),
+            style=asset("report.css"),
+            own_style=_own_style(),
+            script=asset("report.js"),
+        )
+    )
+
+
+def _own_style() -> Markup:
+    return Markup((Path(__file__).parent / "template" / "suite.css").read_text(encoding="utf-8"))  # noqa: S704
+
+
+def render_markdown(content: Content, *, pictures: dict[str, str] | None = None) -> str:
+    """Return the same as Markdown. `pictures` maps names of charts and flame graphs to files beside it."""
+    files = pictures or {}
+    parts = [
+        f"# {markdown_text(content.suite.title)}",
+        f"*{markdown_text(content.suite.question)}*",
+        f"Suite `{content.name}` of {content.started}, {content.runtime} runtime, {len(content.answer.runs)} runs.",
+        "\n".join(f"- {markdown_text(sentence(line))}" for line in content.cautions),
+        *[f"**{markdown_text(group.answer.headline)}**" for group in content.groups],
+        f"**{markdown_text(f'Published findings: {content.counted}')}**" if content.judged else "",
+    ]
+    if content.judged:
+        source = f" ({content.suite.source})" if content.suite.source else ""
+        parts += [
+            f"## Published findings{source}",
+            "| published | here | measured | why |\n|---|---|---|---|\n"
+            + "\n".join(
+                f"| {' | '.join(markdown_text(cell) for cell in (one.says, one.verdict, one.ours or '–', one.why))} |"
+                for one in content.judged
+            ),
+        ]
+    for group in content.groups:
+        parts += [f"## {markdown_text(group.answer.name)}"]
+        parts += ["\n".join(f"- {markdown_text(said.text)}" for said in group.answer.sentences)]
+        for chart in (group.ratios, group.latency):
+            if chart is not None and chart.name in files:
+                parts.append(f"![{markdown_text(chart.label)}]({files[chart.name]})")
+        for table in (group.figures, *group.categories):
+            parts += [f"### {markdown_text(table.caption)}", markdown_table(table), markdown_text(table.note)]
+    if content.others is not None:
+        parts += [f"## {content.others.caption}", markdown_table(content.others), markdown_text(content.others.note)]
+    shown = [flame for flame in content.flames if flame.name in files]
+    if shown:
+        parts.append("## Flame graphs of the CPU")
+        parts += [f"`{flame.name}`\n\n![Flame graph of {flame.name}]({files[flame.name]})" for flame in shown]
+    for last in (content.runs, content.environment):
+        if last is not None:
+            parts += [f"## {last.caption}", markdown_table(last), markdown_text(last.note)]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"\\(.)", r"\1", text)

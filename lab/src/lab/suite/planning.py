@@ -1,0 +1,44 @@
+"""The plan of a suite: every experiment once a round, in an order that is shuffled anew for each round.
+
+Rounds are the blocks of the comparisons: one fresh start of each service. Shuffled, because what changes on the machine
+in the course of an hour must not fall on the same experiment each time. Only the last round is profiled, so that the
+figures of all rounds are of services that nobody samples.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+
+from lab.experiment import Catalogue
+from lab.series import PlannedRun
+from lab.suite.declaration import Case, overrides_of
+
+ROUNDS_DEFAULT = 6
+"""As many starts as a claim needs at least (lab.statistics.BLOCKS_MIN)."""
+
+
+def plan_rounds(
+    catalogue: Catalogue,
+    cases: Sequence[Case],
+    rounds: int,
+    given: Mapping[str, str],
+    *,
+    seed: int,
+    scales: Mapping[str, str] | None = None,
+) -> list[PlannedRun]:
+    """Return the runs in their order; `scales` holds the factor of an experiment's declared rate, as a word."""
+    shuffler = random.Random(seed)
+    planned = []
+    for number in range(1, rounds + 1):
+        order = list(cases)
+        shuffler.shuffle(order)
+        for case in order:
+            overrides = overrides_of(case, given, (scales or {}).get(case.experiment))
+            experiment = catalogue.read(case.experiment)
+            if experiment.repeat != 1:
+                overrides["repeat"] = "1"  # a round is a repetition
+            if number < rounds and experiment.profile is not None:
+                overrides["profile"] = "off"
+            planned.append(PlannedRun(experiment=case.experiment, overrides=overrides, label=str(case), round=number))
+    return planned

@@ -1,0 +1,150 @@
+"""`lab suite`: plan or resume, execute, and write the page that answers the question."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rich.console import Console
+from rich.text import Text
+
+from lab.errors import InputError, LabError
+from lab.experiment import Catalogue
+from lab.manifest import Manifest
+from lab.series import Answer, Place, Series, find_incomplete, make_answer
+from lab.series.execute import expected_s, resolve
+from lab.series.show import time_left
+from lab.statistics import BLOCKS_MIN
+from lab.suite import page
+from lab.suite.declaration import read_suite
+from lab.suite.figures import troubles_of
+from lab.suite.planning import ROUNDS_DEFAULT, plan_rounds
+from lab.suite.scaling import scales_of
+
+KIND = "suite"
+ROUNDS_MAX = 100
+
+
+@dataclass(frozen=True)
+class SuiteRequest:
+    """What the user asked for.
+
+    `overrides` are words as `make experiment` takes them; `scale` is a factor of every declared rate, or auto.
+    """
+
+    name: str
+    rounds: int = ROUNDS_DEFAULT
+    scale: str | None = None
+    overrides: Mapping[str, str] = field(default_factory=dict)
+    resume: bool = False
+    seed: int | None = None
+
+    def as_json(self, runtime: str) -> dict[str, object]:
+        """Return everything that the plan is made from."""
+        return {
+            "suite": self.name,
+            "rounds": self.rounds,
+            "scale": self.scale,
+            "overrides": dict(self.overrides),
+            "runtime": runtime,
+        }
+
+
+def run_suite(place: Place, request: SuiteRequest, console: Console, runtime: str) -> Path:
+    """Run a suite to its end and return the directory of its page.
+
+    InputError for what there is not, before anything is started; RunError if a run failed: the page is written from
+    the others, and says so. After Ctrl-C too, a page of what there is stays behind.
+    """
+    if not 1 <= request.rounds <= ROUNDS_MAX:
+        raise InputError(f"ROUNDS={request.rounds}: must be from 1 to {ROUNDS_MAX}")
+    answer = _answer(place, request, console, runtime)
+    results = place.checkout.results
+    directory = answer.directory(results)
+    missing = answer.missing
+    console.print(
+        Text.assemble(
+            (request.name, "bold"),
+            f": {len(answer.runs)} runs in {max(one.round for one in answer.runs)} rounds"
+            + (f", {len(answer.runs) - len(missing)} of them there already" if len(missing) < len(answer.runs) else "")
+            + f", {time_left(expected_s(place.checkout, missing))}",
+        ),
+        highlight=False,
+    )
+    if request.rounds < BLOCKS_MIN:
+        console.print(f"  fewer than {BLOCKS_MIN} rounds: the page will claim nothing", highlight=False)
+    try:
+        with Series(place, answer, console) as series:
+            series.execute()
+            _repeat_disturbed(series, results, console)
+        answer.state = "complete"
+    except KeyboardInterrupt:
+        console.print(
+            f"{len(answer.runs) - len(answer.missing)} of {len(answer.runs)} runs are kept. "
+            f"The same command with RESUME=1 goes on with them.",
+            highlight=False,
+        )
+        raise
+    finally:
+        answer.write(results)
+        page.write(place.checkout, answer)
+        _tell(console, directory)
+    return directory
+
+
+def _repeat_disturbed(series: Series, results: Path, console: Console) -> None:
+    """Execute those runs once more that something else on the machine disturbed; each is repeated at most once.
+
+    Without it, one backup job in the first round would leave the suite one start short of a claim.
+    """
+    again = [
+        planned
+        for planned in series.answer.runs
+        if planned.run is not None
+        and not planned.disturbed
+        and troubles_of(Manifest.read(results / planned.run / "run.json"))
+    ]
+    if not again:
+        return
+    console.print(
+        f"{len(again)} runs were disturbed by something else on this machine and are repeated", highlight=False
+    )
+    for planned in again:
+        if planned.run is not None:
+            planned.disturbed.append(planned.run)
+            planned.run = None
+    series.answer.write(results)
+    series.execute()
+
+
+def _answer(place: Place, request: SuiteRequest, console: Console, runtime: str) -> Answer:
+    suite, cases = read_suite(place.checkout, request.name)
+    asked = request.as_json(runtime)
+    results = place.checkout.results
+    if request.resume:
+        found = find_incomplete(results, KIND, request.name, asked)
+        if found is not None:
+            console.print(f"going on with results/{KIND}/{found.id}", highlight=False)
+            return found
+        console.print("no incomplete suite of this request: a new one begins", highlight=False)
+    catalogue = Catalogue(place.checkout)
+    seed = random.SystemRandom().randrange(2**31) if request.seed is None else request.seed
+    scales = scales_of(place, suite, cases, request.scale, console)
+    planned = plan_rounds(catalogue, cases, request.rounds, request.overrides, seed=seed, scales=scales)
+    for one in planned:
+        resolve(place.checkout, one)  # bad input ends the suite before anything is made
+    return make_answer(results, KIND, request.name, asked, planned, seed=seed)
+
+
+def _tell(console: Console, directory: Path) -> None:
+    try:
+        told = page.summary_lines(directory)
+    except (LabError, OSError):
+        return
+    for line in told:
+        console.print(Text(f"  • {line}"), soft_wrap=True, highlight=False)
+    shown = directory / page.PAGE
+    place = shown.relative_to(Path.cwd()) if shown.is_relative_to(Path.cwd()) else shown
+    console.print(f"page:    {place}", soft_wrap=True, highlight=False)

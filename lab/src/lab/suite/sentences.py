@@ -1,0 +1,156 @@
+"""What a suite found, in sentences: for each group, which experiment is faster, by how much, at which cost, and why.
+
+Every word is chosen by a number. What the numbers do not carry is not said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from lab.report import numbers
+from lab.statistics import BLOCKS_MIN
+from lab.suite.declaration import Suite
+from lab.suite.figures import CaseFigures, Profile
+from lab.suite.findings import TITLES, Ratio, allocated_bytes, ratio_of
+
+METRICS = ("rate", "p50", "p99", "p99.9", "cpu")
+SHIFT_MIN = 0.01
+"""Categories whose share changes by less than a point are not named."""
+
+
+@dataclass(frozen=True)
+class Said:
+    """One sentence, and the runs that it rests on."""
+
+    text: str
+    runs: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class GroupAnswer:
+    """What was found of one group: a headline, sentences, and the ratios that they were made from."""
+
+    name: str
+    headline: str
+    sentences: list[Said]
+    ratios: list[Ratio]
+
+
+def answer_group(name: str, suite: Suite, cases: Mapping[str, CaseFigures]) -> GroupAnswer:
+    """Return the answer for one group of a suite."""
+    group = suite.groups[name]
+    baseline = cases[group.baseline]
+    ratios: list[Ratio] = []
+    sentences: list[Said] = []
+    for other in group.others:
+        case = cases[other]
+        found = {metric: ratio for metric in METRICS if (ratio := ratio_of(case, baseline, metric)) is not None}
+        ratios += found.values()
+        sentences += _sentences(case, baseline, found)
+    return GroupAnswer(name, _headline(name, group.baseline, group.others, cases, ratios), sentences, ratios)
+
+
+def _headline(
+    name: str, baseline: str, others: tuple[str, ...], cases: Mapping[str, CaseFigures], ratios: list[Ratio]
+) -> str:
+    """Return which experiment serves more; where all keep the offered rate, which has the shorter p99."""
+    rounds = min(len(cases[one].starts) for one in (baseline, *others))
+    if rounds < BLOCKS_MIN:
+        return f"{name}: too few starts to judge: {rounds}, at least {BLOCKS_MIN}."
+    involved = {baseline, *(ratio.case for ratio in ratios)}
+    saturated = any((cases[one].kept or 0) < 0.99 for one in involved)
+    metric, higher, what = ("rate", True, "serves the most") if saturated else ("p99", False, "has the shortest p99")
+    relevant = {ratio.case: ratio for ratio in ratios if ratio.metric == metric}
+    ahead = {one: r for one, r in relevant.items() if r.certain and (r.value > 1) == higher}
+    behind = {one: r for one, r in relevant.items() if r.certain and (r.value > 1) != higher}
+    said = f"{numbers.rate(cases[baseline].mean('rate'))}/s" if metric == "rate" else _p99(cases[baseline])
+    if ahead:
+        best = max(ahead, key=lambda one: ahead[one].value if higher else -ahead[one].value)
+        return f"{name}: {best} {what}: {numbers.ratio(ahead[best].value)} against {baseline} ({ahead[best].interval})."
+    if behind and len(behind) == len(relevant):
+        losses = ", ".join(f"{one} {numbers.ratio(r.value)}" for one, r in behind.items())
+        return f"{name}: {baseline} {what}, {said}; against it: {losses}."
+    unsure = [one for one in relevant if one not in behind]
+    shown = ", ".join(unsure)
+    return f"{name}: none is certainly better than {baseline} ({said}); no difference could be shown for {shown}."
+
+
+def _p99(case: CaseFigures) -> str:
+    return f"p99 {numbers.latency(case.latency.percentiles.get('99'))}"
+
+
+WORDS = {
+    "rate": ("serves more requests a second than", "serves fewer requests a second than"),
+    "p99": ("has a longer p99 than", "has a shorter p99 than"),
+    "p99.9": ("has a longer p99.9 than", "has a shorter p99.9 than"),
+    "cpu": ("spends more CPU on a request than", "spends less CPU on a request than"),
+}
+
+
+def _sentences(case: CaseFigures, baseline: CaseFigures, ratios: Mapping[str, Ratio]) -> list[Said]:
+    runs = tuple(start.run for start in (*case.starts, *baseline.starts))
+    said = [
+        Said(f"{case.case} {_than(ratio, str(baseline.case))}; {_both(metric, case, baseline)}.", runs)
+        for metric in WORDS
+        if (ratio := ratios.get(metric)) is not None
+    ]
+    return said + _code(case, baseline)
+
+
+def _than(ratio: Ratio, other: str) -> str:
+    """Return "serves fewer requests a second than sync-get: −8.1% (−10.2% to −6.0%, n = 6 starts each)"."""
+    more, less = WORDS[ratio.metric]
+    size = f"{numbers.ratio(ratio.value)} ({ratio.interval}, n = {ratio.rounds} starts each)"
+    if not ratio.claimable:
+        return f"against {other}, {ratio.metric}: {size}, too few starts to judge"
+    if not ratio.certain:
+        return f"does not certainly differ from {other} in {TITLES[ratio.metric]}: {size}"
+    return f"{more if ratio.value > 1 else less} {other}: {size}"
+
+
+def _both(metric: str, case: CaseFigures, baseline: CaseFigures) -> str:
+    """Return the figures of both sides: rates and costs as means of starts, latencies of all requests together."""
+    if metric == "rate":
+        ours, theirs = (f"{numbers.rate(one.mean('rate'))}/s" for one in (case, baseline))
+    elif metric == "cpu":
+        ours, theirs = (f"{numbers.significant(one.mean('cpu') or 0)} µs" for one in (case, baseline))
+    else:
+        ours, theirs = (
+            f"{numbers.latency(one.latency.percentiles.get(metric[1:]))} of {one.latency.count:,} requests"
+            for one in (case, baseline)
+        )
+    return f"{ours} against {theirs}"
+
+
+def _code(case: CaseFigures, baseline: CaseFigures) -> list[Said]:
+    """Return which code the difference is in, by the categories of both profiles, and what is allocated."""
+    ours, theirs = case.profile, baseline.profile
+    if ours is None or theirs is None:
+        return []
+    name, runs = str(case.case), (ours.run, theirs.run)
+    said = []
+    shifts = sorted(_shifts(ours, theirs).items(), key=lambda item: -abs(item[1][0] - item[1][1]))
+    named = [(category, a, b) for category, (a, b) in shifts if abs(a - b) >= SHIFT_MIN][:4]
+    if named:
+        parts = ", ".join(f"{category} {numbers.share(a)} against {numbers.share(b)}" for category, a, b in named)
+        counts = f"{ours.samples.get('cpu', 0):,} and {theirs.samples.get('cpu', 0):,} samples, one profiled start each"
+        said.append(Said(f"Of the CPU, {name} spends on {parts} in {baseline.case} ({counts}).", runs))
+    locks = ours.events.get("lock", [])
+    if locks and ours.samples.get("lock", 0) > 0:
+        top, count = locks[0], f"{ours.samples['lock']:,} samples"
+        text = (
+            f"Of the time that threads of {name} wait for locks, {numbers.share(top.share)} is in {top.name} ({count})."
+        )
+        said.append(Said(text, (ours.run,)))
+    a, b = allocated_bytes(ours), allocated_bytes(theirs)
+    if a is not None and b is not None:
+        counts = f"{ours.samples.get('alloc', 0):,} and {theirs.samples.get('alloc', 0):,} samples"
+        text = f"{name} allocates {numbers.size(a)} a request, {baseline.case} {numbers.size(b)} ({counts})."
+        said.append(Said(text, runs))
+    return said
+
+
+def _shifts(ours: Profile, theirs: Profile) -> dict[str, tuple[float, float]]:
+    a, b = ({category.name: category.share for category in one.events.get("cpu", [])} for one in (ours, theirs))
+    return {name: (a.get(name, 0.0), b.get(name, 0.0)) for name in {**a, **b}}

@@ -1,0 +1,47 @@
+"""Figures of a suite made up from numbers, so that rules are tested by what they compute."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from lab.experiment.model import Experiment
+from lab.manifest import Experiment as ManifestExperiment
+from lab.manifest import Manifest
+from lab.suite.declaration import Case
+from lab.suite.figures import CaseFigures, Category, Profile, Start
+
+EXPERIMENT = Experiment.model_validate({
+    "title": "made up",
+    "service": {"variant": "sync"},
+    "load": {"script": "get.lua", "rate": 1000, "threads": 1, "connections": 1, "duration": "1s"},
+})  # fmt: skip
+
+
+def start(name: str, number: int, figures: Mapping[str, float]) -> Start:
+    run_id = f"20261123T1200{number:02d}Z"
+    manifest = Manifest(
+        run_id=run_id,
+        experiment=ManifestExperiment(name=name, title="made up", resolved={}),
+        runtime="local",
+        complete=True,
+    )
+    return Start(f"{name}/{run_id}", number, manifest, dict(figures), [])
+
+
+def case(name: str, starts: Sequence[Mapping[str, float]], shares: Mapping[str, Mapping[str, float]] | None = None,
+         *, samples: int = 5000, requests: int = 1000) -> CaseFigures:  # fmt: skip
+    made = [start(name, number, figures) for number, figures in enumerate(starts, 1)]
+    figures = CaseFigures(Case(name), EXPERIMENT, made, [], len(made), [], Path("/nonexistent"))
+    if shares is not None:
+        events = {
+            event: [Category(one, share, None, share * 1e6) for one, share in of_event.items()]
+            for event, of_event in shares.items()
+        }
+        profile = Profile(f"{name}/profiled", Path("/nonexistent"), events, dict.fromkeys(events, samples), requests)
+        figures.__dict__["profile"] = profile  # the cached property
+    return figures
+
+
+def rates(*per_s: float, offered: float = 1000.0) -> list[dict[str, float]]:
+    return [{"rate": one, "offered": offered} for one in per_s]

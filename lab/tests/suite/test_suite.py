@@ -1,0 +1,255 @@
+"""A suite from the command line: interleaved, interrupted, resumed, judged; and its declaration's errors."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from lab.experiment import Catalogue
+from lab.machine.cpus import plan_cpus
+from lab.manifest import Manifest
+from lab.paths import Checkout
+from lab.runtime.base import Ports
+from lab.runtime.local.runtime import LocalRuntime
+from lab.series import Answer, Place
+from lab.suite import SuiteRequest, page, run_suite
+from lab.suite import run as suite_run
+from lab.suite.declaration import Case, read_suite, suite_names
+from lab.suite.figures import collect
+from lab.suite.planning import plan_rounds
+from support.checkout import FakeCheckout, free_port, nothing_is_left
+
+SUITE = """\
+title: A pair
+question: Which one?
+source: report Z
+groups:
+  GET: {baseline: fake, others: other}
+findings:
+  - says: Both keep up.
+    rule: {kind: kept, of: [fake, other], low: 0.99}
+  - says: The other one is better.
+    rule: {kind: ratio, metric: p50, of: other, to: fake, high: 0.9}
+"""
+QUICK = ("--warmup", "0s")
+
+
+@pytest.fixture
+def pair(checkout: FakeCheckout) -> FakeCheckout:
+    checkout.experiment("other", title="Another", service={"variant": "queue"})
+    checkout.write("experiments/suites/pair.yaml", SUITE)
+    return checkout
+
+
+def answers(checkout: FakeCheckout) -> list[Path]:
+    return sorted((checkout.root / "results/suite").glob("*"))
+
+
+def answer(checkout: FakeCheckout) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads((answers(checkout)[-1] / "answer.json").read_text())
+    return document
+
+
+def undisturbed(checkout: FakeCheckout) -> None:
+    """Have every run's environment checks passed, whatever this machine did, and write the page anew."""
+    for path in (checkout.root / "results").glob("*/*/run.json"):
+        document = json.loads(path.read_text())
+        for check in document["validity"]["checks"]:
+            if check["environment"]:
+                check["outcome"] = "pass"
+        path.write_text(json.dumps(document))
+    page.write(Checkout(checkout.root), Answer.read(answers(checkout)[-1] / "answer.json"))
+
+
+def test_a_suite_runs_every_experiment_once_a_round_and_writes_its_page(pair: FakeCheckout) -> None:
+    code, output = pair.lab("suite", "pair", "--rounds", "2", "--seed", "3", *QUICK)
+    assert code == 0, output
+    document = answer(pair)
+    assert document["state"] == "complete"
+    assert document["seed"] == 3
+    rounds = Counter((run["experiment"], run["round"]) for run in document["runs"])
+    assert set(rounds.values()) == {1}, "a disturbed run is repeated in its place"
+    assert len(rounds) == 4
+    profiled = {run["round"] for run in document["runs"] if run["overrides"].get("profile") != "off"}
+    assert profiled == {2}
+    assert "run 4 of 4" in output
+    assert "too few starts to judge: 2, at least 6" in output
+    text = (answers(pair)[-1] / "suite.html").read_text()
+    for run in document["runs"]:
+        assert f"../../{run['run']}/report.html" in text
+        assert (pair.root / "results" / run["run"] / "report.html").is_file()
+    assert "http://" not in re.sub(r"http://www.w3.org/\S+", "", text)
+    assert nothing_is_left(pair)
+
+
+def test_six_rounds_are_judged(pair: FakeCheckout) -> None:
+    code, output = pair.lab("suite", "pair", "--rounds", "6", *QUICK, "--profile", "off")
+    assert code == 0, output
+    undisturbed(pair)
+    text = (answers(pair)[-1] / "suite.md").read_text()
+    assert "| Both keep up. | reproduced |" in text
+    assert "| The other one is better. | not reproduced |" in text
+    assert "**Published findings: 1 reproduced, 1 not reproduced**" in text
+
+
+def test_an_interrupted_suite_resumes_without_repeating_a_finished_run(pair: FakeCheckout) -> None:
+    process = pair.start("suite", "pair", "--rounds", "2", *QUICK, "--profile", "off")
+    assert process.stdout is not None
+    printed = []
+    for line in process.stdout:
+        printed.append(line)
+        if "run 2 of 4" in line:
+            os.kill(process.pid, signal.SIGINT)
+            break
+    printed += process.stdout.readlines()
+    assert process.wait(30) == 130, "".join(printed)
+    assert "1 of 4 runs are kept" in "".join(printed)
+    assert nothing_is_left(pair)
+    before = answer(pair)
+    assert before["state"] == "incomplete"
+    finished = [run["run"] for run in before["runs"] if run["run"]]
+    assert len(finished) == 1
+    assert "runs are missing" in (answers(pair)[-1] / "suite.html").read_text()
+
+    code, output = pair.lab("suite", "pair", "--rounds", "3", *QUICK, "--profile", "off", RESUME="1")
+    assert "no incomplete suite of this request" in output, "another request is another suite"
+    assert code == 0
+    code, output = pair.lab("suite", "pair", "--rounds", "2", *QUICK, "--profile", "off", RESUME="1")
+    assert code == 0, output
+    assert "1 of them there already" in output
+    after = json.loads((answers(pair)[0] / "answer.json").read_text())
+    assert after["state"] == "complete"
+    assert finished[0] in [one for run in after["runs"] for one in (run["run"], *run["disturbed"])]
+    assert after["seed"] == before["seed"]
+
+
+def test_a_half_written_run_is_never_used(pair: FakeCheckout) -> None:
+    code, output = pair.lab("suite", "pair", "--rounds", "2", *QUICK, "--profile", "off")
+    assert code == 0, output
+    house = Checkout(pair.root)
+    _, cases = read_suite(house, "pair")
+    document = Answer.read(answers(pair)[-1] / "answer.json")
+    half = document.runs[0]
+    assert half.run is not None
+    path = house.results / half.run / "run.json"
+    undisturbed(pair)
+    path.write_text(path.read_text().replace('"complete": true', '"complete": false'))
+    figures = collect(Catalogue(house), house.results, document, cases)
+    found = figures[half.experiment]
+    assert half.run in found.incomplete
+    assert half.run not in {start.run for start in found.starts}
+    assert found.latency.count == 100, "of the other start alone"
+    page.write(house, document)
+    assert "1 runs began and did not end well" in (answers(pair)[-1] / "suite.md").read_text()
+
+
+def test_a_run_that_fails_leaves_a_page_and_is_repeated_by_resume(pair: FakeCheckout) -> None:
+    pair.experiment("other", title="Another", service={"variant": "dies-at-start"})
+    code, output = pair.lab("suite", "pair", "--rounds", "1", *QUICK, "--profile", "off")
+    assert code == 1
+    assert "1 of 2 runs failed" in output
+    assert "there is no undisturbed start of other" in (answers(pair)[-1] / "suite.md").read_text()
+    pair.experiment("other", title="Another", service={"variant": "queue"})
+    code, output = pair.lab("suite", "pair", "--rounds", "1", *QUICK, "--profile", "off", RESUME="1")
+    assert code == 0, output
+    repeated = [len(run["disturbed"]) for run in answer(pair)["runs"] if run["experiment"] == "fake"]
+    assert len(pair.runs("fake")) == 1 + sum(repeated)
+
+
+def test_rates_are_scaled(pair: FakeCheckout) -> None:
+    code, output = pair.lab("suite", "pair", "--rounds", "1", *QUICK, "--profile", "off", "--scale", "0.3")
+    assert code == 0, output
+    assert pair.manifest()["experiment"]["overrides"]["rate"] == 30
+    for wrong in ("0", "-1", "abc", "nan"):
+        code, output = pair.lab("suite", "pair", f"--scale={wrong}")
+        assert code == 2
+        assert f"SCALE={wrong}" in output
+        assert not list((pair.root / "results/suite").glob(f"*/never-{wrong}"))
+
+
+def test_rounds_are_shuffled_by_their_seed_and_sweeps_are_cases_of_their_own(pair: FakeCheckout) -> None:
+    load = {"script": "get.lua", "rate": [100, 200, 300], "threads": 1, "connections": 1, "duration": "1s"}
+    pair.experiment("swept", title="A sweep", load=load)
+    pair.write("experiments/suites/swept.yaml", "title: A\nquestion: B?\nexperiments: ['swe*', fake]\n")
+    house = Checkout(pair.root)
+    _, cases = read_suite(house, "swept")
+    assert [str(case) for case in cases] == ["swept@100", "swept@200", "swept@300", "fake"]
+    assert Case("swept", 100) in cases
+    plans = [plan_rounds(Catalogue(house), cases, 6, {}, seed=seed) for seed in (1, 1, 2)]
+    assert plans[0] == plans[1] != plans[2]
+    orders = {
+        tuple((one.experiment, one.overrides.get("rate")) for one in plans[0] if one.round == number)
+        for number in range(1, 7)
+    }
+    assert len(orders) > 1
+    assert {len(order) for order in orders} == {4}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("experiments: [fak]\n", "suites/odd.yaml:3: no experiment named 'fak'; did you mean fake?"),
+        ("experiment: [fake]\n", "odd.yaml:3: unknown key experiment; did you mean experiments?"),
+        ("experiments: [fake@5]\n", "'fake@5': no such rate: it is no sweep"),
+        (
+            "experiments: [fake]\nfindings:\n  - {says: x, rule: {kind: kept, of: other, low: 1}}\n",
+            "odd.yaml:5: 'other' is not run in this suite",
+        ),
+    ],
+)  # fmt: skip
+def test_a_declaration_that_is_wrong_names_file_line_and_key(pair: FakeCheckout, text: str, message: str) -> None:
+    pair.write("experiments/suites/odd.yaml", f"title: A\nquestion: B\n{text}")
+    code, output = pair.lab("suite", "odd")
+    assert code == 2
+    assert message in output
+    assert not (pair.root / "results").exists()
+
+
+def test_a_suite_that_there_is_not_is_an_error_that_names_those_near(pair: FakeCheckout) -> None:
+    code, output = pair.lab("suite", "pear")
+    assert code == 2
+    assert "no suite named 'pear'" in output
+    assert "Close to it: pair" in output
+
+
+def test_every_suite_of_this_checkout_is_sound() -> None:
+    house = Checkout(Path(__file__).resolve().parents[3])
+    names = suite_names(house)
+    assert {"queues", "array-queue-vs-stack", "sync-vs-async", "one-connection", "long", "variants", "lsm-knobs", "all"} <= set(names)  # fmt: skip  # noqa: E501
+    for name in names:
+        suite, cases = read_suite(house, name)
+        assert cases
+        assert suite.question.endswith("?")
+    _, everything = read_suite(house, "all")
+    assert {case.experiment for case in everything} == set(Catalogue(house).names())
+
+
+def test_a_disturbed_run_is_repeated_once_in_its_place(pair: FakeCheckout, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LAB_ROOT", str(pair.root))
+    monkeypatch.setenv("LAB_LOCK", str(pair.root / ".cache/run.lock"))
+    monkeypatch.setenv("FAKE_LOADGEN_STARTED", str(pair.root / ".cache/loads"))
+    house = Checkout(pair.root)
+    asked: Counter[str] = Counter()
+
+    def always_disturbed_once(manifest: Manifest) -> list[str]:
+        name = manifest.experiment.name
+        asked[name] += 1
+        return ["a backup"] if name == "other" else []
+
+    monkeypatch.setattr(suite_run, "troubles_of", always_disturbed_once)
+    place = Place(house, lambda: LocalRuntime(house), plan_cpus({}), Ports(0, 0, free_port()), monitoring=False)
+    request = SuiteRequest("pair", rounds=1, overrides={"warmup": "0s", "profile": "off"})
+    run_suite(place, request, Console(quiet=True), "local")
+    (kept,) = (run for run in answer(pair)["runs"] if run["experiment"] == "other")
+    assert len(kept["disturbed"]) == 1
+    assert kept["run"] not in kept["disturbed"]
+    assert len(pair.runs("other")) == 2
+    assert len(pair.runs("fake")) == 1
