@@ -35,7 +35,7 @@ COMPARE_SETTINGS = A B BLOCKS X METRIC SEED
 
 ##@ Experiments
 .PHONY: experiment list results variants validate doctor parse-load
-experiment: ## run one: make experiment NAME=stack-get [RATE=20000] [DURATION=20s] [RUNTIME=local|docker] …
+experiment: ## run one: make experiment NAME=stack-get [RATE=20000|auto] [SCALE=0.3] [DURATION=20s] [RUNTIME=local|docker] …
 	@$(if $(filter command line,$(origin NAME)),,echo 'NAME is missing: make experiment NAME=stack-get (make list shows them all)' >&2; exit 2)
 	@$(if $(UNKNOWN),echo 'no such setting: $(UNKNOWN); there are: $(SETTINGS)' >&2; exit 2)
 	@bin/lab run $(call quote,$(NAME)) $(OVERRIDES)
