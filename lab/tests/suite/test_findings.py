@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
+from hdrh.histogram import HdrHistogram
 
-from lab.suite.declaration import Finding
+from lab.suite.declaration import Case, Finding
+from lab.suite.figures import CaseFigures
 from lab.suite.findings import judge, ratio_of
-from suite.made_up import case, rates
+from suite.made_up import EXPERIMENT, case, rates
 
 BASE = rates(800, 805, 795, 801, 799, 800)
 
@@ -149,3 +153,43 @@ def test_a_finding_without_a_rule_gives_its_reason() -> None:
 def test_a_rule_that_cannot_be_computed_is_refused(document: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         Finding.model_validate(document)
+
+
+def test_percentiles_are_those_of_merged_histograms_never_an_average(tmp_path: Path) -> None:
+    """Nine starts answer in 1 ms and one in 100 ms: p99 of all is 100 ms, and the average of their p99s 10.9 ms."""
+    starts = case("sync", [{"rate": 1.0}] * 10).starts
+    for number, one in enumerate(starts, 1):
+        make_load(tmp_path / one.run / "measure" / "1", 100.0 if number == 10 else 1.0)
+    figures = CaseFigures(Case("sync"), EXPERIMENT, starts, [], 10, [], tmp_path)
+    percentiles = figures.latency.percentiles
+    assert figures.latency.count == 10 * 1000
+    assert percentiles["50"] == pytest.approx(1.0, rel=0.01)
+    assert percentiles["99"] == pytest.approx(100.0, rel=0.01)
+
+
+def make_load(directory: Path, ms: float) -> None:
+    directory.mkdir(parents=True)
+    histogram = HdrHistogram(1, 3_600_000_000_000, 3)
+    histogram.record_value(round(ms * 1e6), 1000)
+    lines = ["#[Histogram log format version 1.3]", "#[StartTime: 1795252473.000 (seconds since epoch), now]"]
+    lines += ['"StartTimestamp","Interval_Length","Interval_Max","Interval_Compressed_Histogram"']
+    lines += [f"0.000,1.000,{ms:.3f},{histogram.encode().decode('ascii')}"]
+    (directory / "latency.hlog").write_text("\n".join(lines) + "\n")
+    us = dict.fromkeys(("50", "75", "90", "99", "99.9", "99.99", "99.999", "100"), ms * 1e3)
+    values = {"count": 1000, "min": ms * 1e3, "mean": ms * 1e3, "stdev": 0.0, "max": ms * 1e3, "percentiles": us}
+    document = {"format": "lsmlab-load", "version": 1, "generator": {"name": "made up", "version": "1"},
+                "url": "http://127.0.0.1", "script": "get.lua", "threads": 1, "connections": 1, "duration_s": 1.0,
+                "rate_per_s": 1000, "started_at": "2026-11-23T12:00:00Z", "requests_due": 1000, "requests": 1000,
+                "bytes_read": 1, "requests_per_s": 1000.0, "bytes_per_s": 1.0, "elapsed_s": 1.0, "latency_us": values,
+                "uncorrected_us": values, "send_lag_us": values, "status": {"200": 1000}, "series": [],
+                "errors": {"connect": 0, "read": 0, "write": 0, "timeout": 0, "status": 0}, "cpu_s": 0.1,
+                "unfinished": {"count": 0, "oldest_us": 0},
+                "kept_schedule": {"verdict": True, "reasons": []}}  # fmt: skip
+    (directory / "load.json").write_text(json.dumps(document))
+
+
+def test_a_latency_at_another_rate_than_the_published_one_is_not_compared() -> None:
+    starts = [{"rate": 300.0, "offered": 300.0, "max": 5.0}] * 6
+    judged = judge(finding(kind="latency", metric="max", of="sync", high=100), {"sync": case("sync", starts)})
+    assert judged.verdict == "not comparable here"
+    assert judged.why == "published at 1,000/s, and 300/s were offered to sync here"

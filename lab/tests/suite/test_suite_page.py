@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import urllib.parse
+import xml.etree.ElementTree
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,9 +15,11 @@ from selenium.webdriver import Chrome, ChromeOptions
 from selenium.webdriver.chrome.service import Service
 
 from lab import report
+from lab.errors import InputError
 from lab.paths import Checkout
 from lab.series import Answer, PlannedRun, make_answer
 from lab.suite import page
+from lab.suite.publish import publish
 from report.synthesis import Shape, make_run
 from report.test_browser import CLIPPED_TEXT, LOW_CONTRAST, OVERFLOWING, TOUCHING_TICKS, entries
 from support.checkout import FakeCheckout
@@ -150,3 +154,26 @@ def test_a_pointer_reads_ratios_and_their_intervals(browser: Chrome, directory: 
     told = browser.execute_script(press)
     assert "interval" in told
     assert "starts each" in told
+
+
+def test_published_findings_are_small_files_that_stand_alone(directory: Path) -> None:
+    root = directory.parents[2]
+    house = Checkout(root)
+    answer = Answer.read(directory / "answer.json")
+    answer.state = "complete"
+    answer.write(house.results)
+    out = publish(house, "pages")
+    assert out == root / "docs/findings/pages"
+    for chart in ("ratios-get.svg", "latency-get.svg"):
+        drawing = xml.etree.ElementTree.parse(out / chart).getroot()  # noqa: S314 - our own file
+        assert drawing.tag.endswith("svg")
+        assert "sync-get" in (out / chart).read_text() or chart.startswith("ratios")
+    text = (out / "README.md").read_text()
+    targets = re.findall(r"\]\(([^)#]+)\)", text)
+    assert targets
+    assert [target for target in targets if not (out / target).is_file()] == []
+    assert 'href="../../' not in (out / "pages.html").read_text()
+    assert max(path.stat().st_size for path in out.iterdir() if path.suffix == ".webp") <= 80_000
+    assert "[Queue against stack against no pool](pages/README.md)" in (out.parent / "README.md").read_text()
+    with pytest.raises(InputError, match="no complete suite 'none'"):
+        publish(house, "none")

@@ -44,4 +44,7 @@ def _fitted(place: Place, name: str, console: Console) -> str:
         capacity = measure_capacity(place, place.capacities, name, words={}, experiment=declared, console=console)
         console.print(described(name, capacity), soft_wrap=True, highlight=False)
     fitted, _ = apply_overrides(declared, {"scale": "auto"}, place.capacities.saturation_of(name))
-    return f"{fitted.load.rate_per_s / declared.load.rate_per_s:.6f}"
+    choice = fitted.rate_choice
+    if choice is None or choice.scale is None:
+        raise AssertionError("a rate that was fitted has a scale")
+    return f"{choice.scale:.6f}"
