@@ -167,12 +167,16 @@ def test_published_findings_are_small_files_that_stand_alone(directory: Path) ->
     for chart in ("ratios-get.svg", "latency-get.svg"):
         drawing = xml.etree.ElementTree.parse(out / chart).getroot()  # noqa: S314 - our own file
         assert drawing.tag.endswith("svg")
+        style = (out / chart).read_text().partition("<style>")[2].partition("</style>")[0]
+        assert style.count("{") == style.count("}")
+        for rule in (":root {", "prefers-color-scheme: dark", ".line.side-b {", ".mark.estimate {", ".plot text {"):
+            assert rule in style
         assert "sync-get" in (out / chart).read_text() or chart.startswith("ratios")
     text = (out / "README.md").read_text()
     targets = re.findall(r"\]\(([^)#]+)\)", text)
     assert targets
     assert [target for target in targets if not (out / target).is_file()] == []
-    assert 'href="../../' not in (out / "pages.html").read_text()
+    assert "report.html" not in text, "its runs are not kept with the source"
     assert max(path.stat().st_size for path in out.iterdir() if path.suffix == ".webp") <= 80_000
     assert "[Queue against stack against no pool](pages/README.md)" in (out.parent / "README.md").read_text()
     with pytest.raises(InputError, match="no complete suite 'none'"):

@@ -185,15 +185,15 @@ def _flames(cases: list[CaseFigures], link: str) -> list[Flame]:
     return flames
 
 
-def render_page(content: Content, *, link: str = TO_RESULTS) -> str:
-    """Return the whole page; `link` is the way to results/, empty for a page that stands without them."""
+def render_page(content: Content) -> str:
+    """Return the whole page."""
     return (
         template_environment("lab.suite", "lab.report")
         .get_template("suite.html.j2")
         .render(
             c=content,
             tones=TONES,
-            link=link,
+            link=TO_RESULTS,
             lab_version=__version__,
             answer_file=ANSWER,
             fonts=fonts(),

@@ -1,14 +1,13 @@
 """`lab findings`: the page of a finished suite as a few small files that can be kept with the source.
 
-`docs/findings/<suite>/` gets a README.md, the page without links to runs, the charts as SVG and the CPU flame graphs as
-pictures of at most 80 kB. `docs/findings/README.md` lists what there is.
+`docs/findings/<suite>/` gets a README.md, the charts as SVG and the CPU flame graphs as pictures of at most 80 kB.
+`docs/findings/README.md` lists what there is.
 """
 
 from __future__ import annotations
 
 import io
 import re
-from dataclasses import replace
 from pathlib import Path
 
 from PIL import Image
@@ -19,7 +18,7 @@ from lab.report.chart import Chart
 from lab.report.page import asset
 from lab.series import Answer, AnswerError
 from lab.series.answer import ANSWER
-from lab.suite.page import Content, gather, render_markdown, render_page
+from lab.suite.page import gather, render_markdown
 
 FLAME_BYTES_MAX = 80_000
 FLAME_WIDTHS = (1100, 900, 700)
@@ -47,7 +46,6 @@ def publish(checkout: Checkout, name: str) -> Path:
         if picture is not None:
             files[flame.name] = f"cpu-{flame.name.replace('@', '-')}.webp"
             (directory / files[flame.name]).write_bytes(picture)
-    (directory / f"{name}.html").write_text(render_page(_without_flames(content), link=""), encoding="utf-8")
     (directory / "README.md").write_text(render_markdown(content, pictures=files), encoding="utf-8")
     _list(directory.parent)
     return directory
@@ -62,11 +60,6 @@ def _newest(checkout: Checkout, name: str) -> Answer:
         if answer.name == name and answer.state == "complete":
             return answer
     raise InputError(f"no complete suite {name!r} in {checkout.results / 'suite'}", f"make suite NAME={name} makes one")
-
-
-def _without_flames(content: Content) -> Content:
-    """Leave the pictures out of the page: they lie beside it, and each would be in it once more."""
-    return replace(content, flames=[])
 
 
 def standalone(chart: Chart) -> str:
@@ -89,10 +82,8 @@ def standalone(chart: Chart) -> str:
 
 def _style() -> str:
     """Return the rules of the report's style sheet that a drawing needs, in both colour schemes."""
-    rules: list[str] = []
     lines = str(asset("report.css")).splitlines()
-    roots = re.findall(r":root \{.*?\n  ?\}", "\n".join(lines), re.DOTALL)
-    light, dark = roots[0], roots[1]
+    light, dark = re.findall(r":root \{[^}]*\}", "\n".join(lines))[:2]
     rules = [light, f"@media (prefers-color-scheme: dark) {{ {dark} }}"]
     rules += [line for line in lines if STYLED.match(line) and not line.startswith(":root")]
     return "\n".join([*rules, "svg { background: var(--paper); }"])
