@@ -31,7 +31,7 @@ OVERRIDES = $(call given,RATE,--rate) $(call given,DURATION,--duration) $(call g
 SETTINGS = NAME RATE SCALE RESUME DURATION WARMUP THREADS CONNECTIONS VARIANT REPEAT RUNTIME ENGINE WORKERS SELECTORS QUEUE_CAPACITY PROFILE \
   CPUS_SERVICE CPUS_LOADGEN CPUS_OTHER STRICT PORT ADMIN_PORT LOADGEN_METRICS_PORT MONITORING LOADGEN LOADGEN_IMAGE
 UNKNOWN = $(filter-out $(SETTINGS) -%,$(foreach v,$(.VARIABLES),$(if $(filter command line,$(origin $(v))),$(v))))
-COMPARE_SETTINGS = A B BLOCKS X METRIC SEED
+COMPARE_SETTINGS = A B BASE BLOCKS X METRIC SEED
 
 ##@ Experiments
 .PHONY: experiment list results variants validate doctor parse-load
@@ -81,6 +81,11 @@ compare: ## is B better, worse, or the same: make compare A=queue-get B='stack-g
 	@$(if $(and $(filter command line,$(origin A)),$(filter command line,$(origin B))),,echo "A and B are missing: make compare A=queue-get B=stack-get, or B='queue-get VARIANT=stack'" >&2; exit 2)
 	@$(if $(filter-out $(COMPARE_SETTINGS),$(UNKNOWN)),echo 'no such setting: $(filter-out $(COMPARE_SETTINGS),$(UNKNOWN)); there are: $(COMPARE_SETTINGS) $(filter-out NAME REPEAT,$(SETTINGS))' >&2; exit 2)
 	@bin/lab compare $(call quote,$(A)) $(call quote,$(B)) $(COMPARE_WORDS) $(call given,RUNTIME,--runtime)
+.PHONY: regress
+regress: ## is the service of this checkout worse than an earlier one: make regress BASE=HEAD~1 [NAME=sync-get] [BLOCKS=10] … (local)
+	@$(if $(filter command line,$(origin BASE)),,echo 'BASE is missing: make regress BASE=HEAD~1 [NAME=sync-get]' >&2; exit 2)
+	@$(if $(filter-out $(COMPARE_SETTINGS),$(UNKNOWN)),echo 'no such setting: $(filter-out $(COMPARE_SETTINGS),$(UNKNOWN))' >&2; exit 2)
+	@bin/lab regress $(call quote,$(BASE)) $(call quote,$(if $(filter command line,$(origin NAME)),$(NAME),sync-get)) $(COMPARE_WORDS)
 variants: ## the server variants, generated from the code
 	@bin/lab variants
 validate: ## check the experiment files without running them; the service is built first [NAME=stack-get]

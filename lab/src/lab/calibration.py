@@ -3,9 +3,9 @@
 - the ceiling: the rate that the load generator and a service whose engine does nothing reach together;
 - the floor: latency of the same at a low rate, so what of any latency is network, HTTP and load generator;
 - the time of an fsync on the file system of the service's data;
-- an A/A test: the reference experiment against itself, on as many starts of the service as asked. The smallest
-  detectable difference of a metric is (t₀.₉₇₅ + t₀.₈₀) ÷ √n times the standard deviation of the log ratio of two
-  starts, for n pairs: a comparison of n pairs finds a difference of that size in four of five cases.
+- an A/A test: the reference experiment against itself, on as many starts of the service as asked. From the standard
+  deviation of the log ratio of two starts follows the smallest detectable difference of a metric
+  (lab/statistics/design.py): a comparison of n pairs finds a difference of that size in four of five cases.
 
 The result lies in .cache/calibration.json with the fingerprint of the machine; every comparison prints it.
 """
@@ -21,12 +21,12 @@ from pathlib import Path
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict
-from scipy import stats
 
 from lab.errors import RunError
 from lab.experiment import Catalogue, Experiment
 from lab.manifest import Manifest, Measurement, Summary
 from lab.paths import Checkout
+from lab.statistics import detectable_difference
 
 REFERENCE = "sync-get"
 REFERENCE_RATE = 20_000
@@ -115,13 +115,12 @@ def smallest_differences(starts: Sequence[Measurement], pairs: int) -> dict[str,
     """
     if len(starts) < 4 or pairs < 2:
         raise ValueError(f"{len(starts)} starts and {pairs} pairs are too few: at least 4 and 2")
-    factor = (stats.t.ppf(0.975, pairs - 1) + stats.t.ppf(0.80, pairs - 1)) / math.sqrt(pairs)
     found = {}
     for name, value in METRICS.items():
         values = [v for start in starts if (v := value(start)) is not None and v > 0]
         if len(values) == len(starts):
             of_ratio = math.sqrt(2) * float(np.std(np.log(values), ddof=1))
-            found[name] = math.exp(factor * of_ratio) - 1
+            found[name] = math.expm1(detectable_difference(of_ratio, pairs))
     return found
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -183,3 +184,38 @@ def test_finished_runs_of_six_starts_each_are_judged(checkout: FakeCheckout) -> 
     assert code == 0, output
     assert "verdict: same within 5.0%" in output
     assert "6 starts a side" in output
+
+
+def test_regress_compares_with_the_service_of_an_earlier_commit(checkout: FakeCheckout) -> None:
+    jar = "service/server/target/service/lsmlab-server.jar"
+    checkout.write("Makefile", f"build-service build-loadgen build-profiler:\n\t@mkdir -p {Path(jar).parent}\n"
+                               f"\t@test -f {jar} || cp {checkout.root / jar} {jar}\n")  # fmt: skip
+    checkout.write(".gitignore", ".cache/\nresults/\nservice/\n")
+    identity = {
+        "GIT_AUTHOR_NAME": "T",
+        "GIT_AUTHOR_EMAIL": "t@t",
+        "GIT_COMMITTER_NAME": "T",
+        "GIT_COMMITTER_EMAIL": "t@t",
+    }
+    for words in (["init", "--quiet"], ["add", "."], ["commit", "--quiet", "--message", "base"]):
+        subprocess.run(["git", *words], cwd=checkout.root, check=True, env={**os.environ, **identity})
+    commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=checkout.root, check=True, capture_output=True, text=True)
+    code, output = checkout.lab("regress", "HEAD", "fake", *QUICK, "DURATION=1s")
+    assert code == 0, output
+    assert "fake of this checkout is the same as fake of HEAD within 5.0%" in output
+    found, directory = record(checkout)
+    assert found["compared"] == [f"revision of the service: {commit.stdout[:12]} against this checkout"]
+    a = json.loads((directory / "a/run.json").read_text())
+    assert a["environment"]["git"] == {"commit": commit.stdout.strip(), "dirty": False, "diff_hash": None}
+    worktrees = subprocess.run(
+        ["git", "worktree", "list"], cwd=checkout.root, capture_output=True, text=True, check=True
+    )
+    assert len(worktrees.stdout.splitlines()) == 1
+    assert not list((checkout.root / ".cache/regress").glob("*/"))
+    assert nothing_is_left(checkout)
+
+
+def test_regress_refuses_a_revision_that_there_is_not(checkout: FakeCheckout) -> None:
+    code, output = checkout.lab("regress", "no-such-branch")
+    assert code == 2
+    assert "BASE=no-such-branch: no such revision" in output

@@ -72,6 +72,12 @@ def test_a_burst_in_one_block_is_no_saturation() -> None:
     assert metric(result, "p99").primary
 
 
+def test_a_side_that_serves_nothing_is_told_of_the_statuses_that_count() -> None:
+    result = judge_blocks(blocks(1000), others(100, served=0.0), QUESTION, NAMES)
+    assert result.verdict == "cannot tell"
+    assert any("stack-get gave no response with an expected status: load.expect" in line for line in result.cautions)
+
+
 def test_the_metrics_beside_the_primary_one_are_corrected_together() -> None:
     result = judge_blocks(blocks(1000), others(1015), QUESTION, NAMES)
     beside = [m for m in result.metrics if not m.primary]

@@ -418,6 +418,25 @@ def compare(  # noqa: PLR0917 - one parameter an option
 
 
 @app.command()
+def regress(
+    base: Annotated[str, typer.Argument(help="The revision to compare with: HEAD~1, main, a tag.")],
+    name: Annotated[str, typer.Argument(help="The experiment, with overrides as in `lab compare`.")] = "sync-get",
+    words: Annotated[
+        list[str] | None, typer.Argument(help="As those of `lab compare`.", metavar="[KEY=VALUE]...")
+    ] = None,
+) -> None:
+    """Say whether this checkout's service is better than an earlier one, worse, or the same (local runtime).
+
+    The service of that revision is built in a git worktree under .cache, which is removed afterwards.
+    """
+    from lab.cli.compare import regress as compare_revisions  # noqa: PLC0415
+
+    ports = Ports()
+    code = compare_revisions(_console(), find_checkout(), base, name, words or [], ports=ports, tell=_tell)
+    raise typer.Exit(code)
+
+
+@app.command()
 def validate(
     names: Annotated[list[str] | None, typer.Argument(help="Experiments; all where none is named.")] = None,
     runtime: RuntimeOption = None,

@@ -1,10 +1,11 @@
-"""`lab compare`: reads what the user named, and runs a comparison or compares finished runs."""
+"""`lab compare`: reads what the user named, and runs a comparison or compares finished runs; `lab regress`."""
 
 from __future__ import annotations
 
 import os
 import secrets
 from collections.abc import Sequence
+from dataclasses import replace
 
 from rich.console import Console
 from rich.text import Text
@@ -14,6 +15,7 @@ from lab.compare.design import DESIGN_SETTINGS, read_design
 from lab.compare.execution import ComparePlan, Comparison
 from lab.compare.finished import compare_finished, find_run
 from lab.compare.profiles import compare_profiles
+from lab.compare.revision import built_revision, require_one_table_format
 from lab.compare.sides import parse_words, read_side
 from lab.errors import InputError
 from lab.experiment import Catalogue
@@ -67,3 +69,30 @@ def compare(
     console.print(Text.assemble(("A ", "bold"), f"{a.label}: {a.experiment.title}"), highlight=False)
     console.print(Text.assemble(("B ", "bold"), f"{b.label}: {b.experiment.title}"), highlight=False)
     return Comparison(plan, Show(console)).execute()
+
+
+def regress(
+    console: Console, checkout: Checkout, base: str, name: str, words: Sequence[str], *, ports: Ports, tell: Progress
+) -> int:
+    """Compare this checkout's service (B) with the one of an earlier revision (A) under an experiment."""
+    given = parse_words(words, [*OVERRIDABLE, *DESIGN_SETTINGS], "lab regress")
+    common = {key: text for key, text in given.items() if key in OVERRIDABLE}
+    design = read_design({key: text for key, text in given.items() if key not in OVERRIDABLE}, secrets.randbelow(10**6))
+    side = read_side(Catalogue(checkout), "NAME", name, common)
+    runtime = choose(checkout, "local", tell)
+    checkout.cache.mkdir(parents=True, exist_ok=True)
+    with built_revision(checkout, base, tell) as revision:
+        runtime.build_service(checkout.cache / "build-service.log", tell)
+        if side.experiment.dataset is not None:
+            require_one_table_format(checkout, revision)
+        plan = ComparePlan(
+            checkout=checkout,
+            a=replace(side, label=f"{side.label} of {base}", revision=revision),
+            b=replace(side, label=f"{side.label} of this checkout"),
+            design=design,
+            runtime=runtime,
+            cpus=plan_cpus(os.environ),
+            ports=ports,
+            compared=(f"revision of the service: {revision.commit[:12]} against this checkout",),
+        )
+        return Comparison(plan, Show(console)).execute()

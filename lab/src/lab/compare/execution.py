@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Literal
 
 from lab import report
+from lab.calibration import read_calibration
 from lab.compare import page
 from lab.compare.design import Design, Letter, Windows
 from lab.compare.judging import Question, judge_blocks, withdrawn
@@ -27,7 +28,7 @@ from lab.errors import LabError, RefusedError
 from lab.experiment import Experiment
 from lab.machine import noise
 from lab.machine.cpus import pin_self, usable_cpus
-from lab.manifest import Check, Phase
+from lab.manifest import Check, Git, Phase
 from lab.paths import Checkout
 from lab.process.locks import RunLock, remove_stale
 from lab.prometheus import scrape
@@ -64,7 +65,7 @@ TELLING_CHECKS = frozenset({"errors", "generator's error", "schedule", "outputs"
 
 @dataclass(frozen=True)
 class ComparePlan:
-    """What to compare and where. `limits` are cautions that are known beforehand."""
+    """What to compare and where. `compared` names what differs besides the experiments' declarations."""
 
     checkout: Checkout
     a: Side
@@ -73,7 +74,7 @@ class ComparePlan:
     runtime: Runtime
     cpus: CpuPlan
     ports: Ports
-    cautions: tuple[str, ...] = ()
+    compared: tuple[str, ...] = ()
 
 
 @dataclass
@@ -137,8 +138,11 @@ class Comparison:
             ports=self.plan.ports,
             monitoring=False,
             beside=letter == "b",
+            service_root=None if side.revision is None else side.revision.root,
         )
         state = RunState(plan)
+        if side.revision is not None:
+            state.environment.git = Git(commit=side.revision.commit, dirty=False)
         phases = Phases(self._show, self._phase_changed)
         return _Running(letter, side, windows, state, phases, Session(state, phases, self._show))
 
@@ -199,7 +203,7 @@ class Comparison:
             runtime=plan.runtime.name,  # type: ignore[arg-type]
             a=_side_record(plan.a, "a"),
             b=_side_record(plan.b, "b"),
-            compared=list(differ.compared),
+            compared=[*differ.compared, *plan.compared],
             besides=list(differ.besides),
             design=DesignRecord(
                 looks=[LookRecord(blocks=look.blocks, alpha=look.alpha) for look in design.looks],
@@ -210,6 +214,7 @@ class Comparison:
                 windows=windows.count,
                 window_s=float(windows.length_s),
                 warmup_s=plan.a.experiment.load.warmup_s,
+                calibration=_calibrated(plan.checkout, design.metric),
             ),
         )
         for letter, side in self._sides.items():
@@ -218,8 +223,6 @@ class Comparison:
             side.state.make(self.directory / letter)
         for line in differ.besides:
             self._say(f"! the sides differ in more than the service: {line}")
-        for caution in plan.cautions:
-            self._say(f"! {caution}")
         self._write()
 
     def _build(self) -> None:
@@ -345,7 +348,7 @@ class Comparison:
         """Add what the sides' checks say; the verdict is withdrawn if the machine was not fit to measure."""
         if result is None:
             return None
-        cautions = [*self.plan.cautions, *result.cautions]
+        cautions = list(result.cautions)
         unfit: list[str] = []
         for side in self._sides.values():
             validity = side.state.artifacts.manifest.validity
@@ -500,6 +503,15 @@ def _cut(experiment: Experiment, windows: Windows, blocks: int) -> Experiment:
     """Return the experiment of one window, which the side repeats."""
     load = experiment.load.model_copy(update={"duration_s": float(windows.length_s)})
     return experiment.model_copy(update={"load": load, "repeat": blocks * windows.count})
+
+
+def _calibrated(checkout: Checkout, metric: str) -> str | None:
+    """Return the smallest difference of a metric that the last calibration of this machine can show."""
+    calibration = read_calibration(checkout)
+    if calibration is None or metric not in calibration.smallest_difference:
+        return None
+    size = calibration.smallest_difference[metric]
+    return f"{metric} {size:.1%} with {calibration.pairs} pairs of starts ({calibration.experiment})"
 
 
 def _side_record(side: Side, directory: str) -> SideRecord:

@@ -64,6 +64,11 @@ def judge_blocks(a: Sequence[Measured], b: Sequence[Measured], question: Questio
             f"{which} served less than {REACHED:.0%} of the offered requests in most blocks, so latency measures the "
             "backlog and the throughput is what is judged"
         )
+    cautions += [
+        f"{name} gave no response with an expected status: load.expect names the statuses that count as served"
+        for name, side in zip(names, together, strict=True)
+        if not side.served
+    ]
     chosen = next((result for result in results if result.primary), None)
     if chosen is None:
         lacks = next(metric.title for metric in METRICS if metric.name == primary)
@@ -85,7 +90,8 @@ def judge_blocks(a: Sequence[Measured], b: Sequence[Measured], question: Questio
 
 def _saturated(blocks: Sequence[Measured]) -> bool:
     """Whether most blocks served too little: a burst of the machine's reaches one block, saturation all of them."""
-    return median(block.served / block.due for block in blocks if block.due) < REACHED
+    shares = [block.served / block.due for block in blocks if block.due]
+    return bool(shares) and median(shares) < REACHED
 
 
 def withdrawn(result: Result, reason: str) -> Result:

@@ -65,7 +65,7 @@ class LookRecord(Strict):
 
 
 class DesignRecord(Strict):
-    """What was fixed before the first block."""
+    """What was fixed before the first block, and what `make calibrate`, if it was run, says that this machine can show."""
 
     looks: list[LookRecord]
     within: float
@@ -75,6 +75,7 @@ class DesignRecord(Strict):
     windows: Annotated[int, Field(ge=1)] = 1
     window_s: float | None = None
     warmup_s: float | None = None
+    calibration: str | None = None
 
 
 class MetricResult(Strict):

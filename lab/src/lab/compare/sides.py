@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from lab.errors import InputError, did_you_mean
@@ -17,13 +18,26 @@ REFUSED = {"repeat": "BLOCKS says how often each side is started"}
 
 
 @dataclass(frozen=True)
+class Revision:
+    """A revision as the user named it, its commit, and the checkout in which its service is built."""
+
+    name: str
+    commit: str
+    root: Path
+
+
+@dataclass(frozen=True)
 class Side:
-    """One side: `label` as the user named it, the experiment with its overrides, and those overrides by key."""
+    """One side: `label` as the user named it, the experiment with its overrides, and those overrides by key.
+
+    `revision` is None for the service of this checkout.
+    """
 
     label: str
     name: str
     experiment: Experiment
     overrides: Mapping[str, Any]
+    revision: Revision | None = None
 
 
 @dataclass(frozen=True)

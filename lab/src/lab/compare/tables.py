@@ -108,6 +108,8 @@ def design_table(record: ComparisonRecord) -> Table:
             ("Load in a block", f"{design.windows} windows of {design.window_s:g} s a side, in turns"),
             ("Warm-up of each start", f"{design.warmup_s:g} s"),
         ]
+    if design.calibration is not None:
+        pairs.append(("Smallest difference by calibration", design.calibration))
     if record.result is not None and record.result.idle_cpu_share is not None:
         pairs.append(("CPU of the side without load", numbers.share(record.result.idle_cpu_share) + " of one CPU"))
     rows = [[Cell(name), Cell(value)] for name, value in pairs]

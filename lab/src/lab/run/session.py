@@ -102,6 +102,7 @@ class Session:
                 state.plan.cpus.service,
                 repetition.log,
                 beside=state.plan.beside,
+                root=state.plan.service_root,
             )
         )
         state.service_started(service)

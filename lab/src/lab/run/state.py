@@ -23,7 +23,10 @@ from lab.timeline import Timeline, Watched
 
 @dataclass(frozen=True)
 class RunPlan:
-    """What to run and where. `beside`: while another service runs, which has the ports that the user named."""
+    """What to run and where. `beside`: while another service runs, which has the ports that the user named.
+
+    `service_root` is the checkout whose built service is started; None for this one.
+    """
 
     checkout: Checkout
     name: str
@@ -35,6 +38,7 @@ class RunPlan:
     monitoring: bool = True
     strict: bool = False
     beside: bool = False
+    service_root: Path | None = None
 
 
 class RunArtifacts:

@@ -113,6 +113,7 @@ class ServiceSpec:
     `work_dir` is an existing directory of this start alone; `work_dir/data` holds the linked dataset (or is empty).
     The runtime writes `work_dir/service.yaml` from `settings` and its own hosts, ports and data_dir, and appends the
     service's stdout and stderr to `log`. A service `beside` another one, which runs already, takes free ports.
+    `root` is the checkout whose built service is started, None for this one (local runtime only).
     """
 
     work_dir: Path
@@ -121,6 +122,7 @@ class ServiceSpec:
     cpus: tuple[int, ...]
     log: Path
     beside: bool = False
+    root: Path | None = None
 
     @property
     def data_dir(self) -> Path:

@@ -42,6 +42,7 @@ from lab.units import duration_word
 
 HOST = "127.0.0.1"
 SERVICE_NAME = "the service"
+SERVICE_JAR = Path("service/server/target/service/lsmlab-server.jar")
 INTERRUPT_GRACE_S = 5.0
 READY_WORD = "ready "
 
@@ -118,7 +119,7 @@ class LocalRuntime(Runtime):
     @property
     def service_jar(self) -> Path:
         """The built service."""
-        return self._checkout.root / "service" / "server" / "target" / "service" / "lsmlab-server.jar"
+        return self._checkout.root / SERVICE_JAR
 
     @property
     def loadgen_program(self) -> Path:
@@ -224,7 +225,7 @@ class LocalRuntime(Runtime):
         with spec.log.open("ab") as log:
             log_start = log.tell()
             process = self._processes.start(
-                [*self._service_command(spec.jvm_flags), "serve", "--config", str(config)],
+                [*self._service_command(spec.jvm_flags, spec.root), "serve", "--config", str(config)],
                 cpus=spec.cpus,
                 stdout=log,
                 cwd=self._checkout.root,
@@ -327,9 +328,9 @@ class LocalRuntime(Runtime):
             self._java_home = requirements.find_jdk()
         return str(self._java_home / "bin" / "java")
 
-    def _service_command(self, flags: tuple[str, ...]) -> list[str]:
-        options = self._checkout.root / "service" / "jvm.options"
-        return [self._java(), f"@{options}", *flags, "-jar", str(self.service_jar)]
+    def _service_command(self, flags: tuple[str, ...], root: Path | None = None) -> list[str]:
+        root = root or self._checkout.root
+        return [self._java(), f"@{root / 'service' / 'jvm.options'}", *flags, "-jar", str(root / SERVICE_JAR)]
 
     def _profile(
         self, command: str, spec: ProfileSpec, words: list[str], cpus: tuple[int, ...], progress: Progress | None = None
