@@ -65,7 +65,7 @@ class LookRecord(Strict):
 
 
 class DesignRecord(Strict):
-    """What was fixed before the first block, and what `make calibrate`, if it was run, says that this machine can show."""
+    """What was fixed before the first block; `calibration` is what `make calibrate` said that this machine can show."""
 
     looks: list[LookRecord]
     within: float

@@ -97,7 +97,7 @@ def differences_of(a: Mapping[str, Any], b: Mapping[str, Any]) -> Differences:
     besides: list[str] = []
     for key in sorted(flat_a.keys() | flat_b.keys()):
         if flat_a.get(key) != flat_b.get(key):
-            line = f"{key}: {flat_a.get(key, 'default')} against {flat_b.get(key, 'default')}"
+            line = f"{key}: {flat_a.get(key) or 'default'} against {flat_b.get(key) or 'default'}"
             (compared if key.startswith("service.") else besides).append(line)
     return Differences(tuple(compared), tuple(besides))
 
