@@ -86,7 +86,7 @@ def test_the_page_says_what_was_compared_and_how(done: tuple[FakeCheckout, str])
                  'href="a/report.html"', 'href="b/report.html"', "Seed of the order"):  # fmt: skip
         assert text in page, text
     assert "http://" not in page.replace("http://www.w3.org/", "")
-    assert "| Latency p50 |" in (directory / "compare.md").read_text()
+    assert "| Latency p50, declared |" in (directory / "compare.md").read_text()
 
 
 def test_what_differs_besides_the_service_is_a_caution(checkout: FakeCheckout) -> None:

@@ -28,7 +28,8 @@ def metric_table(record: ComparisonRecord) -> Table | None:
         ("Metric", "A", "B", "B to A", f"{first.confidence * 100:.4g}% interval", "B − A", "p", "n", "B is"),
         rows,
         frozenset({1, 2, 3, 4, 5, 6, 7}),
-        "The metric in bold was declared before the first block. The other p-values are corrected by Holm. n counts "
+        "The declared metric was named before the first block and is the verdict's. The other p-values are corrected "
+        "by Holm. n counts "
         f"{'blocks' if record.kind == 'in turns' else 'starts a side'}. "
         f"Same: the ratio lies within {numbers.share(design.within)} of equal.",
     )
@@ -37,7 +38,7 @@ def metric_table(record: ComparisonRecord) -> Table | None:
 def _metric_row(metric: MetricResult) -> list[Cell]:
     name = f"{metric.title[:1].upper()}{metric.title[1:]}"
     return [
-        Cell(name, "primary" if metric.primary else ""),
+        Cell(f"{name}, declared" if metric.primary else name),
         Cell(in_unit(metric, metric.a)),
         Cell(in_unit(metric, metric.b)),
         Cell(numbers.ratio(metric.ratio)),
@@ -68,9 +69,7 @@ def difference_table(record: ComparisonRecord) -> Table | None:
     rows += [[Cell("besides", "outcome is-warn"), Cell(line)] for line in record.besides]
     if not rows:
         return None
-    note = "Besides what is compared, the sides differ in the load or the data: both may be the cause." * bool(
-        record.besides
-    )
+    note = "The sides differ in more than the service, and that may be the cause." if record.besides else ""
     return Table("differences", "What the sides do not share", ("", "A against B"), rows, note=note)
 
 
