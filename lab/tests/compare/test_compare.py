@@ -216,6 +216,6 @@ def test_regress_compares_with_the_service_of_an_earlier_commit(checkout: FakeCh
 
 
 def test_regress_refuses_a_revision_that_there_is_not(checkout: FakeCheckout) -> None:
-    code, output = checkout.lab("regress", "no-such-branch")
+    code, output = checkout.lab("regress", "no-such-branch", "fake")
     assert code == 2
     assert "BASE=no-such-branch: no such revision" in output
