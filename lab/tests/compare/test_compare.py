@@ -89,6 +89,17 @@ def test_the_page_says_what_was_compared_and_how(done: tuple[FakeCheckout, str])
     assert "| Latency p50, declared |" in (directory / "compare.md").read_text()
 
 
+def test_two_hundred_microseconds_more_are_worse_by_two_hundred_microseconds(checkout: FakeCheckout) -> None:
+    code, output = checkout.lab("compare", "fake", "fake VARIANT=slower-by-200-us", *QUICK, "DURATION=1s")
+    assert code == 0, output
+    result = record(checkout)[0]["result"]
+    primary = next(metric for metric in result["metrics"] if metric["primary"])
+    assert result["verdict"] == "worse", output
+    assert primary["difference"] == pytest.approx(0.2, rel=0.2), "ms"
+    assert "fake VARIANT=slower-by-200-us is worse than fake: latency p50 +" in output
+    assert "+200 µs" in output
+
+
 def test_what_differs_besides_the_service_is_a_caution(checkout: FakeCheckout) -> None:
     process = checkout.start("compare", "fake", "fake RATE=50", *QUICK, "DURATION=60s")
     checkout.wait_for_phase("measure")

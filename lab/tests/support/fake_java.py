@@ -27,6 +27,7 @@ VARIANTS = [
     "never-rests",
     "clings",
     "ends-badly",
+    "slower-by-200-us",
 ]
 REQUESTS = {"count": 0}
 
@@ -55,7 +56,7 @@ def serve(config: dict[str, object]) -> None:
     class Data(Quiet):
         def do_GET(self) -> None:
             REQUESTS["count"] += 1
-            self.answer(200, b"value")
+            self.answer(200, b"200000" if variant == "slower-by-200-us" else b"value")
 
     class Admin(Quiet):
         def do_GET(self) -> None:

@@ -33,7 +33,8 @@ def main() -> None:
     started = datetime.now(UTC)
     ended_early = []
     signal.signal(signal.SIGINT, lambda *_: ended_early.append(1))
-    urllib.request.urlopen(f"{url}/v0/entity?id=k000000000").read()
+    told = urllib.request.urlopen(f"{url}/v0/entity?id=k000000000").read()
+    slower_ns = int(told) if told.isdigit() else 0
     if "FAKE_LOADGEN_STARTED" in os.environ:
         with Path(os.environ["FAKE_LOADGEN_STARTED"]).open("a") as told:
             told.write(f"{options['--json']}\n")
@@ -41,11 +42,13 @@ def main() -> None:
     while time.monotonic() < end and not ended_early:
         time.sleep(0.01)
     elapsed = max(1, round(duration))
-    write(options, short, elapsed, started, url)
+    write(options, short, elapsed, started, url, slower_ns=slower_ns)
     sys.exit(130 if ended_early else 0)
 
 
-def write(options: dict[str, str], short: dict[str, str], seconds: int, started: datetime, url: str) -> None:
+def write(
+    options: dict[str, str], short: dict[str, str], seconds: int, started: datetime, url: str, *, slower_ns: int
+) -> None:
     rate = int(short["R"])
     total = HdrHistogram(1, 24 * 3600 * 10**9, 3)
     with Path(options["--hdr-log"]).open("w") as file:
@@ -56,7 +59,7 @@ def write(options: dict[str, str], short: dict[str, str], seconds: int, started:
         for second in range(seconds):
             interval = HdrHistogram(1, 24 * 3600 * 10**9, 3)
             for i in range(rate):
-                interval.record_value(200_000 + (i * 7919) % 1_000_000)
+                interval.record_value(200_000 + slower_ns + (i * 7919) % 1_000_000)
             log.output_interval_histogram(interval, second, second + 1, 1e6)
             total.add(interval)
     us = {p: total.get_value_at_percentile(float(p)) / 1000 for p in PERCENTILES}
