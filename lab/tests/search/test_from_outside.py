@@ -33,7 +33,7 @@ def test_a_limit_that_is_never_broken_ends_at_the_calibrated_ceiling_and_can_be_
     assert f"was never breached, up to {CEILING_PER_S}/s, which is as much as can be sent: a lower bound" in output
     path, answer = answer_in(checkout)
     rates = [step["rate_per_s"] for step in answer["result"]["steps"]]
-    assert rates == [20, 40, 80, 150, 150]
+    assert rates == [24, 48, 96, 150, 150]
     assert (answer["state"], answer["result"]["ended"]) == ("complete", "lower bound")
     assert answer["result"]["high_per_s"] is None
     manifest = checkout.manifest()

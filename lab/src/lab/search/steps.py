@@ -17,7 +17,7 @@ from lab.manifest import Manifest, Strict
 from lab.report import numbers
 from lab.search.judge import judge
 from lab.search.procedure import Holds
-from lab.search.slo import Slo
+from lab.search.slo import SAMPLES_FACTOR, Slo
 from lab.series import PlannedRun, Series
 from lab.series.execute import run_directory
 from lab.units import duration_word
@@ -25,6 +25,8 @@ from lab.units import duration_word
 STEP_S = 10
 STEP_MAX_S = 120
 STEP_WARMUP_MAX_S = 10
+SPARE = 1.2
+"""Times the requests that a percentile needs, that the lowest rate has."""
 REPEATED_MAX = 4
 """Disturbed steps that a search makes again; beyond them every step counts as it is."""
 
@@ -124,9 +126,12 @@ def step_seconds(rate_per_s: int, slo: Slo, words: Mapping[str, str], experiment
 
 
 def lowest_rate(slo: Slo, words: Mapping[str, str], experiment: Experiment) -> int:
-    """Return the lowest rate at which the longest step has enough requests for the percentile, a third of the usual."""
+    """Return the lowest rate at which the longest step has enough requests for the percentile, and some to spare.
+
+    That is less than steps usually have, but not so few that a request without an answer takes the percentile away.
+    """
     longest_s = experiment.load.duration_s if "duration" in words else STEP_MAX_S
-    return max(1, math.ceil(slo.requests_needed / 3 / longest_s))
+    return max(1, math.ceil(SPARE * slo.requests_needed / SAMPLES_FACTOR / longest_s))
 
 
 def _add_figures(step: Step, manifest: Manifest) -> None:
