@@ -1,6 +1,8 @@
 package lsmlab.server.http;
 
 import java.io.IOException;
+import java.util.HashSet;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import lsmlab.server.metrics.ServiceMetrics;
 import lsmlab.server.variant.Variant;
@@ -58,11 +60,18 @@ public final class TestServer implements AutoCloseable {
       int refusalsPerSecondMax)
       throws IOException {
     this.engine = engine;
-    variant =
-        Variants.find(variantName)
-            .orElseThrow()
-            .factory()
-            .apply(settings.withStorage(engine::write));
+    Set<Thread> others;
+    Set<Thread> own;
+    synchronized (TestServer.class) { // campaigns of the fuzzer run side by side
+      others = workers();
+      variant =
+          Variants.find(variantName)
+              .orElseThrow()
+              .factory()
+              .apply(settings.withStorage(engine::write));
+      own = workers();
+    }
+    own.removeAll(others);
     server =
         LsmHttpServer.bind(
             new LsmHttpServer.Settings(
@@ -71,19 +80,27 @@ public final class TestServer implements AutoCloseable {
             variant,
             metrics);
     server.start();
-    Eventually.equal(0, TestServer::busyWorkers, "workers that do not wait for work yet");
+    Eventually.equal(0, () -> busy(own), "workers that do not wait for work yet");
   }
 
-  /** Workers that are not waiting: a variant that hands over runs requests itself until one is. */
-  public static int busyWorkers() {
+  private static Set<Thread> workers() {
+    Set<Thread> workers = new HashSet<>(Thread.getAllStackTraces().keySet());
+    workers.removeIf(thread -> !thread.getName().startsWith("worker-"));
+    return workers;
+  }
+
+  private static int busy(Set<Thread> workers) {
     int busy = 0;
-    for (Thread thread : Thread.getAllStackTraces().keySet()) {
-      if (thread.getName().startsWith("worker-")) {
-        Thread.State state = thread.getState();
-        busy += state == Thread.State.WAITING || state == Thread.State.TIMED_WAITING ? 0 : 1;
-      }
+    for (Thread worker : workers) {
+      Thread.State state = worker.getState();
+      busy += state == Thread.State.WAITING || state == Thread.State.TIMED_WAITING ? 0 : 1;
     }
     return busy;
+  }
+
+  /** Workers of every server here that are not waiting: a variant that hands over runs requests itself until one is. */
+  public static int busyWorkers() {
+    return busy(workers());
   }
 
   public int port() {
