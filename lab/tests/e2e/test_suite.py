@@ -10,8 +10,15 @@ import pytest
 from .browser import console_errors
 from .conftest import CHECKOUT, make, require
 
-SLOWER = {"local": 1.0, "docker": 2.0}
-"""What containers may add to the overhead of a repetition, 8 s at most in the local runtime."""
+OVERHEAD_MAX_S = {"local": 10.0, "docker": 20.0}
+"""What a repetition may take beyond warm-up and measurement; 5 s were measured on a quiet machine of two CPUs."""
+
+NO_OVERHEAD = ("build", "dataset", "warm-up", "measure", "profile")
+
+
+def seconds(phase: dict) -> float:
+    ended, began = (datetime.fromisoformat(phase[key]) for key in ("end", "start"))
+    return (ended - began).total_seconds()
 
 
 @pytest.mark.browser
@@ -32,11 +39,10 @@ def test_a_suite_of_two_experiments_ends_with_its_page(runtime: str) -> None:
         assert manifest["runtime"] == runtime
         assert manifest["summary"]["profiled"]["requests"] > 0
         rates[planned["experiment"]] = manifest["summary"]["rate_offered_per_s"]
-        began, ended = (datetime.fromisoformat(manifest["phases"][at][key]) for at, key in ((0, "start"), (-1, "end")))
-        overhead_s = (ended - began).total_seconds() - 2 * (3 + 1)
-        assert overhead_s / 2 < 8 * SLOWER[runtime], manifest["phases"]
+        spent = [(phase["name"], seconds(phase)) for phase in manifest["phases"] if phase["name"] not in NO_OVERHEAD]
+        assert sum(took for _, took in spent) / 2 < OVERHEAD_MAX_S[runtime], spent
     assert rates == {"array-queue-put-80k-5m": 8000, "array-queue-get-2k": 200}
     page = (directory / "suite.html").read_text()
-    assert "too few starts to judge" in page
+    assert "published at 80,000/s, and 8,000/s were offered" in page
     assert page.count("data:image/webp") == 2
     assert console_errors(directory / "suite.html") == []
