@@ -161,8 +161,8 @@ test-e2e: build ## whole experiments in both runtimes; docker's only where an en
 	$(VENV)/pytest -q -ra lab/tests/e2e
 
 ##@ Torture (the long forms of tests, not part of `make test`)
-.PHONY: torture torture-storage torture-loadgen
-torture: torture-storage torture-server torture-loadgen ## every room's long tests
+.PHONY: torture torture-storage torture-loadgen torture-lab
+torture: torture-storage torture-server torture-loadgen torture-lab ## every room's long tests
 torture-storage: ## crashes, 10,000 seeds each; 30 kills a durability; full disks; about 15 minutes
 	@bin/find-jdk >/dev/null
 	$(MVN) -f service/pom.xml -pl storage test -Dtest='CrashTest,GroupCommitCrashTest,ModelTest,LinearizabilityTest,RegisterCheckerTest,ErrorInjectionTest,DamageTest,MappedDamageTest,CompactionJobTest,PiecewiseCompactionTest,WalPreallocatorTest' \
@@ -173,6 +173,10 @@ torture-loadgen: ## the load generator's long tests, 70 minutes: an hour of load
 	cd loadgen && FUZZ_INPUTS=50000000 cargo test --quiet --locked --release --test parser_fuzz
 	cd loadgen && cargo test --quiet --locked --release --test truth -- --include-ignored --test-threads=1
 	cd loadgen && SOAK_SECONDS=$(or $(SOAK_SECONDS),3600) cargo test --quiet --locked --release --test endurance
+
+torture-lab: build ## disturbances planted into real runs, on a machine that is quiet otherwise; 6 minutes
+	@bin/lab --version >/dev/null
+	$(VENV)/pytest -q -ra -m torture lab/tests/e2e
 
 .PHONY: torture-server
 torture-server: ## server, long (about half an hour): a million fuzzed inputs, every variant stopped under load, crowds of connections; FUZZ='-Dfuzz.seed=2 …'

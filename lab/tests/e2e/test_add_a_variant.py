@@ -52,7 +52,7 @@ def copy() -> Iterator[Path]:
     for name in BUILT:
         shutil.copytree(CHECKOUT / name, directory / name, symlinks=True)
     (directory / ".venv").symlink_to(CHECKOUT / ".venv")
-    (directory / ".cache").mkdir()
+    (directory / ".cache").mkdir(exist_ok=True)
     (CHECKOUT / ".cache/datasets").mkdir(exist_ok=True)
     (directory / ".cache/datasets").symlink_to(CHECKOUT / ".cache/datasets")
     yield directory

@@ -1,6 +1,6 @@
 """Disturbances planted into real runs: each makes the run suspect with its own reason; a quiet run has none of them.
 
-They need a machine that is quiet otherwise. Each run takes about 70 seconds.
+They need a machine that is quiet otherwise, and take about 45 seconds each: `make torture-lab`.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ import pytest
 
 from .conftest import CHECKOUT, make, runs_of
 
-SETTINGS = {"NAME": "sync-get", "RATE": "20000", "DURATION": "30s", "WARMUP": "10s", "RUNTIME": "local"}
+SETTINGS = {"NAME": "sync-get", "RATE": "20000", "DURATION": "30s", "WARMUP": "10s", "PROFILE": "off", "RUNTIME": "local"}
 INTO_THE_MEASUREMENT_S = 10.0
 SERVICE_CPU, LOADGEN_CPU = 0, 1
 BUSY = "import time\nend = time.monotonic() + {}\nwhile time.monotonic() < end: pass"
 PLANTABLE = {"other load", "generator's error", "throttling", "memory pressure", "steady state"}
 
 pytestmark = [
-    pytest.mark.slow,
+    pytest.mark.torture,
     pytest.mark.skipif(os.cpu_count() != 2, reason="the CPU plan of these tests is that of two CPUs"),
 ]
 
