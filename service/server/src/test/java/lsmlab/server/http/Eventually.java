@@ -15,9 +15,11 @@ public final class Eventually {
   /** Returns once the value is as expected; fails where it is not after {@value #NANOS_MAX} ns. */
   public static void equal(int expected, IntSupplier actual, String what) {
     long deadline = System.nanoTime() + NANOS_MAX;
-    while (actual.getAsInt() != expected && System.nanoTime() < deadline) {
+    int value = actual.getAsInt();
+    while (value != expected && System.nanoTime() < deadline) {
       LockSupport.parkNanos(1_000_000);
+      value = actual.getAsInt();
     }
-    assertEquals(expected, actual.getAsInt(), what);
+    assertEquals(expected, value, what);
   }
 }
