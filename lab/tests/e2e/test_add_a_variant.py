@@ -36,7 +36,7 @@ def read_page() -> Page:
     source, line = re.findall(r"^```java\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
     commands = re.findall(r"^    (make experiment .*)$", text, re.MULTILINE)
     assert len(commands) == 1, commands
-    return Page(source, line.strip(), commands[0].split())
+    return Page(source, line.strip().rstrip(","), commands[0].split())
 
 
 @pytest.fixture(scope="module")

@@ -67,7 +67,7 @@ def run_suite(place: Place, request: SuiteRequest, console: Console, runtime: st
     console.print(
         Text.assemble(
             (request.name, "bold"),
-            f": {len(answer.runs)} runs in {max(one.round for one in answer.runs)} rounds"
+            f": {len(answer.runs)} runs, {max(one.round for one in answer.runs)} of each"
             + (f", {len(answer.runs) - len(missing)} of them there already" if len(missing) < len(answer.runs) else "")
             + f", {time_left(expected_s(place.checkout, missing))}",
         ),
