@@ -22,7 +22,14 @@ import pytest
 
 from .conftest import CHECKOUT, make, runs_of
 
-SETTINGS = {"NAME": "sync-get", "RATE": "20000", "DURATION": "30s", "WARMUP": "10s", "PROFILE": "off", "RUNTIME": "local"}
+SETTINGS = {
+    "NAME": "sync-get",
+    "RATE": "20000",
+    "DURATION": "30s",
+    "WARMUP": "10s",
+    "PROFILE": "off",
+    "RUNTIME": "local",
+}
 INTO_THE_MEASUREMENT_S = 10.0
 SERVICE_CPU, LOADGEN_CPU = 0, 1
 BUSY = "import time\nend = time.monotonic() + {}\nwhile time.monotonic() < end: pass"
