@@ -43,6 +43,8 @@ def test_a_suite_of_two_experiments_ends_with_its_page(runtime: str) -> None:
         assert sum(took for _, took in spent) / 2 < OVERHEAD_MAX_S[runtime], spent
     assert rates == {"array-queue-put-80k-5m": 8000, "array-queue-get-2k": 200}
     page = (directory / "suite.html").read_text()
-    assert "Published at 80,000/s, and 8,000/s were offered" in page
+    # What else ran on the machine decides which of the two the page has to say.
+    why = ("Published at 80,000/s, and 8,000/s were offered", "no undisturbed start of array-queue-put-80k-5m")
+    assert [reason in page for reason in why].count(True) == 1
     assert page.count("data:image/webp") == 2
     assert console_errors(directory / "suite.html") == []
