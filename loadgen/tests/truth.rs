@@ -211,17 +211,11 @@ fn slow_rates_and_rates_below_the_thread_count_are_kept() {
 fn each_way_to_idle_sends_everything() {
     let _alone = alone();
     let server = TruthServer::start(Manner::Answer(OK.to_vec(), Duration::ZERO));
-    let cpu_s = [("sleep", 100.0), ("hybrid", 20.0), ("spin", 20.0)].map(|(idle, lag_us_max)| {
-        let mut cpu_s = 0.0;
-        holds_in_runs(2, |_| {
-            let run = load(&format!("-t1 -c2 -d500ms -R300 --idle {idle}"), &server.url());
-            run.assert_every_request_has_an_outcome();
-            assert!(run.number("requests") >= 100.0, "{idle}");
-            cpu_s = run.number("cpu_s");
-            let lag_us = run.percentile_us("send_lag_us", "50");
-            if lag_us <= lag_us_max { Ok(()) } else { Err(format!("{idle}: the send lag is {lag_us} µs at 50%")) }
-        });
-        cpu_s
+    let cpu_s = ["sleep", "hybrid", "spin"].map(|idle| {
+        let run = load(&format!("-t1 -c2 -d500ms -R300 --idle {idle}"), &server.url());
+        run.assert_every_request_has_an_outcome();
+        assert!(run.number("requests") >= 100.0, "{idle}");
+        run.number("cpu_s")
     });
     assert!(cpu_s[2] > cpu_s[0], "spinning takes the most CPU time: {cpu_s:?}");
 }
