@@ -4,10 +4,13 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.atomic.LongAdder;
 import lsmlab.storage.EngineStats;
+import lsmlab.storage.event.EventLog;
 import org.rocksdb.AbstractEventListener;
 import org.rocksdb.CompactionJobInfo;
+import org.rocksdb.CompactionJobStats;
 import org.rocksdb.FlushJobInfo;
 import org.rocksdb.RocksDB;
+import org.rocksdb.TableProperties;
 
 /**
  * Counts flushes and compactions from RocksDB's background threads, so that the operations themselves pay nothing for
@@ -38,18 +41,29 @@ final class RocksEvents extends AbstractEventListener {
   @Override
   public void onFlushCompleted(RocksDB db, FlushJobInfo job) {
     Long start = flushStarts.remove(job.getJobId());
+    TableProperties table = job.getTableProperties();
     if (start != null) {
-      flushNanos.add(System.nanoTime() - start);
+      long nanos = System.nanoTime() - start;
+      flushNanos.add(nanos);
+      EventLog.flush(nanos, table.getRawKeySize() + table.getRawValueSize(), table.getDataSize());
     }
-    flushBytes.add(job.getTableProperties().getDataSize());
+    flushBytes.add(table.getDataSize());
     flushes.increment();
   }
 
   @Override
   public void onCompactionCompleted(RocksDB db, CompactionJobInfo job) {
-    compactionNanos.add(job.stats().elapsedMicros() * 1_000);
-    compactionBytes.add(job.stats().totalOutputBytes());
+    CompactionJobStats stats = job.stats();
+    compactionNanos.add(stats.elapsedMicros() * 1_000);
+    compactionBytes.add(stats.totalOutputBytes());
     compactions.increment();
+    EventLog.compaction(
+        stats.elapsedMicros() * 1_000,
+        job.baseInputLevel(),
+        job.outputLevel(),
+        (int) stats.numInputFiles(),
+        stats.totalInputBytes(),
+        stats.totalOutputBytes());
   }
 
   EngineStats stats(long memtableBytes, int memtablesSealed, int tables, long tableBytes) {

@@ -196,6 +196,10 @@ final class CompactionJob {
     return shared;
   }
 
+  CompactionPolicy.Task task() {
+    return task;
+  }
+
   /** Bytes of the inputs from level 0. */
   long level0Bytes() {
     return task.inputs().stream()

@@ -1,13 +1,16 @@
 package lsmlab.storage.lsm;
 
 import java.io.IOException;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import lsmlab.storage.LsmOptions;
 import lsmlab.storage.concurrent.Threads;
+import lsmlab.storage.event.EventLog;
 import lsmlab.storage.file.StoreDirectory;
+import lsmlab.storage.lsm.TableSet.Placed;
 import lsmlab.storage.table.TableWorkspace;
 
 /**
@@ -261,8 +264,10 @@ final class Compactor implements AutoCloseable, WriteController.Merging {
 
   private void run(CompactionJob job) throws IOException {
     long start = System.nanoTime();
+    long bytesBefore = bytes.sum();
     job.run();
     long took = System.nanoTime() - start;
+    report(job.task().inputs(), job.task().level(), took, bytes.sum() - bytesBefore);
     compactions.increment();
     nanos.add(took);
     nanosSinceLevel0 += took;
@@ -272,6 +277,12 @@ final class Compactor implements AutoCloseable, WriteController.Merging {
       nanosSinceLevel0 = 0;
       level0Rate = level0Rate == 0 ? rate : level0Rate + RATE_WEIGHT * (rate - level0Rate);
     }
+  }
+
+  private static void report(List<Placed> inputs, int level, long nanos, long bytesOut) {
+    int fromLevel = inputs.stream().mapToInt(placed -> placed.entry().level()).min().orElse(level);
+    long bytesIn = inputs.stream().mapToLong(placed -> placed.entry().bytes()).sum();
+    EventLog.compaction(nanos, fromLevel, level, inputs.size(), bytesIn, bytesOut);
   }
 
   /** Bytes of level 0 merged in a second of merging, lately; 0 before the first such merge. */

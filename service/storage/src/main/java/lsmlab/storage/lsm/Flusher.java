@@ -13,6 +13,7 @@ import lsmlab.storage.LsmOptions;
 import lsmlab.storage.ReadOnlyException;
 import lsmlab.storage.concurrent.Threads;
 import lsmlab.storage.cursor.Cursor;
+import lsmlab.storage.event.EventLog;
 import lsmlab.storage.file.StoreDirectory;
 import lsmlab.storage.manifest.LogEntry;
 import lsmlab.storage.manifest.TableEntry;
@@ -171,6 +172,7 @@ final class Flusher implements AutoCloseable {
       long nanos = System.nanoTime() - start;
       flushNanos.add(nanos);
       listener.built(job.built.entry().bytes(), nanos);
+      EventLog.flush(nanos, job.memtable.bytes(), job.built.entry().bytes());
       // Before anyone can see that there is room again: who then waits for a flush must not be told
       // of
       // a failure that is over.

@@ -8,6 +8,7 @@ import lsmlab.storage.LsmOptions;
 import lsmlab.storage.OverloadedException;
 import lsmlab.storage.ReadOnlyException;
 import lsmlab.storage.concurrent.RateLimit;
+import lsmlab.storage.event.EventLog;
 import lsmlab.storage.memtable.Memtable;
 
 /**
@@ -56,6 +57,12 @@ final class WriteController {
   private final ReentrantLock lock = new ReentrantLock();
   private final Condition roomMade = lock.newCondition();
   private volatile double flushRate = RATE_FIRST;
+
+  // Guarded by lock: writes that wait for room, all that have waited since the first of them, and
+  // since when.
+  private int waiting;
+  private int stalled;
+  private long stallStart;
 
   /** What it has to know of merging. */
   interface Merging {
@@ -157,6 +164,7 @@ final class WriteController {
   private void awaitRoom(long deadline) {
     boolean interrupted = false;
     lock.lock();
+    beginStall();
     try {
       while (isFull()) {
         sealOverdue();
@@ -173,11 +181,25 @@ final class WriteController {
         }
       }
     } finally {
+      boolean last = --waiting == 0;
+      long nanos = System.nanoTime() - stallStart;
+      int writes = stalled;
       lock.unlock();
+      if (last) {
+        EventLog.stall(nanos, writes);
+      }
       if (interrupted) {
         Thread.currentThread().interrupt();
       }
     }
+  }
+
+  private void beginStall() {
+    if (waiting++ == 0) {
+      stallStart = System.nanoTime();
+      stalled = 0;
+    }
+    stalled++;
   }
 
   /** If the active memtable could not be sealed, because no log could be made for the next one, tries that again. */

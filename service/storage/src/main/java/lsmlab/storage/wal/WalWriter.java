@@ -7,6 +7,7 @@ import java.security.SecureRandom;
 import java.util.zip.CRC32C;
 import lsmlab.storage.Durability;
 import lsmlab.storage.WriteSink;
+import lsmlab.storage.event.EventLog;
 import lsmlab.storage.file.StoreDirectory;
 import lsmlab.storage.file.WritableFile;
 
@@ -268,7 +269,9 @@ public final class WalWriter implements WriteSink<IOException>, AutoCloseable {
 
   /** Makes all that was written durable. */
   public void sync() throws IOException {
+    long start = System.nanoTime();
     file.sync();
+    EventLog.walSync(System.nanoTime() - start);
     syncs++;
     synced = file.length();
   }

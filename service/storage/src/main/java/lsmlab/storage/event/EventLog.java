@@ -1,0 +1,75 @@
+package lsmlab.storage.event;
+
+import java.util.Locale;
+import java.util.concurrent.TimeUnit;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Writes a line of JSON to the log for each flush, compaction, stall and slow sync of the WAL, when it ends. RocksDB's
+ * {@code EVENT_LOG_v1} does the same. The logger has this class's name and its level is debug; {@code service/jvm.options}
+ * turns it on, and docs/contracts.md describes the lines.
+ *
+ * <p>An event costs a few microseconds in the thread that reports it, and nothing in a thread that serves requests,
+ * except after a stall. Thread-safe.
+ */
+public final class EventLog {
+
+  private static final Logger LOG = LoggerFactory.getLogger(EventLog.class);
+
+  /** A shorter sync is not reported: there may be thousands of them in a second. */
+  private static final long SYNC_NANOS_MIN = TimeUnit.MILLISECONDS.toNanos(20);
+
+  private EventLog() {}
+
+  /** A memtable became a table of level 0. */
+  public static void flush(long nanos, long memtableBytes, long tableBytes) {
+    write("flush", nanos, "\"bytes_in\":%d,\"bytes\":%d".formatted(memtableBytes, tableBytes));
+  }
+
+  /**
+   * Tables were merged.
+   *
+   * @param fromLevel lowest level of the inputs
+   * @param level of the outputs
+   * @param bytesIn of the inputs
+   * @param bytes of the outputs
+   */
+  public static void compaction(
+      long nanos, int fromLevel, int level, int tablesIn, long bytesIn, long bytes) {
+    write(
+        "compaction",
+        nanos,
+        "\"from_level\":%d,\"level\":%d,\"tables_in\":%d,\"bytes_in\":%d,\"bytes\":%d"
+            .formatted(fromLevel, level, tablesIn, bytesIn, bytes));
+  }
+
+  /** From the first write that had to wait for room until no write waited any more. */
+  public static void stall(long nanos, int writes) {
+    write("stall", nanos, "\"writes\":%d".formatted(writes));
+  }
+
+  /** The WAL was synced; not reported if that took less than 20 ms. */
+  public static void walSync(long nanos) {
+    if (nanos >= SYNC_NANOS_MIN) {
+      write("wal_sync", nanos, "");
+    }
+  }
+
+  private static void write(String type, long nanos, String more) {
+    if (LOG.isDebugEnabled()) {
+      double millis = nanos / 1e6;
+      double start = System.currentTimeMillis() - millis;
+      String comma = more.isEmpty() ? "" : ",";
+      LOG.debug(
+          String.format(
+              Locale.ROOT,
+              "{\"event\":\"%s\",\"start_ms\":%.1f,\"ms\":%.3f%s%s}",
+              type,
+              start,
+              millis,
+              comma,
+              more));
+    }
+  }
+}

@@ -1,0 +1,2 @@
+/** What an engine did in the background, and when. */
+package lsmlab.storage.event;
