@@ -142,6 +142,9 @@ struct ConvertArgs {
     /// Show the frames of java.lang.foreign's downcalls, which are one frame [downcall] otherwise
     #[arg(long)]
     unfold: bool,
+    /// Compare the slowest seconds of this latency log with the rest too, as `tail` does
+    #[arg(long, value_name = "FILE")]
+    latency: Option<PathBuf>,
     /// Largest heap of the converter, in MiB
     #[arg(long, default_value_t = 1024, value_name = "MIB", value_parser = clap::value_parser!(u32).range(16..))]
     heap: u32,
@@ -178,6 +181,9 @@ struct DiffArgs {
     force: bool,
 }
 
+const WORST_DEFAULT: f64 = 0.05;
+const PERCENTILE_DEFAULT: f64 = 99.0;
+
 #[derive(Args)]
 struct TailArgs {
     /// The directory of a converted recording, which receives tail.json, tail.md and the differential flame graphs
@@ -187,10 +193,10 @@ struct TailArgs {
     #[arg(long, value_name = "FILE")]
     latency: PathBuf,
     /// Part of the seconds that counts as slowest, three seconds at least
-    #[arg(long, default_value_t = 0.05, value_parser = parse_part)]
+    #[arg(long, default_value_t = WORST_DEFAULT, value_parser = parse_part)]
     worst: f64,
     /// Percentile of latency by which seconds are slow
-    #[arg(long, default_value_t = 99.0)]
+    #[arg(long, default_value_t = PERCENTILE_DEFAULT)]
     percentile: f64,
     /// Rules in the place of the built-in categories.toml
     #[arg(long, value_name = "FILE")]
@@ -236,9 +242,15 @@ pub fn run(cli: Cli) -> Result<()> {
             },
         ),
         Command::Stop(args) => recorder::stop(&tools, &jvm::resolve(&args.pid)?, &args.attach, &args.out),
-        Command::Convert(args) => convert::convert(
-            &tools,
-            &convert::Request {
+        Command::Convert(args) => {
+            let tail = args.latency.map(|latency| tail::Request {
+                out: args.out.clone(),
+                latency,
+                worst: WORST_DEFAULT,
+                percentile: PERCENTILE_DEFAULT,
+                categories: args.categories.clone(),
+            });
+            let request = convert::Request {
                 out: args.out,
                 title: args.title,
                 events: args.events,
@@ -249,8 +261,10 @@ pub fn run(cli: Cli) -> Result<()> {
                 pprof: args.pprof,
                 heap_mib_max: args.heap,
                 time_max: Duration::from_nanos(args.time_limit),
-            },
-        ),
+            };
+            convert::convert(&tools, &request)?;
+            tail.map_or(Ok(()), |tail| tail::tail_if_possible(&tail))
+        }
         Command::Diff(args) => diff::diff(&diff::Request {
             a: args.a,
             b: args.b,
@@ -261,13 +275,17 @@ pub fn run(cli: Cli) -> Result<()> {
             categories: args.categories,
             force: args.force,
         }),
-        Command::Tail(args) => tail::tail(&tail::Request {
-            out: args.out,
-            latency: args.latency,
-            worst: args.worst,
-            percentile: args.percentile,
-            categories: args.categories,
-        }),
+        Command::Tail(args) => {
+            let request = tail::Request {
+                out: args.out,
+                latency: args.latency,
+                worst: args.worst,
+                percentile: args.percentile,
+                categories: args.categories,
+            };
+            print!("{}", tail::tail(&request)?);
+            Ok(())
+        }
         Command::Unpack(args) => {
             println!("{}", tools.asprof()?.display());
             println!("{}", tools.library()?.display());

@@ -33,8 +33,9 @@ fn without_package(name: &str) -> &str {
     }
     let class = name.trim_end_matches("[]");
     match class.rfind('.') {
-        // a class with its package, as at the end of an allocation; `Main.run` has a single dot
-        Some(dot) if class[..dot].contains('.') => &name[dot + 1..],
+        // a class with its package, as at the end of an allocation; `Main.run` has a single dot, and the kernel's
+        // `finish_task_switch.isra.0` no class
+        Some(dot) if class[..dot].contains('.') && class[dot + 1..].starts_with(char::is_uppercase) => &name[dot + 1..],
         _ => name,
     }
 }
@@ -68,6 +69,7 @@ mod tests {
         assert_eq!(label("java.lang.String[]", 10), "String[]");
         assert_eq!(label("Main.run", 8), "Main.run");
         assert_eq!(label("JavaThread::run()", 8), "JavaTh..");
+        assert_eq!(label("finish_task_switch.isra.0", 9), "finish_..");
     }
 
     #[test]

@@ -155,7 +155,7 @@ pub fn change(before: &Estimate, after: &Estimate) -> Change {
     let reach = quantile_t(freedom) * error;
     Change {
         change,
-        bounds: Some((change - reach, change + reach)),
+        bounds: Some(((change - reach).max(-1.0), (change + reach).min(1.0))),
         p_value: 2.0 * student(freedom).cdf(-(change / error).abs()),
     }
 }
@@ -234,5 +234,13 @@ mod tests {
         assert!((change.change - 0.1).abs() < 1e-12 && change.p_value < 0.001, "{change:?}");
         let (low, high) = change.bounds.unwrap();
         assert!((0.07..0.08).contains(&low) && (0.12..0.13).contains(&high), "{low} {high}");
+    }
+
+    #[test]
+    fn a_change_of_a_share_is_never_more_than_the_whole() {
+        let low = Estimate { share: 0.2, bounds: None, standard_error: 0.3, freedom: 3.0 };
+        let high = Estimate { share: 0.8, bounds: None, standard_error: 0.3, freedom: 3.0 };
+        assert_eq!(change(&low, &high).bounds.unwrap().1, 1.0);
+        assert_eq!(change(&high, &low).bounds.unwrap().0, -1.0);
     }
 }

@@ -61,8 +61,16 @@ pub struct Attribution {
 /// Tenths of a second since the recording began, first and end.
 type Window = (usize, usize);
 
-/// Writes tail.json, tail.md and, for each event, both differential flame graphs; prints the tables.
-pub fn tail(request: &Request) -> Result<()> {
+/// Attributes the tail; where it cannot be, tail.json says why, as `refused`, and the conversion goes on.
+pub fn tail_if_possible(request: &Request) -> Result<()> {
+    let Err(error) = tail(request) else { return Ok(()) };
+    eprintln!("profile: the slowest seconds: {error:#}");
+    let refused = json!({"format": "lsmlab-profile-tail", "version": 1, "refused": format!("{error:#}")});
+    write(&request.out.join("tail.json"), pretty(&refused)?)
+}
+
+/// Writes tail.json, tail.md and, for each event, both differential flame graphs; returns the tables.
+pub fn tail(request: &Request) -> Result<String> {
     let rules = read_rules(request.categories.as_deref())?;
     let intervals = latency::read(&request.latency, request.percentile)?;
     let mut events = Map::new();
@@ -112,9 +120,9 @@ pub fn tail(request: &Request) -> Result<()> {
         "events": events,
     });
     write(&request.out.join("tail.json"), pretty(&result)?)?;
-    write(&request.out.join("tail.md"), head.clone() + &page)?;
-    print!("{head}{page}");
-    Ok(())
+    let page = head + &page;
+    write(&request.out.join("tail.md"), &page)?;
+    Ok(page)
 }
 
 /// The slowest intervals that the recording covers, and their windows in it.
@@ -338,6 +346,22 @@ mod tests {
         all.extend(intervals);
         let (_, windows) = worst_windows(&all, &samples, 0.0).unwrap();
         assert!(windows.contains(&(97, 110)), "{windows:?}");
+    }
+
+    #[test]
+    fn a_conversion_without_a_usable_log_says_why_the_tail_is_missing() {
+        let directory = tempfile::tempdir().unwrap();
+        let request = Request {
+            out: directory.path().to_owned(),
+            latency: directory.path().join("latency.hlog"),
+            worst: 0.05,
+            percentile: 99.0,
+            categories: None,
+        };
+        tail_if_possible(&request).unwrap();
+        let said: serde_json::Value =
+            serde_json::from_slice(&std::fs::read(directory.path().join("tail.json")).unwrap()).unwrap();
+        assert!(said["refused"].as_str().unwrap().contains("latency.hlog"), "{said}");
     }
 
     #[test]
