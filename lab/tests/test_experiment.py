@@ -41,6 +41,8 @@ reference:
   source: report A
   requests_per_second: 59899.55
   latency: {mean: 4.486s, p50: 5.57s, p99.9: 8.53s, max: 8.58s}
+  shares:
+    - {event: cpu, categories: [queue, lock], what: synchronisation, low: 0.2, high: 0.25}
 """
 
 
@@ -119,6 +121,10 @@ CASES = [
     ("p50: 5.57s", "p50: -5s", ":25: reference.latency: p50: '-5s' is out of range: must be at least 0"),
     ("p50: 5.57s", "p50: 5.57", ":25: reference.latency: '5.57' is not a number with a unit"),
     ("max: 8.58s", "maximum: 8.58s", ":25: reference.latency: 'maximum' is not one of p50"),
+    ("[queue, lock]", "[queue, locks]", ":27: reference.shares.0.categories: no category named 'locks'; did you mean"),
+    ("high: 0.25", "high: 0.1", ":27: reference.shares.0: high (0.1) is below low (0.2)"),
+    ("low: 0.2,", "low: 20,", ":27: reference.shares.0.low: 20 is out of range: must be at most 1"),
+    ("event: cpu,", "event: cpus,", ":27: reference.shares.0.event: 'cpus' is not allowed; did you mean cpu"),
     ("repeat: 3", "repeat: 3\nrepeat: 4", ":19: key repeat is given twice"),
     ("title: GET at", "title: [GET at", " not YAML: "),
     ("load:\n", "load: 3\nother:\n", ":11: load: must be a mapping of keys to values, not 3"),
@@ -298,6 +304,7 @@ def test_the_shipped_experiments_are_sound() -> None:
     names = catalogue.names()
     assert {f"{variant}-{method}" for variant in ("sync", "queue", "stack") for method in ("get", "put")} <= set(names)
     assert catalogue.datasets()["pairs-2m"].pairs == 2_000_000
+    assert all(catalogue.read(name).title for name in names)
 
 
 def test_every_variant_of_the_service_has_an_experiment() -> None:
@@ -356,6 +363,8 @@ def test_a_sweep_is_one_experiment_with_a_reference_for_each_rate(read: Callable
     assert point.resolved()["load"]["rate_per_s"] == 2000
     assert point.resolved()["reference"] == {
         "source": "report A", "rate_per_s": 2000, "requests_per_s": 1990.0, "latency_ms": {"99": 3.0},
+        "shares": [{"event": "cpu", "categories": ["queue", "lock"], "what": "synchronisation",
+                    "low": 0.2, "high": 0.25}],
         "threads": 4, "connections": 64, "duration_s": 60.0, "cpus": 8,
     }  # fmt: skip
 

@@ -55,6 +55,11 @@ class Checkout:
         return self.cache / "metrics"
 
     @property
+    def categories(self) -> Path:
+        """The rules that divide a profile into categories."""
+        return self.root / "profiler" / "categories.toml"
+
+    @property
     def scripts(self) -> Path:
         """The workloads: Lua scripts."""
         return self.root / "loadgen" / "scripts"

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -54,6 +55,7 @@ class FakeCheckout:
             (self.root / "loadgen/scripts" / script).touch()
         self.program("loadgen/target/release/loadgen", "fake_loadgen.py")
         self.program("profiler/target/release/profile", "fake_profile.py")
+        shutil.copy(SUPPORT.parents[2] / "profiler/categories.toml", self.root / "profiler")
         self.program("jdk/bin/java", "fake_java.py")
         self.script("bin/find-jdk", f"echo {self.root}/jdk")
         self.write("Makefile", "build-service build-loadgen build-profiler:\n\t@echo $@ is up to date\n")

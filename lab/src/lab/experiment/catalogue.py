@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -89,6 +90,12 @@ class Catalogue:
         """Return the names of the workloads."""
         return sorted(path.name for path in self.checkout.scripts.glob("*.lua"))
 
+    def categories(self) -> list[str]:
+        """Return the names of the categories that a profile is divided into, "other" last."""
+        with self.checkout.categories.open("rb") as file:
+            rules = tomllib.load(file)
+        return [*(str(rule["name"]) for rule in rules["category"]), "other"]
+
     def _shown(self, name: str) -> str:
         path = self.checkout.experiments / name
         return str(path.relative_to(self.checkout.root)) if path.is_relative_to(self.checkout.root) else str(path)
@@ -116,6 +123,14 @@ class Catalogue:
                 f"{where}: dataset: {experiment.dataset!r} is not declared in {self._shown('datasets.yaml')}"
                 f"{did_you_mean(experiment.dataset, known)}; declared: {', '.join(known) or 'none'}"
             )
+        for index, share in enumerate(experiment.reference.shares if experiment.reference else ()):
+            for name in share.categories:
+                if name not in (known_categories := self.categories()):
+                    where = declared.where(("reference", "shares", index, "categories"))
+                    raise InputError(
+                        f"{where}: reference.shares.{index}.categories: no category named {name!r}"
+                        f"{did_you_mean(name, known_categories)}; there are: {', '.join(known_categories)}"
+                    )
         script = experiment.load.script
         if script not in (scripts := self.scripts()):
             raise InputError(

@@ -153,6 +153,25 @@ class Figures(Strict):
         return result
 
 
+class PublishedShare(Strict):
+    """What a published report found of a profile: `categories` together had `low` to `high` (0 to 1) of `event`.
+
+    Without `high`: at least `low`. `what` names the categories in the report's sentence.
+    """
+
+    event: Event
+    categories: Annotated[tuple[str, ...], Field(min_length=1)]
+    what: Annotated[str, Field(min_length=1, max_length=80)]
+    low: Annotated[float, Field(ge=0, le=1)]
+    high: Annotated[float | None, Field(ge=0, le=1)] = None
+
+    @model_validator(mode="after")
+    def _is_a_range(self) -> PublishedShare:
+        if self.high is not None and self.high < self.low:
+            raise ValueError(f"high ({self.high:g}) is below low ({self.low:g})")
+        return self
+
+
 class Reference(Figures):
     """What a published report measured for this; shown beside our figures, never judged by.
 
@@ -166,6 +185,7 @@ class Reference(Figures):
     duration_s: Annotated[Seconds | None, Field(alias="duration", ge=1, le=86_400)] = None
     cpus: Annotated[Count, Field(ge=1, le=4096)] | None = None
     saturation_per_s: Annotated[float | None, Field(alias="saturation", gt=0)] = None
+    shares: tuple[PublishedShare, ...] = ()
     at: Annotated[tuple[Figures, ...], Field(exclude=True)] = ()
 
     @field_validator("at")
