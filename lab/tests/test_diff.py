@@ -40,3 +40,14 @@ def test_what_cannot_be_compared_is_said(tmp_path: Path) -> None:
         recordings(checkout, "queue-get/1")
     with pytest.raises(DiffError, match="make build-profiler"):
         print_difference(Console(), checkout, "stack-get", "stack-get/1", force=False)
+
+
+def test_into_a_pipe_the_tables_are_plain_markdown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _run(tmp_path, "stack-get/1")
+    program = tmp_path / "profiler/target/release/profile"
+    program.parent.mkdir(parents=True)
+    program.write_text("#!/bin/sh\necho '| Category | A [%] |'\n")
+    program.chmod(0o755)
+    console = Console(width=1000)
+    print_difference(console, Checkout(tmp_path), "stack-get/1", "stack-get/1", force=False)
+    assert capsys.readouterr().out.splitlines()[0] == "| Category | A [%] |"

@@ -45,7 +45,10 @@ def print_difference(console: Console, checkout: Checkout, a: str, b: str, *, fo
     sides = recordings(checkout, a), recordings(checkout, b)
     out = checkout.results / "diff" / f"{_word(a)}-against-{_word(b)}"
     told = diff_recordings(checkout, sides, (a, b), out, force=force)
-    console.print(Markdown(told))
+    if console.is_terminal:
+        console.print(Markdown(told))
+    else:
+        console.print(told, markup=False, highlight=False, soft_wrap=True)
     console.print(f"\n{out}", highlight=False)
 
 
