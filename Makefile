@@ -81,6 +81,11 @@ compare: ## is B better, worse, or the same: make compare A=queue-get B='stack-g
 	@$(if $(and $(filter command line,$(origin A)),$(filter command line,$(origin B))),,echo "A and B are missing: make compare A=queue-get B=stack-get, or B='queue-get VARIANT=stack'" >&2; exit 2)
 	@$(if $(filter-out $(COMPARE_SETTINGS),$(UNKNOWN)),echo 'no such setting: $(filter-out $(COMPARE_SETTINGS),$(UNKNOWN)); there are: $(COMPARE_SETTINGS) $(filter-out NAME REPEAT,$(SETTINGS))' >&2; exit 2)
 	@bin/lab compare $(call quote,$(A)) $(call quote,$(B)) $(COMPARE_WORDS) $(call given,RUNTIME,--runtime)
+.PHONY: profiling-cost
+profiling-cost: ## what being profiled costs: make profiling-cost NAME=stack-get [BLOCKS=10] [RATE=20000] [DURATION=10s] …
+	@$(if $(filter command line,$(origin NAME)),,echo 'NAME is missing: make profiling-cost NAME=stack-get (make list shows them all)' >&2; exit 2)
+	@$(if $(filter-out $(COMPARE_SETTINGS),$(UNKNOWN)),echo 'no such setting: $(filter-out $(COMPARE_SETTINGS),$(UNKNOWN)); there are: $(COMPARE_SETTINGS) $(filter-out REPEAT PROFILE,$(SETTINGS))' >&2; exit 2)
+	@bin/lab profiling-cost $(call quote,$(NAME)) $(COMPARE_WORDS) $(call given,RUNTIME,--runtime)
 .PHONY: regress
 regress: ## is the service of this checkout worse than an earlier one: make regress BASE=HEAD~1 [NAME=sync-get] [BLOCKS=10] … (local)
 	@$(if $(filter command line,$(origin BASE)),,echo 'BASE is missing: make regress BASE=HEAD~1 [NAME=sync-get]' >&2; exit 2)

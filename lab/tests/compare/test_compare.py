@@ -226,6 +226,27 @@ def test_regress_compares_with_the_service_of_an_earlier_commit(checkout: FakeCh
     assert nothing_is_left(checkout)
 
 
+def test_what_profiling_costs_is_a_comparison_whose_second_side_is_recorded(checkout: FakeCheckout) -> None:
+    checkout.environment["FAKE_PROFILE_LOG"] = str(checkout.root / "profile.log")
+    words = [word for word in QUICK if not word.startswith("PROFILE")]
+    code, output = checkout.lab("profiling-cost", "fake", *words, "DURATION=1s")
+    assert code == 0, output
+    assert "fake, recorded is the same as fake within 5.0%" in output
+    found, directory = record(checkout)
+    assert found["compared"] == ["recording: off against cpu, alloc each 500us"]
+    assert found["besides"] == []
+    assert (checkout.root / "profile.log").read_text().splitlines() == ["start b cpu,alloc", "stop b "] * 6
+    assert not list(directory.glob("?/profile")), "there is no repetition besides the windows"
+    assert not (directory / "b/recording").exists()
+    assert nothing_is_left(checkout)
+
+
+def test_profiling_cost_refuses_to_be_told_not_to_record(checkout: FakeCheckout) -> None:
+    code, output = checkout.lab("profiling-cost", "fake", "PROFILE=off")
+    assert code == 2
+    assert "side A is never recorded, side B always" in output
+
+
 def test_regress_refuses_a_revision_that_there_is_not(checkout: FakeCheckout) -> None:
     code, output = checkout.lab("regress", "no-such-branch", "fake")
     assert code == 2

@@ -15,6 +15,9 @@ def main() -> None:
     command, *rest = sys.argv[1:]
     options = dict(zip(rest[::2], rest[1::2], strict=True))
     out = Path(options["--out"])
+    if "FAKE_PROFILE_LOG" in os.environ:
+        with Path(os.environ["FAKE_PROFILE_LOG"]).open("a", encoding="utf-8") as log:
+            log.write(f"{command} {out.parent.name} {options.get('--events', '')}\n")
     if command == "start":
         os.kill(int(options["--pid"]), 0)
         (out / "started").touch()

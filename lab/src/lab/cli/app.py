@@ -437,6 +437,30 @@ def regress(
 
 
 @app.command()
+def profiling_cost(  # noqa: PLR0917 - one parameter an option
+    name: Annotated[str, typer.Argument(help="The experiment, with overrides as in `lab compare`.")],
+    words: Annotated[
+        list[str] | None, typer.Argument(help="As those of `lab compare`.", metavar="[KEY=VALUE]...")
+    ] = None,
+    runtime: RuntimeOption = None,
+    port: Annotated[str, typer.Option(envvar="PORT", help="A's data port; B takes free ones.")] = "8080",
+    admin_port: Annotated[str, typer.Option(envvar="ADMIN_PORT", help="A's admin port.")] = "8081",
+    loadgen_metrics_port: Annotated[
+        str, typer.Option(envvar="LOADGEN_METRICS_PORT", help="The load generator's metrics.")
+    ] = "9101",
+) -> None:
+    """Say what being profiled costs an experiment: latency, rate, CPU and memory a request, with intervals.
+
+    A comparison in turns, whose side B is recorded in each of its windows as the experiment's profile says.
+    """
+    from lab.cli.compare import profiling_cost as compare_recorded  # noqa: PLC0415
+
+    ports = _ports(port, admin_port, loadgen_metrics_port)
+    code = compare_recorded(_console(), find_checkout(), name, words or [], runtime=runtime, ports=ports, tell=_tell)
+    raise typer.Exit(code)
+
+
+@app.command()
 def validate(
     names: Annotated[list[str] | None, typer.Argument(help="Experiments; all where none is named.")] = None,
     runtime: RuntimeOption = None,

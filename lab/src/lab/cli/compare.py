@@ -1,4 +1,7 @@
-"""`lab compare`: reads what the user named, and runs a comparison or compares finished runs; `lab regress`."""
+"""`lab compare`: reads what the user named, and runs a comparison or compares finished runs.
+
+Also `lab regress` and `lab profiling-cost`, which are comparisons with one experiment on both sides.
+"""
 
 from __future__ import annotations
 
@@ -19,12 +22,14 @@ from lab.compare.revision import built_revision, require_one_table_format
 from lab.compare.sides import parse_words, read_side
 from lab.errors import InputError
 from lab.experiment import Catalogue
+from lab.experiment.model import ProfileSettings
 from lab.experiment.overrides import OVERRIDABLE
 from lab.machine.cpus import plan_cpus
 from lab.paths import Checkout
 from lab.run.show import Show
 from lab.runtime.base import Ports, Progress
 from lab.runtime.select import check_name, choose
+from lab.units import duration_word
 
 
 def compare(
@@ -96,3 +101,42 @@ def regress(
             compared=(f"revision of the service: {revision.commit[:12]} against this checkout",),
         )
         return Comparison(plan, Show(console)).execute()
+
+
+def profiling_cost(
+    console: Console,
+    checkout: Checkout,
+    name: str,
+    words: Sequence[str],
+    *,
+    runtime: str | None,
+    ports: Ports,
+    tell: Progress,
+) -> int:
+    """Compare an experiment that is recorded (B) with the same one that is not (A); return the process's exit code.
+
+    It is recorded as its `profile` says, or as the default does where it has none.
+    """
+    check_name(runtime)
+    given = parse_words(words, [*OVERRIDABLE, *DESIGN_SETTINGS], "lab profiling-cost")
+    if "profile" in given:
+        raise InputError("PROFILE is not for this: side A is never recorded, side B always")
+    common = {key: text for key, text in given.items() if key in OVERRIDABLE}
+    design = read_design({key: text for key, text in given.items() if key not in OVERRIDABLE}, secrets.randbelow(10**6))
+    side = read_side(Catalogue(checkout), "NAME", name, common)
+    settings = side.experiment.profile or ProfileSettings()
+    side = replace(side, experiment=side.experiment.model_copy(update={"profile": None}))
+    how = f"{', '.join(settings.events)} each {duration_word(settings.interval_s)}"
+    plan = ComparePlan(
+        checkout=checkout,
+        a=side,
+        b=replace(side, label=f"{side.label}, recorded"),
+        design=design,
+        runtime=choose(checkout, runtime, tell),
+        cpus=plan_cpus(os.environ),
+        ports=ports,
+        compared=(f"recording: off against {how}",),
+        recorded=settings,
+    )
+    console.print(f"What it costs {side.label} to be recorded: {how}", highlight=False)
+    return Comparison(plan, Show(console)).execute()

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import shutil
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -26,6 +27,7 @@ from lab.compare.record import Block, ComparisonRecord, DesignRecord, LookRecord
 from lab.compare.sides import Side, differences
 from lab.errors import LabError, RefusedError
 from lab.experiment import Experiment
+from lab.experiment.model import ProfileSettings
 from lab.machine import noise
 from lab.machine.cpus import pin_self, usable_cpus
 from lab.manifest import Check, Git, Phase
@@ -53,8 +55,8 @@ from lab.run.show import Show
 from lab.run.signals import TerminatedError, signals_held_off, signals_raise
 from lab.run.state import RunPlan, RunState
 from lab.run.summary import INTERRUPTED_EXIT, print_error
-from lab.runtime.base import CpuPlan, Ports, Runtime
-from lab.units import format_duration
+from lab.runtime.base import CpuPlan, Ports, ProfileSpec, Runtime
+from lab.units import duration_word, format_duration
 
 DIRECTORY = "compare"
 START_S = 6.0
@@ -65,7 +67,10 @@ TELLING_CHECKS = frozenset({"errors", "generator's error", "schedule", "outputs"
 
 @dataclass(frozen=True)
 class ComparePlan:
-    """What to compare and where. `compared` names what differs besides the experiments' declarations."""
+    """What to compare and where. `compared` names what differs besides the experiments' declarations.
+
+    With `recorded`, side B is recorded so in each of its windows: the comparison is of what profiling costs.
+    """
 
     checkout: Checkout
     a: Side
@@ -75,6 +80,7 @@ class ComparePlan:
     cpus: CpuPlan
     ports: Ports
     compared: tuple[str, ...] = ()
+    recorded: ProfileSettings | None = None
 
 
 @dataclass
@@ -264,11 +270,12 @@ class Comparison:
     def _window(self, side: _Running, block: int, window: int) -> Window:
         """Measure one window; the services' own counters are read before and after it, never in it."""
         repetition, other = self._repetition(side, block, window), self._sides[side.other]
-        before, idle_before = _used(side), _used(other)
-        start = datetime.now(UTC)
-        side.session.measure(repetition)
-        end = datetime.now(UTC)
-        after, idle_after = _used(side), _used(other)
+        with self._recording(side):
+            before, idle_before = _used(side), _used(other)
+            start = datetime.now(UTC)
+            side.session.measure(repetition)
+            end = datetime.now(UTC)
+            after, idle_after = _used(side), _used(other)
         return Window(
             side=side.letter,
             source=repetition.out.relative_to(side.state.directory).as_posix(),
@@ -278,6 +285,22 @@ class Comparison:
             idle_cpu_s=_increase(idle_before, idle_after, CPU),
             allocated_bytes=_increase(before, after, ALLOCATED),
         )
+
+    @contextlib.contextmanager
+    def _recording(self, side: _Running) -> Iterator[None]:
+        """Record side B meanwhile if that is what is compared; the recording itself is thrown away."""
+        settings = self.plan.recorded
+        if settings is None or side.letter == "a":
+            yield
+            return
+        out = side.state.directory / "recording"
+        out.mkdir()
+        interval, cpus = duration_word(settings.interval_s), self.plan.cpus.other
+        spec = ProfileSpec(out=out, events=settings.events, interval=interval, title=side.side.label, cpus=cpus)
+        self.plan.runtime.start_profile(spec, side.state.service)
+        yield
+        self.plan.runtime.stop_profile(spec, side.state.service)
+        shutil.rmtree(out)
 
     def _repetition(self, side: _Running, block: int, window: int) -> Repetition:
         state, count = side.state, side.windows.count
