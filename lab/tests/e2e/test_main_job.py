@@ -31,6 +31,7 @@ FILES = [
     "profile/profile.jfr",
     "profile/profile.json",
     "profile/categories.json",
+    "profile/tail.json",
     *PAGES,
     *PICTURES,
     *[f"profile/{event}.{form}" for event in EVENTS for form in ("svg", "collapsed")],
@@ -192,3 +193,11 @@ def test_nothing_is_left_behind(finished_run: FinishedRun) -> None:
             check=True,
         )
         assert left.stdout == ""
+
+
+def test_the_slowest_seconds_are_set_against_the_rest(finished_run: FinishedRun) -> None:
+    tail = json.loads((finished_run.directory / "profile/tail.json").read_text())
+    assert "refused" not in tail
+    assert len(tail["seconds"]) == 3
+    assert {"cpu", "alloc"} <= set(tail["events"])
+    assert "The slowest seconds" in (finished_run.directory / "report.html").read_text()

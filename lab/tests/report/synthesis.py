@@ -40,6 +40,10 @@ REFERENCE = {
     "source": "a published report",
     "requests_per_s": 1998.2,
     "latency_ms": {"50": 1.6, "99": 8.33, "100": 29.9},
+    "shares": [
+        {"event": "cpu", "categories": ["queue", "lock"], "what": "synchronisation", "low": 0.2, "high": 0.25},
+        {"event": "lock", "categories": ["queue"], "what": "the queue", "low": 0.7, "high": None},
+    ],
 }
 
 
@@ -103,13 +107,14 @@ def make_run(directory: Path, shape: Shape | None = None) -> Path:
             now = _phase(phases, "warm-up", now, 5.0)
             make_load(directory / "profile", shape, rng, now + timedelta(seconds=0.2), slower=1.12)
             make_profile(directory / "profile")
+            make_tail(directory / "profile" / "tail.json", now + timedelta(seconds=0.2))
             now = _phase(phases, "profile", now, shape.seconds + 0.9)
         now = _phase(phases, "collect", now, 3.2)
         _phase(phases, "analyse", now, 0.4)
     if shape.timeline:
         make_timeline(directory / "timeline.csv", shape, phases, rng)
         make_evidence(directory / "machine.csv", shape, phases)
-    (directory / "service.log").write_text("ready data=127.0.0.1:8080 admin=127.0.0.1:8081\n")
+    make_service_log(directory / "service.log", phases)
     manifest = Manifest(
         run_id=BEGAN.strftime("%Y%m%dT%H%M%SZ"),
         experiment=Experiment(
@@ -319,6 +324,59 @@ def stages(requests: float) -> dict[str, float]:
     labels = {stage: f'{{method="get",stage="{stage}"}}' for stage in STAGES_US}
     sums = {f"lsmlab_request_seconds_sum{labels[s]}": requests * us / 1e6 for s, us in STAGES_US.items()}
     return sums | {f"lsmlab_request_seconds_count{labels[s]}": requests for s in STAGES_US}
+
+
+def make_service_log(path: Path, phases: list[Phase]) -> None:
+    """Write service.log: in the middle of each load the flush, what it sets off, and a line that was cut off."""
+    lines = ["ready data=127.0.0.1:8080 admin=127.0.0.1:8081"]
+    for phase in phases:
+        if phase.name in {"measure", "profile"}:
+            lines += [engine_event(phase.start + timedelta(seconds=at), **fields) for at, fields in ENGINE_EVENTS]
+    lines.append(engine_event(BEGAN, event="flush", ms=3.0)[:-9])
+    path.write_text("\n".join(lines) + "\n")
+
+
+ENGINE_EVENTS: tuple[tuple[float, dict[str, Any]], ...] = (
+    (2.5, {"event": "flush", "ms": 810.0, "bytes_in": 23_068_672, "bytes": 32_000_000}),
+    (3.3, {"event": "compaction", "ms": 1900.0, "from_level": 0, "level": 1, "tables_in": 5, "bytes_in": 160_000_000,
+           "bytes": 148_000_000}),
+    (3.0, {"event": "stall", "ms": 38.0, "writes": 12}),
+    (3.1, {"event": "wal_sync", "ms": 27.5}),
+    (4.9, {"event": "compaction", "ms": 640.0, "from_level": 1, "level": 2, "tables_in": 3, "bytes_in": 96_000_000,
+           "bytes": 96_000_000}),
+)  # fmt: skip
+
+
+def engine_event(start: datetime, **fields: Any) -> str:
+    """Return a line of the service's log about something of the storage engine."""
+    event = {"start_ms": round(start.timestamp() * 1e3, 1), **fields}
+    return f"{start.isoformat()} [lsmlab-flush-0] [DEBUG] EventLog - {json.dumps(event, separators=(',', ':'))}"
+
+
+def make_tail(path: Path, began: datetime) -> None:
+    """Write tail.json: in three slow seconds there was more flushing; locks show nothing."""
+    flush = {"name": "flush", "worst_per_s": 131.0, "rest_per_s": 100.0, "share_change": 0.02, "p_value": 0.001,
+             "significant": True}  # fmt: skip
+    select = {"name": "select", "worst_per_s": 80.0, "rest_per_s": 90.0, "share_change": -0.01, "p_value": 0.4,
+              "significant": False}  # fmt: skip
+    method = {"name": "lsmlab/storage/lsm/Flusher.add", "worst_per_s": 60.0, "rest_per_s": 0.0, "share_change": 0.04,
+              "p_value": 0.002, "significant": True}  # fmt: skip
+    seconds = [
+        {"start_ms": round((began.timestamp() + at) * 1e3), "latency_ms": latency}
+        for at, latency in ((2, 38.0), (3, 21.5), (4, 12.2))
+    ]
+    events = {
+        "cpu": {"categories": [flush, select], "methods": [method], "files": ["cpu-tail.svg", "cpu-tail-reverse.svg"]},
+        "lock": {"categories": [select], "methods": [], "files": ["lock-tail.svg"]},
+    }
+    for event in events.values():
+        for file in event["files"]:
+            (path.parent / str(file)).write_text('<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>')
+    path.write_text(
+        json.dumps(
+            {"format": "lsmlab-profile-tail", "version": 1, "percentile": 99.0, "seconds": seconds, "events": events}
+        )
+    )
 
 
 def make_profile(directory: Path) -> None:

@@ -196,6 +196,28 @@ def test_the_pointer_reads_values_off_a_chart(browser: Chrome, runs: dict[str, P
     assert browser.execute_script("return document.getElementById('tip').hidden") is True
 
 
+def test_a_bar_of_the_engines_timeline_names_its_event(browser: Chrome, runs: dict[str, Path]) -> None:
+    open_page(browser, runs["one"])
+    hover = (
+        "const bar = document.querySelector(`#chart-lsm-time svg.wide ${arguments[0]}`);"
+        "const box = bar.getBoundingClientRect();"
+        "const at = {clientX: box.left + box.width / 2, clientY: box.top + box.height / 2, bubbles: true};"
+        "bar.dispatchEvent(new PointerEvent('pointermove', at));"
+        "return document.getElementById('tip').textContent"
+    )
+    compaction = browser.execute_script(hover, ".block.compaction")
+    assert "compaction L0 → L1" in compaction
+    assert "141 MiB" in compaction
+    assert "writes that waited12" in browser.execute_script(hover, ".block.stall")
+    assert "memtables" in browser.execute_script(hover, ".area")
+    press = (
+        "const f = document.querySelector('#chart-lsm-time');"
+        "f.dispatchEvent(new KeyboardEvent('keydown', {key: 'ArrowRight'}));"
+        "return document.getElementById('tip').textContent"
+    )
+    assert any("flush" in browser.execute_script(press) for _ in range(60))
+
+
 def test_the_keyboard_reads_values_off_a_chart(browser: Chrome, runs: dict[str, Path]) -> None:
     open_page(browser, runs["one"])
     press = (

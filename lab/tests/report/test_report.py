@@ -17,7 +17,7 @@ from lab.analysis import judge, summarise
 from lab.manifest import Censored, Manifest, ManifestError, RateChoice
 from lab.report import write
 from lab.report.pictures import BYTES_MAX, embed
-from report.synthesis import Shape, make_run
+from report.synthesis import Shape, engine_event, make_run
 
 
 class Page(HTMLParser):
@@ -128,7 +128,14 @@ def test_figures_tables_and_charts_are_those_of_the_manifest(whole: tuple[Page, 
         assert "Set for this run: warmup 2s" in text
         assert "In the queue 45.0 µs" in re.sub(r"[|\s]+", " ", text)
         assert "Written by flushes" in text
-    for chart in ("percentiles", "latency-time", "rate-time", "activity-flush", "activity-garbage-collection"):
+    for chart in (
+        "percentiles",
+        "latency-time",
+        "lsm-time",
+        "rate-time",
+        "activity-flush",
+        "activity-garbage-collection",
+    ):
         assert f"chart-{chart}" in page.ids
     assert "Nothing to see of: Compaction, Held-back writes, Steal." in page.text
 
@@ -156,7 +163,7 @@ def test_stops_of_charts_are_json_inside_the_plot(run: Path, whole: tuple[Page, 
     assert len(found) > 8
     for text in found:
         stops = json.loads(text)
-        assert all(0 <= at <= 1 and title and lines for at, title, lines in stops)
+        assert all(0 <= at <= 1 and title and lines for at, title, lines, *_ in stops)
 
 
 def test_a_title_is_text_never_markup(tmp_path: Path) -> None:
@@ -286,6 +293,80 @@ def test_a_published_figure_is_one_of_the_experiment_as_declared(tmp_path: Path,
     manifest.write(run / "run.json")
     write(run)
     assert ("was set for this run" not in (run / "report.md").read_text()) == comparable
+
+
+def test_published_shares_stand_beside_ours_as_sentences(tmp_path: Path) -> None:
+    page, markdown = report(make_run(tmp_path, Shape(seconds=2)))
+    for text in (page.text, markdown.replace("\\", "")):
+        assert "Synchronisation: 6.0% [5.7, 6.3] of CPU; the published report found 20–25%." in text
+        waiting = "of the time spent waiting for locks; the published report found at least 70%."
+        assert re.search(rf"The queue: 87\.0% \[82\.[67], 91\.[34]\] {waiting}", text)
+
+
+def test_the_slowest_seconds_name_the_code_and_what_went_on(tmp_path: Path) -> None:
+    page, markdown = report(make_run(tmp_path, Shape()))
+    for text in (page.text, re.sub(r"[|\s]+", " ", markdown.replace("\\", ""))):
+        assert "The 3 slowest seconds of the profiled repetition, whose 99th percentile of latency was 12.2 ms" in text
+        assert "CPU flush 131.0 samples 100.0 samples +31.0%" in text
+        assert "CPU lsmlab/storage/lsm/Flusher.add 60.0 samples 0.0 samples only there" in text
+        assert "select 80.0" not in text, "chance explains it"
+        assert re.search(r"38\.0 ms (\| )?flush 700 ms", text)
+        assert "compaction L0 → L1" in text
+    links = re.findall(r'<a href="([^"]*-tail[^"]*)">(CPU|Lock)', (tmp_path / "report.html").read_text())
+    assert links == [("profile/cpu-tail.svg", "CPU"), ("profile/cpu-tail-reverse.svg", "CPU")], "locks show noise"
+
+
+@pytest.mark.parametrize(
+    ("tail", "said"),
+    [
+        ({"refused": "6 seconds in common: at least 9 are needed"}, "6 seconds in common: at least 9 are needed."),
+        ({"events": {"cpu": {}}, "seconds": [{"start_ms": 0, "latency_ms": 3.0}]}, "profile/tail.json is damaged"),
+        ({"events": {"cpu": {"categories": [], "methods": []}}, "seconds": [{"start_ms": 0, "latency_ms": 3.0}]},
+         "No category of code and no method ran more or less"),
+        ({}, ""),
+    ],
+)  # fmt: skip
+def test_a_tail_that_cannot_be_attributed_is_said_to_be_so(tmp_path: Path, tail: dict[str, object], said: str) -> None:
+    make_run(tmp_path, Shape(seconds=2))
+    (tmp_path / "profile/tail.json").write_text(json.dumps(tail))
+    page, markdown = report(tmp_path)
+    assert said in page.text
+    assert said in markdown.replace("\\", "")
+    assert ("The slowest seconds" in page.text) == bool(tail)
+
+
+def test_the_timeline_of_the_engine_has_a_bar_for_each_event(run: Path, whole: tuple[Page, str]) -> None:
+    html = (run / "report.html").read_text(encoding="utf-8")
+    figure = html[html.index('id="chart-lsm-time"') :]
+    figure = figure[: figure.index("</figure>")]
+    loads = 3  # two repetitions and the profiled one
+    for kind, number in (("flush", 1), ("compaction", 2), ("stall", 1), ("sync", 1)):
+        bars = re.findall(rf'<rect class="block {kind}" data-stop="(\d+)"', figure)
+        assert len(bars) == 2 * number * loads, f"{kind}, wide and narrow"
+    text = re.search(r'<script type="application/json">(.*?)</script>', figure, re.DOTALL)
+    assert text is not None
+    stops = json.loads(text[1])
+    bar = re.search(r'class="block compaction" data-stop="(\d+)"', figure)
+    assert bar is not None
+    _, title, lines, only_on_its_mark = stops[int(bar[1])]
+    assert title.endswith("compaction L0 → L1")
+    assert only_on_its_mark
+    assert ["", "written", "141 MiB"] in lines
+    assert ["", "took", "1.90 s"] in lines
+    for lane in ("flush", "L0 → L1", "L1 → L2", "stopped", "slow sync"):
+        assert f">{lane}</text>" in figure
+    order = [figure.index(f">{lane}</text>") for lane in ("flush", "L0 → L1", "L1 → L2", "stopped")]
+    assert order == sorted(order)
+
+
+def test_more_events_than_can_be_drawn_are_counted(tmp_path: Path) -> None:
+    make_run(tmp_path, Shape(seconds=4, profiled=False))
+    start = Manifest.read(tmp_path / "run.json").phases[-3].start
+    assert Manifest.read(tmp_path / "run.json").phases[-3].name == "measure"
+    lines = [engine_event(start, event="flush", ms=1.0 + i / 1000, bytes=1000) for i in range(1_100)]
+    (tmp_path / "service.log").write_text("\n".join(lines) + "\n")
+    page, _ = report(tmp_path)
+    assert "The 100 shortest events are not drawn." in page.text
 
 
 def test_what_profiling_cost_is_told_with_repetitions_only(tmp_path: Path) -> None:

@@ -63,6 +63,20 @@ class Timeline:
             return None
         return float(values[-1] - values[0]) * (end_s - start_s) / covered
 
+    def interpolated(self, pattern: str, start_s: float, end_s: float) -> float | None:
+        """Return by how much a counter grew between two moments that may be closer than rows, linear between rows.
+
+        None if the rows around them are more than 2 s away, or if the counter began anew between them.
+        """
+        values = self.column(pattern)
+        if values is None:
+            return None
+        near = np.isfinite(values) & (self.time_s >= start_s - 2) & (self.time_s <= end_s + 2)
+        times, values = self.time_s[near], values[near]
+        if len(times) < 2 or times[0] > start_s or times[-1] < end_s or np.any(np.diff(values) < 0):
+            return None
+        return float(np.interp(end_s, times, values) - np.interp(start_s, times, values))
+
     def mean(self, pattern: str, start_s: float, end_s: float) -> float | None:
         """Return the mean of a gauge between two moments; None where it was not seen."""
         values = self.column(pattern)

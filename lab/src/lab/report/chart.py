@@ -16,7 +16,7 @@ NARROW = Size("narrow", 360, 300, left=48, right=10)
 
 @dataclass(frozen=True)
 class Key:
-    """A line of the legend: the class that draws it (``line`` or ``mark``), and its name."""
+    """A line of the legend: the class that draws it (``line``, ``mark`` or ``block``), and its name."""
 
     css: str
     name: str
@@ -40,6 +40,9 @@ class Chart:
     @property
     def stops_json(self) -> Markup:
         """The stops as JSON that may stand inside a script element."""
-        rows = [[round(stop.at, 4), stop.title, [list(line) for line in stop.lines]] for stop in self.stops]
+        rows = [
+            [round(stop.at, 4), stop.title, [list(line) for line in stop.lines], *([1] if stop.on_mark else [])]
+            for stop in self.stops
+        ]
         text = json.dumps(rows, ensure_ascii=False, separators=(",", ":"))
         return Markup(text.replace("<", "\\u003c").replace("&", "\\u0026"))  # noqa: S704

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from lab.analysis.checks.conditions import profile_samples
+from lab.analysis.engine_events import EngineEvent, read_engine_events
 from lab.analysis.histogram import HistogramLog
 from lab.analysis.outputs import Outputs, measured_sources, read_outputs
 from lab.analysis.summary import PROFILED, started_at
@@ -73,6 +74,17 @@ class Event:
 
 
 @dataclass(frozen=True)
+class PublishedShare:
+    """What a published report found of a profile: the categories together had `low` to `high` of the event."""
+
+    event: str
+    categories: tuple[str, ...]
+    what: str
+    low: float
+    high: float | None
+
+
+@dataclass(frozen=True)
 class Reference:
     """What a published report measured; latencies in ms by percentile ("50" … "100").
 
@@ -84,6 +96,7 @@ class Reference:
     latency_ms: dict[str, float]
     load: dict[str, float] = field(default_factory=dict)
     cpus: int | None = None
+    shares: tuple[PublishedShare, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -98,6 +111,8 @@ class ReportData:
     timeline: Timeline | None
     events: list[Event]
     profile: dict[str, Any]
+    tail: dict[str, Any]
+    engine_events: list[EngineEvent]
     reference: Reference | None
     artifacts: list[Artifact]
     gaps: list[str] = field(default_factory=list)
@@ -142,6 +157,8 @@ def collect(run_dir: Path) -> ReportData:
         timeline=_timeline(run_dir, gaps),
         events=_events(run_dir, gaps) if wanted or (run_dir / "profile").is_dir() else [],
         profile=_json(run_dir / "profile" / "profile.json"),
+        tail=_json(run_dir / "profile" / "tail.json"),
+        engine_events=read_engine_events(run_dir / "service.log"),
         reference=_reference(manifest),
         artifacts=[a for a in manifest.artifacts if a.path not in OWN_FILES] or list_artifacts(run_dir),
         gaps=gaps,
@@ -289,6 +306,7 @@ def _reference(manifest: Manifest) -> Reference | None:
     return Reference(
         load={name: float(value) for name in LOAD_WORDS if isinstance(value := declared.get(name), int | float)},
         cpus=cpus if isinstance(cpus, int) else None,
+        shares=_published_shares(declared.get("shares")),
         source=source if isinstance(source, str) else None,
         requests_per_s=float(rate) if isinstance(rate, int | float) else None,
         latency_ms={
@@ -297,6 +315,25 @@ def _reference(manifest: Manifest) -> Reference | None:
             if isinstance(value, int | float)
         },
     )
+
+
+def _published_shares(rows: object) -> tuple[PublishedShare, ...]:
+    found = []
+    for row in rows if isinstance(rows, list) else []:
+        try:
+            high = row.get("high")
+            found.append(
+                PublishedShare(
+                    event=str(row["event"]),
+                    categories=tuple(map(str, row["categories"])),
+                    what=str(row["what"]),
+                    low=float(row["low"]),
+                    high=None if high is None else float(high),
+                )
+            )
+        except (AttributeError, KeyError, TypeError, ValueError):
+            continue
+    return tuple(found)
 
 
 def _mapping(value: object) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from lab.report import headline, service_tables, tables
+from lab.report import headline, profile_words, service_tables, tables
 from lab.report.data import ReportData
 from lab.report.tables import Cell, Table
 
@@ -40,6 +40,11 @@ def render_markdown(data: ReportData) -> str:
         ],
         before=_pictures(data),
     )
+    if (tail := profile_words.tail_of_run(data)) is not None:
+        said = markdown_text(" ".join(tail.sentences))
+        pictures = " · ".join(f"[{name}]({path})" for name, path in tail.pictures)
+        shown = _section("The slowest seconds", [tail.lines, tail.seconds], before=f"{said}\n\n{pictures}".strip())
+        parts += shown or ["## The slowest seconds", said]
     parts += _section("Checks", [tables.check_table(data)])
     parts += _section("Environment", [tables.environment_table(data)])
     parts += _section("The run", [tables.experiment_table(data), tables.phase_table(data), tables.artifact_table(data)])
@@ -63,6 +68,8 @@ def _pictures(data: ReportData) -> str:
         if event.picture is not None:
             picture = f"![{name} flame graph](profile/{event.name}.png)"
             lines.append(f"[{picture}]({event.pages['']})" if "" in event.pages else picture)
+        shares = () if data.reference is None else data.reference.shares
+        lines += [markdown_text(line) for line in profile_words.published_beside_ours(event, shares)]
         links = [f"[{form or 'flame graph'}]({path})" for form, path in event.pages.items()]
         lines.append(f"{name}: {', '.join(links)}" if links else "")
     return "\n\n".join(line for line in lines if line)

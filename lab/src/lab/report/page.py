@@ -11,9 +11,10 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined, se
 from markupsafe import Markup
 
 from lab import __version__
-from lab.report import headline, service_tables, tables
+from lab.report import headline, profile_words, service_tables, tables
 from lab.report.chart import Chart
-from lab.report.data import Event, ReportData
+from lab.report.data import Event, Reference, ReportData
+from lab.report.lsm_timeline import LsmTimeline, lsm_timeline
 from lab.report.percentile_chart import percentile_chart
 from lab.report.pictures import Picture, embed
 from lab.report.tables import Table
@@ -38,6 +39,7 @@ class _Gallery:
     links: list[tuple[str, str]]
     categories: Table | None
     groups: Table | None
+    published: list[str]
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,7 @@ class _OverTime:
     """The charts over time."""
 
     latency: Chart | None
+    lsm: LsmTimeline | None
     rate: Chart | None
     panels: list[Panel]
     quiet: list[str]
@@ -68,7 +71,8 @@ def render_page(data: ReportData) -> str:
         figures=headline.figures(data),
         percentiles=percentile_chart(data),
         over_time=_over_time(data),
-        galleries=[_gallery(event) for event in data.events],
+        galleries=[_gallery(event, data.reference) for event in data.events],
+        tail=profile_words.tail_of_run(data),
         recording="profile/profile.jfr" if recording.is_file() else None,
         percentile_table=tables.percentile_table(data),
         rate_table=tables.rate_table(data),
@@ -103,11 +107,13 @@ def _over_time(data: ReportData) -> _OverTime | None:
     if axis is None:
         return None
     panels, quiet = activity(data, axis)
-    charts = _OverTime(latency_over_time(data, axis), rate_over_time(data, axis), panels, quiet)
+    charts = _OverTime(
+        latency_over_time(data, axis), lsm_timeline(data, axis), rate_over_time(data, axis), panels, quiet
+    )
     return charts if charts.latency or charts.rate or charts.panels else None
 
 
-def _gallery(event: Event) -> _Gallery:
+def _gallery(event: Event, reference: Reference | None) -> _Gallery:
     return _Gallery(
         title=tables.EVENT_NAMES.get(event.name, event.name),
         event=event,
@@ -115,6 +121,7 @@ def _gallery(event: Event) -> _Gallery:
         links=[(FORM_NAMES[form], path) for form, path in event.pages.items()],
         categories=tables.category_table(event),
         groups=tables.group_table(event),
+        published=profile_words.published_beside_ours(event, () if reference is None else reference.shares),
     )
 
 

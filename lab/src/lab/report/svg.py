@@ -34,6 +34,8 @@ class Stop:
     at: float
     title: str
     lines: tuple[tuple[str, str, str], ...]
+    on_mark: bool = False
+    """Shown only on the mark that names it by `data-stop`, its place in the list, and by the arrow keys."""
 
 
 @dataclass
@@ -131,6 +133,10 @@ class Plot:
             f'<path class="mark {css}" d="M{cx:.1f} {cy - r:.1f}L{cx + r:.1f} {cy:.1f}L{cx:.1f} {cy + r:.1f}'
             f'L{cx - r:.1f} {cy:.1f}Z"/>'
         )
+
+    def inner_markup(self) -> str:
+        """Return what was drawn, to be added to another plot."""
+        return "".join(self._parts)
 
     def markup(self, label: str) -> str:
         """Return the SVG element; ``label`` is what is read to those who do not see it."""

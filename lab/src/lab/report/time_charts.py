@@ -74,8 +74,8 @@ def latency_over_time(data: ReportData, axis: Axis) -> Chart | None:
 
     def draw(size: Size) -> str:
         plot = Plot(size, axis.scale(), y)
-        _bands(plot, axis)
-        plot.grid(_seconds(axis, size), [(t, numbers.latency_tick(t)) for t in y.ticks()])
+        phase_bands(plot, axis)
+        plot.grid(seconds_ticks(axis, size), [(t, numbers.latency_tick(t)) for t in y.ticks()])
         for series in data.series:
             at = _at(series, axis)
             for column, css in ((series.max_ms, "max"), (series.p99_ms, "p99"), (series.p50_ms, "p50")):
@@ -112,9 +112,9 @@ def rate_over_time(data: ReportData, axis: Axis) -> Chart | None:
 
     def draw(size: Size) -> str:
         plot = Plot(size, axis.scale(), Linear(y.low, y.high, 4))
-        _bands(plot, axis)
+        phase_bands(plot, axis)
         ticks = Linear(y.low, y.high, 4).ticks()
-        plot.grid(_seconds(axis, size), [(t, _short(t)) for t in ticks])
+        plot.grid(seconds_ticks(axis, size), [(t, _short(t)) for t in ticks])
         for series in data.series:
             at = _at(series, axis)
             plot.area(zip(at, series.per_s, strict=True), "rate")
@@ -224,9 +224,9 @@ def _panel(
 
     def draw(size: Size) -> str:
         plot = Plot(size, axis.scale(), y)
-        _bands(plot, axis, labels=False)
+        phase_bands(plot, axis, labels=False)
         ticks = Linear(y.low, y.high, 3, binary=wanted.show is numbers.size).ticks()
-        plot.grid(_seconds(axis, size), [(t, wanted.tick(t)) for t in ticks])
+        plot.grid(seconds_ticks(axis, size), [(t, wanted.tick(t)) for t in ticks])
         plot.area(zip(at, shown, strict=True), "activity")
         plot.line(zip(at, shown, strict=True), "activity")
         return plot.markup(f"{wanted.title}, {wanted.unit}")
@@ -242,7 +242,8 @@ def _panel(
     )
 
 
-def _bands(plot: Plot, axis: Axis, labels: bool = True) -> None:
+def phase_bands(plot: Plot, axis: Axis, labels: bool = True) -> None:
+    """Shade warm-ups, measurements and the profiled repetition."""
     several = sum(phase.name == "measure" for phase in axis.phases) > 1
     for phase in axis.phases:
         css = _band_class(phase.name)
@@ -265,7 +266,8 @@ def _at(series: Series, axis: Axis) -> list[float]:
     return [s + d / 2 - axis.start_s for s, d in zip(series.start_s, series.length_s, strict=True)]
 
 
-def _seconds(axis: Axis, size: Size) -> list[tuple[float, str]]:
+def seconds_ticks(axis: Axis, size: Size) -> list[tuple[float, str]]:
+    """Return the labels of the time axis: as many as there is room for."""
     wanted = 10 if size.width > 800 else 5
     ticks: Sequence[float] = Linear(0.0, axis.end_s - axis.start_s, wanted).ticks()
     return [(t, f"{t:,.0f} s") for t in ticks]

@@ -180,6 +180,11 @@ class ProfileSpec:
     title: str
     cpus: tuple[int, ...]
 
+    def latency_words(self) -> list[str]:
+        """Return the option of `profile convert` that names the repetition's latency log, if there is one."""
+        log = self.out / "latency.hlog"
+        return ["--latency", str(log)] if log.is_file() else []
+
 
 @dataclass(frozen=True)
 class Facts:

@@ -1,5 +1,6 @@
 // Reads values off the charts: the pointer, or the arrow keys when a chart has the focus, moves a line between its stops.
-// Each stop is [position 0…1, heading, [[class, name, value], …]]. Without this script the page lacks nothing else.
+// Each stop is [position 0…1, heading, [[class, name, value], …], 1 if only its own mark shows it].
+// A mark names its stop by data-stop. Without this script the page lacks nothing else.
 "use strict";
 (() => {
   const tip = document.getElementById("tip");
@@ -45,19 +46,21 @@
   }
 
   function nearest(stops, at) {
-    return stops.reduce((best, stop, i) => (Math.abs(stop[0] - at) < Math.abs(stops[best][0] - at) ? i : best), 0);
+    const far = (i) => (stops[i][3] ? Infinity : Math.abs(stops[i][0] - at));
+    return stops.reduce((best, _, i) => (far(i) < far(best) ? i : best), 0);
   }
 
   for (const figure of document.querySelectorAll("figure.chart")) {
     const stops = JSON.parse(figure.querySelector("script").textContent);
     if (!stops.length) continue;
-    let current = 0;
+    const inOrder = stops.map((_, i) => i).sort((a, b) => stops[a][0] - stops[b][0]);
+    let current = inOrder[0];
     for (const plot of figure.querySelectorAll("svg.plot")) {
       const [left, , width] = plot.dataset.plot.split(" ").map(Number);
       plot.addEventListener("pointermove", (event) => {
         const box = plot.getBoundingClientRect();
         const x = ((event.clientX - box.left) / box.width) * plot.viewBox.baseVal.width;
-        current = nearest(stops, (x - left) / width);
+        current = Number(event.target.dataset.stop ?? nearest(stops, (x - left) / width));
         show(figure, stops[current], event.clientX, event.clientY);
       });
       plot.addEventListener("pointerleave", () => hide(figure));
@@ -67,7 +70,7 @@
       if (event.key === "Escape") hide(figure);
       if (!step) return;
       event.preventDefault();
-      current = Math.max(0, Math.min(stops.length - 1, current + step));
+      current = inOrder[Math.max(0, Math.min(stops.length - 1, inOrder.indexOf(current) + step))];
       show(figure, stops[current]);
     });
     figure.addEventListener("blur", () => hide(figure));

@@ -274,6 +274,7 @@ class DockerRuntime(Runtime):
     def convert_profile(self, spec: ProfileSpec, progress: Progress) -> None:
         """Convert in a container of its own, on all CPUs: nothing is measured any more."""
         words = ["convert", "--out", str(spec.out), "--title", spec.title, "--events", ",".join(spec.events)]
+        words += spec.latency_words()
         argv = self._docker.compose(
             "run", "--rm", "-T", "--no-deps", f"--volume={spec.out}:{spec.out}", "converter", *words
         )

@@ -297,7 +297,7 @@ class LocalRuntime(Runtime):
 
     def convert_profile(self, spec: ProfileSpec, progress: Progress) -> None:
         """Run `profile convert` on all CPUs: nothing is measured any more."""
-        words = ["--title", spec.title, "--events", ",".join(spec.events)]
+        words = ["--title", spec.title, "--events", ",".join(spec.events), *spec.latency_words()]
         self._profile("convert", spec, words, (), progress)
 
     def monitoring_up(self, progress: Progress) -> None:

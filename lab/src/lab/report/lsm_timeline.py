@@ -1,0 +1,139 @@
+"""The LSM timeline: memtables filling, and below them flushes, compactions by level, stalls and slow syncs as bars.
+
+It shares its axis with the latency over time above it. A bar is as long as its event took, and its height says how many
+bytes it wrote, compared with the largest one. Where there are more than 1,000 events, the shortest are left out.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from lab.analysis.engine_events import EngineEvent
+from lab.report import numbers
+from lab.report.chart import Chart, Key
+from lab.report.data import ReportData
+from lab.report.profile_words import event_title
+from lab.report.scales import Linear, linear_to
+from lab.report.svg import Plot, Size, Stop
+from lab.report.time_charts import Axis, phase_bands, seconds_ticks
+
+EVENTS_MAX = 1_000
+LANE = 26
+FILL = 84
+SIZES = (Size("wide", 1040, 0, left=92, top=22), Size("narrow", 360, 0, left=92, right=10, top=22))
+
+_LONE_LANES = {"flush": "flush", "stall": "stopped", "wal_sync": "slow sync"}
+_CLASSES = {"flush": "flush", "compaction": "compaction", "stall": "stall", "wal_sync": "sync"}
+
+
+@dataclass(frozen=True)
+class LsmTimeline:
+    """The chart, and the number of events that are too many to draw."""
+
+    chart: Chart
+    left_out: int
+
+
+def lsm_timeline(data: ReportData, axis: Axis) -> LsmTimeline | None:
+    """Draw what the engine did; None if its log has no event within the axis."""
+    events = [e for e in data.engine_events if e.end_s >= axis.start_s and e.start_s <= axis.end_s]
+    if not events:
+        return None
+    left_out = max(0, len(events) - EVENTS_MAX)
+    if left_out:
+        longest = sorted(events, key=lambda event: -event.length_s)[:EVENTS_MAX]
+        events = sorted(longest, key=lambda event: event.start_s)
+    fill = _fill(data, axis)
+    lanes = _lanes(events)
+    drawings = [_draw(size, axis, events, lanes, fill) for size in SIZES]
+    # The bars' stops come first: a bar's data-stop is its event's place in the list.
+    stops = [_event_stop(event, axis) for event in events] + [_fill_stop(at, value, axis) for at, value in fill]
+    legend = [Key("line activity", "memtables")] if fill else []
+    kinds = {event.kind for event in events}
+    names = {"flush": "flush", "compaction": "compaction", "stall": "writes stopped", "wal_sync": "slow WAL sync"}
+    legend += [Key(f"block {_CLASSES[kind]}", name) for kind, name in names.items() if kind in kinds]
+    label = "Memtables, flushes, compactions by level and stalls over time"
+    return LsmTimeline(Chart("lsm-time", label, drawings, legend, stops), left_out)
+
+
+def _lane(event: EngineEvent) -> str:
+    return f"L{event.from_level} → L{event.level}" if event.kind == "compaction" else _LONE_LANES[event.kind]
+
+
+def _lanes(events: list[EngineEvent]) -> list[str]:
+    compactions = sorted({(e.level, e.from_level) for e in events if e.kind == "compaction"})
+    kinds = {event.kind for event in events}
+    return [
+        *([_LONE_LANES["flush"]] if "flush" in kinds else []),
+        *(f"L{source} → L{target}" for target, source in compactions),
+        *(_LONE_LANES[kind] for kind in ("stall", "wal_sync") if kind in kinds),
+    ]
+
+
+def _fill(data: ReportData, axis: Axis) -> list[tuple[float, float | None]]:
+    """Return the bytes in memtables by seconds on the axis."""
+    values = None if data.timeline is None else data.timeline.column(r"lsmlab_memtable_bytes")
+    if values is None or data.timeline is None:
+        return []
+    rows = zip(data.timeline.time_s.tolist(), values.tolist(), strict=True)
+    return [
+        (at - axis.start_s, None if math.isnan(value) else value)
+        for at, value in rows
+        if axis.start_s <= at <= axis.end_s
+    ]
+
+
+def _draw(
+    outline: Size, axis: Axis, events: list[EngineEvent], lanes: list[str], fill: list[tuple[float, float | None]]
+) -> str:
+    fill_height = FILL if fill else 0
+    height = outline.top + fill_height + LANE * len(lanes) + outline.bottom
+    size = Size(outline.name, outline.width, height, outline.left, outline.right, outline.top, outline.bottom)
+    most = linear_to(max((value for _, value in fill if value is not None), default=0.0))
+    # The fill is a plot of its own above the lanes, with the same left and right.
+    above = Size(size.name, size.width, size.top + fill_height + 1, size.left, size.right, size.top, 1)
+    plot, upper = Plot(size, axis.scale(), Linear(0, 1)), Plot(above, axis.scale(), most)
+    phase_bands(plot, axis)
+    plot.grid(seconds_ticks(axis, size), [])
+    if fill:
+        top = max((value for _, value in fill if value is not None), default=0.0)
+        upper.area(fill, "activity")
+        upper.line(fill, "activity")
+        upper.text(size.left - 8, upper.py(top) + 4, numbers.size(top), "tick", "end")
+        plot.add(upper.inner_markup())
+    largest = max((event.bytes_out for event in events), default=0) or 1
+    rows = {name: i for i, name in enumerate(lanes)}
+    for name, row in rows.items():
+        floor = size.top + fill_height + LANE * (row + 1)
+        plot.add(f'<line class="grid" x1="{size.left}" x2="{size.width - size.right}" y1="{floor}" y2="{floor}"/>')
+        plot.text(size.left - 8, floor - 7, name, "tick", "end")
+    for index, event in enumerate(events):
+        floor = size.top + fill_height + LANE * (rows[_lane(event)] + 1)
+        left, right = plot.px(event.start_s - axis.start_s), plot.px(event.end_s - axis.start_s)
+        width = max(1.5, right - left)
+        tall = 12.0 if event.bytes_out == 0 else 4 + (LANE - 8) * event.bytes_out / largest
+        plot.add(
+            f'<rect class="block {_CLASSES[event.kind]}" data-stop="{index}" x="{left:.1f}" y="{floor - tall:.1f}" '
+            f'width="{width:.1f}" height="{tall:.1f}"/>'
+        )
+    return plot.markup("LSM timeline")
+
+
+def _event_stop(event: EngineEvent, axis: Axis) -> Stop:
+    lines = [("", "took", numbers.latency(event.length_s * 1e3))]
+    if event.tables_in:
+        lines.append(("", "tables", numbers.count(event.tables_in)))
+    if event.bytes_in:
+        lines.append(("", "read", numbers.size(event.bytes_in)))
+    if event.bytes_out:
+        lines.append(("", "written", numbers.size(event.bytes_out)))
+    if event.writes:
+        lines.append(("", "writes that waited", numbers.count(event.writes)))
+    start = event.start_s - axis.start_s
+    title = f"{start:,.2f} s · {event_title(event)}"
+    return Stop(axis.scale().at(start + event.length_s / 2), title, tuple(lines), on_mark=True)
+
+
+def _fill_stop(at: float, value: float | None, axis: Axis) -> Stop:
+    return Stop(axis.scale().at(at), f"{at:,.0f} s", (("activity", "memtables", numbers.size(value)),))
