@@ -10,6 +10,11 @@ _SAMPLE = re.compile(r"^([a-zA-Z_:][\w:]*)(\{.*\})?\s+(\S+)(?:\s+-?\d+)?$")
 _LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
 
 
+GC_SECONDS = r"jvm_gc_(collection_seconds_sum|seconds_total)(\{.*\})?"
+GC_COUNT = r"jvm_gc_(collection_seconds_count|collections_total)(\{.*\})?"
+"""Time in collections and their number, by the present names and by those in the timelines of older runs."""
+
+
 def parse_metrics(text: str) -> dict[str, float]:
     """Return the samples by name and labels (`lsmlab_requests_total{method="get",status="200"}`), buckets left out.
 

@@ -301,7 +301,7 @@ def make_timeline(path: Path, shape: Shape, phases: list[Phase], rng: np.random.
                 "process_cpu_seconds_total": cpu_s, "lsmlab_queue_depth": max(0.0, rng.normal(2, 2)),
                 "lsmlab_memtable_bytes": 1.1e6 * (service_from % 21), "lsmlab_flush_bytes_total": flushed,
                 "lsmlab_compaction_bytes_total": 0.0, "lsmlab_tables": 8 + (flushed > 0), "lsmlab_wal_bytes_total": wal,
-                'jvm_gc_seconds_total{gc="G1 Young Generation"}': gc_s,
+                'jvm_gc_collection_seconds_sum{gc="G1 Young Generation"}': gc_s,
                 'jvm_memory_used_bytes{area="heap"}': 1.5e8 + 4e7 * (service_from % 5),
                 "lsmlab_write_stall_seconds_total": 0.0,
                 **stages(service_from * shape.rate),

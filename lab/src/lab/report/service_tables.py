@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from lab.analysis.timeline import Timeline
+from lab.prometheus import GC_COUNT, GC_SECONDS
 from lab.report import numbers
 from lab.report.data import ReportData, Series
 from lab.report.tables import Cell, Table
@@ -66,8 +67,8 @@ def activity_table(data: ReportData) -> Table | None:
     candidates = [
         ("CPUs busy", per_s(r"process_cpu_seconds_total", numbers.significant)),
         ("Involuntary context switches a second", gauge(r"service_switches_involuntary_per_s", numbers.count)),
-        ("Collections", grown(r"jvm_gc_collections_total(\{.*\})?", numbers.count)),
-        ("Time in collections, a second", per_s(r"jvm_gc_seconds_total(\{.*\})?", _time)),
+        ("Collections", grown(GC_COUNT, numbers.count)),
+        ("Time in collections, a second", per_s(GC_SECONDS, _time)),
         ("Time in safepoints, a second", per_s(r"jvm_safepoint_seconds_total", _time)),
         ("Flushes", grown(r"lsmlab_flushes_total", numbers.count)),
         ("Written by flushes", grown(r"lsmlab_flush_bytes_total", numbers.size)),

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from lab.analysis.timeline import Timeline
 from lab.manifest import Phase
+from lab.prometheus import GC_SECONDS
 from lab.report import numbers
 from lab.report.chart import Chart, Key
 from lab.report.data import ReportData, Series
@@ -185,7 +186,7 @@ _ACTIVITIES = (
         "Held-back writes", "s stalled a second", r"lsmlab_write_stall_seconds_total", True, numbers.significant, _plain
     ),
     _Activity("Rejected", "requests/s", r"lsmlab_rejected_total(\{.*\})?", True, numbers.count, _plain),
-    _Activity("Garbage collection", "ms a second", r"jvm_gc_seconds_total(\{.*\})?", True, _ms, _ms_tick),
+    _Activity("Garbage collection", "ms a second", GC_SECONDS, True, _ms, _ms_tick),
     _Activity("Safepoints", "ms a second", r"jvm_safepoint_seconds_total", True, _ms, _ms_tick),
     _Activity("Java heap in use", "bytes", r'jvm_memory_used_bytes\{area="heap"\}', False, numbers.size, _size_tick),
     _Activity("Steal", "share of CPU time", r"host_steal_share", False, numbers.share, _percent_tick),

@@ -1,104 +1,85 @@
 package lsmlab.server.metrics;
 
 import com.sun.management.ThreadMXBean;
-import com.sun.management.UnixOperatingSystemMXBean;
-import java.io.IOException;
-import java.lang.management.GarbageCollectorMXBean;
+import io.prometheus.metrics.core.metrics.CounterWithCallback;
+import io.prometheus.metrics.core.metrics.GaugeWithCallback;
+import io.prometheus.metrics.instrumentation.jvm.JvmBufferPoolMetrics;
+import io.prometheus.metrics.instrumentation.jvm.JvmCompilationMetrics;
+import io.prometheus.metrics.instrumentation.jvm.JvmGarbageCollectorMetrics;
+import io.prometheus.metrics.instrumentation.jvm.JvmMemoryMetrics;
+import io.prometheus.metrics.instrumentation.jvm.ProcessMetrics;
+import io.prometheus.metrics.model.registry.PrometheusRegistry;
+import java.lang.invoke.MethodHandle;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.MethodType;
 import java.lang.management.ManagementFactory;
-import java.lang.management.MemoryMXBean;
-import java.nio.file.Files;
-import java.nio.file.Path;
-import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The JVM's and the process' metrics, from its management beans and from {@code /proc/self}. */
+/**
+ * The metrics of the JVM and the process: the Prometheus client's own, and those that it lacks.
+ *
+ * <p>The client's {@code JvmThreadsMetrics} is left out: at each scrape it stops all threads twice, to search for
+ * deadlocks and to count thread states. The pauses would be measured as latency.
+ */
 final class JvmMetrics {
 
   private static final Logger log = LoggerFactory.getLogger(JvmMetrics.class);
-  private static final Path STATUS = Path.of("/proc/self/status");
 
-  private final Object hotspot = hotspotRuntime();
+  private JvmMetrics() {}
 
-  void write(PrometheusText out) {
-    MemoryMXBean memory = ManagementFactory.getMemoryMXBean();
-    out.metric("jvm_memory_used_bytes", "gauge", "Memory that the JVM uses.");
-    out.sample("jvm_memory_used_bytes", memory.getHeapMemoryUsage().getUsed(), "area", "heap");
-    out.sample(
-        "jvm_memory_used_bytes", memory.getNonHeapMemoryUsage().getUsed(), "area", "nonheap");
-    out.gauge(
-        "jvm_threads", "Platform threads.", ManagementFactory.getThreadMXBean().getThreadCount());
-    if (ManagementFactory.getThreadMXBean() instanceof ThreadMXBean threads
-        && threads.getTotalThreadAllocatedBytes() >= 0) {
-      out.metric("jvm_allocated_bytes_total", "counter", "Bytes that all threads allocated.");
-      out.sample("jvm_allocated_bytes_total", threads.getTotalThreadAllocatedBytes());
+  static void register(PrometheusRegistry registry) {
+    JvmMemoryMetrics.builder().register(registry);
+    JvmBufferPoolMetrics.builder().register(registry);
+    JvmGarbageCollectorMetrics.builder().register(registry);
+    JvmCompilationMetrics.builder().register(registry);
+    ProcessMetrics.builder().register(registry);
+    java.lang.management.ThreadMXBean threads = ManagementFactory.getThreadMXBean();
+    GaugeWithCallback.builder()
+        .name("jvm_threads_current")
+        .help("Platform threads.")
+        .callback(out -> out.call(threads.getThreadCount()))
+        .register(registry);
+    if (threads instanceof ThreadMXBean hotspot && hotspot.getTotalThreadAllocatedBytes() >= 0) {
+      CounterWithCallback.builder()
+          .name("jvm_allocated_bytes_total")
+          .help("Bytes that all threads allocated.")
+          .callback(out -> out.call(hotspot.getTotalThreadAllocatedBytes()))
+          .register(registry);
     }
-    out.metric("jvm_gc_seconds_total", "counter", "Time spent in garbage collections.");
-    for (GarbageCollectorMXBean gc : ManagementFactory.getGarbageCollectorMXBeans()) {
-      out.seconds("jvm_gc_seconds_total", millis(gc.getCollectionTime()), "gc", gc.getName());
-    }
-    out.metric("jvm_gc_collections_total", "counter", "Garbage collections.");
-    for (GarbageCollectorMXBean gc : ManagementFactory.getGarbageCollectorMXBeans()) {
-      out.sample(
-          "jvm_gc_collections_total", Math.max(0, gc.getCollectionCount()), "gc", gc.getName());
-    }
-    if (hotspot != null) {
-      out.secondsCounter(
-          "jvm_safepoint_seconds_total",
-          "Time that threads were stopped at safepoints.",
-          millis(safepointMillis()));
-    }
-    if (ManagementFactory.getOperatingSystemMXBean() instanceof UnixOperatingSystemMXBean os) {
-      out.secondsCounter("process_cpu_seconds_total", "CPU time used.", os.getProcessCpuTime());
-      out.gauge("process_open_fds", "Open file descriptors.", os.getOpenFileDescriptorCount());
-    }
-    long resident = residentBytes();
-    if (resident >= 0) {
-      out.gauge("process_resident_memory_bytes", "Resident memory.", resident);
-    }
-  }
-
-  private static long millis(long millis) {
-    return TimeUnit.MILLISECONDS.toNanos(Math.max(0, millis));
+    safepoints(registry);
   }
 
   /**
-   * The bean that knows of safepoints. It is not exported: the jar's manifest opens it ({@code Add-Exports}), a class
-   * path does not, and then the metric is left out.
+   * Registers the time at safepoints. Its management bean is not exported: the jar's manifest opens it ({@code
+   * Add-Exports}), a class path does not, and then the metric is left out.
    */
-  private static Object hotspotRuntime() {
+  private static void safepoints(PrometheusRegistry registry) {
     try {
-      return Class.forName("sun.management.ManagementFactoryHelper")
-          .getMethod("getHotspotRuntimeMBean")
-          .invoke(null);
+      Class<?> bean = Class.forName("sun.management.HotspotRuntimeMBean");
+      Object runtime =
+          Class.forName("sun.management.ManagementFactoryHelper")
+              .getMethod("getHotspotRuntimeMBean")
+              .invoke(null);
+      MethodHandle millis =
+          MethodHandles.lookup()
+              .findVirtual(bean, "getTotalSafepointTime", MethodType.methodType(long.class))
+              .bindTo(runtime);
+      CounterWithCallback.builder()
+          .name("jvm_safepoint_seconds_total")
+          .help("Time that threads were stopped at safepoints.")
+          .callback(out -> out.call(read(millis) / 1e3))
+          .register(registry);
     } catch (ReflectiveOperationException e) {
       log.debug("no jvm_safepoint_seconds_total: {}", e.toString());
-      return null;
     }
   }
 
-  private long safepointMillis() {
+  private static long read(MethodHandle handle) {
     try {
-      return (long)
-          Class.forName("sun.management.HotspotRuntimeMBean")
-              .getMethod("getTotalSafepointTime")
-              .invoke(hotspot);
-    } catch (ReflectiveOperationException e) {
+      return (long) handle.invoke();
+    } catch (Throwable e) {
       throw new IllegalStateException("the JVM showed its safepoint bean and then hid it", e);
     }
-  }
-
-  /** Bytes of resident memory, -1 where the system has no /proc. */
-  private static long residentBytes() {
-    try {
-      for (String line : Files.readAllLines(STATUS)) {
-        if (line.startsWith("VmRSS:")) {
-          return 1024 * Long.parseLong(line.replaceAll("[^0-9]", ""));
-        }
-      }
-    } catch (IOException e) {
-      log.debug("no process_resident_memory_bytes: {}", e.toString());
-    }
-    return -1;
   }
 }
