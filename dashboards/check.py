@@ -2,7 +2,7 @@
 """Checks the dashboards, the rules and the configuration of this room.
 
 Without arguments: the room's own tests, the structure of every dashboard, the syntax of every expression, and
-promtool's checks and rule tests. Where there is no promtool, that part is named as not done.
+promtool's checks and rule tests. Without promtool it fails, and says how to get it.
 
 With `--prometheus URL`: runs every expression of every panel, variable, annotation and rule against that Prometheus
 over the last `--window` seconds, and fails for each that returns nothing. Do this during a run, since between runs
@@ -11,7 +11,6 @@ there is nothing to see.
 
 import argparse
 import json
-import math
 import shutil
 import subprocess
 import sys
@@ -19,19 +18,17 @@ import tempfile
 import time
 import unittest
 import urllib.error
-import urllib.parse
-import urllib.request
 from pathlib import Path
 from typing import Any
 
 import generate
+import live
 import structure
 import yaml
 from structure import Expression
 
 ROOM = Path(__file__).resolve().parent
 PROMETHEUS = ROOM / "prometheus"
-ANSWER_TIME_MAX_S = 10
 
 
 def load_dashboards() -> dict[str, dict[str, Any]]:
@@ -73,11 +70,11 @@ def static_findings() -> list[str]:
     return findings + structure.provisioning_findings(ROOM / "grafana" / "provisioning", dashboards.values())
 
 
-def promtool_findings() -> list[str] | None:
-    """What promtool says of configuration, rules and the syntax of the panels' expressions; None without promtool."""
+def promtool_findings() -> list[str]:
+    """What promtool says of configuration, rules and the syntax of the panels' expressions."""
     promtool = shutil.which("promtool")
     if promtool is None:
-        return None
+        return ["promtool is not on the PATH, so the rules are not tested (Debian: apt install prometheus)"]
     with tempfile.TemporaryDirectory() as scratch:
         panels = Path(scratch) / "panels.yml"
         rules = [
@@ -98,27 +95,15 @@ def promtool_findings() -> list[str] | None:
         return findings
 
 
-def has_data(url: str, query: str, window_s: float, end: float) -> bool:
-    """Whether a query returns at least one number in the window. Raises ValueError where Prometheus refuses it."""
-    step = max(1.0, window_s / 1000)
-    words = {"query": query, "start": f"{end - window_s:.3f}", "end": f"{end:.3f}", "step": f"{step:.3f}"}
-    request = f"{url.rstrip('/')}/api/v1/query_range?{urllib.parse.urlencode(words)}"
-    try:
-        with urllib.request.urlopen(request, timeout=ANSWER_TIME_MAX_S) as answer:  # noqa: S310 - the user's own URL
-            document = json.load(answer)
-    except urllib.error.HTTPError as error:
-        raise ValueError(error.read().decode("utf-8", "replace")[:300]) from error
-    series = document["data"]["result"]
-    return any(not math.isnan(float(value)) for one in series for _, value in one["values"])
-
-
 def live_findings(url: str, window_s: float, end: float) -> list[str]:
     """Each expression that returns nothing from a live Prometheus."""
+    prometheus = live.Prometheus(url, window_s, end)
+    values = {name: prometheus.variables(dashboard) for name, dashboard in load_dashboards().items()}
     findings = []
     for expression in expressions():
-        for query in structure.live_queries(expression):
+        for query in structure.live_queries(expression, values.get(expression.dashboard, structure.ANY_VALUES)):
             try:
-                if not has_data(url, query, window_s, end):
+                if not prometheus.has_data(query):
                     findings.append(f"{expression.place}: no data for {query}")
             except ValueError as error:
                 findings.append(f"{expression.place}: {query}: {error}")
@@ -150,14 +135,8 @@ def main(arguments: list[str] | None = None) -> int:
             return 1
         done = f"{len(expressions())} expressions returned data"
     else:
-        from_promtool = promtool_findings()
-        findings = own_tests() + static_findings() + (from_promtool or [])
+        findings = own_tests() + static_findings() + promtool_findings()
         done = f"{len(load_dashboards())} dashboards, {len(expressions())} expressions: no findings"
-        if from_promtool is None:
-            print(
-                "promtool is not on the PATH (Debian: apt install prometheus): its checks were not done",
-                file=sys.stderr,
-            )
     for finding in findings:
         print(finding, file=sys.stderr)
     if not findings:

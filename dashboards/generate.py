@@ -8,15 +8,23 @@ import json
 import sys
 from pathlib import Path
 
-import run_dashboard
+from boards import compare, experiment, host, jvm, storage, time_spent
 
 ROOM = Path(__file__).resolve().parent
 DASHBOARDS = ROOM / "grafana" / "dashboards"
+BOARDS = {
+    "experiment": experiment,
+    "time": time_spent,
+    "storage": storage,
+    "jvm": jvm,
+    "host": host,
+    "compare": compare,
+}
 
 
 def files() -> dict[Path, str]:
     """Every dashboard's path and content."""
-    built = {DASHBOARDS / "LSM Lab" / "run.json": run_dashboard.build()}
+    built = {DASHBOARDS / "LSM Lab" / f"{name}.json": board.build_board() for name, board in BOARDS.items()}
     return {path: json.dumps(content, indent=2, ensure_ascii=False) + "\n" for path, content in built.items()}
 
 

@@ -83,8 +83,9 @@ def series(
     log: bool = False,
     minimum: float | None = 0,
     overrides: list[Json] | None = None,
+    steps: list[tuple[float | None, str]] | None = None,
 ) -> Panel:
-    """Lines over time, with last and largest value in the legend."""
+    """Lines over time, with last and largest value in the legend; `steps` are limits, drawn as lines."""
     custom: Json = {
         "drawStyle": "line",
         "lineWidth": 1,
@@ -97,6 +98,9 @@ def series(
     defaults: Json = {"color": {"mode": "palette-classic"}, "custom": custom}
     if minimum is not None and not log:
         defaults["min"] = minimum
+    if steps:
+        custom["thresholdsStyle"] = {"mode": "dashed"}
+        defaults["thresholds"] = _thresholds(steps)
     options = {
         "legend": {"displayMode": "table", "placement": "bottom", "showLegend": True, "calcs": ["lastNotNull", "max"]},
         "tooltip": {"mode": "multi", "sort": "desc"},
@@ -112,12 +116,10 @@ def stat(
     *,
     width: int = 4,
     steps: list[tuple[float | None, str]] | None = None,
+    mappings: list[Json] | None = None,
 ) -> Panel:
     """One large number, the last of its series, on a small graph; coloured from the steps' values on."""
-    thresholds = {
-        "mode": "absolute",
-        "steps": [{"value": value, "color": color} for value, color in steps or [(None, "blue")]],
-    }
+    thresholds = _thresholds(steps or [(None, "blue")])
     options = {
         "colorMode": "value",
         "graphMode": "area",
@@ -126,9 +128,18 @@ def stat(
         "reduceOptions": {"calcs": ["lastNotNull"], "fields": "", "values": False},
         "textMode": "value",
     }
-    defaults = {"color": {"mode": "thresholds"}, "thresholds": thresholds, "decimals": 2 if unit == "s" else None}
+    defaults = {
+        "color": {"mode": "thresholds"},
+        "thresholds": thresholds,
+        "decimals": 2 if unit == "s" else None,
+        "mappings": mappings,
+    }
     defaults = {key: value for key, value in defaults.items() if value is not None}
     return Panel("stat", title, description, unit, [query], width, 4, options, defaults)
+
+
+def _thresholds(steps: list[tuple[float | None, str]]) -> Json:
+    return {"mode": "absolute", "steps": [{"value": value, "color": color} for value, color in steps]}
 
 
 def heatmap(title: str, description: str, unit: str, query: Query, width: int = 12) -> Panel:
@@ -146,8 +157,18 @@ def heatmap(title: str, description: str, unit: str, query: Query, width: int = 
     return Panel("heatmap", title, description, unit, [query], width, 8, options)
 
 
-def table(title: str, description: str, query: Query, columns: dict[str, str], width: int = 8) -> Panel:
-    """The labels named in `columns`, under their new names, of an instant query."""
+def table(
+    title: str,
+    description: str,
+    query: Query,
+    columns: dict[str, str],
+    *,
+    unit: str = "none",
+    width: int = 8,
+    height: int = 4,
+    overrides: list[Json] | None = None,
+) -> Panel:
+    """The labels named in `columns`, under their new names, of an instant query; `Value` is the number itself."""
     organize = {
         "id": "organize",
         "options": {
@@ -157,7 +178,7 @@ def table(title: str, description: str, query: Query, columns: dict[str, str], w
         },
     }
     options = {"showHeader": True, "cellHeight": "sm", "footer": {"show": False}}
-    return Panel("table", title, description, "none", [query], width, 4, options, transformations=[organize])
+    return Panel("table", title, description, unit, [query], width, height, options, {}, overrides or [], [organize])
 
 
 @dataclass(frozen=True)
@@ -178,6 +199,7 @@ def dashboard(
     rows: list[Row],
     variables: list[Json],
     annotations: list[Json],
+    links: list[Json] | None = None,
 ) -> Json:
     """A whole dashboard, laid out from top to bottom."""
     placed: list[Json] = []
@@ -217,7 +239,7 @@ def dashboard(
         "time": {"from": "now-5m", "to": "now"},
         "timepicker": {"refresh_intervals": ["1s", "5s", "30s", "5m"]},
         "timezone": "utc",
-        "links": [],
+        "links": links or [],
         "fiscalYearStartMonth": 0,
         "weekStart": "",
         "templating": {"list": variables},

@@ -11,8 +11,21 @@ import yaml
 Json = dict[str, Any]
 
 SCHEMA_VERSION_MAX = 42
-#: What stands for Grafana's variables where an expression is run or parsed outside of Grafana.
-VARIABLES = {"__rate_interval": "5s", "method": ".+", "quantile": "0.99"}
+#: Stands for Grafana's variables where an expression is parsed only.
+ANY_VALUES = {
+    "__rate_interval": "5s",
+    "__range": "1m",
+    "method": ".*",
+    "quantile": "0.99",
+    "run": ".*",
+    "experiment": ".*",
+    "variant": ".*",
+    "phase": ".*",
+    "run_a": "20260101T000000Z",
+    "run_b": "20260101T000000Z",
+    "shift": "0",
+}
+OF_GRAFANA = {"__rate_interval", "__range"}
 #: Names of series that are counters, plain or of a histogram.
 COUNTER = re.compile(r"\b[a-z_][a-z0-9_]*_(?:total|bucket|sum|count)\b")
 METRIC = re.compile(r"\b(?:lsmlab|loadgen|lab|jvm|process|node)_[a-z0-9_]+\b")
@@ -26,6 +39,8 @@ class Expression:
     place: str
     text: str
     alert: bool = False
+    dashboard: str = ""
+    """Path of the dashboard whose variables it uses; empty for a rule."""
 
 
 def panels_of(dashboard: Json) -> Iterator[Json]:
@@ -40,20 +55,29 @@ def panels_of(dashboard: Json) -> Iterator[Json]:
 def dashboard_expressions(name: str, dashboard: Json) -> list[Expression]:
     """The expressions of panels, query variables and annotations."""
     found = [
-        Expression(f"{name}: {panel.get('title')!r}", target.get("expr", ""))
+        Expression(f"{name}: {panel.get('title')!r}", target.get("expr", ""), dashboard=name)
         for panel in panels_of(dashboard)
         for target in panel.get("targets", [])
     ]
     for variable in dashboard.get("templating", {}).get("list", []):
         if variable.get("type") == "query":
-            metric = re.match(r"label_values\((.+), *\w+\)$", variable["query"]["query"])
-            text = metric[1] if metric else variable["query"]["query"]
-            found.append(Expression(f"{name}: variable {variable['name']!r}", text))
+            place = f"{name}: variable {variable['name']!r}"
+            found.append(Expression(place, variable_parts(variable)[1], dashboard=name))
     for annotation in dashboard.get("annotations", {}).get("list", []):
         if "expr" in annotation:
             alert = annotation["expr"].startswith("ALERTS")
-            found.append(Expression(f"{name}: annotation {annotation['name']!r}", annotation["expr"], alert))
+            found.append(Expression(f"{name}: annotation {annotation['name']!r}", annotation["expr"], alert, name))
     return found
+
+
+def variable_parts(variable: Json) -> tuple[str, str, str]:
+    """Function, PromQL and label (empty for `query_result`) of a query variable. ValueError for another function."""
+    text = variable["query"]["query"]
+    if labels := re.fullmatch(r"label_values\((.+), *(\w+)\)", text):
+        return "label_values", labels[1], labels[2]
+    if result := re.fullmatch(r"query_result\((.+)\)", text):
+        return "query_result", result[1], ""
+    raise ValueError(f"variable {variable['name']!r}: {text} is neither label_values(…, label) nor query_result(…)")
 
 
 def rule_expressions(name: str, rules: Json) -> list[Expression]:
@@ -65,18 +89,18 @@ def rule_expressions(name: str, rules: Json) -> list[Expression]:
     ]
 
 
-def concrete(text: str) -> str:
+def concrete(text: str, values: dict[str, str] = ANY_VALUES) -> str:
     """An expression with Grafana's variables replaced."""
-    for variable, value in VARIABLES.items():
+    for variable, value in values.items():
         text = re.sub(rf"\$(?:\{{{variable}\}}|{variable}\b)", value, text)
     return text
 
 
-def live_queries(expression: Expression) -> list[str]:
+def live_queries(expression: Expression, values: dict[str, str] = ANY_VALUES) -> list[str]:
     """What has to return data during a run: the expression, or, of an alert, each series it looks at."""
     if not expression.alert:
-        return [concrete(expression.text)]
-    return sorted(set(SELECTOR.findall(concrete(expression.text))))
+        return [concrete(expression.text, values)]
+    return sorted(set(SELECTOR.findall(concrete(expression.text, values))))
 
 
 def dashboard_findings(name: str, dashboard: Json) -> list[str]:
@@ -102,7 +126,7 @@ def dashboard_findings(name: str, dashboard: Json) -> list[str]:
         findings += [f"panel {panel.get('title')!r}: {finding}" for finding in panel_findings(panel)]
     for expression in dashboard_expressions(name, dashboard):
         used = set(re.findall(r"\$\{?(\w+)", expression.text))
-        findings += [f"{expression.text}: ${one} is no variable" for one in used - set(variables) - {"__rate_interval"}]
+        findings += [f"{expression.text}: ${one} is no variable" for one in used - set(variables) - OF_GRAFANA]
     return [f"{name}: {finding}" for finding in findings]
 
 

@@ -10,15 +10,15 @@ from typing import Any
 from unittest import mock
 
 import check
-import run_dashboard
 import structure
+from boards import experiment
 from panels import Panel, Query, Row, dashboard, series
 from structure import Expression
 
 
 def broken(change: Any) -> list[str]:
     """The findings for the real dashboard after a change."""
-    built = copy.deepcopy(run_dashboard.build())
+    built = copy.deepcopy(experiment.build_board())
     change(built)
     return structure.dashboard_findings("it", built)
 
@@ -95,18 +95,27 @@ class Expressions(unittest.TestCase):
     """Finding expressions and making them concrete."""
 
     def test_all_kinds_of_expressions_are_found(self) -> None:
-        found = structure.dashboard_expressions("it", run_dashboard.build())
+        found = structure.dashboard_expressions("it", experiment.build_board())
         places = " ".join(expression.place for expression in found)
         self.assertIn("variable 'method'", places)
         self.assertIn("annotation 'Phases of the run'", places)
-        self.assertGreater(len(found), 40)
+        self.assertGreater(len(found), 25)
         inside = Row("r", [Panel("stat", "hidden", "d", "s", [Query("up")])], collapsed=True)
         folded = dashboard(uid="u", title="t", description="d", tags=[], rows=[inside], variables=[], annotations=[])
         self.assertEqual([expression.text for expression in structure.dashboard_expressions("it", folded)], ["up"])
 
     def test_variables_are_replaced(self) -> None:
         text = 'histogram_quantile($quantile, rate(x_bucket{method=~"${method}"}[$__rate_interval]))'
-        self.assertEqual(structure.concrete(text), 'histogram_quantile(0.99, rate(x_bucket{method=~".+"}[5s]))')
+        self.assertEqual(structure.concrete(text), 'histogram_quantile(0.99, rate(x_bucket{method=~".*"}[5s]))')
+
+    def test_a_query_variable_has_one_of_two_functions(self) -> None:
+        def parts(query: str) -> tuple[str, str, str]:
+            return structure.variable_parts({"name": "v", "query": {"query": query}})
+
+        self.assertEqual(parts('label_values(a{b="c"}, d)'), ("label_values", 'a{b="c"}', "d"))
+        self.assertEqual(parts("query_result(max(a))"), ("query_result", "max(a)", ""))
+        with self.assertRaisesRegex(ValueError, "variable 'v': metrics"):
+            parts("metrics(.*)")
 
     def test_of_an_alert_each_series_has_to_be_there(self) -> None:
         alert = Expression("a", 'rate(loadgen_requests_total[5s]) < 0.9 * up{job="service"}', alert=True)
@@ -140,7 +149,7 @@ class Live(unittest.TestCase):
 
     def test_each_expression_has_to_return_a_number(self) -> None:
         found = [Expression(name, name) for name in ("full", "nan", "empty", "wrong")]
-        with mock.patch.object(check, "expressions", lambda: found):
+        with mock.patch.object(check, "expressions", lambda: found), mock.patch.object(check, "load_dashboards", dict):
             findings = check.live_findings(self.url, 10, 1000)
         self.assertEqual([finding.split(":")[0] for finding in findings], ["nan", "empty", "wrong"])
         self.assertIn("parse error", findings[2])

@@ -465,7 +465,7 @@ class Comparison:
                 "variant": "",
                 "runtime": self.plan.runtime.name,
             }
-            write_run_info(self._run_info_path, labels, name)
+            write_run_info(self._run_info_path, labels, name, self.plan.cpus)
 
     def _estimate_s(self) -> float:
         each = sum(

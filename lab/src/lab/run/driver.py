@@ -181,7 +181,7 @@ class Run:
             "variant": self.plan.experiment.service.variant,
             "runtime": self.plan.runtime.name,
         }
-        write_run_info(self._run_info_path, labels, name)
+        write_run_info(self._run_info_path, labels, name, self.plan.cpus)
 
     @property
     def _run_info_path(self) -> Path:

@@ -11,6 +11,7 @@ from lab.errors import LabError
 from lab.manifest import Outcome, Phase
 from lab.run.show import Show
 from lab.run.signals import time_limit
+from lab.runtime.base import CpuPlan
 
 
 class ActivePhase:
@@ -89,8 +90,8 @@ class Phases:
             self._on_change(None)
 
 
-def write_run_info(path: Path, labels: dict[str, str], phase: str | None) -> None:
-    """Write what node-exporter's textfile collector shows of the run; without a phase, remove it."""
+def write_run_info(path: Path, labels: dict[str, str], phase: str | None, cpus: CpuPlan | None = None) -> None:
+    """Write what node-exporter's textfile collector shows of the run and its CPU plan; without a phase, remove it."""
     if phase is None:
         path.unlink(missing_ok=True)
         return
@@ -102,7 +103,13 @@ def write_run_info(path: Path, labels: dict[str, str], phase: str | None) -> Non
         "# HELP lab_phase_start_seconds When the phase began, seconds since the epoch.\n"
         "# TYPE lab_phase_start_seconds gauge\n"
         f'lab_phase_start_seconds{{phase="{_escaped(phase)}"}} {datetime.now(UTC).timestamp():.3f}\n'
+        "# HELP lab_cpu_role What the CPU plan puts on a CPU.\n"
+        "# TYPE lab_cpu_role gauge\n"
     )
+    roles = {"service": cpus.service, "load generator": cpus.loadgen, "other": cpus.other} if cpus else {}
+    for cpu in sorted({cpu for part in roles.values() for cpu in part}):
+        role = ", ".join(name for name, part in roles.items() if cpu in part)
+        text += f'lab_cpu_role{{cpu="{cpu}",role="{role}"}} 1\n'
     path.parent.mkdir(parents=True, exist_ok=True)
     scratch = path.with_name(f".{path.name}")
     scratch.write_text(text, encoding="utf-8")

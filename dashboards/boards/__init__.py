@@ -1,0 +1,1 @@
+"""The dashboards, a module each: `build()` returns Grafana's JSON."""

@@ -1,0 +1,216 @@
+"""Experiment: whether the offered load was served, how fast, and whether to believe the figures."""
+
+from common import METHOD, build, of_run, once, rate
+from panels import RATE, Json, Query, Row, series, stat, table
+
+#: Shows a figure in red from 0.1% of the requests on, as the rule LoadErrors does.
+ERROR_SHARE_MAX = 0.001
+SEND_LAG_MAX_S = 0.001
+
+
+def _quantile(quantile: float) -> str:
+    """A percentile over the whole time shown: buckets can be merged, percentiles of seconds cannot."""
+    buckets = "increase(loadgen_response_latency_seconds_bucket[$__range])"
+    return f"histogram_quantile({quantile}, sum by (le) ({buckets}))"
+
+
+def _overview() -> Row:
+    return Row(
+        "Overview",
+        [
+            table(
+                "Now",
+                "The run that is going on and its phase, as the lab publishes them.",
+                once(Query("lab_run_info")),
+                {"experiment": "Experiment", "variant": "Variant", "phase": "Phase", "run": "Run"},
+            ),
+            stat(
+                "Offered",
+                "Requests that became due each second: the constant rate of the experiment.",
+                "reqps",
+                of_run(rate("loadgen_requests_due_total")),
+                width=3,
+            ),
+            stat("Achieved", "Responses each second.", "reqps", of_run(rate("loadgen_requests_total")), width=3),
+            stat(
+                "p99 latency",
+                "99% of the requests of the last second took less, counted from the moment each was due.",
+                "s",
+                of_run('max(loadgen_latency_seconds{quantile="0.99"})'),
+                width=3,
+            ),
+            stat(
+                "Errors",
+                "Share of the responses that failed, as the load generator sees them. Red from 0.1% on.",
+                "percentunit",
+                of_run(f"{rate('loadgen_errors_total')} / clamp_min({rate('loadgen_requests_total')}, 1)"),
+                width=3,
+                steps=[(None, "green"), (ERROR_SHARE_MAX, "red")],
+            ),
+            stat(
+                "Warnings",
+                "Rules that fire now. The verdict itself is in the run's report: it looks at the whole run.",
+                "none",
+                Query('count(ALERTS{alertstate="firing"}) or vector(0)'),
+                steps=[(None, "green"), (1, "red")],
+                mappings=[{"type": "value", "options": {"0": {"text": "none", "index": 0}}}],
+            ),
+            series(
+                "Rate: offered and achieved",
+                "Requests due, and responses. Where the lines part, requests pile up and the latency grows.",
+                "reqps",
+                of_run(rate("loadgen_requests_due_total"), "offered"),
+                of_run(rate("loadgen_requests_total"), "achieved"),
+                of_run(rate("loadgen_served_total"), "served"),
+                width=12,
+            ),
+            series(
+                "Latency of each second",
+                "Percentiles of each second, from the moment each request was due: waiting for a busy connection "
+                "counts. This is the headline figure; the service's own times show where it was spent.",
+                "s",
+                of_run('max by (quantile) (loadgen_latency_seconds{quantile!="1"})', "p{{quantile}}"),
+                of_run('max(loadgen_latency_seconds{quantile="1"})', "max"),
+                width=12,
+                log=True,
+            ),
+        ],
+    )
+
+
+def _range() -> Row:
+    note = "Over the whole time shown, from the buckets of all responses: correct within a bucket's width."
+    return Row(
+        "The time shown, as a whole",
+        [
+            *(
+                stat(f"p{100 * quantile:g}", f"{note} From the moment each request was due.", "s", of_run(text))
+                for quantile, text in ((q, _quantile(q)) for q in (0.5, 0.9, 0.99, 0.999))
+            ),
+            stat(
+                "Responses",
+                "Responses in the time shown.",
+                "short",
+                Query("sum(increase(loadgen_requests_total[$__range]))"),
+            ),
+            stat("Failed", "Failed requests in the time shown.", "short",
+                 Query("sum(increase(loadgen_errors_total[$__range]))"),
+                 steps=[(None, "green"), (1, "red")]),
+        ],
+    )  # fmt: skip
+
+
+def _load_generator() -> Row:
+    return Row(
+        "Load generator",
+        [
+            series(
+                "In flight",
+                "Requests sent and without a response yet. As many as connections: all of them are busy.",
+                "short",
+                of_run("sum(loadgen_in_flight)", "requests"),
+                width=6,
+            ),
+            series(
+                "Backlog",
+                "Requests due and not sent, because their connections wait for the service. While it grows, the "
+                "offered rate is not kept.",
+                "short",
+                of_run("sum(loadgen_backlog)", "requests"),
+                width=6,
+            ),
+            series(
+                "Errors by kind",
+                "Connections refused or broken, timeouts, and responses with an unexpected status.",
+                "reqps",
+                of_run(rate("loadgen_errors_total", "kind"), "{{kind}}"),
+                width=6,
+                stacked=True,
+            ),
+            series(
+                "Send lag",
+                "How much later a request left than from a generator that is never late. The service has no part in "
+                "it. Above the line, 1 ms, the latencies are in doubt.",
+                "s",
+                of_run('max by (quantile) (loadgen_send_lag_seconds{quantile!="1"})', "p{{quantile}}"),
+                of_run('max(loadgen_send_lag_seconds{quantile="1"})', "max"),
+                width=6,
+                log=True,
+                steps=[(None, "transparent"), (SEND_LAG_MAX_S, "red")],
+            ),
+            series(
+                "CPU by part",
+                "CPUs that each part uses. Service and load generator have CPUs of their own if there are enough.",
+                "short",
+                of_run(f'sum(rate(process_cpu_seconds_total{{job="service"}}[{RATE}]))', "service"),
+                of_run(rate("loadgen_cpu_seconds_total"), "load generator"),
+                of_run(f'sum(rate(node_cpu_seconds_total{{mode!~"idle|iowait|steal"}}[{RATE}]))', "whole host"),
+                width=12,
+            ),
+            series(
+                "Busiest event loop of the load generator",
+                "Its share of a CPU, polling left out. Above the line, 90%, the load generator needs more CPUs.",
+                "percentunit",
+                of_run("max(loadgen_busiest_loop_share)", "busiest loop"),
+                width=6,
+                steps=[(None, "transparent"), (0.9, "red")],
+            ),
+            series(
+                "Responses by method and status",
+                "What the service answered, by its own count.",
+                "reqps",
+                of_run(rate('lsmlab_requests_total{method=~"$method"}', "method, status"), "{{method}} {{status}}"),
+                width=6,
+            ),
+        ],
+    )
+
+
+def _runs() -> Row:
+    # A row's own labels, in its links.
+    place = "${results}/${__data.fields.Experiment}/${__data.fields.Run}"
+    links = [
+        {"title": "Report", "url": f"{place}/report.html", "targetBlank": True},
+        {"title": "CPU flame graph", "url": f"{place}/profile/cpu.html", "targetBlank": True},
+        {"title": "Allocation flame graph", "url": f"{place}/profile/alloc.html", "targetBlank": True},
+        {"title": "Lock flame graph", "url": f"{place}/profile/lock.html", "targetBlank": True},
+    ]
+    overrides: list[Json] = [
+        {"matcher": {"id": "byName", "options": "Run"}, "properties": [{"id": "links", "value": links}]},
+    ]
+    return Row(
+        "Runs",
+        [
+            table(
+                "Runs in the time shown",
+                "Click a run for its report and its flame graphs.",
+                once(
+                    Query(
+                        "1000 * min by (run, experiment, variant, runtime) "
+                        "(min_over_time(lsmlab:measure_start_seconds[$__range]))"
+                    )
+                ),
+                {
+                    "Value": "Measured from",
+                    "experiment": "Experiment",
+                    "variant": "Variant",
+                    "run": "Run",
+                    "runtime": "Runtime",
+                },
+                unit="dateTimeAsIso",
+                width=24,
+                height=8,
+                overrides=overrides,
+            ),
+        ],
+    )
+
+
+def build_board() -> Json:
+    """The dashboard."""
+    return build(
+        "experiment",
+        "Offered load against what came back, as the client sees it; the runs and their reports.",
+        [_overview(), _range(), _load_generator(), _runs()],
+        more_variables=[METHOD],
+    )

@@ -1,0 +1,189 @@
+"""What the dashboards share: the choice of runs, the marks of phases and warnings, the links to a run's files."""
+
+from dataclasses import replace
+
+from panels import DATASOURCE, RATE, Json, Query, Row, dashboard
+
+TITLES = {
+    "experiment": "Experiment",
+    "time": "Where the time goes",
+    "storage": "Storage engine",
+    "jvm": "JVM",
+    "host": "Host",
+    "compare": "Compare",
+}
+#: Selects the runs chosen at the top. Between runs the series has no labels, which `.*` matches.
+CHOSEN = 'lsmlab:run{run=~"$run", experiment=~"$experiment", variant=~"$variant", phase=~"$phase"}'
+
+
+def of_run(expr: str, legend: str = "__auto", *, instant: bool = False, format: str = "time_series") -> Query:  # noqa: A002
+    """A query that returns data only for times at which one of the chosen runs was going on."""
+    return Query(f"({expr}) and on() {CHOSEN}", legend, instant, format)
+
+
+def rate(counter: str, by: str = "") -> str:
+    """The sum of a counter's rates, by labels if any are given."""
+    return f"sum{f' by ({by})' if by else ''} (rate({counter}[{RATE}]))"
+
+
+def query_variable(
+    name: str, label: str, query: str, *, regex: str = "", all_values: bool = True, hide: int = 0
+) -> Json:
+    """A variable whose values Prometheus has; `hide` 2 keeps it out of sight."""
+    current = {"text": ["All"], "value": ["$__all"]} if all_values else {}
+    return {
+        "name": name,
+        "label": label,
+        "type": "query",
+        "datasource": DATASOURCE,
+        "query": {"query": query, "refId": name},
+        "definition": query,
+        "regex": regex,
+        "current": current,
+        "allValue": ".*" if all_values else None,
+        "includeAll": all_values,
+        "multi": all_values,
+        "hide": hide,
+        "refresh": 2,
+        "sort": 2 if name.startswith("run") else 1,
+        "options": [],
+    }
+
+
+def data_source() -> Json:
+    """The variable that every dashboard begins with."""
+    return {
+        "name": "datasource",
+        "label": "Data source",
+        "type": "datasource",
+        "query": "prometheus",
+        "current": {"text": "Prometheus", "value": "lsmlab-prometheus"},
+        "hide": 0,
+        "includeAll": False,
+        "multi": False,
+        "options": [],
+        "refresh": 1,
+    }
+
+
+def text_variable(name: str, label: str, value: str) -> Json:
+    """A text that the user can change."""
+    return {
+        "name": name,
+        "label": label,
+        "type": "textbox",
+        "query": value,
+        "current": {"text": value, "value": value},
+        "options": [{"text": value, "value": value, "selected": True}],
+        "hide": 0,
+    }
+
+
+def choice(name: str, label: str, values: list[str], chosen: str) -> Json:
+    """A fixed list of values."""
+    return {
+        "name": name,
+        "label": label,
+        "type": "custom",
+        "query": ",".join(values),
+        "current": {"text": chosen, "value": chosen},
+        "includeAll": False,
+        "multi": False,
+        "options": [{"text": value, "value": value, "selected": value == chosen} for value in values],
+    }
+
+
+def run_variables() -> list[Json]:
+    """Experiment, variant, run and phase: each offers what the ones before it leave."""
+    experiment = 'experiment=~"$experiment"'
+    return [
+        query_variable("experiment", "Experiment", "label_values(lab_run_info, experiment)"),
+        query_variable("variant", "Variant", f"label_values(lab_run_info{{{experiment}}}, variant)"),
+        query_variable("run", "Run", f'label_values(lab_run_info{{{experiment}, variant=~"$variant"}}, run)'),
+        query_variable("phase", "Phase", "label_values(lab_run_info, phase)"),
+    ]
+
+
+METHOD = query_variable("method", "Method", "label_values(lsmlab_requests_total, method)")
+QUANTILE = choice("quantile", "Quantile", ["0.5", "0.9", "0.99", "0.999"], "0.99")
+RESULTS = text_variable("results", "Results at", "http://127.0.0.1:8000")
+
+
+def annotations(which: str) -> list[Json]:
+    """Phases and warnings, from Prometheus: they outlive Grafana's own storage. `which` selects the runs."""
+    return [
+        {
+            "name": "Phases of the run",
+            "datasource": DATASOURCE,
+            "enable": True,
+            "hide": False,
+            "iconColor": "purple",
+            "expr": "1000 * lab_phase_start_seconds"
+            f" * on (phase, instance) group_left (run, experiment, variant) lab_run_info{{{which}}}",
+            "step": "1s",
+            "titleFormat": "{{phase}}",
+            "textFormat": "{{experiment}} ({{variant}}), run {{run}}",
+            "tagKeys": "experiment,variant",
+            "useValueForTime": True,
+        },
+        {
+            "name": "Warnings",
+            "datasource": DATASOURCE,
+            "enable": True,
+            "hide": False,
+            "iconColor": "red",
+            "expr": 'ALERTS{alertstate="firing"}',
+            "step": "5s",
+            "titleFormat": "{{alertname}}",
+            "textFormat": "{{reason}}",
+            "tagKeys": "severity",
+            "useValueForTime": False,
+        },
+    ]
+
+
+def _links(own: str) -> list[Json]:
+    """To the other dashboards, with time range and chosen run, and to the files of all runs."""
+    common = {"type": "link", "icon": "dashboard", "asDropdown": False, "tags": [], "tooltip": ""}
+    others = [
+        {
+            **common,
+            "title": title,
+            "url": f"/d/lsmlab-{name}",
+            "keepTime": True,
+            "includeVars": True,
+            "targetBlank": False,
+        }
+        for name, title in TITLES.items()
+        if name != own
+    ]
+    results = {**common, "icon": "doc", "keepTime": False, "includeVars": False, "targetBlank": True}
+    return [*others, {**results, "title": "Results", "url": "${results}/"}]
+
+
+def build(
+    name: str,
+    description: str,
+    rows: list[Row],
+    *,
+    variables: list[Json] | None = None,
+    more_variables: list[Json] | None = None,
+    which: str = 'run=~"$run", experiment=~"$experiment", variant=~"$variant"',
+) -> Json:
+    """A whole dashboard of this family; `which` selects the runs whose phases are marked."""
+    chosen = run_variables() if variables is None else variables
+    return dashboard(
+        uid=f"lsmlab-{name}",
+        title=f"LSM Lab: {TITLES[name]}",
+        description=description,
+        tags=["lsmlab"],
+        rows=rows,
+        variables=[data_source(), *chosen, *(more_variables or []), RESULTS],
+        annotations=annotations(which),
+        links=_links(name),
+    )
+
+
+def once(query: Query) -> Query:
+    """The same query for a table: the last value only."""
+    return replace(query, instant=True, format="table")
