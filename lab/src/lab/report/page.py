@@ -13,6 +13,7 @@ from markupsafe import Markup
 from lab import __version__
 from lab.report import headline, profile_words, service_tables, tables
 from lab.report.chart import Chart
+from lab.report.dashboards import dashboard_links
 from lab.report.data import Event, Reference, ReportData
 from lab.report.lsm_timeline import LsmTimeline, lsm_timeline
 from lab.report.percentile_chart import percentile_chart
@@ -86,6 +87,7 @@ def render_page(data: ReportData) -> str:
         phase_table=tables.phase_table(data),
         experiment_table=tables.experiment_table(data),
         artifact_table=tables.artifact_table(data),
+        dashboards=dashboard_links(data.manifest),
     )
 
 
