@@ -14,18 +14,30 @@ use std::time::Duration;
 /// Quantiles of the last second that are shown.
 const QUANTILES: [(&str, f64); 5] = [("0.5", 0.5), ("0.9", 0.9), ("0.99", 0.99), ("0.999", 0.999), ("1", 1.0)];
 
-/// Upper bounds of the latency histogram's buckets, in seconds.
-const BUCKETS_S: [f64; 19] = [
-    0.000_05, 0.000_1, 0.000_2, 0.000_5, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0,
-    30.0, 60.0,
-];
+/// Upper bounds of the latency histogram's buckets, in seconds: 50 µs, 75 µs, 100 µs, 150 µs … 79 s, two a doubling.
+const BUCKETS_S: [f64; 42] = {
+    let mut bounds = [0.0; 42];
+    let mut index = 0;
+    while index < bounds.len() {
+        bounds[index] = (50_u64 << (index / 2)) as f64 / 1e6;
+        bounds[index + 1] = (75_u64 << (index / 2)) as f64 / 1e6;
+        index += 2;
+    }
+    bounds
+};
 
 /// Latencies of the run so far as Prometheus counts them: how many are at most each bound.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 struct Buckets {
     at_most: [u64; BUCKETS_S.len()],
     count: u64,
     sum_s: f64,
+}
+
+impl Default for Buckets {
+    fn default() -> Self {
+        Self { at_most: [0; BUCKETS_S.len()], count: 0, sum_s: 0.0 }
+    }
 }
 
 impl Buckets {
@@ -271,12 +283,12 @@ mod tests {
             "loadgen_backlog 48",
             "loadgen_busiest_loop_share 0.25",
             "# TYPE loadgen_response_latency_seconds histogram",
-            "loadgen_response_latency_seconds_bucket{operation=\"GET\",le=\"0.001\"} 0",
-            "loadgen_response_latency_seconds_bucket{operation=\"GET\",le=\"0.002\"} 2",
+            "loadgen_response_latency_seconds_bucket{operation=\"GET\",le=\"0.0016\"} 0",
+            "loadgen_response_latency_seconds_bucket{operation=\"GET\",le=\"0.0024\"} 2",
             "loadgen_response_latency_seconds_bucket{operation=\"GET\",le=\"+Inf\"} 2",
             "loadgen_response_latency_seconds_count{operation=\"GET\"} 2",
-            "loadgen_response_latency_seconds_bucket{operation=\"PUT\",le=\"0.2\"} 0",
-            "loadgen_response_latency_seconds_bucket{operation=\"PUT\",le=\"0.5\"} 2",
+            "loadgen_response_latency_seconds_bucket{operation=\"PUT\",le=\"0.2048\"} 0",
+            "loadgen_response_latency_seconds_bucket{operation=\"PUT\",le=\"0.3072\"} 2",
             "loadgen_errors_total{kind=\"status\"} 2",
             "loadgen_errors_total{kind=\"connect\"} 0",
             "loadgen_send_lag_seconds{quantile=\"0.99\"} NaN",
