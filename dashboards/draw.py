@@ -21,7 +21,7 @@ import generate
 import live
 import structure
 
-COLUMN_PX, LINE_PX, GAP_PX = 58, 38, 8
+COLUMN_PX, LINE_PX, GAP_PX, LEFT_PX = 58, 38, 8, 68
 COLOURS = ["#73bf69", "#f2cc0c", "#5794f2", "#ff780a", "#e02f44", "#b877d9", "#37872d", "#fade2a", "#3274d9", "#c4162a"]
 NAMED = {"green": "#73bf69", "red": "#f2495c", "blue": "#5794f2", "transparent": "none"}
 STYLE = """
@@ -30,7 +30,7 @@ h1 { font-size: 20px; margin: 0 0 2px; } p { margin: 0 0 10px; color: #9fa1ad; }
 .grid { position: relative; } .panel, .row { position: absolute; box-sizing: border-box; overflow: hidden; }
 .panel { background: #181b1f; border: 1px solid #2c3235; padding: 6px 8px; }
 .row { font-weight: 600; padding-top: 12px; font-size: 15px; } h2 { font-size: 13px; margin: 0; font-weight: 600; }
-.stat { font-size: 30px; font-weight: 600; text-align: center; padding-top: 22px; }
+.stat { font-size: 26px; font-weight: 600; text-align: center; padding-top: 22px; white-space: nowrap; }
 table { border-collapse: collapse; width: 100%; font-size: 12px; } td, th { text-align: left; padding: 1px 4px; }
 td.n, th.n { text-align: right; } th { color: #9fa1ad; font-weight: 500; } .none { color: #f2495c; padding: 30px; }
 i { display: inline-block; width: 12px; height: 3px; margin-right: 5px; vertical-align: middle; }
@@ -57,6 +57,17 @@ def unit_text(value: float, unit: str) -> str:
     end = {"bytes": "B", "Bps": "B/s", "reqps": " req/s", "ops": " ops/s"}.get(unit, "")
     digits = f"{value:.4g}"
     return f"{digits} {names[power]}{end}".strip() if unit in ("bytes", "Bps") else f"{digits}{names[power]}{end}"
+
+
+def round_numbers(low: float, high: float, unit: str) -> list[float]:
+    """About four round numbers between two, for an axis."""
+    least = (high - low) / 4
+    if unit in ("bytes", "Bps"):
+        step = 2.0 ** math.ceil(math.log2(least))
+    else:
+        power = 10.0 ** math.floor(math.log10(least))
+        step = next(power * part for part in (1, 2, 2.5, 5, 10) if power * part >= 0.999 * least)
+    return [n * step for n in range(math.ceil(low / step), math.floor(high / step) + 1)]
 
 
 def name_of(legend: str, labels: dict[str, str]) -> str:
@@ -128,7 +139,7 @@ class Drawing:
         start, end = self._prometheus.end - self._prometheus.window_s, self._prometheus.end
 
         def x(at: float) -> float:
-            return 52 + (at - start) / (end - start) * (width - 58)
+            return LEFT_PX + (at - start) / (end - start) * (width - LEFT_PX - 6)
 
         ticks = "".join(
             f'<text x="{x(at):.0f}" y="{bottom + 13:.0f}" text-anchor="middle">'
@@ -174,17 +185,16 @@ class Drawing:
             part = math.log(value / low) / math.log(high / low) if log else (value - low) / (high - low)
             return bottom - part * (bottom - 8)
 
-        marks = [low * 10**n for n in range(round(math.log10(high / low)) + 1)] if log else [
-            low + n / 4 * (high - low) for n in range(5)
-        ]  # fmt: skip
+        powers = range(round(math.log10(high / low)) + 1) if log else range(0)
+        marks = [low * 10**power for power in powers] or round_numbers(low, high, unit)
         grid = "".join(
-            f'<line x1="52" x2="{width - 6}" y1="{y(m):.1f}" y2="{y(m):.1f}" stroke="#2c3235"/>'
-            f'<text x="48" y="{y(m) + 3:.1f}" text-anchor="end">{unit_text(m, unit)}</text>'
+            f'<line x1="{LEFT_PX}" x2="{width - 6}" y1="{y(m):.1f}" y2="{y(m):.1f}" stroke="#2c3235"/>'
+            f'<text x="{LEFT_PX - 4}" y="{y(m) + 3:.1f}" text-anchor="end">{unit_text(m, unit)}</text>'
             for m in marks
         )
         if panel["fieldConfig"]["defaults"]["custom"].get("thresholdsStyle"):
             grid += "".join(
-                f'<line x1="52" x2="{width - 6}" y1="{y(v):.1f}" y2="{y(v):.1f}" stroke="{NAMED[c]}" '
+                f'<line x1="{LEFT_PX}" x2="{width - 6}" y1="{y(v):.1f}" y2="{y(v):.1f}" stroke="{NAMED[c]}" '
                 'stroke-dasharray="6 4"/>'
                 for v, c in limits
                 if low < v < high
@@ -231,7 +241,7 @@ class Drawing:
         def heat(value: float) -> str:
             return f"hsl({240 - 240 * (value / most) ** 0.4:.0f} 90% 50%)"
 
-        step = (width - 58) / max(1, len(cells[used[0]]))
+        step = (width - LEFT_PX - 6) / max(1, len(cells[used[0]]))
         rects = "".join(
             f'<rect class="series" x="{x(at):.1f}" y="{bottom - (n - used[0] + 1) * tall:.1f}" '
             f'width="{step + 0.3:.1f}" height="{tall:.1f}" fill="{heat(value)}"/>'
@@ -240,7 +250,7 @@ class Drawing:
             if value > 0
         )
         labels = "".join(
-            f'<text x="48" y="{bottom - (n - used[0]) * tall:.1f}" text-anchor="end">'
+            f'<text x="{LEFT_PX - 4}" y="{bottom - (n - used[0]) * tall:.1f}" text-anchor="end">'
             f"{unit_text(float(bounds[n][2]['le']), unit)}</text>"
             for n in rows
             if (n - used[0]) % max(1, len(rows) // 10) == 0 and math.isfinite(float(bounds[n][2]["le"]))

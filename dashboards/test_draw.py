@@ -1,0 +1,119 @@
+"""Variables get the values that Grafana gives them; a drawn panel shows its numbers, units, limits and gaps."""
+
+import unittest
+from typing import Any
+
+from boards import compare, experiment
+from common import query_variable
+from draw import Drawing, name_of, round_numbers, unit_text
+from live import Prometheus
+from panels import Panel, Query, Row, dashboard, series, stat, table
+
+
+class StandIn(Prometheus):
+    """Answers by query, and remembers what was asked."""
+
+    def __init__(self, answers: dict[str, Any]) -> None:
+        super().__init__("http://nowhere", 100, 1100)
+        object.__setattr__(self, "answers", answers)
+        object.__setattr__(self, "asked", [])
+
+    def _ask(self, what: str, words: dict[str, str]) -> Any:
+        query = words.get("query", words.get("match[]"))
+        self.asked.append((what, query))
+        return self.answers.get((what, query), {"result": []} if what.startswith("query") else [])
+
+
+def one_panel(panel: Panel, variables: list[Any] | None = None) -> Any:
+    """A dashboard of one panel."""
+    rows = [Row("r", [panel])]
+    return dashboard(uid="u", title="t", description="d", tags=[], rows=rows, variables=variables or [], annotations=[])
+
+
+def answer(*values: float, **labels: str) -> dict[str, Any]:
+    """A series over the last seconds of the window."""
+    return {"metric": labels, "values": [[1100 - len(values) + n, str(v)] for n, v in enumerate(values)]}
+
+
+class Variables(unittest.TestCase):
+    """Values of variables, in their order."""
+
+    def test_compare_finds_two_runs_and_how_far_they_lie_apart(self) -> None:
+        runs = ("label/run/values", "lsmlab:measure_start_seconds")
+        start = 'min(min_over_time(lsmlab:measure_start_seconds{{run="{}"}}[30d]))'
+        shift = ("query", f"round({start.format('B')} - {start.format('A')})")
+        found = {runs: ["A", "B"], shift: {"result": [{"metric": {}, "value": [1100, "-250"]}]}}
+        values = StandIn(found).variables(compare.build_board(), {"run_b": "A"})
+        self.assertEqual((values["run_a"], values["run_b"], values["shift"]), ("B", "A", "-250"))
+
+    def test_all_is_a_pattern_and_a_choice_its_default(self) -> None:
+        values = StandIn({}).variables(experiment.build_board())
+        self.assertEqual((values["run"], values["method"], values["__range"]), (".*", ".*", "100s"))
+        self.assertEqual(values["results"], "http://127.0.0.1:8000")
+
+    def test_a_variable_without_values_is_empty(self) -> None:
+        alone = query_variable("v", "V", "label_values(nothing, v)", all_values=False)
+        board = one_panel(stat("s", "d", "s", Query("up")), [alone])
+        self.assertEqual(StandIn({}).variables(board)["v"], "")
+
+
+class Drawn(unittest.TestCase):
+    """Panels on a page."""
+
+    def draw(self, panel: Panel, result: list[Any]) -> tuple[str, list[str]]:
+        found = {(what, "up"): {"result": result} for what in ("query", "query_range")}
+        drawing = Drawing(one_panel(panel), StandIn(found))
+        return drawing.page(), drawing.empty
+
+    def test_lines_have_a_legend_with_last_and_largest_value_in_the_unit(self) -> None:
+        panel = series("p", "d", "s", Query("up", "p{{quantile}}"), steps=[(None, "transparent"), (0.002, "red")])
+        page, empty = self.draw(panel, [answer(0.001, 0.003, 0.0015, quantile="0.9")])
+        self.assertEqual(empty, [])
+        self.assertIn('p0.9</td><td class="n">1.5 ms</td><td class="n">3 ms</td>', page)
+        self.assertIn("stroke-dasharray", page)
+
+    def test_stacked_lines_add_up(self) -> None:
+        page, _ = self.draw(series("p", "d", "short", Query("up", "{{a}}"), stacked=True),
+                            [answer(10.0, a="x"), answer(30.0, a="y")])  # fmt: skip
+        tops = [line.split('"')[0] for line in page.split('points="')[1:]]
+        self.assertLess(float(tops[1].split(",")[1]), float(tops[0].split(",")[1]))
+
+    def test_a_figure_has_the_colour_of_the_step_that_it_reached_and_the_text_of_its_mapping(self) -> None:
+        none = [{"type": "value", "options": {"0": {"text": "none", "index": 0}}}]
+        panel = stat("p", "d", "none", Query("up"), steps=[(None, "green"), (1, "red")], mappings=none)
+        self.assertIn('color:#73bf69">none<', self.draw(panel, [answer(3.0, 0.0)])[0])
+        self.assertIn('color:#f2495c">3<', self.draw(panel, [answer(0.0, 3.0)])[0])
+
+    def test_a_table_has_its_columns_under_their_new_names(self) -> None:
+        panel = table("p", "d", Query("up"), {"run": "Run", "Value": "Since"}, unit="dateTimeAsIso")
+        page, _ = self.draw(panel, [{"metric": {"run": "<r>"}, "value": [1100, "1000000"]}])
+        self.assertIn("<th>Run</th><th>Since</th>", page)
+        self.assertIn("<td>&lt;r&gt;</td><td>1970-01-01 00:16:40</td>", page)
+
+    def test_a_panel_without_a_number_says_so_and_is_named(self) -> None:
+        page, empty = self.draw(series("p", "d", "s", Query("up")), [answer(float("nan"))])
+        self.assertEqual(empty, ["p"])
+        self.assertIn("No data", page)
+
+    def test_an_axis_has_round_numbers(self) -> None:
+        self.assertEqual(round_numbers(0, 10500, "reqps"), [0, 5000, 10000])
+        self.assertEqual(round_numbers(0, 2.2 * 2**30, "bytes"), [0, 2**30, 2 * 2**30])
+        self.assertEqual(round_numbers(0, 1.05, "short"), [0, 0.5, 1])
+
+    def test_numbers_are_abbreviated_by_their_unit(self) -> None:
+        for value, unit, text in (
+            (0.0000125, "s", "12.5 µs"),
+            (90.0, "s", "1.5 min"),
+            (70000.0, "reqps", "70K req/s"),
+            (3.5 * 2**20, "bytes", "3.5 MiB"),
+            (0.0, "Bps", "0 B/s"),
+            (0.025, "percentunit", "2.5%"),
+            (1500.0, "short", "1.5K"),
+        ):
+            self.assertEqual(unit_text(value, unit), text)
+        self.assertEqual(name_of("{{method}} {{status}}", {"method": "get", "status": "200"}), "get 200")
+        self.assertEqual(name_of("__auto", {}), "value")
+
+
+if __name__ == "__main__":
+    unittest.main()
