@@ -353,9 +353,9 @@ def test_the_timeline_of_the_engine_has_a_bar_for_each_event(run: Path, whole: t
     assert only_on_its_mark
     assert ["", "written", "141 MiB"] in lines
     assert ["", "took", "1.90 s"] in lines
-    for lane in ("flush", "L0 → L1", "L1 → L2", "stopped", "slow sync"):
+    for lane in ("flush", "L0 → L1", "L1 → L2", "stalls", "syncs"):
         assert f">{lane}</text>" in figure
-    order = [figure.index(f">{lane}</text>") for lane in ("flush", "L0 → L1", "L1 → L2", "stopped")]
+    order = [figure.index(f">{lane}</text>") for lane in ("flush", "L0 → L1", "L1 → L2", "stalls")]
     assert order == sorted(order)
 
 

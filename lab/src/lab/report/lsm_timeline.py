@@ -16,14 +16,15 @@ from lab.report.data import ReportData
 from lab.report.profile_words import event_title
 from lab.report.scales import Linear, linear_to
 from lab.report.svg import Plot, Size, Stop
-from lab.report.time_charts import Axis, phase_bands, seconds_ticks
+from lab.report.time_charts import Axis, phase_bands, seconds_ticks, size_tick
 
 EVENTS_MAX = 1_000
 LANE = 26
 FILL = 84
-SIZES = (Size("wide", 1040, 0, left=92, top=22), Size("narrow", 360, 0, left=92, right=10, top=22))
+SIZES = (Size("wide", 1040, 0, top=22), Size("narrow", 360, 0, left=48, right=10, top=22))
+"""As wide as the latency over time, so that the two align; the height depends on the events."""
 
-_LONE_LANES = {"flush": "flush", "stall": "stopped", "wal_sync": "slow sync"}
+_LONE_LANES = {"flush": "flush", "stall": "stalls", "wal_sync": "syncs"}
 _CLASSES = {"flush": "flush", "compaction": "compaction", "stall": "stall", "wal_sync": "sync"}
 
 
@@ -51,7 +52,12 @@ def lsm_timeline(data: ReportData, axis: Axis) -> LsmTimeline | None:
     stops = [_event_stop(event, axis) for event in events] + [_fill_stop(at, value, axis) for at, value in fill]
     legend = [Key("line activity", "memtables")] if fill else []
     kinds = {event.kind for event in events}
-    names = {"flush": "flush", "compaction": "compaction", "stall": "writes stopped", "wal_sync": "slow WAL sync"}
+    names = {
+        "flush": "flush",
+        "compaction": "compaction",
+        "stall": "stall (writes stopped)",
+        "wal_sync": "slow WAL sync",
+    }
     legend += [Key(f"block {_CLASSES[kind]}", name) for kind, name in names.items() if kind in kinds]
     label = "Memtables, flushes, compactions by level and stalls over time"
     return LsmTimeline(Chart("lsm-time", label, drawings, legend, stops), left_out)
@@ -97,10 +103,10 @@ def _draw(
     phase_bands(plot, axis)
     plot.grid(seconds_ticks(axis, size), [])
     if fill:
-        top = max((value for _, value in fill if value is not None), default=0.0)
+        ticks = Linear(most.low, most.high, 2, binary=True).ticks()
+        upper.grid([], [(tick, size_tick(tick)) for tick in ticks])
         upper.area(fill, "activity")
         upper.line(fill, "activity")
-        upper.text(size.left - 8, upper.py(top) + 4, numbers.size(top), "tick", "end")
         plot.add(upper.inner_markup())
     largest = max((event.bytes_out for event in events), default=0) or 1
     rows = {name: i for i, name in enumerate(lanes)}

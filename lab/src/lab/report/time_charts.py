@@ -164,7 +164,8 @@ def _percent_tick(share: float) -> str:
     return f"{round(share * 100, 9):g}%"
 
 
-def _size_tick(amount: float) -> str:
+def size_tick(amount: float) -> str:
+    """Return a round number of bytes as the label of an axis: "32 MiB"."""
     return numbers.size(amount).replace(".00", "").replace(".0 ", " ")
 
 
@@ -177,18 +178,18 @@ _ACTIVITIES = (
     _Activity("Service CPU", "CPUs busy", r"process_cpu_seconds_total", True, numbers.significant, _plain),
     _Activity("Load generator CPU", "CPUs busy", r"loadgen_cpu_cores", False, numbers.significant, _plain),
     _Activity("Queue", "requests waiting", r"lsmlab_queue_depth", False, numbers.count, _plain),
-    _Activity("Memtable", "bytes", r"lsmlab_memtable_bytes", False, numbers.size, _size_tick),
-    _Activity("Flush", "bytes/s written", r"lsmlab_flush_bytes_total", True, numbers.size, _size_tick),
-    _Activity("Compaction", "bytes/s written", r"lsmlab_compaction_bytes_total", True, numbers.size, _size_tick),
+    _Activity("Memtable", "bytes", r"lsmlab_memtable_bytes", False, numbers.size, size_tick),
+    _Activity("Flush", "bytes/s written", r"lsmlab_flush_bytes_total", True, numbers.size, size_tick),
+    _Activity("Compaction", "bytes/s written", r"lsmlab_compaction_bytes_total", True, numbers.size, size_tick),
     _Activity("SSTables", "tables", r"lsmlab_tables", False, numbers.count, _plain),
-    _Activity("Write-ahead log", "bytes/s", r"lsmlab_wal_bytes_total", True, numbers.size, _size_tick),
+    _Activity("Write-ahead log", "bytes/s", r"lsmlab_wal_bytes_total", True, numbers.size, size_tick),
     _Activity(
         "Held-back writes", "s stalled a second", r"lsmlab_write_stall_seconds_total", True, numbers.significant, _plain
     ),
     _Activity("Rejected", "requests/s", r"lsmlab_rejected_total(\{.*\})?", True, numbers.count, _plain),
     _Activity("Garbage collection", "ms a second", GC_SECONDS, True, _ms, _ms_tick),
     _Activity("Safepoints", "ms a second", r"jvm_safepoint_seconds_total", True, _ms, _ms_tick),
-    _Activity("Java heap in use", "bytes", r'jvm_memory_used_bytes\{area="heap"\}', False, numbers.size, _size_tick),
+    _Activity("Java heap in use", "bytes", r'jvm_memory_used_bytes\{area="heap"\}', False, numbers.size, size_tick),
     _Activity("Steal", "share of CPU time", r"host_steal_share", False, numbers.share, _percent_tick),
 )
 
