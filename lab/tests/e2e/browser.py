@@ -9,9 +9,10 @@ from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
 
 
-def console_errors(page: Path) -> list[str]:
+def console_errors(page: Path, picture: Path | None = None) -> list[str]:
     """Opens the page from its file and returns what the console holds of warnings and errors.
 
+    `picture` names a PNG to keep of the whole page.
     Raises WebDriverException where Chromium or its driver is missing.
     """
     options = webdriver.ChromeOptions()
@@ -23,4 +24,7 @@ def console_errors(page: Path) -> list[str]:
         driver.get(page.as_uri())
         shown = "return document.body.innerText.trim().length + document.querySelectorAll('canvas, svg').length"
         assert driver.execute_script(shown) > 0, f"{page} shows nothing"
+        if picture is not None:
+            driver.set_window_size(1440, driver.execute_script("return document.documentElement.scrollHeight") + 160)
+            driver.save_screenshot(str(picture))
         return [entry["message"] for entry in driver.get_log("browser") if entry["level"] in ("SEVERE", "WARNING")]

@@ -1,0 +1,133 @@
+"""The dashboards over a real run: each expression returns data, each panel is drawn.
+
+The run's Prometheus has ended with the run; another one is started over what it stored.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+import time
+import urllib.parse
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+import pytest
+
+from support.checkout import free_port
+
+from .browser import console_errors
+from .conftest import CHECKOUT, FinishedRun
+
+START_LIMIT_S = 60
+SCRAPES_MIN = 12
+OF_THIS_MACHINE = (
+    "node_pressure_cpu_waiting_seconds_total",
+    "node_disk_io_time_seconds_total",
+    'node_filesystem_readonly{fstype!~"tmpfs|ramfs"}',
+)
+SCREENS = CHECKOUT / ".cache" / "dashboards"
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A Prometheus over a run's metrics, and the time of the run's load, in seconds since the epoch."""
+
+    url: str
+    begin: float
+    end: float
+
+    def words(self) -> list[str]:
+        return ["--prometheus", self.url, "--window", f"{self.end - self.begin:.0f}", "--end", f"{self.end:.3f}"]
+
+
+def when(run: FinishedRun) -> tuple[float, float]:
+    phases = json.loads((run.directory / "run.json").read_text())["phases"]
+    loaded = [phase for phase in phases if phase["name"] in ("measure", "profile")]
+    assert loaded
+    times = [[datetime.fromisoformat(phase[key]).timestamp() for key in ("start", "end")] for phase in loaded]
+    return min(start for start, _ in times), max(end for _, end in times)
+
+
+def wait_until_ready(url: str) -> None:
+    deadline = time.monotonic() + START_LIMIT_S
+    while True:
+        try:
+            with urllib.request.urlopen(f"{url}/-/ready", timeout=2):
+                return
+        except OSError:
+            assert time.monotonic() < deadline, f"{url} is not ready after {START_LIMIT_S} s"
+            time.sleep(0.2)
+
+
+def total(url: str, query: str, end: float) -> float:
+    words = urllib.parse.urlencode({"query": f"sum({query})", "time": end})
+    with urllib.request.urlopen(f"{url}/api/v1/query?{words}", timeout=30) as answer:
+        return sum(float(one["value"][1]) for one in json.load(answer)["data"]["result"])
+
+
+@pytest.fixture(scope="module")
+def stored(finished_run: FinishedRun, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stored]:
+    begin, end = when(finished_run)
+    if finished_run.runtime != "local":
+        pytest.skip("the metrics of a run in containers stay in their volume")
+    prometheus = shutil.which("prometheus")
+    assert prometheus, "Prometheus is not on the PATH, so no dashboard is tested (Debian: apt install prometheus)"
+    config = tmp_path_factory.mktemp("prometheus") / "prometheus.yml"
+    config.write_text("scrape_configs: []\n")
+    port = free_port()
+    url = f"http://127.0.0.1:{port}"
+    process = subprocess.Popen(
+        [
+            prometheus,
+            f"--config.file={config}",
+            f"--storage.tsdb.path={CHECKOUT / '.cache' / 'prometheus' / 'tsdb'}",
+            f"--web.listen-address=127.0.0.1:{port}",
+        ],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        wait_until_ready(url)
+        window = f"[{end - begin:.0f}s]"
+        for job in ("service", "loadgen", "node"):
+            found = total(url, f'sum_over_time(up{{job="{job}"}}{window})', end)
+            if found < SCRAPES_MIN:
+                pytest.skip(f"Prometheus yields to the load, which left it CPU time for {found:.0f} scrapes of {job}")
+        for series in OF_THIS_MACHINE:
+            if total(url, f"count_over_time({series}{window})", end) == 0:
+                pytest.skip(f"node-exporter has no {series} on this machine")
+        yield Stored(url, begin, end)
+    finally:
+        process.terminate()
+        process.wait(60)
+
+
+def dashboards(program: str, *words: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(CHECKOUT / "dashboards" / program), *words]
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+
+
+def test_every_expression_of_every_panel_variable_annotation_and_rule_returns_data(stored: Stored) -> None:
+    done = dashboards("check.py", *stored.words())
+    assert done.returncode == 0, done.stderr
+    assert int(re.search(r"(\d+) expressions returned data", done.stdout)[1]) > 150
+
+
+@pytest.mark.browser
+def test_every_panel_of_every_dashboard_is_drawn(stored: Stored) -> None:
+    done = dashboards("draw.py", *stored.words(), "--out", str(SCREENS))
+    assert done.returncode == 0, done.stderr
+    assert "without data" not in done.stdout, done.stdout
+    pages = sorted(SCREENS.glob("*.html"))
+    assert len(pages) == 6
+    for page in pages:
+        board = json.loads((CHECKOUT / f"dashboards/grafana/dashboards/LSM Lab/{page.stem}.json").read_text())
+        panels = [panel for panel in board["panels"] if panel["type"] != "row"]
+        assert page.read_text().count('class="panel"') == len(panels)
+        assert console_errors(page, page.with_suffix(".png")) == []
