@@ -133,6 +133,7 @@ final class StoreOpener {
         .fanout(config.fanout())
         .blockBytes(config.blockBytes())
         .bloomBitsPerKey(config.bloomBitsPerKey())
+        .compression(config.compression())
         .compactionBytesPerSecondMax(config.compactionBytesPerSecondMax())
         .build();
   }

@@ -16,6 +16,7 @@ import java.util.Objects;
  * @param fanout size of a level as a multiple of the one above it; of {@link CompactionStrategy#LEVELED}
  * @param blockBytes size at which a table's block is closed: a block is at least one pair, however large
  * @param bloomBitsPerKey size of a table's filter; 0 for none
+ * @param compression of the blocks of new tables; tables that are there are read whatever it is
  * @param tableBytes size at which compaction begins another table
  * @param compactionBytesPerSecondMax rate at which merging writes tables, over a few of them; 0 for no limit
  * @param valueBytesMax longest value that is taken; a table is written from memory, which must hold it
@@ -32,6 +33,7 @@ public record LsmOptions(
     int fanout,
     int blockBytes,
     int bloomBitsPerKey,
+    Compression compression,
     long tableBytes,
     long compactionBytesPerSecondMax,
     int valueBytesMax,
@@ -52,6 +54,7 @@ public record LsmOptions(
     inRange("valueBytesMax", valueBytesMax, 1, Limits.VALUE_BYTES_MAX);
     inRange("blockBytes", blockBytes, 64, 16 * MIB);
     inRange("bloomBitsPerKey", bloomBitsPerKey, 0, 64);
+    Objects.requireNonNull(compression, "compression");
     inRange("tableBytes", tableBytes, 1024, 1L << 40);
     inRange("compactionBytesPerSecondMax", compactionBytesPerSecondMax, 0, 1L << 40);
     inRange("stallMillisMax", stallMillisMax, 0, 3_600_000);
@@ -90,6 +93,7 @@ public record LsmOptions(
     private int fanout = 10;
     private int blockBytes = 4096;
     private int bloomBitsPerKey = 10;
+    private Compression compression = Compression.NONE;
     private long tableBytes = 64 * MIB;
     private long compactionBytesPerSecondMax = 0;
 
@@ -153,6 +157,11 @@ public record LsmOptions(
       return this;
     }
 
+    public Builder compression(Compression value) {
+      compression = value;
+      return this;
+    }
+
     public Builder tableBytes(long value) {
       tableBytes = value;
       return this;
@@ -180,6 +189,7 @@ public record LsmOptions(
           fanout,
           blockBytes,
           bloomBitsPerKey,
+          compression,
           tableBytes,
           compactionBytesPerSecondMax,
           valueBytesMax,

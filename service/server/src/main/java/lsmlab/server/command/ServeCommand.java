@@ -45,6 +45,7 @@ import picocli.CommandLine.Spec;
       "  memtables_max: 4. Sealed ones waiting for flush, before writes are held back",
       "  compaction: leveled. leveled, tiered or off",
       "  level0_tables_max: 4, fanout: 10, block_bytes: 4096, bloom_bits_per_key: 10. Layout of engine lsm",
+      "  compression: none. none or lz4, of the blocks of engine lsm",
       "  compaction_bytes_per_second_max: 0. Rate at which compaction writes; 0 = no limit",
       "  max_value_bytes: 1048576. Larger values are answered 413",
       "  max_connections: 16384. More are answered 503 and closed",

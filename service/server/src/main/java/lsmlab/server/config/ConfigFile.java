@@ -18,6 +18,7 @@ import lsmlab.server.variant.QueuePolicy;
 import lsmlab.server.variant.VariantSettings;
 import lsmlab.server.variant.Variants;
 import lsmlab.storage.CompactionStrategy;
+import lsmlab.storage.Compression;
 import lsmlab.storage.Durability;
 import lsmlab.storage.Limits;
 import lsmlab.storage.engines.Engines;
@@ -124,6 +125,9 @@ public final class ConfigFile {
             integer("fanout", 10, 2, 100),
             integer("block_bytes", 4096, 64, (int) (16 * MIB)),
             integer("bloom_bits_per_key", 10, 0, 64),
+            choice("compression", "none", List.of("none", "lz4")).equals("lz4")
+                ? Compression.LZ4
+                : Compression.NONE,
             number("compaction_bytes_per_second_max", 0, 0, 1L << 40),
             maxValueBytes(),
             integer("max_connections", 16_384, 1, 1 << 20),

@@ -4,6 +4,7 @@ import java.nio.file.Path;
 import lsmlab.server.variant.IdleStrategy;
 import lsmlab.server.variant.QueuePolicy;
 import lsmlab.storage.CompactionStrategy;
+import lsmlab.storage.Compression;
 import lsmlab.storage.Durability;
 
 /**
@@ -24,6 +25,7 @@ import lsmlab.storage.Durability;
  * @param fanout size of a level as a multiple of the one above it
  * @param blockBytes size at which a table's block is closed
  * @param bloomBitsPerKey size of a table's bloom filter; 0 for none
+ * @param compression of the blocks of new tables
  * @param compactionBytesPerSecondMax rate at which compaction writes; 0 for no limit
  */
 public record ServiceConfig(
@@ -52,6 +54,7 @@ public record ServiceConfig(
     int fanout,
     int blockBytes,
     int bloomBitsPerKey,
+    Compression compression,
     long compactionBytesPerSecondMax,
     int maxValueBytes,
     int maxConnections,

@@ -8,6 +8,7 @@ import java.nio.file.Path;
 import lsmlab.server.variant.IdleStrategy;
 import lsmlab.server.variant.QueuePolicy;
 import lsmlab.storage.CompactionStrategy;
+import lsmlab.storage.Compression;
 import lsmlab.storage.Durability;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -60,6 +61,7 @@ class ConfigFileTest {
             block_bytes: 8192
             bloom_bits_per_key: 0
             compaction_bytes_per_second_max: 11
+            compression: lz4
             max_value_bytes: 9
             max_connections: 10
             queue_policy: drop-oldest
@@ -96,6 +98,7 @@ class ConfigFileTest {
             13,
             8192,
             0,
+            Compression.LZ4,
             11,
             9,
             10,
@@ -121,6 +124,7 @@ class ConfigFileTest {
         "engine: rocks|engine: \"rocks\" is not one of lsm, memory, null",
         "engine: null|engine: null is not one of",
         "durability: none|durability: \"none\" is not one of process, power",
+        "compression: zstd|compression: \"zstd\" is not one of none, lz4",
         "compaction: maybe|compaction: \"maybe\" is not one of leveled, tiered, off, on",
         "compaction_bytes_per_second_max: -1|is not a whole number from 0 to 1099511627776",
         "data_host: ''|data_host: \"\" is not a text",

@@ -18,6 +18,7 @@ import lsmlab.storage.manifest.Edit;
 import lsmlab.storage.manifest.Manifest;
 import lsmlab.storage.manifest.TableEntry;
 import lsmlab.storage.table.TableFormat;
+import lsmlab.storage.table.TableLayout;
 import lsmlab.storage.table.TableWriter;
 
 /**
@@ -116,7 +117,7 @@ public final class BulkLoader {
     MemorySegment keySegment = MemorySegment.ofArray(key);
     MemorySegment valueSegment = MemorySegment.ofArray(value);
     try (TableWriter writer =
-        new TableWriter(directory, number, 0, BLOCK_BYTES, BLOOM_BITS_PER_KEY)) {
+        new TableWriter(directory, number, 0, new TableLayout(BLOCK_BYTES, BLOOM_BITS_PER_KEY))) {
       long reported = from;
       for (long i = from; i < to; i++) {
         PairGenerator.key(i, key);

@@ -19,6 +19,7 @@ import lsmlab.storage.lsm.TableSet.Placed;
 import lsmlab.storage.manifest.TableEntry;
 import lsmlab.storage.table.LevelCursor;
 import lsmlab.storage.table.Table;
+import lsmlab.storage.table.TableLayout;
 import lsmlab.storage.table.TableWorkspace;
 import lsmlab.storage.table.TableWriter;
 import org.slf4j.Logger;
@@ -165,12 +166,7 @@ final class CompactionJob {
         if (writer == null) {
           writer =
               new TableWriter(
-                  directory,
-                  versions.newFileNumber(),
-                  0,
-                  options.blockBytes(),
-                  options.bloomBitsPerKey(),
-                  workspace);
+                  directory, versions.newFileNumber(), 0, TableLayout.of(options), workspace);
         }
         Flusher.add(writer, cursor);
       }

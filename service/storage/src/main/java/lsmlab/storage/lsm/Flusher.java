@@ -19,6 +19,7 @@ import lsmlab.storage.manifest.LogEntry;
 import lsmlab.storage.manifest.TableEntry;
 import lsmlab.storage.memtable.Memtable;
 import lsmlab.storage.table.Table;
+import lsmlab.storage.table.TableLayout;
 import lsmlab.storage.table.TableWorkspace;
 import lsmlab.storage.table.TableWriter;
 
@@ -194,12 +195,7 @@ final class Flusher implements AutoCloseable {
     directory.sync();
     try (TableWriter writer =
         new TableWriter(
-            directory,
-            number,
-            memtable.logNumber(),
-            options.blockBytes(),
-            options.bloomBitsPerKey(),
-            workspace)) {
+            directory, number, memtable.logNumber(), TableLayout.of(options), workspace)) {
       Cursor cursor = memtable.cursor(Long.MAX_VALUE);
       int untilProgress = ENTRIES_PER_PROGRESS;
       for (boolean more = cursor.seek(null); more; more = cursor.next()) {

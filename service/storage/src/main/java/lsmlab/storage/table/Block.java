@@ -14,6 +14,11 @@ final class Block {
 
   private Block() {}
 
+  /** Whether the stored block is compressed; nothing else here reads such a one. */
+  static boolean isCompressed(MemorySegment bytes, long start) {
+    return bytes.get(Bytes.INT, start + 4) < 0;
+  }
+
   static int pairs(MemorySegment bytes, long start) {
     return bytes.get(Bytes.INT, start + 4);
   }

@@ -96,7 +96,7 @@ final class BlockBuilder {
     return keyEnds[0];
   }
 
-  /** Bytes of the whole block, padded. */
+  /** Bytes of the whole block, padded, before compression. */
   int bytes() {
     return Math.toIntExact(TableWriter.align(bytesWith(0, 0, 0), TableFormat.BLOCK_ALIGNMENT));
   }
@@ -106,12 +106,26 @@ final class BlockBuilder {
    *
    * @param out little-endian, with room for {@link #bytes}
    * @param position of the block in the file
+   * @param compressor null for no compression
+   * @return whether the block is compressed
    */
-  void finish(ByteBuffer out, long position) {
-    int length = bytes();
+  boolean finish(ByteBuffer out, long position, BlockCompressor compressor) {
+    final int start = out.position();
+    layOut(out);
+    boolean compressed = compressor != null && compressor.compress(out, start);
+    int end = (int) TableWriter.align(out.position() - start, TableFormat.BLOCK_ALIGNMENT) + start;
+    while (out.position() < end) {
+      out.put((byte) 0);
+    }
+    int crc = Bytes.crc32c(out.duplicate().position(start + Integer.BYTES).limit(end));
+    out.putInt(start, crc ^ TableFormat.placeMask(position));
+    clear();
+    return compressed;
+  }
+
+  private void layOut(ByteBuffer out) {
     int keysStart = TableFormat.BLOCK_HEADER_BYTES + (count + 1) * TableFormat.SLOT_BYTES;
     int valuesStart = keysStart + keyStart();
-    int start = out.position();
     out.putInt(0).putInt(count);
     for (int i = 0; i <= count; i++) {
       int flag = i < count && tombstone[i] ? TableFormat.TOMBSTONE_BIT : 0;
@@ -119,12 +133,6 @@ final class BlockBuilder {
       out.putInt((valuesStart + (i == 0 ? 0 : valueEnds[i - 1])) | flag);
     }
     out.put(keys, 0, keyStart()).put(values, 0, valueStart());
-    while (out.position() < start + length) {
-      out.put((byte) 0);
-    }
-    int crc = Bytes.crc32c(out.duplicate().position(start + Integer.BYTES).limit(start + length));
-    out.putInt(start, crc ^ TableFormat.placeMask(position));
-    clear();
   }
 
   private static byte[] room(byte[] array, int used, int more) {

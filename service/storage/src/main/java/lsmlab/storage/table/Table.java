@@ -17,8 +17,8 @@ import org.slf4j.LoggerFactory;
 /**
  * An open table: its file, mapped. Thread-safe.
  *
- * <p>Footer, index, filter and properties are checked when it is opened; a block when it is first read through this
- * mapping, after which a bit remembers it. A check at every read would pull all of a block through the cache for one
+ * <p>Footer, index, filter and properties are checked when it is opened; a compressed block whenever it is read; another
+ * one when it is first read through this mapping, after which a bit remembers it. A check at every read would pull all of a block through the cache for one
  * pair of it, about the cost of the read itself; compaction and {@link #verify} check every block anew, so that damage
  * that comes later is not handed on.
  *
@@ -127,20 +127,38 @@ public final class Table {
       if (random) {
         readAhead(block, 1);
       }
-      long start = checkedBlock(block);
-      int pair = Block.search(bytes, start, key, keyOffset, keyLength);
-      if (pair < 0) {
-        return Lookup.ABSENT;
-      }
-      int value = Block.valueSlot(bytes, start, pair);
-      if (value < 0) {
-        return Lookup.DELETED;
-      }
-      int end = Block.valueSlot(bytes, start, pair + 1) & TableFormat.OFFSET_MASK;
-      sink.accept(bytes, start + value, end - value);
-      return Lookup.FOUND;
+      return isCompressed(block)
+          ? getDecompressed(block, key, keyOffset, keyLength, sink)
+          : get(bytes, checkedBlock(block), key, keyOffset, keyLength, sink);
     } catch (InternalError e) {
       throw unreadable(e);
+    }
+  }
+
+  /** Looks a key up in the block that begins there. */
+  private static int get(
+      MemorySegment bytes, long start, byte[] key, int keyOffset, int keyLength, ValueSink sink) {
+    int pair = Block.search(bytes, start, key, keyOffset, keyLength);
+    if (pair < 0) {
+      return Lookup.ABSENT;
+    }
+    int value = Block.valueSlot(bytes, start, pair);
+    if (value < 0) {
+      return Lookup.DELETED;
+    }
+    int end = Block.valueSlot(bytes, start, pair + 1) & TableFormat.OFFSET_MASK;
+    sink.accept(bytes, start + value, end - value);
+    return Lookup.FOUND;
+  }
+
+  private int getDecompressed(int block, byte[] key, int keyOffset, int keyLength, ValueSink sink) {
+    BlockView view = BlockView.POOL.take();
+    try {
+      view.enter(this, block);
+      return get(view.bytes(), view.start(), key, keyOffset, keyLength, sink);
+    } finally {
+      view.clear();
+      BlockView.POOL.give(view);
     }
   }
 
@@ -199,6 +217,20 @@ public final class Table {
     return index.findBlock(key, keyOffset, keyLength);
   }
 
+  /** Where the block begins in the file; for the number of blocks, where the last one ends. */
+  long blockOffset(int block) {
+    return index.blockOffset(block);
+  }
+
+  boolean isCompressed(int block) {
+    return tail.compressed && Block.isCompressed(bytes, index.blockOffset(block));
+  }
+
+  /** The whole file. */
+  MemorySegment mapped() {
+    return bytes;
+  }
+
   /** Where the block begins, after it has passed its check once. */
   private long checkedBlock(int block) {
     long bit = 1L << (block & 63);
@@ -209,7 +241,7 @@ public final class Table {
     return index.blockOffset(block);
   }
 
-  /** Checks a block's checksum and that its offsets stay within it; gives where it begins. */
+  /** Checks an uncompressed block's checksum and that its offsets stay within it; gives where it begins. */
   long checkBlock(int block) {
     long start = index.blockOffset(block);
     long length = index.blockOffset(block + 1) - start;
@@ -228,7 +260,7 @@ public final class Table {
 
   /** A cursor that checks each block on entering it; the caller keeps a reference meanwhile. */
   public Cursor cursor() {
-    return new TableCursor(this, bytes);
+    return new TableCursor(this);
   }
 
   /**
@@ -238,7 +270,7 @@ public final class Table {
    */
   public void verify() {
     try {
-      new TableVerifier(this, bytes).run();
+      new TableVerifier(this).run();
     } catch (InternalError e) {
       throw unreadable(e);
     }

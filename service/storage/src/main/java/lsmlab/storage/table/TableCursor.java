@@ -9,12 +9,13 @@ final class TableCursor implements Cursor {
   private static final int BLOCKS_AHEAD = 128;
 
   private final Table table;
-  private final MemorySegment bytes;
+  private final BlockView view = new BlockView();
   private int block;
 
   /** The first block that was not asked for ahead. */
   private int readTo;
 
+  private MemorySegment bytes;
   private long start;
   private int pairs;
   private int pair;
@@ -23,9 +24,8 @@ final class TableCursor implements Cursor {
   private int value;
   private int valueEnd;
 
-  TableCursor(Table table, MemorySegment bytes) {
+  TableCursor(Table table) {
     this.table = table;
-    this.bytes = bytes;
   }
 
   @Override
@@ -77,7 +77,9 @@ final class TableCursor implements Cursor {
       readTo = wanted + blocks;
     }
     block = wanted;
-    start = table.checkBlock(wanted);
+    view.enter(table, wanted);
+    bytes = view.bytes();
+    start = view.start();
     pairs = Block.pairs(bytes, start);
   }
 

@@ -16,12 +16,11 @@ import lsmlab.storage.file.StoreDirectory;
 public final class TableDumper {
 
   private final Table table;
-  private final MemorySegment bytes;
+  private final BlockView view = new BlockView();
   private final PrintWriter out;
 
-  private TableDumper(Table table, MemorySegment bytes, PrintWriter out) {
+  private TableDumper(Table table, PrintWriter out) {
     this.table = table;
-    this.bytes = bytes;
     this.out = out;
   }
 
@@ -41,7 +40,7 @@ public final class TableDumper {
       }
       try {
         printFooter(bytes, out);
-        return new TableDumper(table, bytes, out).run();
+        return new TableDumper(table, out).run();
       } finally {
         table.release();
       }
@@ -78,7 +77,8 @@ public final class TableDumper {
     long faults = 0;
     for (int block = 0; block < table.blockCount(); block++) {
       try {
-        printBlock(block, table.checkBlock(block));
+        view.enter(table, block);
+        printBlock(block);
       } catch (CorruptionException e) {
         faults++;
         out.printf("block %d: DAMAGED: %s%n", block, e.getMessage());
@@ -96,9 +96,13 @@ public final class TableDumper {
     return faults;
   }
 
-  private void printBlock(int block, long start) {
+  private void printBlock(int block) {
+    MemorySegment bytes = view.bytes();
+    long start = view.start();
     int pairs = Block.pairs(bytes, start);
-    out.printf("%10d  block %d, %d pairs%n", start, block, pairs);
+    out.printf(
+        "%10d  block %d, %d pairs%s%n",
+        table.blockOffset(block), block, pairs, table.isCompressed(block) ? ", LZ4" : "");
     for (int pair = 0; pair < pairs; pair++) {
       int key = Block.keySlot(bytes, start, pair);
       String keyText =

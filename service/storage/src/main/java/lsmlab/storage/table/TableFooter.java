@@ -9,6 +9,10 @@ import lsmlab.storage.file.Bytes;
 final class TableFooter {
 
   final TableIndex index;
+
+  /** Whether some blocks are compressed. */
+  final boolean compressed;
+
   final long filterOffset;
   final long filterLength;
   final long sourceLog;
@@ -35,14 +39,13 @@ final class TableFooter {
       throw file.corrupt(footer, "the footer's checksum does not match");
     }
     int version = bytes.get(Bytes.INT, footer + 60);
-    if (version != TableFormat.VERSION) {
+    if (version != TableFormat.VERSION && version != TableFormat.VERSION_COMPRESSED) {
       throw new CorruptionException(
-          file.describe()
-              + ": table format version "
-              + version
-              + ", this engine reads "
-              + TableFormat.VERSION);
+          "%s: table format version %d, this engine reads %d and %d"
+              .formatted(
+                  file.describe(), version, TableFormat.VERSION, TableFormat.VERSION_COMPRESSED));
     }
+    compressed = version == TableFormat.VERSION_COMPRESSED;
     long indexOffset = bytes.get(Bytes.LONG, footer);
     long indexLength = bytes.get(Bytes.LONG, footer + 8);
     filterOffset = bytes.get(Bytes.LONG, footer + 16);

@@ -6,8 +6,11 @@ public final class TableFormat {
   /** "LSMLABST" as it stands in the file. May never change. */
   static final long MAGIC = 0x545342414C4D534CL;
 
-  /** Of the format described; part of a dataset's identity. */
+  /** Of the format described, if no block is compressed; part of a dataset's identity. */
   public static final int VERSION = 2;
+
+  /** Of a table that has a compressed block. An engine without compression refuses it. */
+  static final int VERSION_COMPRESSED = 3;
 
   static final int FOOTER_BYTES = 80;
   static final int FOOTER_CRC_OFFSET = 68;
@@ -16,6 +19,12 @@ public final class TableFormat {
   static final int LINE_BYTES = 64;
   static final int BLOCK_HEADER_BYTES = 8;
   static final int SLOT_BYTES = 8;
+  static final int COMPRESSED_HEADER_BYTES = 12;
+  static final int COMPRESSED_BIT = 0x8000_0000;
+
+  /** Larger blocks are not compressed: writer and reader hold a block in memory twice. */
+  static final int COMPRESSIBLE_BYTES_MAX = 16 << 20;
+
   static final int TOMBSTONE_BIT = 0x8000_0000;
   static final int OFFSET_MASK = 0x7fff_ffff;
 

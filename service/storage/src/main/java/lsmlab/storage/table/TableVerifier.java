@@ -8,35 +8,37 @@ import lsmlab.storage.ValueSink;
 final class TableVerifier {
 
   private final Table table;
-  private final MemorySegment bytes;
 
-  TableVerifier(Table table, MemorySegment bytes) {
+  TableVerifier(Table table) {
     this.table = table;
-    this.bytes = bytes;
   }
 
   void run() {
     long entries = 0;
     long tombstones = 0;
     byte[] last = null;
+    BlockView view = new BlockView();
     for (int block = 0; block < table.blockCount(); block++) {
-      long start = table.checkBlock(block);
+      view.enter(table, block);
+      MemorySegment bytes = view.bytes();
+      long start = view.start();
+      long offset = table.blockOffset(block);
       int pairs = Block.pairs(bytes, start);
       for (int pair = 0; pair < pairs; pair++) {
         int from = Block.keySlot(bytes, start, pair);
         byte[] key =
             ValueSink.copy(bytes, start + from, Block.keySlot(bytes, start, pair + 1) - from);
-        check(key.length > 0, start, "a key is empty");
+        check(key.length > 0, offset, "a key is empty");
         if (last != null) {
-          check(Arrays.compareUnsigned(last, key) < 0, start, "keys do not ascend");
+          check(Arrays.compareUnsigned(last, key) < 0, offset, "keys do not ascend");
         } else {
-          check(Arrays.equals(key, table.minKey()), start, "the first key is not the smallest");
+          check(Arrays.equals(key, table.minKey()), offset, "the first key is not the smallest");
         }
         check(
             table.findBlock(key, 0, key.length) == block,
-            start,
+            offset,
             "the index leads to another block than the one that holds the key");
-        check(table.mayContain(key), start, "the filter denies a key that is there");
+        check(table.mayContain(key), offset, "the filter denies a key that is there");
         if (Block.valueSlot(bytes, start, pair) < 0) {
           tombstones++;
         }

@@ -18,12 +18,21 @@ public final class TableWorkspace {
 
   final BlockBuilder block = new BlockBuilder();
   final IndexBuilder index = new IndexBuilder();
+  private BlockCompressor compressor;
   long[] hashes = new long[1024];
   byte[] lastKey = new byte[64];
   ByteBuffer out = direct(OUT_BYTES_MIN);
 
   static ByteBuffer direct(int bytes) {
     return ByteBuffer.allocateDirect(bytes).order(ByteOrder.LITTLE_ENDIAN);
+  }
+
+  /** Made with the first table that is compressed. */
+  BlockCompressor compressor() {
+    if (compressor == null) {
+      compressor = new BlockCompressor();
+    }
+    return compressor;
   }
 
   /** Makes it ready for another table, however the last one ended. */

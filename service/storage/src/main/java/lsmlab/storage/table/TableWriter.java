@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
+import lsmlab.storage.Compression;
 import lsmlab.storage.file.Bytes;
 import lsmlab.storage.file.StoreDirectory;
 import lsmlab.storage.file.WritableFile;
@@ -32,8 +33,7 @@ public final class TableWriter implements AutoCloseable {
   private final String name;
   private final long number;
   private final long sourceLog;
-  private final int blockBytes;
-  private final int bloomBitsPerKey;
+  private final TableLayout layout;
   private final WritableFile file;
   private final int pieceBytes;
   private final TableWorkspace workspace;
@@ -44,15 +44,15 @@ public final class TableWriter implements AutoCloseable {
   private long position;
   private byte[] minKey;
   private int lastKeyLength = -1;
+  private boolean hasCompressedBlock;
   private boolean finished;
 
   /**
    * @param sourceLog the WAL whose memtable this is, or 0
    */
-  public TableWriter(
-      StoreDirectory directory, long number, long sourceLog, int blockBytes, int bloomBitsPerKey)
+  public TableWriter(StoreDirectory directory, long number, long sourceLog, TableLayout layout)
       throws IOException {
-    this(directory, number, sourceLog, blockBytes, bloomBitsPerKey, new TableWorkspace());
+    this(directory, number, sourceLog, layout, new TableWorkspace());
   }
 
   /**
@@ -64,16 +64,14 @@ public final class TableWriter implements AutoCloseable {
       StoreDirectory directory,
       long number,
       long sourceLog,
-      int blockBytes,
-      int bloomBitsPerKey,
+      TableLayout layout,
       TableWorkspace workspace)
       throws IOException {
     this.directory = directory;
     this.name = TableFormat.fileName(number);
     this.number = number;
     this.sourceLog = sourceLog;
-    this.blockBytes = blockBytes;
-    this.bloomBitsPerKey = bloomBitsPerKey;
+    this.layout = layout;
     this.workspace = workspace;
     this.pieceBytes = sourceLog == 0 ? LARGE_PIECE_BYTES : SMALL_PIECE_BYTES;
     this.block = workspace.block;
@@ -113,7 +111,7 @@ public final class TableWriter implements AutoCloseable {
         && Bytes.compare(workspace.lastKey, 0, lastKeyLength, key, keyOffset, keyLength) >= 0) {
       throw new IllegalStateException(name + ": keys must ascend; this is a fault of the engine");
     }
-    if (block.count() > 0 && block.bytesWith(1, keyLength, valueLength) > blockBytes) {
+    if (block.count() > 0 && block.bytesWith(1, keyLength, valueLength) > layout.blockBytes()) {
       finishBlock();
     }
     block.add(key, keyOffset, keyLength, value, valueOffset, valueLength, isTombstone);
@@ -134,7 +132,7 @@ public final class TableWriter implements AutoCloseable {
     entries++;
   }
 
-  /** Bytes written so far and those of the block being filled: about what the file will have. */
+  /** Bytes written so far and those of the block being filled, before its compression: about what the file will have. */
   public long bytes() {
     return position + block.bytesWith(0, 0, 0);
   }
@@ -162,7 +160,7 @@ public final class TableWriter implements AutoCloseable {
     final int indexCrc = wrote(indexLength);
 
     final long filterOffset = position;
-    final int filterLength = Math.toIntExact(BloomFilter.bytes(entries, bloomBitsPerKey));
+    final int filterLength = Math.toIntExact(BloomFilter.bytes(entries, layout.bloomBitsPerKey()));
     writeFilter(reserve(filterLength), filterLength);
     final int filterCrc = wrote(filterLength);
 
@@ -190,7 +188,7 @@ public final class TableWriter implements AutoCloseable {
         .putInt(indexCrc)
         .putInt(filterCrc)
         .putInt(propertiesCrc)
-        .putInt(TableFormat.VERSION)
+        .putInt(hasCompressedBlock ? TableFormat.VERSION_COMPRESSED : TableFormat.VERSION)
         .putInt(0);
     footer.putInt(wrote(TableFormat.FOOTER_CRC_OFFSET)).putLong(TableFormat.MAGIC);
     position += TableFormat.FOOTER_BYTES - TableFormat.FOOTER_CRC_OFFSET;
@@ -238,8 +236,12 @@ public final class TableWriter implements AutoCloseable {
       throw new IOException(name + ": a table holds at most 32 GiB");
     }
     index.add(position, block.keys(), block.firstKeyLength());
-    block.finish(reserve(length), position);
-    position += length;
+    ByteBuffer out = reserve(length);
+    int start = out.position();
+    BlockCompressor compressor =
+        layout.compression() == Compression.LZ4 ? workspace.compressor() : null;
+    hasCompressedBlock |= block.finish(out, position, compressor);
+    position += out.position() - start;
   }
 
   /** The buffer that has room for {@code bytes} more, after whole pieces in it have been written if need be. */

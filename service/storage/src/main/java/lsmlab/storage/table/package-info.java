@@ -20,6 +20,13 @@
  *   key:   offset of key i from the block's start; that of key i+1 is its end
  *   value: the same for value i; bit 31 is set for a tombstone
  *
+ *  compressed block, of at most 16 MiB before: any block whose second number has bit 31 set
+ *  ┌─────────┬─────────────┬────────────────┬───────────────────────────────┬────────────┐
+ *  │ crc u32 │ content u32 │ compressed u32 │ LZ4 block of compressed bytes │ zeros to 8 │
+ *  └─────────┴─────────────┴────────────────┴───────────────────────────────┴────────────┘
+ *   crc:     as above, of what is stored
+ *   content: length of the block as drawn above without the zeros, and bit 31; LZ4 holds all of it but its crc
+ *
  *  index: finds the block by its first key
  *  ┌───────────┬──────────────┬──────────────┬──────────────────┬─────────────────┬──────┬─────────────┐
  *  │ count u32 │ shared u32   │ n × prefix   │ (n+1) × block/8  │ (n+1) × key u32 │ keys │ zeros to 64 │
@@ -44,7 +51,7 @@
  *  ├───────────────┴┬──────────────┴─┬─────────────┴──┬─────────────┬┴───────────────┴──┬────────────┤
  *  │ index crc u32  │ filter crc u32 │ props crc u32  │ version u32 │ zero u32, crc u32 │ magic u64  │
  *  └────────────────┴────────────────┴────────────────┴─────────────┴───────────────────┴────────────┘
- *   crc: CRC32C of the 68 bytes of the footer before it
+ *   crc: CRC32C of the 68 bytes of the footer before it;  version: 2, or 3 if a block is compressed
  * </pre>
  */
 package lsmlab.storage.table;

@@ -16,6 +16,7 @@ import java.util.NavigableMap;
 import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.TreeMap;
+import lsmlab.storage.Compression;
 import lsmlab.storage.LsmOptions;
 import lsmlab.storage.ValueSink;
 import lsmlab.storage.cursor.Cursor;
@@ -32,6 +33,7 @@ import lsmlab.storage.memtable.Memtable;
 import lsmlab.storage.table.Lookup;
 import lsmlab.storage.table.Table;
 import lsmlab.storage.table.TableFormat;
+import lsmlab.storage.table.TableLayout;
 import lsmlab.storage.table.TableWorkspace;
 import lsmlab.storage.table.TableWriter;
 import org.junit.jupiter.api.Test;
@@ -105,7 +107,9 @@ class CompactionJobTest {
         writes.put(key, random.nextInt(4) == 0 ? null : "v" + order + "-" + random.nextInt(1000));
       }
       long number = versions.newFileNumber();
-      try (TableWriter writer = new TableWriter(directory, number, ++order, 256, 4)) {
+      Compression compression = Compression.values()[random.nextInt(2)];
+      TableLayout layout = new TableLayout(256, 4, compression);
+      try (TableWriter writer = new TableWriter(directory, number, ++order, layout)) {
         writes.forEach((key, value) -> add(writer, key, value));
         writer.finish();
       }

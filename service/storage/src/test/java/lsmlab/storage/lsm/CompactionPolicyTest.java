@@ -20,6 +20,7 @@ import lsmlab.storage.file.SimulatedDirectory;
 import lsmlab.storage.lsm.TableSet.Placed;
 import lsmlab.storage.manifest.TableEntry;
 import lsmlab.storage.table.Table;
+import lsmlab.storage.table.TableLayout;
 import lsmlab.storage.table.TableWriter;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -43,7 +44,8 @@ class CompactionPolicyTest {
   /** Adds a table of about so many bytes; those of a level do not overlap. */
   private void add(int level, int bytes) throws IOException {
     number++;
-    try (TableWriter writer = new TableWriter(directory, number, number, 4096, 0)) {
+    try (TableWriter writer =
+        new TableWriter(directory, number, number, new TableLayout(4096, 0))) {
       String from = "key%06d".formatted(level == 0 ? 10 : number);
       for (int i = 0; i * 100 < bytes; i++) {
         byte[] key = (from + "-%06d".formatted(i)).getBytes(StandardCharsets.US_ASCII);

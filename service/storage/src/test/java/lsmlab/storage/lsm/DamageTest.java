@@ -15,6 +15,7 @@ import java.util.NavigableMap;
 import java.util.TreeMap;
 import java.util.stream.Stream;
 import lsmlab.storage.CompactionStrategy;
+import lsmlab.storage.Compression;
 import lsmlab.storage.CorruptionException;
 import lsmlab.storage.Durability;
 import lsmlab.storage.Engine;
@@ -22,7 +23,8 @@ import lsmlab.storage.LsmOptions;
 import lsmlab.storage.file.SimulatedDirectory;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /**
  * A small store with tables, a tombstone and a log, with each byte changed and each file cut at each length: every
@@ -30,20 +32,27 @@ import org.junit.jupiter.params.provider.ValueSource;
  */
 class DamageTest {
 
-  private static final LsmOptions OPTIONS =
-      LsmOptions.builder(Path.of("unused"))
-          .durability(Durability.POWER)
-          .compaction(CompactionStrategy.OFF)
-          .blockBytes(200)
-          .build();
+  private Compression compression = Compression.NONE;
+
+  private LsmOptions options() {
+    return LsmOptions.builder(Path.of("unused"))
+        .durability(Durability.POWER)
+        .compaction(CompactionStrategy.OFF)
+        .blockBytes(200)
+        .compression(compression)
+        .build();
+  }
 
   private final NavigableMap<String, String> expected = new TreeMap<>();
 
   private SimulatedDirectory store() {
     SimulatedDirectory directory = new SimulatedDirectory();
-    try (Engine engine = LsmEngine.open(OPTIONS, directory)) {
+    try (Engine engine = LsmEngine.open(options(), directory)) {
       for (int i = 0; i < 12; i++) {
         put(engine, "key" + i, "value" + i);
+      }
+      if (compression == Compression.LZ4) {
+        put(engine, "key-long", "-".repeat(300));
       }
       engine.flush();
       engine.delete("key3".getBytes(StandardCharsets.UTF_8));
@@ -63,8 +72,9 @@ class DamageTest {
   }
 
   @ParameterizedTest
-  @ValueSource(ints = {0x01, 0x80, 0xff})
-  void everyByteChanged(int mask) throws IOException {
+  @CsvSource({"NONE, 0x01", "NONE, 0x80", "NONE, 0xff", "LZ4, 0x01", "LZ4, 0xff"})
+  void everyByteChanged(Compression compression, int mask) throws IOException {
+    this.compression = compression;
     SimulatedDirectory sound = store();
     int errors = 0;
     for (String name : sound.list()) {
@@ -86,8 +96,10 @@ class DamageTest {
     assertTrue(errors > 1_000, "only " + errors + " changes were noticed");
   }
 
-  @Test
-  void everyLengthCut() throws IOException {
+  @ParameterizedTest
+  @EnumSource
+  void everyLengthCut(Compression compression) throws IOException {
+    this.compression = compression;
     SimulatedDirectory sound = store();
     for (String name : sound.list()) {
       byte[] content = sound.content(name);
@@ -110,14 +122,17 @@ class DamageTest {
     return faults;
   }
 
-  @Test
-  void aSoundStoreIsPrintedWithoutFaults() throws IOException {
+  @ParameterizedTest
+  @EnumSource
+  void aSoundStoreIsPrintedWithoutFaults(Compression compression) throws IOException {
+    this.compression = compression;
     SimulatedDirectory sound = store();
     StringWriter out = new StringWriter();
     for (String name : sound.list()) {
       assertEquals(0, StoreDumper.dump(sound, name, new PrintWriter(out)), name);
     }
     String text = out.toString();
+    assertEquals(compression == Compression.LZ4, text.contains("pairs, LZ4"), text);
     for (String part :
         List.of(
             "+ table ",
@@ -145,7 +160,7 @@ class DamageTest {
   /** Opens and reads; the answers are one of those allowed, or there is an error, of which this tells. */
   private boolean isRefused(
       SimulatedDirectory directory, String what, List<NavigableMap<String, String>> allowed) {
-    try (Engine engine = LsmEngine.open(OPTIONS, directory)) {
+    try (Engine engine = LsmEngine.open(options(), directory)) {
       NavigableMap<String, String> scanned = History.contents(engine, "");
       assertTrue(allowed.contains(scanned), what + ": a scan found " + scanned);
       for (int i = 0; i < 30; i++) {

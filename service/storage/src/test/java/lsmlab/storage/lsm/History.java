@@ -10,6 +10,7 @@ import java.util.NavigableMap;
 import java.util.TreeMap;
 import java.util.random.RandomGenerator;
 import lsmlab.storage.CompactionStrategy;
+import lsmlab.storage.Compression;
 import lsmlab.storage.Durability;
 import lsmlab.storage.Engine;
 import lsmlab.storage.LsmOptions;
@@ -203,6 +204,7 @@ final class History {
         .fanout(random.nextInt(2, 12))
         .blockBytes(random.nextInt(64, 1_500))
         .bloomBitsPerKey(random.nextInt(0, 14))
+        .compression(Compression.values()[random.nextInt(2)])
         .tableBytes(random.nextInt(1_024, 8_000))
         .stallMillisMax(60_000)
         .build();

@@ -11,15 +11,17 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.SplittableRandom;
 import java.util.stream.Stream;
 import lsmlab.storage.CompactionStrategy;
+import lsmlab.storage.Compression;
 import lsmlab.storage.CorruptionException;
 import lsmlab.storage.Engine;
 import lsmlab.storage.LsmOptions;
 import lsmlab.storage.Scan;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /**
  * Tables that are cut short while they are mapped and read: the kernel answers a touch of what is gone with SIGBUS, as
@@ -40,13 +42,15 @@ class MappedDamageTest {
   @TempDir Path directory;
 
   @ParameterizedTest
-  @ValueSource(strings = {"cold", "warm"})
-  void aTableThatIsCutShortWhileItIsReadKillsNobody(String when) throws Exception {
+  @CsvSource({"cold, NONE", "warm, NONE", "cold, LZ4", "warm, LZ4"})
+  void aTableThatIsCutShortWhileItIsReadKillsNobody(String when, Compression compression)
+      throws Exception {
     List<String> command = new ArrayList<>();
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
     command.addAll(List.of("-ea", "-XX:-CreateCoredumpOnCrash", "-XX:ErrorFile=/dev/null", "-cp"));
     command.add(System.getProperty("java.class.path"));
     command.addAll(List.of(Reader.class.getName(), directory.resolve("store").toString(), when));
+    command.add(compression.name());
     Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
     String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
     assertEquals(0, process.waitFor(), output);
@@ -58,6 +62,13 @@ class MappedDamageTest {
 
   /** The process. */
   static final class Reader {
+    /** A compressor saves a part of it, so that the compressed tables are longer than what is kept. */
+    private static final String PADDING =
+        new SplittableRandom(1)
+            .ints(600, 'a', 'q')
+            .collect(StringBuilder::new, StringBuilder::appendCodePoint, StringBuilder::append)
+            .toString();
+
     private int right;
     private int refused;
     private int wrong;
@@ -74,7 +85,8 @@ class MappedDamageTest {
     }
 
     private static byte[] value(int i) {
-      return (i + "x".repeat(300 + i % 50)).getBytes(StandardCharsets.UTF_8);
+      return (i + PADDING.substring(i % 200, i % 200 + 300 + i % 50))
+          .getBytes(StandardCharsets.UTF_8);
     }
 
     private void getAll() {
@@ -116,10 +128,14 @@ class MappedDamageTest {
       }
     }
 
-    /** Arguments: the store, {@code cold} or {@code warm}: whether compiled code has read everything before. */
+    /** Arguments: the store, {@code cold} or {@code warm}: whether compiled code has read everything before, compression. */
     public static void main(String[] arguments) throws IOException {
       Path store = Path.of(arguments[0]);
-      LsmOptions options = LsmOptions.builder(store).compaction(CompactionStrategy.OFF).build();
+      LsmOptions options =
+          LsmOptions.builder(store)
+              .compaction(CompactionStrategy.OFF)
+              .compression(Compression.valueOf(arguments[2]))
+              .build();
       try (Engine engine = LsmEngine.open(options)) {
         for (int i = 0; i < PAIRS; i++) {
           engine.put(key(i), value(i));

@@ -13,6 +13,7 @@ import java.util.Arrays;
 import java.util.Map;
 import java.util.SplittableRandom;
 import java.util.TreeMap;
+import lsmlab.storage.Compression;
 import lsmlab.storage.CorruptionException;
 import lsmlab.storage.ValueSink;
 import lsmlab.storage.cursor.Cursor;
@@ -29,7 +30,13 @@ class TableTest {
 
   private static Table write(
       SimulatedDirectory directory, Map<byte[], byte[]> pairs, int blockBytes) throws IOException {
-    try (TableWriter writer = new TableWriter(directory, 7, 3, blockBytes, 10)) {
+    return write(directory, pairs, new TableLayout(blockBytes, 10));
+  }
+
+  private static Table write(
+      SimulatedDirectory directory, Map<byte[], byte[]> pairs, TableLayout layout)
+      throws IOException {
+    try (TableWriter writer = new TableWriter(directory, 7, 3, layout)) {
       for (Map.Entry<byte[], byte[]> pair : pairs.entrySet()) {
         MemorySegment key = MemorySegment.ofArray(pair.getKey());
         if (pair.getValue() == TOMBSTONE) {
@@ -68,15 +75,21 @@ class TableTest {
 
   @Property(tries = 200)
   void findsWhatWasWrittenAndNothingElse(
-      @ForAll long seed, @ForAll @IntRange(min = 64, max = 600) int blockBytes) throws IOException {
+      @ForAll long seed,
+      @ForAll @IntRange(min = 64, max = 600) int blockBytes,
+      @ForAll Compression compression)
+      throws IOException {
     SplittableRandom random = new SplittableRandom(seed);
     TreeMap<byte[], byte[]> pairs = new TreeMap<>(Arrays::compareUnsigned);
     for (int i = random.nextInt(1, 300); i > 0; i--) {
       byte[] value = new byte[1 + random.nextInt(60)];
-      random.nextBytes(value);
+      if (random.nextInt(3) == 0) {
+        random.nextBytes(value);
+      }
       pairs.put(awkwardKey(random), random.nextInt(10) == 0 ? TOMBSTONE : value);
     }
-    Table table = write(new SimulatedDirectory(), pairs, blockBytes);
+    TableLayout layout = new TableLayout(blockBytes, 10, compression);
+    Table table = write(new SimulatedDirectory(), pairs, layout);
     table.verify();
     assertEquals(pairs.size(), table.entries());
     for (int i = 0; i < 300; i++) {
@@ -152,7 +165,7 @@ class TableTest {
   @Test
   void keysMustAscend() throws IOException {
     SimulatedDirectory directory = new SimulatedDirectory();
-    try (TableWriter writer = new TableWriter(directory, 7, 0, 4096, 10)) {
+    try (TableWriter writer = new TableWriter(directory, 7, 0, new TableLayout(4096, 10))) {
       MemorySegment key = MemorySegment.ofArray("b".getBytes(UTF_8));
       writer.add(key, 0, 1, key, 0, 1);
       assertThrows(IllegalStateException.class, () -> writer.add(key, 0, 1, key, 0, 1));

@@ -43,7 +43,8 @@ class TableWriterTest {
     List<Integer> writes = new ArrayList<>();
     try (OsStoreDirectory directory = new OsStoreDirectory(path);
         TableWriter writer =
-            new TableWriter(recording(directory, writes), number, sourceLog, 4096, 10)) {
+            new TableWriter(
+                recording(directory, writes), number, sourceLog, new TableLayout(4096, 10))) {
       MemorySegment value = MemorySegment.ofArray(new byte[VALUE_BYTES]);
       ByteBuffer key = ByteBuffer.allocate(Integer.BYTES);
       for (int i = 0; i < PAIRS; i++) {

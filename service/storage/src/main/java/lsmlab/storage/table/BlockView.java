@@ -1,0 +1,135 @@
+package lsmlab.storage.table;
+
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.util.zip.CRC32C;
+import lsmlab.storage.concurrent.Pool;
+import lsmlab.storage.file.Bytes;
+import net.jpountz.lz4.LZ4Exception;
+import net.jpountz.lz4.LZ4Factory;
+import net.jpountz.lz4.LZ4SafeDecompressor;
+
+/**
+ * One block of a table after the other, checked anew, where it can be read: in the mapping, or decompressed into a
+ * buffer. What it shows is valid until it moves. Not thread-safe.
+ *
+ * <p>The stored bytes of a compressed block are copied to the heap first and checked there: a page that cannot be read
+ * would end the JVM in native code. The decompressor stays within its buffers whatever it is given.
+ */
+final class BlockView {
+
+  /** Views for lookups, so that none allocates a buffer: two for each CPU are kept. */
+  static final Pool<BlockView> POOL = new Pool<>(BlockView::new);
+
+  /** Loaded with the first compressed block. */
+  private static final class Lz4 {
+    static final LZ4SafeDecompressor DECOMPRESSOR = LZ4Factory.fastestInstance().safeDecompressor();
+  }
+
+  /** Larger buffers, which only a large value needs, are not kept. */
+  private static final int KEPT_BYTES_MAX = 1 << 20;
+
+  private static final byte[] NOTHING = new byte[0];
+
+  private byte[] stored = NOTHING;
+  private byte[] content = NOTHING;
+  private MemorySegment contentSegment = MemorySegment.ofArray(content);
+  private MemorySegment bytes = contentSegment;
+  private long start;
+
+  /** Where the block is. */
+  MemorySegment bytes() {
+    return bytes;
+  }
+
+  /** Offset of the block in {@link #bytes}. */
+  long start() {
+    return start;
+  }
+
+  /**
+   * Moves to a block.
+   *
+   * @throws lsmlab.storage.CorruptionException if it is damaged
+   * @throws InternalError if the file cannot be read there
+   */
+  void enter(Table table, int block) {
+    if (table.isCompressed(block)) {
+      decompress(table, block);
+    } else {
+      start = table.checkBlock(block);
+      bytes = table.mapped();
+    }
+  }
+
+  /** Forgets the table, and buffers that are too large to keep. */
+  void clear() {
+    if (content.length > KEPT_BYTES_MAX) {
+      stored = NOTHING;
+      content = NOTHING;
+      contentSegment = MemorySegment.ofArray(content);
+    }
+    bytes = contentSegment;
+  }
+
+  private void decompress(Table table, int block) {
+    final long offset = table.blockOffset(block);
+    long storedLength = table.blockOffset(block + 1) - offset;
+    if (storedLength < TableFormat.COMPRESSED_HEADER_BYTES
+        || storedLength > TableFormat.COMPRESSIBLE_BYTES_MAX) {
+      throw table.corrupt(offset, "the index gives block " + block + " an impossible place");
+    }
+    int length = (int) storedLength;
+    stored = withRoom(stored, length);
+    MemorySegment.copy(table.mapped(), ValueLayout.JAVA_BYTE, offset, stored, 0, length);
+    MemorySegment copy = MemorySegment.ofArray(stored);
+    CRC32C crc = new CRC32C();
+    crc.update(stored, Integer.BYTES, length - Integer.BYTES);
+    if ((int) crc.getValue() != (copy.get(Bytes.INT, 0) ^ TableFormat.placeMask(offset))) {
+      throw table.corrupt(offset, "the checksum of block " + block + " does not match");
+    }
+    int contentLength = copy.get(Bytes.INT, 4) & TableFormat.OFFSET_MASK;
+    int compressedLength = copy.get(Bytes.INT, 8);
+    if (contentLength < Block.BYTES_MIN
+        || contentLength > TableFormat.COMPRESSIBLE_BYTES_MAX
+        || compressedLength < 0
+        || compressedLength > length - TableFormat.COMPRESSED_HEADER_BYTES) {
+      throw table.corrupt(offset, "block " + block + " contradicts itself");
+    }
+    if (content.length < contentLength) {
+      content = withRoom(content, contentLength);
+      contentSegment = MemorySegment.ofArray(content);
+    }
+    decompress(table, block, compressedLength, contentLength);
+    if (!Block.isSound(contentSegment, 0, contentLength)) {
+      throw table.corrupt(offset, "block " + block + " contradicts itself");
+    }
+    bytes = contentSegment;
+    start = 0;
+  }
+
+  private void decompress(Table table, int block, int compressedLength, int contentLength) {
+    int wanted = contentLength - Integer.BYTES;
+    int got;
+    try {
+      got =
+          Lz4.DECOMPRESSOR.decompress(
+              stored,
+              TableFormat.COMPRESSED_HEADER_BYTES,
+              compressedLength,
+              content,
+              Integer.BYTES,
+              wanted);
+    } catch (LZ4Exception e) {
+      got = -1;
+    }
+    if (got != wanted) {
+      throw table.corrupt(
+          table.blockOffset(block), "block " + block + " cannot be decompressed (LZ4)");
+    }
+  }
+
+  private static byte[] withRoom(byte[] array, int length) {
+    return array.length >= length ? array : new byte[Math.max(length, 2 * array.length)];
+  }
+}
