@@ -7,10 +7,10 @@ import org.rocksdb.RocksDB;
 /** A {@link RocksScan} whose keys and values cross JNI in direct buffers. */
 final class DirectRocksScan extends RocksScan {
 
-  private ByteBuffer key = ByteBuffer.allocateDirect(256);
-  private ByteBuffer value = ByteBuffer.allocateDirect(4096);
-  private boolean hasKey;
-  private boolean hasValue;
+  private final DirectBuffers buffers = DirectBuffers.take();
+  private ByteBuffer key;
+  private ByteBuffer value;
+  private boolean closed;
 
   DirectRocksScan(RocksDB db, byte[] from, byte[] to) {
     super(db, from, to);
@@ -18,34 +18,43 @@ final class DirectRocksScan extends RocksScan {
 
   @Override
   public boolean next() {
-    hasKey = false;
-    hasValue = false;
+    key = null;
+    value = null;
     return super.next();
   }
 
   @Override
   public MemorySegment key() {
-    if (!hasKey) {
-      int length = atPair().key(key.clear());
+    if (key == null) {
+      key = buffers.key().clear();
+      int length = atPair().key(key);
       if (length > key.capacity()) {
-        key = ByteBuffer.allocateDirect(length);
+        key = buffers.keyWithRoom(length).clear();
         atPair().key(key);
       }
-      hasKey = true;
     }
     return MemorySegment.ofBuffer(key).asReadOnly();
   }
 
   @Override
   public MemorySegment value() {
-    if (!hasValue) {
-      int length = atPair().value(value.clear());
+    if (value == null) {
+      value = buffers.value().clear();
+      int length = atPair().value(value);
       if (length > value.capacity()) {
-        value = ByteBuffer.allocateDirect(length);
+        value = buffers.valueWithRoom(length).clear();
         atPair().value(value);
       }
-      hasValue = true;
     }
     return MemorySegment.ofBuffer(value).asReadOnly();
+  }
+
+  @Override
+  public void close() {
+    if (!closed) {
+      closed = true;
+      super.close();
+      buffers.close();
+    }
   }
 }

@@ -9,6 +9,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BiConsumer;
 import lsmlab.storage.CompactionStrategy;
+import lsmlab.storage.Compression;
 import lsmlab.storage.CorruptionException;
 import lsmlab.storage.Durability;
 import lsmlab.storage.Engine;
@@ -18,6 +19,7 @@ import lsmlab.storage.ReadOnlyException;
 import lsmlab.storage.Scan;
 import lsmlab.storage.ValueSink;
 import lsmlab.storage.WriteBatch;
+import lsmlab.storage.concurrent.Pool;
 import org.rocksdb.BlockBasedTableConfig;
 import org.rocksdb.BloomFilter;
 import org.rocksdb.Cache;
@@ -34,7 +36,7 @@ import org.rocksdb.WriteOptions;
 /**
  * RocksDB through rocksdbjni.
  *
- * <p>RocksDB's defaults hold, save for these: no compression; a bloom filter of {@code bloomBitsPerKey}; blocks of
+ * <p>RocksDB's defaults hold, save for these: {@code compression}, the same for all levels; a bloom filter of {@code bloomBitsPerKey}; blocks of
  * {@code blockBytes}; an LRU block cache of 2 GiB (system property {@value #BLOCK_CACHE_PROPERTY}, bytes);
  * {@code write_buffer_size} is {@code flushThresholdBytes}; {@code disable_auto_compactions} where compaction is off.
  * {@link Durability#POWER} is {@code WriteOptions.sync}; {@link Durability#PROCESS} is RocksDB's default, which hands
@@ -43,7 +45,7 @@ import org.rocksdb.WriteOptions;
  * <p>When flushes do not keep up RocksDB makes the writer wait inside the call; this engine never throws
  * {@link lsmlab.storage.OverloadedException}.
  *
- * <p>A value is copied by JNI into an array of the calling thread and shown to the sink from there; {@link #get(byte[])}
+ * <p>A value is copied by JNI into an array that threads share one after the other, and shown to the sink from there; {@link #get(byte[])}
  * lets JNI make the result's array itself, one copy. Bytes of the WAL and its syncs are not counted: RocksDB counts
  * them only with statistics that slow every operation.
  */
@@ -62,8 +64,7 @@ public class RocksEngine implements Engine {
           "rocksdb.compaction-pending",
           "rocksdb.num-running-compactions");
 
-  private final ThreadLocal<byte[]> valueBuffer =
-      ThreadLocal.withInitial(() -> new byte[VALUE_BUFFER_BYTES]);
+  private final Pool<byte[]> valueBuffers = new Pool<>(() -> new byte[VALUE_BUFFER_BYTES]);
   private final AtomicBoolean closed = new AtomicBoolean();
   private final RocksEvents events = new RocksEvents();
   final ReadOptions readOptions = new ReadOptions();
@@ -94,7 +95,10 @@ public class RocksEngine implements Engine {
     options =
         new Options()
             .setCreateIfMissing(true)
-            .setCompressionType(CompressionType.NO_COMPRESSION)
+            .setCompressionType(
+                wanted.compression() == Compression.LZ4
+                    ? CompressionType.LZ4_COMPRESSION
+                    : CompressionType.NO_COMPRESSION)
             .setWriteBufferSize(wanted.flushThresholdBytes())
             .setDisableAutoCompactions(wanted.compaction() == CompactionStrategy.OFF)
             .setListeners(List.of(events));
@@ -162,12 +166,11 @@ public class RocksEngine implements Engine {
   @Override
   public boolean get(byte[] key, int keyOffset, int keyLength, ValueSink sink) {
     Slices.checkKey(key, keyOffset, keyLength);
-    byte[] buffer = valueBuffer.get();
+    byte[] buffer = valueBuffers.take();
     try {
       int length = db.get(readOptions, key, keyOffset, keyLength, buffer, 0, buffer.length);
       while (length > buffer.length) {
         buffer = new byte[Math.max(length, 2 * buffer.length)];
-        valueBuffer.set(buffer);
         length = db.get(readOptions, key, keyOffset, keyLength, buffer, 0, buffer.length);
       }
       if (length == RocksDB.NOT_FOUND) {
@@ -177,6 +180,10 @@ public class RocksEngine implements Engine {
       return true;
     } catch (RocksDBException e) {
       throw translated("get", e);
+    } finally {
+      if (buffer.length <= Slices.KEPT_BYTES_MAX) {
+        valueBuffers.give(buffer);
+      }
     }
   }
 

@@ -7,6 +7,9 @@ import lsmlab.storage.Engine;
 /** What every peer checks and copies alike. */
 final class Slices {
 
+  /** Larger buffers, which only a large value needs, are not kept. */
+  static final int KEPT_BYTES_MAX = 4 << 20;
+
   private Slices() {}
 
   /** Refuses a key outside its array, an empty one and one that is too long. */

@@ -22,7 +22,7 @@ import org.rocksdb.RocksDBException;
  *   <li>as many write buffers as the lab's engine has memtables, so as much memory; a bloom filter in each of them;
  *   <li>WAL files used again, dirty pages handed to the device early, background threads of low priority;
  *   <li>a lock-free block cache (HyperClockCache) and a hash index in each data block;
- *   <li>direct buffers across JNI instead of arrays;
+ *   <li>direct buffers across JNI instead of arrays, which threads share one after the other;
  *   <li>with the system property {@value #DIRECT_CACHE_PROPERTY} direct I/O and a block cache of that many bytes: for data
  *       larger than memory, where the kernel's page cache would hold every block twice.
  * </ul>
@@ -36,8 +36,6 @@ public final class TunedRocksEngine extends RocksEngine {
   private static final int RECYCLED_LOGS = 2;
   private static final long BYTES_PER_SYNC = 1 << 20;
   private static final double MEMTABLE_BLOOM_RATIO = 0.1;
-
-  private final ThreadLocal<Buffers> buffers = ThreadLocal.withInitial(Buffers::new);
 
   private TunedRocksEngine(LsmOptions wanted, boolean direct, Cache cache) throws RocksDBException {
     super(wanted, cache, (options, tables) -> tune(wanted, direct, options, tables));
@@ -74,32 +72,35 @@ public final class TunedRocksEngine extends RocksEngine {
 
   @Override
   public boolean get(byte[] key, int keyOffset, int keyLength, ValueSink sink) {
-    ByteBuffer value = find(key, keyOffset, keyLength);
-    if (value == null) {
-      return false;
+    try (DirectBuffers own = DirectBuffers.take()) {
+      ByteBuffer value = find(own, key, keyOffset, keyLength);
+      if (value == null) {
+        return false;
+      }
+      sink.accept(MemorySegment.ofBuffer(value), 0, value.remaining());
+      return true;
     }
-    sink.accept(MemorySegment.ofBuffer(value), 0, value.remaining());
-    return true;
   }
 
   @Override
   public byte[] get(byte[] key) {
-    ByteBuffer found = find(key, 0, key.length);
-    if (found == null) {
-      return null;
+    try (DirectBuffers own = DirectBuffers.take()) {
+      ByteBuffer found = find(own, key, 0, key.length);
+      if (found == null) {
+        return null;
+      }
+      byte[] value = new byte[found.remaining()];
+      found.get(value);
+      return value;
     }
-    byte[] value = new byte[found.remaining()];
-    found.get(value);
-    return value;
   }
 
-  /** The value in this thread's buffer, or null. */
-  private ByteBuffer find(byte[] key, int offset, int length) {
+  /** The value in a buffer, or null. */
+  private ByteBuffer find(DirectBuffers own, byte[] key, int offset, int length) {
     Slices.checkKey(key, offset, length);
-    Buffers own = buffers.get();
     try {
       while (true) {
-        ByteBuffer value = own.value.clear();
+        ByteBuffer value = own.value().clear();
         int found = db.get(readOptions, own.key(key, offset, length), value);
         if (found == RocksDB.NOT_FOUND) {
           return null;
@@ -107,7 +108,7 @@ public final class TunedRocksEngine extends RocksEngine {
         if (found <= value.capacity()) {
           return value;
         }
-        own.growValue(found);
+        own.valueWithRoom(found);
       }
     } catch (RocksDBException e) {
       throw translated("get", e);
@@ -118,8 +119,7 @@ public final class TunedRocksEngine extends RocksEngine {
   public void put(
       byte[] key, int keyOffset, int keyLength, byte[] value, int valueOffset, int valueLength) {
     Slices.checkKey(key, keyOffset, keyLength);
-    Buffers own = buffers.get();
-    try {
+    try (DirectBuffers own = DirectBuffers.take()) {
       db.put(
           writeOptions,
           own.key(key, keyOffset, keyLength),
@@ -132,8 +132,8 @@ public final class TunedRocksEngine extends RocksEngine {
   @Override
   public void delete(byte[] key, int keyOffset, int keyLength) {
     Slices.checkKey(key, keyOffset, keyLength);
-    try {
-      db.delete(writeOptions, buffers.get().key(key, keyOffset, keyLength));
+    try (DirectBuffers own = DirectBuffers.take()) {
+      db.delete(writeOptions, own.key(key, keyOffset, keyLength));
     } catch (RocksDBException e) {
       throw translated("delete", e);
     }
@@ -142,30 +142,5 @@ public final class TunedRocksEngine extends RocksEngine {
   @Override
   public Scan scan(byte[] from, byte[] to) {
     return new DirectRocksScan(db, from, to);
-  }
-
-  /** A thread's direct buffers. */
-  private static final class Buffers {
-
-    private ByteBuffer key = ByteBuffer.allocateDirect(256);
-    private ByteBuffer value = ByteBuffer.allocateDirect(4096);
-
-    ByteBuffer key(byte[] source, int offset, int length) {
-      if (length > key.capacity()) {
-        key = ByteBuffer.allocateDirect(KEY_BYTES_MAX);
-      }
-      return key.clear().put(source, offset, length).flip();
-    }
-
-    ByteBuffer value(byte[] source, int offset, int length) {
-      if (length > value.capacity()) {
-        growValue(length);
-      }
-      return value.clear().put(source, offset, length).flip();
-    }
-
-    void growValue(int length) {
-      value = ByteBuffer.allocateDirect(Math.max(length, 2 * value.capacity()));
-    }
   }
 }

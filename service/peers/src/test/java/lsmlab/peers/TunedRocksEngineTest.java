@@ -4,8 +4,16 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.lang.foreign.ValueLayout;
+import java.lang.management.BufferPoolMXBean;
+import java.lang.management.ManagementFactory;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import lsmlab.storage.Engine;
 import lsmlab.storage.LsmOptions;
 import lsmlab.storage.Scan;
@@ -35,5 +43,38 @@ class TunedRocksEngineTest extends EngineContract {
         assertArrayEquals(value, scan.value().toArray(ValueLayout.JAVA_BYTE));
       }
     }
+  }
+
+  /** A virtual thread lives for one request: buffers of its own would be made and thrown away with each. */
+  @Test
+  void virtualThreadsShareDirectBuffers(@TempDir Path directory) throws Exception {
+    int threads = 4_000;
+    try (Engine engine =
+            TunedRocksEngine.open(LsmOptions.builder(directory.resolve("store")).build());
+        ExecutorService virtual = Executors.newVirtualThreadPerTaskExecutor()) {
+      long before = directBuffers();
+      List<Future<byte[]>> found = new ArrayList<>();
+      for (int i = 0; i < threads; i++) {
+        byte[] key = ("key" + i).getBytes(StandardCharsets.UTF_8);
+        found.add(
+            virtual.submit(
+                () -> {
+                  engine.put(key, key);
+                  return engine.get(key);
+                }));
+      }
+      for (int i = 0; i < threads; i++) {
+        assertArrayEquals(("key" + i).getBytes(StandardCharsets.UTF_8), found.get(i).get());
+      }
+      long made = directBuffers() - before;
+      assertTrue(made < threads / 4, made + " direct buffers for " + threads + " threads");
+    }
+  }
+
+  private static long directBuffers() {
+    return ManagementFactory.getPlatformMXBeans(BufferPoolMXBean.class).stream()
+        .filter(pool -> pool.getName().equals("direct"))
+        .mapToLong(BufferPoolMXBean::getCount)
+        .sum();
   }
 }
