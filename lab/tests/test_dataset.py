@@ -141,3 +141,11 @@ def test_a_cached_dataset_that_was_changed_is_made_anew(tmp_path: Path, damage: 
     assert again.store.joinpath("MANIFEST").read_text() == "manifest"
     assert provide(tmp_path, maker).store == again.store
     assert maker.made == 2
+
+
+def test_only_what_is_declared_reaches_load_dataset_and_the_hash() -> None:
+    assert SPEC.words() == ["--pairs", "10", "--value-bytes", "10", "--seed", "1", "--tables", "2"]
+    layout = replace(SPEC, overlapping=True, bloom_bits_per_key=0, compression="lz4")
+    assert layout.words()[8:] == ["--overlapping", "--bloom-bits-per-key", "0", "--compression", "lz4"]
+    hashes = {dataset.dataset_hash(spec, "2") for spec in (SPEC, replace(SPEC, name="other"), layout)}
+    assert len(hashes) == 2

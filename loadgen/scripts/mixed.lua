@@ -1,9 +1,10 @@
 -- GET and PUT mixed.
 --
---   loadgen -R50k -s scripts/mixed.lua http://HOST:PORT -- pairs=2000000 value_bytes=500 put_percent=10 [keys=uniform] [theta=0.99] [seed=1]
+--   loadgen -R50k -s scripts/mixed.lua http://HOST:PORT -- pairs=2000000 value_bytes=500 put_percent=10 [unique_percent=100] [keys=uniform] [theta=0.99] [seed=1]
 --
 -- pairs        number of keys to choose from: k000000000 up to pairs - 1
 -- value_bytes  mean size of a value; sizes are uniform over 90% to 110% of it
+-- unique_percent  part of each value that is random, 1 to 100; the rest repeats it: 25 compresses to about a quarter
 -- put_percent  share of PUT, 0 to 100, the others are GET
 -- keys         uniform, zipfian (a few keys are popular) or sequential (each in turn, over all threads)
 -- theta        how popular they are with zipfian, above 0 and below 1
@@ -120,10 +121,11 @@ local tails, tail = {}, 0
 -- Enough different values that neither a cache nor a compressor sees one twice within a megabyte.
 local VALUES_BYTES = 1048576
 
-local function random_value(size)
+local function random_value(size, unique_percent)
   local bytes = {}
+  local unique = math.max(1, math.ceil(size * unique_percent / 100))
   for i = 1, size do
-    bytes[i] = random(33, 126)
+    bytes[i] = i <= unique and random(33, 126) or bytes[i - unique]
   end
   -- string.char takes a limited number of arguments.
   local pieces = {}
@@ -134,9 +136,12 @@ local function random_value(size)
 end
 
 function init(args)
-  local values = settings(args, { pairs = 0, value_bytes = 500, put_percent = 10, keys = "uniform", theta = 0.99, seed = 1 })
+  local values = settings(args, { pairs = 0, value_bytes = 500, unique_percent = 100, put_percent = 10, keys = "uniform", theta = 0.99, seed = 1 })
   if values.value_bytes < 1 or values.value_bytes > 16777216 then
     error("value_bytes must be 1 to 16777216", 0)
+  end
+  if values.unique_percent < 1 or values.unique_percent > 100 then
+    error("unique_percent must be 1 to 100", 0)
   end
   if values.put_percent > 100 then
     error("put_percent must be 0 to 100", 0)
@@ -149,7 +154,7 @@ function init(args)
   local most = math.max(least, math.floor(values.value_bytes * 1.1))
   -- Everything but the key is made now: the PUT is put together from three strings.
   for i = 1, math.max(1, math.floor(VALUES_BYTES / values.value_bytes)) do
-    local whole = wrk.format("PUT", "/v0/entity?id=@", nil, random_value(random(least, most)))
+    local whole = wrk.format("PUT", "/v0/entity?id=@", nil, random_value(random(least, most), values.unique_percent))
     local at = string.find(whole, "@", 1, true)
     put_before = string.sub(whole, 1, at - 1)
     tails[i] = string.sub(whole, at + 1)

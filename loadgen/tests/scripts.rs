@@ -221,6 +221,22 @@ fn put_lua_sends_values_of_90_to_110_percent_of_the_size() {
 }
 
 #[test]
+fn values_repeat_themselves_as_asked_so_that_they_compress() {
+    for name in ["put.lua", "mixed.lua"] {
+        let more = if name == "mixed.lua" { " put_percent=100" } else { "" };
+        let [thread, _] = shipped(name, &format!("pairs=50 value_bytes=1000 unique_percent=25{more}")).unwrap();
+        for text in requests(&thread, 200) {
+            let body = text.split_once("\r\n\r\n").unwrap().1.as_bytes();
+            let unique = body.len().div_ceil(4);
+            assert!((900..=1100).contains(&body.len()));
+            assert_eq!(&body[unique..], &body[..body.len() - unique]);
+            let different: std::collections::HashSet<_> = body[..unique].iter().collect();
+            assert!(different.len() > 60, "the part that is repeated is random");
+        }
+    }
+}
+
+#[test]
 fn mixed_lua_keeps_to_its_share_of_puts() {
     for (percent, range) in [(0, 0..=0), (100, 10_000..=10_000), (10, 880..=1120)] {
         let [thread, _] =
@@ -246,7 +262,8 @@ fn shipped_scripts_refuse_arguments_that_they_do_not_know() {
         ("get.lua", "pairs=1.5", "argument 'pairs=1.5' is not understood"),
         ("get.lua", "pairs=-1", "argument 'pairs=-1' is not understood"),
         ("put.lua", "pairs=10 value_bytes=0", "value_bytes must be 1 to 16777216"),
-        ("put.lua", "paris=10", "known are keys=KIND pairs=N seed=N theta=N value_bytes=N"),
+        ("put.lua", "pairs=10 unique_percent=0", "unique_percent must be 1 to 100"),
+        ("put.lua", "paris=10", "known are keys=KIND pairs=N seed=N theta=N unique_percent=N value_bytes=N"),
         ("mixed.lua", "pairs=10 put_percent=101", "put_percent must be 0 to 100"),
     ] {
         let error = shipped(name, arguments).err().unwrap_or_else(|| panic!("{name} {arguments}")).to_string();

@@ -15,7 +15,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -43,8 +43,7 @@ class Dataset:
 
 def dataset_hash(spec: DatasetSpec, table_format: str) -> str:
     """Return the hash that a dataset is cached under: of its declaration, its name left out, and the table format."""
-    declaration = {key: value for key, value in asdict(spec).items() if key != "name"}
-    text = json.dumps({"table_format": table_format, **declaration}, sort_keys=True)
+    text = json.dumps({"table_format": table_format, **spec.declaration()}, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:20]
 
 
@@ -63,7 +62,7 @@ def find_dataset(checkout: Checkout, spec: DatasetSpec, table_format: str) -> Da
 
 def is_cached_in_any_format(checkout: Checkout, spec: DatasetSpec) -> bool:
     """Whether some cached dataset was made from this declaration: a guess that needs no built service."""
-    declaration = {key: value for key, value in asdict(spec).items() if key != "name"}
+    declaration = spec.declaration()
     for path in checkout.datasets.glob(f"*/{INFO}"):
         with contextlib.suppress(OSError, ValueError):
             if json.loads(path.read_text(encoding="utf-8")).get("declaration") == declaration:
@@ -134,7 +133,7 @@ def provide(
         scratch.mkdir()
         try:
             info = runtime.make_dataset(spec, scratch / STORE, log, progress)
-            declaration = {key: value for key, value in asdict(spec).items() if key != "name"}
+            declaration = spec.declaration()
             files = _describe(scratch / STORE)
             document = {**info, "declaration": declaration, "table_format": table_format, "files": files}
             (scratch / INFO).write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, TypeAdapter, ValidationError
 
@@ -26,6 +26,11 @@ class DatasetDeclaration(Strict):
     value_bytes: Annotated[Bytes, Field(ge=1, le=2**20)]
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 1
     tables: Annotated[Count, Field(ge=1, le=4096)] = 1
+    overlapping: Literal[True] | None = None
+    unique_percent: Annotated[Count, Field(ge=1, le=100)] | None = None
+    block_bytes: Annotated[Bytes | None, Field(ge=64, le=2**24)] = None
+    bloom_bits_per_key: Annotated[Count, Field(ge=0, le=64)] | None = None
+    compression: Literal["none", "lz4"] | None = None
 
 
 @dataclass(frozen=True)
@@ -72,9 +77,7 @@ class Catalogue:
                 declared = DatasetDeclaration.model_validate(body)
             except ValidationError as error:
                 raise InputError(explain(error, DatasetDeclaration, _locator(file, shown_as, str(name)))) from error
-            specs[str(name)] = DatasetSpec(
-                str(name), declared.pairs, declared.value_bytes, declared.seed, declared.tables
-            )
+            specs[str(name)] = DatasetSpec(str(name), **declared.model_dump())
         return specs
 
     def dataset(self, name: str) -> DatasetSpec:

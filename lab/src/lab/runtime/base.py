@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -97,13 +97,33 @@ class Choice:
 
 @dataclass(frozen=True)
 class DatasetSpec:
-    """A dataset as experiments/datasets.yaml declares it."""
+    """A dataset as experiments/datasets.yaml declares it. What is None has load-dataset's own default."""
 
     name: str
     pairs: int
     value_bytes: int
     seed: int
     tables: int
+    overlapping: bool | None = None
+    unique_percent: int | None = None
+    block_bytes: int | None = None
+    bloom_bits_per_key: int | None = None
+    compression: str | None = None
+
+    def declaration(self) -> dict[str, str | int | bool]:
+        """Return what determines the dataset's bytes: all that is declared, without the name."""
+        return {key: value for key, value in asdict(self).items() if key != "name" and value is not None}
+
+    def words(self) -> list[str]:
+        """Return the options of load-dataset."""
+        words = []
+        for key, value in self.declaration().items():
+            option = f"--{key.replace('_', '-')}"
+            if not isinstance(value, bool):
+                words += [option, str(value)]
+            elif value:
+                words.append(option)
+        return words
 
 
 @dataclass(frozen=True)

@@ -173,8 +173,7 @@ class DockerRuntime(Runtime):
 
     def make_dataset(self, spec: DatasetSpec, directory: Path, log: Path, progress: Progress) -> dict[str, Any]:
         """Run load-dataset in a container that sees the directory's parent and nothing else."""
-        words = ["load-dataset", "--dir", str(directory), "--pairs", str(spec.pairs)]
-        words += ["--value-bytes", str(spec.value_bytes), "--seed", str(spec.seed), "--tables", str(spec.tables)]
+        words = ["load-dataset", "--dir", str(directory), *spec.words()]
         mount = f"{directory.parent}:{directory.parent}"
         output = self._processes.run(
             self._service_command(words, "--volume", mount),

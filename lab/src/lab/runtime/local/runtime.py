@@ -199,8 +199,7 @@ class LocalRuntime(Runtime):
 
     def make_dataset(self, spec: DatasetSpec, directory: Path, log: Path, progress: Progress) -> dict[str, Any]:
         """Run load-dataset on all CPUs."""
-        words = ["--dir", str(directory), "--pairs", str(spec.pairs), "--value-bytes", str(spec.value_bytes)]
-        words += ["--seed", str(spec.seed), "--tables", str(spec.tables)]
+        words = ["--dir", str(directory), *spec.words()]
         output = self._processes.run(
             [*self._service_command(()), "load-dataset", *words], log=log, on_line=progress, name="load-dataset"
         )

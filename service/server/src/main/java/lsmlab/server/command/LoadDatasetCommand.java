@@ -11,9 +11,12 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.stream.Stream;
+import lsmlab.storage.Compression;
+import lsmlab.storage.LsmOptions;
 import lsmlab.storage.bulk.BulkLoader;
 import lsmlab.storage.bulk.PairGenerator;
 import lsmlab.storage.file.OsStoreDirectory;
+import lsmlab.storage.table.TableLayout;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
@@ -24,7 +27,7 @@ import picocli.CommandLine.Spec;
 @Command(
     name = "load-dataset",
     description =
-        "Writes a closed, compacted store with generated pairs into a new directory, the same for the same arguments;"
+        "Writes a closed store with generated pairs into a new directory, the same for the same arguments;"
             + " then one JSON object on stdout.",
     mixinStandardHelpOptions = true)
 public final class LoadDatasetCommand implements Callable<Integer> {
@@ -60,15 +63,47 @@ public final class LoadDatasetCommand implements Callable<Integer> {
       description = "Files to spread the pairs over evenly (default: ${DEFAULT-VALUE}).")
   private int tables;
 
+  @Option(
+      names = "--overlapping",
+      description =
+          "Put all tables into level 0, each with keys of the whole range: a lookup may have to ask every table.")
+  private boolean overlapping;
+
+  @Option(
+      names = "--unique-percent",
+      defaultValue = "100",
+      description =
+          "Part of a value that is random, 1 to 100; the rest repeats it (default: ${DEFAULT-VALUE}).")
+  private int uniquePercent;
+
+  @Option(
+      names = "--block-bytes",
+      defaultValue = "4096",
+      description = "Size at which a block is closed, 64 to 16777216 (default: ${DEFAULT-VALUE}).")
+  private int blockBytes;
+
+  @Option(
+      names = "--bloom-bits-per-key",
+      defaultValue = "10",
+      description = "Size of the bloom filters, 0 to 64; 0 for none (default: ${DEFAULT-VALUE}).")
+  private int bloomBitsPerKey;
+
+  @Option(
+      names = "--compression",
+      defaultValue = "none",
+      description = "Of the blocks, none or lz4 (default: ${DEFAULT-VALUE}).")
+  private String compression;
+
   @Override
   public Integer call() throws IOException {
     PairGenerator generator = generator();
+    TableLayout layout = layout();
     checkEmpty();
     boolean existed = Files.exists(dir);
     boolean complete = false;
     long start = System.nanoTime();
     try (OsStoreDirectory directory = new OsStoreDirectory(dir)) {
-      BulkLoader loader = loader(directory, generator);
+      BulkLoader loader = loader(directory, generator, layout);
       checkRoom();
       directory.lock();
       BulkLoader.Result result;
@@ -89,15 +124,37 @@ public final class LoadDatasetCommand implements Callable<Integer> {
 
   private PairGenerator generator() {
     try {
-      return new PairGenerator(valueBytes, seed);
+      return new PairGenerator(valueBytes, uniquePercent, seed);
     } catch (IllegalArgumentException e) {
-      throw new ParameterException(spec.commandLine(), "--value-bytes: " + e.getMessage(), e);
+      throw new ParameterException(spec.commandLine(), e.getMessage(), e);
     }
   }
 
-  private BulkLoader loader(OsStoreDirectory directory, PairGenerator generator) {
+  private TableLayout layout() {
     try {
-      return new BulkLoader(directory, generator, pairs, tables);
+      LsmOptions options =
+          LsmOptions.builder(dir)
+              .blockBytes(blockBytes)
+              .bloomBitsPerKey(bloomBitsPerKey)
+              .compression(
+                  switch (compression) {
+                    case "none" -> Compression.NONE;
+                    case "lz4" -> Compression.LZ4;
+                    default ->
+                        throw new IllegalArgumentException(
+                            "--compression is none or lz4, not " + compression);
+                  })
+              .build();
+      return TableLayout.of(options);
+    } catch (IllegalArgumentException e) {
+      throw new ParameterException(spec.commandLine(), e.getMessage(), e);
+    }
+  }
+
+  private BulkLoader loader(
+      OsStoreDirectory directory, PairGenerator generator, TableLayout layout) {
+    try {
+      return new BulkLoader(directory, generator, pairs, tables, layout, overlapping);
     } catch (IllegalArgumentException e) {
       throw new ParameterException(spec.commandLine(), e.getMessage(), e);
     }
@@ -153,7 +210,12 @@ public final class LoadDatasetCommand implements Callable<Integer> {
     object.put("pairs", result.pairs());
     object.put("value_bytes", valueBytes);
     object.put("seed", seed);
+    object.put("unique_percent", uniquePercent);
     object.put("tables", result.tables());
+    object.put("overlapping", overlapping);
+    object.put("block_bytes", blockBytes);
+    object.put("bloom_bits_per_key", bloomBitsPerKey);
+    object.put("compression", compression);
     object.put("bytes", result.bytes());
     object.put("content_hash", result.contentHash());
     object.put("seconds", Math.round(seconds * 1000) / 1000.0);

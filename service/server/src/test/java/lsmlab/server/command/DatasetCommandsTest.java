@@ -18,6 +18,7 @@ import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
 import java.util.stream.Stream;
+import lsmlab.storage.CompactionStrategy;
 import lsmlab.storage.Engine;
 import lsmlab.storage.LsmOptions;
 import lsmlab.storage.bulk.PairGenerator;
@@ -63,7 +64,7 @@ class DatasetCommandsTest {
     assertEquals(3, json.get("tables").asLong());
     assertTrue(json.get("seconds").asDouble() > 0);
 
-    PairGenerator generator = new PairGenerator(100, 7);
+    PairGenerator generator = new PairGenerator(100, 100, 7);
     byte[] key = new byte[PairGenerator.KEY_BYTES];
     byte[] value = new byte[generator.valueBytesMax()];
     long tableBytes = 0;
@@ -84,6 +85,65 @@ class DatasetCommandsTest {
     Outcome verified = run(new VerifyCommand(), "--dir", dir);
     assertEquals(0, verified.exit(), verified.err());
     assertTrue(verified.out().startsWith("sound: 3 tables with 3000 entries"), verified.out());
+  }
+
+  /** Each lookup has to ask all tables: the worst that a store without compaction can be. */
+  @Test
+  void overlappingTablesAreSearchedWhereTheirFiltersDoNotSpareIt() throws IOException {
+    for (int bits : new int[] {0, 10}) {
+      Path dir = temporary.resolve("store" + bits);
+      Outcome outcome =
+          load(
+              dir,
+              "--tables",
+              "30",
+              "--overlapping",
+              "--bloom-bits-per-key",
+              Integer.toString(bits));
+      assertEquals(0, outcome.exit(), outcome.err());
+      assertEquals(0, run(new VerifyCommand(), "--dir", dir).exit());
+      LsmOptions options = LsmOptions.builder(dir).compaction(CompactionStrategy.OFF).build();
+      try (Engine engine = LsmEngine.open(options)) {
+        byte[] key = new byte[PairGenerator.KEY_BYTES];
+        for (int i = 0; i < 3000; i++) {
+          PairGenerator.key(i, key);
+          assertTrue(engine.get(key) != null, "pair " + i);
+        }
+        long spared = engine.stats().bloomNegatives();
+        assertEquals(bits > 0, spared > 3000 * 10, spared + " tables were spared");
+      }
+    }
+  }
+
+  @Test
+  void theLayoutOfTablesIsTheCallersChoice() throws IOException {
+    long plain = bytes(load(temporary.resolve("plain"), "--unique-percent", "25"));
+    long small = bytes(load(temporary.resolve("small"), "--block-bytes", "256"));
+    long large = bytes(load(temporary.resolve("large"), "--block-bytes", "32768"));
+    Path dir = temporary.resolve("lz4");
+    long lz4 = bytes(load(dir, "--unique-percent", "25", "--compression", "lz4"));
+    assertTrue(lz4 < plain * 2 / 3, lz4 + " of " + plain);
+    assertTrue(large < small, large + " and " + small);
+    assertEquals(0, run(new VerifyCommand(), "--dir", dir).exit());
+
+    Path none = temporary.resolve("none");
+    for (String[] wrong :
+        new String[][] {
+          {"--compression", "zstd", "--compression is none or lz4, not zstd"},
+          {"--unique-percent", "0", "unique percent is 1 to 100, not 0"},
+          {"--block-bytes", "63", "blockBytes is 63, allowed are 64 to 16777216"},
+          {"--bloom-bits-per-key", "65", "bloomBitsPerKey is 65, allowed are 0 to 64"},
+        }) {
+      Outcome outcome = load(none, wrong[0], wrong[1]);
+      assertEquals(2, outcome.exit());
+      assertTrue(outcome.err().contains(wrong[2]), outcome.err());
+      assertFalse(Files.exists(none));
+    }
+  }
+
+  private static long bytes(Outcome outcome) throws IOException {
+    assertEquals(0, outcome.exit(), outcome.err());
+    return new ObjectMapper().readTree(outcome.out()).get("bytes").asLong();
   }
 
   @Test

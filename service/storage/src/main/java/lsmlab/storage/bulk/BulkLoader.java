@@ -22,13 +22,11 @@ import lsmlab.storage.table.TableLayout;
 import lsmlab.storage.table.TableWriter;
 
 /**
- * Writes a dataset straight into tables: a closed store, compacted into the last level, byte for byte the same for the
- * same arguments. The manifest comes last, so that a load that was broken off leaves no store behind.
+ * Writes a dataset straight into tables: a closed store, compacted into the last level or all in level 0, byte for byte the
+ * same for the same arguments. The manifest comes last, so that a load that was broken off leaves no store behind.
  */
 public final class BulkLoader {
 
-  private static final int BLOCK_BYTES = 4096;
-  private static final int BLOOM_BITS_PER_KEY = 10;
   private static final int PAIRS_PER_REPORT = 4096;
   private static final long DIGEST_BYTES = 1 << 20;
 
@@ -44,14 +42,24 @@ public final class BulkLoader {
   private final PairGenerator generator;
   private final long pairs;
   private final int tables;
+  private final TableLayout layout;
+  private final boolean overlapping;
   private final AtomicLong written = new AtomicLong();
 
   /**
    * @param directory empty but for a lock
    * @param pairs 1 to 10⁹
    * @param tables files to spread them over evenly; at most {@code pairs}
+   * @param overlapping whether the tables are in level 0 and each has keys of the whole range, every {@code tables}-th
+   *     one, as memtables leave them that are never merged; otherwise each has a range of its own, in the last level
    */
-  public BulkLoader(StoreDirectory directory, PairGenerator generator, long pairs, int tables) {
+  public BulkLoader(
+      StoreDirectory directory,
+      PairGenerator generator,
+      long pairs,
+      int tables,
+      TableLayout layout,
+      boolean overlapping) {
     if (pairs < 1 || pairs > PairGenerator.PAIRS_MAX) {
       throw new IllegalArgumentException(
           "pairs are 1 to " + PairGenerator.PAIRS_MAX + ", not " + pairs);
@@ -64,6 +72,8 @@ public final class BulkLoader {
     this.generator = generator;
     this.pairs = pairs;
     this.tables = tables;
+    this.layout = layout;
+    this.overlapping = overlapping;
   }
 
   /** Pairs written so far; may be asked by any thread. */
@@ -98,7 +108,10 @@ public final class BulkLoader {
     long bytes = 0;
     for (TableResult result : results) {
       digest.update(result.sha256());
-      entries.add(new TableEntry(result.number(), TableEntry.LEVEL_BOTTOM, 0, result.bytes()));
+      entries.add(
+          overlapping
+              ? new TableEntry(result.number(), 0, result.number(), result.bytes())
+              : new TableEntry(result.number(), TableEntry.LEVEL_BOTTOM, 0, result.bytes()));
       bytes += result.bytes();
     }
     Edit content = new Edit(tables + 1L, 1, List.of(), entries);
@@ -109,23 +122,23 @@ public final class BulkLoader {
   private record TableResult(long number, long bytes, byte[] sha256) {}
 
   private TableResult writeTable(int table) throws IOException {
-    long from = pairs * table / tables;
-    long to = pairs * (table + 1) / tables;
+    long from = overlapping ? table : pairs * table / tables;
+    long to = overlapping ? pairs : pairs * (table + 1) / tables;
+    int step = overlapping ? tables : 1;
     long number = table + 1L;
     byte[] key = new byte[PairGenerator.KEY_BYTES];
     byte[] value = new byte[generator.valueBytesMax()];
     MemorySegment keySegment = MemorySegment.ofArray(key);
     MemorySegment valueSegment = MemorySegment.ofArray(value);
-    try (TableWriter writer =
-        new TableWriter(directory, number, 0, new TableLayout(BLOCK_BYTES, BLOOM_BITS_PER_KEY))) {
-      long reported = from;
-      for (long i = from; i < to; i++) {
+    try (TableWriter writer = new TableWriter(directory, number, 0, layout)) {
+      long unreported = 0;
+      for (long i = from; i < to; i += step) {
         PairGenerator.key(i, key);
         int length = generator.value(i, value);
         writer.add(keySegment, 0, key.length, valueSegment, 0, length);
-        if (i + 1 - reported == PAIRS_PER_REPORT || i + 1 == to) {
-          written.addAndGet(i + 1 - reported);
-          reported = i + 1;
+        if (++unreported == PAIRS_PER_REPORT || i + step >= to) {
+          written.addAndGet(unreported);
+          unreported = 0;
         }
       }
       writer.finish();

@@ -7,7 +7,8 @@ import java.nio.charset.StandardCharsets;
  * by whoever wants to check an answer.
  *
  * <p>Key i is {@code k} and i in nine digits. Value i is 90 to 110 % of the mean length, uniformly; its bytes are drawn
- * from 64 printable ASCII characters, which a compressor shrinks by the quarter that such characters leave and no more.
+ * from 64 printable ASCII characters, which a compressor shrinks by the quarter that such characters leave and no more. If
+ * fewer than 100 % of them are to be unique, the rest of the value repeats those.
  * The numbers are SplitMix64's (Steele, Lea, Flood, "Fast Splittable Pseudorandom Number Generators", 2014), begun at a
  * mix of seed and i. Immutable.
  */
@@ -26,16 +27,22 @@ public final class PairGenerator {
   private static final long GAMMA = 0x9E3779B97F4A7C15L;
 
   private final int valueBytes;
+  private final int uniquePercent;
   private final long seed;
 
   /**
    * @param valueBytes mean length of a value, 0 or more
+   * @param uniquePercent part of a value that is drawn anew, 1 to 100; 25 compresses to about a quarter
    */
-  public PairGenerator(int valueBytes, long seed) {
+  public PairGenerator(int valueBytes, int uniquePercent, long seed) {
     if (valueBytes < 0 || valueBytes > 64 * 1024 * 1024) {
       throw new IllegalArgumentException("value bytes are 0 to 67108864, not " + valueBytes);
     }
+    if (uniquePercent < 1 || uniquePercent > 100) {
+      throw new IllegalArgumentException("unique percent is 1 to 100, not " + uniquePercent);
+    }
     this.valueBytes = valueBytes;
+    this.uniquePercent = uniquePercent;
     this.seed = seed;
   }
 
@@ -67,14 +74,18 @@ public final class PairGenerator {
     int min = valueBytesMin();
     state += GAMMA;
     int length = min + (int) Math.unsignedMultiplyHigh(mix(state), valueBytesMax() - min + 1L);
-    for (int at = 0; at < length; ) {
+    int unique = (int) Math.ceilDiv((long) length * uniquePercent, 100L);
+    for (int at = 0; at < unique; ) {
       state += GAMMA;
       long bits = mix(state);
-      int end = Math.min(length, at + CHARACTERS_PER_NUMBER);
+      int end = Math.min(unique, at + CHARACTERS_PER_NUMBER);
       while (at < end) {
         value[at++] = ALPHABET[(int) bits & 63];
         bits >>>= 6;
       }
+    }
+    for (int at = unique; at < length; at++) {
+      value[at] = value[at - unique];
     }
     return length;
   }

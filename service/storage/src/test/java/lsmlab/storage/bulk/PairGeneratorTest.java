@@ -24,7 +24,7 @@ class PairGeneratorTest {
 
   @Test
   void lengthsAreUniformOverATenthAroundTheMean() {
-    PairGenerator generator = new PairGenerator(500, 1);
+    PairGenerator generator = new PairGenerator(500, 100, 1);
     byte[] value = new byte[generator.valueBytesMax()];
     int[] counts = new int[551];
     int values = 101_000;
@@ -42,7 +42,7 @@ class PairGeneratorTest {
 
   @Test
   void valuesArePrintableAndDoNotCompress() {
-    PairGenerator generator = new PairGenerator(500, 1);
+    PairGenerator generator = new PairGenerator(500, 100, 1);
     byte[] all = new byte[1_000 * generator.valueBytesMax()];
     byte[] value = new byte[generator.valueBytesMax()];
     int end = 0;
@@ -63,17 +63,34 @@ class PairGeneratorTest {
     assertTrue(ratio > 0.745, "compressed to " + ratio);
   }
 
+  @Test
+  void aValueRepeatsItsUniquePart() {
+    PairGenerator generator = new PairGenerator(500, 25, 1);
+    byte[] value = new byte[generator.valueBytesMax()];
+    byte[] allUnique = new byte[value.length];
+    for (int i = 0; i < 1_000; i++) {
+      int length = generator.value(i, value);
+      assertEquals(length, new PairGenerator(500, 100, 1).value(i, allUnique));
+      int unique = Math.ceilDiv(length, 4);
+      for (int j = 0; j < length; j++) {
+        assertEquals(allUnique[j % unique], value[j]);
+      }
+    }
+    assertThrows(IllegalArgumentException.class, () -> new PairGenerator(500, 0, 1));
+    assertThrows(IllegalArgumentException.class, () -> new PairGenerator(500, 101, 1));
+  }
+
   /** Pinned, because whoever checks answers makes the values again. */
   @Test
   void aValueDependsOnSeedAndNumberAlone() {
     byte[] value = new byte[40];
-    PairGenerator generator = new PairGenerator(20, 1);
+    PairGenerator generator = new PairGenerator(20, 100, 1);
     int length = generator.value(7, value);
     byte[] again = new byte[40];
     generator.value(3, again);
     assertEquals(length, generator.value(7, again));
     assertArrayEquals(Arrays.copyOf(value, length), Arrays.copyOf(again, length));
-    new PairGenerator(20, 2).value(7, again);
+    new PairGenerator(20, 100, 2).value(7, again);
     assertTrue(!Arrays.equals(Arrays.copyOf(value, 18), Arrays.copyOf(again, 18)));
     assertEquals(PINNED, new String(value, 0, length, US_ASCII));
   }
