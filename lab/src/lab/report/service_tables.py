@@ -75,7 +75,7 @@ def activity_table(data: ReportData) -> Table | None:
         ("Compactions", grown(r"lsmlab_compactions_total", numbers.count)),
         ("Written by compactions", grown(r"lsmlab_compaction_bytes_total", numbers.size)),
         ("Written to the log", grown(r"lsmlab_wal_bytes_total", numbers.size)),
-        ("Writes held back for", grown(r"lsmlab_write_stall_seconds_total", numbers.duration)),
+        ("Writes held back for", grown(r"lsmlab_write_stall_seconds_total(\{.*\})?", numbers.duration)),
         ("Requests rejected", grown(r"lsmlab_rejected_total(\{.*\})?", numbers.count)),
     ]
     rows = [

@@ -184,7 +184,12 @@ _ACTIVITIES = (
     _Activity("SSTables", "tables", r"lsmlab_tables", False, numbers.count, _plain),
     _Activity("Write-ahead log", "bytes/s", r"lsmlab_wal_bytes_total", True, numbers.size, size_tick),
     _Activity(
-        "Held-back writes", "s stalled a second", r"lsmlab_write_stall_seconds_total", True, numbers.significant, _plain
+        "Held-back writes",
+        "s stalled a second",
+        r"lsmlab_write_stall_seconds_total(\{.*\})?",
+        True,
+        numbers.significant,
+        _plain,
     ),
     _Activity("Rejected", "requests/s", r"lsmlab_rejected_total(\{.*\})?", True, numbers.count, _plain),
     _Activity("Garbage collection", "ms a second", GC_SECONDS, True, _ms, _ms_tick),

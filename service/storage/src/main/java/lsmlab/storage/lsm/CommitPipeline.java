@@ -88,6 +88,9 @@ final class CommitPipeline {
   /** No write with a greater number is in a memtable; a look-up may already have shown one that is. */
   private volatile long announced;
 
+  /** Keys and values of all writes. */
+  private volatile long acceptedBytes;
+
   private volatile long logBytesBefore;
   private volatile long logSyncsBefore;
 
@@ -242,7 +245,9 @@ final class CommitPipeline {
       }
       Memtable memtable = memtables.active();
       announced = sequence + PendingWrites.count(first, end);
+      long bytes = 0;
       for (Write write = first; write != end; write = write.next) {
+        bytes += write.keyLength + write.valueLength;
         memtable.add(
             ++sequence,
             write.key,
@@ -253,6 +258,7 @@ final class CommitPipeline {
             write.valueLength);
       }
       visible = sequence;
+      acceptedBytes = acceptedBytes + bytes;
     } catch (ReadOnlyException e) {
       return e;
     } catch (IOException e) {
@@ -337,6 +343,11 @@ final class CommitPipeline {
     health.succeeded(Health.Activity.MAKING_LOG);
     memtables.seal(next);
     previous.close();
+  }
+
+  /** Bytes of the keys and values that were committed. */
+  long acceptedBytes() {
+    return acceptedBytes;
   }
 
   /** Bytes written to logs. */

@@ -7,7 +7,6 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.function.BooleanSupplier;
-import java.util.function.LongConsumer;
 import lsmlab.storage.LsmOptions;
 import lsmlab.storage.concurrent.RateLimit;
 import lsmlab.storage.cursor.Cursor;
@@ -17,6 +16,7 @@ import lsmlab.storage.file.StoreDirectory;
 import lsmlab.storage.file.SyncFailedException;
 import lsmlab.storage.lsm.TableSet.Placed;
 import lsmlab.storage.manifest.TableEntry;
+import lsmlab.storage.stats.LevelTraffic;
 import lsmlab.storage.table.LevelCursor;
 import lsmlab.storage.table.Table;
 import lsmlab.storage.table.TableLayout;
@@ -50,7 +50,7 @@ final class CompactionJob {
   private final CompactionPolicy.Task task;
   private final TableWorkspace workspace;
   private final BooleanSupplier closing;
-  private final LongConsumer written;
+  private final LevelTraffic traffic;
   private final Runnable published;
 
   /** Of the level that is written to, by key; those below {@code passed} have been read to their end. */
@@ -78,7 +78,7 @@ final class CompactionJob {
    *
    * @param workspace the merge's alone until it has run
    * @param closing whether to break off
-   * @param written told of the bytes of each table that was published
+   * @param traffic told of the bytes that are published and of those that they replace
    * @param published called after each publication
    */
   CompactionJob(
@@ -88,7 +88,7 @@ final class CompactionJob {
       CompactionPolicy.Task task,
       TableWorkspace workspace,
       BooleanSupplier closing,
-      LongConsumer written,
+      LevelTraffic traffic,
       Runnable published) {
     this.directory = directory;
     this.options = options;
@@ -96,7 +96,7 @@ final class CompactionJob {
     this.task = task;
     this.workspace = workspace;
     this.closing = closing;
-    this.written = written;
+    this.traffic = traffic;
     this.published = published;
     this.rateLimit =
         new RateLimit(options.compactionBytesPerSecondMax(), RateLimit.Clock.SYSTEM, closing);
@@ -261,7 +261,12 @@ final class CompactionJob {
     }
     directory.sync();
     versions.publishCompaction(removed, List.copyOf(outputs));
-    outputs.forEach(placed -> written.accept(placed.entry().bytes()));
+    outputs.forEach(placed -> traffic.addWritten(task.level(), placed.entry().bytes()));
+    for (Placed input : task.inputs()) {
+      if (removed.contains(input.table())) {
+        traffic.addRead(input.entry().level(), input.entry().bytes());
+      }
+    }
     outputs.clear();
     published.run();
   }

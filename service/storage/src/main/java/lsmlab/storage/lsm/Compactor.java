@@ -11,6 +11,7 @@ import lsmlab.storage.concurrent.Threads;
 import lsmlab.storage.event.EventLog;
 import lsmlab.storage.file.StoreDirectory;
 import lsmlab.storage.lsm.TableSet.Placed;
+import lsmlab.storage.stats.LevelTraffic;
 import lsmlab.storage.table.TableWorkspace;
 
 /**
@@ -61,7 +62,7 @@ final class Compactor implements AutoCloseable, WriteController.Merging {
   private long nanosSinceLevel0;
 
   private final LongAdder compactions = new LongAdder();
-  private final LongAdder bytes = new LongAdder();
+  private final LevelTraffic traffic;
   private final LongAdder nanos = new LongAdder();
 
   /**
@@ -72,11 +73,13 @@ final class Compactor implements AutoCloseable, WriteController.Merging {
       LsmOptions options,
       VersionSet versions,
       Health health,
+      LevelTraffic traffic,
       Runnable published) {
     this.directory = directory;
     this.options = options;
     this.versions = versions;
     this.health = health;
+    this.traffic = traffic;
     this.published = published;
     this.policy = CompactionPolicy.of(options);
   }
@@ -204,7 +207,7 @@ final class Compactor implements AutoCloseable, WriteController.Merging {
       return task == null
           ? null
           : new CompactionJob(
-              directory, options, versions, task, workspace, () -> closing, bytes::add, published);
+              directory, options, versions, task, workspace, () -> closing, traffic, published);
     } finally {
       VersionSet.releaseQuietly(version);
     }
@@ -264,10 +267,11 @@ final class Compactor implements AutoCloseable, WriteController.Merging {
 
   private void run(CompactionJob job) throws IOException {
     long start = System.nanoTime();
-    long bytesBefore = bytes.sum();
+    int level = job.task().level();
+    long bytesBefore = traffic.written(level);
     job.run();
     long took = System.nanoTime() - start;
-    report(job.task().inputs(), job.task().level(), took, bytes.sum() - bytesBefore);
+    report(job.task().inputs(), level, took, traffic.written(level) - bytesBefore);
     compactions.increment();
     nanos.add(took);
     nanosSinceLevel0 += took;
@@ -301,8 +305,9 @@ final class Compactor implements AutoCloseable, WriteController.Merging {
     return compactions.sum();
   }
 
-  long bytes() {
-    return bytes.sum();
+  /** How urgent a merge of this level is; from 1 on it is due. */
+  double score(TableSet tables, int level) {
+    return policy.score(tables, level);
   }
 
   long nanos() {

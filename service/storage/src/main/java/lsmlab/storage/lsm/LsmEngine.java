@@ -18,6 +18,7 @@ import lsmlab.storage.EngineStats;
 import lsmlab.storage.Limits;
 import lsmlab.storage.LsmOptions;
 import lsmlab.storage.Scan;
+import lsmlab.storage.TreeStats;
 import lsmlab.storage.ValueSink;
 import lsmlab.storage.WriteBatch;
 import lsmlab.storage.cursor.MergingCursor;
@@ -26,8 +27,11 @@ import lsmlab.storage.file.StoreDirectory;
 import lsmlab.storage.file.SyncFailedException;
 import lsmlab.storage.file.WritableFile;
 import lsmlab.storage.manifest.LogEntry;
+import lsmlab.storage.manifest.TableEntry;
 import lsmlab.storage.memtable.ChunkPool;
 import lsmlab.storage.memtable.Memtable;
+import lsmlab.storage.stats.LevelTraffic;
+import lsmlab.storage.stats.LookupCounts;
 import lsmlab.storage.table.Lookup;
 import lsmlab.storage.wal.WalFormat;
 import lsmlab.storage.wal.WalWriter;
@@ -63,7 +67,8 @@ public final class LsmEngine implements Engine {
   private final Flusher flusher;
   private final Compactor compactor;
   private final OpenScans scans;
-  private final FilterCounts filterCounts = new FilterCounts();
+  private final LookupCounts lookupCounts = new LookupCounts();
+  private final LevelTraffic traffic = new LevelTraffic(TableEntry.LEVEL_BOTTOM + 1);
   private final AtomicInteger closed = new AtomicInteger();
 
   /**
@@ -127,7 +132,7 @@ public final class LsmEngine implements Engine {
       active.release();
       versions = new VersionSet(directory, recovery.takeManifest(), recovery.nextFile(), first);
       walPreallocator = new WalPreallocator(directory, versions);
-      compactor = new Compactor(directory, options, versions, health, this::tablesMerged);
+      compactor = new Compactor(directory, options, versions, health, traffic, this::tablesMerged);
       controller = new WriteController(options, versions, health, compactor, this::sealMemtable);
       flusher = new Flusher(directory, options, versions, health, new FlushListener());
       pipeline =
@@ -193,7 +198,7 @@ public final class LsmEngine implements Engine {
       if (version == null) {
         throw closedException();
       }
-      return version.get(key, keyOffset, keyLength, sink, filterCounts) == Lookup.FOUND;
+      return version.get(key, keyOffset, keyLength, sink, lookupCounts) == Lookup.FOUND;
     } finally {
       versions.gate().exit(ticket);
     }
@@ -303,6 +308,7 @@ public final class LsmEngine implements Engine {
   public EngineStats stats() {
     Version version = versions.acquire();
     try {
+      TreeStats tree = treeStats(version.tables());
       return new EngineStats(
           version.memtableBytes(),
           version.sealedCount(),
@@ -310,18 +316,44 @@ public final class LsmEngine implements Engine {
           flusher.flushBytes(),
           flusher.flushNanos(),
           compactor.compactions(),
-          compactor.bytes(),
+          // A flush writes to level 0 alone, a merge never.
+          tree.levels().stream().skip(1).mapToLong(TreeStats.Level::bytesWritten).sum(),
           compactor.nanos(),
           version.tables().count(),
           version.tables().bytes(),
-          filterCounts.negatives(),
-          filterCounts.falsePositives(),
-          pipeline.logBytes(),
+          lookupCounts.filtered(),
+          lookupCounts.falsePositives(),
+          tree.walBytes(),
           pipeline.logSyncs(),
-          controller.stallNanos());
+          tree.stallNanos().values().stream().mapToLong(Long::longValue).sum(),
+          tree);
     } finally {
       VersionSet.releaseQuietly(version);
     }
+  }
+
+  private TreeStats treeStats(TableSet tables) {
+    List<TreeStats.Level> levels = new ArrayList<>();
+    for (int level = 0; level <= TableEntry.LEVEL_BOTTOM; level++) {
+      List<TableSet.Placed> placed =
+          level == 0 ? tables.newestFirst() : CompactionPolicy.run(tables, level);
+      levels.add(
+          new TreeStats.Level(
+              level,
+              placed.size(),
+              CompactionPolicy.bytes(placed),
+              compactor.score(tables, level),
+              traffic.read(level),
+              traffic.written(level)));
+    }
+    return new TreeStats(
+        levels,
+        pipeline.acceptedBytes(),
+        pipeline.logBytes(),
+        lookupCounts.lookups(),
+        lookupCounts.absent(),
+        lookupCounts.searchesInVain(),
+        controller.stallNanos());
   }
 
   /** Scans may keep more than they may, since the version has changed. */
@@ -441,6 +473,7 @@ public final class LsmEngine implements Engine {
 
     @Override
     public void built(long bytes, long nanos) {
+      traffic.addWritten(0, bytes);
       controller.flushed(bytes, nanos);
     }
 

@@ -14,6 +14,7 @@ import lsmlab.storage.ValueSink;
 import lsmlab.storage.cursor.Cursor;
 import lsmlab.storage.file.Bytes;
 import lsmlab.storage.manifest.TableEntry;
+import lsmlab.storage.stats.LookupCounts;
 import lsmlab.storage.table.LevelCursor;
 import lsmlab.storage.table.Lookup;
 import lsmlab.storage.table.Table;
@@ -23,13 +24,6 @@ final class TableSet {
 
   /** A table and its place. */
   record Placed(TableEntry entry, Table table) {}
-
-  /** Counts what filters did. */
-  interface FilterCounter {
-    void negative();
-
-    void falsePositive();
-  }
 
   /** Level 0: keys may overlap; newest first. */
   private final List<Placed> newestFirst;
@@ -97,48 +91,43 @@ final class TableSet {
   }
 
   /** Looks a key up, newest table first; one of {@link Lookup}'s, but never FILTERED. */
-  int get(byte[] key, int keyOffset, int keyLength, ValueSink sink, FilterCounter counter) {
+  int get(byte[] key, int keyOffset, int keyLength, ValueSink sink, LookupCounts counts) {
     if (count == 0) {
       return Lookup.ABSENT;
     }
     long hash = Bytes.hash(key, keyOffset, keyLength);
-    for (Table table : newestFirstTables) {
-      if (table.covers(key, keyOffset, keyLength)) {
-        int found = get(table, hash, key, keyOffset, keyLength, sink, counter);
-        if (found != Lookup.ABSENT) {
-          return found;
-        }
+    int filtered = 0;
+    int inVain = 0;
+    int wrong = 0;
+    int found = Lookup.ABSENT;
+    int runs = newestFirstTables.length + levelTables.length;
+    for (int i = 0; i < runs && found == Lookup.ABSENT; i++) {
+      Table table = candidate(i, key, keyOffset, keyLength);
+      if (table == null) {
+        continue;
+      }
+      found = table.get(hash, key, keyOffset, keyLength, sink);
+      if (found == Lookup.FILTERED) {
+        filtered++;
+        found = Lookup.ABSENT;
+      } else if (found == Lookup.ABSENT) {
+        inVain++;
+        wrong += table.hasFilter() ? 1 : 0;
       }
     }
-    for (Table[] level : levelTables) {
-      int at = LevelCursor.firstEndingFrom(level, key, keyOffset, keyLength);
-      if (at < level.length) {
-        int found = get(level[at], hash, key, keyOffset, keyLength, sink, counter);
-        if (found != Lookup.ABSENT) {
-          return found;
-        }
-      }
-    }
-    return Lookup.ABSENT;
+    counts.count(found != Lookup.ABSENT, filtered, inVain, wrong);
+    return found;
   }
 
-  private static int get(
-      Table table,
-      long hash,
-      byte[] key,
-      int keyOffset,
-      int keyLength,
-      ValueSink sink,
-      FilterCounter counter) {
-    int found = table.get(hash, key, keyOffset, keyLength, sink);
-    if (found == Lookup.FILTERED) {
-      counter.negative();
-      return Lookup.ABSENT;
+  /** The table of a run that may hold the key, or null. Runs are the tables of level 0, then the further levels. */
+  private Table candidate(int run, byte[] key, int keyOffset, int keyLength) {
+    if (run < newestFirstTables.length) {
+      Table table = newestFirstTables[run];
+      return table.covers(key, keyOffset, keyLength) ? table : null;
     }
-    if (found == Lookup.ABSENT) {
-      counter.falsePositive();
-    }
-    return found;
+    Table[] level = levelTables[run - newestFirstTables.length];
+    int at = LevelCursor.firstEndingFrom(level, key, keyOffset, keyLength);
+    return at < level.length ? level[at] : null;
   }
 
   /** Adds a cursor for each table of level 0 and each further level, newest first. */

@@ -8,6 +8,7 @@ import lsmlab.storage.ValueSink;
 import lsmlab.storage.concurrent.ReadGate;
 import lsmlab.storage.cursor.Cursor;
 import lsmlab.storage.memtable.Memtable;
+import lsmlab.storage.stats.LookupCounts;
 import lsmlab.storage.table.Lookup;
 
 /**
@@ -38,12 +39,7 @@ final class Version {
   }
 
   /** Looks a key up; one of {@link Lookup}'s. */
-  int get(
-      byte[] key,
-      int keyOffset,
-      int keyLength,
-      ValueSink sink,
-      TableSet.FilterCounter filterCounter) {
+  int get(byte[] key, int keyOffset, int keyLength, ValueSink sink, LookupCounts counts) {
     int found = active.get(key, keyOffset, keyLength, sink);
     if (found != Lookup.ABSENT) {
       return found;
@@ -54,7 +50,7 @@ final class Version {
         return found;
       }
     }
-    return tables.get(key, keyOffset, keyLength, sink, filterCounter);
+    return tables.get(key, keyOffset, keyLength, sink, counts);
   }
 
   /** Cursors over all parts, newest first. */

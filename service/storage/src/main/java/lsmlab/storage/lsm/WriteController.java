@@ -1,5 +1,7 @@
 package lsmlab.storage.lsm;
 
+import java.util.EnumMap;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.concurrent.locks.Condition;
@@ -7,6 +9,7 @@ import java.util.concurrent.locks.ReentrantLock;
 import lsmlab.storage.LsmOptions;
 import lsmlab.storage.OverloadedException;
 import lsmlab.storage.ReadOnlyException;
+import lsmlab.storage.TreeStats.StallCause;
 import lsmlab.storage.concurrent.RateLimit;
 import lsmlab.storage.event.EventLog;
 import lsmlab.storage.memtable.Memtable;
@@ -53,7 +56,7 @@ final class WriteController {
   private final Merging merging;
   private final Runnable sealer;
   private final WritePacer pacer = new WritePacer(RateLimit.Clock.SYSTEM);
-  private final LongAdder stallNanos = new LongAdder();
+  private final Map<StallCause, LongAdder> stallNanos = new EnumMap<>(StallCause.class);
   private final ReentrantLock lock = new ReentrantLock();
   private final Condition roomMade = lock.newCondition();
   private volatile double flushRate = RATE_FIRST;
@@ -88,6 +91,9 @@ final class WriteController {
     this.health = health;
     this.merging = merging;
     this.sealer = sealer;
+    for (StallCause cause : StallCause.values()) {
+      stallNanos.put(cause, new LongAdder());
+    }
   }
 
   /**
@@ -107,14 +113,28 @@ final class WriteController {
       return;
     }
     long start = System.nanoTime();
-    if (isFull(version, top)) {
-      awaitRoom(start + TimeUnit.MILLISECONDS.toNanos(options.stallMillisMax()));
-    } else {
-      double filled =
-          sealed + Math.min(1, (double) version.active().bytes() / options.flushThresholdBytes());
-      pacer.pace(bytes, Math.min(flushingRate(filled), mergingRate(top, filled)));
+    boolean full = isFull(version, top);
+    double filled =
+        sealed + Math.min(1, (double) version.active().bytes() / options.flushThresholdBytes());
+    double flushing = flushingRate(filled);
+    double merging = mergingRate(top, filled);
+    boolean memory = full ? hasNoMemory(version) : flushing < merging;
+    try {
+      if (full) {
+        awaitRoom(start + TimeUnit.MILLISECONDS.toNanos(options.stallMillisMax()));
+      } else {
+        pacer.pace(bytes, Math.min(flushing, merging));
+      }
+    } finally {
+      stallNanos.get(cause(memory, full)).add(System.nanoTime() - start);
     }
-    stallNanos.add(System.nanoTime() - start);
+  }
+
+  private static StallCause cause(boolean memory, boolean full) {
+    if (memory) {
+      return full ? StallCause.MEMTABLES_FULL : StallCause.MEMTABLES_FILLING;
+    }
+    return full ? StallCause.LEVEL0_FULL : StallCause.LEVEL0_GROWING;
   }
 
   private Level0 level0(TableSet tables) {
@@ -247,8 +267,10 @@ final class WriteController {
     }
   }
 
-  /** Time that writers have spent held back, in all threads together. */
-  long stallNanos() {
-    return stallNanos.sum();
+  /** Time that writers have spent held back, by cause, in all threads together. */
+  Map<StallCause, Long> stallNanos() {
+    Map<StallCause, Long> nanos = new EnumMap<>(StallCause.class);
+    stallNanos.forEach((cause, adder) -> nanos.put(cause, adder.sum()));
+    return nanos;
   }
 }

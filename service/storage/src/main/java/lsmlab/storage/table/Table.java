@@ -276,6 +276,11 @@ public final class Table {
     }
   }
 
+  /** Whether lookups ask a filter first. */
+  public boolean hasFilter() {
+    return filterLength > 0;
+  }
+
   boolean mayContain(byte[] key) {
     return filterLength == 0
         || BloomFilter.mayContain(

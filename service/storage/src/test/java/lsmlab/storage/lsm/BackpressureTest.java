@@ -13,6 +13,7 @@ import lsmlab.storage.Engine;
 import lsmlab.storage.LsmOptions;
 import lsmlab.storage.OverloadedException;
 import lsmlab.storage.ReadOnlyException;
+import lsmlab.storage.TreeStats.StallCause;
 import lsmlab.storage.file.SimulatedDirectory;
 import org.junit.jupiter.api.Test;
 
@@ -117,6 +118,9 @@ class BackpressureTest {
       } finally {
         held.set(false);
       }
+      long full = engine.stats().tree().stallNanos().get(StallCause.MEMTABLES_FULL);
+      assertTrue(full > 0 && full <= engine.stats().writeStallNanos(), "stalled " + full + " ns");
+      assertEquals(0, engine.stats().tree().stallNanos().get(StallCause.LEVEL0_FULL));
       assertTrue(accepted >= 3 && accepted <= 8, accepted + " writes fit three memtables");
       engine.quiesce();
       engine.put(new byte[] {99}, value);

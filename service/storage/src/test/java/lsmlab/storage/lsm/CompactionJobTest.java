@@ -30,6 +30,8 @@ import lsmlab.storage.manifest.Manifest;
 import lsmlab.storage.manifest.TableEntry;
 import lsmlab.storage.memtable.ChunkPool;
 import lsmlab.storage.memtable.Memtable;
+import lsmlab.storage.stats.LevelTraffic;
+import lsmlab.storage.stats.LookupCounts;
 import lsmlab.storage.table.Lookup;
 import lsmlab.storage.table.Table;
 import lsmlab.storage.table.TableFormat;
@@ -75,6 +77,7 @@ class CompactionJobTest {
     final Set<Integer> levelsMet = new HashSet<>();
     final CompactionPolicy policy;
     final VersionSet versions;
+    final LevelTraffic traffic = new LevelTraffic(TableEntry.LEVEL_BOTTOM + 1);
     final Thread merger = Thread.currentThread();
     boolean errors = true;
     long order = 1;
@@ -166,7 +169,7 @@ class CompactionJobTest {
                   task,
                   workspace,
                   () -> false,
-                  written -> {},
+                  traffic,
                   this::published)
               .run();
         } catch (IOException e) {
@@ -237,7 +240,7 @@ class CompactionJobTest {
                       found[0] =
                           new String(
                               ValueSink.copy(source, offset, length), StandardCharsets.UTF_8),
-                  new NoCounter());
+                  new LookupCounts());
       assertEquals(model.get(key), found[0], key);
       assertEquals(found[0] != null, answer == Lookup.FOUND, key);
     }
@@ -270,14 +273,6 @@ class CompactionJobTest {
       pool.close();
       assertEquals(List.of(), directory.inUse());
     }
-  }
-
-  private static final class NoCounter implements TableSet.FilterCounter {
-    @Override
-    public void negative() {}
-
-    @Override
-    public void falsePositive() {}
   }
 
   @Test
