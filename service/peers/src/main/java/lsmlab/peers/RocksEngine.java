@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
@@ -20,9 +21,11 @@ import lsmlab.storage.Scan;
 import lsmlab.storage.ValueSink;
 import lsmlab.storage.WriteBatch;
 import lsmlab.storage.concurrent.Pool;
+import lsmlab.storage.file.CheckpointTarget;
 import org.rocksdb.BlockBasedTableConfig;
 import org.rocksdb.BloomFilter;
 import org.rocksdb.Cache;
+import org.rocksdb.Checkpoint;
 import org.rocksdb.CompressionType;
 import org.rocksdb.FlushOptions;
 import org.rocksdb.LRUCache;
@@ -74,6 +77,7 @@ public class RocksEngine implements Engine {
   private final Options options;
   final RocksDB db;
   private final int levels;
+  private final Path path;
 
   /**
    * Opens the store.
@@ -105,6 +109,7 @@ public class RocksEngine implements Engine {
     tuning.accept(options, tables);
     options.setTableFormatConfig(tables);
     levels = options.numLevels();
+    path = wanted.directory();
     try {
       db = RocksDB.open(options, wanted.directory().toString());
     } catch (RocksDBException e) {
@@ -232,6 +237,16 @@ public class RocksEngine implements Engine {
   @Override
   public Scan scan(byte[] from, byte[] to) {
     return new RocksScan(db, from, to);
+  }
+
+  @Override
+  public void checkpoint(Path directory) {
+    CheckpointTarget.check(directory, path);
+    try (Checkpoint checkpoint = Checkpoint.create(db)) {
+      checkpoint.createCheckpoint(directory.toString());
+    } catch (RocksDBException e) {
+      throw translated("checkpoint", e);
+    }
   }
 
   @Override

@@ -1,5 +1,6 @@
 package lsmlab.server;
 
+import java.nio.file.Path;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
 import java.util.function.Supplier;
@@ -50,6 +51,11 @@ final class EngineDoor implements AdminServer.Actions {
   @Override
   public void quiesce() {
     through(engine::quiesce);
+  }
+
+  @Override
+  public void checkpoint(Path directory) {
+    through(() -> engine.checkpoint(directory));
   }
 
   private void through(Runnable action) {

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.lang.reflect.Proxy;
+import java.nio.file.Path;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -31,6 +32,7 @@ class EngineDoorTest {
     assertThrows(StoppingException.class, door::flush);
     assertThrows(StoppingException.class, door::compact);
     assertThrows(StoppingException.class, door::quiesce);
+    assertThrows(StoppingException.class, () -> door.checkpoint(Path.of("/copy")));
   }
 
   @Test

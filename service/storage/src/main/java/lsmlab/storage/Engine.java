@@ -1,5 +1,7 @@
 package lsmlab.storage;
 
+import java.nio.file.Path;
+
 /**
  * An ordered key-value store: what the server keeps its pairs in.
  *
@@ -80,6 +82,19 @@ public interface Engine extends WriteSink<RuntimeException>, AutoCloseable {
    * @param to null for no upper bound
    */
   Scan scan(byte[] from, byte[] to);
+
+  /**
+   * Makes a store of its own of everything that was written before this call, in a new directory, by hard links: it takes no
+   * room until the two differ. Reads and writes go on.
+   *
+   * @param directory absolute; must not exist, its parent must, on the store's file system
+   * @throws CheckpointException if none can be made there
+   * @throws ReadOnlyException if what is in memory cannot be flushed
+   * @throws UnsupportedOperationException if the engine makes none
+   */
+  default void checkpoint(Path directory) {
+    throw new UnsupportedOperationException("this engine makes no checkpoints");
+  }
 
   /** Seals the memtable and returns when everything written before this call is in tables. */
   void flush();

@@ -6,7 +6,9 @@ import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpServer;
 import java.io.IOException;
 import java.net.InetSocketAddress;
+import java.net.URLDecoder;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.concurrent.ExecutorService;
@@ -16,6 +18,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
+import java.util.function.UnaryOperator;
+import lsmlab.storage.CheckpointException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -53,10 +57,22 @@ public final class AdminServer implements AutoCloseable {
     void compact();
 
     void quiesce();
+
+    /** Makes a checkpoint of the store in that directory. */
+    void checkpoint(Path directory);
   }
 
-  /** A page: its method, its content type and its text. */
-  private record Page(String method, String contentType, Supplier<String> text) {}
+  /** A page: its method, its content type and its text, which may depend on the query as it was sent, null for none. */
+  private record Page(String method, String contentType, UnaryOperator<String> text) {}
+
+  /** The query is not one of that page. */
+  private static final class BadQueryException extends RuntimeException {
+    private static final long serialVersionUID = 1L;
+
+    BadQueryException(String message) {
+      super(message);
+    }
+  }
 
   private final HttpServer server;
   private final ExecutorService threads;
@@ -103,6 +119,9 @@ public final class AdminServer implements AutoCloseable {
     server.page("/flush", "POST", text, () -> done(actions::flush));
     server.page("/compact", "POST", text, () -> done(actions::compact));
     server.page("/quiesce", "POST", text, () -> done(actions::quiesce));
+    server.pages.put(
+        "/checkpoint",
+        new Page("POST", text, query -> done(() -> actions.checkpoint(directory(query)))));
     server.page("/request-metrics/on", "POST", text, () -> done(() -> countRequests.accept(true)));
     server.page(
         "/request-metrics/off", "POST", text, () -> done(() -> countRequests.accept(false)));
@@ -118,7 +137,7 @@ public final class AdminServer implements AutoCloseable {
   }
 
   private void page(String path, String method, String contentType, Supplier<String> text) {
-    pages.put(path, new Page(method, contentType, text));
+    pages.put(path, new Page(method, contentType, query -> text.get()));
   }
 
   private void handle(HttpExchange exchange) throws IOException {
@@ -161,9 +180,18 @@ public final class AdminServer implements AutoCloseable {
   private static void answer(HttpExchange exchange, Page page) throws IOException {
     String text;
     try {
-      text = page.text().get();
+      text = page.text().apply(exchange.getRequestURI().getRawQuery());
     } catch (StoppingException e) {
       reply(exchange, 503, e.getMessage() + "\n");
+      return;
+    } catch (BadQueryException e) {
+      reply(exchange, 400, e.getMessage() + "\n");
+      return;
+    } catch (CheckpointException e) {
+      reply(exchange, 409, e.getMessage() + "\n");
+      return;
+    } catch (UnsupportedOperationException e) {
+      reply(exchange, 501, e.getMessage() + "\n");
       return;
     } catch (RuntimeException e) {
       log.error("{} failed", exchange.getRequestURI(), e);
@@ -178,6 +206,22 @@ public final class AdminServer implements AutoCloseable {
     byte[] body = text.getBytes(StandardCharsets.UTF_8);
     exchange.sendResponseHeaders(status, body.length);
     exchange.getResponseBody().write(body);
+  }
+
+  /** The directory that a query {@code dir=…} names. */
+  private static Path directory(String query) {
+    String name = "dir=";
+    if (query == null || !query.startsWith(name) || query.indexOf('&') >= 0) {
+      throw new BadQueryException(
+          "say where: POST /checkpoint?dir=/absolute/path/of/a/new/directory");
+    }
+    try {
+      // A plus is a plus, as on the data port.
+      String path = query.substring(name.length()).replace("+", "%2B");
+      return Path.of(URLDecoder.decode(path, StandardCharsets.UTF_8));
+    } catch (IllegalArgumentException e) {
+      throw new BadQueryException("dir is no path: " + e.getMessage());
+    }
   }
 
   private static String done(Runnable action) {

@@ -23,6 +23,7 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.util.List;
 import java.util.stream.Stream;
+import lsmlab.storage.CheckpointException;
 
 /** A directory of the operating system. */
 public final class OsStoreDirectory implements StoreDirectory {
@@ -97,6 +98,21 @@ public final class OsStoreDirectory implements StoreDirectory {
   public MemorySegment map(String name, Arena arena) throws IOException {
     try (FileChannel channel = FileChannel.open(path.resolve(name), READ)) {
       return channel.map(FileChannel.MapMode.READ_ONLY, 0, channel.size(), arena);
+    }
+  }
+
+  @Override
+  public void link(String name, StoreDirectory other) throws IOException {
+    Path target = ((OsStoreDirectory) other).path;
+    try {
+      Files.createLink(target.resolve(name), path.resolve(name));
+    } catch (UnsupportedOperationException e) {
+      throw new CheckpointException("the file system of " + target + " has no hard links", e);
+    } catch (FileSystemException e) {
+      if (CheckpointTarget.isOtherFileSystem(e)) {
+        throw CheckpointTarget.otherFileSystem(target, path, e);
+      }
+      throw e;
     }
   }
 
@@ -187,7 +203,7 @@ public final class OsStoreDirectory implements StoreDirectory {
     }
   }
 
-  private static void syncDirectory(Path directory) throws IOException {
+  static void syncDirectory(Path directory) throws IOException {
     // No FileChannel: an interrupt of the calling thread would close it and hide whether the sync
     // succeeded.
     try (AsynchronousFileChannel channel = AsynchronousFileChannel.open(directory, READ)) {

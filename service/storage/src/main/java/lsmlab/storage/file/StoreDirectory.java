@@ -29,6 +29,14 @@ public interface StoreDirectory extends AutoCloseable {
   /** The whole file as it is now, read-only, until the arena is closed. An empty file gives an empty segment. */
   MemorySegment map(String name, Arena arena) throws IOException;
 
+  /**
+   * Gives a finished file a second name, the same, in another directory of the same kind. Neither name is durable before
+   * the other directory's {@link #sync}.
+   *
+   * @throws lsmlab.storage.CheckpointException if files cannot be linked from here to there
+   */
+  void link(String name, StoreDirectory other) throws IOException;
+
   /** Renames; replaces {@code to} where it exists, so that at any moment one of the two is there. */
   void rename(String from, String to) throws IOException;
 

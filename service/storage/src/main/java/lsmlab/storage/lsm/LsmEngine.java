@@ -6,6 +6,7 @@ import java.io.UncheckedIOException;
 import java.lang.foreign.MemorySegment;
 import java.lang.management.ManagementFactory;
 import java.nio.ByteBuffer;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -22,6 +23,7 @@ import lsmlab.storage.TreeStats;
 import lsmlab.storage.ValueSink;
 import lsmlab.storage.WriteBatch;
 import lsmlab.storage.cursor.MergingCursor;
+import lsmlab.storage.file.CheckpointTarget;
 import lsmlab.storage.file.OsStoreDirectory;
 import lsmlab.storage.file.StoreDirectory;
 import lsmlab.storage.file.SyncFailedException;
@@ -284,6 +286,37 @@ public final class LsmEngine implements Engine {
       upTo--; // Nothing was in it.
     }
     flusher.awaitFlushed(upTo);
+  }
+
+  @Override
+  public void checkpoint(Path target) {
+    checkOpen();
+    CheckpointTarget.check(target, options.directory());
+    flush();
+    try (CheckpointTarget making = CheckpointTarget.make(target, options.directory());
+        StoreDirectory other = making.directory()) {
+      linkTables(other);
+      making.finish();
+    } catch (IOException e) {
+      throw new UncheckedIOException(
+          "the checkpoint " + target + " cannot be made: " + e.getMessage(), e);
+    }
+  }
+
+  /** Makes a checkpoint in an empty directory. */
+  void checkpoint(StoreDirectory target) throws IOException {
+    flush();
+    linkTables(target);
+  }
+
+  private void linkTables(StoreDirectory target) throws IOException {
+    Version version = versions.acquire();
+    try {
+      // Asked for after the version is there: it is greater than all numbers in it.
+      Checkpoint.write(version, directory, target, versions.nextFile());
+    } finally {
+      VersionSet.releaseQuietly(version);
+    }
   }
 
   @Override

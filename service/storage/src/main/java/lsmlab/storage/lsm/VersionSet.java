@@ -98,6 +98,11 @@ final class VersionSet implements AutoCloseable {
     }
   }
 
+  /** Greater than the number of every file that there is. */
+  long nextFile() {
+    return nextFile.get();
+  }
+
   long newFileNumber() {
     return nextFile.getAndIncrement();
   }

@@ -216,7 +216,7 @@ class ErrorInjectionTest {
     return met[0];
   }
 
-  private void scenario(Engine engine) {
+  private void scenario(LsmEngine engine) {
     try {
       for (int i = 0; i < WRITES; i++) {
         put(engine, "key" + i % 17, "value" + i + "x".repeat(i * 7 % 90));
@@ -228,11 +228,24 @@ class ErrorInjectionTest {
         }
         if (i == 40) {
           tolerate(engine::compact);
+          tolerate(() -> checkpoint(engine));
         }
       }
       check(engine);
     } finally {
       tolerate(engine::close);
+    }
+  }
+
+  /** Made in a directory without faults: it is whole, or there is an error and no store. */
+  private static void checkpoint(LsmEngine engine) {
+    SimulatedDirectory target = new SimulatedDirectory();
+    try {
+      engine.checkpoint(target);
+      StoreVerifier.verify(target, file -> {});
+    } catch (IOException e) {
+      assertTrue(e.getMessage().contains("injected"), e.getMessage());
+      assertEquals(List.of(), target.names("MANIFEST"));
     }
   }
 
