@@ -118,10 +118,18 @@ public final class MetricsPage {
         EngineStats::bloomFalsePositives);
     counter("lsmlab_wal_bytes_total", "Bytes appended to the WAL.", EngineStats::walBytes);
     counter("lsmlab_wal_syncs_total", "Syncs of the WAL.", EngineStats::walSyncs);
-    counter(
-        "lsmlab_write_stall_seconds_total",
-        "Time that writes were held back.",
-        now -> now.writeStallNanos() / NANOS);
+    CounterWithCallback.builder()
+        .name("lsmlab_write_stall_seconds_total")
+        .help("Time that writes were held back.")
+        .labelNames("cause")
+        .callback(
+            out ->
+                stats
+                    .tree()
+                    .stallNanos()
+                    .forEach((cause, nanos) -> out.call(nanos / NANOS, TreeMetrics.label(cause))))
+        .register(registry);
+    TreeMetrics.register(registry, () -> stats.tree());
   }
 
   /** A gauge of the engine. */

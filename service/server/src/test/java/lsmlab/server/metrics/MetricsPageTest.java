@@ -10,10 +10,12 @@ import java.util.Map;
 import lsmlab.server.variant.Variant;
 import lsmlab.server.variant.VariantSettings;
 import lsmlab.server.variant.Variants;
+import lsmlab.storage.CompactionStrategy;
 import lsmlab.storage.Engine;
 import lsmlab.storage.LsmOptions;
 import lsmlab.storage.engines.Engines;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 class MetricsPageTest {
 
@@ -83,5 +85,40 @@ class MetricsPageTest {
     }
     assertTrue(length > 50_000, "a full page has " + length + " bytes");
     assertTrue(least < 10L * length, least + " bytes allocated for " + length);
+  }
+
+  @Test
+  void aTreeShowsItsLevelsAndItsAmplifications(@TempDir Path directory) {
+    LsmOptions options =
+        LsmOptions.builder(directory.resolve("store")).compaction(CompactionStrategy.OFF).build();
+    try (Engine tree = Engines.find("lsm").orElseThrow().factory().open(options)) {
+      MetricsPage treePage = new MetricsPage(metrics, variant, tree::stats, Map.of("a", "b"));
+      String fresh = treePage.render();
+      assertTrue(fresh.contains("\nlsmlab_level_tables{level=\"6\"} 0.0\n"), fresh);
+      assertTrue(!fresh.contains("\nlsmlab_space_amplification "), fresh);
+      byte[] key = {1};
+      tree.put(key, new byte[99]);
+      tree.flush();
+      tree.get(key);
+      tree.compact();
+      String text = treePage.render();
+      for (String series :
+          List.of(
+              "lsmlab_level_tables{level=\"0\"} 0.0",
+              "lsmlab_level_tables{level=\"6\"} 1.0",
+              "lsmlab_level_bytes{level=\"6\"} ",
+              "lsmlab_level_score{level=\"6\"} 0.0",
+              "lsmlab_level_written_bytes_total{level=\"0\"} ",
+              "lsmlab_level_read_bytes_total{level=\"0\"} ",
+              "lsmlab_accepted_bytes_total 100.0",
+              "lsmlab_table_lookups_total 1.0",
+              "lsmlab_table_searches_total 1.0",
+              "lsmlab_read_amplification 1.0",
+              "lsmlab_space_amplification 1.0",
+              "lsmlab_write_amplification ",
+              "lsmlab_write_stall_seconds_total{cause=\"level0_full\"} 0.0")) {
+        assertTrue(text.contains("\n" + series), series + " in\n" + text);
+      }
+    }
   }
 }
