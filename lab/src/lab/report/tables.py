@@ -322,7 +322,7 @@ def _cost_is_unknown(data: ReportData) -> str:
         return ""
     return (
         " What profiling cost is not known: with one unprofiled repetition it cannot be told from the difference "
-        "between two starts of the service. REPEAT=5 shows it."
+        f"between two starts of the service. make profiling-cost NAME={data.manifest.experiment.name} measures it."
     )
 
 
