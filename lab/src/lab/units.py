@@ -86,9 +86,11 @@ def parse_bytes(value: object) -> int:
 
 
 def format_duration(seconds: float) -> str:
-    """Return a duration as people say it: `350 µs`, `12.3 s`, `2 m 05 s`."""
+    """Return a duration as people say it: `350 µs`, `3.5 ms`, `12.3 s`, `2 m 05 s`."""
     if seconds < 0.001:
         return f"{seconds * 1e6:.0f} µs"
+    if seconds < 0.01:
+        return f"{seconds * 1e3:.1f} ms"
     if seconds < 1:
         return f"{seconds * 1e3:.0f} ms"
     if seconds < 60:
