@@ -1,4 +1,4 @@
-"""Storage engine: memtables, WAL, flush, compaction, amplification, bloom filters, stalls."""
+"""Storage engine: memtables, WAL, flush, compaction, levels, amplification, bloom filters, stalls."""
 
 from common import build, of_run, rate
 from panels import Json, Row, series
@@ -38,10 +38,11 @@ def _writes() -> Row:
             ),
             series(
                 "Writes held back",
-                "Seconds that writers wait in each second: the memtables fill faster than they are flushed.",
+                "Seconds that writers wait in each second, by cause: flushes or compactions do not keep up.",
                 "s",
-                of_run(rate("lsmlab_write_stall_seconds_total"), "stalled"),
+                of_run(rate("lsmlab_write_stall_seconds_total", "cause"), "{{cause}}"),
                 width=6,
+                stacked=True,
                 steps=[(None, "transparent"), (0.01, "red")],
             ),
             series(
@@ -73,19 +74,66 @@ def _writes() -> Row:
     )
 
 
+def _levels() -> Row:
+    return Row(
+        "Levels",
+        [
+            series(
+                "SSTables by level",
+                "Flushes add to level 0, which lookups search table by table; a deeper level is one sorted run.",
+                "short",
+                of_run("sum by (level) (lsmlab_level_tables)", "level {{level}}"),
+                width=6,
+                stacked=True,
+            ),
+            series(
+                "Bytes by level",
+                "Bytes in the SSTables of each level.",
+                "bytes",
+                of_run("sum by (level) (lsmlab_level_bytes)", "level {{level}}"),
+                width=6,
+                stacked=True,
+            ),
+            series(
+                "Written into a level",
+                "Bytes that flushes (level 0) and compactions (the deeper ones) write each second.",
+                "Bps",
+                of_run(rate("lsmlab_level_written_bytes_total", "level"), "level {{level}}"),
+                width=6,
+                stacked=True,
+            ),
+            series(
+                "Score",
+                "How urgent a merge of each level is: it is due from 1 on.",
+                "short",
+                of_run("sum by (level) (lsmlab_level_score)", "level {{level}}"),
+                width=6,
+                steps=[(None, "transparent"), (1, "red")],
+            ),
+        ],
+    )
+
+
 def _amplification() -> Row:
-    wal = "clamp_min(sum(increase(lsmlab_wal_bytes_total[1m])), 1)"
-    written = "sum(increase(lsmlab_flush_bytes_total[1m])) + sum(increase(lsmlab_compaction_bytes_total[1m]))"
+    accepted = "clamp_min(sum(increase(lsmlab_accepted_bytes_total[1m])), 1)"
+    written = " + ".join(f"sum(increase(lsmlab_{what}_bytes_total[1m]))" for what in ("wal", "flush", "compaction"))
+    lookups = f"clamp_min({rate('lsmlab_table_lookups_total')}, 1)"
     storage = 'method=~"get|range", stage="storage"'
     return Row(
         "Amplification and SSTables",
         [
             series(
                 "Write amplification",
-                "Bytes written to SSTables for each byte appended to the WAL, over the last minute. 0 while nothing is "
-                "written.",
+                "Bytes written to the WAL and to SSTables for each byte put, over the last minute; 0 without any.",
                 "short",
-                of_run(f"({written}) / {wal}", "SSTable bytes a WAL byte"),
+                of_run(f"({written}) / {accepted}", "bytes a byte put"),
+                width=6,
+            ),
+            series(
+                "Read amplification",
+                "SSTables searched by each lookup that no memtable answered. A filter that says no saves the search.",
+                "short",
+                of_run(f"{rate('lsmlab_table_searches_total')} / {lookups}", "searches a lookup"),
                 width=6,
             ),
             series(
@@ -111,7 +159,7 @@ def _amplification() -> Row:
                     f"{rate(f'lsmlab_request_seconds_count{{{storage}}}', 'method')}",
                     "{{method}}",
                 ),
-                width=6,
+                width=12,
             ),
             series(
                 "Bloom filters",
@@ -120,7 +168,7 @@ def _amplification() -> Row:
                 "ops",
                 of_run(rate("lsmlab_bloom_negative_total"), "saved"),
                 of_run(rate("lsmlab_bloom_false_positive_total"), "false positive"),
-                width=12,
+                width=6,
             ),
             series(
                 "False positives of the bloom filters",
@@ -131,7 +179,7 @@ def _amplification() -> Row:
                     f" + {rate('lsmlab_bloom_false_positive_total')}, 1)",
                     "false positive",
                 ),
-                width=12,
+                width=6,
             ),
         ],
     )
@@ -141,6 +189,6 @@ def build_board() -> Json:
     """The dashboard."""
     return build(
         "storage",
-        "The LSM engine: WAL, memtables, flush, compaction, amplification, bloom filters, stalls.",
-        [_writes(), _amplification()],
+        "The LSM engine: WAL, memtables, flush, compaction, levels, amplification, bloom filters, stalls.",
+        [_writes(), _levels(), _amplification()],
     )
