@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lab.cpu_plan import CpuPlan, cpu_list
 from lab.errors import InputError
 from lab.machine.cpus import cores_of, parse_cpus, plan_cpus
-from lab.runtime.base import CpuPlan, cpu_list
 
 
 def plan(cores: list[list[int]], **settings: str) -> CpuPlan:

@@ -13,7 +13,8 @@ import pytest
 from lab import dataset
 from lab.errors import RunError
 from lab.paths import Checkout
-from lab.runtime.base import DatasetSpec, Progress, Runtime
+from lab.progress import Progress
+from lab.runtime.base import DatasetSpec, Runtime
 
 SPEC = DatasetSpec("tiny", pairs=10, value_bytes=10, seed=1, tables=2)
 

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from lab.cli.diff import DiffError, print_difference, recordings
+from lab.cli.diff import print_difference
+from lab.diff import DiffError, recordings
 from lab.errors import InputError
 from lab.paths import Checkout
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from lab.cpu_plan import CpuPlan
 from lab.errors import RunError
 from lab.machine import quiet
 from lab.machine.quiet import QuietMachine
-from lab.runtime.base import CpuPlan
 
 PLAN = CpuPlan(service=(0,), loadgen=(1,), other=(1,))
 FILES = {

@@ -10,11 +10,11 @@ import pytest
 
 from lab.capacity import Capacities, Capacity, advice
 from lab.capacity.store import sources_hash
+from lab.cpu_plan import CpuPlan
 from lab.errors import InputError
 from lab.experiment import Catalogue, Experiment, apply_overrides
 from lab.experiment.rate import DEFAULT_SHARE, Saturation
 from lab.paths import Checkout
-from lab.runtime.base import CpuPlan
 from support.checkout import FakeCheckout
 
 TWO_CPUS = CpuPlan((0,), (1,), (1,))

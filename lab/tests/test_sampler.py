@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from lab.cpu_plan import CpuPlan
 from lab.machine import sampler
 from lab.machine.audit import MachineAudit
-from lab.runtime.base import CpuPlan
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="it reads /proc")
 BUSY = "import time\nwhile True: pass"
@@ -73,7 +73,7 @@ def test_a_process_that_is_not_yet_there_is_watched_once_it_is(tmp_path: Path) -
 def test_it_ends_when_the_lab_dies(tmp_path: Path) -> None:
     code = (
         "import os, sys; sys.path.insert(0, sys.argv[1])\n"
-        "from pathlib import Path\nfrom lab.machine.audit import MachineAudit\nfrom lab.runtime.base import CpuPlan\n"
+        "from pathlib import Path\nfrom lab.machine.audit import MachineAudit\nfrom lab.cpu_plan import CpuPlan\n"
         "audit = MachineAudit(); c = (min(os.sched_getaffinity(0)),)\n"
         "audit.start(Path(sys.argv[2]), CpuPlan(c, c, c))\n"
         "print(audit._process.pid, flush=True); os.kill(os.getpid(), 9)"

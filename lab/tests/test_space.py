@@ -9,12 +9,13 @@ from typing import cast
 import pytest
 
 from lab import dataset
+from lab.cpu_plan import CpuPlan
 from lab.errors import RunError
 from lab.experiment import Catalogue
 from lab.paths import Checkout
 from lab.run.preflight import check_space
 from lab.run.state import RunPlan
-from lab.runtime.base import CpuPlan, Ports, Runtime
+from lab.runtime.base import Ports, Runtime
 from support.checkout import FakeCheckout
 
 PAIRS = 100 * (10 + dataset.KEY_AND_OVERHEAD_BYTES)

@@ -21,7 +21,8 @@ from typing import Any
 
 from lab.errors import RunError
 from lab.paths import Checkout
-from lab.runtime.base import DatasetSpec, Progress, Runtime
+from lab.progress import Progress
+from lab.runtime.base import DatasetSpec, Runtime
 from lab.units import format_bytes
 
 INFO = "dataset.json"

@@ -9,10 +9,10 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from lab.cpu_plan import CpuPlan
 from lab.manifest import Manifest, Phase
 from lab.report.dashboards import DASHBOARDS, dashboard_links
 from lab.run.phases import write_run_info
-from lab.runtime.base import CpuPlan
 from report.synthesis import make_run
 
 CHECKOUT = Path(__file__).resolve().parents[3]

@@ -9,7 +9,7 @@ from selenium.webdriver import Chrome
 
 from lab.experiment import Catalogue
 from lab.paths import Checkout
-from lab.rates.page import write_search_page
+from lab.search.page import write_search_page
 from lab.series import Answer
 from report.test_browser import (
     CLIPPED_TEXT,

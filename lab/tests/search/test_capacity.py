@@ -8,12 +8,14 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from lab.capacity import Capacities, measure
+from lab.capacity import Capacities
+from lab.cpu_plan import CpuPlan
 from lab.experiment import Catalogue
 from lab.manifest import Check, Distribution, Errors, Manifest, Summary, Validity
 from lab.manifest import Experiment as ManifestExperiment
 from lab.paths import Checkout
-from lab.runtime.base import CpuPlan, Ports
+from lab.runtime.base import Ports
+from lab.search import saturation
 from lab.series import Answer, Place, PlannedRun
 from support.checkout import FakeCheckout
 
@@ -67,11 +69,11 @@ def pretended(monkeypatch: pytest.MonkeyPatch) -> type[Pretended]:
     class Fresh(Pretended):
         asked: list[int] = []  # noqa: RUF012
 
-    monkeypatch.setattr(measure, "Series", Fresh)
+    monkeypatch.setattr(saturation, "Series", Fresh)
     return Fresh
 
 
-def measured(checkout: FakeCheckout, rate: int) -> tuple[Capacities, measure.Capacity]:
+def measured(checkout: FakeCheckout, rate: int) -> tuple[Capacities, saturation.Capacity]:
     load = {"script": "get.lua", "rate": rate, "threads": 4, "connections": 64, "duration": "1s"}
     checkout.experiment("x", load=load)
     here = Checkout(checkout.root)
@@ -79,7 +81,7 @@ def measured(checkout: FakeCheckout, rate: int) -> tuple[Capacities, measure.Cap
     capacities = Capacities(here, CPUS, "local")
     place = Place(here, lambda: pytest.fail("no runtime is needed"), CPUS, Ports())
     console = Console(quiet=True)
-    found = measure.measure_capacity(place, capacities, "x", words={}, experiment=experiment, console=console)
+    found = saturation.measure_capacity(place, capacities, "x", words={}, experiment=experiment, console=console)
     stored = capacities.find(experiment)
     assert stored is not None
     assert stored.per_s == found.per_s
@@ -97,7 +99,7 @@ def test_it_is_found_from_below_and_from_above_also_where_overload_costs(
     assert found.per_s == pytest.approx(30_000, rel=0.08), pretended.asked
     assert not found.lower_bound
     assert len(found.runs) == len(pretended.asked)
-    assert len(pretended.asked) <= measure.RUNS_MAX
+    assert len(pretended.asked) <= saturation.RUNS_MAX
     assert collapses or declared == 2_000 or len(pretended.asked) <= 3, pretended.asked
 
 
@@ -107,5 +109,5 @@ def test_where_the_generator_gives_up_first_it_is_a_lower_bound(
     pretended.busy = True
     _, found = measured(checkout, 20_000)
     assert found.lower_bound
-    assert "at least" in measure.described("x", found)
+    assert "at least" in saturation.described("x", found)
     assert Path(checkout.root / "results/capacity").is_dir()

@@ -10,8 +10,9 @@ import pytest
 from lab.experiment import Catalogue, Experiment
 from lab.manifest import Manifest
 from lab.paths import Checkout
-from lab.rates.page import write_search_page, write_sweep_page
+from lab.rates.page import write_sweep_page
 from lab.rates.points import Point, knee_per_s
+from lab.search.page import write_search_page
 from lab.series import Answer, PlannedRun
 from report.synthesis import Shape, make_run
 from support.checkout import FakeCheckout

@@ -7,7 +7,8 @@ import socket
 from pathlib import Path
 from typing import Any
 
-from lab.runtime.base import CpuPlan, LoadSpec, Ports, ServiceSpec
+from lab.cpu_plan import CpuPlan
+from lab.runtime.base import LoadSpec, Ports, ServiceSpec
 
 ANSWERS = [
     {"match": "version --format", "stdout": "28.0.0\n"},

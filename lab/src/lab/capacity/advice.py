@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from lab.capacity.store import Capacity
+from lab.cpu_plan import CpuPlan
 from lab.experiment import Experiment
-from lab.runtime.base import CpuPlan
 
 ONE_CONNECTION = 1
 """With so many connections it is the round trip that saturates, not the CPUs."""

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from lab.cpu_plan import CpuPlan
 from lab.errors import InputError
 from lab.experiment import Experiment
 from lab.experiment.rate import Saturation, SaturationOf
@@ -22,7 +23,6 @@ from lab.machine import environment
 from lab.machine.fingerprint import facts
 from lab.manifest import CpuPlan as ManifestCpuPlan
 from lab.paths import Checkout
-from lab.runtime.base import CpuPlan
 
 NOT_OF_THE_SERVICE = ("rate_per_s", "duration_s", "warmup_s")
 """Keys of a load that do not change what a service saturates at."""

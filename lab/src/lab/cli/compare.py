@@ -26,8 +26,9 @@ from lab.experiment.model import ProfileSettings
 from lab.experiment.overrides import OVERRIDABLE
 from lab.machine.cpus import plan_cpus
 from lab.paths import Checkout
+from lab.progress import Progress
 from lab.run.show import Show
-from lab.runtime.base import Ports, Progress
+from lab.runtime.base import Ports
 from lab.runtime.select import check_name, choose
 from lab.units import duration_word
 

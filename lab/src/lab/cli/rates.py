@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from rich.console import Console
 
 from lab.capacity import Capacities
-from lab.capacity.measure import described, measure_capacity
 from lab.errors import InputError, did_you_mean
 from lab.experiment import Catalogue, apply_overrides
 from lab.experiment.overrides import OVERRIDABLE
@@ -17,6 +16,7 @@ from lab.paths import Checkout, find_checkout
 from lab.runtime.base import Ports
 from lab.runtime.select import choose
 from lab.search.drive import run_search
+from lab.search.saturation import described, measure_capacity
 from lab.search.slo import parse_slo
 from lab.search.steps import Asked
 from lab.series import Place

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from lab.errors import InputError, LabError, did_you_mean
 from lab.experiment import Catalogue, Experiment
 from lab.paths import Checkout
-from lab.runtime.base import Progress
+from lab.progress import Progress
 from lab.runtime.select import choose
 
 

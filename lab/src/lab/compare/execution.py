@@ -25,6 +25,7 @@ from lab.compare.measurement import measured
 from lab.compare.profiles import compare_profiles
 from lab.compare.record import Block, ComparisonRecord, DesignRecord, LookRecord, Result, SideRecord, Window
 from lab.compare.sides import Side, differences
+from lab.cpu_plan import CpuPlan
 from lab.errors import LabError, RefusedError
 from lab.experiment import Experiment
 from lab.experiment.model import ProfileSettings
@@ -55,7 +56,7 @@ from lab.run.show import Show
 from lab.run.signals import TerminatedError, signals_held_off, signals_raise
 from lab.run.state import RunPlan, RunState
 from lab.run.summary import INTERRUPTED_EXIT, print_error
-from lab.runtime.base import CpuPlan, Ports, ProfileSpec, Runtime
+from lab.runtime.base import Ports, ProfileSpec, Runtime
 from lab.units import duration_word, format_duration
 
 DIRECTORY = "compare"

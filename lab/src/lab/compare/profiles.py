@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from lab.cli.diff import RECORDING, diff_recordings
 from lab.compare.page import DIFF
+from lab.diff import RECORDING, diff_recordings
 from lab.errors import LabError
 from lab.paths import Checkout
 

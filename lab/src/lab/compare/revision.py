@@ -13,7 +13,7 @@ from lab.compare.sides import Revision
 from lab.errors import InputError, RunError
 from lab.paths import Checkout
 from lab.process.processes import tail
-from lab.runtime.base import Progress
+from lab.progress import Progress
 from lab.runtime.local.requirements import table_format
 from lab.runtime.local.runtime import SERVICE_JAR as JAR
 

@@ -10,8 +10,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from lab.cpu_plan import CpuPlan, cpu_list
 from lab.process.interrupts import shielded
-from lab.runtime.base import CpuPlan, cpu_list
 
 PID_POLL_S = 0.02
 PID_LIMIT_S = 10.0

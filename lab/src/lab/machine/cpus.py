@@ -19,8 +19,8 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
+from lab.cpu_plan import CpuPlan
 from lab.errors import InputError
-from lab.runtime.base import CpuPlan
 
 SETTINGS = {"service": "CPUS_SERVICE", "loadgen": "CPUS_LOADGEN", "other": "CPUS_OTHER"}
 FORM = "a list of CPU numbers such as 0,2-5"

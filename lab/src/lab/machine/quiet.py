@@ -13,8 +13,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from lab.cpu_plan import CpuPlan, cpu_list
 from lab.errors import InputError, RunError
-from lab.runtime.base import CpuPlan, Progress, cpu_list
+from lab.progress import Progress
 
 GOVERNOR = "performance"
 HUGE_PAGES = "madvise"

@@ -11,8 +11,10 @@ from typing import IO
 
 from lab.errors import RunError
 from lab.paths import Checkout
-from lab.runtime.base import Progress
-from lab.runtime.local.requirements import LOCK, is_held
+from lab.progress import Progress
+
+LOCK = "lock"
+"""The file in a work directory that its lab has locked."""
 
 
 class WorkDirectory:
@@ -104,3 +106,15 @@ def remove_stale(checkout: Checkout, progress: Progress) -> None:
             if path.is_dir() and not is_held(path):
                 progress(f"removing {path.name}, left by a run that was killed")
                 shutil.rmtree(path, ignore_errors=True)
+
+
+def is_held(work_dir: Path) -> bool:
+    """Whether a living lab owns this work directory."""
+    try:
+        with (work_dir / LOCK).open("r") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except FileNotFoundError:
+        return False
+    except BlockingIOError:
+        return True
+    return False

@@ -22,9 +22,9 @@ from pathlib import Path
 from signal import SIGTERM
 from typing import IO
 
+from lab.cpu_plan import cpu_list
 from lab.errors import RunError
 from lab.process.interrupts import shielded
-from lab.runtime.base import cpu_list
 
 TERM_GRACE_S = 3.0
 KILL_WAIT_S = 5.0

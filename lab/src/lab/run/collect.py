@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from lab.machine import environment
 from lab.machine.fingerprint import digest
+from lab.progress import Progress
 from lab.run.background import Background
 from lab.run.session import Session
 from lab.run.state import RunState
-from lab.runtime.base import ProfileSpec, Progress
+from lab.runtime.base import ProfileSpec
 from lab.units import duration_word
 
 

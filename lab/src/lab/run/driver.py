@@ -14,6 +14,7 @@ from pathlib import Path
 from rich.console import Console
 
 from lab import report
+from lab.cpu_plan import CpuPlan, cpu_list
 from lab.machine import noise
 from lab.machine.cpus import pin_self, usable_cpus
 from lab.process.locks import remove_stale
@@ -29,7 +30,6 @@ from lab.run.show import Show
 from lab.run.signals import signals_held_off, signals_raise
 from lab.run.state import RunArtifacts, RunPlan, RunState
 from lab.run.summary import tell_end
-from lab.runtime.base import CpuPlan, cpu_list
 
 PREFLIGHT_LIMIT_S = 60.0
 BUILD_LIMIT_S = 1800.0

@@ -8,9 +8,10 @@ from pathlib import Path
 from lab.errors import RunError
 from lab.paths import Checkout
 from lab.process.processes import tail
+from lab.progress import Progress
 from lab.run.repetition import Repetition
 from lab.run.state import RunState
-from lab.runtime.base import LoadSpec, Progress
+from lab.runtime.base import LoadSpec
 
 
 def apply_load(

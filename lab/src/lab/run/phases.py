@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
+from lab.cpu_plan import CpuPlan
 from lab.errors import LabError
 from lab.manifest import Outcome, Phase
 from lab.run.show import Show
 from lab.run.signals import time_limit
-from lab.runtime.base import CpuPlan
 
 
 class ActivePhase:

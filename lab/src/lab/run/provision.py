@@ -5,9 +5,9 @@ from __future__ import annotations
 from lab import dataset
 from lab.experiment import Catalogue
 from lab.manifest import Dataset
+from lab.progress import Progress
 from lab.run.phases import ActivePhase
 from lab.run.state import RunState
-from lab.runtime.base import Progress
 from lab.units import format_bytes
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from lab.cpu_plan import CpuPlan
 from lab.dataset import Dataset
 from lab.experiment import Experiment
 from lab.machine import environment
@@ -17,7 +18,7 @@ from lab.manifest import Experiment as ManifestExperiment
 from lab.paths import Checkout
 from lab.process.locks import WorkDirectory
 from lab.run.directory import MANIFEST, list_artifacts, make_run_directory
-from lab.runtime.base import CpuPlan, Ports, Runtime, Service
+from lab.runtime.base import Ports, Runtime, Service
 from lab.timeline import Timeline, Watched
 
 

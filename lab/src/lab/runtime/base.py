@@ -22,49 +22,21 @@ Rules for an implementation
 from __future__ import annotations
 
 import abc
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from lab.cpu_plan import CpuPlan
 from lab.errors import InputError
 from lab.paths import Checkout
+from lab.progress import Progress
 
 Settings = Mapping[str, str | int | float | bool]
 """Keys and values of service.yaml as docs/contracts.md lists them, machine units (`flush_threshold_bytes`)."""
 
-Progress = Callable[[str], None]
-"""Called with one line of what is going on, to be shown to the user; may be called often and from any thread."""
-
 SET_BY_RUNTIME = frozenset({"data_host", "data_port", "admin_host", "admin_port", "data_dir"})
 """The keys of service.yaml that no experiment may set: the runtime does."""
-
-
-@dataclass(frozen=True)
-class CpuPlan:
-    """Which CPUs each party gets. An empty tuple: not pinned (a system without CPU affinity)."""
-
-    service: tuple[int, ...]
-    loadgen: tuple[int, ...]
-    other: tuple[int, ...]
-    overridden: bool = False
-
-    def as_dict(self) -> dict[str, list[int]]:
-        """Return the plan as run.json holds it."""
-        return {"service": list(self.service), "loadgen": list(self.loadgen), "other": list(self.other)}
-
-
-def cpu_list(cpus: Sequence[int]) -> str:
-    """Return CPUs in the list format of taskset and cpuset: `0,2-5`."""
-    parts: list[str] = []
-    ordered = sorted(set(cpus))
-    start = 0
-    for i, cpu in enumerate(ordered):
-        if i + 1 == len(ordered) or ordered[i + 1] != cpu + 1:
-            first = ordered[start]
-            parts.append(str(cpu) if first == cpu else f"{first}-{cpu}")
-            start = i + 1
-    return ",".join(parts)
 
 
 @dataclass(frozen=True)

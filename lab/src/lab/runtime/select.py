@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from lab.errors import InputError, MissingToolError, did_you_mean
 from lab.paths import Checkout
-from lab.runtime.base import Progress, Runtime
+from lab.progress import Progress
+from lab.runtime.base import Runtime
 from lab.runtime.docker import engine
 
 RUNTIMES = ("docker", "local")

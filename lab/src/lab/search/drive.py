@@ -9,8 +9,8 @@ from rich.text import Text
 
 from lab.calibration import read_calibration
 from lab.errors import InputError
-from lab.rates.page import write_search_page
 from lab.report import numbers
+from lab.search.page import write_search_page
 from lab.search.procedure import Answer as SearchAnswer
 from lab.search.procedure import Bounds, search
 from lab.search.steps import Asked, Steps, lowest_rate

@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.text import Text
 
 from lab.capacity import Capacities
+from lab.cpu_plan import CpuPlan
 from lab.errors import LabError, RunError
 from lab.experiment import Catalogue, Experiment, apply_overrides
 from lab.machine.cpus import pin_self, usable_cpus
@@ -24,7 +25,7 @@ from lab.run.setup import Setup
 from lab.run.signals import signals_raise
 from lab.run.state import RunArtifacts
 from lab.run.summary import STATE_STYLES, tell_end
-from lab.runtime.base import CpuPlan, Ports, Runtime
+from lab.runtime.base import Ports, Runtime
 from lab.series.answer import Answer, PlannedRun, is_complete
 from lab.series.show import SeriesShow, time_left
 

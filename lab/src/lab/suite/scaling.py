@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 from rich.console import Console
 
-from lab.capacity.measure import described, measure_capacity
 from lab.experiment import Catalogue, apply_overrides
+from lab.search.saturation import described, measure_capacity
 from lab.series import Place
 from lab.suite.declaration import Case, Suite
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from lab.analysis.percentiles import label
+from lab.cpu_plan import cpu_list
 from lab.manifest import Manifest
 from lab.report import numbers
 from lab.report.tables import EVENT_NAMES, Cell, Table
-from lab.runtime.base import cpu_list
 from lab.series import Answer
 from lab.suite.figures import CaseFigures, Start
 

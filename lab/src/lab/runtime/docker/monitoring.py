@@ -15,7 +15,7 @@ from lab.errors import RunError
 from lab.machine.host import listener_on, port_is_free
 from lab.paths import Checkout
 from lab.process.processes import Processes
-from lab.runtime.base import Progress
+from lab.progress import Progress
 from lab.runtime.docker.engine import OF_PROJECT, PROJECT, Docker, is_live_lab, label_of, owner_of
 
 SERVICES = ("prometheus", "node-exporter", "artifacts", "grafana")

@@ -29,27 +29,26 @@ from typing import IO, Any
 
 import yaml
 
+from lab.cpu_plan import CpuPlan, cpu_list
 from lab.errors import InputError, RunError
 from lab.machine.cpus import plan_cpus
 from lab.machine.host import free_ports, listener_on, port_is_free
 from lab.paths import Checkout
 from lab.process.processes import Process, Processes, tail
+from lab.progress import Progress
 from lab.runtime import loadgen_override
 from lab.runtime.base import (
     Check,
     Choice,
-    CpuPlan,
     DatasetSpec,
     Facts,
     LoadResult,
     LoadSpec,
     Ports,
     ProfileSpec,
-    Progress,
     Runtime,
     Service,
     ServiceSpec,
-    cpu_list,
 )
 from lab.runtime.docker import engine
 from lab.runtime.docker.engine import Docker, is_live_lab, owner_of

@@ -10,11 +10,13 @@ from pathlib import Path
 
 import yaml
 
+from lab.cpu_plan import CpuPlan
 from lab.errors import RunError
 from lab.machine.host import port_is_free
 from lab.paths import Checkout
 from lab.process.processes import Process, Processes
-from lab.runtime.base import CpuPlan, Ports, Progress
+from lab.progress import Progress
+from lab.runtime.base import Ports
 
 HOST = "127.0.0.1"
 PROMETHEUS_PORT = 9090

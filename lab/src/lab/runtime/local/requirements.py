@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import platform
@@ -15,11 +14,11 @@ from pathlib import Path
 
 from lab.errors import MissingToolError
 from lab.paths import Checkout, find_checkout
+from lab.process.locks import is_held
 from lab.runtime.base import Check
 
 RUST_MINIMUM = (1, 85)
 GLIBC_MINIMUM = (2, 38)
-LOCK = "lock"
 
 _INSTALL = {
     "apt": "sudo apt-get install -y {}",
@@ -107,18 +106,6 @@ def is_stale(checkout: Checkout, command: str) -> bool:
     """Whether a command line names a work directory of a run that is over: nobody holds its lock."""
     match = re.search(re.escape(str(checkout.work)) + r"/([^/\s]+)/", command)
     return match is not None and not is_held(checkout.work / match[1])
-
-
-def is_held(work_dir: Path) -> bool:
-    """Whether a living lab owns this work directory."""
-    try:
-        with (work_dir / LOCK).open("r") as file:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except FileNotFoundError:
-        return False
-    except BlockingIOError:
-        return True
-    return False
 
 
 def _jdk() -> Check:

@@ -16,22 +16,22 @@ from typing import Any
 
 import yaml
 
+from lab.cpu_plan import CpuPlan
 from lab.errors import InputError, MissingToolError, RunError
 from lab.machine.host import command_line, listener_on, port_is_free, processes_mentioning
 from lab.paths import Checkout
 from lab.process.processes import POLL_S, Process, Processes, describe_exit, tail
+from lab.progress import Progress
 from lab.runtime import loadgen_override
 from lab.runtime.base import (
     Check,
     Choice,
-    CpuPlan,
     DatasetSpec,
     Facts,
     LoadResult,
     LoadSpec,
     Ports,
     ProfileSpec,
-    Progress,
     Runtime,
     Service,
     ServiceSpec,

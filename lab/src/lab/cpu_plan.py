@@ -1,0 +1,33 @@
+"""Which CPUs each party of a run gets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class CpuPlan:
+    """Which CPUs each party gets. An empty tuple: not pinned (a system without CPU affinity)."""
+
+    service: tuple[int, ...]
+    loadgen: tuple[int, ...]
+    other: tuple[int, ...]
+    overridden: bool = False
+
+    def as_dict(self) -> dict[str, list[int]]:
+        """Return the plan as run.json holds it."""
+        return {"service": list(self.service), "loadgen": list(self.loadgen), "other": list(self.other)}
+
+
+def cpu_list(cpus: Sequence[int]) -> str:
+    """Return CPUs in the list format of taskset and cpuset: `0,2-5`."""
+    parts: list[str] = []
+    ordered = sorted(set(cpus))
+    start = 0
+    for i, cpu in enumerate(ordered):
+        if i + 1 == len(ordered) or ordered[i + 1] != cpu + 1:
+            first = ordered[start]
+            parts.append(str(cpu) if first == cpu else f"{first}-{cpu}")
+            start = i + 1
+    return ",".join(parts)

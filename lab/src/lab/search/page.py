@@ -1,0 +1,91 @@
+"""``search.html``: the answer of a search, latency against rate, and its steps; also as Markdown.
+
+Written from answer.json and the run directories that it names.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from lab.analysis.percentiles import label
+from lab.experiment import Experiment
+from lab.rates.charts import Marks
+from lab.rates.page import Content, points_table, write_page
+from lab.rates.points import Point, knee_per_s
+from lab.report import numbers
+from lab.report.headline import Figure
+from lab.search.slo import parse_slo
+from lab.search.steps import Step
+from lab.series import Answer
+
+TONES = {"found": "valid", "lower bound": "valid", "upper bound": "invalid", "undecided": "suspect"}
+
+
+def write_search_page(results: Path, answer: Answer, experiment: Experiment) -> Path:
+    """Write the page of a finished search; return its path."""
+    result = answer.result
+    slo = parse_slo(str(answer.request["slo"]))
+    steps = [Step.model_validate(step) for step in _list(result.get("steps"))]
+    points = [
+        Point(
+            rate_per_s=step.rate_per_s,
+            served_per_s=step.served_per_s,
+            requests=step.requests,
+            percentiles_ms=step.percentiles_ms,
+            run=step.run,
+            said=_said(step),
+            good={"yes": True, "no": False}.get(step.holds) if step.counted else None,
+            counted=step.counted,
+        )
+        for step in steps
+    ]
+    low, high, ended = result.get("low_per_s"), result.get("high_per_s"), str(result.get("ended"))
+    interval = (float(low), float(high)) if isinstance(low, int | float) and isinstance(high, int | float) else None
+    knee = knee_per_s(points)
+    rate = result.get("rate_per_s")
+    shown = numbers.rate(round(rate)) if isinstance(rate, int | float) else numbers.UNKNOWN
+    within = ended if interval is None else "90% interval " + " to ".join(numbers.rate(round(end)) for end in interval)
+    figures = [Figure("Highest rate", shown, "requests/s", within)]
+    figures.append(Figure("Steps", str(len(steps)), "", f"{sum(not step.counted for step in steps)} made again"))
+    if knee is not None:
+        figures.append(Figure("Knee of p99", numbers.rate(knee), "requests/s", "for the eye alone"))
+    changed = ", ".join(f"{name} {value}" for name, value in _dict(answer.request.get("overrides")).items())
+    content = Content(
+        title=f"Highest rate of {answer.name} with {slo}",
+        kind="search",
+        question=f"{experiment.title}. " + (f"Set for every step: {changed}." if changed else ""),
+        badge=ended,
+        tone=TONES.get(ended, "suspect"),
+        sentence=str(result.get("sentence", "")),
+        remarks=[],
+        figures=figures,
+        points=points,
+        marks=Marks(slo.limit_ms, interval, knee),
+        table=points_table(points, "Steps", slo.percentile),
+        method=[
+            "A step is a run: a fresh start of the service, quiescence, a warm-up, then the rate. It holds if at least "
+            f"99% of the offered requests were served, {label(slo.percentile)} of all requests that were due is below "
+            "the limit, and the median latency does not grow from second to second.",
+            "The rate is doubled until a step fails, then each step is made at the median of what is known of the "
+            "highest rate that holds (probabilistic bisection on the logarithm of the rate), until 90% of the "
+            "probability lie within 5%. A step that the machine disturbed is made again, at most four times, whatever "
+            "it said.",
+        ],
+    )
+    return write_page(results, answer, content)
+
+
+def _said(step: Step) -> str:
+    word = {"yes": "holds", "no": "fails", "unknown": "cannot tell"}[step.holds]
+    if step.counted:
+        return f"{word}: {step.why}"
+    why = step.disturbed[0] if step.disturbed else "the load generator set the bound"
+    return f"{word}: {step.why}; made again: {why}"
+
+
+def _list(value: object) -> list[object]:
+    return value if isinstance(value, list) else []
+
+
+def _dict(value: object) -> dict[str, object]:
+    return value if isinstance(value, dict) else {}

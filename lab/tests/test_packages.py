@@ -1,0 +1,58 @@
+"""The packages do not depend on each other in circles, so that each can be read without the ones above it."""
+
+from __future__ import annotations
+
+import ast
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parents[1] / "src"
+PACKAGES = sorted(".".join(path.parent.relative_to(SOURCE).parts) for path in SOURCE.rglob("__init__.py"))
+FILES_MAX = 25
+
+
+def imports(path: Path) -> list[str]:
+    """Return the modules that a file imports, those inside functions too."""
+    found = []
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            found += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+        elif isinstance(node, ast.Import):
+            found += [alias.name for alias in node.names]
+    return found
+
+
+def parts(package: str) -> dict[str, set[str]]:
+    """Return what each module and package directly inside a package imports of the others there."""
+    inside = SOURCE.joinpath(*package.split("."))
+    graph: dict[str, set[str]] = {}
+    for path in inside.rglob("*.py"):
+        part = path.relative_to(inside).parts[0].removesuffix(".py")
+        if part != "__init__":
+            others = {
+                name.removeprefix(f"{package}.").split(".")[0]
+                for name in imports(path)
+                if name.startswith(f"{package}.")
+            }
+            graph.setdefault(part, set()).update(others - {part})
+    return graph
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_no_circle_within(package: str) -> None:
+    graph = parts(package)
+    try:
+        TopologicalSorter({part: others & graph.keys() for part, others in graph.items()}).prepare()
+    except CycleError as error:
+        pytest.fail(f"{package}: {' <- '.join(error.args[1])}")
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_no_package_is_a_heap(package: str) -> None:
+    assert len(list(SOURCE.joinpath(*package.split(".")).glob("*.py"))) <= FILES_MAX
+
+
+def test_a_circle_would_be_seen() -> None:
+    assert {"report", "search", "run"} <= parts("lab")["cli"]
