@@ -1,8 +1,12 @@
-"""The packages do not depend on each other in circles, so that each can be read without the ones above it."""
+"""Packages do not depend on each other in circles, so that each can be read without the ones above it.
+
+Of the lab and of the programs in Rust; those in Java have a test of their own.
+"""
 
 from __future__ import annotations
 
 import ast
+import re
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -40,13 +44,36 @@ def parts(package: str) -> dict[str, set[str]]:
     return graph
 
 
-@pytest.mark.parametrize("package", PACKAGES)
-def test_no_circle_within(package: str) -> None:
-    graph = parts(package)
+def modules(crate: str) -> dict[str, set[str]]:
+    """Return what each module of a crate uses of its others, its tests left out."""
+    source = SOURCE.parents[1] / crate / "src"
+    graph: dict[str, set[str]] = {}
+    for path in source.rglob("*.rs"):
+        module = path.relative_to(source).parts[0].removesuffix(".rs")
+        if module not in ("lib", "main"):
+            text = re.sub(r"(?m)^\s*//.*$", "", path.read_text(encoding="utf-8")).partition("#[cfg(test)]\nmod ")[0]
+            used = set(re.findall(r"\bcrate::(\w+)", text))
+            for several in re.findall(r"\bcrate::\{(.*?)\};", text, re.DOTALL):
+                used |= set(re.findall(r"(?:^|,)\s*(\w+)", re.sub(r"\{.*?\}", "", several, flags=re.DOTALL)))
+            graph.setdefault(module, set()).update(used - {module})
+    return graph
+
+
+def check_no_circle(graph: dict[str, set[str]]) -> None:
     try:
         TopologicalSorter({part: others & graph.keys() for part, others in graph.items()}).prepare()
     except CycleError as error:
-        pytest.fail(f"{package}: {' <- '.join(error.args[1])}")
+        pytest.fail(" <- ".join(error.args[1]))
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_no_circle_within(package: str) -> None:
+    check_no_circle(parts(package))
+
+
+@pytest.mark.parametrize("crate", ["loadgen", "profiler"])
+def test_no_circle_between_modules(crate: str) -> None:
+    check_no_circle(modules(crate))
 
 
 @pytest.mark.parametrize("package", PACKAGES)
@@ -56,3 +83,6 @@ def test_no_package_is_a_heap(package: str) -> None:
 
 def test_a_circle_would_be_seen() -> None:
     assert {"report", "search", "run"} <= parts("lab")["cli"]
+    assert {"recorder", "convert", "event", "perf"} <= modules("profiler")["cli"]
+    with pytest.raises(pytest.fail.Exception, match=r"a <- b <- a|b <- a <- b"):
+        check_no_circle({"a": {"b"}, "b": {"a"}})

@@ -1,10 +1,11 @@
 //! The command line. The help is the fields' doc comments.
 
 use crate::event::{Event, parse_duration_ns, parse_size_bytes};
+use crate::recorder::Attach;
 use crate::tools::Tools;
 use crate::{convert, diff, jvm, perf, recorder, tail};
 use anyhow::Result;
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -81,27 +82,6 @@ struct StartArgs {
     lock_threshold: u64,
     #[command(flatten)]
     attach: Attach,
-}
-
-/// How the service's JVM is reached.
-#[derive(Args, Clone)]
-pub struct Attach {
-    /// Directory that holds libasyncProfiler.so at the same path for the JVM and for this program, as a volume shared
-    /// by two containers; the library is put there where it is missing [default: the lib directory]
-    #[arg(long, env = "PROFILE_LIBPATH", value_name = "DIR")]
-    pub libpath: Option<PathBuf>,
-    /// Open the perf events here and hand them to the JVM, which needs no privilege then: `auto` does so where this
-    /// process may open them and the JVM may not
-    #[arg(long, value_enum, env = "PROFILE_FDTRANSFER", default_value = "auto")]
-    pub fdtransfer: FdTransfer,
-}
-
-/// Who opens the perf events.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum FdTransfer {
-    Auto,
-    On,
-    Off,
 }
 
 #[derive(Args)]

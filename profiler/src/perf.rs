@@ -3,8 +3,8 @@
 //! Nothing is attached to find out: the answer comes from a perf event opened by this process and from what /proc says
 //! of the other. The recording states the engine that it really had, and `convert` reports that one.
 
-use crate::cli::FdTransfer;
 use crate::jvm::Jvm;
+use clap::ValueEnum;
 use serde::Serialize;
 use std::fs;
 use std::io;
@@ -13,6 +13,14 @@ const CAP_SYS_ADMIN: u32 = 21;
 const CAP_PERFMON: u32 = 38;
 /// The inode of the initial user namespace: the kernel asks for privileges there, not in a container's own.
 const USER_NAMESPACE_INITIAL: &str = "user:[4026531837]";
+
+/// Who opens the perf events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum FdTransfer {
+    Auto,
+    On,
+    Off,
+}
 
 /// What `profile probe` prints.
 #[derive(Debug, Serialize, PartialEq)]

@@ -1,12 +1,12 @@
 //! Starting and ending the one recording, by asprof.
 
-use crate::cli::Attach;
 use crate::event::Event;
 use crate::jvm::Jvm;
-use crate::perf;
+use crate::perf::{self, FdTransfer};
 use crate::process;
 use crate::tools::Tools;
 use anyhow::{Context, Result, bail};
+use clap::Args;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io::{self, Read, Write};
@@ -22,6 +22,19 @@ pub const COUNTS: &str = "recorder.json";
 /// A chunk is readable by itself: of a JVM that dies, at most this much is lost.
 const CHUNK_S: u32 = 10;
 const ATTACH_TIME_MAX: Duration = Duration::from_secs(30);
+
+/// How the service's JVM is reached.
+#[derive(Args, Clone)]
+pub struct Attach {
+    /// Directory that holds libasyncProfiler.so at the same path for the JVM and for this program, as a volume shared
+    /// by two containers; the library is put there where it is missing [default: the lib directory]
+    #[arg(long, env = "PROFILE_LIBPATH", value_name = "DIR")]
+    pub libpath: Option<PathBuf>,
+    /// Open the perf events here and hand them to the JVM, which needs no privilege then: `auto` does so where this
+    /// process may open them and the JVM may not
+    #[arg(long, value_enum, env = "PROFILE_FDTRANSFER", default_value = "auto")]
+    pub fdtransfer: FdTransfer,
+}
 
 /// What to record.
 pub struct Recording {
