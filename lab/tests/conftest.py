@@ -1,10 +1,13 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from selenium.webdriver import Chrome
 
+from support import chromium
 from support.checkout import FakeCheckout
 
 
@@ -12,6 +15,14 @@ from support.checkout import FakeCheckout
 def checkout(tmp_path: Path) -> FakeCheckout:
     """A checkout whose service, load generator and profiler are fakes."""
     return FakeCheckout(tmp_path / "checkout").build()
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Chrome]:
+    """Headless Chromium; one for all tests, which open their pages by `support.chromium`."""
+    driver = chromium.start()
+    yield driver
+    driver.quit()
 
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from selenium.webdriver import Chrome, ChromeOptions
-from selenium.webdriver.chrome.service import Service
+from selenium.webdriver import Chrome
 
 from lab.history.page import write_index
 from lab.paths import Checkout
 from report.synthesis import Shape, make_run
-from report.test_browser import LOW_CONTRAST, OVERFLOWING, entries
 from support.checkout import FakeCheckout
+from support.chromium import LOW_CONTRAST, OVERFLOWING, entries, open_page
 
 pytestmark = pytest.mark.browser
 
@@ -35,27 +33,6 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
         document["summary"]["latency_ms"]["percentiles"]["99"] = 1.0 + number
         (run / "run.json").write_text(json.dumps(document))
     return write_index(house)
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Chrome]:
-    options = ChromeOptions()
-    for flag in ("--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"):
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    driver = Chrome(options=options, service=Service(shutil.which("chromedriver")))
-    yield driver
-    driver.quit()
-
-
-def open_page(browser: Chrome, page: Path, width: int = 1280, scheme: str = "light") -> None:
-    metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 700}
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-    features = [{"name": "prefers-color-scheme", "value": scheme}]
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": features})
-    for kind in ("browser", "performance"):
-        entries(browser, kind)
-    browser.get(page.as_uri())
 
 
 ROWS = "return [...document.querySelectorAll('#runs tbody tr')].map((r) => r.firstElementChild.textContent)"

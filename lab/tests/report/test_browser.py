@@ -2,80 +2,17 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from selenium.webdriver import Chrome, ChromeOptions
-from selenium.webdriver.chrome.service import Service
+from selenium.webdriver import Chrome
 
 from lab.report import write
 from report.synthesis import Shape, make_run
+from support.chromium import CLIPPED_TEXT, LOW_CONTRAST, OVERFLOWING, TOUCHING_TICKS, entries, open_page
 
 pytestmark = pytest.mark.browser
-
-# Contrast of every visible text with what lies behind it (WCAG 2.2, 1.4.3): below 4.5, or 3 for large text.
-LOW_CONTRAST = """
-const luminance = ([r, g, b]) => {
-  const [x, y, z] = [r, g, b].map((c) => (c / 255 <= 0.04045 ? c / 255 / 12.92 : ((c / 255 + 0.055) / 1.055) ** 2.4));
-  return 0.2126 * x + 0.7152 * y + 0.0722 * z;
-};
-const parse = (text) => (text.match(/[\\d.]+/g) || []).map(Number);
-const behind = (element) => {
-  for (let e = element; e; e = e.parentElement) {
-    const [r, g, b, a = 1] = parse(getComputedStyle(e).backgroundColor);
-    if (a > 0.99) return [r, g, b];
-  }
-  return [255, 255, 255];
-};
-const found = [];
-const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-while (walker.nextNode()) {
-  const element = walker.currentNode.parentElement;
-  if (!walker.currentNode.data.trim() || !element.checkVisibility()) continue;
-  if (element.closest(".unseen, .skip, script, style")) continue;
-  const style = getComputedStyle(element);
-  const ink = parse(element.closest("svg") ? style.fill : style.color);
-  const [one, two] = [luminance(ink), luminance(behind(element))].sort((a, b) => b - a);
-  const ratio = (one + 0.05) / (two + 0.05);
-  const large = parseFloat(style.fontSize) >= 24 || (parseFloat(style.fontSize) >= 18.66 && style.fontWeight >= 700);
-  if (ratio < (large ? 3 : 4.5)) found.push(`${ratio.toFixed(2)} ${walker.currentNode.data.trim()}`);
-}
-return found;
-"""
-OVERFLOWING = """
-const wide = document.documentElement.clientWidth;
-return [...document.querySelectorAll("body *")]
-  .filter((e) => e.checkVisibility() && !e.closest(".scroll, .flame, .unseen, .skip, svg"))
-  .filter((e) => e.getBoundingClientRect().right > wide + 1)
-  .map((e) => `${e.tagName}.${e.className} ${e.textContent.trim().slice(0, 40)}`);
-"""
-CLIPPED_TEXT = """
-const cut = [];
-for (const svg of document.querySelectorAll("svg.plot")) {
-  if (!svg.checkVisibility()) continue;
-  const box = svg.getBoundingClientRect();
-  for (const text of svg.querySelectorAll("text")) {
-    const own = text.getBoundingClientRect();
-    if (own.left < box.left - 9 || own.right > box.right + 9) cut.push(text.textContent);
-  }
-}
-return cut;
-"""
-TOUCHING_TICKS = """
-const touching = [];
-for (const svg of document.querySelectorAll("svg.plot")) {
-  if (!svg.checkVisibility()) continue;
-  const ticks = [...svg.querySelectorAll("text.tick")].map((t) => [t.textContent, t.getBoundingClientRect()]);
-  for (const [i, [name, a]] of ticks.entries())
-    for (const [other, b] of ticks.slice(i + 1))
-      if (a.left < b.right && b.left < a.right && a.top < b.bottom - 3 && b.top < a.bottom - 3)
-        touching.push(`${name} ${other}`);
-}
-return touching;
-"""
 
 
 @pytest.fixture(scope="module")
@@ -96,42 +33,12 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return made
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Chrome]:
-    options = ChromeOptions()
-    for flag in ("--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"):
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    driver = Chrome(options=options, service=Service(shutil.which("chromedriver")))
-    yield driver
-    driver.quit()
-
-
-def entries(browser: Chrome, kind: str) -> list[dict[str, Any]]:
-    """Return what was logged since the last call."""
-    found: list[dict[str, Any]] = browser.get_log(kind)  # type: ignore[no-untyped-call]
-    return found
-
-
-def open_page(browser: Chrome, run: Path, width: int = 1280, scheme: str = "light", media: str = "") -> None:
-    metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 700}
-    features = [
-        {"name": "prefers-color-scheme", "value": scheme},
-        {"name": "prefers-reduced-motion", "value": "reduce"},
-    ]
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": media, "features": features})
-    for kind in ("browser", "performance"):
-        entries(browser, kind)
-    browser.get((run if run.suffix == ".html" else run / "report.html").as_uri())
-
-
 NAMES = ("one", "several", "many", "saturated", "interrupted", "bare", "suspect")
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_it_opens_without_an_error_and_fetches_nothing(browser: Chrome, runs: dict[str, Path], name: str) -> None:
-    open_page(browser, runs[name])
+    open_page(browser, runs[name] / "report.html")
     assert entries(browser, "browser") == []
     requested = [
         entry["message"] for entry in entries(browser, "performance") if 'requestWillBeSent"' in entry["message"]
@@ -143,7 +50,7 @@ def test_it_opens_without_an_error_and_fetches_nothing(browser: Chrome, runs: di
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_text_has_contrast(browser: Chrome, runs: dict[str, Path], name: str, scheme: str) -> None:
-    open_page(browser, runs[name], scheme=scheme)
+    open_page(browser, runs[name] / "report.html", scheme=scheme)
     browser.execute_script("document.querySelectorAll('details').forEach((d) => (d.open = true))")
     assert browser.execute_script(LOW_CONTRAST) == []
 
@@ -151,7 +58,7 @@ def test_every_text_has_contrast(browser: Chrome, runs: dict[str, Path], name: s
 def test_light_and_dark_differ(browser: Chrome, runs: dict[str, Path]) -> None:
     papers = []
     for scheme in ("light", "dark"):
-        open_page(browser, runs["one"], scheme=scheme)
+        open_page(browser, runs["one"] / "report.html", scheme=scheme)
         papers.append(browser.execute_script("return getComputedStyle(document.body).backgroundColor"))
     assert papers[0] != papers[1]
 
@@ -159,7 +66,7 @@ def test_light_and_dark_differ(browser: Chrome, runs: dict[str, Path]) -> None:
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("width", [340, 390, 700, 1024, 1920])
 def test_it_fits_every_width(browser: Chrome, runs: dict[str, Path], name: str, width: int) -> None:
-    open_page(browser, runs[name], width=width)
+    open_page(browser, runs[name] / "report.html", width=width)
     assert browser.execute_script("return document.documentElement.scrollWidth") <= width
     assert browser.execute_script(OVERFLOWING) == []
     assert browser.execute_script(CLIPPED_TEXT) == []
@@ -168,7 +75,7 @@ def test_it_fits_every_width(browser: Chrome, runs: dict[str, Path], name: str, 
 
 def test_each_chart_is_shown_once_at_every_width(browser: Chrome, runs: dict[str, Path]) -> None:
     for width in (390, 1280):
-        open_page(browser, runs["one"], width=width)
+        open_page(browser, runs["one"] / "report.html", width=width)
         shown = browser.execute_script(
             "return [...document.querySelectorAll('figure.chart')].map("
             "(f) => [...f.querySelectorAll('svg.plot')].filter((s) => s.checkVisibility()).length)"
@@ -178,7 +85,7 @@ def test_each_chart_is_shown_once_at_every_width(browser: Chrome, runs: dict[str
 
 
 def test_the_pointer_reads_values_off_a_chart(browser: Chrome, runs: dict[str, Path]) -> None:
-    open_page(browser, runs["one"])
+    open_page(browser, runs["one"] / "report.html")
     figure = "document.querySelector('#chart-percentiles')"
     browser.execute_script(
         f"const plot = {figure}.querySelector('svg.wide'); const box = plot.getBoundingClientRect();"
@@ -197,7 +104,7 @@ def test_the_pointer_reads_values_off_a_chart(browser: Chrome, runs: dict[str, P
 
 
 def test_a_bar_of_the_engines_timeline_names_its_event(browser: Chrome, runs: dict[str, Path]) -> None:
-    open_page(browser, runs["one"])
+    open_page(browser, runs["one"] / "report.html")
     hover = (
         "const bar = document.querySelector(`#chart-lsm-time svg.wide ${arguments[0]}`);"
         "const box = bar.getBoundingClientRect();"
@@ -219,7 +126,7 @@ def test_a_bar_of_the_engines_timeline_names_its_event(browser: Chrome, runs: di
 
 
 def test_the_keyboard_reads_values_off_a_chart(browser: Chrome, runs: dict[str, Path]) -> None:
-    open_page(browser, runs["one"])
+    open_page(browser, runs["one"] / "report.html")
     press = (
         "const f = document.querySelector('#chart-latency-time'); f.focus();"
         "f.dispatchEvent(new KeyboardEvent('keydown', {key: arguments[0]}));"
@@ -235,7 +142,7 @@ def test_the_keyboard_reads_values_off_a_chart(browser: Chrome, runs: dict[str, 
 def test_flame_graphs_are_inside_the_page_and_link_to_the_interactive_ones(
     browser: Chrome, runs: dict[str, Path]
 ) -> None:
-    open_page(browser, runs["one"])
+    open_page(browser, runs["one"] / "report.html")
     pictures = browser.execute_script(
         "return [...document.querySelectorAll('.flame img')].map("
         "(i) => [i.complete && i.naturalWidth, i.closest('a').getAttribute('href')])"
@@ -245,7 +152,7 @@ def test_flame_graphs_are_inside_the_page_and_link_to_the_interactive_ones(
 
 
 def test_it_prints_in_dark_ink_on_white(browser: Chrome, runs: dict[str, Path]) -> None:
-    open_page(browser, runs["several"], scheme="dark", media="print", width=800)
+    open_page(browser, runs["several"] / "report.html", scheme="dark", media="print", width=800)
     assert browser.execute_script("return getComputedStyle(document.body).color") == "rgb(0, 0, 0)"
     assert browser.execute_script(LOW_CONTRAST) == []
     pages = browser.execute_cdp_cmd("Page.printToPDF", {"printBackground": False})["data"]

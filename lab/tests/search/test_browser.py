@@ -11,17 +11,8 @@ from lab.experiment import Catalogue
 from lab.paths import Checkout
 from lab.search.page import write_search_page
 from lab.series import Answer
-from report.test_browser import (
-    CLIPPED_TEXT,
-    LOW_CONTRAST,
-    OVERFLOWING,
-    TOUCHING_TICKS,
-    browser,
-    entries,
-    open_page,
-)
+from support.chromium import CLIPPED_TEXT, LOW_CONTRAST, OVERFLOWING, TOUCHING_TICKS, entries, open_page
 
-__all__ = ["browser"]
 pytestmark = pytest.mark.browser
 ROOT = Path(__file__).resolve().parents[3]
 ID = "20261123T120000Z"

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import urllib.parse
 import xml.etree.ElementTree
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from selenium.webdriver import Chrome, ChromeOptions
-from selenium.webdriver.chrome.service import Service
+from selenium.webdriver import Chrome
 
 from lab import report
 from lab.errors import InputError
@@ -21,8 +18,8 @@ from lab.series import Answer, PlannedRun, make_answer
 from lab.suite import page
 from lab.suite.publish import publish
 from report.synthesis import Shape, make_run
-from report.test_browser import CLIPPED_TEXT, LOW_CONTRAST, OVERFLOWING, TOUCHING_TICKS, entries
 from support.checkout import FakeCheckout
+from support.chromium import CLIPPED_TEXT, LOW_CONTRAST, OVERFLOWING, TOUCHING_TICKS, entries, open_page
 
 pytestmark = pytest.mark.browser
 
@@ -77,29 +74,8 @@ def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return answer.directory(house.results)
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Chrome]:
-    options = ChromeOptions()
-    for flag in ("--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"):
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    driver = Chrome(options=options, service=Service(shutil.which("chromedriver")))
-    yield driver
-    driver.quit()
-
-
-def open_page(browser: Chrome, directory: Path, width: int = 1280, scheme: str = "light") -> None:
-    metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 700}
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-    features = [{"name": "prefers-color-scheme", "value": scheme}]
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": features})
-    for kind in ("browser", "performance"):
-        entries(browser, kind)
-    browser.get((directory / "suite.html").as_uri())
-
-
 def test_it_opens_without_an_error_and_fetches_nothing(browser: Chrome, directory: Path) -> None:
-    open_page(browser, directory)
+    open_page(browser, directory / "suite.html")
     assert entries(browser, "browser") == []
     requested = [
         entry["message"] for entry in entries(browser, "performance") if 'requestWillBeSent"' in entry["message"]
@@ -109,7 +85,7 @@ def test_it_opens_without_an_error_and_fetches_nothing(browser: Chrome, director
 
 @pytest.mark.parametrize("width", [390, 1280, 1920])
 def test_it_fits_every_width_with_its_plots_drawn(browser: Chrome, directory: Path, width: int) -> None:
-    open_page(browser, directory, width=width)
+    open_page(browser, directory / "suite.html", width=width)
     assert browser.execute_script("return document.documentElement.scrollWidth") <= width
     for script in (OVERFLOWING, CLIPPED_TEXT, TOUCHING_TICKS):
         assert browser.execute_script(script) == []
@@ -122,13 +98,13 @@ def test_it_fits_every_width_with_its_plots_drawn(browser: Chrome, directory: Pa
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_text_has_contrast(browser: Chrome, directory: Path, scheme: str) -> None:
-    open_page(browser, directory, scheme=scheme)
+    open_page(browser, directory / "suite.html", scheme=scheme)
     browser.execute_script("document.querySelectorAll('details').forEach((d) => (d.open = true))")
     assert browser.execute_script(LOW_CONTRAST) == []
 
 
 def test_every_link_resolves_and_every_claim_names_its_runs(browser: Chrome, directory: Path) -> None:
-    open_page(browser, directory)
+    open_page(browser, directory / "suite.html")
     links = browser.execute_script(
         "return [...document.querySelectorAll('a[href]')].map((a) => a.getAttribute('href'))"
     )
@@ -145,7 +121,7 @@ def test_every_link_resolves_and_every_claim_names_its_runs(browser: Chrome, dir
 
 
 def test_a_pointer_reads_ratios_and_their_intervals(browser: Chrome, directory: Path) -> None:
-    open_page(browser, directory)
+    open_page(browser, directory / "suite.html")
     press = (
         "const f = document.querySelector('#chart-ratios-get'); f.focus();"
         "f.dispatchEvent(new KeyboardEvent('keydown', {key: 'ArrowRight'}));"
