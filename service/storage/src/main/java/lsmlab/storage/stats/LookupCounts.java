@@ -23,7 +23,7 @@ public final class LookupCounts {
     if (!found) {
       absent.increment();
     }
-    // What is zero most of the time is not added: that costs as much as any other number.
+    // Mostly zero, and adding zero costs as much as adding any other number.
     if (tablesFiltered > 0) {
       filtered.add(tablesFiltered);
     }

@@ -1,2 +1,2 @@
-/** What an engine counts while it works, cheaply, by any number of threads. */
+/** Counters of an engine. Any number of threads may add to them. */
 package lsmlab.storage.stats;

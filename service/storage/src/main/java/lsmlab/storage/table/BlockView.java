@@ -11,7 +11,7 @@ import net.jpountz.lz4.LZ4SafeDecompressor;
 
 /**
  * One block of a table after the other, checked anew, where it can be read: in the mapping, or decompressed into a
- * buffer. What it shows is valid until it moves. Not thread-safe.
+ * buffer. A block is valid until the next one is read. Not thread-safe.
  *
  * <p>The stored bytes of a compressed block are copied to the heap first and checked there: a page that cannot be read
  * would end the JVM in native code. The decompressor stays within its buffers whatever it is given.

@@ -6,10 +6,10 @@ public final class TableFormat {
   /** "LSMLABST" as it stands in the file. May never change. */
   static final long MAGIC = 0x545342414C4D534CL;
 
-  /** Of the format described, if no block is compressed; part of a dataset's identity. */
+  /** The version of tables without compressed blocks; part of a dataset's identity. */
   public static final int VERSION = 2;
 
-  /** Of a table that has a compressed block. An engine without compression refuses it. */
+  /** The version of tables with compressed blocks. An engine without compression refuses them. */
   static final int VERSION_COMPRESSED = 3;
 
   static final int FOOTER_BYTES = 80;

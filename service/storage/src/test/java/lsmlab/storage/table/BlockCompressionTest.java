@@ -149,7 +149,7 @@ class BlockCompressionTest {
     Table table = Table.open(directory, 7);
     try {
       byte[] value = get(table, key(0));
-      // What is still LZ4 and a block is an answer, though a wrong one: the checksum was forged.
+      // With a forged checksum, damage that is still valid LZ4 gives a wrong answer, not an error.
       assertTrue(value == null || value.length < TableFormat.COMPRESSIBLE_BYTES_MAX);
     } catch (CorruptionException e) {
       assertTrue(e.getMessage().contains("000007.sst at offset 0: "), e.getMessage());
