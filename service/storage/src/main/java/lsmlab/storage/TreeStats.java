@@ -4,8 +4,7 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * What a log-structured merge tree has done since it was opened (counters) and holds now, level by level, and what follows
- * for its three amplifications.
+ * The levels of a log-structured merge tree as they are now, counters since it was opened, and its three amplifications.
  *
  * @param levels from level 0 down, all that can hold tables
  * @param acceptedBytes keys and values of the writes that were committed; a deletion counts its key

@@ -9,7 +9,7 @@ import java.util.function.ToDoubleFunction;
 import lsmlab.storage.TreeStats;
 import lsmlab.storage.TreeStats.Level;
 
-/** What a log-structured merge tree holds and did, level by level, and its amplifications. Without samples for other engines. */
+/** Metrics of the levels and amplifications of a log-structured merge tree. Other engines have none of them. */
 final class TreeMetrics {
 
   private static final double NANOS = 1e9;

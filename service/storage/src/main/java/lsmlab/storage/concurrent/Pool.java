@@ -4,9 +4,9 @@ import java.util.concurrent.atomic.AtomicReferenceArray;
 import java.util.function.Supplier;
 
 /**
- * Things that are costly to make, lent to one thread after the other: what a {@link ThreadLocal} is for where threads are
- * few and live long, for any threads, virtual ones too. Keeps two for each CPU at most; more are made when more are
- * lent at once, and are left to the garbage collector. Thread-safe; allocates nothing where one is there.
+ * Lends objects that are costly to make to one thread at a time. Unlike a {@link ThreadLocal} it does not need an object for
+ * each thread, so that many virtual threads can share a few. If more are lent than it keeps, it makes them and leaves
+ * them to the garbage collector. Thread-safe; allocates nothing while it has one to lend.
  */
 public final class Pool<T> {
 

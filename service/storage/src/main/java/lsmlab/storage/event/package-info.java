@@ -1,2 +1,2 @@
-/** What an engine did in the background, and when. */
+/** A log of flushes, compactions, stalls and slow syncs, with their times. */
 package lsmlab.storage.event;
