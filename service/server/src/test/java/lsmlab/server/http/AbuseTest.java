@@ -51,8 +51,8 @@ class AbuseTest {
   private static void endsInTime(Drip drip) throws IOException {
     try (TestServer server = new TestServer("sync", new MapEngine());
         RawClient client = server.connect()) {
-      client.send(drip.beginning());
       long began = System.currentTimeMillis();
+      client.send(drip.beginning());
       Eventually.equal(1, () -> server.metrics.connections().get(), "connections");
       for (int i = 0;
           i < 5;

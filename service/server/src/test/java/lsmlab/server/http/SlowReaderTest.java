@@ -111,9 +111,9 @@ class SlowReaderTest {
     try (TestServer server = new TestServer("sync", new MapEngine());
         RawClient sender = server.connect();
         RawClient idle = server.connect()) {
+      long now = System.currentTimeMillis();
       sender.send("GET /v0/entity?id=");
       assertEquals(404, idle.exchange(ConformanceCases.get("id=x")).status());
-      long now = System.currentTimeMillis();
       server.server().check(now + Deadlines.REQUEST_MILLIS_MAX - 5_000);
       assertEquals(2, server.metrics.connections().get(), "in time");
       // A selector of its own may still have to read the beginning of the request.

@@ -27,7 +27,7 @@ class DiskFullTest {
   private static final int DISK_MIB = 24;
   private static final int BALLAST_BYTES = 12 << 20;
   private static final int WRITES_MAX = 5_000;
-  private static final int RETRY_SECONDS_MAX = 20;
+  private static final int RETRY_SECONDS_MAX = 60;
 
   @TempDir Path temporary;
   private Path disk;

@@ -36,6 +36,7 @@ class CheckpointTest {
   private static LsmOptions options(Path directory) {
     return LsmOptions.builder(directory)
         .flushThresholdBytes(20_000)
+        .stallMillisMax(60_000)
         .tableBytes(10_000)
         .level0TablesMax(2)
         .build();
@@ -227,6 +228,7 @@ class CheckpointTest {
               .durability(Durability.POWER)
               .compaction(CompactionStrategy.OFF)
               .flushThresholdBytes(2_000)
+              .stallMillisMax(60_000)
               .build();
       NavigableMap<String, String> expected = new TreeMap<>();
       LsmEngine engine = LsmEngine.open(options, store);

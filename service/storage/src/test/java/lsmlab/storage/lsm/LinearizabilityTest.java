@@ -289,6 +289,7 @@ class LinearizabilityTest {
         LsmEngine.open(
             LsmOptions.builder(java.nio.file.Path.of("unused"))
                 .flushThresholdBytes(200_000)
+                .stallMillisMax(60_000)
                 .build(),
             new SimulatedDirectory())) {
       List<Runnable> tasks = new ArrayList<>();

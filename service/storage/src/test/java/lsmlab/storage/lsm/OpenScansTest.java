@@ -76,7 +76,11 @@ class OpenScansTest {
   @Test
   void aLoneScanIsNeverEnded() throws InterruptedException {
     LsmOptions tiny =
-        LsmOptions.builder(Path.of("unused")).flushThresholdBytes(1_000).memtablesMax(1).build();
+        LsmOptions.builder(Path.of("unused"))
+            .flushThresholdBytes(1_000)
+            .memtablesMax(1)
+            .stallMillisMax(60_000)
+            .build();
     try (LsmEngine engine = LsmEngine.open(tiny, directory);
         Scan scan = scanAfter(engine)) {
       for (int round = 2; round < 10; round++) {

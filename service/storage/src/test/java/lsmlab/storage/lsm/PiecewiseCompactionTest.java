@@ -358,7 +358,7 @@ class PiecewiseCompactionTest {
         assertThrows(ReadOnlyException.class, () -> engine.put(bytes("no"), bytes("more")), last);
       } else {
         for (int tries = 0; !compacted(engine); tries++) {
-          assertTrue(tries < 2_000, last + ", " + failed + ": the merge is not tried again");
+          assertTrue(tries < 30_000, last + ", " + failed + ": the merge is not tried again");
           Thread.sleep(2);
         }
         // One more change of the tables, for what could not be removed at the last one.

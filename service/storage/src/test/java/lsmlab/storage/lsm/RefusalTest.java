@@ -50,7 +50,7 @@ class RefusalTest {
           }
         });
     LsmOptions options =
-        options().flushThresholdBytes(10_000).memtablesMax(2).stallMillisMax(10_000).build();
+        options().flushThresholdBytes(10_000).memtablesMax(2).stallMillisMax(60_000).build();
     int taken = 0;
     try (LsmEngine engine = LsmEngine.open(options, directory)) {
       none.set(true);
