@@ -176,7 +176,7 @@ torture-storage: ## crashes, 10,000 seeds each; 30 kills a durability; full disk
 	  -Dlsmlab.kills=30
 torture-loadgen: ## the load generator's long tests, 70 minutes: an hour of load, 50 M inputs of the parser, 20 stalls [SOAK_SECONDS=3600]
 	cd loadgen && FUZZ_INPUTS=50000000 cargo test --quiet --locked --release --test parser_fuzz
-	cd loadgen && cargo test --quiet --locked --release --test truth -- --include-ignored --test-threads=1
+	cd loadgen && cargo test --quiet --locked --release --test truth --test shapes -- --include-ignored --test-threads=1
 	cd loadgen && SOAK_SECONDS=$(or $(SOAK_SECONDS),3600) cargo test --quiet --locked --release --test endurance
 
 torture-lab: build ## disturbances planted into real runs, on a machine that is quiet otherwise; 6 minutes

@@ -100,14 +100,16 @@ fn metrics_are_served_during_the_run() {
         stream.read_to_string(&mut text)?;
         Ok(text)
     };
-    let deadline = Instant::now() + Duration::from_secs(4);
+    let due = |page: &str| -> Option<u64> {
+        page.lines().find_map(|line| line.strip_prefix("loadgen_requests_due_total "))?.parse().ok()
+    };
     let mut seen = String::new();
-    while Instant::now() < deadline && !seen.contains("\nloadgen_requests_due_total 200\n") {
+    while due(&seen).unwrap_or(0) == 0 && !run.is_finished() {
         std::thread::sleep(Duration::from_millis(50));
         seen = get("/metrics").unwrap_or_default();
     }
     assert!(seen.starts_with("HTTP/1.1 200 OK\r\n"), "{seen}");
-    assert!(seen.contains("\nloadgen_requests_due_total 200\n"), "{seen}");
+    assert!((1..=400).contains(&due(&seen).unwrap()), "{seen}");
     assert!(seen.contains("\nloadgen_target_rate 100\n"), "{seen}");
     assert!(get("/").unwrap().starts_with("HTTP/1.1 404 "));
     run.join().unwrap();
@@ -140,18 +142,22 @@ fn ctrl_c_ends_early_with_the_report_and_exit_code_130() {
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
-        std::thread::sleep(Duration::from_millis(1500));
+        // The server tells when the second second has begun.
+        let begin = server.seen().len();
+        while server.seen().len() < begin + 250 {
+            std::thread::sleep(Duration::from_millis(20));
+        }
         // SAFETY: the child is ours and has not been waited for.
         unsafe { libc::kill(child.id() as i32, signal) };
         let started = Instant::now();
         let output = child.wait_with_output().unwrap();
-        assert!(started.elapsed() < Duration::from_secs(3));
+        assert!(started.elapsed() < Duration::from_secs(30), "not at the end of the minute");
         assert_eq!(output.status.code(), Some(code));
         let text = String::from_utf8(output.stdout).unwrap();
         assert!(text.contains("Latency Distribution") && text.contains("Requests/sec:"), "{text}");
         let json: serde_json::Value = serde_json::from_slice(&std::fs::read(json).unwrap()).unwrap();
         let elapsed_s = json["elapsed_s"].as_f64().unwrap();
-        assert!((0.5..10.0).contains(&elapsed_s), "{elapsed_s}");
+        assert!((0.5..60.0).contains(&elapsed_s), "{elapsed_s}");
         assert!(json["requests"].as_u64().unwrap() > 0);
         assert!(std::fs::read_to_string(hlog).unwrap().contains("\n1.000,"));
     }
@@ -224,7 +230,7 @@ fn goodput_is_what_was_served_and_expect_says_what_that_is() {
     let not_found = b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n".to_vec();
     let server = TruthServer::start(Manner::Answer(not_found, Duration::ZERO));
     let figures = |flags: &str| {
-        let run = load(&format!("-t1 -c2 -d500ms -R100 {flags}"), &server.url());
+        let run = load(&format!("-t1 -c2 -d30s -R100 --requests 50 {flags}"), &server.url());
         assert_eq!(run.number("served_us.count"), run.number("served"));
         assert!((run.number("goodput_per_s") * run.number("elapsed_s") - run.number("served")).abs() < 1e-6);
         let text = run.stdout();
@@ -232,7 +238,7 @@ fn goodput_is_what_was_served_and_expect_says_what_that_is() {
         ["requests", "served", "refused", "errors.status"].map(|key| run.number(key) as u64)
     };
     let [requests, served, refused, errors] = figures("");
-    assert!(requests > 40);
+    assert_eq!(requests, 50);
     assert_eq!([served, refused, errors], [0, 0, requests]);
     let [requests, served, refused, errors] = figures("--expect 404,410");
     assert_eq!([served, refused, errors], [requests, 0, 0]);

@@ -52,12 +52,14 @@ fn a_script_that_counts_sees_every_answer_and_reports_at_the_end() {
 fn pipelined_requests_share_a_due_time_and_batch_latency_records_one_of_them() {
     let server = quick_server();
     let script = "function request() return wrk.format() .. wrk.format() .. wrk.format() end";
-    for (flags, per_batch) in [("-t1 -c2 -d1s -R150", 3.0), ("-t1 -c2 -d1s -R150 -B", 1.0)] {
+    for (flags, per_batch) in
+        [("-t1 -c2 -d30s -R150 --requests 150", 3.0), ("-t1 -c2 -d30s -R150 --requests 150 -B", 1.0)]
+    {
         let run = run_script(script, flags, &server);
         run.assert_every_request_has_an_outcome();
         assert_eq!(run.number("errors.read"), 0.0);
         assert_eq!(run.number("requests") % 3.0, 0.0);
-        assert!((144.0..=156.0).contains(&run.number("requests")), "{}", run.number("requests"));
+        assert!((148.0..=156.0).contains(&run.number("requests")), "{}", run.number("requests"));
         assert_eq!(run.number("latency_us.count"), run.number("requests") / 3.0 * per_batch);
     }
 }
@@ -65,10 +67,10 @@ fn pipelined_requests_share_a_due_time_and_batch_latency_records_one_of_them() {
 #[test]
 fn a_delay_is_not_latency() {
     let server = quick_server();
-    let run = run_script("function delay() return 30 end", "-t1 -c2 -d1s -R20", &server);
+    let run = run_script("function delay() return 30 end", "-t1 -c2 -d30s -R20 --requests 20", &server);
     run.assert_every_request_has_an_outcome();
-    assert!(run.number("requests") >= 15.0);
-    assert!(run.percentile_us("latency_us", "50") < 20_000.0);
+    assert_eq!(run.number("requests"), 20.0);
+    assert!(run.percentile_us("net_latency_us", "50") < 20_000.0);
 }
 
 #[test]
@@ -78,8 +80,8 @@ fn a_script_may_stop_its_thread() {
         function response() seen = seen + 1; if seen == 5 then wrk.thread:stop() end end";
     let run = run_script(script, "-t2 -c2 -d30s -R100", &server);
     assert!(run.output.status.success());
-    assert!((5.0..30.0).contains(&run.number("requests")), "{}", run.number("requests"));
-    assert!(run.number("elapsed_s") < 10.0);
+    assert!(run.number("requests") >= 5.0, "{}", run.number("requests"));
+    assert!(run.number("elapsed_s") < 30.0);
     run.assert_every_request_has_an_outcome();
 }
 
@@ -94,8 +96,9 @@ fn an_error_of_a_script_ends_the_run_with_its_file_and_line() {
     assert!(message.contains("script: request: ") && message.contains("script.lua:2: enough"), "{message}");
     // What was done until then is reported all the same.
     run.assert_every_request_has_an_outcome();
-    assert!((4.0..10.0).contains(&run.number("requests")), "{}", run.number("requests"));
-    assert!(run.number("elapsed_s") < 10.0);
+    // Three of the thread that fails, up to three of the other.
+    assert!((3.0..=6.0).contains(&run.number("requests")), "{}", run.number("requests"));
+    assert!(run.number("elapsed_s") < 30.0);
     assert!(run.json["failure"].as_str().unwrap().contains("script.lua:2: enough"), "{}", run.json["failure"]);
     let text = run.stdout();
     assert!(text.contains("\nRequests/sec: ") && text.contains("\nFailed:       script: request: "), "{text}");
@@ -104,7 +107,7 @@ fn an_error_of_a_script_ends_the_run_with_its_file_and_line() {
 #[test]
 fn an_error_in_done_leaves_the_report_and_the_json() {
     let server = quick_server();
-    let run = run_script("function done() error('at the end') end", "-t1 -c1 -d300ms -R50", &server);
+    let run = run_script("function done() error('at the end') end", "-t1 -c1 -d30s -R50 --requests 15", &server);
     assert_eq!(run.output.status.code(), Some(1));
     let message = String::from_utf8_lossy(&run.output.stderr);
     assert!(message.contains("script: done: ") && message.contains("at the end"), "{message}");

@@ -27,7 +27,7 @@ fn against(manner: Manner, flags: &str) -> Run {
 fn nothing_connected(url: &str) -> String {
     let started = Instant::now();
     let output = command().args(["-t1", "-c4", "-R100", "-d1s", "--timeout", "500ms", url]).output().unwrap();
-    assert!(started.elapsed() < Duration::from_secs(10), "{:?}", started.elapsed());
+    assert!(started.elapsed() < Duration::from_secs(60), "{:?}", started.elapsed());
     assert_eq!(output.status.code(), Some(2), "{output:?}");
     let message = String::from_utf8(output.stderr).unwrap();
     assert!(message.contains("unable to connect to 127.0.0.1:") && message.contains("speaks TLS?"), "{message}");
@@ -37,9 +37,9 @@ fn nothing_connected(url: &str) -> String {
 #[test]
 fn sized_and_chunked_answers_arrive_and_their_bytes_are_counted() {
     for text in [OK, CHUNKED] {
-        let run = against(Manner::Answer(text.to_vec()), "-t2 -c4 -d1s -R200");
+        let run = against(Manner::Answer(text.to_vec()), "-t2 -c4 -d30s -R200 --requests 200");
         let (requests, errors) = counts(&run);
-        assert!(requests >= 190, "{requests}");
+        assert_eq!(requests, 200);
         assert_eq!(errors, [0; 5]);
         assert_eq!(run.number("bytes_read"), (requests * text.len() as u64) as f64, "of HTTP, not of TLS");
         assert_eq!(run.json["status"]["200"], requests);
@@ -50,7 +50,7 @@ fn sized_and_chunked_answers_arrive_and_their_bytes_are_counted() {
 fn both_versions_of_tls_are_spoken() {
     for version in [&rustls::version::TLS12, &rustls::version::TLS13] {
         let server = TlsServer::with_versions(Manner::Answer(OK.to_vec()), &[version]);
-        let run = load("-t1 -c4 -d500ms -R100", &server.url());
+        let run = load("-t1 -c4 -d30s -R100 --requests 50", &server.url());
         assert_eq!(counts(&run), (50, [0; 5]), "{version:?}");
     }
 }
@@ -61,11 +61,8 @@ fn answers_may_be_cut_into_records_and_segments_anywhere() {
         for manner in
             [Manner::Records(text.to_vec(), 1), Manner::CutAtEvery(text.to_vec()), Manner::Torn(text.to_vec(), 7)]
         {
-            let run = against(manner.clone(), "-t1 -c2 -d1s -R150");
-            let (requests, errors) = counts(&run);
-            assert_eq!(run.number("requests_due"), 150.0, "{manner:?}");
-            assert!(requests >= 50, "{manner:?}: a busy machine leaves some unfinished: {requests}");
-            assert_eq!(errors, [0; 5], "{manner:?}");
+            let run = against(manner.clone(), "-t1 -c2 -d30s -R150 --requests 150");
+            assert_eq!(counts(&run), (150, [0; 5]), "{manner:?}");
         }
     }
 }
@@ -79,9 +76,10 @@ fn a_body_of_many_records_and_a_request_of_many_records_arrive_whole() {
     let lua = "wrk.method = 'PUT'\nwrk.body = string.rep('0123456789', 200000)\n\
                function response(status, headers, body) assert(#body == 300000 and body:find('[^x]') == nil) end\n";
     std::fs::write(&script, lua).unwrap();
-    let run = against(Manner::Answer(text.clone()), &format!("-t1 -c2 -d2s -R5 -s {}", script.display()));
+    let run =
+        against(Manner::Answer(text.clone()), &format!("-t1 -c2 -d30s -R5 --requests 10 -s {}", script.display()));
     let (requests, errors) = counts(&run);
-    assert!(requests >= 8, "{requests}");
+    assert_eq!(requests, 10);
     assert_eq!(errors, [0; 5]);
     assert_eq!(run.number("bytes_read"), (requests * text.len() as u64) as f64);
 }
@@ -91,9 +89,10 @@ fn pipelined_requests_are_answered_one_after_the_other() {
     let directory = tempfile::tempdir().unwrap();
     let script = directory.path().join("three.lua");
     std::fs::write(&script, "function request() return wrk.format() .. wrk.format() .. wrk.format() end\n").unwrap();
-    let run = against(Manner::Answer(OK.to_vec()), &format!("-t1 -c2 -d1s -R300 -s {}", script.display()));
+    let run =
+        against(Manner::Answer(OK.to_vec()), &format!("-t1 -c2 -d30s -R300 --requests 300 -s {}", script.display()));
     let (requests, errors) = counts(&run);
-    assert!(requests >= 280, "{requests}");
+    assert!(requests >= 298, "{requests}");
     assert_eq!(errors, [0; 5]);
 }
 
@@ -103,10 +102,8 @@ fn the_end_of_the_stream_ends_an_answer_with_and_without_close_notify() {
     let announced = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nhi".to_vec();
     for text in [until_close, announced] {
         for farewell in [Farewell::None, Farewell::Notify, Farewell::NotifyOnly] {
-            let run = against(Manner::AnswerAndClose(text.clone(), farewell), "-t1 -c4 -d1s -R100");
-            let (requests, errors) = counts(&run);
-            assert_eq!(errors, [0; 5], "{farewell:?}");
-            assert!(requests >= 90, "{farewell:?}: {requests}");
+            let run = against(Manner::AnswerAndClose(text.clone(), farewell), "-t1 -c4 -d30s -R100 --requests 100");
+            assert_eq!(counts(&run), (100, [0; 5]), "{farewell:?}");
         }
     }
 }
@@ -115,26 +112,26 @@ fn the_end_of_the_stream_ends_an_answer_with_and_without_close_notify() {
 fn answers_cut_short_are_read_errors_with_and_without_close_notify() {
     let half = b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf".to_vec();
     for farewell in [Farewell::None, Farewell::Notify, Farewell::NotifyOnly] {
-        let run = against(Manner::AnswerAndClose(half.clone(), farewell), "-t1 -c4 -d1s -R100");
-        let (requests, [connect, read, _, timeout, status]) = counts(&run);
+        let run = against(Manner::AnswerAndClose(half.clone(), farewell), "-t1 -c4 -d30s -R100 --requests 100");
+        let (requests, [connect, read, write, timeout, status]) = counts(&run);
         assert_eq!((requests, connect, timeout, status), (0, 0, 0, 0), "{farewell:?}");
-        assert!(read >= 80, "{farewell:?}: {read}");
+        assert_eq!(read + write, 100, "{farewell:?}");
     }
 }
 
 #[test]
 fn garbage_below_tls_is_a_read_error() {
     let half = b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf".to_vec();
-    let run = against(Manner::Garbage(half), "-t1 -c4 -d1s -R100");
-    let (requests, [connect, read, _, timeout, status]) = counts(&run);
+    let run = against(Manner::Garbage(half), "-t1 -c4 -d30s -R100 --requests 100");
+    let (requests, [connect, read, write, timeout, status]) = counts(&run);
     assert_eq!((requests, connect, timeout, status), (0, 0, 0, 0));
-    assert!(read >= 80, "{read}");
+    assert_eq!(read + write, 100);
     // After a good answer it is one all the same, on nobody's account, and the answer counts.
     let server = TlsServer::start(Manner::Garbage(OK.to_vec()));
     let run = load("-t1 -c4 -d1s -R100", &server.url());
     let (requests, [connect, read, ..]) = counts(&run);
     assert_eq!(connect, 0);
-    assert!(requests >= 40 && read >= 40, "{requests} answered, {read} errors");
+    assert!(requests > 0 && read > 0, "{requests} answered, {read} errors");
 }
 
 #[test]
@@ -198,7 +195,7 @@ fn plain_requests_to_a_peer_that_speaks_tls_are_read_errors() {
     run.assert_every_request_has_an_outcome();
     let (requests, [connect, read, ..]) = counts(&run);
     assert_eq!((requests, connect), (0, 0));
-    assert!(read >= 40, "{read}");
+    assert!(read > 0, "{read}");
 }
 
 #[test]
@@ -211,7 +208,7 @@ fn a_server_that_dies_during_the_run_leaves_connect_errors_and_no_hang() {
     let run = run.join().unwrap();
     run.assert_every_request_has_an_outcome();
     let (requests, [connect, ..]) = counts(&run);
-    assert!(requests >= 20, "{requests}");
+    assert!(requests > 0, "{requests}");
     assert!((4..200).contains(&connect), "attempts are paced: {connect}");
     assert!(run.number("cpu_s") < 1.0, "{}", run.number("cpu_s"));
 }
@@ -219,10 +216,10 @@ fn a_server_that_dies_during_the_run_leaves_connect_errors_and_no_hang() {
 #[test]
 fn three_hundred_connections_each_shake_hands_once_and_ask_for_the_name_of_the_url() {
     let server = TlsServer::start(Manner::Answer(OK.to_vec()));
-    let run = load("-t2 -c300 -d2s -R600 --timeout 10s", &server.url());
+    let run = load("-t2 -c300 -d60s -R600 --requests 1200 --timeout 60s", &server.url());
     run.assert_every_request_has_an_outcome();
     let (requests, errors) = counts(&run);
-    assert!(requests >= 1100, "{requests}");
+    assert_eq!(requests, 1200);
     assert_eq!(errors, [0; 5]);
     // RFC 6066: an address is no name.
     assert_eq!(server.names(), vec![None; 300]);

@@ -1,7 +1,7 @@
 //! Is what the generator reports true? The server knows: it logs when each request arrived and was answered.
 //!
-//! Each run is held against what its own server saw, so that these tests hold on a busy machine too. Figures that
-//! need a quiet one (how precise is it at best?) are made by `make bench-loadgen` and `make torture-loadgen`.
+//! Each run is held against what its own server saw. What asks for microseconds needs a quiet machine and is ignored
+//! here: `make torture-loadgen` runs it, and `make bench-loadgen` prints the figures.
 
 #[allow(dead_code, missing_docs)]
 #[path = "../examples/noop_server.rs"]
@@ -26,16 +26,7 @@ fn alone() -> MutexGuard<'static, ()> {
 }
 
 #[test]
-fn the_latency_of_scripted_stalls_is_the_computed_one_within_two_percent() {
-    let _alone = alone();
-    holds_in_runs(6, |held| {
-        let scenario = Scenario::draw(1 + held as u64);
-        within_two_percent(&scenario, &scenario)
-    });
-}
-
-#[test]
-#[ignore = "takes two minutes; `make torture-loadgen` runs it"]
+#[ignore = "measures, and so needs a quiet machine; `make torture-loadgen` runs it"]
 fn the_latency_of_twenty_scenarios_of_stalls_is_the_computed_one_within_two_percent() {
     let _alone = alone();
     holds_in_runs(20, |held| {
@@ -55,6 +46,7 @@ fn stalls_that_are_not_as_computed_are_noticed() {
 }
 
 #[test]
+#[ignore = "measures, and so needs a quiet machine; `make torture-loadgen` runs it"]
 fn latency_with_and_without_send_lag_is_what_the_server_saw() {
     let _alone = alone();
     holds_in_runs(2, |_| {
@@ -87,40 +79,34 @@ fn latency_with_and_without_send_lag_is_what_the_server_saw() {
 fn latency_is_never_less_than_the_service_time() {
     let _alone = alone();
     let server = TruthServer::start(Manner::Answer(OK.to_vec(), Duration::from_millis(20)));
-    holds_in_runs(2, |_| {
-        let run = load("-t1 -c2 -d1s -R40", &server.url());
-        // The histogram's precision is 0.1%.
-        assert!(run.number("latency_us.min") >= 19_980.0, "{}", run.number("latency_us.min"));
-        assert!(run.number("uncorrected_us.min") >= 19_980.0);
-        let p50 = run.percentile_us("latency_us", "50");
-        if p50 < 22_000.0 { Ok(()) } else { Err(format!("p50 is {p50} µs where the service takes 20 ms")) }
-    });
+    let run = load("-t1 -c2 -d1s -R40", &server.url());
+    // The histogram's precision is 0.1%.
+    for distribution in ["latency_us.min", "net_latency_us.min", "uncorrected_us.min"] {
+        assert!(run.number(distribution) >= 19_980.0, "{distribution} is {}", run.number(distribution));
+    }
 }
 
 #[test]
 fn a_connection_that_cannot_keep_up_is_charged_from_the_due_times() {
     let _alone = alone();
     // 25 ms of service on one connection allow 40 requests a second; 80 are due. The k-th is due at 12.5 k ms
-    // and done at 25 (k + 1) ms.
-    holds_in_runs(2, |_| {
-        let server = TruthServer::start(Manner::Answer(OK.to_vec(), Duration::from_millis(25)));
-        let run = load("-t1 -c1 -d2s -R80", &server.url());
-        run.assert_every_request_has_an_outcome();
-        let (requests, unfinished) = (run.number("requests"), run.number("unfinished.count"));
-        let last_us = run.percentile_us("latency_us", "100");
-        let sent_us = run.percentile_us("uncorrected_us", "50");
-        let oldest_us = run.number("unfinished.oldest_us");
-        let good = (68.0..=80.0).contains(&requests)
-            && (930_000.0..1_200_000.0).contains(&last_us)
-            && (25_000.0..29_000.0).contains(&sent_us)
-            && (960_000.0..1_230_000.0).contains(&oldest_us);
-        let figures =
-            format!("{requests} answered, {unfinished} not, oldest {oldest_us}, max {last_us}, sent {sent_us}");
-        if good { Ok(()) } else { Err(figures) }
-    });
+    // and done no earlier than at 25 (k + 1) ms.
+    let server = TruthServer::start(Manner::Answer(OK.to_vec(), Duration::from_millis(25)));
+    let run = load("-t1 -c1 -d2s -R80", &server.url());
+    run.assert_every_request_has_an_outcome();
+    let (requests, unfinished) = (run.number("requests"), run.number("unfinished.count"));
+    assert!((1.0..=80.0).contains(&requests), "{requests} answered");
+    let (last_us, sent_us) = (run.percentile_us("latency_us", "100"), run.percentile_us("uncorrected_us", "50"));
+    assert!(last_us >= 12_480.0 * (requests + 1.0), "the last of {requests} waited {last_us} µs");
+    assert!(sent_us < last_us / 2.0, "from the sending it took {sent_us} of {last_us} µs");
+    assert_eq!(unfinished, 160.0 - requests);
+    // The oldest without an answer was due when the last of those with one was, or later.
+    let (oldest_us, left_us) = (run.number("unfinished.oldest_us"), 2e6 - 12_500.0 * requests);
+    assert!((oldest_us - left_us).abs() < 1000.0, "the oldest waited {oldest_us} µs, {left_us} since it was due");
 }
 
 #[test]
+#[ignore = "measures, and so needs a quiet machine; `make torture-loadgen` runs it"]
 fn gaps_between_arrivals_are_constant_within_the_send_lag_and_do_not_drift() {
     let _alone = alone();
     holds_in_runs(2, |_| {
@@ -163,6 +149,7 @@ fn distance_from_exponential(gaps: &[f64], rate: f64) -> f64 {
 }
 
 #[test]
+#[ignore = "measures, and so needs a quiet machine; `make torture-loadgen` runs it"]
 fn poisson_arrivals_pass_a_test_of_goodness_of_fit_and_even_ones_do_not() {
     let _alone = alone();
     let gaps = |arrivals: &str| {
@@ -199,9 +186,9 @@ fn slow_rates_and_rates_below_the_thread_count_are_kept() {
                 let server = TruthServer::start(Manner::Answer(OK.to_vec(), Duration::ZERO));
                 let run = load(flags, &server.url());
                 run.assert_every_request_has_an_outcome();
-                assert_eq!(run.number("requests_due"), f64::from(due), "{flags}");
+                assert_eq!(run.number("requests_due"), due as f64, "{flags}");
                 let arrived = server.seen().len();
-                assert!(arrived >= due as usize / 2, "{flags}: {arrived} of {due} arrived");
+                assert!((1..=due).contains(&arrived), "{flags}: {arrived} of {due} arrived");
             });
         }
     });
@@ -212,15 +199,16 @@ fn each_way_to_idle_sends_everything() {
     let _alone = alone();
     let server = TruthServer::start(Manner::Answer(OK.to_vec(), Duration::ZERO));
     let cpu_s = ["sleep", "hybrid", "spin"].map(|idle| {
-        let run = load(&format!("-t1 -c2 -d500ms -R300 --idle {idle}"), &server.url());
+        let run = load(&format!("-t1 -c2 -d30s -R300 --requests 150 --idle {idle}"), &server.url());
         run.assert_every_request_has_an_outcome();
-        assert!(run.number("requests") >= 100.0, "{idle}");
+        assert_eq!(run.number("requests"), 150.0, "{idle}");
         run.number("cpu_s")
     });
     assert!(cpu_s[2] > cpu_s[0], "spinning takes the most CPU time: {cpu_s:?}");
 }
 
 #[test]
+#[ignore = "measures, and so needs a quiet machine; `make torture-loadgen` runs it"]
 fn hybrid_polls_for_a_quick_answer_and_sleeps_through_a_slow_one() {
     let _alone = alone();
     let polled_us = |service_us: u64, rate: u64, idle: &str| {
@@ -248,9 +236,8 @@ fn ten_thousand_connections_are_carried() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
     std::thread::spawn(move || noop_server::serve(&listener, 2));
-    let run = load("-t2 -c10000 -d3s -R4000 --timeout 10s", &url);
+    let run = load("-t2 -c10000 -d60s -R4000 --requests 12k --timeout 60s", &url);
     run.assert_every_request_has_an_outcome();
-    assert_eq!(run.number("requests_due"), 12_000.0);
-    assert!(run.number("requests") > 11_000.0, "{}", run.number("requests"));
+    assert_eq!((run.number("requests_due"), run.number("requests")), (12_000.0, 12_000.0));
     assert_eq!(run.number("errors.connect"), 0.0);
 }

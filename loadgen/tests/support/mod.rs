@@ -33,6 +33,8 @@ pub enum Manner {
     AnswerAndClose(Vec<u8>, bool),
     /// Answers the first requests of each connection with this, then reads on and stays silent.
     FallSilentAfter(u64),
+    /// Reads, and never answers on so many of the connections, the first ones to be accepted.
+    FirstConnectionsSilent(usize),
     /// Closes each connection as soon as it is accepted.
     CloseAtOnce,
     /// Never reads.
@@ -145,7 +147,11 @@ fn serve(
         for _ in 0..batch.count() {
             let first = *first_ns.lock().unwrap().get_or_insert(arrived_ns);
             let mut seen = Seen { connection, arrived_ns, answered_ns: 0 };
-            let silent = matches!(manner, Manner::FallSilentAfter(limit) if served >= *limit);
+            let silent = match manner {
+                Manner::FallSilentAfter(limit) => served >= *limit,
+                Manner::FirstConnectionsSilent(count) => connection < *count,
+                _ => false,
+            };
             if !silent {
                 answer(stream, manner, arrived_ns.saturating_sub(first))?;
                 seen.answered_ns = now_ns();
@@ -184,7 +190,7 @@ fn answer(mut stream: &TcpStream, manner: &Manner, since_first_ns: u64) -> std::
             stream.write_all(OK)
         }
         Manner::AnswerAndClose(text, _) => stream.write_all(text),
-        Manner::FallSilentAfter(_) => stream.write_all(OK),
+        Manner::FallSilentAfter(_) | Manner::FirstConnectionsSilent(_) => stream.write_all(OK),
         Manner::CloseAtOnce | Manner::NeverRead => unreachable!("never answers"),
     }
 }
