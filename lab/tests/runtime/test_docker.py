@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import os
 import socket
 from pathlib import Path
@@ -20,19 +19,8 @@ from lab.runtime import select
 from lab.runtime.base import DatasetSpec, Ports, ProfileSpec
 from lab.runtime.docker import engine, monitoring
 from lab.runtime.docker.runtime import DockerRuntime
-from support.docker import ANSWERS, DEAD_PID, PLAN, Alive, container, free_ports, quiet, service_spec
+from support.docker import ANSWERS, DEAD_PID, PLAN, STACK, Alive, container, free_ports, quiet, service_spec
 from support.fake_docker import FakeDocker
-
-STACK = json.dumps(
-    {
-        "services": {
-            "prometheus": {"image": "lsmlab-prometheus", "ports": [{"target": 9090, "published": "9090"}]},
-            "node-exporter": {"image": "lsmlab-node-exporter", "ports": None},
-            "artifacts": {"image": "lsmlab-artifacts", "ports": [{"target": 8000, "published": "8000"}]},
-            "grafana": {"image": "grafana/grafana:1", "ports": [{"target": 3000, "published": "3000"}]},
-        }
-    }
-)
 
 # What is wrong with this machine.
 

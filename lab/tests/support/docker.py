@@ -14,6 +14,16 @@ ANSWERS = [
     {"match": "version --format", "stdout": "28.0.0\n"},
     {"match": "compose version", "stdout": "2.40.0\n"},
 ]
+STACK = json.dumps(
+    {
+        "services": {
+            "prometheus": {"image": "lsmlab-prometheus", "ports": [{"target": 9090, "published": "9090"}]},
+            "node-exporter": {"image": "lsmlab-node-exporter", "ports": None},
+            "artifacts": {"image": "lsmlab-artifacts", "ports": [{"target": 8000, "published": "8000"}]},
+            "grafana": {"image": "grafana/grafana:1", "ports": [{"target": 3000, "published": "3000"}]},
+        }
+    }
+)
 PLAN = CpuPlan((0, 1), (2,), (3,))
 DEAD_PID = 2**22 - 1  # above the kernel's usual limit
 

@@ -40,4 +40,4 @@ def collect(state: RunState, session: Session, progress: Progress) -> list[str]:
         conversion.result()
         fingerprint.profiling_engine = environment.profiling_engine(state.directory)
     fingerprint.fingerprint = digest(fingerprint)
-    return remarks
+    return [*remarks, *facts.notes]

@@ -16,12 +16,13 @@ from lab.machine.host import listener_on, port_is_free
 from lab.paths import Checkout
 from lab.process.processes import Processes
 from lab.progress import Progress
+from lab.runtime import scrapes
 from lab.runtime.docker.engine import OF_PROJECT, PROJECT, Docker, is_live_lab, label_of, owner_of
 
 SERVICES = ("prometheus", "node-exporter", "artifacts", "grafana")
 NETWORKS = ("published", "scraped")  # as docker-compose.yml names them
 BUILT_HERE = ("prometheus", "node-exporter", "artifacts")
-GRAFANA = "grafana"
+PROMETHEUS, GRAFANA = "prometheus", "grafana"
 PULL_LIMIT_S = 300
 SETTLE_S = 0.5  # a container that cannot start ends within it
 NO_GRAFANA = "Grafana's image is not here, so there are no dashboards: 'make up' pulls it where its registry is reached"
@@ -37,6 +38,8 @@ class Monitoring:
         self._processes = processes
         self._started: list[str] = []
         self._notes: list[str] = []
+        self._watching: set[str] = set()
+        self._loaded = scrapes.LoadedTime()
 
     def up_for_a_run(self, progress: Progress) -> None:
         """Bring up what is not up yet. RunError where that fails."""
@@ -47,6 +50,7 @@ class Monitoring:
         else:
             self._notes.append(NO_GRAFANA)
         self._start(wanted, progress)
+        self._watching = set(self._running())
 
     def up_to_stay(self, progress: Progress) -> dict[str, str]:
         """Bring everything up, Grafana's image pulled where it can be; return the addresses by service."""
@@ -88,9 +92,22 @@ class Monitoring:
         argv = self._docker.compose("--profile", GRAFANA, "--profile", "tools", "down", "--remove-orphans")
         self._docker.ask(argv, "stopping the stack")
 
+    def loaded(self, begin: float) -> None:
+        """Note a load that began at a Unix time and ends now."""
+        self._loaded.add(begin)
+
+    def add_note(self, note: str) -> None:
+        """Note what is not there, for the run's report."""
+        self._notes.append(note)
+
     def notes(self) -> tuple[str, ...]:
-        """Return what is not there, and why."""
-        return tuple(self._notes)
+        """Return what is not there and why, what ended during the run, and what Prometheus lacks of its loads."""
+        ended = sorted(self._watching - set(self._running())) if self._watching else []
+        found = [f"{name} ended during the run{self._exit_code(name)}" for name in ended]
+        loaded = self._loaded.take()
+        if loaded is not None and PROMETHEUS in self._watching:
+            found += scrapes.missing(f"http://127.0.0.1:{self._ports[PROMETHEUS]}", *loaded)
+        return (*self._notes, *found)
 
     def images(self) -> dict[str, str]:
         """Return the images of what runs, by service."""
@@ -126,6 +143,12 @@ class Monitoring:
             if name not in running:
                 said = self._docker.try_ask(["docker", "logs", "--tail", "1", self._docker.container(name)], both=True)
                 self._notes.append(f"{name} ended at its start: {(said or 'it said nothing').strip()}")
+
+    def _exit_code(self, name: str) -> str:
+        code = self._docker.try_ask(
+            ["docker", "inspect", "--format", "{{.State.ExitCode}}", self._docker.container(name)]
+        )
+        return f" with exit code {code.strip()}" if code else ""
 
     def _build(self, services: list[str], progress: Progress) -> None:
         if not services:

@@ -225,6 +225,7 @@ class DockerRuntime(Runtime):
             "starting the load generator",
         )
         self._load_name = name
+        began = time.time()
         ended = self._processes.start(["docker", "wait", name], stdout=subprocess.PIPE, name="docker wait")
         try:
             while ended.alive() and service.alive():
@@ -236,6 +237,7 @@ class DockerRuntime(Runtime):
             self._interrupt(name, ended)
             raise
         finally:
+            self._monitoring.loaded(began)
             self._collect_output(name, spec.out)
             ended.end()
             self._load_name = None
@@ -284,7 +286,9 @@ class DockerRuntime(Runtime):
         try:
             self._monitoring.up_for_a_run(progress)
         except RunError as error:
-            progress(f"monitoring could not be started, the run goes on without it: {error.message}")
+            note = f"monitoring could not be started, the run goes on without it: {error.message}"
+            self._monitoring.add_note(note)
+            progress(note)
 
     def monitoring_down(self) -> None:
         """Stop them, unless they were up before."""

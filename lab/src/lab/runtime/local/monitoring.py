@@ -14,11 +14,13 @@ from lab.cpu_plan import CpuPlan
 from lab.errors import RunError
 from lab.machine.host import port_is_free
 from lab.paths import Checkout
-from lab.process.processes import Process, Processes
+from lab.process.processes import Process, Processes, describe_exit
 from lab.progress import Progress
+from lab.runtime import scrapes
 from lab.runtime.base import Ports
 
 HOST = "127.0.0.1"
+PROMETHEUS, NODE_EXPORTER = "Prometheus", "node-exporter"
 PROMETHEUS_PORT = 9090
 NODE_EXPORTER_PORT = 9100
 NODE_EXPORTER_NAMES = ("node_exporter", "prometheus-node-exporter")
@@ -32,7 +34,8 @@ class Monitoring:
         self._checkout = checkout
         self._processes = processes
         self._started: list[Process] = []
-        self.notes: tuple[str, ...] = ()
+        self._notes: list[str] = []
+        self._loaded = scrapes.LoadedTime()
 
     def up(self, plan: CpuPlan, ports: Ports, progress: Progress) -> None:
         """Start what is there and whose port is free; the notes say what is not."""
@@ -40,9 +43,11 @@ class Monitoring:
         exporter = next((path for name in NODE_EXPORTER_NAMES if (path := shutil.which(name))), None)
         prometheus = shutil.which("prometheus")
         notes: list[str] = []
-        if exporter is not None and prometheus is not None:
+        if exporter is None and prometheus is not None:
+            notes.append("no node-exporter on the PATH: the dashboards lack the host's figures and the run's name")
+        elif exporter is not None and prometheus is not None:
             self._start(
-                notes, "node-exporter", NODE_EXPORTER_PORT, plan,
+                notes, NODE_EXPORTER, NODE_EXPORTER_PORT, plan,
                 [exporter, f"--web.listen-address={HOST}:{NODE_EXPORTER_PORT}",
                  f"--collector.textfile.directory={self._checkout.metrics}"],
             )  # fmt: skip
@@ -52,14 +57,32 @@ class Monitoring:
             data = self._checkout.cache / "prometheus"
             data.mkdir(parents=True, exist_ok=True)
             self._start(
-                notes, "Prometheus", PROMETHEUS_PORT, plan,
+                notes, PROMETHEUS, PROMETHEUS_PORT, plan,
                 [prometheus, f"--config.file={self._config(data, ports)}", f"--storage.tsdb.path={data / 'tsdb'}",
                  f"--storage.tsdb.retention.time={RETENTION}",
                  f"--web.listen-address={HOST}:{PROMETHEUS_PORT}"],
             )  # fmt: skip
-        self.notes = tuple(notes)
+        self._notes = notes
         for note in notes:
             progress(note)
+
+    def loaded(self, begin: float) -> None:
+        """Note a load that began at a Unix time and ends now."""
+        self._loaded.add(begin)
+
+    def notes(self) -> tuple[str, ...]:
+        """Return what is not there, what ended during the run, and what Prometheus lacks of the run's loads."""
+        names = [process.name for process in self._started]
+        found = [
+            f"{process.name} {describe_exit(process.exit_code())} during the run"
+            for process in self._started
+            if not process.alive()
+        ]
+        loaded = self._loaded.take()
+        if loaded is not None and PROMETHEUS in names:
+            stored = scrapes.missing(f"http://{HOST}:{PROMETHEUS_PORT}", *loaded)
+            found += [note for note in stored if NODE_EXPORTER in names or NODE_EXPORTER not in note]
+        return (*self._notes, *found)
 
     def down(self) -> None:
         """End what was started here."""

@@ -235,6 +235,7 @@ class LocalRuntime(Runtime):
     def load(self, spec: LoadSpec, service: Service, progress: Progress) -> LoadResult:
         """Run the load generator with its stdout in load.txt."""
         errors = spec.out / "load.err"
+        began = time.time()
         with (spec.out / "load.txt").open("wb") as stdout, errors.open("wb") as stderr:
             process = self._processes.start(
                 self.load_command(spec, service.data_url), cpus=spec.cpus, stdout=stdout, stderr=stderr, name="loadgen"
@@ -252,6 +253,7 @@ class LocalRuntime(Runtime):
         finally:
             self._loadgen = None
             process.end()
+            self._monitoring.loaded(began)
             error_tail = tail(errors, 15)
             if not error_tail:
                 errors.unlink(missing_ok=True)
@@ -309,7 +311,7 @@ class LocalRuntime(Runtime):
 
     def facts(self) -> Facts:
         """Return nothing: there are no images here."""
-        return Facts(notes=self._monitoring.notes)
+        return Facts(notes=self._monitoring.notes())
 
     def close(self) -> list[str]:
         """End every process."""
