@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import shutil
+import threading
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -91,3 +94,18 @@ def test_names_are_text_whatever_they_hold_and_links_resolve(browser: Chrome, pa
     assert len(links) == 30
     browser.get(links[0])
     assert "a report" in browser.page_source
+
+
+def test_from_a_server_each_run_has_a_link_to_its_archive(browser: Chrome, page: Path) -> None:
+    links = "return [...document.querySelectorAll('#runs a.archive')].map((link) => link.href)"
+    open_page(browser, page)
+    assert browser.execute_script(links) == [], "a file has no server that packs a run"
+    handler = partial(SimpleHTTPRequestHandler, directory=str(page.parent))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        browser.get(f"http://127.0.0.1:{server.server_port}/index.html")
+        found = browser.execute_script(links)
+        server.shutdown()
+    assert len(found) == 30
+    assert found[0].endswith("Z.tar.gz")
+    assert browser.execute_script(LOW_CONTRAST) == []

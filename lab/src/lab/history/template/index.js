@@ -41,6 +41,15 @@
     });
   }
 
+  function archive(run) {
+    const link = document.createElement("a");
+    link.href = `${encodeURI(run.name)}.tar.gz`;
+    link.textContent = ".tar.gz";
+    link.className = "archive";
+    link.setAttribute("aria-label", `Download ${run.name} as .tar.gz`);
+    return link;
+  }
+
   function fill(list) {
     body.replaceChildren(...list.slice(0, SHOWN).map((run) => {
       const row = document.createElement("tr");
@@ -52,6 +61,7 @@
           link.textContent = run.name;
           cell.scope = "row";
           cell.append(link);
+          if (location.protocol !== "file:") cell.append(" ", archive(run)); // the artifact server packs it
         } else {
           cell.textContent = field === "note" || field === "variant" ? run[field] ?? "" : shown(field, run[field]);
         }
