@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
+import socket
 import subprocess
+import tarfile
 import time
 import urllib.error
 import urllib.request
@@ -20,6 +23,15 @@ pytestmark = [pytest.mark.docker, pytest.mark.timeout(1800)]
 PROJECT = "lsmlab-plain"
 PORTS = {"DATA": 28080, "ADMIN": 28081, "LOADGEN_METRICS": 29101, "PROMETHEUS": 29090, "ARTIFACTS": 28000}
 STARTED = ("service", "prometheus", "node-exporter", "artifacts")
+ONE_SHOT = ("loadgen", "converter")
+LISTENING = {  # the service's network is the load generator's too
+    "service": {8080, 8081},
+    "prometheus": {9090},
+    "node-exporter": {9100},
+    "artifacts": {8000},
+    "profiler": set(),
+}
+RUN = "stack-get/20260101T000000Z"
 START_LIMIT_S = 60
 CAPABILITIES = {"KILL": 5, "SETGID": 6, "SETUID": 7, "SYS_PTRACE": 19, "SYS_ADMIN": 21, "SYSLOG": 34}
 
@@ -42,7 +54,7 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     copy = tmp_path_factory.mktemp("clone") / "lab"
     subprocess.run(["git", "clone", "--quiet", str(CHECKOUT), str(copy)], check=True)
     try:
-        compose(copy, "build", *STARTED, "profiler")
+        compose(copy, "build", *STARTED, "profiler", "loadgen")
         compose(copy, "up", "--detach", "--no-build", *STARTED, "profiler")
         yield copy
     finally:
@@ -52,13 +64,6 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def inspect(service: str) -> dict[str, Any]:
     described: dict[str, Any] = json.loads(docker("inspect", f"{PROJECT}-{service}-1"))[0]
     return described
-
-
-def status_inside(service: str) -> dict[str, str]:
-    """Return /proc/1/status of the container; the profiler's first process is the service's, so its own is read."""
-    process = "self" if service == "profiler" else "1"
-    text = docker("exec", f"{PROJECT}-{service}-1", "cat", f"/proc/{process}/status")
-    return {key: value.strip() for key, _, value in (line.partition(":") for line in text.splitlines())}
 
 
 def fetch(url: str) -> str | None:
@@ -98,23 +103,67 @@ def test_the_directories_that_are_mounted_still_belong_to_whoever_cloned(clone: 
         assert (clone / directory).stat().st_uid == os.getuid()
 
 
-@pytest.mark.parametrize("service", [*STARTED, "profiler"])
+def sh(clone: Path, service: str, script: str) -> str:
+    """Run a script in the container of a service, or, of one that only runs a command, in a new one of its kind."""
+    if service in ONE_SHOT:
+        return compose(clone, "run", "--rm", "-T", "--no-deps", "--entrypoint", "sh", service, "-c", script)
+    return docker("exec", f"{PROJECT}-{service}-1", "sh", "-c", script)
+
+
+@pytest.mark.parametrize("service", [*STARTED, *ONE_SHOT, "profiler"])
 def test_a_container_has_no_more_rights_than_it_needs(clone: Path, service: str) -> None:
-    inside = status_inside(service)
+    # The profiler's and the one-shot containers' own process is read: process 1 of the former is the service.
+    process = "1" if service in STARTED else "self"
+    inside = fields(sh(clone, service, f"cat /proc/{process}/status"))
     allowed = sum(1 << bit for bit in CAPABILITIES.values()) if service == "profiler" else 0
-    assert int(inside["CapBnd"], 16) == allowed
-    assert int(inside["CapEff"], 16) == allowed
+    for kind in ("CapBnd", "CapEff", "CapPrm"):
+        assert int(inside[kind], 16) == allowed, kind
     assert inside["NoNewPrivs"] == "1"
-    user = inside["Uid"].split()[0]
-    assert (user == "0") == (service == "profiler")
-    refused = subprocess.run(
-        ["docker", "exec", f"{PROJECT}-{service}-1", "touch", "/opt/written"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert refused.returncode != 0
-    assert "Read-only file system" in refused.stderr
+    assert inside["Seccomp"] == "2", "filtered"
+    users = {inside[kind].split()[0] for kind in ("Uid", "Gid")}
+    assert ("0" in users) == (service == "profiler"), users
+    refused = sh(clone, service, "touch /opt/written 2>&1 || true; awk '$2 == \"/\" { print $4 }' /proc/mounts")
+    assert "Read-only file system" in refused
+    assert "ro" in refused.splitlines()[-1].split(",")
+
+
+def fields(text: str) -> dict[str, str]:
+    return {key: value.strip() for key, _, value in (line.partition(":") for line in text.splitlines())}
+
+
+def test_every_service_of_the_stack_is_declared_with_the_same_limits(clone: Path) -> None:
+    declared = json.loads(compose(clone, "--profile", "grafana", "config", "--format", "json"))["services"]
+    assert {*STARTED, *ONE_SHOT, "profiler", "grafana", "lab"} == set(declared)
+    for name, service in declared.items():
+        assert service["read_only"] is True, name
+        assert service["cap_drop"] == ["ALL"], name
+        assert set(service.get("cap_add") or []) == (set(CAPABILITIES) if name == "profiler" else set()), name
+        assert service["security_opt"] == ["no-new-privileges"], name
+        assert service["pids_limit"] > 0, name
+
+
+def listening(table: str) -> set[tuple[str, int]]:
+    """Addresses (in the kernel's hexadecimal) and ports of the listening sockets in a /proc/net/tcp or tcp6."""
+    rows = [line.split() for line in table.splitlines()[1:]]
+    pairs = [row[1].split(":") for row in rows if len(row) > 3 and row[3] == "0A"]
+    return {(address, int(port, 16)) for address, port in pairs}
+
+
+@pytest.mark.parametrize("service", list(LISTENING))
+def test_a_container_listens_on_its_published_ports_alone(clone: Path, service: str) -> None:
+    table = sh(clone, service, "cat /proc/net/tcp /proc/net/tcp6")
+    engines_dns = "0B00007F"  # 127.0.0.11, at a port of its own
+    assert {port for address, port in listening(table) if address != engines_dns} == LISTENING[service]
+
+
+def test_no_published_port_is_reached_but_over_loopback(clone: Path) -> None:
+    loopback = {("0100007F", port) for port in PORTS.values()}
+    tables = "".join(Path(f"/proc/net/{name}").read_text() for name in ("tcp", "tcp6"))
+    assert {pair for pair in listening(tables) if pair[1] in PORTS.values()} == loopback
+    bridge = json.loads(docker("network", "inspect", f"{PROJECT}_published"))[0]["IPAM"]["Config"][0]["Gateway"]
+    for port in PORTS.values():
+        with pytest.raises(OSError, match=r"refused|timed out"):
+            socket.create_connection((bridge, port), timeout=2)
 
 
 @pytest.mark.parametrize("service", [*STARTED, "profiler"])
@@ -196,3 +245,54 @@ def test_the_artifact_server_compresses_and_serves_ranges(clone: Path) -> None:
         check=True,
     )
     assert "content-encoding: gzip" in packed.stdout.lower()
+
+
+@pytest.fixture
+def run(clone: Path) -> Path:
+    """A run under results/, with a name that begins with a dot and a link out of it."""
+    directory = clone / "results" / RUN
+    if not directory.exists():
+        (directory / "profile").mkdir(parents=True)
+        (directory / "run.json").write_text("{}")
+        (directory / "profile" / "cpu.svg").write_text("<svg/>")
+        (directory / ".hidden").write_text("hidden")
+        (directory / "passwd").symlink_to("/etc/passwd")
+        (directory.parent / "20260102T000000Z").symlink_to("/etc")
+        (clone / "results" / "outside").symlink_to("/etc")
+    return directory
+
+
+def curl(path: str, *words: str) -> subprocess.CompletedProcess[bytes]:
+    url = f"http://127.0.0.1:{PORTS['ARTIFACTS']}"
+    eventually(f"{url}/")
+    return subprocess.run(["curl", "-s", "-S", "--path-as-is", *words, url + path], capture_output=True, check=True)
+
+
+def test_a_run_is_downloaded_as_an_archive_without_what_is_hidden_and_with_links_as_links(run: Path) -> None:
+    head = curl(f"/{RUN}.tar.gz", "-D", "-", "-o", os.devnull).stdout.decode().lower()
+    assert "content-type: application/gzip" in head
+    assert 'filename="stack-get-20260101t000000z.tar.gz"' in head
+    with tarfile.open(fileobj=io.BytesIO(curl(f"/{RUN}.tar.gz").stdout)) as archive:
+        members = {member.name.removeprefix(RUN): member for member in archive}
+        assert set(members) == {"", "/run.json", "/profile", "/profile/cpu.svg", "/passwd"}
+        assert members["/passwd"].issym()
+        assert archive.extractfile(members["/profile/cpu.svg"]).read() == b"<svg/>"  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("path", "words", "status"),
+    [
+        (f"/{RUN}.tar.gz", ["--head"], 200),
+        (f"/{RUN}.tar.gz", ["-X", "POST"], 403),
+        ("/stack-get/20260101T000001Z.tar.gz", [], 404),  # no such run
+        ("/stack-get/20260102T000000Z.tar.gz", [], 404),  # a link
+        ("/outside/20260102T000000Z.tar.gz", [], 404),
+        ("/..%2f..%2fetc/20260102T000000Z.tar.gz", [], 400),
+        ("/outside/passwd", [], 404),
+        (f"/{RUN}/passwd", [], 403),
+        (f"/{RUN}/.hidden", [], 404),
+    ],
+)
+def test_an_archive_is_of_a_run_and_of_nothing_else(run: Path, path: str, words: list[str], status: int) -> None:
+    done = curl(path, *words, "-o", os.devnull, "-w", "%{http_code}")
+    assert int(done.stdout) == status
