@@ -30,7 +30,7 @@ h1 { font-size: 20px; margin: 0 0 2px; } p { margin: 0 0 10px; color: #9fa1ad; }
 .grid { position: relative; } .panel, .row { position: absolute; box-sizing: border-box; overflow: hidden; }
 .panel { background: #181b1f; border: 1px solid #2c3235; padding: 6px 8px; }
 .row { font-weight: 600; padding-top: 12px; font-size: 15px; } h2 { font-size: 13px; margin: 0; font-weight: 600; }
-.stat { font-size: 26px; font-weight: 600; text-align: center; padding-top: 22px; white-space: nowrap; }
+.stat { font-weight: 600; text-align: center; padding-top: 22px; white-space: nowrap; }
 table { border-collapse: collapse; width: 100%; font-size: 12px; } td, th { text-align: left; padding: 1px 4px; }
 td.n, th.n { text-align: right; } th { color: #9fa1ad; font-weight: 500; } .none { color: #f2495c; padding: 30px; }
 i { display: inline-block; width: 12px; height: 3px; margin-right: 5px; vertical-align: middle; }
@@ -220,7 +220,9 @@ class Drawing:
         reached = [s for s in defaults["thresholds"]["steps"] if s["value"] is None or value >= s["value"]]
         texts = {k: v["text"] for m in defaults.get("mappings", []) for k, v in m["options"].items()}
         text = texts.get(f"{value:g}", unit_text(value, unit))
-        return f'<div class="stat" style="color:{NAMED[reached[-1]["color"]]}">{html.escape(text)}</div>'
+        size = min(26, round(1.7 * width / len(text)))
+        style = f"font-size:{size}px;color:{NAMED[reached[-1]['color']]}"
+        return f'<div class="stat" style="{style}">{html.escape(text)}</div>'
 
     def _heatmap(self, panel: structure.Json, found: list[Any], unit: str, width: int, height: int) -> str:
         bounds = sorted(found, key=lambda one: float(one[2]["le"]))

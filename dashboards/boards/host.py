@@ -8,8 +8,8 @@ BUSY = f'1 - sum by (cpu) (rate(node_cpu_seconds_total{{mode=~"idle|iowait|steal
 
 #: As the rule DiskNearlyFull has it.
 FREE = (
-    'node_filesystem_avail_bytes{mountpoint!~"/etc/.*"} / node_filesystem_size_bytes '
-    'and node_filesystem_readonly{fstype!~"tmpfs|ramfs"} == 0'
+    'node_filesystem_avail_bytes{mountpoint!~"/etc/.*", fstype!~"tmpfs|ramfs|squashfs|iso9660|erofs"}'
+    " / node_filesystem_size_bytes"
 )
 
 

@@ -6,6 +6,7 @@ The run's Prometheus has ended with the run; another one is started over what it
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -14,6 +15,7 @@ import time
 import urllib.parse
 import urllib.request
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -29,15 +31,16 @@ SCRAPES_MIN = 12
 OF_THIS_MACHINE = (
     "node_pressure_cpu_waiting_seconds_total",
     "node_disk_io_time_seconds_total",
-    'node_filesystem_readonly{fstype!~"tmpfs|ramfs"}',
+    'node_filesystem_avail_bytes{fstype!~"tmpfs|ramfs"}',
 )
 SCREENS = CHECKOUT / ".cache" / "dashboards"
 
 
 @dataclass(frozen=True)
 class Stored:
-    """A Prometheus over a run's metrics, and the time of the run's load, in seconds since the epoch."""
+    """A Prometheus over the metrics of a run, and the time of the run's load, in seconds since the epoch."""
 
+    runtime: str
     url: str
     begin: float
     end: float
@@ -71,28 +74,40 @@ def total(url: str, query: str, end: float) -> float:
         return sum(float(one["value"][1]) for one in json.load(answer)["data"]["result"])
 
 
+@contextmanager
+def prometheus_of_local_runs(port: int) -> Iterator[None]:
+    program = shutil.which("prometheus")
+    assert program, "Prometheus is not on the PATH, so no dashboard is tested (Debian: apt install prometheus)"
+    data = CHECKOUT / ".cache" / "prometheus" / "tsdb"
+    words = [f"--storage.tsdb.path={data}", f"--web.listen-address=127.0.0.1:{port}", f"--config.file={os.devnull}"]
+    process = subprocess.Popen([program, *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        yield
+    finally:
+        process.terminate()
+        process.wait(60)
+
+
+@contextmanager
+def prometheus_of_runs_in_containers(port: int) -> Iterator[None]:
+    name = f"lsmlab-test-prometheus-{port}"
+    place = ["--publish", f"127.0.0.1:{port}:9090", "--volume", "lsmlab_prometheus:/prometheus"]
+    words = ["--storage.tsdb.path=/prometheus", f"--config.file={os.devnull}"]
+    run = ["docker", "run", "--rm", "--detach", "--name", name, *place, "--entrypoint", "prometheus"]
+    subprocess.run([*run, "lsmlab-prometheus", *words], check=True, stdout=subprocess.DEVNULL)
+    try:
+        yield
+    finally:
+        subprocess.run(["docker", "stop", "--time", "60", name], check=True, stdout=subprocess.DEVNULL)
+
+
 @pytest.fixture(scope="module")
-def stored(finished_run: FinishedRun, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stored]:
+def stored(finished_run: FinishedRun) -> Iterator[Stored]:
     begin, end = when(finished_run)
-    if finished_run.runtime != "local":
-        pytest.skip("the metrics of a run in containers stay in their volume")
-    prometheus = shutil.which("prometheus")
-    assert prometheus, "Prometheus is not on the PATH, so no dashboard is tested (Debian: apt install prometheus)"
-    config = tmp_path_factory.mktemp("prometheus") / "prometheus.yml"
-    config.write_text("scrape_configs: []\n")
+    started = {"local": prometheus_of_local_runs, "docker": prometheus_of_runs_in_containers}
     port = free_port()
     url = f"http://127.0.0.1:{port}"
-    process = subprocess.Popen(
-        [
-            prometheus,
-            f"--config.file={config}",
-            f"--storage.tsdb.path={CHECKOUT / '.cache' / 'prometheus' / 'tsdb'}",
-            f"--web.listen-address=127.0.0.1:{port}",
-        ],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    try:
+    with started[finished_run.runtime](port):
         wait_until_ready(url)
         window = f"[{end - begin:.0f}s]"
         for job in ("service", "loadgen", "node"):
@@ -102,10 +117,7 @@ def stored(finished_run: FinishedRun, tmp_path_factory: pytest.TempPathFactory) 
         for series in OF_THIS_MACHINE:
             if total(url, f"count_over_time({series}{window})", end) == 0:
                 pytest.skip(f"node-exporter has no {series} on this machine")
-        yield Stored(url, begin, end)
-    finally:
-        process.terminate()
-        process.wait(60)
+        yield Stored(finished_run.runtime, url, begin, end)
 
 
 def dashboards(program: str, *words: str) -> subprocess.CompletedProcess[str]:
@@ -121,10 +133,11 @@ def test_every_expression_of_every_panel_variable_annotation_and_rule_returns_da
 
 @pytest.mark.browser
 def test_every_panel_of_every_dashboard_is_drawn(stored: Stored) -> None:
-    done = dashboards("draw.py", *stored.words(), "--out", str(SCREENS))
+    screens = SCREENS / stored.runtime
+    done = dashboards("draw.py", *stored.words(), "--out", str(screens))
     assert done.returncode == 0, done.stderr
     assert "without data" not in done.stdout, done.stdout
-    pages = sorted(SCREENS.glob("*.html"))
+    pages = sorted(screens.glob("*.html"))
     assert len(pages) == 6
     for page in pages:
         board = json.loads((CHECKOUT / f"dashboards/grafana/dashboards/LSM Lab/{page.stem}.json").read_text())
