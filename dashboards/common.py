@@ -30,17 +30,15 @@ def query_variable(
     name: str, label: str, query: str, *, regex: str = "", all_values: bool = True, hide: int = 0
 ) -> Json:
     """A variable whose values Prometheus has; `hide` 2 keeps it out of sight."""
-    current = {"text": ["All"], "value": ["$__all"]} if all_values else {}
+    every = {"current": {"text": ["All"], "value": ["$__all"]}, "allValue": ".*"}
     return {
         "name": name,
         "label": label,
         "type": "query",
         "datasource": DATASOURCE,
         "query": {"query": query, "refId": name},
-        "definition": query,
         "regex": regex,
-        "current": current,
-        "allValue": ".*" if all_values else None,
+        **(every if all_values else {"current": {"text": "", "value": ""}}),
         "includeAll": all_values,
         "multi": all_values,
         "hide": hide,
