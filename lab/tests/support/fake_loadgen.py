@@ -39,7 +39,8 @@ def main() -> None:
         with Path(os.environ["FAKE_LOADGEN_STARTED"]).open("a") as told:
             told.write(f"{options['--json']}\n")
     end = time.monotonic() + duration
-    while time.monotonic() < end and not ended_early:
+    until = Path(os.environ.get("FAKE_LOADGEN_UNTIL", "/nonexistent"))
+    while time.monotonic() < end and not ended_early and not until.exists():
         time.sleep(0.01)
     elapsed = max(1, round(duration))
     write(options, short, elapsed, started, url, slower_ns=slower_ns)

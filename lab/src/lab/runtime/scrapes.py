@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import time
-import urllib.error
 import urllib.parse
 import urllib.request
 from datetime import UTC, datetime
@@ -42,10 +42,10 @@ def missing(url: str, begin: float, end: float) -> list[str]:
     try:
         service = _scrapes(url, "service", begin, end)
         node = _scrapes(url, "node", begin, end)
-    except (urllib.error.URLError, OSError, ValueError, KeyError) as error:
+    except (OSError, http.client.HTTPException, ValueError, KeyError) as error:
         return [f"Prometheus does not answer at the end of the run ({error}): the dashboards may lack parts of it"]
     found = _gaps([at for at, _ in service], begin, end)
-    if service and not any(answered for _, answered in node):
+    if node and not any(answered for _, answered in node):
         found.append("node-exporter did not answer: the dashboards lack the host's figures and the run's name")
     return found
 

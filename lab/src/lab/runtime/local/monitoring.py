@@ -24,7 +24,7 @@ PROMETHEUS, NODE_EXPORTER = "Prometheus", "node-exporter"
 PROMETHEUS_PORT = 9090
 NODE_EXPORTER_PORT = 9100
 NODE_EXPORTER_NAMES = ("node_exporter", "prometheus-node-exporter")
-RETENTION = "30d"
+RETENTION = ("--storage.tsdb.retention.time=30d", "--storage.tsdb.retention.size=4GB")
 
 
 class Monitoring:
@@ -59,8 +59,7 @@ class Monitoring:
             self._start(
                 notes, PROMETHEUS, PROMETHEUS_PORT, plan,
                 [prometheus, f"--config.file={self._config(data, ports)}", f"--storage.tsdb.path={data / 'tsdb'}",
-                 f"--storage.tsdb.retention.time={RETENTION}",
-                 f"--web.listen-address={HOST}:{PROMETHEUS_PORT}"],
+                 *RETENTION, f"--web.listen-address={HOST}:{PROMETHEUS_PORT}"],
             )  # fmt: skip
         self._notes = notes
         for note in notes:

@@ -310,7 +310,7 @@ class LocalRuntime(Runtime):
         self._monitoring.down()
 
     def facts(self) -> Facts:
-        """Return nothing: there are no images here."""
+        """Return what the monitoring lacks: there are no images here."""
         return Facts(notes=self._monitoring.notes())
 
     def close(self) -> list[str]:
