@@ -189,7 +189,7 @@ torture-server: ## server, long (about half an hour): a million fuzzed inputs, e
 	$(MVN) -f service/pom.xml test -pl server -am -Dgroups=slow -DexcludedGroups= -Dtest='HttpFuzzTest,StopTest,CrowdTest' -Dsurefire.failIfNoSpecifiedTests=false $(FUZZ)
 
 ##@ Benchmarks
-.PHONY: bench-storage bench-loadgen bench-server bench-overload build-bench
+.PHONY: bench-storage bench-loadgen bench-server bench-overload bench-monitoring build-bench
 RUN_BENCH = "$(JDK)/bin/java" --sun-misc-unsafe-memory-access=allow -jar service/bench/target/bench/lsmlab-bench.jar
 bench-loadgen: ## the load generator against wrk (Debian: apt install wrk) and the truth, 8 minutes: make bench-loadgen [BENCH=--quick]
 	cd loadgen && cargo bench --quiet --locked --bench peer -- --update-docs ../docs/benchmarks.md $(BENCH)
@@ -199,6 +199,9 @@ bench-server: build-bench build-service build-loadgen ## what a request costs, l
 	$(RUN_BENCH) server --update-docs docs/benchmarks.md $(BENCH)
 bench-overload: build-bench build-service build-loadgen ## every variant at twice its saturated rate, 70 s for each variant and setting: make bench-overload [BENCH='--variants sync,queue']
 	$(RUN_BENCH) server --overload --update-docs docs/benchmarks.md $(BENCH)
+bench-monitoring: build ## what Prometheus and node-exporter cost the service, 5 minutes on a quiet machine: make bench-monitoring [BENCH='--blocks 9']
+	@bin/lab --version >/dev/null
+	PYTHONPATH=lab/src $(VENV)/python dashboards/cost.py $(BENCH)
 build-bench:
 	@bin/find-jdk >/dev/null
 	@$(MVN) -f service/pom.xml -DskipTests package -pl bench -am

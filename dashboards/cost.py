@@ -1,0 +1,195 @@
+#!/usr/bin/env python3
+"""Measures what Prometheus and node-exporter cost the service that they watch: `make bench-monitoring`.
+
+One service answers GETs of 100,000 pairs throughout. A block has four windows: without, with, with, without monitoring.
+Each window has two loads: one above what the service can answer, for its throughput, and one at half of that, for its
+latencies and the CPU time of a request. A figure's cost in a block is the mean of the logarithms with monitoring less
+the mean of those without; the 95% interval is Student's over the blocks. The noise is that of A/A: how far the block's
+first and last window, both without, lie apart.
+
+Net p99 leaves out the load generator's own delays: on a machine with two CPUs the monitoring shares its CPU. At the end
+the CPU time of a scrape is measured by itself, since it is too small to be seen in the throughput of such a machine.
+"""
+
+import argparse
+import json
+import math
+import os
+import sys
+import tempfile
+import time
+import urllib.parse
+import urllib.request
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from lab.machine.cpus import plan_cpus
+from lab.paths import find_checkout
+from lab.process.locks import RunLock
+from lab.prometheus import scrape as scrape_metrics
+from lab.runtime.base import LoadSpec, Ports, Service, ServiceSpec
+from lab.runtime.local.monitoring import PROMETHEUS_PORT
+from lab.runtime.local.runtime import LocalRuntime
+from lab.statistics import estimate, paired
+
+PAIRS = ("pairs=100000",)
+ABOVE_SATURATION_PER_S = 400_000
+FILL_S, WARM_UP_S = 5.0, 20.0
+SCRAPES = 200
+SCRAPED_LIMIT_S = 60
+PLAN = (False, True, True, False)
+
+
+@dataclass(frozen=True)
+class Window:
+    """What one window gave: requests a second when saturated; latencies and CPU time of a request at the lower rate."""
+
+    throughput_per_s: float
+    p99_us: float
+    net_p99_us: float
+    cpu_us: float
+    scrapes_per_s: float
+
+
+def ask_prometheus(query: str) -> float:
+    """The sum of a query's values; 0 if there is no answer."""
+    url = f"http://127.0.0.1:{PROMETHEUS_PORT}/api/v1/query?{urllib.parse.urlencode({'query': query})}"
+    try:
+        with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(url, timeout=5) as answer:
+            return sum(float(one["value"][1]) for one in json.load(answer)["data"]["result"])
+    except OSError:
+        return 0.0
+
+
+class Measurement:
+    """One service, loaded again and again."""
+
+    def __init__(self, runtime: LocalRuntime, service: Service, load: LoadSpec) -> None:
+        self._runtime = runtime
+        self._service = service
+        self._load = load
+        self._half_rate_per_s = 0
+
+    def warm_up(self) -> None:
+        """Fill the store, let the JVM compile, and find half of what the service can answer."""
+        scripts = self._load.script.parent
+        self._run(replace(self._load, script=scripts / "put.lua", rate_per_s=20_000, duration_s=FILL_S))
+        report = self._run(replace(self._load, duration_s=WARM_UP_S))
+        self._half_rate_per_s = int(report["requests_per_s"] / 2)
+
+    def window(self, seconds: float) -> Window:
+        """One window, with the monitoring as it is."""
+        began = time.time()
+        throughput = self._run(replace(self._load, duration_s=seconds))["requests_per_s"]
+        cpu_s = self._cpu_s()
+        report = self._run(replace(self._load, rate_per_s=self._half_rate_per_s, duration_s=seconds))
+        cpu_us = 1e6 * (self._cpu_s() - cpu_s) / report["requests"]
+        lasted = time.time() - began
+        scrapes = ask_prometheus(f'sum_over_time(up{{job="service"}}[{lasted:.0f}s])') / lasted
+        p99_us, net_p99_us = (report[key]["percentiles"]["99"] for key in ("latency_us", "net_latency_us"))
+        return Window(throughput, p99_us, net_p99_us, cpu_us, scrapes)
+
+    def scrape_cpu_ms(self) -> float:
+        """CPU time of the service for one scrape, while it does nothing else."""
+        scrape_metrics(f"{self._service.admin_url}/metrics")
+        cpu_s = self._cpu_s()
+        for _ in range(SCRAPES):
+            if not scrape_metrics(f"{self._service.admin_url}/metrics", timeout_s=5):
+                sys.exit("the service's metrics could not be read")
+        return 1e3 * (self._cpu_s() - cpu_s) / SCRAPES
+
+    def _cpu_s(self) -> float:
+        # The CPU clock of another process, as clock_getcpuclockid(3) makes its number.
+        return time.clock_gettime((~self._service.pid << 3) | 2)
+
+    def watch(self) -> None:
+        """Start the monitoring, and wait until it has scraped the service and the host."""
+        told: list[str] = []
+        self._runtime.monitoring_up(told.append)
+        deadline = time.monotonic() + SCRAPED_LIMIT_S
+        while ask_prometheus('up{job=~"service|node"}') < 2:
+            if time.monotonic() > deadline:
+                sys.exit(f"Prometheus has not scraped service and host within {SCRAPED_LIMIT_S} s. {' '.join(told)}")
+            time.sleep(0.2)
+
+    def _run(self, load: LoadSpec) -> dict:
+        result = self._runtime.load(load, self._service, lambda _: None)
+        if result.exit_code != 0:
+            sys.exit(f"the load generator failed: {result.error_tail}")
+        return json.loads((load.out / "load.json").read_text(encoding="utf-8"))
+
+
+def percent(logarithm: float) -> str:
+    """A logarithm of a ratio as a change."""
+    return f"{100 * math.expm1(logarithm):+.2f}%"
+
+
+def told(name: str, blocks: list[list[float]]) -> str:
+    """One figure's line, from its four values in each block."""
+    logs = [[math.log(value) for value in block] for block in blocks]
+    cost = estimate(paired([(b + c - a - d) / 2 for a, b, c, d in logs]))
+    same = estimate(paired([d - a for a, _, _, d in logs]))
+    apart = math.sqrt(sum((d - a) ** 2 for a, _, _, d in logs) / len(logs))
+    return (
+        f"{name:<16} with monitoring {percent(cost.mean)} [{percent(cost.low)}, {percent(cost.high)}], "
+        f"A/A {percent(same.mean)} [{percent(same.low)}, {percent(same.high)}], two windows lie {percent(apart)} apart"
+    )
+
+
+def main() -> int:
+    """Measure and tell."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--blocks", type=int, default=9, metavar="N", help="2 or more (default: 9, about 5 minutes)")
+    parser.add_argument("--seconds", type=float, default=3, metavar="S", help="of each load (default: 3)")
+    options = parser.parse_args()
+    if options.blocks < 2 or options.seconds < 1:
+        parser.error("at least 2 blocks, and at least 1 second")
+    checkout, plan = find_checkout(), plan_cpus(os.environ)
+    lock, runtime = RunLock(checkout.run_lock), LocalRuntime(checkout)
+    lock.take("bench-monitoring")
+    blocks: list[list[Window]] = []
+    try:
+        runtime.preflight(plan, Ports(), lambda _: None)
+        with tempfile.TemporaryDirectory(dir=checkout.cache) as scratch:
+            work = Path(scratch)
+            (work / "data").mkdir()
+            settings = {"engine": "lsm", "variant": "sync"}
+            flags = ("-Xms1g", "-Xmx1g")
+            service = runtime.start_service(ServiceSpec(work, settings, flags, plan.service, work / "service.log"))
+            service.wait_ready(60)
+            load = LoadSpec(
+                checkout.scripts / "get.lua", ABOVE_SATURATION_PER_S, 2, 64, options.seconds, PAIRS, work,
+                plan.loadgen, expect=(404,),
+            )  # fmt: skip
+            measurement = Measurement(runtime, service, load)
+            measurement.warm_up()
+            for number in range(1, options.blocks + 1):
+                windows: list[Window] = []
+                for before, now in zip((False, *PLAN), PLAN, strict=False):
+                    if now and not before:
+                        measurement.watch()
+                    elif before and not now:
+                        runtime.monitoring_down()
+                    windows.append(measurement.window(options.seconds))
+                blocks.append(windows)
+                told_now = ", ".join(
+                    f"{w.throughput_per_s:,.0f}/s {w.p99_us:,.0f} µs {w.cpu_us:.1f} µs" for w in windows
+                )
+                print(f"block {number}: {told_now}", flush=True)
+            scrape_ms = measurement.scrape_cpu_ms()
+            service.stop()
+    finally:
+        runtime.close()
+        lock.release()
+    for name in ("throughput_per_s", "p99_us", "net_p99_us", "cpu_us"):
+        print(told(name, [[getattr(window, name) for window in block] for block in blocks]))
+    watched = [window.scrapes_per_s for block in blocks for window in block[1:3]]
+    print(f"{sum(watched) / len(watched):.2f} scrapes a second of the service while it was watched")
+    print(
+        f"a scrape takes {scrape_ms:.2f} ms of the service's CPU time: {scrape_ms / 10:.2f}% of a CPU at one a second"
+    )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
