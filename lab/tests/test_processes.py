@@ -33,7 +33,7 @@ def gone(pid: int) -> bool:
         return True
 
 
-def eventually(condition: Callable[[], bool], limit_s: float = 10) -> bool:
+def eventually(condition: Callable[[], bool], limit_s: float = 60) -> bool:
     deadline = time.monotonic() + limit_s
     while time.monotonic() < deadline:
         if condition():

@@ -10,7 +10,7 @@ import subprocess
 
 import pytest
 
-from support.checkout import FakeCheckout, nothing_is_left
+from support.checkout import LIMIT_S, FakeCheckout, nothing_is_left
 
 # Bad input: what, where, what to do; exit 2; nothing started, nothing changed.
 
@@ -220,11 +220,14 @@ def test_an_unreadable_report_of_the_load_generator_keeps_the_run_directory(
 @pytest.mark.parametrize("limit_bytes", [2_000, 40_000])
 def test_a_disk_that_becomes_full_is_said_without_a_traceback(checkout: FakeCheckout, limit_bytes: int) -> None:
     """A limit for the size of files stands in for a full disk: both make a write fail in the middle."""
-    _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
     checkout.experiment("fake", profile=False)
-    process = checkout.start("run", "fake")
-    resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (limit_bytes, hard))
-    output, _ = process.communicate(timeout=90)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit_bytes, before[1]))  # of this process, for the lab to inherit
+    try:
+        process = checkout.start("run", "fake")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    output, _ = process.communicate(timeout=LIMIT_S)
     assert process.returncode == 1, output
     assert "Traceback" not in output
     assert "The lab itself failed" not in output

@@ -16,21 +16,20 @@ from rich.console import Console
 from lab.paths import Checkout
 from lab.process.locks import RunLock
 from lab.run.summary import tell_end
-from support.checkout import SCHEMA, FakeCheckout, free_port, nothing_is_left
+from support.checkout import LIMIT_S, SCHEMA, FakeCheckout, free_port, nothing_is_left
 
-SLOW = {"FAKE_DATASET_S": "60", "FAKE_CONVERT_S": "60"}
 INTERRUPTED = [
     ("preflight", "stack", {}),
     ("build", "stack", {}),
-    ("dataset", "stack", {"FAKE_DATASET_S": "60"}),
+    ("dataset", "stack", {"FAKE_DATASET_S": "600"}),
     ("start", "never-ready", {}),
     ("quiesce", "never-rests", {}),
     ("warm-up", "stack", {}),
     ("measure", "stack", {}),
-    ("profile", "stack", {}),
-    ("collect", "stack", {"FAKE_CONVERT_S": "60"}),
+    ("profile", "stack", {"FAKE_PROFILED_S": "600"}),
+    ("collect", "stack", {"FAKE_CONVERT_S": "600"}),
 ]
-LONG = {"warm-up": ["--warmup", "60s"], "measure": ["--duration", "60s"], "profile": ["--duration", "2s"]}
+LONG = {"warm-up": ["--warmup", "10m"], "measure": ["--duration", "10m"]}
 
 
 @pytest.mark.parametrize(("phase", "variant", "environment"), INTERRUPTED, ids=[case[0] for case in INTERRUPTED])
@@ -38,9 +37,9 @@ def test_ctrl_c_leaves_nothing_running_and_keeps_what_there_is(
     checkout: FakeCheckout, phase: str, variant: str, environment: dict[str, str]
 ) -> None:
     if phase == "build":
-        checkout.write("Makefile", "build-service:\n\t@sleep 60 & wait\n")
+        checkout.write("Makefile", "build-service:\n\t@sleep 600 & wait\n")
     if phase == "preflight":
-        checkout.script("bin/find-jdk", "sleep 2")
+        checkout.script("bin/find-jdk", "exec sleep 600")
     earlier = checkout.root / "results/fake/20200101T000000Z"
     earlier.mkdir(parents=True)
     (earlier / "run.json").write_text("earlier")
@@ -50,10 +49,8 @@ def test_ctrl_c_leaves_nothing_running_and_keeps_what_there_is(
         checkout.wait_for_load("measure/1")
     time.sleep(0.3)
     os.kill(process.pid, signal.SIGINT)
-    began = time.monotonic()
-    output, _ = process.communicate(timeout=30)
+    output, _ = process.communicate(timeout=LIMIT_S)
     assert process.returncode == 130, output
-    assert time.monotonic() - began < 15
     assert f"Interrupted in phase {phase}" in output
     assert "Traceback" not in output
     assert (earlier / "run.json").read_text() == "earlier"
@@ -71,34 +68,34 @@ def test_ctrl_c_leaves_nothing_running_and_keeps_what_there_is(
 
 
 def test_sigterm_ends_a_run_like_ctrl_c(checkout: FakeCheckout) -> None:
-    process = checkout.start("run", "fake", "--duration", "60s")
+    process = checkout.start("run", "fake", "--duration", "10m")
     checkout.wait_for_phase("measure")
     os.kill(process.pid, signal.SIGTERM)
-    output, _ = process.communicate(timeout=30)
+    output, _ = process.communicate(timeout=LIMIT_S)
     assert process.returncode == 128 + signal.SIGTERM, output
     assert checkout.manifest()["complete"] is False
     assert nothing_is_left(checkout)
 
 
 def test_a_service_that_clings_to_life_is_killed(checkout: FakeCheckout) -> None:
-    process = checkout.start("run", "fake", "--variant", "clings", "--duration", "60s")
+    process = checkout.start("run", "fake", "--variant", "clings", "--duration", "10m")
     checkout.wait_for_phase("measure")
     os.kill(process.pid, signal.SIGINT)
-    process.communicate(timeout=30)
+    process.communicate(timeout=LIMIT_S)
     assert process.returncode == 130
     assert nothing_is_left(checkout)
 
 
 def test_nothing_survives_a_lab_that_is_killed(checkout: FakeCheckout) -> None:
-    process = checkout.start("run", "fake", "--duration", "60s")
+    process = checkout.start("run", "fake", "--duration", "10m")
     checkout.wait_for_phase("measure")
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + LIMIT_S
     while len(checkout.left_running()) < 2 and time.monotonic() < deadline:
         time.sleep(0.02)
     assert len(checkout.left_running()) >= 2, "a service and a load generator"
     os.kill(process.pid, signal.SIGKILL)
-    process.communicate(timeout=30)
-    deadline = time.monotonic() + 5
+    process.communicate(timeout=LIMIT_S)
+    deadline = time.monotonic() + LIMIT_S
     while checkout.left_running() and time.monotonic() < deadline:
         time.sleep(0.05)
     assert checkout.left_running() == []
@@ -121,7 +118,7 @@ def test_ctrl_c_in_the_short_phases_leaves_nothing_running(
 
     def interrupt(*_: object, **__: object) -> None:
         os.kill(os.getpid(), signal.SIGINT)
-        time.sleep(10)
+        time.sleep(5)
         raise AssertionError("the signal did not come")
 
     target = {
@@ -152,30 +149,30 @@ def test_ctrl_c_in_the_short_phases_leaves_nothing_running(
 
 
 def test_two_runs_at_once_are_refused(checkout: FakeCheckout) -> None:
-    first = checkout.start("run", "fake", "--duration", "60s")
+    first = checkout.start("run", "fake", "--duration", "10m")
     checkout.wait_for_phase("measure")
     code, output = checkout.lab("run", "fake")
     assert code == 1
     assert f"another run goes on on this machine: process {first.pid}, experiment fake" in output
     assert len(checkout.runs()) == 1
     assert first.poll() is None
-    checkout.wait_for_phase("measure", limit_s=1)
+    checkout.wait_for_phase("measure")
     os.kill(first.pid, signal.SIGINT)
-    first.communicate(timeout=30)
+    first.communicate(timeout=LIMIT_S)
     assert nothing_is_left(checkout)
 
 
 def test_the_lock_is_the_machines_and_not_the_checkouts(tmp_path: Path) -> None:
     one, other = (FakeCheckout(tmp_path / name).build() for name in ("one", "other"))
     lock = str(tmp_path / "lock")
-    first = one.start("run", "fake", "--duration", "60s", LAB_LOCK=lock)
+    first = one.start("run", "fake", "--duration", "10m", LAB_LOCK=lock)
     one.wait_for_phase("measure")
     code, output = other.lab("run", "fake", LAB_LOCK=lock)
     assert code == 1
     assert f"another run goes on on this machine: process {first.pid}, experiment fake" in output
     assert other.runs() == []
     os.kill(first.pid, signal.SIGINT)
-    first.communicate(timeout=30)
+    first.communicate(timeout=LIMIT_S)
 
 
 def test_every_checkout_and_every_user_has_the_same_lock(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -47,6 +48,13 @@ def test_nothing_is_read_where_nobody_answers() -> None:
         assert scrape(f"http://127.0.0.1:{probe.getsockname()[1]}/metrics", timeout_s=0.2) == {}
 
 
+def wait_for_row(timeline: Timeline, condition: Callable[[dict[str, str]], bool]) -> None:
+    deadline = time.monotonic() + 60
+    while not any(map(condition, timeline.rows())):
+        assert time.monotonic() < deadline, timeline.rows()
+        time.sleep(0.02)
+
+
 def test_the_timeline_takes_in_columns_that_come_later_and_stays_readable(tmp_path: Path) -> None:
     class Metrics(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -64,21 +72,21 @@ def test_the_timeline_takes_in_columns_that_come_later_and_stays_readable(tmp_pa
     path = tmp_path / "timeline.csv"
     timeline.start()
     timeline.write_to(path)
-    time.sleep(0.3)
+    wait_for_row(timeline, lambda row: True)
     watched.service_metrics_url = f"http://127.0.0.1:{server.server_port}/metrics"
     watched.service_pid = os.getpid
-    time.sleep(2.3)
+    wait_for_row(timeline, lambda row: "lsmlab_tables" in row and "service_cpu_cores" in row)
     timeline.stop()
     server.shutdown()
     with path.open() as file:
         rows = list(csv.DictReader(file))
-    assert len(rows) >= 4
+    assert len(rows) >= 3
     assert list(rows[0])[:2] == ["time", "t_s"]
     assert rows[0]["lsmlab_tables"] == ""
     assert rows[-1]["lsmlab_tables"] == "8"
     assert int(rows[-1]["service_threads"]) >= 2
     assert float(rows[-1]["service_cpu_cores"]) >= 0
-    assert float(rows[-1]["t_s"]) >= 2
+    assert float(rows[-1]["t_s"]) >= 1
     assert None not in rows[-1], "no row is longer than the header"
 
 
@@ -86,7 +94,7 @@ def test_a_process_that_computes_is_seen_to_compute() -> None:
     process = subprocess.Popen([sys.executable, "-c", "while True: pass"])
     try:
         before = process_use(process.pid)
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         while before is not None and time.monotonic() < deadline:
             after = process_use(process.pid)
             if after is not None and after.cpu_s > before.cpu_s + 0.1:

@@ -58,7 +58,7 @@ def address(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
             assert match, f"not ready but {ready!r}"
             yield match.group(1)
             process.terminate()
-            assert process.wait(30) == 0
+            assert process.wait(60) == 0
         finally:
             process.kill()
 
@@ -127,10 +127,10 @@ def test_go_net_http(address: str, tmp_path: Path) -> None:
 
 def test_wrk(address: str) -> None:
     require("wrk", "wrk")
-    output = run("wrk", "-t1", "-c1", "-d1s", "-s", CLIENTS / "every-method.lua", f"http://{address}")
+    output = run("wrk", "-t1", "-c1", "-d3s", "-s", CLIENTS / "every-method.lua", f"http://{address}")
     match = re.search(r"answered (\d+) wrong (\d+)", output)
     assert match, output
-    assert int(match.group(1)) > 50, output
+    assert int(match.group(1)) >= 7, f"not every step was made: {output}"
     assert int(match.group(2)) == 0, output
     assert "Socket errors" not in output
 

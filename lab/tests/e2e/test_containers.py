@@ -32,7 +32,7 @@ LISTENING = {  # the service's network is the load generator's too
     "profiler": set(),
 }
 RUN = "stack-get/20260101T000000Z"
-START_LIMIT_S = 60
+START_LIMIT_S = 180
 CAPABILITIES = {"KILL": 5, "SETGID": 6, "SETUID": 7, "SYS_PTRACE": 19, "SYS_ADMIN": 21, "SYSLOG": 34}
 
 
@@ -69,7 +69,7 @@ def inspect(service: str) -> dict[str, Any]:
 def fetch(url: str) -> str | None:
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
-        with opener.open(url, timeout=2) as response:
+        with opener.open(url, timeout=10) as response:
             text: str = response.read().decode()
             return text
     except (urllib.error.URLError, OSError):

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 import urllib.request
 from collections.abc import Iterator
@@ -23,6 +25,8 @@ from .conftest import CHECKOUT, require
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(1800)]
 PORTS = Ports(data=18080, admin=18081, loadgen_metrics=19101)
+LONG_S = 600.0
+"""A load that is meant to be ended before its time."""
 
 
 def quiet(_: str) -> None:
@@ -75,10 +79,22 @@ def load_spec(tmp_path: Path, **values: float) -> LoadSpec:
     return LoadSpec(script, rate, 1, 4, seconds, ("pairs=1000",), out, plan_cpus(os.environ).loadgen)
 
 
+def wait_for_puts(admin_url: str, limit_s: float = 180) -> None:
+    """Wait until the service has answered a PUT."""
+    deadline = time.monotonic() + limit_s
+    while True:
+        with urllib.request.urlopen(f"{admin_url}/metrics", timeout=60) as response:
+            text = response.read().decode()
+        if re.search(r'^lsmlab_requests_total\{method="put",status="201"\} [1-9]', text, re.MULTILINE):
+            return
+        assert time.monotonic() < deadline, f"no PUT within {limit_s} s"
+        time.sleep(0.2)
+
+
 def test_a_service_starts_takes_load_and_ends_cleanly(runtime: Runtime, tmp_path: Path) -> None:
     service = start(runtime, tmp_path / "1")
-    service.wait_ready(60)
-    with urllib.request.urlopen(f"{service.admin_url}/config", timeout=5) as response:
+    service.wait_ready(180)
+    with urllib.request.urlopen(f"{service.admin_url}/config", timeout=60) as response:
         config = json.load(response)
     assert config["available_processors"] == len(plan_cpus(os.environ).service)
     assert "java" in (Path("/proc") / str(service.pid) / "cmdline").read_text()
@@ -95,19 +111,25 @@ def test_a_service_starts_takes_load_and_ends_cleanly(runtime: Runtime, tmp_path
 def test_a_wrong_configuration_ends_the_start_with_the_services_own_words(runtime: Runtime, tmp_path: Path) -> None:
     service = start(runtime, tmp_path / "1", variant="no-such-variant")
     with pytest.raises(RunError, match="exit code 2") as raised:
-        service.wait_ready(60)
+        service.wait_ready(180)
     assert "no-such-variant" in raised.value.log_tail
 
 
 def test_a_service_that_is_killed_under_load_ends_the_load(runtime: Runtime, tmp_path: Path) -> None:
     service = start(runtime, tmp_path / "1")
-    service.wait_ready(60)
-    spec = load_spec(tmp_path, seconds=60.0)
-    killer = subprocess.Popen(["sh", "-c", "sleep 2; docker kill lsmlab-service-1"], stdout=subprocess.DEVNULL)
+    service.wait_ready(180)
+    spec = load_spec(tmp_path, seconds=LONG_S)
+
+    def kill() -> None:
+        wait_for_puts(service.admin_url)
+        subprocess.run(["docker", "kill", "lsmlab-service-1"], stdout=subprocess.DEVNULL, check=True)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
     began = time.monotonic()
     runtime.load(spec, service, quiet)
-    assert time.monotonic() - began < 30
-    killer.wait()
+    assert time.monotonic() - began < LONG_S / 2
+    killer.join()
     assert not service.alive()
     assert "requests/sec" in (spec.out / "load.txt").read_text().lower()
 
@@ -120,7 +142,7 @@ from lab.runtime.docker.runtime import DockerRuntime
 runtime = DockerRuntime(Checkout(CHECKOUT))
 runtime.preflight(plan_cpus(os.environ), PORTS, quiet)
 service = start(runtime, pathlib.Path(sys.argv[1]))
-service.wait_ready(60)
+service.wait_ready(180)
 print("ready", flush=True)
 time.sleep(600)  # a lab, as far as its command line tells
 """
@@ -148,7 +170,7 @@ def test_what_a_killed_lab_left_is_gone_after_the_next_preflight(images: None, t
 
 def test_ctrl_c_under_load_leaves_no_container_and_keeps_what_there_was(images: None, tmp_path: Path) -> None:
     output = tmp_path / "output"
-    words = ["run", "sync-put", "--rate", "500", "--duration", "60s", "--warmup", "0s", "--runtime", "docker"]
+    words = ["run", "sync-put", "--rate", "500", "--duration", "10m", "--warmup", "0s", "--runtime", "docker"]
     with output.open("wb") as file:
         lab = subprocess.Popen(
             [str(CHECKOUT / "bin" / "lab"), *words, "--port", str(PORTS.data), "--admin-port", str(PORTS.admin)],
@@ -162,9 +184,9 @@ def test_ctrl_c_under_load_leaves_no_container_and_keeps_what_there_was(images: 
         while f"lsmlab-load-{lab.pid}" not in containers():
             assert lab.poll() is None, output.read_text()
             time.sleep(0.1)
-        time.sleep(2)
+        wait_for_puts(f"http://127.0.0.1:{PORTS.admin}")
         lab.send_signal(signal.SIGINT)
-        assert lab.wait(60) == 130, output.read_text()
+        assert lab.wait(180) == 130, output.read_text()
     finally:
         lab.kill()
         lab.wait()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -84,9 +85,9 @@ def test_the_lab_reads_its_text(other_run: OtherRun) -> None:
         assert run["environment"]["images"]["loadgen"] == other_run.image
     summary = run["summary"]
     assert summary["rate_offered_per_s"] == RATE
-    assert summary["requests"] == pytest.approx(RATE * DURATION_S, rel=0.1)
     percentiles = summary["latency_ms"]["percentiles"]
     text = (other_run.directory / "measure/1/load.txt").read_text()
+    assert summary["requests"] == int(re.search(r"(\d+) requests in", text)[1]) > 0
     (median,) = [line.split()[1] for line in text.splitlines() if line.strip().startswith("50.000%")]
     assert percentiles["50"] == pytest.approx(milliseconds(median), rel=0.02)
     assert 0 < percentiles["50"] <= summary["latency_ms"]["max"]

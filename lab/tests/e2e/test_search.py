@@ -1,4 +1,7 @@
-"""A search with the real load generator against a server whose saturation is known: its answer is within 5%."""
+"""A search with the real load generator against a server whose saturation is known: its answer is within 5%.
+
+It measures, so it needs a machine that is quiet otherwise: `make torture-lab`.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,7 @@ def real_load(checkout: FakeCheckout) -> FakeCheckout:
     return checkout
 
 
-@pytest.mark.timeout(240)
+@pytest.mark.torture
 @pytest.mark.parametrize("saturation", [700, 2_500])
 def test_a_search_finds_the_saturation_of_a_server_that_has_a_known_one(
     real_load: FakeCheckout, saturation: int

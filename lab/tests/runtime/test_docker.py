@@ -193,7 +193,7 @@ def test_a_service_that_dies_at_its_start_shows_its_log(
     runtime.preflight(PLAN, free_ports(), quiet)
     service = runtime.start_service(service_spec(tmp_path))
     with pytest.raises(RunError, match="ended with exit code 2 before it was ready") as raised:
-        service.wait_ready(30)
+        service.wait_ready(60)
     assert "no such variant" in raised.value.log_tail
     assert service.stop() == 2
     assert docker.calls("rm --force")[-1]["words"][-1] == "lsmlab-service-1"

@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from lab.calibration import Calibration
 from support.checkout import FakeCheckout, nothing_is_left
 
@@ -47,6 +49,25 @@ def test_a_limit_that_is_never_broken_ends_at_the_calibrated_ceiling_and_can_be_
     assert code == 0, output
     assert len(checkout.runs()) == len(rates) + 1, "only the missing step is made"
     assert answer_in(checkout)[1]["result"]["rate_per_s"] == CEILING_PER_S
+    assert nothing_is_left(checkout)
+
+
+def test_a_saturation_is_found_and_its_page_has_every_step(checkout: FakeCheckout) -> None:
+    checkout.experiment("fake", dataset=None)
+    words = ("search", "fake", "p50<10ms", "DURATION=1s", "WARMUP=0s")
+    code, output = checkout.lab(*words, FAKE_SATURATED_AT_PER_S="900")
+    assert code == 0, output
+    path, answer = answer_in(checkout)
+    result = answer["result"]
+    assert (answer["state"], result["ended"]) == ("complete", "found"), output
+    assert result["rate_per_s"] == pytest.approx(900, rel=0.05), output
+    assert result["low_per_s"] * 0.98 <= 900 <= result["high_per_s"] * 1.02
+    assert len(answer["runs"]) == len(result["steps"])
+    page = (path.parent / "search.html").read_text()
+    assert "90% interval" in page
+    for step in result["steps"]:
+        assert (checkout.root / "results" / step["run"] / "report.html").is_file()
+        assert f"../../{step['run']}/report.html" in page
     assert nothing_is_left(checkout)
 
 

@@ -25,7 +25,7 @@ from lab.suite import run as suite_run
 from lab.suite.declaration import Case, read_suite, suite_names
 from lab.suite.figures import collect
 from lab.suite.planning import plan_rounds
-from support.checkout import FakeCheckout, free_port, nothing_is_left
+from support.checkout import LIMIT_S, FakeCheckout, free_port, nothing_is_left
 
 SUITE = """\
 title: A pair
@@ -110,7 +110,7 @@ def test_an_interrupted_suite_resumes_without_repeating_a_finished_run(pair: Fak
             os.kill(process.pid, signal.SIGINT)
             break
     printed += process.stdout.readlines()
-    assert process.wait(30) == 130, "".join(printed)
+    assert process.wait(LIMIT_S) == 130, "".join(printed)
     assert "1 of 4 runs are kept" in "".join(printed)
     assert nothing_is_left(pair)
     before = answer(pair)

@@ -1,4 +1,7 @@
-"""Stands in for the load generator: wrk2's command line, one request, and the three outputs of docs/contracts.md."""
+"""Stands in for the load generator: wrk2's command line, one request, and the three outputs of docs/contracts.md.
+
+Over `FAKE_SATURATED_AT_PER_S` requests a second, no more than that are served, and all latencies are 100 ms longer.
+"""
 
 from __future__ import annotations
 
@@ -26,6 +29,8 @@ def main() -> None:
     url = words[-1]
     amount, unit = re.fullmatch(r"(\d+)(\w+)", short["d"]).groups()  # type: ignore[union-attr]
     duration = int(amount) * {"s": 1.0, "m": 60.0, "ms": 0.001}[unit]
+    if "/profile/" in options.get("--json", ""):
+        duration = float(os.environ.get("FAKE_PROFILED_S", duration))
     exit_code = int(os.environ.get("FAKE_LOADGEN_EXIT", "0"))
     if exit_code:
         print("loadgen: get.lua:3: attempt to index a nil value", file=sys.stderr)
@@ -35,6 +40,8 @@ def main() -> None:
     signal.signal(signal.SIGINT, lambda *_: ended_early.append(1))
     told = urllib.request.urlopen(f"{url}/v0/entity?id=k000000000").read()
     slower_ns = int(told) if told.isdigit() else 0
+    if int(short["R"]) > saturated_at():
+        slower_ns += 100_000_000
     if "FAKE_LOADGEN_STARTED" in os.environ:
         with Path(os.environ["FAKE_LOADGEN_STARTED"]).open("a") as told:
             told.write(f"{options['--json']}\n")
@@ -45,6 +52,10 @@ def main() -> None:
     elapsed = max(1, round(duration))
     write(options, short, elapsed, started, url, slower_ns=slower_ns)
     sys.exit(130 if ended_early else 0)
+
+
+def saturated_at() -> float:
+    return float(os.environ.get("FAKE_SATURATED_AT_PER_S", "inf"))
 
 
 def write(
@@ -83,7 +94,7 @@ def write(
                 "requests_due": count,
                 "requests": count,
                 "bytes_read": count * 100,
-                "requests_per_s": float(rate),
+                "requests_per_s": min(float(rate), saturated_at()),
                 "bytes_per_s": rate * 100.0,
                 "elapsed_s": float(seconds),
                 "latency_us": values,
