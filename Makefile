@@ -155,9 +155,10 @@ test-loadgen: ## load generator
 	RUST_TEST_THREADS=6 cargo test --quiet --locked --manifest-path loadgen/Cargo.toml
 test-profiler: ## profile command and pictures
 	cargo test --quiet --locked --manifest-path profiler/Cargo.toml
+# More processes than CPUs: most of its tests wait for fakes that wait.
 test-lab: ## experiments, phases, analysis, report (pages in headless Chromium where it is installed)
 	@bin/lab --version >/dev/null
-	$(VENV)/pytest -q -rs lab/tests --ignore lab/tests/e2e
+	$(VENV)/pytest -q -rs -n 6 lab/tests --ignore lab/tests/e2e
 test-dashboards: ## Prometheus configuration and rules, dashboards
 	@bin/lab --version >/dev/null
 	$(VENV)/python dashboards/check.py

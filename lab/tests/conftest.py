@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from selenium.webdriver import Chrome
+from xdist.scheduler import LoadScopeScheduling
 
 from support import chromium
 from support.checkout import FakeCheckout
@@ -19,10 +20,37 @@ def checkout(tmp_path: Path) -> FakeCheckout:
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Chrome]:
-    """Headless Chromium; one for all tests, which open their pages by `support.chromium`."""
+    """Headless Chromium; one for all tests of a process, which open their pages by `support.chromium`."""
     driver = chromium.start()
     yield driver
     driver.quit()
+
+
+# Tests that share nothing and run the lab, seconds each. With `-n` each goes to the next free process; of all other
+# files the tests stay together, as they share what is costly to make.
+EACH_ALONE = {
+    "test_compare.py",
+    "test_from_outside.py",
+    "test_results.py",
+    "test_run.py",
+    "test_run_errors.py",
+    "test_run_interrupted.py",
+    "test_series.py",
+    "test_suite.py",
+}
+
+
+class Scheduling(LoadScopeScheduling):  # type: ignore[misc]
+    """Hands out files, and the tests of some files one by one."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = nodeid.partition("::")[0]
+        return nodeid if Path(file).name in EACH_ALONE else file
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> Scheduling:
+    """Have `-n` schedule by these rules."""
+    return Scheduling(config, log)
 
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")

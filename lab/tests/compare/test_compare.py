@@ -6,14 +6,12 @@ import json
 import os
 import signal
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 
-from support.checkout import SCHEMA, FakeCheckout, nothing_is_left
+from support.checkout import LIMIT_S, FakeCheckout, nothing_is_left
 
 QUICK = ("BLOCKS=6", "METRIC=p50", "WARMUP=0s", "PROFILE=off")
 
@@ -21,72 +19,6 @@ QUICK = ("BLOCKS=6", "METRIC=p50", "WARMUP=0s", "PROFILE=off")
 def record(checkout: FakeCheckout) -> tuple[dict[str, Any], Path]:
     directory = checkout.runs("compare")[-1]
     return json.loads((directory / "compare.json").read_text()), directory
-
-
-@pytest.fixture(scope="module")
-def done(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[FakeCheckout, str]]:
-    """Compare an experiment with a variant of itself, once, for the tests that look at the result."""
-    checkout = FakeCheckout(tmp_path_factory.mktemp("compare")).build()
-    code, output = checkout.lab("compare", "fake", "fake VARIANT=queue", *QUICK, "DURATION=2s", "SEED=3")
-    assert code == 0, output
-    yield checkout, output
-    assert nothing_is_left(checkout)
-
-
-def test_it_ends_with_a_verdict_in_one_sentence_and_a_page(done: tuple[FakeCheckout, str]) -> None:
-    checkout, output = done
-    found, directory = record(checkout)
-    assert found["result"]["verdict"] == "same", "the fake load generator always reports the same latencies"
-    assert "verdict: same within 5.0%" in output
-    assert "fake VARIANT=queue is the same as fake within 5.0%: latency p50" in output
-    assert str(Path("results/compare") / directory.name / "compare.html") in output
-    assert "block 3 of 6 is over; about" in output
-
-
-def test_every_block_has_a_fresh_start_of_each_side_and_windows_in_turns(done: tuple[FakeCheckout, str]) -> None:
-    found, directory = record(done[0])
-    assert [block["number"] for block in found["blocks"]] == [1, 2, 3, 4, 5, 6]
-    assert [block["order"] for block in found["blocks"]] == found["design"]["orders"]
-    assert sorted(found["design"]["orders"]) == ["ab"] * 3 + ["ba"] * 3
-    for block in found["blocks"]:
-        turns = "".join(window["side"] for window in block["windows"])
-        assert turns == ("abba" if block["order"] == "ab" else "baab")
-    for side in "ab":
-        sources = [w["source"] for block in found["blocks"] for w in block["windows"] if w["side"] == side]
-        assert sources == [f"measure/{n}" for n in range(1, 13)]
-        starts = (directory / side / "service.log").read_text().count("ready data=")
-        assert starts == 6
-
-
-def test_both_services_are_alive_at_once_on_ports_of_their_own(done: tuple[FakeCheckout, str]) -> None:
-    found, _ = record(done[0])
-    windows = [window for block in found["blocks"] for window in block["windows"]]
-    assert all(window["idle_cpu_s"] is not None for window in windows), "the idle service answered beside each window"
-    assert all(window["service_cpu_s"] is not None for window in windows)
-    assert found["result"]["idle_cpu_share"] < 0.5
-
-
-def test_each_side_is_a_run_of_its_own(done: tuple[FakeCheckout, str]) -> None:
-    checkout, _ = done
-    _, directory = record(checkout)
-    for side, variant in (("a", "stack"), ("b", "queue")):
-        run = json.loads((directory / side / "run.json").read_text())
-        jsonschema.validate(run, json.loads(SCHEMA.read_text()))
-        assert run["complete"] is True
-        assert run["experiment"]["resolved"]["service"]["variant"] == variant
-        assert len(run["summary"]["repetitions"]) == 12
-        assert (directory / side / "report.html").stat().st_size > 10_000
-        assert (directory / side / "machine.csv").stat().st_size > 0
-
-
-def test_the_page_says_what_was_compared_and_how(done: tuple[FakeCheckout, str]) -> None:
-    _, directory = record(done[0])
-    page = (directory / "compare.html").read_text()
-    for text in ("same within 5.0%", "service.variant: stack against queue", "6 blocks", 'id="chart-blocks"',
-                 'href="a/report.html"', 'href="b/report.html"', "Seed of the order"):  # fmt: skip
-        assert text in page, text
-    assert "http://" not in page.replace("http://www.w3.org/", "")
-    assert "| Latency p50, declared |" in (directory / "compare.md").read_text()
 
 
 def test_two_hundred_microseconds_more_are_worse_by_two_hundred_microseconds(checkout: FakeCheckout) -> None:
@@ -101,19 +33,19 @@ def test_two_hundred_microseconds_more_are_worse_by_two_hundred_microseconds(che
 
 
 def test_what_differs_besides_the_service_is_a_caution(checkout: FakeCheckout) -> None:
-    process = checkout.start("compare", "fake", "fake RATE=50", *QUICK, "DURATION=60s")
+    process = checkout.start("compare", "fake", "fake RATE=50", *QUICK, "DURATION=10m")
     checkout.wait_for_phase("measure")
     os.kill(process.pid, signal.SIGINT)
-    output, _ = process.communicate(timeout=30)
+    output, _ = process.communicate(timeout=LIMIT_S)
     assert "the sides differ in more than the service: load.rate_per_s: 100 against 50" in output
 
 
 def test_ctrl_c_leaves_nothing_running_and_a_comparison_that_is_not_judged(checkout: FakeCheckout) -> None:
-    process = checkout.start("compare", "fake", "fake VARIANT=queue", *QUICK, "DURATION=60s")
+    process = checkout.start("compare", "fake", "fake VARIANT=queue", *QUICK, "DURATION=10m")
     checkout.wait_for_phase("measure")
     assert len([line for line in checkout.left_running() if "serve --config" in line]) >= 2, "both are alive"
     os.kill(process.pid, signal.SIGINT)
-    output, _ = process.communicate(timeout=30)
+    output, _ = process.communicate(timeout=LIMIT_S)
     assert process.returncode == 130, output
     assert "Interrupted in phase measure; nothing is left running." in output
     assert nothing_is_left(checkout)
