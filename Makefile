@@ -180,7 +180,7 @@ torture-loadgen: ## the load generator's long tests, 70 minutes: an hour of load
 	cd loadgen && cargo test --quiet --locked --release --test truth --test shapes -- --include-ignored --test-threads=1
 	cd loadgen && SOAK_SECONDS=$(or $(SOAK_SECONDS),3600) cargo test --quiet --locked --release --test endurance
 
-torture-lab: build ## disturbances planted into real runs, on a machine that is quiet otherwise; 6 minutes
+torture-lab: build ## disturbances planted into real runs, searches, the overhead of the lab, on a machine that is quiet otherwise; 15 minutes
 	@bin/lab --version >/dev/null
 	$(VENV)/pytest -q -ra -m torture lab/tests/e2e
 
