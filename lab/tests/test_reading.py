@@ -24,7 +24,7 @@ def lab(*words: str, stdin: str | None = None) -> subprocess.CompletedProcess[st
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=300,
         env={**os.environ, "PYTHONPATH": source, "COLUMNS": "200"},
     )
 

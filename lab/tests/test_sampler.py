@@ -80,7 +80,7 @@ def test_it_ends_when_the_lab_dies(tmp_path: Path) -> None:
     )
     source = str(Path(sampler.__file__).parents[2])
     argv = [sys.executable, "-c", code, source, str(tmp_path / "machine.csv")]
-    done = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=300, check=False)
     pid = int(done.stdout)
     deadline = time.monotonic() + 60
     while Path(f"/proc/{pid}/stat").exists() and " Z " not in Path(f"/proc/{pid}/stat").read_text():

@@ -25,7 +25,7 @@ SERVICE = CHECKOUT / "service/server/target/service/lsmlab-server.jar"
 def run(*command: str | Path, cwd: Path | None = None, env: dict[str, str] | None = None) -> str:
     """Runs a client; its output, or a failure that shows it."""
     done = subprocess.run(
-        command, cwd=cwd, env=env, capture_output=True, text=True, timeout=120, check=False, stdin=subprocess.DEVNULL
+        command, cwd=cwd, env=env, capture_output=True, text=True, timeout=300, check=False, stdin=subprocess.DEVNULL
     )
     assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
     return done.stdout
