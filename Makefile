@@ -128,7 +128,7 @@ build-profiler: $(PROFILE) $(PROFILE_LIB) ## the profile command and async-profi
 
 $(SERVICE_JAR): $(SERVICE_SOURCES)
 	@bin/find-jdk >/dev/null
-	@$(MVN) -f service/pom.xml -DskipTests package -pl server -am
+	@$(MVN) -f service/pom.xml -Dmaven.test.skip package -pl server -am
 	@touch $@
 $(LOADGEN_BUILT): $(LOADGEN_SOURCES)
 	@cargo build --quiet --locked --release --manifest-path loadgen/Cargo.toml
@@ -205,7 +205,7 @@ bench-monitoring: build ## what Prometheus and node-exporter cost the service, 5
 	PYTHONPATH=lab/src $(VENV)/python dashboards/cost.py $(BENCH)
 build-bench:
 	@bin/find-jdk >/dev/null
-	@$(MVN) -f service/pom.xml -DskipTests package -pl bench -am
+	@$(MVN) -f service/pom.xml -Dmaven.test.skip package -pl bench -am
 
 ##@ Code
 .PHONY: lint format
