@@ -172,9 +172,7 @@ def main() -> int:
                         runtime.monitoring_down()
                     windows.append(measurement.window(options.seconds))
                 blocks.append(windows)
-                told_now = ", ".join(
-                    f"{w.throughput_per_s:,.0f}/s {w.p99_us:,.0f} µs {w.cpu_us:.1f} µs" for w in windows
-                )
+                told_now = ", ".join(f"{w.throughput_per_s:,.0f}/s {w.net_p99_us:,.0f} µs" for w in windows)
                 print(f"block {number}: {told_now}", flush=True)
             scrape_ms = measurement.scrape_cpu_ms()
             service.stop()
