@@ -19,6 +19,7 @@ import pytest
 from lab.errors import RunError
 from lab.machine.cpus import plan_cpus
 from lab.paths import Checkout
+from lab.runtime import scrapes
 from lab.runtime.base import LoadSpec, Ports, Runtime, Service, ServiceSpec
 
 from .conftest import CHECKOUT, require
@@ -69,6 +70,17 @@ def start(runtime: Runtime, work: Path, **settings: str | int) -> Service:
     return runtime.start_service(
         ServiceSpec(work, values, ("-Xms256m", "-Xmx256m"), plan_cpus(os.environ).service, log)
     )
+
+
+def wait_until_ready(url: str) -> None:
+    deadline = time.monotonic() + 60
+    while True:
+        try:
+            with urllib.request.urlopen(f"{url}/-/ready", timeout=2):
+                return
+        except OSError:
+            assert time.monotonic() < deadline, f"{url} is not ready after 60 s"
+            time.sleep(0.2)
 
 
 def load_spec(tmp_path: Path, **values: float) -> LoadSpec:
@@ -132,6 +144,31 @@ def test_a_service_that_is_killed_under_load_ends_the_load(runtime: Runtime, tmp
     killer.join()
     assert not service.alive()
     assert "requests/sec" in (spec.out / "load.txt").read_text().lower()
+
+
+def test_monitoring_killed_under_load_is_told_and_changes_nothing_else(
+    runtime: Runtime, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scrapes, "GAP_MIN_S", 2.0)
+    for part, port in (("PROMETHEUS", 19090), ("ARTIFACTS", 18000), ("GRAFANA", 13000)):
+        monkeypatch.setenv(f"LAB_PORT_{part}", str(port))
+    runtime.monitoring_up(quiet)
+    service = start(runtime, tmp_path / "1")
+    service.wait_ready(60)
+    spec = load_spec(tmp_path, seconds=15.0)
+    loading = f"lsmlab-load-{os.getpid()}"
+    kill = "docker kill lsmlab-prometheus-1 lsmlab-node-exporter-1; sleep 3; docker start lsmlab-prometheus-1"
+    disturb = f"until docker ps --format '{{{{.Names}}}}' | grep -q {loading}; do sleep 0.2; done; {kill}"
+    disturbing = subprocess.Popen(["sh", "-c", disturb], stdout=subprocess.DEVNULL)
+    assert runtime.load(spec, service, quiet).exit_code == 0
+    assert disturbing.wait(60) == 0
+    wait_until_ready("http://127.0.0.1:19090")
+    notes = runtime.facts().notes
+    assert "node-exporter ended during the run with exit code 137" in notes
+    assert any(note.startswith("Prometheus stored nothing for") for note in notes), notes
+    assert json.loads((spec.out / "load.json").read_text())["requests"] > 0
+    assert service.stop() == 0
+    runtime.monitoring_down()
 
 
 HOLDING = """
