@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -78,6 +79,15 @@ def test_a_lab_killed_outright_takes_its_processes_along(tmp_path: Path) -> None
     lab.wait()
     lab.stdout.close()
     assert eventually(lambda: all(gone(int(pid)) for pid in pids.read_text().split()))
+
+
+@pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="Linux tells of the end of a process, other systems do not")
+def test_waiting_for_a_process_does_not_poll(processes: Processes) -> None:
+    process = processes.start(["sleep", "2"])
+    before = resource.getrusage(resource.RUSAGE_THREAD).ru_nvcsw
+    assert process.wait(0.5) is None
+    assert process.wait(60) == 0
+    assert resource.getrusage(resource.RUSAGE_THREAD).ru_nvcsw - before < 15, "it slept twenty times a second"
 
 
 def test_a_failed_program_shows_its_last_lines_and_where_the_rest_is(processes: Processes, tmp_path: Path) -> None:

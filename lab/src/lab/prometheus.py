@@ -23,10 +23,10 @@ def parse_metrics(text: str) -> dict[str, float]:
     """
     samples: dict[str, float] = {}
     for line in text.splitlines():
-        if not line or line.startswith("#"):
+        if not line or line.startswith("#") or "_bucket{" in line:
             continue
         match = _SAMPLE.match(line)
-        if match is None or match[1].endswith("_bucket"):
+        if match is None:
             continue
         try:
             value = float(match[3])

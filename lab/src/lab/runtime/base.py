@@ -38,6 +38,9 @@ Settings = Mapping[str, str | int | float | bool]
 SET_BY_RUNTIME = frozenset({"data_host", "data_port", "admin_host", "admin_port", "data_dir"})
 """The keys of service.yaml that no experiment may set: the runtime does."""
 
+LIVENESS_S = 0.5
+"""How often a runtime looks, under load, whether the service is still there."""
+
 
 @dataclass(frozen=True)
 class Ports:

@@ -38,6 +38,7 @@ from lab.process.processes import Process, Processes, tail
 from lab.progress import Progress
 from lab.runtime import loadgen_override
 from lab.runtime.base import (
+    LIVENESS_S,
     Check,
     Choice,
     DatasetSpec,
@@ -64,7 +65,6 @@ PROFILE_DIR = "/profile"
 LOADGEN_DIR = "/opt/lsmlab/other"  # where the program of LOADGEN lies inside
 NO_HEALTH_CHECK = "24h"  # each check would be a process on the service's CPUs
 INTERRUPT_GRACE_S = 5.0
-POLL_S = 0.05
 BUILD_HINT = "Where no image registry is reached, docker/engine up builds the base image from Debian's packages"
 
 
@@ -228,8 +228,8 @@ class DockerRuntime(Runtime):
         began = time.time()
         ended = self._processes.start(["docker", "wait", name], stdout=subprocess.PIPE, name="docker wait")
         try:
-            while ended.alive() and service.alive():
-                time.sleep(POLL_S)
+            while ended.wait(LIVENESS_S) is None and service.alive():
+                pass
             if ended.alive():  # the service died; what it left is in its log
                 self._interrupt(name, ended)
             code = _exit_code(ended)

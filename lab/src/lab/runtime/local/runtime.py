@@ -24,6 +24,7 @@ from lab.process.processes import POLL_S, Process, Processes, describe_exit, tai
 from lab.progress import Progress
 from lab.runtime import loadgen_override
 from lab.runtime.base import (
+    LIVENESS_S,
     Check,
     Choice,
     DatasetSpec,
@@ -242,11 +243,10 @@ class LocalRuntime(Runtime):
             )
         self._loadgen = process
         try:
-            while process.alive():
+            while process.wait(LIVENESS_S) is None:
                 if not service.alive():
                     process.end(INTERRUPT_GRACE_S, signal.SIGINT)
                     break
-                time.sleep(POLL_S)
         except BaseException:
             process.end(INTERRUPT_GRACE_S, signal.SIGINT)
             raise
