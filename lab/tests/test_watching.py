@@ -104,6 +104,7 @@ def test_a_process_that_computes_is_seen_to_compute() -> None:
             raise AssertionError("no CPU time was seen")
         assert after is not None
         assert after.rss_bytes > 1 << 20
+        assert after.threads == 1
     finally:
         process.kill()
         process.wait()

@@ -5,8 +5,7 @@ timeline.csv has the columns
 - `time` (RFC 3339, UTC), `t_s` (seconds since the run began); which phase it was, run.json tells;
 - of the host, over the second before: `host_cpu_share`, `host_cpu<N>_share` (busy, 0…1), `host_steal_share`,
   `host_pressure_<resource>_<kind>_share` (stalled, 0…1), `host_load1`, `host_memory_available_bytes`;
-- of the processes `service_` and `loadgen_`: `cpu_cores` (CPU seconds a second), `rss_bytes`, `threads`,
-  `switches_voluntary_per_s`, `switches_involuntary_per_s`;
+- of the processes `service_` and `loadgen_`: `cpu_cores` (CPU seconds a second), `rss_bytes`, `threads`;
 - every sample of the service's and the load generator's own metrics, under its Prometheus name, histogram buckets left
   out. Counters are as scraped; they begin anew with each start of the service.
 
@@ -156,12 +155,7 @@ class Timeline:
         self._use_before[name] = (now, pid, use)
         if before is not None and before[1] == pid:
             elapsed = max(1e-3, now - before[0])
-            then = before[2]
-            values[f"{name}_cpu_cores"] = (use.cpu_s - then.cpu_s) / elapsed
-            # The switches of a thread that ended are gone with it, so the sum can fall.
-            for kind in ("voluntary", "involuntary"):
-                change = getattr(use, f"switches_{kind}") - getattr(then, f"switches_{kind}")
-                values[f"{name}_switches_{kind}_per_s"] = max(0, change) / elapsed
+            values[f"{name}_cpu_cores"] = (use.cpu_s - before[2].cpu_s) / elapsed
         return values
 
     def _flush(self) -> None:

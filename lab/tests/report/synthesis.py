@@ -297,7 +297,6 @@ def make_timeline(path: Path, shape: Shape, phases: list[Phase], rng: np.random.
             service_from += 1
             values |= {
                 "service_cpu_cores": busy, "service_rss_bytes": 6e8 + 2e6 * service_from,
-                "service_switches_involuntary_per_s": 80 + 9 * rng.standard_normal(),
                 "process_cpu_seconds_total": cpu_s, "lsmlab_queue_depth": max(0.0, rng.normal(2, 2)),
                 "lsmlab_memtable_bytes": 1.1e6 * (service_from % 21), "lsmlab_flush_bytes_total": flushed,
                 "lsmlab_compaction_bytes_total": 0.0, "lsmlab_tables": 8 + (flushed > 0), "lsmlab_wal_bytes_total": wal,

@@ -77,15 +77,6 @@ class Timeline:
             return None
         return float(np.interp(end_s, times, values) - np.interp(start_s, times, values))
 
-    def mean(self, pattern: str, start_s: float, end_s: float) -> float | None:
-        """Return the mean of a gauge between two moments; None where it was not seen."""
-        values = self.column(pattern)
-        if values is None:
-            return None
-        inside = values[(self.time_s >= start_s) & (self.time_s <= end_s)]
-        inside = inside[np.isfinite(inside)]
-        return float(inside.mean()) if len(inside) else None
-
 
 def read_timeline(path: Path) -> Timeline:
     """Read ``timeline.csv``. A last line that was cut off is left out; other damage raises ``TimelineError``."""

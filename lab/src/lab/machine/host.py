@@ -68,8 +68,6 @@ class ProcessUse:
     cpu_s: float
     rss_bytes: int
     threads: int
-    switches_voluntary: int
-    switches_involuntary: int
 
 
 def process_use(pid: int) -> ProcessUse | None:
@@ -78,23 +76,10 @@ def process_use(pid: int) -> ProcessUse | None:
     if not stat:
         return None
     fields = stat.rpartition(")")[2].split()
-    voluntary = involuntary = 0
-    try:
-        tasks = list((PROC / str(pid) / "task").iterdir())
-    except OSError:
-        return None
-    for task in tasks:
-        for line in _read(task / "status").splitlines():
-            if line.startswith("voluntary_ctxt_switches"):
-                voluntary += int(line.split()[1])
-            elif line.startswith("nonvoluntary_ctxt_switches"):
-                involuntary += int(line.split()[1])
     return ProcessUse(
         cpu_s=(int(fields[11]) + int(fields[12])) / TICKS_PER_S,
         rss_bytes=int(fields[21]) * os.sysconf("SC_PAGE_SIZE"),
-        threads=len(tasks),
-        switches_voluntary=voluntary,
-        switches_involuntary=involuntary,
+        threads=int(fields[17]),
     )
 
 

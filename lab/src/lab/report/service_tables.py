@@ -61,12 +61,8 @@ def activity_table(data: ReportData) -> Table | None:
         totals = [_increase(timeline, pattern, windows) for _, windows in columns]
         return [_shown(None if t is None else t / s, show) for t, s in zip(totals, spans, strict=True)]
 
-    def gauge(pattern: str, show: Callable[[float], str]) -> list[str]:
-        return [_shown(_mean(timeline, pattern, windows), show) for _, windows in columns]
-
     candidates = [
         ("CPUs busy", per_s(r"process_cpu_seconds_total", numbers.significant)),
-        ("Involuntary context switches a second", gauge(r"service_switches_involuntary_per_s", numbers.count)),
         ("Collections", grown(GC_COUNT, numbers.count)),
         ("Time in collections, a second", per_s(GC_SECONDS, _time)),
         ("Time in safepoints, a second", per_s(r"jvm_safepoint_seconds_total", _time)),
@@ -106,11 +102,6 @@ def _increase(timeline: Timeline, pattern: str, windows: Sequence[Window]) -> fl
     grown = [timeline.increase(pattern, start, end) for start, end in windows]
     known = [value for value in grown if value is not None]
     return sum(known) if len(known) == len(grown) else None
-
-
-def _mean(timeline: Timeline, pattern: str, windows: Sequence[Window]) -> float | None:
-    seen = [value for start, end in windows if (value := timeline.mean(pattern, start, end)) is not None]
-    return sum(seen) / len(seen) if seen else None
 
 
 def _mean_stage_s(timeline: Timeline, stage: str, windows: Sequence[Window]) -> float | None:
