@@ -69,12 +69,6 @@ def test_an_increase_that_cannot_be_told_is_unknown(window: tuple[float, float])
     assert line.increase("absent", T0, T0 + 5) is None
 
 
-def test_a_mean_passes_over_what_is_unknown() -> None:
-    line = timeline(g=[1, math.nan, 3, 100])
-    assert line.mean("g", T0, T0 + 2) == 2
-    assert line.mean("g", T0 + 50, T0 + 60) is None
-
-
 def test_a_last_line_that_was_cut_off_is_left_out(tmp_path: Path) -> None:
     read = read_timeline(write(tmp_path, "time,x\n2026-11-21T09:00:00Z,1\n2026-11-21T09:0"))
     assert len(read.time_s) == 1
