@@ -109,7 +109,7 @@ fn an_open_pool_survives_connections_that_close() {
     let server = TruthServer::start(Manner::AnswerAndClose(OK.to_vec(), false));
     let run = load("-t1 -c4 -d30s -R100 --requests 100 --pool open", &server.url());
     run.assert_every_request_has_an_outcome();
-    // What is sent while the server closes is lost.
+    // A request that is sent while the server closes is lost.
     assert!(run.number("requests") > 4.0, "{:#}", run.json);
     assert_eq!(run.number("unfinished.count"), 0.0);
 }

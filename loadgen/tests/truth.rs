@@ -1,7 +1,7 @@
 //! Is what the generator reports true? The server knows: it logs when each request arrived and was answered.
 //!
-//! Each run is held against what its own server saw. What asks for microseconds needs a quiet machine and is ignored
-//! here: `make torture-loadgen` runs it, and `make bench-loadgen` prints the figures.
+//! Each run is held against what its own server saw. Tests with bounds in microseconds need a quiet machine and are
+//! ignored: `make torture-loadgen` runs them, and `make bench-loadgen` prints the figures.
 
 #[allow(dead_code, missing_docs)]
 #[path = "../examples/noop_server.rs"]

@@ -159,7 +159,7 @@ impl<'a> Worker<'a> {
             net::pin_this_thread(cpu).map_err(|error| WorkerError::Cpu { cpu, error })?;
         }
         net::set_timer_slack_of_this_thread_to_minimum()?;
-        // Where it is refused, the slice stays what it was; the send lag tells what that costs.
+        // If the kernel refuses, the slice stays as it was, and the send lag shows what that costs.
         let _ = net::shorten_time_slice_of_this_thread();
         self.connect_all()?;
         self.connect_errors_at_start = self.interval.errors.connect;

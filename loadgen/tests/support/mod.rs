@@ -33,7 +33,7 @@ pub enum Manner {
     AnswerAndClose(Vec<u8>, bool),
     /// Answers the first requests of each connection with this, then reads on and stays silent.
     FallSilentAfter(u64),
-    /// Reads, and never answers on so many of the connections, the first ones to be accepted.
+    /// Never answers on so many connections, the first ones that it accepts; answers on the others.
     FirstConnectionsSilent(usize),
     /// Closes each connection as soon as it is accepted.
     CloseAtOnce,
