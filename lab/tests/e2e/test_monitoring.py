@@ -21,6 +21,7 @@ from datetime import datetime
 
 import pytest
 
+from lab.runtime.local.monitoring import LOOKBACK
 from support.checkout import free_port
 
 from .browser import console_errors
@@ -80,7 +81,7 @@ def prometheus_of_local_runs(port: int) -> Iterator[None]:
     assert program, "Prometheus is not on the PATH, so no dashboard is tested (Debian: apt install prometheus)"
     data = CHECKOUT / ".cache" / "prometheus" / "tsdb"
     words = [f"--storage.tsdb.path={data}", f"--web.listen-address=127.0.0.1:{port}", f"--config.file={os.devnull}"]
-    process = subprocess.Popen([program, *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen([program, *words, LOOKBACK], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         yield
     finally:
@@ -94,7 +95,7 @@ def prometheus_of_runs_in_containers(port: int) -> Iterator[None]:
     place = ["--publish", f"127.0.0.1:{port}:9090", "--volume", "lsmlab_prometheus:/prometheus"]
     words = ["--storage.tsdb.path=/prometheus", f"--config.file={os.devnull}"]
     run = ["docker", "run", "--rm", "--detach", "--name", name, *place, "--entrypoint", "prometheus"]
-    subprocess.run([*run, "lsmlab-prometheus", *words], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([*run, "lsmlab-prometheus", *words, LOOKBACK], check=True, stdout=subprocess.DEVNULL)
     try:
         yield
     finally:

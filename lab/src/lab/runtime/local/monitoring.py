@@ -25,6 +25,8 @@ PROMETHEUS_PORT = 9090
 NODE_EXPORTER_PORT = 9100
 NODE_EXPORTER_NAMES = ("node_exporter", "prometheus-node-exporter")
 RETENTION = ("--storage.tsdb.retention.time=30d", "--storage.tsdb.retention.size=4GB")
+LOOKBACK = "--query.lookback-delta=20s"
+"""How long a series is current after its last sample; by default 5 minutes, so that one run shows in the next."""
 
 
 class Monitoring:
@@ -59,7 +61,7 @@ class Monitoring:
             self._start(
                 notes, PROMETHEUS, PROMETHEUS_PORT, plan,
                 [prometheus, f"--config.file={self._config(data, ports)}", f"--storage.tsdb.path={data / 'tsdb'}",
-                 *RETENTION, f"--web.listen-address={HOST}:{PROMETHEUS_PORT}"],
+                 *RETENTION, LOOKBACK, f"--web.listen-address={HOST}:{PROMETHEUS_PORT}"],
             )  # fmt: skip
         self._notes = notes
         for note in notes:
