@@ -26,8 +26,8 @@ def browser() -> Iterator[Chrome]:
     driver.quit()
 
 
-# Tests that share nothing and run the lab, seconds each. With `-n` each goes to the next free process; of all other
-# files the tests stay together, as they share what is costly to make.
+# Files whose tests share nothing and take seconds each, as they run the lab. With `-n`, each of these tests goes to the
+# next free process. The tests of any other file stay in one process, because they share fixtures that are costly to make.
 EACH_ALONE = {
     "test_compare.py",
     "test_from_outside.py",

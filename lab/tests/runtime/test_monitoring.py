@@ -37,7 +37,7 @@ from support.fake_docker import FakeDocker
 LIMIT_S = 60
 ROOM = Path(__file__).resolve().parents[3] / "dashboards" / "prometheus"
 
-# What Prometheus is asked at the end of a run.
+# The queries to Prometheus at the end of a run.
 
 
 @pytest.fixture

@@ -33,7 +33,7 @@ pub enum Manner {
     AnswerAndClose(Vec<u8>, bool),
     /// Answers the first requests of each connection with this, then reads on and stays silent.
     FallSilentAfter(u64),
-    /// Never answers on so many connections, the first ones that it accepts; answers on the others.
+    /// Accepts this many connections without ever answering on them; answers on all later ones.
     FirstConnectionsSilent(usize),
     /// Closes each connection as soon as it is accepted.
     CloseAtOnce,
