@@ -27,7 +27,7 @@ def browser() -> Iterator[Chrome]:
 
 
 # Files whose tests share nothing and take seconds each, as they run the lab. With `-n`, each of these tests goes to the
-# next free process. The tests of any other file stay in one process, because they share fixtures that are costly to make.
+# next free process. The tests of any other file stay in one process, because they share fixtures that are costly.
 EACH_ALONE = {
     "test_compare.py",
     "test_from_outside.py",

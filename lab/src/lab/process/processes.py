@@ -62,7 +62,9 @@ class Process:
 
     def wait(self, timeout_s: float | None = None) -> int | None:
         """Wait for the end; return the exit code, or None after the timeout."""
-        if timeout_s is not None and _waited_in_the_kernel(self.pid, timeout_s):
+        # The pid of a process that has been waited for may be another one's by now.
+        running = self._popen.returncode is None
+        if timeout_s is not None and running and _waited_in_the_kernel(self.pid, timeout_s):
             timeout_s = 0
         try:
             return self._popen.wait(timeout_s)
