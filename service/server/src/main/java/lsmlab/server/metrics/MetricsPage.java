@@ -4,12 +4,19 @@ import io.prometheus.metrics.core.metrics.CounterWithCallback;
 import io.prometheus.metrics.core.metrics.GaugeWithCallback;
 import io.prometheus.metrics.core.metrics.Info;
 import io.prometheus.metrics.expositionformats.PrometheusTextFormatWriter;
+import io.prometheus.metrics.model.registry.Collector;
+import io.prometheus.metrics.model.registry.MultiCollector;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
+import io.prometheus.metrics.model.snapshots.MetricSnapshot;
+import io.prometheus.metrics.model.snapshots.MetricSnapshots;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.DoubleSupplier;
 import java.util.function.Supplier;
 import java.util.function.ToDoubleFunction;
@@ -17,13 +24,36 @@ import lsmlab.server.variant.Rejection;
 import lsmlab.server.variant.Variant;
 import lsmlab.storage.EngineStats;
 
-/** Everything that {@code /metrics} shows, in Prometheus' text format. Thread-safe. */
+/**
+ * Everything that {@code /metrics} shows, in Prometheus' text format. Thread-safe.
+ *
+ * <p>A page costs some milliseconds of CPU time. On one CPU they would delay every request that arrives meanwhile, and the
+ * lab would measure itself. So a page is made in steps, with a pause after each, in which waiting requests are served.
+ */
 public final class MetricsPage {
 
   private static final double NANOS = 1e9;
+
   private static final int BYTES_EXPECTED = 128 * 1024;
 
-  private final PrometheusRegistry registry = new PrometheusRegistry();
+  private final List<Supplier<MetricSnapshots>> families = new ArrayList<>();
+
+  /** Checks names, and keeps what is registered in {@link #families}: its own scrape is one step. */
+  private final PrometheusRegistry registry =
+      new PrometheusRegistry() {
+        @Override
+        public void register(Collector family) {
+          super.register(family);
+          families.add(() -> MetricSnapshots.of(family.collect()));
+        }
+
+        @Override
+        public void register(MultiCollector several) {
+          super.register(several);
+          families.add(several::collect);
+        }
+      };
+
   private final PrometheusTextFormatWriter writer = PrometheusTextFormatWriter.create();
   private final Supplier<EngineStats> engine;
 
@@ -56,9 +86,14 @@ public final class MetricsPage {
   /** The page of this moment. */
   public synchronized String render() {
     stats = engine.get();
-    ByteArrayOutputStream out = new ByteArrayOutputStream(BYTES_EXPECTED);
+    PacedText out = new PacedText();
     try {
-      writer.write(out, registry.scrape());
+      List<MetricSnapshot> snapshots = new ArrayList<>();
+      for (Supplier<MetricSnapshots> family : families) {
+        family.get().forEach(snapshots::add);
+        out.pauseAfterStep();
+      }
+      writer.write(out, new MetricSnapshots(snapshots));
     } catch (IOException e) {
       throw new UncheckedIOException("memory cannot fail to be written", e);
     }
@@ -152,5 +187,38 @@ public final class MetricsPage {
         .help(help)
         .callback(out -> out.call(value.applyAsDouble(stats)))
         .register(registry);
+  }
+
+  /** The text of a page, and the pauses while it is made: the writer hands it over in pieces of some KiB. */
+  private static final class PacedText extends ByteArrayOutputStream {
+
+    /** A step is over at the first call after that time. */
+    private static final long STEP_NANOS = 100_000;
+
+    private static final long PAUSE_NANOS = 50_000;
+
+    /** A page that has taken that long is finished without pauses: other threads keep the CPU busy all the time. */
+    private static final long PACED_NANOS_MAX = 20_000_000;
+
+    private final long began = System.nanoTime();
+    private long step = began;
+
+    PacedText() {
+      super(BYTES_EXPECTED);
+    }
+
+    @Override
+    public void write(byte[] bytes, int offset, int length) {
+      super.write(bytes, offset, length);
+      pauseAfterStep();
+    }
+
+    void pauseAfterStep() {
+      long now = System.nanoTime();
+      if (now - step > STEP_NANOS && now - began < PACED_NANOS_MAX) {
+        LockSupport.parkNanos(PAUSE_NANOS);
+        step = System.nanoTime();
+      }
+    }
   }
 }

@@ -4,6 +4,7 @@ import io.prometheus.metrics.core.metrics.CounterWithCallback;
 import io.prometheus.metrics.core.metrics.GaugeWithCallback;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.util.Locale;
+import java.util.function.ObjDoubleConsumer;
 import java.util.function.Supplier;
 import java.util.function.ToDoubleFunction;
 import lsmlab.storage.TreeStats;
@@ -71,14 +72,7 @@ final class TreeMetrics {
         .name(name)
         .help(help)
         .labelNames("level")
-        .callback(
-            out ->
-                stats
-                    .get()
-                    .levels()
-                    .forEach(
-                        level ->
-                            out.call(value.applyAsDouble(level), Integer.toString(level.level()))))
+        .callback(out -> eachLevel(value, (level, now) -> out.call(now, level)))
         .register(registry);
   }
 
@@ -87,15 +81,14 @@ final class TreeMetrics {
         .name(name)
         .help(help)
         .labelNames("level")
-        .callback(
-            out ->
-                stats
-                    .get()
-                    .levels()
-                    .forEach(
-                        level ->
-                            out.call(value.applyAsDouble(level), Integer.toString(level.level()))))
+        .callback(out -> eachLevel(value, (level, now) -> out.call(now, level)))
         .register(registry);
+  }
+
+  private void eachLevel(ToDoubleFunction<Level> value, ObjDoubleConsumer<String> out) {
+    for (Level level : stats.get().levels()) {
+      out.accept(Integer.toString(level.level()), value.applyAsDouble(level));
+    }
   }
 
   private void total(String name, String help, ToDoubleFunction<TreeStats> value) {
