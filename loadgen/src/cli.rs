@@ -1,5 +1,6 @@
 //! The command line: wrk2's, and what this generator adds.
 
+use crate::part::Part;
 use crate::schedule::{Schedule, Step};
 use crate::target::Target;
 use crate::units::{Rate, parse_count, parse_positive_time_ns, parse_rate, parse_time_ns};
@@ -19,6 +20,10 @@ Examples:
       a thousand requests after a warm-up, each by whichever connection is free
   loadgen merge a.hlog b.hlog
       the distribution of several runs together, from their --hdr-log files
+  loadgen -t4 -c64 -R70k --part 1/2 --start-at 2026-11-21T09:14:35Z --record 1.record http://10.0.0.7:8080/
+      one of two generators that together do what one would do: half of the requests, on half of the connections
+  loadgen merge 1.record 2.record --json run.json --hdr-log run.hlog
+      the report of both as that of one
 
 Numbers take k, M and G (10k = 10000); times take us, ms, s, m and h (a bare number is seconds).
 
@@ -110,6 +115,20 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
 
+    /// Be generator I of N that together do what one would do with the same command line (1/1: alone): threads,
+    /// connections and requests are dealt out among them, none twice. Threads and connections must be multiples of N.
+    #[arg(long, value_name = "I/N", default_value = "1/1", value_parser = Part::parse)]
+    pub part: Part,
+
+    /// Send the first request at this moment of the wall clock: RFC 3339, or seconds since 1970. If it has passed
+    /// when all connections are open, start at once; the schedule then counts as not kept.
+    #[arg(long, value_name = "TIME", value_parser = moment)]
+    pub start_at: Option<jiff::Timestamp>,
+
+    /// Write all that `loadgen merge` needs to make one report of several generators to FILE.
+    #[arg(long, value_name = "FILE")]
+    pub record: Option<PathBuf>,
+
     /// Write the latencies to FILE as an HdrHistogram log, an interval a second, in nanoseconds.
     #[arg(long, value_name = "FILE")]
     pub hdr_log: Option<PathBuf>,
@@ -163,7 +182,7 @@ pub enum Idle {
 }
 
 /// Which connection sends a request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Pool {
     /// Each connection has its own plan, as in wrk2: what is due on a busy one waits for it.
@@ -194,6 +213,14 @@ impl Arguments {
                 self.connections, self.threads
             ));
         }
+        let parts = self.part.of;
+        if self.threads % parts != 0 || self.connections % self.threads != 0 && parts > 1 {
+            return Err(format!(
+                "--part {}: {} threads and {} connections cannot be dealt out evenly: -t must be a multiple of {parts}, \
+                 and -c one of -t",
+                self.part, self.threads, self.connections
+            ));
+        }
         if self.pool == Pool::Open && self.catch_up_max.is_some() {
             return Err("--catch-up-max limits single connections: it needs --pool fixed".to_owned());
         }
@@ -202,7 +229,7 @@ impl Arguments {
                 "--warmup runs at the rate that the plan begins with, which is 0: begin with another".to_owned()
             );
         }
-        for file in [&self.json, &self.hdr_log].into_iter().flatten() {
+        for file in [&self.json, &self.hdr_log, &self.record].into_iter().flatten() {
             let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
             if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
                 return Err(format!("cannot write {}: there is no directory {}", file.display(), folder.display()));
@@ -226,7 +253,7 @@ impl Arguments {
         }
     }
 
-    /// Who has a plan of its own: each connection, or each thread's pool.
+    /// Who has a plan of its own: each connection, or each thread's pool; of all generators together.
     pub fn parties(&self) -> u64 {
         match self.pool {
             Pool::Fixed => self.connections_per_thread() * self.threads,
@@ -237,6 +264,18 @@ impl Arguments {
     /// Connections of each thread.
     pub fn connections_per_thread(&self) -> u64 {
         self.connections / self.threads
+    }
+}
+
+fn moment(text: &str) -> Result<jiff::Timestamp, String> {
+    let wrong = || "wanted a time such as 2026-11-21T09:14:35Z, or seconds since 1970 such as 1795252475.5".to_owned();
+    match text.parse::<f64>() {
+        // Times of our age, so that neither minutes nor milliseconds pass for seconds.
+        Ok(seconds) if (1e9..1e10).contains(&seconds) => {
+            jiff::Timestamp::from_microsecond((seconds * 1e6).round() as i64).map_err(|_| wrong())
+        }
+        Ok(_) => Err(wrong()),
+        Err(_) => text.parse().map_err(|_| wrong()),
     }
 }
 
@@ -369,6 +408,29 @@ mod tests {
         assert!(error.contains("begin with another"), "{error}");
         let error = parse("-R10 --json /nowhere/at/all/x.json http://h").unwrap().validate().unwrap_err();
         assert!(error.contains("no directory /nowhere/at/all"), "{error}");
+    }
+
+    #[test]
+    fn parts_need_threads_and_connections_that_can_be_dealt_out() {
+        let error = |line: &str| parse(line).unwrap().validate().unwrap_err();
+        assert!(error("-R10 -t4 -c64 --part 1/3 http://h").contains("-t must be a multiple of 3"));
+        assert!(error("-R10 -t3 -c64 --part 1/3 http://h").contains("-c one of -t"));
+        assert_eq!(parse("-R10 -t3 -c63 --part 3/3 http://h").unwrap().validate(), Ok(()));
+        for (part, wanted) in
+            [("0/3", "from 1 to N"), ("4/3", "from 1 to N"), ("2", "such as 2/3"), ("1/0", "such as 2/3")]
+        {
+            let error = parse(&format!("-R10 --part {part} http://h")).unwrap_err();
+            assert!(error.contains(wanted), "{part}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_start_is_a_moment_of_the_wall_clock() {
+        let at = |text: &str| parse(&format!("-R10 --start-at {text} http://h")).map(|a| a.start_at.unwrap());
+        assert_eq!(at("2026-11-21T09:14:35.5Z").unwrap(), at("1795252475.5").unwrap());
+        for wrong in ["soon", "12", "1795252475500"] {
+            assert!(at(wrong).unwrap_err().contains("seconds since 1970"), "{wrong}");
+        }
     }
 
     #[test]

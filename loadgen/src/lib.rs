@@ -6,6 +6,7 @@ pub mod exec;
 pub mod http;
 pub mod merge;
 pub mod net;
+pub mod part;
 pub mod report;
 pub mod run;
 pub mod schedule;

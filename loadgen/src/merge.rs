@@ -1,6 +1,9 @@
-//! `loadgen merge`: the distribution of several runs together, from their HdrHistogram logs.
+//! `loadgen merge`: the distribution of several runs together, from their HdrHistogram logs; or the report of several
+//! generators that were one, from their records.
 
-use crate::report::{HdrLog, LatencyBlock, Spectrum, in_microseconds};
+mod records;
+
+use crate::report::{HdrLog, LatencyBlock, Spectrum, in_microseconds, is_record};
 use crate::stats::{PERCENTILES, new_histogram};
 use crate::units::format_metric;
 use base64::Engine;
@@ -13,17 +16,23 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-/// Merges the latencies of several runs into one distribution.
+/// Merges the latencies of several runs into one distribution, or the records of several generators into the report
+/// that one generator would have made.
 #[derive(Debug, Parser)]
 #[command(name = "loadgen merge", max_term_width = 110)]
 pub struct MergeArguments {
-    /// HdrHistogram logs as `loadgen --hdr-log` writes them: latencies in nanoseconds.
+    /// HdrHistogram logs as `loadgen --hdr-log` writes them, latencies in nanoseconds; or the records of all parts, as
+    /// `loadgen --part I/N --record` writes them.
     #[arg(required = true)]
-    pub logs: Vec<PathBuf>,
+    pub files: Vec<PathBuf>,
 
     /// Write the merged latencies to FILE, second by second of the runs' own time.
     #[arg(long, value_name = "FILE")]
     pub hdr_log: Option<PathBuf>,
+
+    /// Write the merged results to FILE as JSON; of records only.
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
 }
 
 /// What one log holds.
@@ -34,9 +43,21 @@ struct Log {
     intervals: BTreeMap<u128, (u64, Histogram<u64>)>,
 }
 
-/// Merges as `arguments` say and prints the distribution to `out`.
+/// Merges as `arguments` say and prints the distribution or the report to `out`.
 pub fn merge(arguments: &MergeArguments, out: &mut impl Write) -> Result<(), String> {
-    let logs: Vec<Log> = arguments.logs.iter().map(|file| read(file)).collect::<Result<_, _>>()?;
+    let records = arguments.files.iter().filter(|file| is_record(file)).count();
+    if records == arguments.files.len() {
+        return records::merge(arguments, out);
+    }
+    if records > 0 {
+        return Err(
+            "some of the files are records and some are not: merge either records or HdrHistogram logs".to_owned()
+        );
+    }
+    if arguments.json.is_some() {
+        return Err("--json needs records, as `loadgen --record` writes them: a log holds latencies only".to_owned());
+    }
+    let logs: Vec<Log> = arguments.files.iter().map(|file| read(file)).collect::<Result<_, _>>()?;
     let mut together = new_histogram();
     let mut intervals: BTreeMap<u128, (u64, Histogram<u64>)> = BTreeMap::new();
     let mut length_s = 0.0f64;

@@ -3,10 +3,10 @@
 mod collector;
 
 use crate::cli::{Arguments, Pool};
-use crate::clock::{MILLISECOND, now_ns};
+use crate::clock::{MILLISECOND, now_ns, realtime_offset_ns};
 use crate::exec::{Gate, Message, Worker, WorkerPlan};
 use crate::net;
-use crate::report::{TextReport, heading};
+use crate::report::{CommonStart, TextReport, heading};
 use crate::script::{LuaDistribution, MainScript, ScriptError, ScriptOptions, Summary, ThreadScript};
 use crate::stats::{Errors, ExpectedStatuses, Interval};
 use crate::target;
@@ -121,7 +121,8 @@ impl Interrupts {
 /// Runs as `arguments` say and prints the report to `out`; gives the exit code.
 pub fn run(arguments: &Arguments, interrupts: &Interrupts, out: &mut impl Write) -> Result<u8, RunError> {
     arguments.validate().map_err(RunError::Usage)?;
-    let connections = arguments.connections_per_thread() * arguments.threads;
+    let part = arguments.part;
+    let connections = arguments.connections_per_thread() * arguments.threads / part.of;
     let files = net::raise_open_files_limit().map_err(RunError::system("cannot raise the limit of open files"))?;
     if connections + OTHER_FILES > files {
         return Err(RunError::Usage(format!(
@@ -143,7 +144,13 @@ pub fn run(arguments: &Arguments, interrupts: &Interrupts, out: &mut impl Write)
     if script.addresses().is_empty() {
         return Err(nothing_connected(arguments, None));
     }
-    let threads: Vec<ThreadScript> = (0..arguments.threads).map(|_| script.start_thread()).collect::<Result<_, _>>()?;
+    let (mut threads, mut remote) = (Vec::new(), Vec::new());
+    for thread in 0..arguments.threads {
+        match part.owns(thread) {
+            true => threads.push(script.start_thread()?),
+            false => remote.push(script.skip_thread()?),
+        }
+    }
 
     if arguments.pool == Pool::Open && threads.iter().any(ThreadScript::delays) {
         return Err(RunError::Usage(
@@ -153,7 +160,12 @@ pub fn run(arguments: &Arguments, interrupts: &Interrupts, out: &mut impl Write)
 
     let print = RunError::system("cannot print the report");
     let url = &arguments.url.url;
-    let head = heading(arguments.schedule().duration_ns() as f64 / 1e9, url, arguments.threads, arguments.connections);
+    let head = heading(
+        arguments.schedule().duration_ns() as f64 / 1e9,
+        url,
+        arguments.threads / part.of,
+        arguments.connections / part.of,
+    );
     out.write_all(head.as_bytes()).and_then(|()| out.flush()).map_err(print)?;
 
     let results = measure(arguments, interrupts, &threads, tls)?;
@@ -216,9 +228,10 @@ fn measure(
     };
     let plan = Arc::new(WorkerPlan {
         schedule: arguments.schedule(),
-        threads: arguments.threads,
+        part: arguments.part,
+        threads: scripts.len() as u64,
         connections_per_thread: arguments.connections_per_thread(),
-        loops: cpus.len().clamp(1, arguments.threads as usize),
+        loops: cpus.len().clamp(1, scripts.len()),
         pool: arguments.pool,
         catch_up_max: arguments.catch_up_max,
         tls,
@@ -263,13 +276,43 @@ fn measure(
         net::lower_priority_of_this_thread().map_err(RunError::system("cannot lower the collector's priority"))?;
         let connected = wait_until_ready(arguments, plan.loops, &messages);
         let connected = connected.inspect_err(|_| gate.decide(None))?;
-        let (start_ns, started) = (now_ns() + START_DELAY_NS, SystemTime::now() + Duration::from_nanos(START_DELAY_NS));
-        let collector = Collector::new(arguments, &plan, spares, connected, start_ns, started);
+        let start = Start::choose(arguments.start_at);
+        let start_ns = start.start_ns;
+        let collector = Collector::new(arguments, &plan, spares, connected, start);
         let mut collector = collector.inspect_err(|_| gate.decide(None))?;
         gate.decide(Some(start_ns));
         collector.collect(&messages).inspect_err(|_| plan.stop.store(true, Ordering::Relaxed))?;
         Ok(collector.finish())
     })
+}
+
+/// When the run starts.
+#[derive(Debug, Clone, Copy)]
+struct Start {
+    /// On the clock of `now_ns`.
+    start_ns: u64,
+    /// The same moment on the wall clock.
+    started: SystemTime,
+    /// Asked for with `--start-at`.
+    common: Option<CommonStart>,
+}
+
+impl Start {
+    /// At `wanted`, or as soon as possible if there is no such moment or it has passed.
+    fn choose(wanted: Option<jiff::Timestamp>) -> Self {
+        let realtime_ns = realtime_offset_ns();
+        let earliest_ns = now_ns() + START_DELAY_NS;
+        // Before 1970, or before this machine was started, is before now.
+        let wanted_ns = |at: jiff::Timestamp| {
+            u64::try_from(at.as_nanosecond()).map_or(0, |at_ns| at_ns.saturating_sub(realtime_ns))
+        };
+        let start_ns = wanted.map_or(earliest_ns, |at| wanted_ns(at).max(earliest_ns));
+        Self {
+            start_ns,
+            started: SystemTime::UNIX_EPOCH + Duration::from_nanos(start_ns + realtime_ns),
+            common: wanted.map(|at| CommonStart { at, missed_by_ns: start_ns - wanted_ns(at) }),
+        }
+    }
 }
 
 /// Waits for all threads and gives the number of open connections.

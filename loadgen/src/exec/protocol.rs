@@ -3,6 +3,7 @@
 use super::sampler::RequestRate;
 use super::stops::Stop;
 pub(super) use crate::cli::{Idle, Pool};
+use crate::part::Part;
 use crate::schedule::{Arrivals, Schedule};
 use crate::stats::{ExpectedStatuses, Interval};
 use crate::tls::Tls;
@@ -16,7 +17,9 @@ use thiserror::Error;
 pub struct WorkerPlan {
     /// When each request is due.
     pub schedule: Schedule,
-    /// Threads of the run.
+    /// Which part of the load is sent here.
+    pub part: Part,
+    /// Threads of this generator.
     pub threads: u64,
     /// Connections of each thread.
     pub connections_per_thread: u64,
@@ -43,10 +46,32 @@ pub struct WorkerPlan {
 }
 
 impl WorkerPlan {
-    /// The plan of connection `local` of `thread`, where connections have plans of their own.
-    pub(super) fn arrivals_of_connection(&self, thread: u64, local: u64) -> Option<Arrivals> {
-        let connections = self.threads * self.connections_per_thread;
-        (self.pool == Pool::Fixed).then(|| Arrivals::new(&self.schedule, local * self.threads + thread, connections))
+    /// Threads of all generators together.
+    fn threads_of_all(&self) -> u64 {
+        self.threads * self.part.of
+    }
+
+    /// Connections of this generator.
+    pub fn connections(&self) -> u64 {
+        self.threads * self.connections_per_thread
+    }
+
+    /// The number that `thread` of this generator has among those of all.
+    pub(super) fn number_of_thread(&self, thread: usize) -> u64 {
+        self.part.thread(thread as u64)
+    }
+
+    /// The plan of connection `local` of `thread`, if connections have plans of their own.
+    pub(super) fn arrivals_of_connection(&self, thread: usize, local: u64) -> Option<Arrivals> {
+        let number = local * self.threads_of_all() + self.number_of_thread(thread);
+        let connections = self.threads_of_all() * self.connections_per_thread;
+        (self.pool == Pool::Fixed).then(|| Arrivals::new(&self.schedule, number, connections))
+    }
+
+    /// The plan of `thread`, if its free connections take what is due.
+    pub(super) fn arrivals_of_thread(&self, thread: usize) -> Option<Arrivals> {
+        let arrivals = || Arrivals::new(&self.schedule, self.number_of_thread(thread), self.threads_of_all());
+        (self.pool == Pool::Open).then(arrivals)
     }
 }
 
@@ -125,8 +150,8 @@ pub enum WorkerError {
 /// What a thread found besides the intervals.
 #[derive(Debug)]
 pub struct ThreadResult {
-    /// Its number.
-    pub thread: usize,
+    /// Its number among those of all generators.
+    pub thread: u64,
     /// Its requests that fell due in the run.
     pub due: u64,
     /// Those of them without a response or an error at its end.
@@ -156,4 +181,84 @@ pub struct WorkerResult {
     pub stops: Vec<Stop>,
     /// Why it ended before its time, if it could not go on.
     pub failure: Option<WorkerError>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schedule::{DueCounter, Step};
+    use proptest::prelude::*;
+
+    fn plan(schedule: &Schedule, part: Part, threads: u64, connections_per_thread: u64, pool: Pool) -> WorkerPlan {
+        WorkerPlan {
+            schedule: schedule.clone(),
+            part,
+            threads,
+            connections_per_thread,
+            loops: 1,
+            pool,
+            catch_up_max: None,
+            tls: None,
+            timeout_ns: 1,
+            batch_latency: false,
+            expected: ExpectedStatuses::with(&[]),
+            idle: Idle::Sleep,
+            cpus: Vec::new(),
+            stop: Arc::default(),
+        }
+    }
+
+    /// When the requests of a generator are due, in order.
+    fn due_times(plan: &WorkerPlan) -> Vec<u64> {
+        let threads = 0..plan.threads as usize;
+        let of_thread = |thread: usize| match plan.pool {
+            Pool::Open => vec![plan.arrivals_of_thread(thread)],
+            Pool::Fixed => {
+                (0..plan.connections_per_thread).map(|own| plan.arrivals_of_connection(thread, own)).collect()
+            }
+        };
+        let mut times = Vec::new();
+        for mut arrivals in threads.flat_map(of_thread).flatten() {
+            while arrivals.due_ns() < plan.schedule.end_ns() {
+                times.push(arrivals.due_ns());
+                arrivals.take(&plan.schedule, 1);
+            }
+        }
+        times.sort_unstable();
+        times
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn generators_share_the_requests_of_one_and_lose_none(
+            rate in 1.0f64..3000.0, ramp_to in 1.0f64..3000.0, seed in proptest::option::of(0u64..9), limit in proptest::option::of(1u64..500),
+            of in 1u64..5, threads in 1u64..4, connections_per_thread in 1u64..4, open: bool
+        ) {
+            let steps = [Step::parse("500:300ms").unwrap(), Step::Ramp(rate, ramp_to, 700_000_000)];
+            let mut schedule = Schedule::of_steps(&steps).with_warmup(100_000_000);
+            if let Some(seed) = seed {
+                schedule = schedule.with_poisson_arrivals(seed);
+            }
+            let pool = if open { Pool::Open } else { Pool::Fixed };
+            let parties = if open { of * threads } else { of * threads * connections_per_thread };
+            if let Some(limit) = limit {
+                schedule = schedule.limited_to(limit, parties);
+            }
+            let one = due_times(&plan(&schedule, Part::WHOLE, of * threads, connections_per_thread, pool));
+            let (mut together, mut counted) = (Vec::new(), 0);
+            for index in 0..of {
+                let part = Part { index, of };
+                let own = due_times(&plan(&schedule, part, threads, connections_per_thread, pool));
+                let count = DueCounter::new(&schedule, parties, part).advance(&schedule, schedule.end_ns());
+                prop_assert_eq!(own.len() as u64, count, "generator {}", part);
+                counted += count;
+                together.extend(own);
+            }
+            together.sort_unstable();
+            prop_assert_eq!(counted, one.len() as u64);
+            prop_assert_eq!(together, one);
+        }
+    }
 }

@@ -2,18 +2,21 @@
 
 use crate::clock::{MILLISECOND, SECOND};
 use hdrhistogram::Histogram;
+use serde::{Deserialize, Serialize};
 
 /// When a thread calibrates: after this long, or at half of a shorter run.
 const CALIBRATION_NS: u64 = 10 * SECOND;
 
 /// What a thread's sampler found.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct RequestRate {
     /// Mean latency up to calibration in milliseconds; not a number where there was no response.
+    #[serde(with = "crate::stats::encoding::number")]
     pub calibration_mean_ms: f64,
     /// Length of the sampling interval chosen then, in milliseconds.
     pub interval_ms: u64,
     /// The samples: requests a second of this thread.
+    #[serde(with = "crate::stats::encoding::histogram")]
     pub samples: Histogram<u64>,
 }
 

@@ -104,7 +104,7 @@ impl<'a> Worker<'a> {
         let mut connections = Vec::new();
         for local in 0..plan.connections_per_thread {
             for (script_thread, thread) in threads.iter().enumerate() {
-                connections.push(Connection::new(script_thread, plan.arrivals_of_connection(*thread as u64, local)));
+                connections.push(Connection::new(script_thread, plan.arrivals_of_connection(*thread, local)));
             }
         }
         Ok(Self {
@@ -212,7 +212,8 @@ impl<'a> Worker<'a> {
             self.dispatch(script_thread, now_ns())?;
         }
         let mut next_second_ns = self.measured_ns + SECOND;
-        let mut next_tick_ns = self.start_ns + TICK_NS;
+        // A start in the future is waited for here: the wish to stop is looked at meanwhile.
+        let mut next_tick_ns = self.start_ns.min(now_ns()) + TICK_NS;
         loop {
             let now = now_ns();
             self.stops.awake(now);

@@ -1,7 +1,8 @@
 //! The results as JSON, by `load.schema.json`.
 
-use super::results::{Censored, GeneratorStop, LoopCpu, Results, RunDescription};
+use super::results::{Censored, GeneratorResult, GeneratorStop, LoopCpu, Results, RunDescription};
 use super::verdict::Verdict;
+use crate::part::Part;
 use crate::stats::{DistributionSummary, Errors, SecondRow};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -54,7 +55,22 @@ struct Load<'a> {
     busiest_loop_share: f64,
     kept_schedule: &'a Verdict,
     failure: Option<&'a str>,
+    /// Of a generator that is one of several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    part: Option<String>,
+    /// With `--start-at`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    start: Option<StartJson>,
+    /// Of a merged report.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    generators: &'a [GeneratorResult],
     series: &'a [SecondRow],
+}
+
+#[derive(Debug, Serialize)]
+struct StartJson {
+    at: String,
+    missed_by_us: f64,
 }
 
 impl Results {
@@ -96,6 +112,12 @@ impl Results {
             busiest_loop_share: self.busiest_loop_share(),
             kept_schedule: &self.verdict,
             failure: self.failure.as_deref(),
+            part: (self.part != Part::WHOLE).then(|| self.part.to_string()),
+            start: self.start.map(|start| StartJson {
+                at: format!("{:.3}", start.at),
+                missed_by_us: start.missed_by_ns as f64 / 1000.0,
+            }),
+            generators: &self.generators,
             series: &self.series,
         };
         if !file.metadata().is_ok_and(|metadata| !metadata.is_file()) {

@@ -1,16 +1,20 @@
 //! The results of a run and the forms in which they are given away.
 
+mod ending;
 mod hdr_log;
 mod json;
 mod live;
+mod record;
 mod results;
 mod spectrum;
 mod text;
 mod verdict;
 
+pub use ending::{CommonStart, Ending, LoopEnding, ThreadEnding, results_together};
 pub use hdr_log::HdrLog;
 pub use live::{Live, serve_metrics};
-pub use results::{Censored, GeneratorStop, LoopCpu, Results, RunDescription, Unfinished};
+pub use record::{Record, RecordReader, Recorded, RecordedSecond, is_record};
+pub use results::{Censored, GeneratorResult, GeneratorStop, LoopCpu, Results, RunDescription, Unfinished};
 pub use spectrum::{Spectrum, SpectrumRow, in_microseconds};
 pub use text::{LatencyBlock, TextReport, ThreadStat, heading};
 pub use verdict::{Moved, Verdict, VerdictInput};

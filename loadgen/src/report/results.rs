@@ -1,16 +1,18 @@
 //! All that a run found.
 
+use super::ending::CommonStart;
 use super::verdict::Verdict;
 use crate::cli::Pool;
 use crate::clock::SECOND;
 use crate::exec::RequestRate;
-use crate::stats::{Interval, PERCENTILES, SecondRow};
+use crate::part::Part;
+use crate::stats::{DistributionSummary, Interval, PERCENTILES, SecondRow};
 use hdrhistogram::Histogram;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 /// What was asked for.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunDescription {
     /// The URL under test.
     pub url: String,
@@ -128,6 +130,57 @@ pub struct Results {
     pub series: Vec<SecondRow>,
     /// The generator's judgement of itself.
     pub verdict: Verdict,
+    /// Which part of the load it sent.
+    pub part: Part,
+    /// The start that was asked for, if one was.
+    pub start: Option<CommonStart>,
+    /// One for each generator, in the order of parts, if the results are of several.
+    pub generators: Vec<GeneratorResult>,
+}
+
+/// One of several generators, to compare with the others.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct GeneratorResult {
+    /// Its part, such as `2/3`.
+    pub part: String,
+    /// When it started, RFC 3339 in UTC.
+    pub started_at: String,
+    /// By how much it missed the start that was asked for; null without one.
+    pub start_missed_by_us: Option<f64>,
+    /// Its requests that fell due.
+    pub requests_due: u64,
+    /// Its responses.
+    pub requests: u64,
+    /// Its responses a second.
+    pub requests_per_s: f64,
+    /// Its latencies.
+    pub latency_us: DistributionSummary,
+    /// How much later than due it sent.
+    pub send_lag_us: DistributionSummary,
+    /// Its CPU time.
+    pub cpu_s: f64,
+    /// The share of a CPU that its busiest event loop worked.
+    pub busiest_loop_share: f64,
+    /// Its judgement of itself.
+    pub kept_schedule: Verdict,
+}
+
+impl GeneratorResult {
+    pub(super) fn of(own: &Results) -> Self {
+        Self {
+            part: own.part.to_string(),
+            started_at: own.description.started_at.clone(),
+            start_missed_by_us: own.start.map(|start| start.missed_by_ns as f64 / 1000.0),
+            requests_due: own.requests_due,
+            requests: own.sum.requests,
+            requests_per_s: own.per_second(own.sum.requests),
+            latency_us: DistributionSummary::of(&own.sum.latencies.latency),
+            send_lag_us: DistributionSummary::of(&own.sum.latencies.send_lag),
+            cpu_s: own.cpu_ns as f64 / SECOND as f64,
+            busiest_loop_share: own.busiest_loop_share(),
+            kept_schedule: own.verdict.clone(),
+        }
+    }
 }
 
 impl Results {

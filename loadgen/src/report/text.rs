@@ -157,6 +157,14 @@ fn appendix(results: &Results) -> Vec<(String, String)> {
         );
         lines.push(("Unfinished:".to_owned(), text));
     }
+    for own in &results.generators {
+        let at = |percentile: &str| {
+            own.latency_us.percentiles[percentile].as_f64().map_or("none".to_owned(), format_time_us)
+        };
+        let (rate, share) = (fixed(own.requests_per_s, 2), fixed(own.busiest_loop_share * 100.0, 0));
+        let text = format!("{rate}/s, 50% {}, 99% {}, max {}; busiest CPU {share}%", at("50"), at("99"), at("100"));
+        lines.push((format!("  {}", own.part), text));
+    }
     if results.verdict.kept {
         lines.push(("Schedule:".to_owned(), "kept".to_owned()));
     }

@@ -70,6 +70,8 @@ pub struct VerdictInput {
     pub connected: u64,
     /// See `connected`.
     pub connections: u64,
+    /// By how many nanoseconds the start that was asked for was missed.
+    pub start_missed_by_ns: u64,
 }
 
 impl Verdict {
@@ -79,7 +81,8 @@ impl Verdict {
     ///   and more than `allowed_ns`;
     /// - they did not move the 99.9th so either, or no single stop covers a thousandth of the run;
     /// - every event loop was idle for at least 2% of the run;
-    /// - all connections could be made.
+    /// - all connections could be made;
+    /// - the start that was asked for was not missed.
     pub fn of(input: &VerdictInput) -> Self {
         let mut reasons = Vec::new();
         let show = |time_ns: u64| format_time_us(time_ns as f64 / MICROSECOND as f64);
@@ -121,6 +124,12 @@ impl Verdict {
                 input.connected, input.connections
             ));
         }
+        if input.start_missed_by_ns > 0 {
+            reasons.push(format!(
+                "the start was missed by {}: the connections were not open in time, or the clocks differ; say a later --start-at",
+                show(input.start_missed_by_ns)
+            ));
+        }
         Self { kept: reasons.is_empty(), reasons }
     }
 }
@@ -141,6 +150,7 @@ mod tests {
             idle_shares: vec![0.5, 0.9],
             connected: 64,
             connections: 64,
+            start_missed_by_ns: 0,
         }
     }
 
@@ -160,6 +170,8 @@ mod tests {
         let busy = reasons(VerdictInput { idle_shares: vec![0.5, 0.01], ..good() });
         assert!(busy.starts_with("1 of 2 event loops had no idle"), "{busy}");
         assert!(reasons(VerdictInput { connected: 63, ..good() }).contains("63 of 64"));
+        let missed = reasons(VerdictInput { start_missed_by_ns: 1_500_000_000, ..good() });
+        assert!(missed.starts_with("the start was missed by 1.50s"), "{missed}");
     }
 
     #[test]

@@ -1,12 +1,11 @@
 //! Merges what the threads deliver and gives it away second by second.
 
-use super::RunError;
+use super::{RunError, Start};
 use crate::cli::Arguments;
 use crate::clock::{SECOND, process_cpu_ns};
-use crate::exec::{Message, RequestRate, STOPS_MAX, ThreadResult, WorkerPlan, WorkerResult};
+use crate::exec::{Message, ThreadResult, WorkerPlan, WorkerResult};
 use crate::report::{
-    GeneratorStop, HdrLog, Live, LoopCpu, Moved, Results, RunDescription, Unfinished, Verdict, VerdictInput,
-    serve_metrics,
+    CommonStart, Ending, HdrLog, Live, LoopEnding, Record, Results, RunDescription, ThreadEnding, serve_metrics,
 };
 use crate::schedule::DueCounter;
 use crate::stats::{Interval, Second, SecondRow, Totals};
@@ -34,6 +33,9 @@ pub(super) struct Collector<'a> {
     totals: Totals,
     series: Vec<SecondRow>,
     hdr_log: Option<HdrLog>,
+    record: Option<Record>,
+    /// With `--start-at`.
+    common_start: Option<CommonStart>,
     live: Arc<Mutex<Live>>,
     /// Whether standard error is a terminal, which gets a line a second.
     terminal: bool,
@@ -48,17 +50,20 @@ impl<'a> Collector<'a> {
         plan: &'a Arc<WorkerPlan>,
         spares: Vec<SyncSender<Box<Interval>>>,
         connected: u64,
-        start_ns: u64,
-        started: SystemTime,
+        start: Start,
     ) -> Result<Self, RunError> {
-        let started = started + Duration::from_nanos(plan.schedule.warmup_ns());
-        let mut due = DueCounter::new(&plan.schedule, arguments.parties());
+        let started = start.started + Duration::from_nanos(plan.schedule.warmup_ns());
+        let mut due = DueCounter::new(&plan.schedule, arguments.parties(), plan.part);
         due.advance(&plan.schedule, plan.schedule.warmup_ns());
         let hdr_log = match &arguments.hdr_log {
             Some(file) => Some(HdrLog::create(file, started).map_err(RunError::file(file))?),
             None => None,
         };
-        let live = Arc::new(Mutex::new(Live::new(plan.schedule.rate_per_s())));
+        let record = match &arguments.record {
+            Some(file) => Some(Record::create(file).map_err(RunError::file(file))?),
+            None => None,
+        };
+        let live = Arc::new(Mutex::new(Live::new(plan.schedule.rate_per_s() / plan.part.of as f64)));
         if let Some(address) = arguments.metrics {
             let what = format!("--metrics: cannot listen at {address}");
             serve_metrics(address, live.clone()).map_err(RunError::system(what))?;
@@ -67,7 +72,7 @@ impl<'a> Collector<'a> {
             arguments,
             plan,
             connected,
-            measured_ns: start_ns + plan.schedule.warmup_ns(),
+            measured_ns: start.start_ns + plan.schedule.warmup_ns(),
             started,
             cpu_at_start_ns: process_cpu_ns(),
             due,
@@ -76,6 +81,8 @@ impl<'a> Collector<'a> {
             totals: Totals::new(spares.len()),
             series: Vec::new(),
             hdr_log,
+            record,
+            common_start: start.common,
             live,
             terminal: io::stderr().is_terminal(),
             results: spares.iter().map(|_| None).collect(),
@@ -152,89 +159,81 @@ impl<'a> Collector<'a> {
                 self.hdr_log = None;
             }
         }
+        if let Some(record) = &mut self.record {
+            let written = record.second(due, to_ns - from_ns, &second.sum);
+            self.recorded(written);
+        }
+    }
+
+    /// Without its record the run goes on as without its log, and fails at the end.
+    fn recorded(&mut self, written: io::Result<()>) {
+        let file = self.arguments.record.as_ref().expect("there is a record because there is a file");
+        if let Err(error) = written.map_err(RunError::file(file)) {
+            self.failure.get_or_insert(error);
+            self.record = None;
+        }
     }
 
     /// Puts the results together once all threads have ended.
-    pub(super) fn finish(self) -> Results {
+    pub(super) fn finish(mut self) -> Results {
         if self.terminal {
             show_on_terminal("");
         }
-        let elapsed_ns = self.elapsed_ns();
-        let cpu_ns = process_cpu_ns() - self.cpu_at_start_ns;
-        let results: Vec<WorkerResult> = self.results.into_iter().flatten().collect();
-        // An empty poll that was preempted may count for more than it took.
-        let spin_ns = results.iter().map(|result| result.spin_ns).sum::<u64>().min(cpu_ns);
-        let sum = self.totals.sum;
-        let idle_share = |result: &WorkerResult| {
-            result.idle_ns as f64 / result.end_ns.saturating_sub(self.measured_ns).max(1) as f64
-        };
-        let stops = longest_stops(&results, self.measured_ns);
-        let loops = results.iter().map(|result| {
-            let cpu_s = result.cpu_ns as f64 / SECOND as f64;
-            LoopCpu { cpu_s, spin_s: (result.spin_ns as f64 / SECOND as f64).min(cpu_s) }
-        });
-        let loops = loops.collect();
-        let verdict = Verdict::of(&VerdictInput {
-            p50: Moved::of(&sum.latencies, 50.0),
-            p99: Moved::of(&sum.latencies, 99.0),
-            p99_9: Moved::of(&sum.latencies, 99.9),
-            allowed_ns: self.arguments.send_lag_max_ns,
-            stops: stops.clone(),
-            elapsed_s: elapsed_ns as f64 / SECOND as f64,
-            idle_shares: results.iter().map(idle_share).collect(),
-            connected: self.connected,
-            connections: self.plan.threads * self.plan.connections_per_thread,
-        });
-        let mut threads: Vec<ThreadResult> = results.into_iter().flat_map(|result| result.threads).collect();
-        threads.sort_unstable_by_key(|thread| thread.thread);
+        let mut ending = self.ending();
+        if let Some(mut record) = self.record.take() {
+            let written = record.end(&ending);
+            self.recorded(written);
+        }
+        ending.failure = self.failure.map(|failure| failure.to_string());
+        ending.into_results(self.totals.sum, self.series)
+    }
+
+    fn ending(&mut self) -> Ending {
+        let results: Vec<WorkerResult> = self.results.drain(..).flatten().collect();
+        let (schedule, part) = (&self.plan.schedule, self.plan.part);
         let started = jiff::Timestamp::try_from(self.started).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
-        Results {
+        let since_ns = |time_ns: u64| time_ns.saturating_sub(self.measured_ns);
+        let loops = results.iter().map(|result| LoopEnding {
+            end_ns: since_ns(result.end_ns),
+            idle_ns: result.idle_ns,
+            spin_ns: result.spin_ns,
+            cpu_ns: result.cpu_ns,
+            stops: result.stops.iter().map(|stop| (since_ns(stop.start_ns), stop.length_ns)).collect(),
+        });
+        Ending {
             description: RunDescription {
                 url: self.arguments.url.url.clone(),
                 script: self.arguments.script.as_ref().map(|file| file.display().to_string()),
-                threads: self.arguments.threads,
-                connections: self.plan.threads * self.plan.connections_per_thread,
+                threads: self.plan.threads,
+                connections: self.plan.connections(),
                 event_loops: self.plan.loops as u64,
                 pool: self.arguments.pool,
-                warmup_s: self.plan.schedule.warmup_ns() as f64 / SECOND as f64,
-                duration_s: self.plan.schedule.duration_ns() as f64 / SECOND as f64,
-                rate_per_s: self.plan.schedule.rate_per_s(),
+                warmup_s: schedule.warmup_ns() as f64 / SECOND as f64,
+                duration_s: schedule.duration_ns() as f64 / SECOND as f64,
+                rate_per_s: schedule.rate_per_s() / part.of as f64,
                 started_at: format!("{started:.3}"),
             },
-            requests_due: threads.iter().map(|thread| thread.due).sum(),
-            unfinished: Unfinished {
-                count: threads.iter().map(|thread| thread.unfinished).sum(),
-                oldest_ns: threads.iter().map(|thread| thread.oldest_unfinished_ns).max().unwrap_or(0),
-            },
-            elapsed_ns,
-            cpu_ns,
-            spin_ns,
-            loops,
-            stops,
-            failure: self.failure.map(|failure| failure.to_string()),
-            request_rates: threads.into_iter().map(|thread| thread.request_rate).collect::<Vec<RequestRate>>(),
-            series: self.series,
-            verdict,
-            sum,
+            part,
+            rate_of_all_per_s: schedule.rate_per_s(),
+            allowed_ns: self.arguments.send_lag_max_ns,
+            connected: self.connected,
+            start: self.common_start,
+            cpu_ns: process_cpu_ns() - self.cpu_at_start_ns,
+            loops: loops.collect(),
+            threads: results.into_iter().flat_map(|result| result.threads).map(thread_ending).collect(),
+            failure: self.failure.as_ref().map(ToString::to_string),
         }
     }
 }
 
-/// The longest stops of all loops, in the order of time since `measured_ns`.
-fn longest_stops(results: &[WorkerResult], measured_ns: u64) -> Vec<GeneratorStop> {
-    let of_loop = |(event_loop, result): (usize, &WorkerResult)| {
-        let stop = move |stop: &crate::exec::Stop| GeneratorStop {
-            at_s: stop.start_ns.saturating_sub(measured_ns) as f64 / SECOND as f64,
-            length_us: stop.length_ns as f64 / 1000.0,
-            event_loop,
-        };
-        result.stops.iter().map(stop).collect::<Vec<_>>()
-    };
-    let mut stops: Vec<GeneratorStop> = results.iter().enumerate().flat_map(of_loop).collect();
-    stops.sort_by(|a, b| b.length_us.total_cmp(&a.length_us));
-    stops.truncate(STOPS_MAX);
-    stops.sort_by(|a, b| a.at_s.total_cmp(&b.at_s));
-    stops
+fn thread_ending(thread: ThreadResult) -> ThreadEnding {
+    ThreadEnding {
+        thread: thread.thread,
+        due: thread.due,
+        unfinished: thread.unfinished,
+        oldest_unfinished_ns: thread.oldest_unfinished_ns,
+        request_rate: thread.request_rate,
+    }
 }
 
 /// Replaces the terminal's last line.

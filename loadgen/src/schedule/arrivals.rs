@@ -1,6 +1,7 @@
 //! The due times of one connection, one after the other, and of all connections by the second.
 
 use super::Schedule;
+use crate::part::Part;
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 
@@ -114,29 +115,31 @@ pub(super) fn nth_due_after(schedule: &Schedule, from_ns: u64, count: u64, parti
     None
 }
 
-/// Counts what falls due, second by second, over all connections.
+/// Counts what falls due, second by second, over all connections of one generator.
 #[derive(Debug)]
 pub struct DueCounter {
     /// With Poisson arrivals, all of them again; drawn from the same seeds they are the same.
     drawn: Vec<Arrivals>,
+    part: Part,
     counted: u64,
 }
 
 impl DueCounter {
-    /// For `connections` connections.
-    pub fn new(schedule: &Schedule, connections: u64) -> Self {
+    /// For those of `connections` connections that belong to `part`.
+    pub fn new(schedule: &Schedule, connections: u64, part: Part) -> Self {
+        let own = (0..connections).filter(|connection| part.owns(*connection));
         let drawn = match schedule.seed {
-            Some(_) => (0..connections).map(|g| Arrivals::new(schedule, g, connections)).collect(),
+            Some(_) => own.map(|connection| Arrivals::new(schedule, connection, connections)).collect(),
             None => Vec::new(),
         };
-        Self { drawn, counted: 0 }
+        Self { drawn, part, counted: 0 }
     }
 
     /// How many requests are due before `time_ns` that no earlier call has counted.
     pub fn advance(&mut self, schedule: &Schedule, time_ns: u64) -> u64 {
         if schedule.seed.is_none() {
             let before = self.counted;
-            self.counted = schedule.due_before(time_ns).max(before);
+            self.counted = self.part.share(schedule.due_before(time_ns)).max(before);
             return self.counted - before;
         }
         let mut count = 0;

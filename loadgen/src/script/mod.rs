@@ -78,14 +78,8 @@ impl MainScript {
 
     /// Makes the state of the next thread: runs `setup(thread)` here and `init(args)` there.
     pub fn start_thread(&self) -> Result<ThreadScript, ScriptError> {
-        let lua = state::create(&self.options)?;
-        let handle = ThreadHandle::new(&lua, self.addresses.first().copied());
+        let (lua, handle) = self.set_up_thread()?;
         let (stopped, address) = (handle.stopped(), handle.address());
-        let setup = || -> mlua::Result<()> {
-            lua.globals().get::<Table>("wrk")?.set("thread", handle.clone())?;
-            self.wrk_function("setup")?.call::<()>(handle)
-        };
-        setup().map_err(|error| ScriptError::in_function("setup", &error))?;
         let arguments = std::iter::once(self.options.target.url.clone()).chain(self.options.arguments.clone());
         let init = || -> mlua::Result<()> {
             let args = lua.create_table()?;
@@ -99,6 +93,22 @@ impl MainScript {
         let address = address.lock().expect("no thread panics while it holds the address").take();
         let address = address.ok_or_else(|| ScriptError::new("script: setup: thread.addr must be an address"))?;
         ThreadScript::new(lua, stopped, address)
+    }
+
+    /// Runs `setup(thread)` for the next thread, which another generator runs: the script counts it.
+    pub fn skip_thread(&self) -> Result<RemoteThread, ScriptError> {
+        Ok(RemoteThread { _lua: self.set_up_thread()?.0 })
+    }
+
+    fn set_up_thread(&self) -> Result<(Lua, ThreadHandle), ScriptError> {
+        let lua = state::create(&self.options)?;
+        let handle = ThreadHandle::new(&lua, self.addresses.first().copied());
+        let setup = || -> mlua::Result<()> {
+            lua.globals().get::<Table>("wrk")?.set("thread", handle.clone())?;
+            self.wrk_function("setup")?.call::<()>(handle.clone())
+        };
+        setup().map_err(|error| ScriptError::in_function("setup", &error))?;
+        Ok((lua, handle))
     }
 
     /// Calls `done(summary, latency, requests)` if the script has it.
@@ -120,6 +130,12 @@ impl MainScript {
     fn wrk_function(&self, name: &str) -> mlua::Result<Function> {
         self.lua.globals().get::<Table>("wrk")?.get(name)
     }
+}
+
+/// A thread that another generator runs. The script may set its variables for as long as this is kept.
+#[derive(Debug)]
+pub struct RemoteThread {
+    _lua: Lua,
 }
 
 /// One thread's state. Only that thread uses it during the run.

@@ -6,14 +6,16 @@
 //! Nearly every response has an expected status and belongs to a GET. Only the others are recorded a second
 //! time, by what they are; the rest is the difference.
 
+use super::encoding::{histogram, statuses};
 use crate::http::Operation;
 use hdrhistogram::Histogram;
+use serde::{Deserialize, Serialize};
 
 /// The longest time that a histogram can tell apart, a day in nanoseconds; longer ones count as a day.
 const LATENCY_NS_MAX: u64 = 24 * 3600 * 1_000_000_000;
 
 /// Status codes up to here are counted one by one.
-const STATUS_MAX: usize = 999;
+pub(super) const STATUS_MAX: usize = 999;
 
 /// Status codes with which a server refuses a request because it has too many.
 const REFUSALS: [u16; 2] = [429, 503];
@@ -24,8 +26,8 @@ pub fn new_histogram() -> Histogram<u64> {
 }
 
 /// A histogram that exists only once it has a sample.
-#[derive(Debug, Clone, Default)]
-struct Sparse(Option<Histogram<u64>>);
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+struct Sparse(#[serde(with = "histogram::optional")] Option<Histogram<u64>>);
 
 impl Sparse {
     fn record(&mut self, value_ns: u64) {
@@ -67,15 +69,19 @@ pub struct Sample {
 }
 
 /// The times of every request, in nanoseconds.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Latencies {
     /// From the moment the request was due to the end of its response.
+    #[serde(with = "histogram")]
     pub latency: Histogram<u64>,
     /// From the moment it was sent to the end of its response.
+    #[serde(with = "histogram")]
     pub uncorrected: Histogram<u64>,
     /// Latency without the generator's own error.
+    #[serde(with = "histogram")]
     pub net: Histogram<u64>,
     /// Of every request sent, by how much later it went than it would have from a generator that is never late.
+    #[serde(with = "histogram")]
     pub send_lag: Histogram<u64>,
     /// The part of `latency` whose status was not an expected one.
     unserved: Sparse,
@@ -179,7 +185,7 @@ impl ExpectedStatuses {
 }
 
 /// Failures by class, as wrk2 has them.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Errors {
     /// Attempts to connect that failed.
     pub connect: u64,
@@ -210,7 +216,7 @@ impl Errors {
 }
 
 /// One event loop's box for one second.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Interval {
     /// The times of the requests that were answered.
     pub latencies: Latencies,
@@ -232,6 +238,7 @@ pub struct Interval {
     pub cpu_ns: u64,
     /// The part of it that was not spent polling, of the loop that had the most.
     pub work_ns_max: u64,
+    #[serde(with = "statuses")]
     statuses: Box<[u64; STATUS_MAX + 1]>,
 }
 

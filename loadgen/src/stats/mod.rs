@@ -1,5 +1,6 @@
 //! What is counted: per thread and second on the hot path, merged elsewhere.
 
+pub(crate) mod encoding;
 mod interval;
 mod summary;
 mod totals;

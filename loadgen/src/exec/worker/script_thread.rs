@@ -13,7 +13,8 @@ const TIMER_BIT: u32 = 1 << 31;
 /// A thread's script, what it samples and, with an open pool, its plan and its free connections.
 #[derive(Debug)]
 pub(super) struct ScriptThread<'a> {
-    thread: usize,
+    /// Its number among those of all generators.
+    thread: u64,
     pub(super) script: &'a ThreadScript,
     /// The request of every connection, if the script does not make each.
     pub(super) fixed_batch: Batch,
@@ -30,15 +31,16 @@ pub(super) struct ScriptThread<'a> {
 }
 
 impl<'a> ScriptThread<'a> {
+    /// `thread` counts those of this generator.
     pub(super) fn new(plan: &WorkerPlan, thread: usize, script: &'a ThreadScript) -> Self {
         let fixed = script.fixed_request().map(Batch::of);
         let open = plan.pool == Pool::Open;
         Self {
-            thread,
+            thread: plan.number_of_thread(thread),
             script,
             fixed_batch: fixed.map_or_else(Batch::default, |batch| batch.expect("checked when the script was loaded")),
             sampler: Sampler::new(0, 0),
-            arrivals: open.then(|| Arrivals::new(&plan.schedule, thread as u64, plan.threads)),
+            arrivals: plan.arrivals_of_thread(thread),
             free: VecDeque::with_capacity(if open { plan.connections_per_thread as usize } else { 0 }),
             wake_ns: u64::MAX,
             taken: 0,

@@ -1,0 +1,115 @@
+//! The report of several generators that were one, from their records.
+//!
+//! The records are read side by side, a second at a time, so memory does not grow with the length of the run.
+
+use super::MergeArguments;
+use crate::report::{Ending, HdrLog, RecordReader, Recorded, RecordedSecond, TextReport, heading, results_together};
+use crate::stats::{Interval, Second, SecondRow};
+use std::io::Write;
+use std::time::SystemTime;
+
+/// Merges all parts and writes what `arguments` name.
+pub(super) fn merge(arguments: &MergeArguments, out: &mut impl Write) -> Result<(), String> {
+    let mut readers: Vec<RecordReader> =
+        arguments.files.iter().map(|file| RecordReader::open(file)).collect::<Result<_, _>>()?;
+    let cannot = |file: &std::path::Path, error: std::io::Error| format!("cannot write {}: {error}", file.display());
+    let mut log = None;
+    if let Some(file) = &arguments.hdr_log {
+        // The start stands at its beginning, and the ends of the records say it.
+        let endings =
+            arguments.files.iter().map(|file| last(RecordReader::open(file)?)).collect::<Result<Vec<_>, _>>()?;
+        log = Some(HdrLog::create(file, started(&endings)).map_err(|error| cannot(file, error))?);
+    }
+
+    let mut counted: Vec<Interval> = readers.iter().map(|_| Interval::default()).collect();
+    let mut endings: Vec<Option<Ending>> = readers.iter().map(|_| None).collect();
+    let (mut series, mut due_so_far, mut sent_so_far) = (Vec::<SecondRow>::new(), 0u64, 0u64);
+    loop {
+        let mut second = Second { index: series.len() as u64, sum: Interval::default() };
+        let (mut due, mut length_ns, mut recorded_by_any) = (0, 0, false);
+        for (part, reader) in readers.iter_mut().enumerate() {
+            if endings[part].is_some() {
+                continue;
+            }
+            match reader.read()? {
+                Recorded::Second(own) => {
+                    let RecordedSecond { due: own_due, length_ns: own_length_ns, counted: own } = *own;
+                    second.sum.add(&own);
+                    counted[part].add(&own);
+                    due += own_due;
+                    length_ns = own_length_ns.max(length_ns);
+                    recorded_by_any = true;
+                }
+                Recorded::End(ending) => endings[part] = Some(*ending),
+            }
+        }
+        if !recorded_by_any {
+            break;
+        }
+        due_so_far += due;
+        sent_so_far += second.sum.sent;
+        series.push(second.row(due, due_so_far.saturating_sub(sent_so_far), length_ns));
+        if let (Some(log), Some(file)) = (&mut log, &arguments.hdr_log) {
+            log.write(second.index, length_ns, &second.sum.latencies.latency).map_err(|error| cannot(file, error))?;
+        }
+    }
+
+    let endings = endings.into_iter().map(|ending| ending.expect("the loop goes on until each has ended"));
+    let mut parts: Vec<(Ending, Interval)> = endings.zip(counted).collect();
+    parts.sort_by_key(|(ending, _)| ending.part.index);
+    check(&parts.iter().map(|(ending, _)| ending).collect::<Vec<_>>())?;
+    let results = results_together(&parts, series);
+    if let Some(file) = &arguments.json {
+        results.write_json(file).map_err(|error| cannot(file, error))?;
+    }
+    let run = &results.description;
+    let head = heading(run.duration_s, &run.url, run.threads, run.connections);
+    write!(out, "{head}{}", TextReport::of(&results, true, false)).map_err(|error| format!("cannot print: {error}"))
+}
+
+fn last(mut reader: RecordReader) -> Result<Ending, String> {
+    loop {
+        if let Recorded::End(ending) = reader.read()? {
+            return Ok(*ending);
+        }
+    }
+}
+
+fn started(endings: &[Ending]) -> SystemTime {
+    let starts = endings.iter().filter_map(|ending| ending.description.started_at.parse::<jiff::Timestamp>().ok());
+    starts.min().map_or(SystemTime::UNIX_EPOCH, SystemTime::from)
+}
+
+/// Refuses records that are not those of all parts of one load; `endings` are in the order of parts.
+fn check(endings: &[&Ending]) -> Result<(), String> {
+    let first = endings[0];
+    let of = first.part.of;
+    for number in 1..=of {
+        match endings.iter().filter(|ending| ending.part.index + 1 == number).count() {
+            0 => return Err(format!("the record of generator {number}/{of} is missing")),
+            1 => {}
+            count => return Err(format!("{count} of the records are of generator {number}/{of}")),
+        }
+    }
+    for ending in endings {
+        let (a, b) = (&first.description, &ending.description);
+        let differing = [
+            ("the number of generators", first.part.of != ending.part.of),
+            ("URL", a.url != b.url),
+            ("script", a.script != b.script),
+            ("rate", first.rate_of_all_per_s != ending.rate_of_all_per_s),
+            ("threads", a.threads != b.threads),
+            ("connections", a.connections != b.connections),
+            ("duration", a.duration_s != b.duration_s),
+            ("warm-up", a.warmup_s != b.warmup_s),
+            ("pool", a.pool != b.pool),
+        ];
+        if let Some((what, _)) = differing.iter().find(|(_, differs)| *differs) {
+            return Err(format!("generators {} and {} are not of one load: {what} differs", first.part, ending.part));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,61 @@
+//! Several generators that do together what one would do: how its requests are dealt out among them.
+//!
+//! One generator deals its requests out like cards: connection `g` of `C` owns the requests `g, g + C, g + 2C, …`,
+//! thread `g mod T` of `T` owns the connection. Several generators go on with it: generator `p` of `N` owns the threads
+//! `p, p + N, p + 2N, …`. `N` divides `T`, and `T` divides `C`, so it owns the connections and the requests whose numbers
+//! are `p` modulo `N`. Every request belongs to one generator, and each thread's script has the number that it would
+//! have in one generator, so it asks for the same keys.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// The most generators that can be one.
+const PARTS_MAX: u64 = 256;
+
+/// One of several generators.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Part {
+    /// Its number, from 0.
+    pub index: u64,
+    /// How many there are.
+    pub of: u64,
+}
+
+impl Part {
+    /// A generator alone.
+    pub const WHOLE: Self = Self { index: 0, of: 1 };
+
+    /// Reads `2/3`, which counts from 1.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let read = || {
+            let (number, of) = text.split_once('/')?;
+            Some((number.parse::<u64>().ok()?, of.parse::<u64>().ok().filter(|of| (1..=PARTS_MAX).contains(of))?))
+        };
+        match read() {
+            Some((number, of)) if (1..=of).contains(&number) => Ok(Self { index: number - 1, of }),
+            Some(_) => Err("wanted I/N with I from 1 to N".to_owned()),
+            None => Err(format!("wanted I/N such as 2/3, at most {PARTS_MAX} generators")),
+        }
+    }
+
+    /// Whether the thread, connection or request `number` of the whole is this generator's.
+    pub fn owns(self, number: u64) -> bool {
+        number % self.of == self.index
+    }
+
+    /// The number in the whole of this generator's thread `own`.
+    pub fn thread(self, own: u64) -> u64 {
+        own * self.of + self.index
+    }
+
+    /// How many of the first `count` requests of the whole are this generator's.
+    pub fn share(self, count: u64) -> u64 {
+        count.saturating_sub(self.index).div_ceil(self.of)
+    }
+}
+
+impl fmt::Display for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.index + 1, self.of)
+    }
+}

@@ -1,0 +1,194 @@
+//! What generators know when their runs have ended, and the results that follow from it: of one generator, or of several
+//! together.
+
+use super::results::{GeneratorResult, GeneratorStop, LoopCpu, Results, RunDescription, Unfinished};
+use super::verdict::{Moved, Verdict, VerdictInput};
+use crate::clock::SECOND;
+use crate::exec::{RequestRate, STOPS_MAX};
+use crate::part::Part;
+use crate::stats::{Interval, SecondRow};
+use serde::{Deserialize, Serialize};
+
+/// A start on the wall clock that several generators have in common.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CommonStart {
+    /// When it was to be.
+    pub at: jiff::Timestamp,
+    /// By how much it was missed; 0 if it was not.
+    pub missed_by_ns: u64,
+}
+
+/// All that a generator knows at its end besides what it counted. Times are nanoseconds since the warm-up was over.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Ending {
+    /// What it was asked for.
+    pub description: RunDescription,
+    /// Which part of the load it sent.
+    pub part: Part,
+    /// Requests a second of all generators together.
+    pub rate_of_all_per_s: f64,
+    /// By how many nanoseconds a percentile may always be moved (`--send-lag-max`).
+    pub allowed_ns: u64,
+    /// Connections that were open at the start.
+    pub connected: u64,
+    /// The start that was asked for, if one was.
+    pub start: Option<CommonStart>,
+    /// CPU time of the process.
+    pub cpu_ns: u64,
+    /// Its event loops.
+    pub loops: Vec<LoopEnding>,
+    /// Its threads.
+    pub threads: Vec<ThreadEnding>,
+    /// Why the run ended before its time or lacks an output, if so.
+    pub failure: Option<String>,
+}
+
+/// An event loop at its end.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct LoopEnding {
+    /// When it ended.
+    pub end_ns: u64,
+    /// Time that it had nothing to do.
+    pub idle_ns: u64,
+    /// The part of `idle_ns` in which it polled instead of sleeping.
+    pub spin_ns: u64,
+    /// CPU time that it used.
+    pub cpu_ns: u64,
+    /// Start and length of its longest stops.
+    pub stops: Vec<(u64, u64)>,
+}
+
+/// A thread at its end.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct ThreadEnding {
+    /// Its number among those of all generators.
+    pub thread: u64,
+    /// Its requests that fell due.
+    pub due: u64,
+    /// Those of them without a response or an error.
+    pub unfinished: u64,
+    /// Age of the oldest of these.
+    pub oldest_unfinished_ns: u64,
+    /// Its sampled rate of responses.
+    pub request_rate: RequestRate,
+}
+
+impl Ending {
+    /// Its actual length; the planned one before any loop has ended.
+    pub fn elapsed_ns(&self) -> u64 {
+        let planned_ns = (self.description.duration_s * SECOND as f64) as u64;
+        self.loops.iter().map(|ended| ended.end_ns).max().unwrap_or(planned_ns)
+    }
+
+    /// What `endings` are together: those of all parts, in their order.
+    pub fn together(endings: &[Self]) -> Self {
+        let first = endings.first().expect("there is a generator");
+        let sum = |of: fn(&Self) -> u64| endings.iter().map(of).sum();
+        let starts = endings.iter().filter_map(|ending| ending.start);
+        let failures = endings.iter().filter_map(|e| Some(format!("generator {}: {}", e.part, e.failure.as_ref()?)));
+        Self {
+            description: RunDescription {
+                threads: sum(|ending| ending.description.threads),
+                connections: sum(|ending| ending.description.connections),
+                event_loops: sum(|ending| ending.description.event_loops),
+                rate_per_s: first.rate_of_all_per_s,
+                started_at: endings.iter().map(|e| e.description.started_at.clone()).min().expect("there is one"),
+                ..first.description.clone()
+            },
+            part: Part::WHOLE,
+            rate_of_all_per_s: first.rate_of_all_per_s,
+            allowed_ns: endings.iter().map(|ending| ending.allowed_ns).min().expect("there is one"),
+            connected: sum(|ending| ending.connected),
+            start: starts.max_by_key(|start| start.missed_by_ns),
+            cpu_ns: sum(|ending| ending.cpu_ns),
+            loops: endings.iter().flat_map(|ending| ending.loops.clone()).collect(),
+            threads: endings.iter().flat_map(|ending| ending.threads.clone()).collect(),
+            failure: failures.reduce(|all, next| format!("{all}; {next}")),
+        }
+    }
+
+    fn verdict(&self, sum: &Interval, stops: &[GeneratorStop]) -> Verdict {
+        let idle_share = |ended: &LoopEnding| ended.idle_ns as f64 / ended.end_ns.max(1) as f64;
+        Verdict::of(&VerdictInput {
+            p50: Moved::of(&sum.latencies, 50.0),
+            p99: Moved::of(&sum.latencies, 99.0),
+            p99_9: Moved::of(&sum.latencies, 99.9),
+            allowed_ns: self.allowed_ns,
+            stops: stops.to_vec(),
+            elapsed_s: self.elapsed_ns() as f64 / SECOND as f64,
+            idle_shares: self.loops.iter().map(idle_share).collect(),
+            connected: self.connected,
+            connections: self.description.connections,
+            start_missed_by_ns: self.start.map_or(0, |start| start.missed_by_ns),
+        })
+    }
+
+    /// The results, with what was counted: `sum` over the run, and `series` by the second.
+    pub fn into_results(mut self, sum: Interval, series: Vec<SecondRow>) -> Results {
+        let stops = longest_stops(&self.loops);
+        let verdict = self.verdict(&sum, &stops);
+        // An empty poll that was preempted may count for more than it took.
+        let spin_ns = self.loops.iter().map(|ended| ended.spin_ns).sum::<u64>().min(self.cpu_ns);
+        let loops = self.loops.iter().map(|ended| {
+            let cpu_s = ended.cpu_ns as f64 / SECOND as f64;
+            LoopCpu { cpu_s, spin_s: (ended.spin_ns as f64 / SECOND as f64).min(cpu_s) }
+        });
+        self.threads.sort_unstable_by_key(|thread| thread.thread);
+        Results {
+            requests_due: self.threads.iter().map(|thread| thread.due).sum(),
+            unfinished: Unfinished {
+                count: self.threads.iter().map(|thread| thread.unfinished).sum(),
+                oldest_ns: self.threads.iter().map(|thread| thread.oldest_unfinished_ns).max().unwrap_or(0),
+            },
+            elapsed_ns: self.elapsed_ns(),
+            cpu_ns: self.cpu_ns,
+            spin_ns,
+            loops: loops.collect(),
+            stops,
+            request_rates: self.threads.into_iter().map(|thread| thread.request_rate).collect::<Vec<RequestRate>>(),
+            series,
+            verdict,
+            sum,
+            part: self.part,
+            start: self.start,
+            generators: Vec::new(),
+            failure: self.failure,
+            description: self.description,
+        }
+    }
+}
+
+/// The results of several generators together: `parts` are their endings and what each counted, `series` is that of all.
+///
+/// The verdict is the worst: whatever one of them did not keep, they did not keep together.
+pub fn results_together(parts: &[(Ending, Interval)], series: Vec<SecondRow>) -> Results {
+    let endings: Vec<Ending> = parts.iter().map(|(ending, _)| ending.clone()).collect();
+    let mut sum = Interval::default();
+    parts.iter().for_each(|(_, counted)| sum.add(counted));
+    let mut results = Ending::together(&endings).into_results(sum, series);
+    for (ending, counted) in parts {
+        let own = ending.clone().into_results(counted.clone(), Vec::new());
+        let reasons = own.verdict.reasons.iter().map(|reason| format!("generator {}: {reason}", ending.part));
+        results.verdict.reasons.extend(reasons);
+        results.generators.push(GeneratorResult::of(&own));
+    }
+    results.verdict.kept = results.verdict.reasons.is_empty();
+    results
+}
+
+/// The longest stops of all loops, in the order of time.
+fn longest_stops(loops: &[LoopEnding]) -> Vec<GeneratorStop> {
+    let of_loop = |(event_loop, ended): (usize, &LoopEnding)| {
+        let stop = move |(start_ns, length_ns): &(u64, u64)| GeneratorStop {
+            at_s: *start_ns as f64 / SECOND as f64,
+            length_us: *length_ns as f64 / 1000.0,
+            event_loop,
+        };
+        ended.stops.iter().map(stop).collect::<Vec<_>>()
+    };
+    let mut stops: Vec<GeneratorStop> = loops.iter().enumerate().flat_map(of_loop).collect();
+    stops.sort_by(|a, b| b.length_us.total_cmp(&a.length_us));
+    stops.truncate(STOPS_MAX);
+    stops.sort_by(|a, b| a.at_s.total_cmp(&b.at_s));
+    stops
+}
