@@ -168,7 +168,7 @@ test-e2e: build ## whole experiments in both runtimes; docker's only where an en
 
 ##@ Torture (the long forms of tests, not part of `make test`)
 .PHONY: torture torture-storage torture-loadgen torture-lab
-torture: torture-storage torture-server torture-loadgen torture-lab ## every room's long tests
+torture: torture-storage torture-server torture-loadgen torture-lab torture-profiling ## every room's long tests
 torture-storage: ## crashes, 10,000 seeds each; 30 kills a durability; full disks; about 15 minutes
 	@bin/find-jdk >/dev/null
 	$(MVN) -f service/pom.xml -pl storage test -Dtest='CrashTest,GroupCommitCrashTest,ModelTest,LinearizabilityTest,RegisterCheckerTest,ErrorInjectionTest,DamageTest,MappedDamageTest,CompactionJobTest,PiecewiseCompactionTest,WalPreallocatorTest' \
@@ -182,7 +182,12 @@ torture-loadgen: ## the load generator's long tests, 70 minutes: an hour of load
 
 torture-lab: build ## disturbances planted into real runs, searches, the overhead of the lab, on a machine that is quiet otherwise; 15 minutes
 	@bin/lab --version >/dev/null
-	$(VENV)/pytest -q -ra -m torture lab/tests/e2e
+	$(VENV)/pytest -q -ra -m torture --ignore-glob='*/test_profiling_*' lab/tests/e2e
+
+.PHONY: torture-profiling
+torture-profiling: build ## hot spots, pauses, compactions and differences planted into real runs: are they found? 15 minutes, on a quiet machine
+	@bin/lab --version >/dev/null
+	$(VENV)/pytest -q -ra -s -m torture lab/tests/e2e/test_profiling_*.py
 
 .PHONY: torture-server
 torture-server: ## server, long (about half an hour): a million fuzzed inputs, every variant stopped under load, crowds of connections; FUZZ='-Dfuzz.seed=2 …'

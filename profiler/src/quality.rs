@@ -13,6 +13,11 @@ const BROKEN_MAX: f64 = 0.05;
 /// And more lost ones.
 const LOST_MAX: f64 = 0.05;
 
+/// Why samples may account for less. Perf events are armed anew at each context switch, and time spent on that has no
+/// sample: where a timer is expensive, as in virtual machines, threads that switch often lose a fifth of theirs.
+const UNDER: &str = "context switches, in which no sample is taken, took the rest, or samples were lost";
+const OVER: &str = "samples were doubled, or the service outlived the recording";
+
 /// Frames by which async-profiler marks a stack that it could not walk to its end.
 const BROKEN: [&str; 10] = [
     "[unknown]",
@@ -75,7 +80,8 @@ pub fn of_cpu(said: &Description, samples: u64, broken: u64, whole: bool, tick_u
             let (percent, which) = (100.0 * difference.abs(), if difference < 0.0 { "less" } else { "more" });
             quality.warnings.push(format!(
                 "the samples account for {sampled_s:.1} s of CPU, {percent:.0}% {which} than the {cpu_s:.1} s that the \
-                 service used: samples were lost or doubled, or the service outlived the recording"
+                 service used: {}",
+                if difference < 0.0 { UNDER } else { OVER }
             ));
         }
     }

@@ -297,9 +297,9 @@ class LocalRuntime(Runtime):
         self._profile("stop", spec, ["--pid", str(service.pid)], spec.cpus)
 
     def convert_profile(self, spec: ProfileSpec, progress: Progress) -> None:
-        """Run `profile convert` on all CPUs: nothing is measured any more."""
+        """Run `profile convert` off the CPUs of the service, which may still be ending."""
         words = ["--title", spec.title, "--events", ",".join(spec.events), *spec.latency_words()]
-        self._profile("convert", spec, words, (), progress)
+        self._profile("convert", spec, words, spec.cpus, progress)
 
     def monitoring_up(self, progress: Progress) -> None:
         """Start Prometheus and node-exporter where they are on the PATH."""

@@ -1,0 +1,230 @@
+"""Hot spots, pauses, compactions and differences planted into real runs: the profile finds them.
+
+A variant with the plants is built into a copy of the checkout, and measured there by `make experiment` as any other.
+They measure, so they need a machine that is quiet otherwise: `make torture-profiling`.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import shutil
+import subprocess
+import threading
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from .conftest import CHECKOUT
+from .copied import VARIANTS, copy_of_checkout, make_in, register_variants
+
+SOURCE = Path(__file__).parent / "planted/PlantedVariant.java"
+KINDS = ("calm", "hot", "pausing")
+POINTS = 0.03
+ADMIN_PORT = 18_581
+COMPACTIONS_AT_S = (15.0, 35.0)
+CONVERSION_S_MAX = 20.0
+
+pytestmark = pytest.mark.torture
+
+
+@pytest.fixture(scope="module")
+def copy() -> Iterator[Path]:
+    """A copy of the checkout with the planted variants and an experiment of each."""
+    with copy_of_checkout("planted") as directory:
+        shutil.copy(SOURCE, directory / VARIANTS)
+        register_variants(
+            directory,
+            [f'new Entry("planted-{kind}", PlantedVariant.SUMMARY, PlantedVariant::{kind})' for kind in KINDS],
+        )
+        for kind in KINDS:
+            declare(directory, f"planted-{kind}", f"planted-{kind}")
+        declare(directory, "planted-none", "queue")
+        yield directory
+
+
+def declare(directory: Path, name: str, variant: str) -> None:
+    home = directory / "experiments" / name
+    home.mkdir()
+    load = {"script": "get.lua", "rate": 15_000, "threads": 1, "connections": 16, "duration": "60s", "warmup": "5s"}
+    settings = {
+        "title": name,
+        "question": "Is what was planted found?",
+        "service": {"variant": variant},
+        "dataset": "pairs-200k",
+        "load": load,
+        "profile": {"events": ["cpu", "alloc", "lock"], "interval": "500us"},
+    }
+    (home / "experiment.yaml").write_text(yaml.safe_dump(settings))
+
+
+def measure(copy: Path, name: str, during: Callable[[Path], None] | None = None, **settings: str) -> Path:
+    """Run an experiment; `during` gets its directory when the profiled repetition begins. Return the run."""
+    before = set((copy / "results").glob("*/*Z"))
+    over = threading.Event()
+
+    def watch() -> None:
+        while not over.is_set():
+            for run in set((copy / "results").glob("*/*Z")) - before:
+                if during is not None and (run / "profile/profile.jfr").exists():
+                    during(run)
+                    return
+            time.sleep(0.05)
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    try:
+        words = {"RUNTIME": "local", "ADMIN_PORT": str(ADMIN_PORT), **settings}
+        make_in(copy, "experiment", f"NAME={name}", *(f"{key}={value}" for key, value in words.items()))
+    finally:
+        over.set()
+        watcher.join()
+    (run,) = set((copy / "results").glob("*/*Z")) - before
+    return run
+
+
+@pytest.fixture(scope="module")
+def hot_run(copy: Path) -> Path:
+    return measure(copy, "planted-hot")
+
+
+@pytest.fixture(scope="module")
+def pausing_run(copy: Path) -> Path:
+    return measure(copy, "planted-pausing")
+
+
+@pytest.fixture(scope="module")
+def compacting_run(copy: Path) -> Path:
+    def compact(run: Path) -> None:
+        began = time.monotonic()
+        for at_s in COMPACTIONS_AT_S:
+            time.sleep(max(0.0, began + at_s - time.monotonic()))
+            request = urllib.request.Request(f"http://127.0.0.1:{ADMIN_PORT}/compact", method="POST")
+            urllib.request.urlopen(request, timeout=60).read()
+
+    return measure(copy, "planted-calm", compact)
+
+
+@pytest.fixture(scope="module")
+def same_runs(copy: Path) -> list[Path]:
+    """Five starts of one experiment: ten pairs of the same."""
+    return [measure(copy, "planted-none", DURATION="15s") for _ in range(5)]
+
+
+def document(run: Path, name: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((run / "profile" / name).read_text())
+    return found
+
+
+def truth(run: Path) -> dict[str, float]:
+    """What the variant's own counters grew by during the recording."""
+    profile = document(run, "profile.json")
+    start_ms, end_ms = profile["started_ms"], profile["started_ms"] + 1e3 * profile["duration_s"]
+    lines = [line for line in (run / "service.log").read_text().splitlines() if line.startswith("planted {")]
+    counters = [json.loads(line.removeprefix("planted ")) for line in lines]
+    inside = [each for each in counters if start_ms <= each["at_ms"] <= end_ms]
+    return {name: inside[-1][name] - inside[0][name] for name in inside[0]}
+
+
+def widths(run: Path, event: str, method: str) -> tuple[float, float]:
+    """Return the width of the stacks that this method is in, and of all, in the event's unit."""
+    inside = whole = 0.0
+    for line in (run / f"profile/{event}.collapsed").read_text().splitlines():
+        stack, _, value = line.rpartition(" ")
+        whole += float(value)
+        inside += float(value) if f"PlantedVariant.{method};" in stack + ";" else 0.0
+    return inside, whole
+
+
+def test_a_method_that_burns_a_known_share_of_cpu(hot_run: Path) -> None:
+    known = truth(hot_run)
+    inside, whole = widths(hot_run, "cpu", "burn")
+    profile = document(hot_run, "profile.json")
+    print(f"cpu: {profile['cpu_sampled_s']:.1f} s sampled, {profile['cpu_s']:.1f} s used")
+    print(f"cpu: {inside / whole:.4f} found, {known['burn_ns'] / known['process_ns']:.4f} planted")
+    assert inside / whole == pytest.approx(known["burn_ns"] / known["process_ns"], abs=POINTS)
+    assert known["burn_ns"] / known["process_ns"] == pytest.approx(0.3, abs=POINTS), "as planted"
+
+
+def test_a_method_that_allocates_a_known_number_of_bytes_a_second(hot_run: Path) -> None:
+    known = truth(hot_run)
+    seconds = known["at_ms"] / 1e3
+    inside, whole = widths(hot_run, "alloc", "allocate")
+    print(f"alloc: {inside / whole:.4f} found, {known['hot_bytes'] / known['all_bytes']:.4f} planted")
+    print(f"alloc: {inside / seconds / 1e6:.2f} MB/s found, {known['hot_bytes'] / seconds / 1e6:.2f} planted")
+    assert inside / whole == pytest.approx(known["hot_bytes"] / known["all_bytes"], abs=POINTS)
+
+
+def test_a_lock_that_is_held_for_a_known_share(hot_run: Path) -> None:
+    known = truth(hot_run)
+    inside, whole = widths(hot_run, "lock", "waitHot")
+    waited = known["hot_wait_ns"] + known["cold_wait_ns"]
+    print(f"lock: {inside / whole:.4f} found, {known['hot_wait_ns'] / waited:.4f} planted")
+    assert inside / whole == pytest.approx(known["hot_wait_ns"] / waited, abs=POINTS)
+    seconds = known["at_ms"] / 1e3
+    print(f"lock: {inside / 1e9 / seconds:.4f} of the time found, {known['hot_wait_ns'] / 1e9 / seconds:.4f} planted")
+    assert inside / 1e9 / seconds == pytest.approx(known["hot_wait_ns"] / 1e9 / seconds, abs=POINTS)
+
+
+def test_a_pause_is_named_by_the_slowest_seconds(pausing_run: Path) -> None:
+    assert truth(pausing_run)["pauses"] >= 10
+    tail = document(pausing_run, "tail.json")
+    first, *_ = tail["events"]["cpu"]["methods"]
+    print(f"pause: {first}; seconds: {tail['seconds']}")
+    assert (first["name"], first["significant"]) == ("lsmlab/server/variant/PlantedVariant.pause", True)
+    assert all(second["latency_ms"] >= 100 for second in tail["seconds"])
+
+
+def test_a_compaction_is_named_by_the_slowest_seconds(compacting_run: Path) -> None:
+    tail = document(compacting_run, "tail.json")
+    first, *_ = tail["events"]["cpu"]["categories"]
+    print(f"compaction: {first}; seconds: {tail['seconds']}")
+    assert (first["name"], first["significant"]) == ("compaction", True)
+    assert "compaction" in (compacting_run / "report.md").read_text()
+
+
+def diff(copy: Path, a: Path, b: Path) -> dict[str, Any]:
+    name_a, name_b = (str(run.relative_to(copy / "results")) for run in (a, b))
+    make_in(copy, "diff", f"A={name_a}", f"B={name_b}")
+    (found,) = (copy / "results/diff").glob("*/diff.json")
+    result: dict[str, Any] = json.loads(found.read_text())
+    shutil.rmtree(copy / "results/diff")
+    return result
+
+
+def test_a_planted_difference_tops_the_table(copy: Path, hot_run: Path, pausing_run: Path) -> None:
+    first, *_ = diff(copy, pausing_run, hot_run)["events"]["cpu"]["methods"]
+    print(f"difference: {first}")
+    assert (first["name"], first["significant"]) == ("lsmlab/server/variant/PlantedVariant.burn", True)
+    assert first["change"] > 0.2
+
+
+def test_nothing_is_significant_between_starts_of_the_same_ten_times_of_ten(copy: Path, same_runs: list[Path]) -> None:
+    alarms = []
+    for a, b in itertools.combinations(same_runs, 2):
+        for event, tables in diff(copy, a, b)["events"].items():
+            lines = [line for table in ("categories", "groups", "methods") for line in tables[table]]
+            alarms += [(a.name, b.name, event, line) for line in lines if line["significant"]]
+    assert alarms == []
+
+
+def test_a_minute_is_converted_in_twenty_seconds_on_one_cpu(pausing_run: Path, tmp_path: Path) -> None:
+    for name in ("profile.jfr", "latency.hlog", "recorder.json"):
+        shutil.copy(pausing_run / "profile" / name, tmp_path)
+    home = subprocess.run([CHECKOUT / "bin/find-jdk"], capture_output=True, text=True, check=True).stdout.strip()
+    program = CHECKOUT / "profiler/target/release/profile"
+    words = ["convert", "--out", str(tmp_path), "--pprof", "--latency", str(tmp_path / "latency.hlog")]
+    last = max(os.sched_getaffinity(0))
+    began = time.monotonic()
+    subprocess.run(
+        ["taskset", "-c", str(last), str(program), *words], env={**os.environ, "JAVA_HOME": home}, check=True
+    )
+    took_s = time.monotonic() - began
+    print(f"conversion: {took_s:.1f} s")
+    assert took_s < CONVERSION_S_MAX
