@@ -1,6 +1,6 @@
 """Hot spots planted into a real JVM that counts what each takes: the profile's shares agree within 3 points.
 
-One recording of 20 seconds for all: `make torture-lab`.
+One recording of 20 seconds for all: `make torture-profiling`.
 """
 
 from __future__ import annotations
