@@ -302,7 +302,8 @@ def make_timeline(path: Path, shape: Shape, phases: list[Phase], rng: np.random.
                 "lsmlab_compaction_bytes_total": 0.0, "lsmlab_tables": 8 + (flushed > 0), "lsmlab_wal_bytes_total": wal,
                 'jvm_gc_collection_seconds_sum{gc="G1 Young Generation"}': gc_s,
                 'jvm_memory_used_bytes{area="heap"}': 1.5e8 + 4e7 * (service_from % 5),
-                "lsmlab_write_stall_seconds_total": 0.0,
+                "lsmlab_write_stall_seconds_total": 0.0, "lsmlab_write_amplification": 1.0 + flushed / 64e6,
+                "lsmlab_read_amplification": 1.25, "lsmlab_space_amplification": 1.1,
                 **stages(service_from * shape.rate),
             }  # fmt: skip
         if name in ("warm-up", "measure", "profile"):

@@ -117,6 +117,7 @@ def test_a_bar_of_the_engines_timeline_names_its_event(browser: Chrome, runs: di
     assert "141 MiB" in compaction
     assert "writes that waited12" in browser.execute_script(hover, ".block.stall")
     assert "memtables" in browser.execute_script(hover, ".area")
+    assert "write amplification" in browser.execute_script(hover, ".line.side-a")
     press = (
         "const f = document.querySelector('#chart-lsm-time');"
         "f.dispatchEvent(new KeyboardEvent('keydown', {key: 'ArrowRight'}));"

@@ -357,6 +357,13 @@ def test_the_timeline_of_the_engine_has_a_bar_for_each_event(run: Path, whole: t
         assert f">{lane}</text>" in figure
     order = [figure.index(f">{lane}</text>") for lane in ("flush", "L0 → L1", "L1 → L2", "stalls")]
     assert order == sorted(order)
+    for css in ("side-a", "side-b", "side-c"):
+        assert len(re.findall(rf'<path class="line {css}"', figure)) >= 2, "wide and narrow"
+    over_time = [{name: value for _, name, value in lines} for _, _, lines, *mark in stops if not mark]
+    assert {each["read amplification"] for each in over_time} == {"1.25"}
+    written = [float(each["write amplification"]) for each in over_time]
+    assert min(written) == 1.0
+    assert max(written) >= 1.5, "it grows by the flush in the middle of each repetition"
 
 
 def test_more_events_than_can_be_drawn_are_counted(tmp_path: Path) -> None:

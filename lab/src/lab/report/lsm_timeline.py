@@ -1,4 +1,4 @@
-"""The LSM timeline: memtables filling, and below them flushes, compactions by level, stalls and slow syncs as bars.
+"""The LSM timeline: memtables filling, the amplifications, and flushes, compactions, stalls and slow syncs as bars.
 
 It shares its axis with the latency over time above it. A bar is as long as its event took, and its height says how many
 bytes it wrote, compared with the largest one. Where there are more than 1,000 events, the shortest are left out.
@@ -21,11 +21,27 @@ from lab.report.time_charts import Axis, phase_bands, seconds_ticks, size_tick
 EVENTS_MAX = 1_000
 LANE = 26
 FILL = 84
+AMPLIFICATION = 76
+GAP = 20
 SIZES = (Size("wide", 1040, 0, top=22), Size("narrow", 360, 0, left=48, right=10, top=22))
 """As wide as the latency over time, so that the two align; the height depends on the events."""
 
 _LONE_LANES = {"flush": "flush", "stall": "stalls", "wal_sync": "syncs"}
+_AMPLIFICATIONS = {"write": "side-a", "read": "side-b", "space": "side-c"}
+"""Since the start of the service, by the class of the line: docs/storage.md says how each is counted."""
 _CLASSES = {"flush": "flush", "compaction": "compaction", "stall": "stall", "wal_sync": "sync"}
+
+
+Points = list[tuple[float, float | None]]
+"""Values by seconds on the axis."""
+
+
+@dataclass(frozen=True)
+class _Gauges:
+    """Bytes in memtables, and amplifications by name; empty where the service has none."""
+
+    fill: Points
+    amplifications: dict[str, Points]
 
 
 @dataclass(frozen=True)
@@ -45,12 +61,13 @@ def lsm_timeline(data: ReportData, axis: Axis) -> LsmTimeline | None:
     if left_out:
         longest = sorted(events, key=lambda event: -event.length_s)[:EVENTS_MAX]
         events = sorted(longest, key=lambda event: event.start_s)
-    fill = _fill(data, axis)
+    gauges = _gauges(data, axis)
     lanes = _lanes(events)
-    drawings = [_draw(size, axis, events, lanes, fill) for size in SIZES]
+    drawings = [_draw(size, axis, events, lanes, gauges) for size in SIZES]
     # The bars' stops come first: a bar's data-stop is its event's place in the list.
-    stops = [_event_stop(event, axis) for event in events] + [_fill_stop(at, value, axis) for at, value in fill]
-    legend = [Key("line activity", "memtables")] if fill else []
+    stops = [_event_stop(event, axis) for event in events] + _gauge_stops(gauges, axis)
+    legend = [Key("line activity", "memtables")] if gauges.fill else []
+    legend += [Key(f"line {_AMPLIFICATIONS[name]}", f"{name} amplification") for name in gauges.amplifications]
     kinds = {event.kind for event in events}
     names = {
         "flush": "flush",
@@ -59,7 +76,7 @@ def lsm_timeline(data: ReportData, axis: Axis) -> LsmTimeline | None:
         "wal_sync": "slow WAL sync",
     }
     legend += [Key(f"block {_CLASSES[kind]}", name) for kind, name in names.items() if kind in kinds]
-    label = "Memtables, flushes, compactions by level and stalls over time"
+    label = "Memtables, amplifications, flushes, compactions by level and stalls over time"
     return LsmTimeline(Chart("lsm-time", label, drawings, legend, stops), left_out)
 
 
@@ -77,9 +94,15 @@ def _lanes(events: list[EngineEvent]) -> list[str]:
     ]
 
 
-def _fill(data: ReportData, axis: Axis) -> list[tuple[float, float | None]]:
-    """Return the bytes in memtables by seconds on the axis."""
-    values = None if data.timeline is None else data.timeline.column(r"lsmlab_memtable_bytes")
+def _gauges(data: ReportData, axis: Axis) -> _Gauges:
+    found = {name: _gauge(data, axis, f"lsmlab_{name}_amplification") for name in _AMPLIFICATIONS}
+    known = {name: points for name, points in found.items() if any(value is not None for _, value in points)}
+    return _Gauges(_gauge(data, axis, "lsmlab_memtable_bytes"), known)
+
+
+def _gauge(data: ReportData, axis: Axis, name: str) -> Points:
+    """Return the values of a gauge of the service within the axis; none where it has no such gauge."""
+    values = None if data.timeline is None else data.timeline.column(name)
     if values is None or data.timeline is None:
         return []
     rows = zip(data.timeline.time_s.tolist(), values.tolist(), strict=True)
@@ -90,32 +113,38 @@ def _fill(data: ReportData, axis: Axis) -> list[tuple[float, float | None]]:
     ]
 
 
-def _draw(
-    outline: Size, axis: Axis, events: list[EngineEvent], lanes: list[str], fill: list[tuple[float, float | None]]
-) -> str:
+def _draw(outline: Size, axis: Axis, events: list[EngineEvent], lanes: list[str], gauges: _Gauges) -> str:
+    fill, amplifications = gauges.fill, gauges.amplifications
     fill_height = FILL if fill else 0
-    height = outline.top + fill_height + LANE * len(lanes) + outline.bottom
+    strips = fill_height + (AMPLIFICATION if amplifications else 0)
+    height = outline.top + strips + LANE * len(lanes) + outline.bottom
     size = Size(outline.name, outline.width, height, outline.left, outline.right, outline.top, outline.bottom)
-    most = linear_to(max((value for _, value in fill if value is not None), default=0.0))
-    # The fill is a plot of its own above the lanes, with the same left and right.
-    above = Size(size.name, size.width, size.top + fill_height + 1, size.left, size.right, size.top, 1)
-    plot, upper = Plot(size, axis.scale(), Linear(0, 1)), Plot(above, axis.scale(), most)
+    plot = Plot(size, axis.scale(), Linear(0, 1))
     phase_bands(plot, axis)
     plot.grid(seconds_ticks(axis, size), [])
     if fill:
+        most = linear_to(max((value for _, value in fill if value is not None), default=0.0))
+        upper = _strip(size, axis, size.top, fill_height, most)
         ticks = Linear(most.low, most.high, 2, binary=True).ticks()
         upper.grid([], [(tick, size_tick(tick)) for tick in ticks])
         upper.area(fill, "activity")
         upper.line(fill, "activity")
         plot.add(upper.inner_markup())
+    if amplifications:
+        values = [value for points in amplifications.values() for _, value in points if value is not None]
+        strip = _strip(size, axis, size.top + fill_height + GAP, AMPLIFICATION - GAP, linear_to(max(values)))
+        strip.grid([], [(tick, f"{tick:g}×") for tick in Linear(0, strip.y.ticks()[-1], 2).ticks()])
+        for name, points in amplifications.items():
+            strip.line(points, _AMPLIFICATIONS[name])
+        plot.add(strip.inner_markup())
     largest = max((event.bytes_out for event in events), default=0) or 1
     rows = {name: i for i, name in enumerate(lanes)}
     for name, row in rows.items():
-        floor = size.top + fill_height + LANE * (row + 1)
+        floor = size.top + strips + LANE * (row + 1)
         plot.add(f'<line class="grid" x1="{size.left}" x2="{size.width - size.right}" y1="{floor}" y2="{floor}"/>')
         plot.text(size.left - 8, floor - 7, name, "tick", "end")
     for index, event in enumerate(events):
-        floor = size.top + fill_height + LANE * (rows[_lane(event)] + 1)
+        floor = size.top + strips + LANE * (rows[_lane(event)] + 1)
         left, right = plot.px(event.start_s - axis.start_s), plot.px(event.end_s - axis.start_s)
         width = max(1.5, right - left)
         tall = 12.0 if event.bytes_out == 0 else 4 + (LANE - 8) * event.bytes_out / largest
@@ -124,6 +153,12 @@ def _draw(
             f'width="{width:.1f}" height="{tall:.1f}"/>'
         )
     return plot.markup("LSM timeline")
+
+
+def _strip(size: Size, axis: Axis, top: int, height: int, scale: Linear) -> Plot:
+    """Return a plot of its own above the lanes, with the same left and right."""
+    inside = Size(size.name, size.width, top + height + 1, size.left, size.right, top, 1)
+    return Plot(inside, axis.scale(), scale)
 
 
 def _event_stop(event: EngineEvent, axis: Axis) -> Stop:
@@ -141,5 +176,13 @@ def _event_stop(event: EngineEvent, axis: Axis) -> Stop:
     return Stop(axis.scale().at(start + event.length_s / 2), title, tuple(lines), on_mark=True)
 
 
-def _fill_stop(at: float, value: float | None, axis: Axis) -> Stop:
-    return Stop(axis.scale().at(at), f"{at:,.0f} s", (("activity", "memtables", numbers.size(value)),))
+def _gauge_stops(gauges: _Gauges, axis: Axis) -> list[Stop]:
+    """Return a stop for each moment that a gauge was read at: all gauges have the same."""
+    lines: dict[float, list[tuple[str, str, str]]] = {
+        at: [("activity", "memtables", numbers.size(value))] for at, value in gauges.fill
+    }
+    for name, points in gauges.amplifications.items():
+        for at, value in points:
+            shown = "unknown" if value is None else f"{value:.2f}"
+            lines.setdefault(at, []).append((_AMPLIFICATIONS[name], f"{name} amplification", shown))
+    return [Stop(axis.scale().at(at), f"{at:,.0f} s", tuple(shown)) for at, shown in sorted(lines.items())]
