@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import csv
 import hashlib
+import itertools
 import json
 import re
 import subprocess
+from collections.abc import Callable
 from datetime import datetime
 
 import jsonschema
@@ -14,8 +16,12 @@ import pytest
 from hdrh.histogram import HdrHistogram
 from hdrh.log import HistogramLogReader
 from PIL import Image
+from selenium.webdriver import Chrome
+from selenium.webdriver.support.wait import WebDriverWait
 
-from .browser import console_errors
+from support.chromium import entries
+
+from .browser import console_errors, the_browser
 from .conftest import CHECKOUT, DURATION_S, RATE, WARMUP_S, FinishedRun
 
 EVENTS = ["cpu", "alloc", "lock"]
@@ -120,6 +126,72 @@ def test_pictures_decode(finished_run: FinishedRun, name: str) -> None:
 @pytest.mark.parametrize("name", PAGES)
 def test_pages_open_in_a_browser_without_an_error(finished_run: FinishedRun, name: str) -> None:
     assert console_errors(finished_run.directory / name) == []
+
+
+PAINTED = "return document.getElementById(arguments[0]).toDataURL()"
+
+
+def click_into(canvas: str, x: float, y_px: int) -> None:
+    """Click into a canvas: `x` is a part of its width, `y_px` counts from its top, or from its foot if negative."""
+    the_browser().execute_script(
+        """
+        const canvas = document.getElementById(arguments[0]);
+        canvas.scrollIntoView({block: arguments[2] < 0 ? "end" : "start"});
+        const box = canvas.getBoundingClientRect();
+        const y = arguments[2] < 0 ? box.bottom + arguments[2] : box.top + arguments[2];
+        const at = {clientX: box.left + arguments[1] * box.width, clientY: y, bubbles: true, cancelable: true};
+        const names = ["mousemove", "mousedown", "mouseup", "click"];
+        names.forEach((name) => canvas.dispatchEvent(new MouseEvent(name, at)));
+        """,
+        canvas,
+        x,
+        y_px,
+    )
+
+
+def wait_until_painted_anew(canvas: str, before: str, act: Callable[[], None] = lambda: None) -> None:
+    def acted(browser: Chrome) -> bool:
+        act()
+        return bool(browser.execute_script(PAINTED, canvas) != before)
+
+    WebDriverWait(the_browser(), 60).until(acted)
+
+
+def search_for(word: str) -> str:
+    """Search a page of the profiler; return which part it says matched."""
+    browser = the_browser()
+    browser.execute_script("window.prompt = () => arguments[0]; document.getElementById('search').click()", word)
+    return str(browser.execute_script("return document.getElementById('matchval').textContent"))
+
+
+@pytest.mark.browser
+def test_a_flame_graph_answers_to_a_click_and_a_search(finished_run: FinishedRun) -> None:
+    assert console_errors(finished_run.directory / "profile/cpu.html") == []
+    browser = the_browser()
+    whole = browser.execute_script(PAINTED, "canvas")
+    percent = float(search_for("^one/nio/").rstrip("%"))
+    assert 0 < percent <= 100
+    wait_until_painted_anew("canvas", whole)
+    browser.execute_script("document.getElementById('reset').click()")
+    whole = browser.execute_script(PAINTED, "canvas")
+    # The lowest row is the root: a frame of the third one is narrower.
+    places = itertools.cycle([0.5, 0.1, 0.9, 0.3, 0.7])
+    wait_until_painted_anew("canvas", whole, lambda: click_into("canvas", next(places), -40))
+    assert [entry for entry in entries(browser, "browser") if entry["level"] == "SEVERE"] == []
+
+
+@pytest.mark.browser
+def test_a_heatmap_answers_to_a_click_and_a_search(finished_run: FinishedRun) -> None:
+    assert console_errors(finished_run.directory / "profile/cpu-heatmap.html") == []
+    browser = the_browser()
+    heat = browser.execute_script(PAINTED, "heatmap-canvas")
+    search_for("one/nio/")
+    wait_until_painted_anew("heatmap-canvas", heat)
+    before = browser.execute_script(PAINTED, "canvas")
+    # A square without a sample has no flame graph, and the last seconds of the canvas are empty.
+    places = itertools.cycle([0.02, 0.01, 0.03, 0.005, 0.05, 0.1])
+    wait_until_painted_anew("canvas", before, lambda: click_into("heatmap-canvas", next(places), 150))
+    assert [entry for entry in entries(browser, "browser") if entry["level"] == "SEVERE"] == []
 
 
 def frame_names(page: str) -> list[str]:
