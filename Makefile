@@ -185,7 +185,7 @@ torture-lab: build ## disturbances planted into real runs, searches, the overhea
 	$(VENV)/pytest -q -ra -m torture --ignore-glob='*/test_profiling_*' lab/tests/e2e
 
 .PHONY: torture-profiling
-torture-profiling: build ## hot spots, pauses, compactions and differences planted into real runs: are they found? 15 minutes, on a quiet machine
+torture-profiling: build ## hot spots, pauses and differences planted into real runs: are they found? 15 minutes, on a quiet machine
 	@bin/lab --version >/dev/null
 	$(VENV)/pytest -q -ra -s -m torture lab/tests/e2e/test_profiling_*.py
 

@@ -1,4 +1,4 @@
-"""Hot spots, pauses, compactions and differences planted into real runs: the profile finds them.
+"""Hot spots, pauses and differences planted into real runs: the profile finds them.
 
 A variant with the plants is built into a copy of the checkout, and measured there by `make experiment` as any other.
 They measure, so they need a machine that is quiet otherwise: `make torture-profiling`.
@@ -11,10 +11,8 @@ import json
 import os
 import shutil
 import subprocess
-import threading
 import time
-import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +23,8 @@ from .conftest import CHECKOUT
 from .copied import VARIANTS, copy_of_checkout, make_in, register_variants
 
 SOURCE = Path(__file__).parent / "planted/PlantedVariant.java"
-KINDS = ("calm", "hot", "pausing")
+KINDS = ("hot", "pausing")
 POINTS = 0.03
-ADMIN_PORT = 18_581
-COMPACTIONS_AT_S = (15.0, 35.0)
 CONVERSION_S_MAX = 20.0
 
 pytestmark = pytest.mark.torture
@@ -64,27 +60,11 @@ def declare(directory: Path, name: str, variant: str) -> None:
     (home / "experiment.yaml").write_text(yaml.safe_dump(settings))
 
 
-def measure(copy: Path, name: str, during: Callable[[Path], None] | None = None, **settings: str) -> Path:
-    """Run an experiment; `during` gets its directory when the profiled repetition begins. Return the run."""
+def measure(copy: Path, name: str, **settings: str) -> Path:
+    """Run an experiment; return its run."""
     before = set((copy / "results").glob("*/*Z"))
-    over = threading.Event()
-
-    def watch() -> None:
-        while not over.is_set():
-            for run in set((copy / "results").glob("*/*Z")) - before:
-                if during is not None and (run / "profile/profile.jfr").exists():
-                    during(run)
-                    return
-            time.sleep(0.05)
-
-    watcher = threading.Thread(target=watch)
-    watcher.start()
-    try:
-        words = {"RUNTIME": "local", "ADMIN_PORT": str(ADMIN_PORT), **settings}
-        make_in(copy, "experiment", f"NAME={name}", *(f"{key}={value}" for key, value in words.items()))
-    finally:
-        over.set()
-        watcher.join()
+    words = {"RUNTIME": "local", **settings}
+    make_in(copy, "experiment", f"NAME={name}", *(f"{key}={value}" for key, value in words.items()))
     (run,) = set((copy / "results").glob("*/*Z")) - before
     return run
 
@@ -97,18 +77,6 @@ def hot_run(copy: Path) -> Path:
 @pytest.fixture(scope="module")
 def pausing_run(copy: Path) -> Path:
     return measure(copy, "planted-pausing")
-
-
-@pytest.fixture(scope="module")
-def compacting_run(copy: Path) -> Path:
-    def compact(run: Path) -> None:
-        began = time.monotonic()
-        for at_s in COMPACTIONS_AT_S:
-            time.sleep(max(0.0, began + at_s - time.monotonic()))
-            request = urllib.request.Request(f"http://127.0.0.1:{ADMIN_PORT}/compact", method="POST")
-            urllib.request.urlopen(request, timeout=60).read()
-
-    return measure(copy, "planted-calm", compact)
 
 
 @pytest.fixture(scope="module")
@@ -179,14 +147,6 @@ def test_a_pause_is_named_by_the_slowest_seconds(pausing_run: Path) -> None:
     print(f"pause: {first}; seconds: {tail['seconds']}")
     assert (first["name"], first["significant"]) == ("lsmlab/server/variant/PlantedVariant.pause", True)
     assert all(second["latency_ms"] >= 100 for second in tail["seconds"])
-
-
-def test_a_compaction_is_named_by_the_slowest_seconds(compacting_run: Path) -> None:
-    tail = document(compacting_run, "tail.json")
-    first, *_ = tail["events"]["cpu"]["categories"]
-    print(f"compaction: {first}; seconds: {tail['seconds']}")
-    assert (first["name"], first["significant"]) == ("compaction", True)
-    assert "compaction" in (compacting_run / "report.md").read_text()
 
 
 def diff(copy: Path, a: Path, b: Path) -> dict[str, Any]:

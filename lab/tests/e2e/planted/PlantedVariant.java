@@ -62,10 +62,6 @@ final class PlantedVariant implements Variant {
     run("planted-counters", this::print);
   }
 
-  static PlantedVariant calm(VariantSettings settings) {
-    return new PlantedVariant(false, false);
-  }
-
   static PlantedVariant hot(VariantSettings settings) {
     return new PlantedVariant(true, false);
   }
