@@ -114,7 +114,7 @@ def test_a_document_made_invalid_in_place_is_not_written(tmp_path: Path) -> None
         ({"version": 3}, "version 3 of the manifest; this lab reads the versions 1 and 2"),
         ({"colour": "red"}, "colour: Extra inputs are not permitted"),
         ({"complete": "yes"}, "complete: Input should be a valid boolean"),
-        ({"runtime": "podman"}, "runtime: Input should be 'local' or 'docker'"),
+        ({"runtime": "podman"}, "runtime: Input should be 'local', 'docker' or 'kubernetes'"),
         ({"run_id": "today"}, "run_id: String should match pattern"),
         ({"artifacts": [{"path": "../x", "bytes": 1, "sha256": "0" * 64}]}, "not relative to the run directory"),
         ({"validity": {"state": "suspect", "reasons": []}}, "any other at least one"),

@@ -20,6 +20,10 @@ class CpuPlan:
         return {"service": list(self.service), "loadgen": list(self.loadgen), "other": list(self.other)}
 
 
+ELSEWHERE = CpuPlan((), (), ())
+"""The plan of a run whose parts are on other machines."""
+
+
 def cpu_list(cpus: Sequence[int]) -> str:
     """Return CPUs in the list format of taskset and cpuset: `0,2-5`."""
     parts: list[str] = []

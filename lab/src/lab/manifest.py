@@ -25,7 +25,7 @@ VERSION: Literal[2] = 2
 Outcome = Literal["ok", "failed", "interrupted", "skipped"]
 State = Literal["valid", "suspect", "invalid"]
 CheckOutcome = Literal["pass", "note", "warn", "fail", "unknown"]
-RuntimeName = Literal["local", "docker"]
+RuntimeName = Literal["local", "docker", "kubernetes"]
 
 Count = Annotated[int, Field(ge=0)]
 Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
@@ -147,6 +147,39 @@ class Tool(Strict):
     custom: bool = False
 
 
+class Node(Strict):
+    """A node of a cluster that took part. ``parts`` are the run's pods on it.
+
+    ``allowed_cpus`` are those of its first pod, as the kernel lists them: the service's own, on the service's node.
+    ``clock_ahead_ms`` is against the lab's machine, give or take ``clock_uncertainty_ms``; None where no load pod ran.
+    """
+
+    name: str
+    parts: list[str]
+    kernel: str | None = None
+    os: str | None = None
+    cpu_model: str | None = None
+    cpus: Count | None = None
+    allowed_cpus: str | None = None
+    memory_bytes: Count | None = None
+    clock_ahead_ms: Finite | None = None
+    clock_uncertainty_ms: Amount | None = None
+
+
+class Cluster(Strict):
+    """The cluster of a run: its network between generators and service, and the nodes, the service's first.
+
+    ``round_trip_us`` is the median time of a GET of a missing key over one connection, with nothing else going on.
+    """
+
+    version: str | None = None
+    network: Literal["cluster", "host"]
+    round_trip_us: Amount | None = None
+    store: str
+    generators: Count
+    nodes: list[Node]
+
+
 class Environment(Strict):
     """The fingerprint of machine and software. Runs with unlike fingerprints are not comparable.
 
@@ -166,6 +199,7 @@ class Environment(Strict):
     native_transport: bool | None = None
     profiling_engine: str | None = None
     cpu_plan: CpuPlan | None = None
+    cluster: Cluster | None = None
     git: Git | None = None
     dataset: Dataset | None = None
     load_generator: Tool | None = None

@@ -1,4 +1,4 @@
-"""Stands in for the docker command: it notes each call and answers as the test said it should.
+"""Stands in for the docker command, or for kubectl: it notes each call and answers as the test said it should.
 
 `rules.json` beside the program is a list of `{match, stdout, stderr, code, seconds, until}`; the first whose `match` is
 in the words of the call answers. `until` names a file whose appearance ends the wait early.
@@ -21,9 +21,9 @@ class FakeDocker:
 
     directory: Path
 
-    def install(self) -> FakeDocker:
+    def install(self, name: str = "docker") -> FakeDocker:
         self.directory.mkdir(parents=True, exist_ok=True)
-        program = self.directory / "docker"
+        program = self.directory / name
         program.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{Path(__file__)}" "{self.directory}" "$@"\n')
         program.chmod(0o755)
         self.answers([])

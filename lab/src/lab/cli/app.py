@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from lab import __version__
+from lab.cpu_plan import ELSEWHERE
 from lab.errors import InputError, LabError
 from lab.experiment import Catalogue, apply_overrides
 from lab.machine.cpus import plan_cpus
@@ -40,7 +41,7 @@ RuntimeOption = Annotated[
     typer.Option(
         "--runtime",
         envvar="RUNTIME",
-        metavar="docker|local",
+        metavar="docker|local|kubernetes",
         help="Where the processes run. Default: docker where an engine answers, else local.",
     ),
 ]
@@ -127,7 +128,9 @@ def run(  # noqa: PLR0917 - one parameter an option
     ports = _ports(port, admin_port, loadgen_metrics_port)
     cpus, console = plan_cpus(os.environ), _console()
     declared = Catalogue(checkout).read(name)
-    chosen = choose(checkout, runtime, _tell)
+    chosen = choose(checkout, runtime, _tell, single=not declared.sweep_per_s)
+    if chosen.remote:
+        cpus = ELSEWHERE
     capacities = Capacities(checkout, cpus, chosen.name)
     experiment, overrides = apply_overrides(declared, words, capacities.saturation_of(name))
     console.print(Text.assemble((name, "bold"), f": {experiment.title}"), highlight=False)
@@ -314,7 +317,9 @@ def list_experiments() -> None:
 def results(  # noqa: PLR0917 - one parameter an option
     name: Annotated[str | None, typer.Argument(help="Only the runs of this experiment; a pattern: '*-get'.")] = None,
     variant: Annotated[str | None, typer.Option(help="Only runs of this variant.")] = None,
-    runtime: Annotated[str | None, typer.Option(help="Only runs in this runtime.", metavar="docker|local")] = None,
+    runtime: Annotated[
+        str | None, typer.Option(help="Only runs in this runtime.", metavar="docker|local|kubernetes")
+    ] = None,
     since: Annotated[str | None, typer.Option(help="Only newer runs: 2026-11-20, 7d, 12h.")] = None,
     valid: Annotated[bool, typer.Option("--valid", help="Only runs whose verdict is valid.")] = False,
     last: Annotated[int, typer.Option(min=0, help="How many at most; 0: all.")] = 50,
@@ -480,6 +485,27 @@ def validate(
         raise typer.Exit(2)
     count = "1 experiment is" if len(wanted) == 1 else f"{len(wanted)} experiments are"
     _console().print(f"{count} sound", highlight=False)
+
+
+@app.command()
+def manifests(
+    name: Annotated[str, typer.Argument(help="The experiment.")],
+    threads: Annotated[str | None, _override("Threads of the load generators together.", "N")] = None,
+    connections: Annotated[str | None, _override("Connections, shared out over the threads.", "N")] = None,
+) -> None:
+    """Print the objects that RUNTIME=kubernetes makes for an experiment, by the settings in docs/cluster.md."""
+    from lab.run.preflight import dataset_bytes  # noqa: PLC0415
+    from lab.runtime.kubernetes.manifests import as_yaml  # noqa: PLC0415
+    from lab.runtime.kubernetes.placement import read_placement  # noqa: PLC0415
+    from lab.runtime.kubernetes.runtime import objects_of  # noqa: PLC0415
+
+    checkout = find_checkout()
+    given = {"threads": threads, "connections": connections}
+    words = {key: text for key, text in given.items() if text is not None}
+    experiment, _ = apply_overrides(Catalogue(checkout).read(name), words)
+    load, size = experiment.load, dataset_bytes(checkout, experiment)
+    objects = objects_of(read_placement(os.environ), name, load.threads, load.connections, size)
+    typer.echo(as_yaml(objects), nl=False)
 
 
 @app.command()

@@ -15,7 +15,7 @@ from typing import Any
 
 from lab.machine.fingerprint import host_facts
 from lab.machine.host import memory_bytes
-from lab.manifest import Cpu, Environment, Git, Tool
+from lab.manifest import Cluster, Cpu, Environment, Git, Tool
 from lab.paths import Checkout
 
 
@@ -59,6 +59,18 @@ def add_service_view(environment: Environment, config: dict[str, Any]) -> None:
         environment.native_transport = view["native_transport"]
     if isinstance(view.get("libraries"), dict):
         environment.libraries = {**environment.libraries, **{str(k): str(v) for k, v in view["libraries"].items()}}
+
+
+def add_cluster(environment: Environment, cluster: Cluster) -> None:
+    """Put the service's node in the place of this machine, which only drove the run; and the cluster beside it."""
+    node = cluster.nodes[0]
+    environment.cluster = cluster
+    environment.kernel, environment.os, environment.memory_bytes = node.kernel, node.os, node.memory_bytes
+    environment.cpu = None
+    if node.cpu_model is not None and node.cpus:
+        environment.cpu = Cpu(model=node.cpu_model, logical=node.cpus)
+    environment.cpu_plan = None
+    environment.host = {}
 
 
 def profiling_engine(run_dir: Path) -> str | None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from lab.analysis.checks.generator import moved_ms
 from lab.analysis.percentiles import REPORTED, label, samples_needed, supported
-from lab.manifest import Distribution, Errors, Measurement, Summary
+from lab.manifest import Cluster, Distribution, Errors, Measurement, Summary
 from lab.report import numbers
 from lab.report.data import Category, Event, ReportData, local_time
 
@@ -375,6 +375,25 @@ def cost_table(data: ReportData) -> Table | None:
     )
 
 
+def _cluster(cluster: Cluster) -> list[tuple[str, str | None]]:
+    idle = None if cluster.round_trip_us is None else f"{cluster.round_trip_us:,.0f} µs, a GET included"
+    pairs: list[tuple[str, str | None]] = [
+        ("Kubernetes", cluster.version),
+        ("Network", f"the {cluster.network}’s"),
+        ("Idle round trip", idle),
+        ("Store", cluster.store),
+        ("Generators", str(cluster.generators)),
+    ]
+    for node in cluster.nodes:
+        facts = [", ".join(node.parts), node.cpu_model, None if node.cpus is None else f"{node.cpus} CPUs", node.kernel]
+        if node.allowed_cpus is not None:
+            facts.append(f"{node.parts[0]} on CPU {node.allowed_cpus}")
+        if node.clock_ahead_ms is not None:
+            facts.append(f"clock {node.clock_ahead_ms:+.1f} ms ± {node.clock_uncertainty_ms or 0:.1f} ms")
+        pairs.append((f"Node {node.name}", "; ".join(fact for fact in facts if fact)))
+    return pairs
+
+
 def environment_table(data: ReportData) -> Table:
     """List the fingerprint of machine and software."""
     e = data.manifest.environment
@@ -405,6 +424,8 @@ def environment_table(data: ReportData) -> Table:
     if e.libraries:
         pairs.append(("Libraries", ", ".join(f"{name} {version}" for name, version in sorted(e.libraries.items()))))
     pairs += [(name.replace("_", " ").capitalize(), fact) for name, fact in sorted(e.host.items())]
+    if e.cluster is not None:
+        pairs += _cluster(e.cluster)
     pairs.append(("Fingerprint", e.fingerprint))
     pairs += [(f"Image {name}", digest) for name, digest in sorted(e.images.items())]
     rows = [

@@ -35,6 +35,8 @@ def collect(state: RunState, session: Session, progress: Progress) -> list[str]:
     facts = runtime.facts()
     fingerprint.images = dict(facts.images)
     fingerprint.libraries = {**fingerprint.libraries, **facts.versions}
+    if facts.cluster is not None:
+        environment.add_cluster(fingerprint, facts.cluster)
     fingerprint.load_generator = environment.load_generator(state.directory, runtime.custom_loadgen)
     if conversion is not None:
         conversion.result()

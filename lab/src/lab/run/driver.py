@@ -21,7 +21,7 @@ from lab.process.locks import remove_stale
 from lab.run.cleanup import clean_up, explained, summarise
 from lab.run.collect import collect, profile_spec
 from lab.run.phases import Phases, write_run_info
-from lab.run.preflight import check_choices, check_space
+from lab.run.preflight import check_choices, check_space, dataset_bytes
 from lab.run.provision import provide_dataset
 from lab.run.repetition import Repetition
 from lab.run.session import Session
@@ -124,8 +124,13 @@ class Run:
         with self._phases.phase("preflight", PREFLIGHT_LIMIT_S) as active:
             if not self._setup.checked:
                 remove_stale(plan.checkout, self._show.note)
+                load, size = plan.experiment.load, dataset_bytes(plan.checkout, plan.experiment)
+                plan.runtime.prepare(plan.name, load.threads, load.connections, size)
                 plan.runtime.preflight(plan.cpus, plan.ports, self._show.note)
                 self._setup.checked = True
+            if plan.runtime.remote:
+                active.detail = plan.runtime.name
+                return
             check_space(plan)
             active.remarks += [f"noise: {finding}" for finding in noise.audit()]
             active.detail = f"{plan.runtime.name}; {describe_cpus(plan.cpus)}"

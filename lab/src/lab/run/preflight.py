@@ -6,7 +6,8 @@ from pathlib import Path
 
 from lab import dataset
 from lab.errors import RefusedError, did_you_mean
-from lab.experiment import Catalogue
+from lab.experiment import Catalogue, Experiment
+from lab.paths import Checkout
 from lab.run.state import RunPlan
 
 DEFAULT_VALUE_BYTES = 500
@@ -34,6 +35,13 @@ def check_choices(plan: RunPlan) -> None:
                 f"{where}: no such {kind}{did_you_mean(wanted, known)}; there are: {', '.join(known)}",
                 "" if overridden else f"in experiments/{plan.name}/experiment.yaml",
             )
+
+
+def dataset_bytes(checkout: Checkout, experiment: Experiment) -> int:
+    """Return the size to expect of an experiment's dataset; 0 without one."""
+    if experiment.dataset is None:
+        return 0
+    return dataset.estimated_bytes(Catalogue(checkout).dataset(experiment.dataset))
 
 
 def check_space(plan: RunPlan) -> None:

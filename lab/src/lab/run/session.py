@@ -89,9 +89,11 @@ class Session:
 
     def _start_service(self, repetition: Repetition, work: Path) -> str:
         state, settings = self._state, repetition.experiment.service
-        how = "empty store"
+        how, kept = "empty store", ""
         if repetition.dataset is None:
             (work / "data").mkdir()
+        elif state.plan.runtime.remote:
+            how, kept = "data linked", repetition.dataset.hash
         else:
             how = f"data {dataset.materialise(repetition.dataset, work / 'data')}"
         service = state.plan.runtime.start_service(
@@ -103,6 +105,7 @@ class Session:
                 repetition.log,
                 beside=state.plan.beside,
                 root=state.plan.service_root,
+                dataset=kept,
             )
         )
         state.service_started(service)

@@ -29,6 +29,7 @@ from typing import Any
 
 from lab.cpu_plan import CpuPlan
 from lab.errors import InputError
+from lab.manifest import Cluster
 from lab.paths import Checkout
 from lab.progress import Progress
 
@@ -109,6 +110,7 @@ class ServiceSpec:
     The runtime writes `work_dir/service.yaml` from `settings` and its own hosts, ports and data_dir, and appends the
     service's stdout and stderr to `log`. A service `beside` another one, which runs already, takes free ports.
     `root` is the checkout whose built service is started, None for this one (local runtime only).
+    `dataset` is the name of a dataset that the runtime keeps itself, to be put into `data`; empty for none.
     """
 
     work_dir: Path
@@ -118,6 +120,7 @@ class ServiceSpec:
     log: Path
     beside: bool = False
     root: Path | None = None
+    dataset: str = ""
 
     @property
     def data_dir(self) -> Path:
@@ -188,6 +191,7 @@ class Facts:
     images: dict[str, str] = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    cluster: Cluster | None = None
 
 
 class Service(abc.ABC):
@@ -225,10 +229,16 @@ class Service(abc.ABC):
 class Runtime(abc.ABC):
     """One place where processes run.
 
-    Made for one run as `LocalRuntime(checkout)` or `DockerRuntime(checkout)`; `close()` ends it.
+    Made for one run, as `LocalRuntime(checkout)` for example; `close()` ends it.
     """
 
     name: str
+    remote: bool = False
+    """Service and load run on other machines, so no CPU of this one is theirs.
+
+    Datasets are made and kept there, too: `make_dataset` returns what it always returns but leaves its directory alone,
+    whose name is the dataset's, and `ServiceSpec.dataset` names one.
+    """
     custom_loadgen: str = ""
     """The load generator that takes the place of the lab's own, as a path or the name of an image; empty: none does."""
 
@@ -240,6 +250,12 @@ class Runtime(abc.ABC):
     @abc.abstractmethod
     def checks(cls) -> list[Check]:
         """Return what this machine has and lacks for this runtime, for `lab doctor`. Starts nothing; under 5 s."""
+
+    def prepare(self, name: str, threads: int, connections: int, data_bytes: int) -> None:  # noqa: B027 - most need not know
+        """Take note of what is going to run; called before a run's preflight. Starts nothing.
+
+        `name` is the experiment's; `threads` and `connections` are its load's, `data_bytes` is the size of its dataset.
+        """
 
     @abc.abstractmethod
     def preflight(self, plan: CpuPlan, ports: Ports, progress: Progress) -> None:
@@ -323,7 +339,7 @@ class Runtime(abc.ABC):
 
     @abc.abstractmethod
     def close(self) -> list[str]:
-        """End everything this object started. Idempotent; never raises; at most 10 s.
+        """End everything this object started. Idempotent; never raises; at most 10 s, in a cluster 40 s.
 
         Returns what may still be running, a line each with how to end it; nothing where everything has ended.
         """

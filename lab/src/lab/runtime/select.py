@@ -11,7 +11,7 @@ from lab.progress import Progress
 from lab.runtime.base import Runtime
 from lab.runtime.docker import engine
 
-RUNTIMES = ("docker", "local")
+RUNTIMES = ("docker", "local", "kubernetes")
 
 
 def check_name(name: str | None) -> str | None:
@@ -31,6 +31,10 @@ def runtime_class(name: str) -> type[Runtime]:
         from lab.runtime.docker.runtime import DockerRuntime  # noqa: PLC0415
 
         return DockerRuntime
+    if name == "kubernetes":
+        from lab.runtime.kubernetes.runtime import KubernetesRuntime  # noqa: PLC0415
+
+        return KubernetesRuntime
     from lab.runtime.local.runtime import LocalRuntime  # noqa: PLC0415
 
     return LocalRuntime
@@ -47,12 +51,17 @@ def default_name() -> tuple[str, str]:
     return ("docker", "") if problem is None else ("local", problem.what)
 
 
-def choose(checkout: Checkout, name: str | None, tell: Progress) -> Runtime:
+def choose(checkout: Checkout, name: str | None, tell: Progress, *, single: bool = False) -> Runtime:
     """Return the runtime for one run; `tell` is told why it is not docker where one would expect docker.
 
-    Raises MissingToolError where docker is asked for and containers cannot be run.
+    `single`: for one experiment at one rate, which alone can be run in a cluster. Raises MissingToolError where docker
+    is asked for and containers cannot be run, InputError where kubernetes is asked for and this is no single run.
     """
     wanted = check_name(name)
+    if wanted == "kubernetes" and not single:
+        raise InputError(
+            "RUNTIME=kubernetes runs single experiments: make experiment; RUNTIME=docker or local does the rest"
+        )
     if wanted is None:
         wanted, why = default_name()
         if why:

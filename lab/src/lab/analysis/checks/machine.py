@@ -77,6 +77,14 @@ def loopback(known: CheckInput) -> Check:
             outcome="note",
             detail="the network is loopback: its cost lands on the CPUs of both sides",
         )
+    if (cluster := known.manifest.environment.cluster) is not None:
+        path = "one node" if len(cluster.nodes) == 1 else f"{len(cluster.nodes)} nodes"
+        idle = "unknown" if cluster.round_trip_us is None else f"{cluster.round_trip_us:,.0f} µs"
+        return Check(
+            name="network",
+            outcome="note",
+            detail=f"the network is the {cluster.network}'s, over {path}: an idle round trip with its GET takes {idle}",
+        )
     return Check(
         name="network",
         outcome="note",

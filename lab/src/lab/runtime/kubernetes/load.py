@@ -1,0 +1,178 @@
+"""One load: the generators of all load pods, started together, and the one report of them all."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import json
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from lab.errors import RunError
+from lab.process.processes import Process, Processes, tail
+from lab.runtime.base import LIVENESS_S, LoadResult, LoadSpec
+from lab.runtime.kubernetes.kubectl import Kubectl
+from lab.runtime.kubernetes.manifests import DATA_PORT, METRICS_PORT, WORK_DIR
+from lab.runtime.kubernetes.service import KubernetesService
+from lab.runtime.kubernetes.waiting import why_lost
+from lab.units import duration_word
+
+CONTAINER = "loadgen"
+LOADGEN = "/opt/lsmlab/loadgen"
+LEAD_S = 3.0
+CONNECTIONS_PER_S = 5000
+"""From the decision to start until the common start the generators open their connections: in LEAD_S, and a second for
+each CONNECTIONS_PER_S."""
+INTERRUPT_GRACE_S = 5.0
+IDLE_RATE_PER_S, IDLE_DURATION_S = 20, 2
+
+
+@dataclass(frozen=True)
+class Clock:
+    """How far a pod's clock is ahead of this machine's, and by how much that may be wrong."""
+
+    ahead_s: float
+    uncertainty_s: float
+
+
+@dataclass(frozen=True)
+class Generator:
+    """One load pod. `number` counts from 1."""
+
+    number: int
+    pod: str
+    node: str
+
+
+class Load:
+    """All generators of a run, in the order of their numbers."""
+
+    def __init__(self, kubectl: Kubectl, processes: Processes, generators: list[Generator]) -> None:
+        self._kubectl = kubectl
+        self._processes = processes
+        self.generators = generators
+        self.clocks: dict[str, Clock] = {}
+
+    def idle_round_trip_us(self, address: str) -> float | None:
+        """Return the median time of a GET of a missing key from the first pod, with nothing else going on."""
+        words = [LOADGEN, "-t1", "-c1", f"-R{IDLE_RATE_PER_S}", f"-d{IDLE_DURATION_S}s", "--expect", "404"]
+        words += ["--json", "/dev/stderr", f"http://{address}:{DATA_PORT}/v0/entity?id=idle"]
+        command = ["sh", "-c", '"$@" 2>&1 >/dev/null', "sh", *words]
+        said = self._kubectl.run(self.generators[0].pod, CONTAINER, command, "measuring the idle round trip")
+        found = json.loads(said)["uncorrected_us"]["percentiles"]["50"]
+        return None if found is None else float(found)
+
+    def run(self, spec: LoadSpec, service: KubernetesService, *, polling: bool) -> LoadResult:
+        """Apply the load; its three files are in `spec.out` when this returns, if all generators took part."""
+        for generator in self.generators:
+            command = ["sh", "-c", f"rm -rf {WORK_DIR}/*"]
+            self._kubectl.run(generator.pod, CONTAINER, command, f"clearing pod {generator.pod}")
+            self._kubectl.push(generator.pod, CONTAINER, {"script.lua": spec.script}, WORK_DIR)
+            self.clocks[generator.pod] = self._clock(generator.pod)
+        lead_s = LEAD_S + spec.connections / CONNECTIONS_PER_S
+        start = time.time() + self.clocks[self.generators[0].pod].ahead_s + lead_s
+        running = [self._start(spec, service, generator, start, polling) for generator in self.generators]
+        try:
+            self._wait(running, service)
+        except BaseException:  # Ctrl-C, a phase's time limit
+            self._interrupt(running)
+            raise
+        finally:
+            for process in running:
+                process.end()
+        failed = [(g, p.exit_code()) for g, p in zip(self.generators, running, strict=True) if p.exit_code() != 0]
+        if failed:
+            return self._failure(spec, failed)
+        self._merge(spec)
+        missed_us = json.loads((spec.out / "load.json").read_text(encoding="utf-8"))["start"]["missed_by_us"]
+        if missed_us > 0:
+            late = (
+                f"a generator missed the common start by {missed_us / 1e6:.3f} s, so the load was not the one asked for"
+            )
+            return LoadResult(1, f"{late}: are the nodes' clocks synchronised? load.json has a row for each generator")
+        return LoadResult(0)
+
+    def _start(
+        self, spec: LoadSpec, service: KubernetesService, generator: Generator, start: float, polling: bool
+    ) -> Process:
+        at = datetime.datetime.fromtimestamp(start, datetime.UTC).isoformat(timespec="microseconds")
+        words = [LOADGEN, f"-t{spec.threads}", f"-c{spec.connections}", f"-d{duration_word(spec.duration_s)}"]
+        words += [f"-R{spec.rate_per_s}", "-L", "-s", f"{WORK_DIR}/script.lua"]
+        words += ["--part", f"{generator.number}/{len(self.generators)}", "--start-at", at]
+        words += ["--record", f"{WORK_DIR}/{generator.number}.record", "--metrics", f"0.0.0.0:{METRICS_PORT}"]
+        if spec.timeout_s is not None:
+            words += ["--timeout", duration_word(spec.timeout_s)]
+        if spec.expect:
+            words += ["--expect", ",".join(map(str, spec.expect))]
+        if polling:
+            words += ["--idle", "hybrid"]
+        words += [f"http://{service.address}:{DATA_PORT}", "--", *spec.words]
+        command = ["sh", "-c", f'echo $$ >{WORK_DIR}/pid; exec "$@"', "sh", *words]
+        with _output(spec.out, generator).open("wb") as log:
+            return self._processes.start(
+                self._kubectl.exec_words(generator.pod, CONTAINER, command),
+                stdout=log,
+                name=f"generator {generator.number}",
+            )
+
+    def _wait(self, running: list[Process], service: KubernetesService) -> None:
+        """Return when all have ended. When one failed or the service died, the others are ended early."""
+        while any(process.alive() for process in running):
+            if not service.alive() or any(process.exit_code() not in (None, 0) for process in running):
+                self._interrupt(running)
+                return
+            time.sleep(LIVENESS_S)
+
+    def _interrupt(self, running: list[Process]) -> None:
+        for name in ("INT", "KILL"):
+            for generator, process in zip(self.generators, running, strict=True):
+                if process.alive():
+                    command = ["sh", "-c", f"kill -{name} $(cat {WORK_DIR}/pid)"]
+                    with contextlib.suppress(RunError):  # it may be gone, or its pod with it
+                        self._kubectl.run(generator.pod, CONTAINER, command, "ending a generator", limit_s=5)
+            deadline = time.monotonic() + INTERRUPT_GRACE_S
+            for process in running:
+                process.wait(max(0.0, deadline - time.monotonic()))
+            if not any(process.alive() for process in running):
+                return
+
+    def _failure(self, spec: LoadSpec, failed: list[tuple[Generator, int | None]]) -> LoadResult:
+        """Return the exit code that says most: of what ended by itself, before what was interrupted for it."""
+        by_itself = [(generator, code) for generator, code in failed if code not in (130, 143, None)] or failed
+        generator, code = by_itself[0]
+        lost = why_lost(self._kubectl, generator.pod)
+        head = f"generator {generator.number} of {len(self.generators)} on node {generator.node}"
+        said = tail(_output(spec.out, generator), 15)
+        return LoadResult(code or 1, f"{head}: {lost}\n{said}" if lost else f"{head}\n{said}")
+
+    def _merge(self, spec: LoadSpec) -> None:
+        """Have the first pod make one report of all records, and fetch it."""
+        first = self.generators[0]
+        for generator in self.generators[1:]:
+            name = f"{generator.number}.record"
+            self._kubectl.pull(generator.pod, CONTAINER, WORK_DIR, [name], spec.out)
+            self._kubectl.push(first.pod, CONTAINER, {name: spec.out / name}, WORK_DIR)
+            (spec.out / name).unlink()
+        records = [f"{generator.number}.record" for generator in self.generators]
+        command = (
+            f"cd {WORK_DIR} && {LOADGEN} merge --json load.json --hdr-log latency.hlog {' '.join(records)} >load.txt"
+        )
+        self._kubectl.run(first.pod, CONTAINER, ["sh", "-c", command], "merging the generators' records")
+        self._kubectl.pull(first.pod, CONTAINER, WORK_DIR, ["load.txt", "load.json", "latency.hlog"], spec.out)
+        for generator in self.generators:
+            _output(spec.out, generator).unlink()
+
+    def _clock(self, pod: str) -> Clock:
+        """Ask a pod for the time; the answer with the shortest round trip tells most."""
+        found: list[Clock] = []
+        for _ in range(3):
+            before = time.time()
+            said = self._kubectl.run(pod, CONTAINER, ["date", "+%s.%N"], f"asking pod {pod} for the time")
+            after = time.time()
+            found.append(Clock(float(said) - (before + after) / 2, (after - before) / 2))
+        return min(found, key=lambda clock: clock.uncertainty_s)
+
+
+def _output(out: Path, generator: Generator) -> Path:
+    return out / f"generator-{generator.number}.txt"

@@ -1,0 +1,361 @@
+"""The kubernetes runtime: the service on one node of a cluster, the load from others.
+
+`build` makes the namespace and its pods (manifests.py), which wait for the rest of the run. Every process of the run is
+a `kubectl exec` into one of them, held by the lab like any other process. When such a process ends, its pod's state
+tells whether it died or was lost. Files go through the API server, with checksums.
+
+Datasets are made in the service's pod, because a gigabyte is made there sooner than it travels. With a store that
+outlives the pod they are made once.
+
+The namespace names the lab that made it. `close` deletes it; `preflight` deletes one of a dead lab of this machine, and
+refuses to touch any other.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import platform
+import shlex
+import time
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from lab.cpu_plan import CpuPlan
+from lab.errors import InputError, MissingToolError, RunError
+from lab.paths import Checkout
+from lab.process.processes import Processes
+from lab.progress import Progress
+from lab.runtime.base import (
+    Check,
+    Choice,
+    DatasetSpec,
+    Facts,
+    LoadResult,
+    LoadSpec,
+    Ports,
+    ProfileSpec,
+    Runtime,
+    Service,
+    ServiceSpec,
+)
+from lab.runtime.docker.engine import is_live_lab
+from lab.runtime.kubernetes import kubectl
+from lab.runtime.kubernetes.inventory import read_cluster
+from lab.runtime.kubernetes.kubectl import Kubectl
+from lab.runtime.kubernetes.load import Generator, Load
+from lab.runtime.kubernetes.manifests import (
+    ADMIN_PORT,
+    DATA_PORT,
+    GIB,
+    OWNER,
+    PART_OF,
+    PROFILE_DIR,
+    STORE_DIR,
+    WORK_DIR,
+    as_yaml,
+    manifests,
+)
+from lab.runtime.kubernetes.placement import Placement, check_division, read_placement
+from lab.runtime.kubernetes.service import KubernetesService
+from lab.runtime.kubernetes.waiting import component_of, name_of, wait_for_pods
+
+JAVA = ("java", "@/opt/lsmlab/jvm.options")
+LEFTOVER_LIMIT_S = 50.0
+CLOSE_LIMIT_S = 35.0
+PODS_LIMIT_S = 4.0
+DATASET_LIMIT_S = 1800.0
+CONVERT_LIMIT_S = 600.0
+
+
+class KubernetesRuntime(Runtime):
+    """Runs the parts of one experiment in pods of a namespace of its own."""
+
+    name = "kubernetes"
+    remote = True
+
+    def __init__(self, checkout: Checkout) -> None:
+        for other in ("LOADGEN", "LOADGEN_IMAGE"):
+            if os.environ.get(other):
+                raise InputError(f"{other}: RUNTIME=kubernetes has no other load generator than the lab's own")
+        self._checkout = checkout
+        self._placement = read_placement(os.environ)
+        self._kubectl = Kubectl(self._placement.namespace)
+        self._processes = Processes()
+        self._objects: list[dict[str, Any]] = []
+        self._pods: list[dict[str, Any]] = []
+        self._load: Load | None = None
+        self._made = False
+        self._started = 0
+        self._round_trip_us: float | None = None
+
+    @classmethod
+    def checks(cls) -> list[Check]:
+        """Return whether a cluster answers."""
+        problem = kubectl.problem()
+        if problem is not None:
+            return [Check("cluster", ok=False, detail=problem[0], command=problem[1])]
+        return [Check("cluster", ok=True, detail="kubectl reaches its API server")]
+
+    def prepare(self, name: str, threads: int, connections: int, data_bytes: int) -> None:
+        """Make the manifests."""
+        self._objects = objects_of(self._placement, name, threads, connections, data_bytes, owner=_this_lab())
+
+    def preflight(self, plan: CpuPlan, ports: Ports, progress: Progress) -> None:
+        """Raise where no cluster answers or it refuses a namespace; remove what a killed lab left."""
+        problem = kubectl.problem()
+        if problem is not None:
+            raise MissingToolError(f"RUNTIME=kubernetes: {problem[0]}", problem[1])
+        self._remove_leftover(progress)
+        allowed = self._kubectl.ask(["auth", "can-i", "create", "namespaces", "--all-namespaces"], "asking for rights")
+        if allowed.strip() != b"yes":  # pragma: no cover - kubectl ends with 1 then
+            raise RunError("this account may not create namespaces in the cluster")
+
+    def build(self, log: Path, progress: Progress) -> None:
+        """Make the namespace and wait for its pods; their images are the nodes' affair."""
+        text = as_yaml(self._objects)
+        log.write_text(text, encoding="utf-8")
+        self._made = True
+        self._kubectl.ask(
+            ["apply", "--server-side", "--field-manager=lsmlab", "--validate=strict", "--filename=-"],
+            "applying the manifests",
+            stdin=text.encode(),
+        )
+        self._pods = wait_for_pods(self._kubectl, self._placement.generators + 2, progress)
+        generators = []
+        for pod in self._pods:
+            if component_of(pod) == "load":
+                index = int(pod["metadata"]["labels"]["batch.kubernetes.io/job-completion-index"])
+                generators.append(Generator(index + 1, name_of(pod), pod["spec"]["nodeName"]))
+        self._load = Load(self._kubectl, self._processes, sorted(generators, key=lambda one: one.number))
+        self._check_cpus()
+
+    def build_service(self, log: Path, progress: Progress) -> None:
+        """Do nothing: images are built beforehand."""
+
+    def variants(self) -> list[Choice]:
+        """Ask the service of the image."""
+        return self._choices("variants")
+
+    def engines(self) -> list[Choice]:
+        """Ask the service of the image."""
+        return self._choices("engines")
+
+    def table_format(self) -> str:
+        """Return the digest of the storage library in the image: it changes whenever the format does."""
+        said = self._in_service("sha256sum lib/*storage*.jar", "reading the service's image")
+        return f"jar-{said[:16]}"
+
+    def make_dataset(self, spec: DatasetSpec, directory: Path, log: Path, progress: Progress) -> dict[str, Any]:
+        """Make the dataset in the store, if it is not there, under the name of `directory`."""
+        place, info = f"{STORE_DIR}/datasets/{directory.name}", f"{STORE_DIR}/datasets/{directory.name}.json"
+        known = self._in_service(f"cat {info} 2>/dev/null || true", "looking for the dataset")
+        if not known.strip():
+            words = shlex.join([*JAVA, "-jar", "lsmlab-server.jar", "load-dataset", "--dir", place, *spec.words()])
+            script = (
+                f"rm -rf {place} && mkdir -p {STORE_DIR}/datasets && {words} >{info}.part"
+                f" && mv {info}.part {info} && cat {info}"
+            )
+            argv = self._kubectl.exec_words("service", "service", ["sh", "-c", script])
+            known = self._processes.run(argv, log=log, on_line=progress, name="load-dataset")
+        for line in reversed(known.splitlines()):
+            if line.startswith("{"):
+                document: dict[str, Any] = json.loads(line)
+                return document
+        raise RunError("load-dataset ended well but printed no JSON object", log_tail=known[-2000:])
+
+    def start_service(self, spec: ServiceSpec) -> KubernetesService:
+        """Start the service in its pod, on links to the dataset."""
+        if spec.beside or spec.root is not None:
+            raise InputError("RUNTIME=kubernetes runs one service of one checkout at a time")
+        self._started += 1
+        directory = f"{STORE_DIR}/runs/{self._started}"
+        inside = {
+            "data_host": "0.0.0.0",  # noqa: S104 - of the pod
+            "data_port": DATA_PORT,
+            "admin_host": "0.0.0.0",  # noqa: S104
+            "admin_port": ADMIN_PORT,
+            "data_dir": f"{directory}/data",
+        }
+        self._in_service(f"rm -rf {STORE_DIR}/runs", "clearing the store")
+        files: dict[str, bytes | Path] = {
+            "service.yaml": yaml.safe_dump({**spec.settings, **inside}).encode(),
+            "jvm.args": "".join(f'"{_escaped(flag)}"\n' for flag in spec.jvm_flags).encode(),
+        }
+        self._kubectl.push("service", "service", files, directory)
+        if spec.dataset:
+            # Tables never change and are linked; the service rewrites every other file, so it gets copies of them.
+            self._in_service(
+                f"cd {STORE_DIR}/datasets/{spec.dataset} && mkdir -p {directory}/data"
+                f" && find . -type d -exec mkdir -p {directory}/data/{{}} ';'"
+                f" && find . -type f -name '*.sst' -exec ln {{}} {directory}/data/{{}} ';'"
+                f" && find . -type f ! -name '*.sst' -exec cp {{}} {directory}/data/{{}} ';'",
+                "linking the dataset",
+            )
+        pod = next(pod for pod in self._pods if component_of(pod) == "service")
+        return KubernetesService(self._kubectl, self._processes, spec, directory, pod["status"]["podIP"])
+
+    def load(self, spec: LoadSpec, service: Service, progress: Progress) -> LoadResult:
+        """Start all generators at one moment; the report is that of all."""
+        if self._load is None or not isinstance(service, KubernetesService):
+            raise AssertionError("build() and start_service() come first")
+        check_division(self._placement.generators, spec.threads, spec.connections)
+        if self._round_trip_us is None:
+            self._round_trip_us = self._load.idle_round_trip_us(service.address)
+        return self._load.run(spec, service, polling=self._placement.load_cpus != 0)
+
+    def loadgen_metrics_url(self, service: Service) -> str | None:
+        """Return None: the generators' metrics are for a Prometheus in the cluster."""
+        return None
+
+    def loadgen_pid(self) -> int | None:
+        """Return None: the generators are on other machines."""
+        return None
+
+    def start_profile(self, spec: ProfileSpec, service: Service) -> None:
+        """Start a recording in the sidecar."""
+        self._profile("start", "--events", ",".join(spec.events), "--interval", spec.interval)
+
+    def stop_profile(self, spec: ProfileSpec, service: Service) -> None:
+        """End the recording and fetch it."""
+        self._profile("stop")
+        self._kubectl.pull("service", "profiler", PROFILE_DIR, ["profile.jfr"], spec.out)
+        self._kubectl.run("service", "profiler", ["rm", f"{PROFILE_DIR}/profile.jfr"], "removing the recording")
+
+    def convert_profile(self, spec: ProfileSpec, progress: Progress) -> None:
+        """Convert in the pod that is there for it."""
+        given = {name: spec.out / name for name in ("profile.jfr", "recorder.json", "latency.hlog")}
+        there: dict[str, bytes | Path] = {name: path for name, path in given.items() if path.is_file()}
+        self._kubectl.push("converter", "converter", there, WORK_DIR)
+        words = ["/opt/lsmlab/profile", "convert", "--out", WORK_DIR, "--title", spec.title]
+        words += ["--events", ",".join(spec.events)]
+        words += ["--latency", f"{WORK_DIR}/latency.hlog"] if "latency.hlog" in there else []
+        argv = self._kubectl.exec_words("converter", "converter", words)
+        self._processes.run(argv, log=spec.out / "profile.log", on_line=progress, name="profile convert")
+        listed = self._kubectl.run("converter", "converter", ["ls", WORK_DIR], "listing the pictures")
+        names = [name for name in listed.split() if name not in there]
+        self._kubectl.pull("converter", "converter", WORK_DIR, names, spec.out)
+
+    def monitoring_up(self, progress: Progress) -> None:
+        """Do nothing: the pods say to a Prometheus in the cluster where their metrics are."""
+
+    def monitoring_down(self) -> None:
+        """Do nothing."""
+
+    def facts(self) -> Facts:
+        """Return images, and all that is known of the cluster and its nodes."""
+        images = {}
+        for pod in self._kubectl.documents("pods", f"--selector={PART_OF}=lsmlab"):
+            for status in pod["status"].get("containerStatuses", []):
+                images[status["name"]] = str(status.get("imageID") or status.get("image"))
+        clocks = {} if self._load is None else self._load.clocks
+        return Facts(
+            images=images, cluster=read_cluster(self._kubectl, self._placement, self._pods, clocks, self._round_trip_us)
+        )
+
+    def close(self) -> list[str]:
+        """End all processes and delete the namespace with everything in it."""
+        left = self._processes.close()
+        if not self._made:
+            return left
+        name, deadline = self._placement.namespace, time.monotonic() + CLOSE_LIMIT_S
+        with contextlib.suppress(RunError):
+            # The namespace would give each pod its grace, and look again only much later.
+            words = ["delete", "job,pod", "--all", "--now", f"--timeout={PODS_LIMIT_S:g}s"]
+            self._kubectl.ask(words, "deleting the pods", limit_s=PODS_LIMIT_S + 1)
+        while self._made and (left_s := deadline - time.monotonic()) > 0:
+            words = ["delete", "namespace", name, "--ignore-not-found", f"--timeout={left_s:.0f}s"]
+            try:
+                self._kubectl.ask(words, "deleting the namespace", limit_s=left_s + 1)
+                self._made = False
+            except RunError:
+                time.sleep(1)  # an API server that is being restarted may be back by then
+        if self._made:
+            left.append(
+                f"namespace {name}: the cluster may still be removing it; see kubectl get namespace {name}, "
+                f"and if it is Active: kubectl delete namespace {name}"
+            )
+        return left
+
+    def _remove_leftover(self, progress: Progress) -> None:
+        name = self._placement.namespace
+        said = self._kubectl.ask(
+            ["get", "namespace", name, "--ignore-not-found", "--output=json"], "looking for leftovers"
+        )
+        if not said.strip():
+            return
+        metadata = json.loads(said)["metadata"]
+        if metadata.get("labels", {}).get(PART_OF) != "lsmlab":
+            raise RunError(f"the namespace {name} is there and not the lab's", "Name another one: NAMESPACE=lsmlab-2")
+        owner = str(metadata.get("annotations", {}).get(OWNER, ""))
+        host, _, pid = owner.partition(":")
+        if host != platform.node() or not pid.isdigit():
+            raise RunError(
+                f"the namespace {name} belongs to a lab on another machine ({owner or 'unknown'})",
+                f"If that lab is dead: kubectl delete namespace {name}. Or name another one: NAMESPACE=lsmlab-2",
+            )
+        if is_live_lab(int(pid)):
+            raise RunError(
+                f"another lab (process {pid}) runs an experiment in the namespace {name}",
+                "Wait for its end, or name another one: NAMESPACE=lsmlab-2",
+            )
+        progress(f"removing what an earlier run left: namespace {name}")
+        words = ["delete", "namespace", name, "--ignore-not-found", f"--timeout={LEFTOVER_LIMIT_S:g}s"]
+        self._kubectl.ask(words, f"removing the namespace {name} of a dead run", limit_s=LEFTOVER_LIMIT_S + 5)
+
+    def _check_cpus(self) -> None:
+        if not self._placement.exclusive_cpus:
+            return
+        wanted, deadline = self._placement.service_cpus, time.monotonic() + 10
+        while (given := len(cpus_of_service(self._kubectl))) != wanted and time.monotonic() < deadline:
+            time.sleep(0.5)  # the CPU manager moves a container some time after its start
+        if given != wanted:
+            raise RunError(
+                f"the service asked for {wanted} CPUs of its own and may run on {given}: "
+                "its node has no static CPU manager",
+                "Set cpuManagerPolicy: static in the kubelet's configuration, or accept it: EXCLUSIVE_CPUS=off",
+            )
+
+    def _choices(self, command: str) -> list[Choice]:
+        words = f"java -XX:TieredStopAtLevel=1 -jar lsmlab-server.jar {command} --json"
+        said = self._in_service(words, f"asking the service for its {command}")
+        return [Choice(str(entry["name"]), str(entry["summary"])) for entry in json.loads(said)]
+
+    def _in_service(self, script: str, what: str) -> str:
+        return self._kubectl.run("service", "service", ["sh", "-c", script], what)
+
+    def _profile(self, command: str, *words: str) -> None:
+        fixed = ("--pid", "auto", "--libpath", f"{PROFILE_DIR}/lib", "--out", PROFILE_DIR)
+        argv = ["/opt/lsmlab/profile", command, *fixed, *words]
+        self._kubectl.run("service", "profiler", argv, f"profile {command}")
+
+
+def objects_of(
+    placement: Placement, name: str, threads: int, connections: int, data_bytes: int, *, owner: str = ""
+) -> list[dict[str, Any]]:
+    """Return the manifests of an experiment. InputError if its load cannot be dealt out among the generators."""
+    check_division(placement.generators, threads, connections)
+    return manifests(placement, name, threads=threads, store_bytes=3 * data_bytes + 2 * GIB, owner=owner)
+
+
+def cpus_of_service(client: Kubectl) -> list[int]:
+    """Return the CPUs that the service may run on, as its node numbers them."""
+    command = ["sh", "-c", "grep Cpus_allowed_list /proc/self/status"]
+    said = client.run("service", "service", command, "asking for the service's CPUs")
+    cpus: list[int] = []
+    for part in said.split()[1].split(","):
+        first, _, last = part.partition("-")
+        cpus += range(int(first), int(last or first) + 1)
+    return cpus
+
+
+def _this_lab() -> str:
+    return f"{platform.node()}:{os.getpid()}"
+
+
+def _escaped(flag: str) -> str:
+    # The java launcher's argument files: a quoted word, with backslash as the escape.
+    return flag.replace("\\", "\\\\").replace('"', '\\"')
