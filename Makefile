@@ -29,16 +29,22 @@ OVERRIDES = $(call given,RATE,--rate) $(call given,DURATION,--duration) $(call g
   $(call given,PROFILE,--profile) $(call given,SCALE,--scale)
 # The rest reaches the lab through the environment.
 SETTINGS = NAME RATE SCALE RESUME DURATION WARMUP THREADS CONNECTIONS VARIANT REPEAT RUNTIME ENGINE WORKERS SELECTORS QUEUE_CAPACITY PROFILE \
-  CPUS_SERVICE CPUS_LOADGEN CPUS_OTHER STRICT PORT ADMIN_PORT LOADGEN_METRICS_PORT MONITORING LOADGEN LOADGEN_IMAGE
+  CPUS_SERVICE CPUS_LOADGEN CPUS_OTHER STRICT PORT ADMIN_PORT LOADGEN_METRICS_PORT MONITORING LOADGEN LOADGEN_IMAGE \
+  GENERATORS SPREAD HOST_NETWORK STORE SERVICE_CPUS SERVICE_MEMORY LOAD_CPUS EXCLUSIVE_CPUS REGISTRY IMAGE_PULL NAMESPACE
 UNKNOWN = $(filter-out $(SETTINGS) -%,$(foreach v,$(.VARIABLES),$(if $(filter command line,$(origin $(v))),$(v))))
 COMPARE_SETTINGS = A B BASE BLOCKS X METRIC SEED
 
 ##@ Experiments
 .PHONY: experiment list results variants validate doctor parse-load
-experiment: ## run one: make experiment NAME=stack-get [RATE=20000|auto] [SCALE=0.3] [DURATION=20s] [RUNTIME=local|docker] …
+experiment: ## run one: make experiment NAME=stack-get [RATE=20000|auto] [SCALE=0.3] [DURATION=20s] [RUNTIME=local|docker|kubernetes] …
 	@$(if $(filter command line,$(origin NAME)),,echo 'NAME is missing: make experiment NAME=stack-get (make list shows them all)' >&2; exit 2)
 	@$(if $(UNKNOWN),echo 'no such setting: $(UNKNOWN); there are: $(SETTINGS)' >&2; exit 2)
 	@bin/lab run $(call quote,$(NAME)) $(OVERRIDES)
+.PHONY: manifests
+manifests: ## the objects that RUNTIME=kubernetes makes (docs/cluster.md): make manifests NAME=stack-get [GENERATORS=2] [SPREAD=off] …
+	@$(if $(filter command line,$(origin NAME)),,echo 'NAME is missing: make manifests NAME=stack-get (make list shows them all)' >&2; exit 2)
+	@$(if $(UNKNOWN),echo 'no such setting: $(UNKNOWN); there are: $(SETTINGS)' >&2; exit 2)
+	@bin/lab manifests $(call quote,$(NAME)) $(call given,THREADS,--threads) $(call given,CONNECTIONS,--connections)
 .PHONY: search capacity
 # What every step of a search is set to, as KEY=VALUE words.
 STEP_WORDS = $(foreach v,DURATION WARMUP THREADS CONNECTIONS VARIANT ENGINE WORKERS SELECTORS QUEUE_CAPACITY RATE SCALE REPEAT PROFILE,$(if $(filter command line,$(origin $(v))),$(call quote,$(v)=$($(v)))))
@@ -165,6 +171,18 @@ test-dashboards: ## Prometheus configuration and rules, dashboards
 test-e2e: build ## whole experiments in both runtimes; docker's only where an engine answers
 	@bin/lab --version >/dev/null
 	$(VENV)/pytest -q -ra lab/tests/e2e
+
+.PHONY: test-kubernetes
+# One node, so generators and service share it, and each of the two CPUs has its side.
+test-kubernetes: build ## whole experiments in a cluster of one node made for it, as root; not part of `make test` (docs/cluster.md)
+	@bin/lab --version >/dev/null
+	@kubernetes/cluster missing >/dev/null || { echo "test-kubernetes did not run: $$(kubernetes/cluster missing)"; exit 1; }
+	docker/engine up
+	docker compose build --progress plain service loadgen profiler >/dev/null
+	kubernetes/cluster up
+	kubernetes/cluster load lsmlab-service lsmlab-loadgen lsmlab-profiler
+	code=0; LAB_TEST_KUBERNETES=1 KUBECONFIG=/run/lsmlab-cluster/kubeconfig GENERATORS=2 SPREAD=off SERVICE_CPUS=1 LOAD_CPUS=0 IMAGE_PULL=Never \
+	  $(VENV)/pytest -q -ra lab/tests/e2e/test_main_job.py lab/tests/e2e/test_kubernetes.py || code=$$?; kubernetes/cluster down; exit $$code
 
 ##@ Torture (the long forms of tests, not part of `make test`)
 .PHONY: torture torture-storage torture-loadgen torture-lab

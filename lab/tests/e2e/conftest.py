@@ -62,7 +62,12 @@ def require(runtime: str) -> None:
         pytest.skip(NO_ENGINE)
 
 
-@pytest.fixture(scope="session", params=["local", "docker"])
+# With a cluster that `make test-kubernetes` brought up, the same tests are of it.
+IN_A_CLUSTER = bool(os.environ.get("LAB_TEST_KUBERNETES"))
+RUNTIMES = ["kubernetes"] if IN_A_CLUSTER else ["local", "docker"]
+
+
+@pytest.fixture(scope="session", params=RUNTIMES)
 def finished_run(request: pytest.FixtureRequest) -> FinishedRun:
     runtime: str = request.param
     require(runtime)
