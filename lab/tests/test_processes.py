@@ -60,24 +60,6 @@ def test_a_yielding_process_keeps_its_pid_and_gives_way(processes: Processes) ->
     assert os.sched_getscheduler(0) == os.SCHED_OTHER
 
 
-@pytest.mark.skipif(not hasattr(os, "sched_getscheduler"), reason="scheduling classes are Linux's")
-def test_a_yielding_process_gives_way_to_another_process_of_the_lab(processes: Processes) -> None:
-    cpus = sorted(os.sched_getaffinity(0))[:1]
-    spin = ["sh", "-c", "while :; do :; done"]
-    yielding = processes.start(spin, cpus=cpus, yielding=True)
-    assert eventually(lambda: cpu_ticks(yielding.pid) > 5)
-    other = processes.start(spin, cpus=cpus)
-    assert eventually(lambda: cpu_ticks(other.pid) > 5)
-    before = cpu_ticks(yielding.pid), cpu_ticks(other.pid)
-    assert eventually(lambda: cpu_ticks(other.pid) >= before[1] + 100)
-    assert cpu_ticks(yielding.pid) - before[0] <= 20
-
-
-def cpu_ticks(pid: int) -> int:
-    """Return the CPU time of a process in clock ticks, 100 a second."""
-    return sum(map(int, Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]))
-
-
 def test_a_lab_killed_outright_takes_its_processes_along(tmp_path: Path) -> None:
     pids = tmp_path / "pids"
     program = (

@@ -4,9 +4,6 @@ Each is started in a process group of its own, so that a terminal's Ctrl-C reach
 order in which things end, and so that a group can be killed with all its descendants. A watchdog kills the groups when
 the lab itself is killed. CPU affinity and scheduling class are set by `taskset` and `chrt`, which replace themselves by
 the program.
-
-All stay in the lab's session. Linux gives each session an equal share of a CPU (sched(7), "The autogroup feature"), and
-compares scheduling classes within a session only: a helper in SCHED_IDLE would not yield to a program of another one.
 """
 
 from __future__ import annotations
@@ -129,7 +126,7 @@ class Processes:
                     stderr=stderr,
                     cwd=cwd,
                     env=None if env is None else dict(env),
-                    process_group=0,
+                    start_new_session=True,
                 )
                 process = Process(popen, name, self)
                 self._live[popen.pid] = process
@@ -262,7 +259,7 @@ def _yielding() -> list[str]:
 
 
 def yield_to_others() -> None:
-    """Put the calling thread into SCHED_IDLE: any other thread of the session that wakes on its CPU runs at once."""
+    """Put the calling thread into SCHED_IDLE: any other thread that wakes on its CPU runs at once."""
     if hasattr(os, "sched_setscheduler"):
         os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
 
