@@ -13,8 +13,8 @@ const BROKEN_MAX: f64 = 0.05;
 /// And more lost ones.
 const LOST_MAX: f64 = 0.05;
 
-/// Why samples may account for less. Perf events are armed anew at each context switch, and time spent on that has no
-/// sample: where a timer is expensive, as in virtual machines, threads that switch often lose a fifth of theirs.
+/// Why samples may account for less. Perf events are armed anew at each context switch, and that time has no sample.
+/// Timers are expensive in virtual machines: threads that switch often were seen to lose a fifth of their time there.
 const UNDER: &str = "context switches, in which no sample is taken, took the rest, or samples were lost";
 const OVER: &str = "samples were doubled, or the service outlived the recording";
 

@@ -1,5 +1,4 @@
-//! What generators know when their runs have ended, and the results that follow from it: of one generator, or of several
-//! together.
+//! The end of a run: the figures of each generator, and the results of one generator or of several together.
 
 use super::results::{GeneratorResult, GeneratorStop, LoopCpu, Results, RunDescription, Unfinished};
 use super::verdict::{Moved, Verdict, VerdictInput};
@@ -21,7 +20,7 @@ pub struct CommonStart {
 /// All that a generator knows at its end besides what it counted. Times are nanoseconds since the warm-up was over.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Ending {
-    /// What it was asked for.
+    /// The load that it was asked for.
     pub description: RunDescription,
     /// Which part of the load it sent.
     pub part: Part,

@@ -55,7 +55,7 @@ struct Load<'a> {
     busiest_loop_share: f64,
     kept_schedule: &'a Verdict,
     failure: Option<&'a str>,
-    /// Of a generator that is one of several.
+    /// The generator's number, as `1/2`, if it is one of several.
     #[serde(skip_serializing_if = "Option::is_none")]
     part: Option<String>,
     /// With `--start-at`.

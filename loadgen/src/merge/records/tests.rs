@@ -13,7 +13,7 @@ use rand::{Rng, SeedableRng};
 use serde_json::Value;
 use std::path::Path;
 
-/// What one generator found, second by second, and at its end.
+/// The findings of one generator, by the second and at its end.
 #[derive(Debug, Clone)]
 struct Found {
     seconds: Vec<Interval>,
