@@ -52,12 +52,22 @@ def test_close_ends_a_process_that_ignores_sigterm_and_its_children(processes: P
     assert eventually(lambda: gone(process.pid) and gone(child))
 
 
-@pytest.mark.skipif(not hasattr(os, "sched_getscheduler"), reason="scheduling classes are Linux's")
-def test_a_yielding_process_keeps_its_pid_and_gives_way(processes: Processes) -> None:
-    process = processes.start(["sleep", "60"], cpus=sorted(os.sched_getaffinity(0))[:1], yielding=True)
-    assert eventually(lambda: Path(f"/proc/{process.pid}/comm").read_text() == "sleep\n")
-    assert os.sched_getscheduler(process.pid) == os.SCHED_IDLE
-    assert os.sched_getscheduler(0) == os.SCHED_OTHER
+@pytest.mark.skipif(not hasattr(os, "sched_setscheduler"), reason="scheduling classes are Linux's")
+def test_a_helper_yields_to_a_program_of_the_lab(processes: Processes) -> None:
+    cpus = sorted(os.sched_getaffinity(0))[:1]
+    yielding = "from lab.process.processes import yield_to_others\nyield_to_others()\nwhile True: pass"
+    helper = processes.start([sys.executable, "-c", yielding], cpus=cpus, env={"PYTHONPATH": str(SOURCES)})
+    assert eventually(lambda: os.sched_getscheduler(helper.pid) == os.SCHED_IDLE)
+    program = processes.start(["sh", "-c", "while :; do :; done"], cpus=cpus)
+    before = ticks(helper.pid)
+    assert eventually(lambda: ticks(program.pid) >= 100)
+    assert ticks(helper.pid) - before <= 30
+    assert os.getsid(processes.start(["sleep", "60"], own_session=True).pid) != os.getsid(0)
+
+
+def ticks(pid: int) -> int:
+    """Return the CPU time of a process in clock ticks, 100 a second."""
+    return sum(map(int, Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]))
 
 
 def test_a_lab_killed_outright_takes_its_processes_along(tmp_path: Path) -> None:

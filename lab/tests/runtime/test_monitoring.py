@@ -109,7 +109,6 @@ def programs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(local, "PROMETHEUS_PORT", free_port())
     monkeypatch.setattr(local, "NODE_EXPORTER_PORT", free_port())
     monkeypatch.setattr(scrapes, "GAP_MIN_S", 2.0)
-    monkeypatch.setattr("lab.process.processes._yielding", tuple)  # other tests want the CPUs, too
 
 
 def run_with(checkout: FakeCheckout, monkeypatch: pytest.MonkeyPatch, seconds: int, disturb: Callable[[], None]) -> str:

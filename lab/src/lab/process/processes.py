@@ -2,8 +2,11 @@
 
 Each is started in a process group of its own, so that a terminal's Ctrl-C reaches the lab alone and the lab decides the
 order in which things end, and so that a group can be killed with all its descendants. A watchdog kills the groups when
-the lab itself is killed. CPU affinity and scheduling class are set by `taskset` and `chrt`, which replace themselves by
-the program.
+the lab itself is killed. CPU affinity is set by `taskset`, which replaces itself by the program.
+
+The load generator and the service stay in the lab's session. Linux gives each session an equal share of a CPU
+(sched(7), "The autogroup feature") and compares scheduling classes only within one, so the lab's helpers in SCHED_IDLE
+yield to programs of the lab's session alone.
 """
 
 from __future__ import annotations
@@ -42,7 +45,7 @@ class Process:
 
     @property
     def pid(self) -> int:
-        """The program's pid; with pinning too, since taskset and chrt replace themselves."""
+        """The program's pid; with pinning too, since taskset replaces itself."""
         return self._popen.pid
 
     @property
@@ -101,18 +104,18 @@ class Processes:
         argv: Sequence[str],
         *,
         cpus: Sequence[int] = (),
-        yielding: bool = False,
+        own_session: bool = False,
         stdout: int | IO[bytes] = subprocess.DEVNULL,
         stderr: int | IO[bytes] = subprocess.STDOUT,
         cwd: Path | None = None,
         env: Mapping[str, str] | None = None,
         name: str = "",
     ) -> Process:
-        """Start a program pinned to `cpus` (none: not pinned); a `yielding` one gives way at once to any other.
+        """Start a program pinned to `cpus` (none: not pinned); with `own_session`, a busy CPU is shared with it.
 
         RunError where it cannot be started, or after close().
         """
-        command = [*_pinning(cpus), *(_yielding() if yielding else ()), *argv]
+        command = [*_pinning(cpus), *argv]
         name = name or Path(argv[0]).name
         try:
             with shielded(), self._lock:
@@ -126,7 +129,8 @@ class Processes:
                     stderr=stderr,
                     cwd=cwd,
                     env=None if env is None else dict(env),
-                    start_new_session=True,
+                    start_new_session=own_session,
+                    process_group=None if own_session else 0,
                 )
                 process = Process(popen, name, self)
                 self._live[popen.pid] = process
@@ -252,14 +256,8 @@ def _pinning(cpus: Sequence[int]) -> list[str]:
     return [taskset, "-c", cpu_list(cpus)]
 
 
-def _yielding() -> list[str]:
-    """Return the words that put a program into the scheduling class SCHED_IDLE, where the system has it."""
-    chrt = shutil.which("chrt")
-    return [chrt, "--idle", "0"] if chrt is not None else []
-
-
 def yield_to_others() -> None:
-    """Put the calling thread into SCHED_IDLE: any other thread that wakes on its CPU runs at once."""
+    """Put the calling thread into SCHED_IDLE: any other thread of the session that wakes on its CPU runs at once."""
     if hasattr(os, "sched_setscheduler"):
         os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
 

@@ -96,7 +96,7 @@ class Monitoring:
             notes.append(f"{name} was not started: port {port} is taken")
             return
         try:
-            self._started.append(self._processes.start(argv, cpus=plan.other, yielding=True, name=name))
+            self._started.append(self._processes.start(argv, cpus=plan.other, own_session=True, name=name))
         except RunError as error:
             notes.append(f"{name} was not started: {error.message}")
 
