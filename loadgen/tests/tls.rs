@@ -3,7 +3,7 @@
 mod support;
 
 use std::time::{Duration, Instant};
-use support::tls_server::{Farewell, Manner, TlsServer};
+use support::tls_server::{Death, Farewell, Manner, TlsServer};
 use support::{OK, Run, TruthServer, command, load};
 
 const CHUNKED: &[u8] = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n5\r\ndefgh\r\n0\r\n\r\n";
@@ -154,8 +154,10 @@ fn the_first_request_counts_however_soon_it_is_lost() {
 #[test]
 fn a_peer_that_dies_in_the_handshake_is_a_connect_error_wherever_it_does() {
     for bytes in [0, 1, 4, 5, 100, 600] {
-        let message = nothing_connected(&TlsServer::start(Manner::DieInHandshake(bytes)).url());
-        assert!(message.contains("the TLS handshake failed: the peer closed"), "{bytes}: {message}");
+        for death in [Death::Close, Death::Reset] {
+            let message = nothing_connected(&TlsServer::start(Manner::DieInHandshake(bytes, death)).url());
+            assert!(message.contains("the TLS handshake failed: the peer closed"), "{bytes}, {death:?}: {message}");
+        }
     }
 }
 

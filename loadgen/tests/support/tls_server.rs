@@ -27,8 +27,8 @@ pub enum Manner {
     AnswerAndClose(Vec<u8>, Farewell),
     /// Writes this, and after it bytes that are not TLS.
     Garbage(Vec<u8>),
-    /// Closes when it has sent so many bytes of its part of the handshake.
-    DieInHandshake(usize),
+    /// Ends the connection when it has sent so many bytes of its part of the handshake.
+    DieInHandshake(usize, Death),
     /// Never says a word.
     Silent,
     /// Wants a certificate, which nobody here has: the alert comes after the handshake.
@@ -44,6 +44,15 @@ pub enum Farewell {
     Notify,
     /// close_notify, and the socket stays open until the client closes it.
     NotifyOnly,
+}
+
+/// How the connection of a server that dies ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Death {
+    /// In order, unless the client sends more.
+    Close,
+    /// With a reset, which drops what the client has not read yet.
+    Reset,
 }
 
 /// The server; it stops when dropped.
@@ -151,7 +160,10 @@ fn serve(mut socket: &TcpStream, config: Arc<ServerConfig>, manner: &Manner) -> 
         }
         let processed = tls.process_new_packets();
         let sent = unsent(&mut tls);
-        if let Manner::DieInHandshake(bytes) = manner {
+        if let Manner::DieInHandshake(bytes, death) = manner {
+            if *death == Death::Reset {
+                socket2::SockRef::from(socket).set_linger(Some(Duration::ZERO))?;
+            }
             return socket.write_all(&sent[..sent.len().min(*bytes)]);
         }
         socket.write_all(&sent)?;
@@ -218,6 +230,6 @@ fn answer(tls: &mut ServerConnection, mut socket: &TcpStream, manner: &Manner, s
             record(tls, text)?;
             socket.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
         }
-        Manner::DieInHandshake(_) | Manner::Silent | Manner::WantCertificate => unreachable!("never answers"),
+        Manner::DieInHandshake(..) | Manner::Silent | Manner::WantCertificate => unreachable!("never answers"),
     }
 }

@@ -11,6 +11,8 @@ use crate::net::{self, Interest};
 use crate::tls::Received;
 use std::io;
 
+const PEER_CLOSED: &str = "the peer closed";
+
 impl Worker<'_> {
     /// The socket is connected: greets the peer. Until both agree the connection counts as one that connects.
     pub(super) fn begin_handshake(&mut self, index: usize) -> Result<(), WorkerError> {
@@ -52,26 +54,30 @@ impl Worker<'_> {
 
     /// Reads and writes once; gives what came with the end of the handshake, if that is reached.
     fn advance_handshake(&mut self, index: usize, plain: &mut Vec<u8>) -> io::Result<Option<Received>> {
+        let failed = |kind, reason: &str| io::Error::new(kind, format!("the TLS handshake failed: {reason}"));
+        // A peer that closes resets the connection if it has not read all that was sent, or if more is sent to it.
+        let closed = |error: io::Error| match error.kind() {
+            kind @ (io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe) => failed(kind, PEER_CLOSED),
+            _ => error,
+        };
         let received = match self.receive(index, plain) {
             Err(error) if is_nothing(&error) => Received::Open,
-            other => other?,
+            other => other.map_err(closed)?,
         };
         let connection = &mut self.connections[index];
         let session = connection.session.as_mut().expect("a handshake has a session");
         if session.is_handshaking() {
-            let failed =
-                |kind, reason: String| Err(io::Error::new(kind, format!("the TLS handshake failed: {reason}")));
             match received {
                 Received::Open => {}
-                Received::Closed => return failed(io::ErrorKind::UnexpectedEof, "the peer closed".to_owned()),
+                Received::Closed => return Err(failed(io::ErrorKind::UnexpectedEof, PEER_CLOSED)),
                 Received::Alert(alert) => {
-                    return failed(io::ErrorKind::ConnectionRefused, format!("the peer sent the alert {alert}"));
+                    return Err(failed(io::ErrorKind::ConnectionRefused, &format!("the peer sent the alert {alert}")));
                 }
-                Received::Violation(reason) => return failed(io::ErrorKind::InvalidData, reason),
+                Received::Violation(reason) => return Err(failed(io::ErrorKind::InvalidData, &reason)),
             }
         }
         let socket = connection.socket.as_ref().expect("a session has a socket");
-        let flushed = session.flush(socket)?;
+        let flushed = session.flush(socket).map_err(closed)?;
         let done = !session.is_handshaking();
         // What the socket did not take of our last word goes with the first request.
         let interest = if flushed || done { Interest::Read } else { Interest::ReadWrite };
