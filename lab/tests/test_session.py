@@ -114,3 +114,15 @@ def test_a_repetition_that_fails_ends_the_plan(started: Started, checkout: FakeC
 
 def phases(done: list[Phase]) -> list[tuple[str, int | None]]:
     return [(phase.name, phase.repetition) for phase in done]
+
+
+def test_a_phase_interrupted_while_it_is_announced_counts_as_interrupted() -> None:
+    def announce(name: str | None) -> None:
+        if name is not None:
+            raise KeyboardInterrupt
+
+    phases = Phases(Show(Console(quiet=True)), announce)
+    with pytest.raises(KeyboardInterrupt), phases.phase("measure", limit_s=1):
+        pytest.fail("its body must not begin")
+    assert phases.failed == "measure"
+    assert [(phase.name, phase.outcome) for phase in phases.done] == [("measure", "interrupted")]

@@ -47,7 +47,7 @@ def test_ctrl_c_leaves_nothing_running_and_a_comparison_that_is_not_judged(check
     os.kill(process.pid, signal.SIGINT)
     output, _ = process.communicate(timeout=LIMIT_S)
     assert process.returncode == 130, output
-    assert "Interrupted in phase measure; nothing is left running." in output
+    assert "Interrupted in phase measure; nothing is left running." in output, output
     assert nothing_is_left(checkout)
     found, directory = record(checkout)
     assert (found["complete"], found["result"]) == (False, None)

@@ -57,10 +57,10 @@ class Phases:
         active = ActivePhase(name)
         start = datetime.now(UTC)
         self.latest = name
-        self._on_change(name)
-        self._show.begin(label or name, expected_s, status)
         outcome: Outcome = "failed"
         try:
+            self._on_change(name)
+            self._show.begin(label or name, expected_s, status)
             with time_limit(limit_s, f"phase {name!r}"):
                 yield active
             outcome = "skipped" if active.skipped else "ok"

@@ -33,7 +33,7 @@ class Show:
         self._live: Live | None = None
         self._name = ""
         self._note = ""
-        self._began = 0.0
+        self._began = time.monotonic()
         self._expected_s: float | None = None
         self._status: Callable[[], str] | None = None
         self._spinner = Spinner("dots")
