@@ -1,0 +1,50 @@
+"""This machine: doctor, calibrate, quiet, unquiet."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from lab.cli.options import (
+    RuntimeOption,
+)
+from lab.cli.output import console
+from lab.paths import find_checkout
+
+commands = typer.Typer()
+
+
+@commands.command()
+def doctor() -> None:
+    """Say what this machine has and lacks for each runtime, and the exact command that gets what is missing."""
+    from lab.cli.doctor import print_checks  # noqa: PLC0415
+
+    raise typer.Exit(print_checks(console()))
+
+
+@commands.command()
+def calibrate(
+    starts: Annotated[int, typer.Option(envvar="STARTS", help="Starts of the service in the A/A test.")] = 20,
+    runtime: RuntimeOption = None,
+) -> None:
+    """Measure what this machine can do, and the smallest difference that it can show; about eight minutes."""
+    from lab.cli.machine import run_calibration  # noqa: PLC0415
+
+    run_calibration(console(), find_checkout(), runtime, starts)
+
+
+@commands.command()
+def quiet() -> None:
+    """Make the machine quieter (root): governor, huge pages, interrupts; each change is printed."""
+    from lab.cli.machine import set_quiet  # noqa: PLC0415
+
+    set_quiet(console(), find_checkout(), quiet=True)
+
+
+@commands.command()
+def unquiet() -> None:
+    """Put back what `quiet` changed, also after a crash."""
+    from lab.cli.machine import set_quiet  # noqa: PLC0415
+
+    set_quiet(console(), find_checkout(), quiet=False)

@@ -1,0 +1,99 @@
+"""Look at finished runs and keep them: results, index, export, tag, prune, report, parse-load."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lab.cli.output import console
+from lab.paths import find_checkout
+
+commands = typer.Typer()
+
+
+@commands.command()
+def results(  # noqa: PLR0917 - one parameter an option
+    name: Annotated[str | None, typer.Argument(help="Only the runs of this experiment; a pattern: '*-get'.")] = None,
+    variant: Annotated[str | None, typer.Option(help="Only runs of this variant.")] = None,
+    runtime: Annotated[
+        str | None, typer.Option(help="Only runs in this runtime.", metavar="docker|local|kubernetes")
+    ] = None,
+    since: Annotated[str | None, typer.Option(help="Only newer runs: 2026-11-20, 7d, 12h.")] = None,
+    valid: Annotated[bool, typer.Option("--valid", help="Only runs whose verdict is valid.")] = False,
+    last: Annotated[int, typer.Option(min=0, help="How many at most; 0: all.")] = 50,
+) -> None:
+    """List the runs there are, newest first, with their verdicts; results/index.html shows them in a browser."""
+    from lab.cli.results import print_results  # noqa: PLC0415
+    from lab.history.index import Filter  # noqa: PLC0415
+
+    print_results(console(), find_checkout(), Filter(name, variant, runtime, since, valid), last)
+
+
+@commands.command()
+def index() -> None:
+    """Write results/index.html: all runs, to browse, filter and plot over time."""
+    from lab.history.page import write_index  # noqa: PLC0415
+
+    typer.echo(write_index(find_checkout()))
+
+
+@commands.command("export")
+def export_run(
+    run: Annotated[str, typer.Argument(help="A run, `stack-get/20261121T091433Z`, a tag, or `suite/…`.")],
+    out: Annotated[Path | None, typer.Option(help="The file; default: in this directory, named after the run.")] = None,
+) -> None:
+    """Pack a run, or a suite with all its runs, into one .tar.gz."""
+    from lab.history.keeping import export  # noqa: PLC0415
+
+    typer.echo(export(find_checkout(), run, out))
+
+
+@commands.command("tag")
+def tag_run(
+    run: Annotated[str, typer.Argument(help="A run: `stack-get/20261121T091433Z`.")],
+    word: Annotated[str, typer.Argument(metavar="TAG", help="A word such as `baseline`; a run that had it loses it.")],
+) -> None:
+    """Tag a run: `prune` keeps it, and `export` knows it by its tag."""
+    from lab.history.keeping import tag  # noqa: PLC0415
+
+    tag(find_checkout(), run, word)
+
+
+@commands.command()
+def prune(
+    keep: Annotated[int, typer.Option(envvar="KEEP", help="Newest complete runs of each experiment that stay.")] = 10,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would go.")] = False,
+) -> None:
+    """Remove old runs. What a suite, a search, a comparison or a tag refers to stays."""
+    from lab.history.keeping import prune as prune_runs  # noqa: PLC0415
+    from lab.history.keeping import told  # noqa: PLC0415
+
+    gone, kept = prune_runs(find_checkout(), keep, dry_run=dry_run)
+    screen = console()
+    for one in gone:
+        screen.print(f"{'would go' if dry_run else 'removed'}  {one.name}", highlight=False)
+    for one in kept:
+        screen.print(f"stays     {one.name}, for {one.kept_for}", highlight=False)
+    screen.print(f"{told(gone)} {'would go' if dry_run else 'removed'}; {told(kept)} kept for others", highlight=False)
+
+
+@commands.command()
+def report(
+    directory: Annotated[Path, typer.Argument(help="A run directory, results/NAME/RUN.", metavar="RUN_DIRECTORY")],
+) -> None:
+    """Write report.html and report.md of a run anew, from its directory alone."""
+    from lab.cli.reading import report_again  # noqa: PLC0415
+
+    typer.echo(report_again(directory))
+
+
+@commands.command("parse-load")
+def parse_load(
+    file: Annotated[str, typer.Argument(help="The text that wrk2 printed; - reads standard input.", metavar="FILE")],
+) -> None:
+    """Print the JSON of a report that wrk2, or a generator that prints the same, wrote as text."""
+    from lab.cli.reading import load_text_as_json  # noqa: PLC0415
+
+    typer.echo(load_text_as_json(file))

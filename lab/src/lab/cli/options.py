@@ -1,0 +1,73 @@
+"""Options that several commands share, so that each has one name, one variable and one help text."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from lab.errors import InputError
+from lab.runtime.base import Ports
+
+RuntimeOption = Annotated[
+    str | None,
+    typer.Option(
+        "--runtime",
+        envvar="RUNTIME",
+        metavar="docker|local|kubernetes",
+        help="Where the processes run. Default: docker if an engine answers, else local.",
+    ),
+]
+WordsArgument = Annotated[
+    list[str] | None,
+    typer.Argument(
+        help="Overrides for every step: VARIANT=queue, CONNECTIONS=16, WARMUP=5s …", metavar="[KEY=VALUE]..."
+    ),
+]
+MACHINE = "This machine"
+PortOption = Annotated[
+    str, typer.Option(envvar="PORT", help="The service's data port on 127.0.0.1.", rich_help_panel=MACHINE)
+]
+AdminPortOption = Annotated[
+    str, typer.Option(envvar="ADMIN_PORT", help="The service's admin port.", rich_help_panel=MACHINE)
+]
+MetricsPortOption = Annotated[
+    str,
+    typer.Option(
+        envvar="LOADGEN_METRICS_PORT", help="The port of the load generator's metrics.", rich_help_panel=MACHINE
+    ),
+]
+MonitoringOption = Annotated[
+    bool,
+    typer.Option(envvar="MONITORING", help="Run Prometheus, node-exporter and Grafana too.", rich_help_panel=MACHINE),
+]
+ResumeOption = Annotated[bool, typer.Option(envvar="RESUME", help="Continue the newest incomplete one.")]
+
+
+def override(help_text: str, metavar: str) -> typer.models.OptionInfo:
+    """Return an option that overrides a value of the experiment for one run."""
+    option: typer.models.OptionInfo = typer.Option(help=help_text, metavar=metavar, rich_help_panel="For this run only")
+    return option
+
+
+def words_of(**options: str | None) -> dict[str, str]:
+    """Return the options that were given, as `apply_overrides` takes them."""
+    return {key: text for key, text in options.items() if text is not None}
+
+
+def ports_of(port: str, admin_port: str, loadgen_metrics_port: str) -> Ports:
+    """Return the ports of a run. Raises InputError for a word that is no port, or one port given twice."""
+    ports = Ports(
+        data=_port("PORT", port),
+        admin=_port("ADMIN_PORT", admin_port),
+        loadgen_metrics=_port("LOADGEN_METRICS_PORT", loadgen_metrics_port),
+    )
+    if ports.data and ports.data == ports.admin:
+        raise InputError(f"PORT and ADMIN_PORT are both {ports.data}: the service needs two ports")
+    return ports
+
+
+def _port(setting: str, text: str) -> int:
+    if not text.isdecimal() or int(text) > 65535:
+        raise InputError(f"{setting}={text}: not a port: a whole number from 1 to 65535, or 0 for a free one")
+    return int(text)
