@@ -1,0 +1,7 @@
+"""Prints the JSON Schema of run.json."""
+
+import json
+
+from lab.manifest.document import schema
+
+print(json.dumps(schema(), indent=2))

@@ -1,0 +1,145 @@
+"""The figures of a run: of each repetition, and of all together."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from lab.manifest.base import Amount, Count, Finite, Strict
+
+
+class Distribution(Strict):
+    """Summary of a sample; the unit is in the name of the field that holds it.
+
+    ``percentiles`` maps "50", "99.9", … to values, and holds only those that the sample is large enough for
+    (``lab.analysis.percentiles.supported``), so a percentile that is missing was not measured.
+    """
+
+    count: Count
+    mean: Finite | None = None
+    stdev: Amount | None = None
+    min: Finite | None = None
+    max: Finite | None = None
+    percentiles: dict[str, Finite] = Field(default_factory=dict)
+
+
+class Errors(Strict):
+    """Errors by class; ``status`` counts answers outside 2xx and 3xx."""
+
+    connect: Count = 0
+    read: Count = 0
+    write: Count = 0
+    timeout: Count = 0
+    status: Count = 0
+
+    @property
+    def socket(self) -> int:
+        """Errors of the connection: everything but statuses."""
+        return self.connect + self.read + self.write + self.timeout
+
+    @property
+    def total(self) -> int:
+        """All errors."""
+        return self.socket + self.status
+
+
+class Unfinished(Strict):
+    """Requests without an answer when the load ended; their latency is at least ``oldest_us``."""
+
+    count: Count
+    oldest_us: Amount | None = None
+
+
+class Censored(Strict):
+    """Percentiles where requests without an answer count as the longest: None is *at least the largest latency*.
+
+    ``from_percentile`` is the highest percentile that is known; ``percentiles_ms`` are those of all requests.
+    """
+
+    count: Count
+    from_percentile: Amount | None = None
+    percentiles_ms: dict[str, Finite | None] = Field(default_factory=dict)
+
+
+class GeneratorStop(BaseModel):
+    """A time in which an event loop of the load generator should have run and did not."""
+
+    model_config = ConfigDict(extra="ignore", strict=True)
+
+    at_s: Finite
+    length_us: Amount
+    loop: Count = 0
+
+
+class Schedule(Strict):
+    """The load generator's own verdict on whether it kept its schedule."""
+
+    verdict: bool
+    reasons: list[str] = Field(default_factory=list)
+
+
+class Measurement(Strict):
+    """One interval of load. ``source`` is the directory in the run directory that it was read from.
+
+    ``latency_ms`` counts from the moment each request was due, ``uncorrected_ms`` from the moment it was sent.
+    ``net_latency_ms`` is without the load generator's own delays, ``served_ms`` of the responses with an expected
+    status, of which there were ``served``; ``refused`` had status 429 or 503.
+    ``lacks`` names the outputs that the load generator did not give (``load.json``, ``latency.hlog``), ``problems``
+    says what is wrong with those that it gave.
+    """
+
+    source: str
+    rate_offered_per_s: Amount
+    rate_achieved_per_s: Amount | None
+    requests: Count
+    requests_due: Count | None = None
+    served: Count | None = None
+    refused: Count | None = None
+    goodput_per_s: Amount | None = None
+    bytes_read: Count | None = None
+    elapsed_s: Amount | None = None
+    latency_ms: Distribution
+    served_ms: Distribution | None = None
+    net_latency_ms: Distribution | None = None
+    by_operation_ms: dict[str, Distribution] = Field(default_factory=dict)
+    uncorrected_ms: Distribution | None = None
+    send_lag_us: Distribution | None = None
+    errors: Errors
+    status: dict[str, Count] = Field(default_factory=dict)
+    unfinished: Unfinished | None = None
+    censored: Censored | None = None
+    generator_stops: list[GeneratorStop] = Field(default_factory=list)
+    generator_busiest_share: Amount | None = None
+    failure: str | None = None
+    generator_cpu_s: Amount | None = None
+    service_cpu_us_per_request: Amount | None = None
+    kept_schedule: Schedule | None = None
+    lacks: list[str] = Field(default_factory=list)
+    problems: list[str] = Field(default_factory=list)
+
+
+class ProfilingCost(Strict):
+    """What recording the profile cost: profiled ÷ unprofiled, so 1.05 is five per cent more. Needs two repetitions."""
+
+    rate_achieved_ratio: Amount | None = None
+    latency_ratio: dict[str, Amount] = Field(default_factory=dict)
+    service_cpu_ratio: Amount | None = None
+
+
+class Agreement(Strict):
+    """How far the repetitions lie apart: sample standard deviation ÷ mean, over at least two repetitions."""
+
+    rate_spread: Amount | None = None
+    latency_spread: dict[str, Amount] = Field(default_factory=dict)
+
+
+class Summary(Measurement):
+    """All unprofiled repetitions together.
+
+    Counts are sums, rates means over time, percentiles come from the merged histograms. ``repetitions`` has each
+    one by itself, ``profiled`` the repetition under the profiler, which takes no part in the figures above.
+    """
+
+    repetitions: list[Measurement]
+    agreement: Agreement | None = None
+    profiled: Measurement | None = None
+    profiling_cost: ProfilingCost | None = None

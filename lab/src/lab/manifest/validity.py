@@ -1,0 +1,50 @@
+"""The verdict on a run, and the checks that it rests on."""
+
+from __future__ import annotations
+
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
+
+from lab.manifest.base import Strict
+
+State = Literal["valid", "suspect", "invalid"]
+
+CheckOutcome = Literal["pass", "note", "warn", "fail", "unknown"]
+
+
+class Check(Strict):
+    """One test of validity: ``note`` informs, ``warn`` makes a run suspect, ``fail`` invalid.
+
+    ``unknown`` says that the check could not be made, and why. ``environment`` marks the checks that look at the
+    machine alone, never at what was measured: comparisons exclude runs by these.
+    """
+
+    name: str
+    outcome: CheckOutcome
+    detail: str
+    environment: bool = False
+
+
+class Validity(Strict):
+    """The verdict.
+
+    ``reasons`` has the detail of every check that warned or failed, the gravest first. ``findings`` says what a
+    reader must know of a result that is otherwise sound: that the service was saturated.
+    """
+
+    state: State
+    reasons: list[str] = Field(default_factory=list)
+    findings: list[str] = Field(default_factory=list)
+    checks: list[Check] = Field(default_factory=list)
+
+    @property
+    def environment_troubles(self) -> list[str]:
+        """The environment's checks that warned or failed: a comparison excludes a run by these alone."""
+        return [check.detail for check in self.checks if check.environment and check.outcome in ("warn", "fail")]
+
+    @model_validator(mode="after")
+    def _has_reasons(self) -> Self:
+        if (self.state == "valid") != (not self.reasons):
+            raise ValueError("a valid run has no reasons, any other at least one")
+        return self
