@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from lab.report import headline, profile_words, service_tables, tables
+from lab.report import headline, latency_tables, load_tables, profile_tables, profile_words, run_tables, service_tables
 from lab.report.data import ReportData
-from lab.report.tables import Cell, Table
+from lab.report.tables import EVENT_NAMES, Cell, Table
 
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|#~])")
 
@@ -17,7 +17,7 @@ def render_markdown(data: ReportData) -> str:
     verdict = headline.verdict(data)
     parts = [
         f"# {markdown_text(manifest.experiment.title)}",
-        f"Experiment `{manifest.experiment.name}`, run `{manifest.run_id}`, {tables.started(data)}, "
+        f"Experiment `{manifest.experiment.name}`, run `{manifest.run_id}`, {run_tables.started(data)}, "
         f"runtime {manifest.runtime}. [report.html](report.html) has the charts.",
         f"Set for this run: {markdown_text(changed)}." if (changed := headline.overrides(data)) else "",
         f"**Verdict: {verdict.state}.** {verdict.sentence}",
@@ -28,15 +28,15 @@ def render_markdown(data: ReportData) -> str:
         row = " | ".join(f"{figure.value} {figure.unit}".strip() for figure in figures)
         names = " | ".join(figure.name for figure in figures)
         parts.append(f"| {names} |\n|{'---:|' * len(figures)}\n| {row} |")
-    parts += _section("Latency", [tables.percentile_table(data)])
+    parts += _section("Latency", [latency_tables.percentile_table(data)])
     parts += _section("Inside the service", [service_tables.stage_table(data), service_tables.activity_table(data)])
-    parts += _section("Rate, answers and errors", [tables.rate_table(data), tables.error_table(data)])
+    parts += _section("Rate, answers and errors", [load_tables.rate_table(data), load_tables.error_table(data)])
     parts += _section(
         "Profile",
         [
-            tables.profile_table(data),
-            *(t(event) for event in data.events for t in (tables.category_table, tables.group_table)),
-            tables.cost_table(data),
+            profile_tables.profile_table(data),
+            *(t(event) for event in data.events for t in (profile_tables.category_table, profile_tables.group_table)),
+            profile_tables.cost_table(data),
         ],
         before=_pictures(data),
     )
@@ -45,9 +45,11 @@ def render_markdown(data: ReportData) -> str:
         pictures = " · ".join(f"[{name}]({path})" for name, path in tail.pictures)
         shown = _section("The slowest seconds", [tail.lines, tail.seconds], before=f"{said}\n\n{pictures}".strip())
         parts += shown or ["## The slowest seconds", said]
-    parts += _section("Checks", [tables.check_table(data)])
-    parts += _section("Environment", [tables.environment_table(data)])
-    parts += _section("The run", [tables.experiment_table(data), tables.phase_table(data), tables.artifact_table(data)])
+    parts += _section("Checks", [load_tables.check_table(data)])
+    parts += _section("Environment", [run_tables.environment_table(data)])
+    parts += _section(
+        "The run", [run_tables.experiment_table(data), run_tables.phase_table(data), run_tables.artifact_table(data)]
+    )
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -64,7 +66,7 @@ def _section(title: str, content: list[Table | None], before: str = "") -> list[
 def _pictures(data: ReportData) -> str:
     lines = []
     for event in data.events:
-        name = tables.EVENT_NAMES.get(event.name, event.name)
+        name = EVENT_NAMES.get(event.name, event.name)
         if event.picture is not None:
             picture = f"![{name} flame graph](profile/{event.name}.png)"
             lines.append(f"[{picture}]({event.pages['']})" if "" in event.pages else picture)

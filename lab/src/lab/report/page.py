@@ -11,14 +11,14 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined, se
 from markupsafe import Markup
 
 from lab import __version__
-from lab.report import headline, profile_words, service_tables, tables
+from lab.report import headline, latency_tables, load_tables, profile_tables, profile_words, run_tables, service_tables
 from lab.report.chart import Chart
 from lab.report.dashboards import dashboard_links
 from lab.report.data import Event, Reference, ReportData
 from lab.report.lsm_timeline import LsmTimeline, lsm_timeline
 from lab.report.percentile_chart import percentile_chart
 from lab.report.pictures import Picture, embed
-from lab.report.tables import Table
+from lab.report.tables import EVENT_NAMES, Table
 from lab.report.time_charts import Panel, activity, latency_over_time, rate_over_time, time_axis
 
 FORM_NAMES = {
@@ -63,7 +63,7 @@ def render_page(data: ReportData) -> str:
         manifest=data.manifest,
         question=data.manifest.experiment.resolved.get("question"),
         overrides=headline.overrides(data),
-        started=tables.started(data),
+        started=run_tables.started(data),
         lab_version=__version__,
         fonts=fonts(),
         style=asset("report.css"),
@@ -75,18 +75,18 @@ def render_page(data: ReportData) -> str:
         galleries=[_gallery(event, data.reference) for event in data.events],
         tail=profile_words.tail_of_run(data),
         recording="profile/profile.jfr" if recording.is_file() else None,
-        percentile_table=tables.percentile_table(data),
-        rate_table=tables.rate_table(data),
-        error_table=tables.error_table(data),
-        check_table=tables.check_table(data),
+        percentile_table=latency_tables.percentile_table(data),
+        rate_table=load_tables.rate_table(data),
+        error_table=load_tables.error_table(data),
+        check_table=load_tables.check_table(data),
         stage_table=service_tables.stage_table(data),
         activity_table=service_tables.activity_table(data),
-        cost_table=tables.cost_table(data),
-        profile_table=tables.profile_table(data),
-        environment_table=tables.environment_table(data),
-        phase_table=tables.phase_table(data),
-        experiment_table=tables.experiment_table(data),
-        artifact_table=tables.artifact_table(data),
+        cost_table=profile_tables.cost_table(data),
+        profile_table=profile_tables.profile_table(data),
+        environment_table=run_tables.environment_table(data),
+        phase_table=run_tables.phase_table(data),
+        experiment_table=run_tables.experiment_table(data),
+        artifact_table=run_tables.artifact_table(data),
         dashboards=dashboard_links(data.manifest),
     )
 
@@ -117,12 +117,12 @@ def _over_time(data: ReportData) -> _OverTime | None:
 
 def _gallery(event: Event, reference: Reference | None) -> _Gallery:
     return _Gallery(
-        title=tables.EVENT_NAMES.get(event.name, event.name),
+        title=EVENT_NAMES.get(event.name, event.name),
         event=event,
         picture=embed(event.picture) if event.picture is not None else None,
         links=[(FORM_NAMES[form], path) for form, path in event.pages.items()],
-        categories=tables.category_table(event),
-        groups=tables.group_table(event),
+        categories=profile_tables.category_table(event),
+        groups=profile_tables.group_table(event),
         published=profile_words.published_beside_ours(event, () if reference is None else reference.shares),
     )
 

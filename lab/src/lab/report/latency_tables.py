@@ -1,0 +1,121 @@
+"""The table of latency by percentile."""
+
+from __future__ import annotations
+
+from lab.analysis.checks.generator import moved_ms
+from lab.analysis.percentiles import REPORTED, label, samples_needed, supported
+from lab.manifest import Distribution, Summary
+from lab.report import numbers
+from lab.report.data import ReportData
+from lab.report.tables import Cell, Table, table
+
+
+def percentile_table(data: ReportData) -> Table | None:
+    """Latency by percentile: together, each repetition, profiled, from the moment of sending, and published."""
+    summary = data.manifest.summary
+    if summary is None:
+        return None
+    columns: list[tuple[str, Distribution | None, dict[str, float] | None]] = []
+    several = len(summary.repetitions) > 1
+    columns.append(("All repetitions" if several else "Measured", summary.latency_ms, None))
+    if several and len(summary.repetitions) <= 7:
+        columns += [(f"Repetition {r.source.rpartition('/')[2]}", r.latency_ms, None) for r in summary.repetitions]
+    if summary.net_latency_ms is not None and summary.net_latency_ms.count:
+        columns.append(("Net", summary.net_latency_ms, None))
+    if _has_unserved(summary):
+        columns.append(("Served", summary.served_ms, None))
+    if summary.profiled is not None:
+        columns.append(("While profiled", summary.profiled.latency_ms, None))
+    if summary.uncorrected_ms is not None and summary.uncorrected_ms.count:
+        columns.append(("From sending", summary.uncorrected_ms, None))
+    reference = data.reference
+    if reference is not None and reference.latency_ms:
+        columns.append(("Published", None, reference.latency_ms))
+    rows = [
+        [Cell(label(p)), *(_percentile_cell(p, measured, published) for _, measured, published in columns)]
+        for p in REPORTED
+    ]
+    for percentile, row in zip(REPORTED, rows, strict=True):
+        row[1] = _marked(row[1], percentile, summary)
+    rows.append([Cell("mean"), *(_moment("mean", m, published) for _, m, published in columns)])
+    rows.append([Cell("st. dev."), *(_moment("stdev", m, published) for _, m, published in columns)])
+    rows.append([Cell("samples"), *(Cell(numbers.count(m.count) if m else numbers.UNKNOWN) for _, m, _ in columns)])
+    return table(
+        "percentile-table",
+        "Latency by percentile",
+        ["Percentile", *(name for name, _, _ in columns)],
+        rows,
+        numeric=range(1, len(columns) + 1),
+        note=_percentile_note(data, summary),
+    )
+
+
+def _has_unserved(summary: Summary) -> bool:
+    return summary.served_ms is not None and summary.errors.status > 0
+
+
+def _marked(cell: Cell, percentile: str, summary: Summary) -> Cell:
+    """Mark a percentile that requests without an answer make a lower bound, or that the load generator moved."""
+    known = {} if summary.censored is None else summary.censored.percentiles_ms
+    if percentile in known and percentile in summary.latency_ms.percentiles:
+        value = known[percentile]
+        if value is None:
+            return Cell(f"≥ {numbers.latency(summary.latency_ms.max)}", cell.css)
+        cell = Cell(numbers.latency(value), cell.css)
+    if moved_ms(summary, percentile) is not None:
+        return Cell(f"{cell.text} *", cell.css)
+    return cell
+
+
+def _percentile_cell(percentile: str, measured: Distribution | None, published: dict[str, float] | None) -> Cell:
+    if published is not None:
+        return Cell(
+            numbers.latency(published.get(percentile)), "reference-figure" if percentile in published else "none"
+        )
+    if measured is None:
+        return Cell(numbers.UNKNOWN, "none")
+    value = measured.percentiles.get(percentile)
+    if value is not None:
+        return Cell(numbers.latency(value))
+    if measured.count and not supported(measured.count, percentile):
+        return Cell(f"needs {samples_needed(percentile):,}", "none")
+    return Cell(numbers.UNKNOWN, "none")
+
+
+def _moment(name: str, measured: Distribution | None, published: dict[str, float] | None) -> Cell:
+    value = published.get(name) if published is not None else getattr(measured, name)
+    return Cell(numbers.latency(value), "none" if value is None else "")
+
+
+def _percentile_note(data: ReportData, summary: Summary) -> str:
+    notes = ["Latency counts from the moment each request was due, so the wait of late sends is in it."]
+    if len(summary.repetitions) > 1:
+        notes.append("Percentiles of all repetitions come from their merged histograms.")
+    if summary.net_latency_ms is not None and summary.net_latency_ms.count:
+        notes.append("“Net” is without the load generator's own delays.")
+        if any(moved_ms(summary, p) is not None for p in REPORTED):
+            notes.append("* It moved this percentile by more than 10% and 100 µs: read the net value.")
+    if summary.censored is not None:
+        left = numbers.count(summary.censored.count)
+        notes.append(f"{left} requests had no answer at the end; they count as the longest, so “≥” is a lower bound.")
+    if _has_unserved(summary):
+        notes.append(
+            "“Served” are the responses with an expected status; the first column has refusals and errors too."
+        )
+    if any(not supported(summary.latency_ms.count, p) for p in REPORTED):
+        notes.append("“needs n” stands where the sample is too small: ten requests must lie beyond a percentile.")
+    if any(output.log is None and "latency.hlog" in output.lacks for output in data.repetitions):
+        notes.append("The load generator wrote no histogram log: figures are those of its text, rounded as it rounds.")
+    elif any(not output.exact for output in data.repetitions):
+        notes.append("A histogram log cannot be read: figures are those that the load generator reports.")
+    if summary.uncorrected_ms is not None and summary.uncorrected_ms.count:
+        notes.append("“From sending” counts from the moment of sending and leaves that wait out.")
+    if data.reference is not None and data.reference.latency_ms:
+        notes.append("“Published” was measured by others on other hardware: a landmark, not a target.")
+        if unlike := data.unlike_the_reference():
+            notes.append(f"It was measured otherwise: {'; '.join(unlike)}.")
+        plan = data.manifest.environment.cpu_plan
+        if data.reference.cpus is not None and plan is not None and plan.service:
+            here = f"{len(plan.service)} for the service and {len(plan.loadgen)} for the load generator"
+            notes.append(f"That machine had {data.reference.cpus} CPUs in all; here are {here}.")
+    return " ".join(notes)

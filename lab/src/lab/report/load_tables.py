@@ -1,0 +1,90 @@
+"""The tables of rate and cost, of responses and errors, and of the checks."""
+
+from __future__ import annotations
+
+from lab.manifest import Errors, Measurement
+from lab.report import numbers
+from lab.report.data import ReportData
+from lab.report.tables import Cell, Table, table
+
+OUTCOME_WORDS = {"pass": "ok", "note": "note", "warn": "suspect", "fail": "invalid", "unknown": "unknown"}
+
+
+def rate_table(data: ReportData) -> Table | None:
+    """Offered and achieved rate, requests, CPU time; a row for each execution of the load generator."""
+    summary = data.manifest.summary
+    if summary is None:
+        return None
+    several = len(summary.repetitions) > 1
+    rows = [_rate_row("All repetitions", summary)] if several else []
+    rows += [_rate_row(f"Repetition {r.source.rpartition('/')[2]}", r) for r in summary.repetitions]
+    if summary.profiled is not None:
+        rows.append(_rate_row("While profiled", summary.profiled))
+    if data.reference is not None and data.reference.requests_per_s is not None:
+        published = [Cell("Published"), Cell(numbers.UNKNOWN), Cell(numbers.rate(data.reference.requests_per_s))]
+        rows.append([*published, *(Cell(numbers.UNKNOWN, "none") for _ in range(6))])
+    columns = [
+        "",
+        "Offered /s",
+        "Achieved /s",
+        "of offered",
+        "Served /s",
+        "Requests",
+        "Time",
+        "Service CPU / request",
+        "Send lag p99",
+    ]
+    return table("rate-table", "Rate and cost", columns, rows, numeric=range(1, 9))
+
+
+def _rate_row(name: str, m: Measurement) -> list[Cell]:
+    achieved = m.rate_achieved_per_s
+    of_offered = achieved / m.rate_offered_per_s if achieved is not None and m.rate_offered_per_s else None
+    lag = m.send_lag_us.percentiles.get("99") if m.send_lag_us is not None else None
+    cpu = m.service_cpu_us_per_request
+    return [
+        Cell(name),
+        Cell(numbers.rate(m.rate_offered_per_s)),
+        Cell(numbers.rate(achieved)),
+        Cell(numbers.share(of_offered)),
+        Cell(numbers.rate(m.goodput_per_s)),
+        Cell(numbers.count(m.requests)),
+        Cell(numbers.duration(m.elapsed_s)),
+        Cell(numbers.latency(None if cpu is None else cpu / 1e3)),
+        Cell(numbers.latency(None if lag is None else lag / 1e3)),
+    ]
+
+
+def error_table(data: ReportData) -> Table | None:
+    """Errors by class and answers by status: a column for the unprofiled repetitions, one for the profiled."""
+    summary = data.manifest.summary
+    if summary is None:
+        return None
+    parts: list[Measurement] = [summary, *([summary.profiled] if summary.profiled is not None else [])]
+    rows = [
+        [Cell(f"Status {status}"), *(Cell(numbers.count(part.status.get(status, 0))) for part in parts)]
+        for status in sorted({status for part in parts for status in part.status})
+    ]
+    words = {"connect": "Connection failed", "read": "Read failed", "write": "Write failed", "timeout": "Timed out",
+             "status": "Outside 2xx and 3xx"}  # fmt: skip
+    for kind in Errors.model_fields:
+        counts = [getattr(part.errors, kind) for part in parts]
+        rows.append([Cell(words[kind]), *(Cell(numbers.count(n), "bad" if n else "") for n in counts)])
+    if any(part.unfinished is not None for part in parts):
+        rows.append([Cell("Unanswered at the end"),
+                     *(Cell(numbers.count(p.unfinished.count if p.unfinished else None)) for p in parts)])  # fmt: skip
+    columns = ["", "Measured", *(["While profiled"] if summary.profiled is not None else [])]
+    return table("error-table", "Answers and errors", columns, rows, numeric=range(1, len(columns)))
+
+
+def check_table(data: ReportData) -> Table | None:
+    """Every check of validity with its outcome."""
+    validity = data.manifest.validity
+    if validity is None:
+        return None
+    order = {"fail": 0, "warn": 1, "note": 2, "unknown": 3, "pass": 4}
+    rows = [
+        [Cell(c.name), Cell(OUTCOME_WORDS[c.outcome], f"outcome is-{c.outcome}"), Cell(c.detail)]
+        for c in sorted(validity.checks, key=lambda check: order[check.outcome])
+    ]
+    return table("check-table", "Checks", ["Check", "Outcome", "What was seen"], rows)

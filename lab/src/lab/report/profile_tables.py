@@ -1,0 +1,144 @@
+"""The tables of profiled code: samples by category and by thread group, and what profiling cost."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lab.analysis.percentiles import label
+from lab.report import numbers
+from lab.report.data import Category, Event, ReportData
+from lab.report.tables import EVENT_NAMES, Cell, Table, table
+
+_UNITS = {"bytes": "bytes", "ns": "waiting time"}
+
+
+def category_table(event: Event) -> Table | None:
+    """List samples of an event by category of code."""
+    return _share_table(event, event.categories, "categories", "Category")
+
+
+def group_table(event: Event) -> Table | None:
+    """List samples of an event by group of threads."""
+    return _share_table(event, event.groups, "groups", "Thread group")
+
+
+def _share_table(event: Event, shares: list[Category], ident: str, heading: str) -> Table | None:
+    if not shares:
+        return None
+    unit = shares[0].unit
+    most = max(part.share for part in shares) or 1.0
+    rows = [
+        [
+            Cell(c.name),
+            Cell(numbers.share_within(c.share, c.bounds), bar=c.share / most),
+            Cell(numbers.count(c.samples)),
+        ]
+        for c in shares
+    ]
+    name = EVENT_NAMES.get(event.name, event.name)
+    bounded = any(part.bounds for part in shares)
+    return table(
+        f"{ident}-{event.name}",
+        f"{name} by {heading.lower()}",
+        [heading, f"Share of {_UNITS.get(unit, unit)}", "Samples"],
+        rows,
+        numeric=(1, 2),
+        note="In brackets: 95% confidence interval within this recording." if bounded else "",
+    )
+
+
+def synchronisation(event: Event) -> str | None:
+    """Say in a sentence what queues and locks take of an event; None for an event without categories."""
+    if not event.categories:
+        return None
+    parts = [c for c in event.categories if c.name in {"queue", "lock"}]
+    named = " and ".join(f"{c.name} {numbers.share_within(c.share, c.bounds)}" for c in parts)
+    name = EVENT_NAMES.get(event.name, event.name)
+    together = numbers.share(sum(part.share for part in parts))
+    return f"{name}: synchronisation takes {together}{f' ({named})' if parts else ''}."
+
+
+def profile_table(data: ReportData) -> Table | None:
+    """List the number of samples of each event, and how they were taken."""
+    if not data.events:
+        return None
+    rows = [
+        [Cell(EVENT_NAMES.get(e.name, e.name)), Cell(numbers.count(e.samples)),
+         Cell(", ".join(form or "flame graph" for form in e.pages) or "none")]
+        for e in data.events
+    ]  # fmt: skip
+    engine = data.profile.get("engine") or data.manifest.environment.profiling_engine
+    interval = data.profile.get("interval_had_us") or data.profile.get("interval_us")
+    how = [f"CPU engine {engine}" if engine else "CPU engine unknown"]
+    how += [f"interval {interval:,g} µs"] if isinstance(interval, int | float) else []
+    version = data.profile.get("async_profiler")
+    how += [f"async-profiler {version}"] if isinstance(version, str) else []
+    return table(
+        "profile-table",
+        "Samples by event",
+        ["Event", "Samples", "Files"],
+        rows,
+        numeric=(1,),
+        note=" ".join([", ".join(how) + ".", *_quality(data.profile), *filter(None, map(synchronisation, data.events))])
+        + _cost_is_unknown(data),
+    )
+
+
+def _cost_is_unknown(data: ReportData) -> str:
+    """Say why there is no table of what profiling cost."""
+    summary = data.manifest.summary
+    if summary is None or summary.profiled is None or summary.profiling_cost is not None:
+        return ""
+    return (
+        " What profiling cost is not known: with one unprofiled repetition it cannot be told from the difference "
+        f"between two starts of the service. make profiling-cost NAME={data.manifest.experiment.name} measures it."
+    )
+
+
+def _quality(profile: dict[str, Any]) -> list[str]:
+    """Say how far the recording can be trusted, in sentences."""
+    said = []
+    used, sampled, lost = profile.get("cpu_s"), profile.get("cpu_sampled_s"), profile.get("samples_lost")
+    if isinstance(used, int | float) and isinstance(sampled, int | float):
+        said.append(f"The samples account for {sampled:.1f} s of the {used:.1f} s of CPU that the service used.")
+    if isinstance(lost, int):
+        said.append(f"{numbers.count(lost)} samples were lost.")
+    events = profile.get("events")
+    broken = [e["broken"] for e in events.values() if isinstance(e, dict) and isinstance(e.get("broken"), int)] \
+        if isinstance(events, dict) else []  # fmt: skip
+    if broken:
+        said.append(f"{numbers.count(sum(broken))} stacks are broken.")
+    warnings = profile.get("warnings")
+    said += [f"Warning: {warning}." for warning in warnings] if isinstance(warnings, list) else []
+    return said
+
+
+def cost_table(data: ReportData) -> Table | None:
+    """Set the profiled repetition beside the others: what recording cost."""
+    summary = data.manifest.summary
+    if summary is None or summary.profiled is None or summary.profiling_cost is None:
+        return None
+    cost, before, after = summary.profiling_cost, summary, summary.profiled
+    rows = [[Cell("Achieved rate"), Cell(numbers.rate(before.rate_achieved_per_s)),
+             Cell(numbers.rate(after.rate_achieved_per_s)), Cell(numbers.ratio(cost.rate_achieved_ratio))]]  # fmt: skip
+    rows += [
+        [Cell(f"Latency {label(p)}"), Cell(numbers.latency(before.latency_ms.percentiles.get(p))),
+         Cell(numbers.latency(after.latency_ms.percentiles.get(p))), Cell(numbers.ratio(change))]
+        for p, change in cost.latency_ratio.items()
+    ]  # fmt: skip
+    if cost.service_cpu_ratio is not None:
+        cpu = [m.service_cpu_us_per_request or 0.0 for m in (before, after)]
+        rows.append([Cell("Service CPU / request"), *(Cell(numbers.latency(us / 1e3)) for us in cpu),
+                     Cell(numbers.ratio(cost.service_cpu_ratio))])  # fmt: skip
+    times = len(summary.repetitions)
+    spread = None if summary.agreement is None else summary.agreement.latency_spread.get("50")
+    apart = "" if spread is None else f", whose p50 has a standard deviation of {numbers.share(spread)}"
+    note = f"One profiled repetition against {times} others{apart}: a smaller difference is noise."
+    return table(
+        "cost-table",
+        "What profiling cost",
+        ["", "Unprofiled", "Profiled", "Change"],
+        rows,
+        numeric=(1, 2, 3),
+        note=note,
+    )
