@@ -1,0 +1,71 @@
+"""The verdict of a report, and the marks at figures that need care."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from lab.analysis import judge
+from lab.manifest import Censored, Manifest, RateChoice
+from report.pages import Page, report
+from report.synthesis import Shape, make_run
+
+
+def test_a_saturated_service_is_named_beside_the_verdict(tmp_path: Path) -> None:
+    page, markdown = report(make_run(tmp_path, Shape(rate=3000, capacity=2500, seconds=4, profiled=False)))
+    for text in (page.text, markdown):
+        assert "one of an overloaded service" in text
+        assert "Offered rate not reached: 2,500 of 3,000 requests/s." in text
+    assert "valid saturated" in page.text
+
+
+def test_reasons_of_a_suspect_run_are_said_first(tmp_path: Path) -> None:
+    page, markdown = report(make_run(tmp_path, Shape(errors={"timeout": 30}, seconds=4, profiled=False)))
+    for text in (page.text, markdown):
+        assert text.index("30 errors in 8,000 requests (0.38%): 30 timed out.") < text.index("Latency p50")
+    assert "suspect" in page.text
+
+
+def judged_again(run: Path, **changes: object) -> tuple[Page, str]:
+    manifest = Manifest.read(run / "run.json")
+    assert manifest.summary is not None
+    for part in (manifest.summary, manifest.summary.repetitions[0]):
+        for name, value in changes.items():
+            setattr(part, name, value)
+    manifest.validity = judge(run, manifest)
+    manifest.write(run / "run.json")
+    return report(run)
+
+
+def test_a_percentile_that_the_generator_moved_is_marked_and_stands_beside_its_net_value(tmp_path: Path) -> None:
+    page, markdown = report(make_run(tmp_path, Shape(profiled=False, seconds=5, moved={"99": 3.0})))
+    row = next(line for line in markdown.splitlines() if line.startswith("| p99 "))
+    assert row.count("*") == 1
+    assert "Net" in markdown
+    assert "It moved this percentile by more than 10% and 100 µs" in page.text
+
+
+def test_percentiles_among_unanswered_requests_are_lower_bounds(tmp_path: Path) -> None:
+    run = make_run(tmp_path, Shape(profiled=False, seconds=5))
+    censored = Censored(count=1400, from_percentile=86.0, percentiles_ms={"50": 0.25, "90": None, "99": None})
+    page, markdown = judged_again(run, censored=censored)
+    rows = {line.split("|")[1].strip(): line.split("|")[2] for line in markdown.splitlines() if line.startswith("| p")}
+    assert "≥" in rows["p90"]
+    assert "≥" in rows["p99"]
+    assert "≥" not in rows["p50"]
+    assert "1,400 requests had no answer at the end" in page.text
+
+
+def test_refusals_put_goodput_and_the_latency_of_served_requests_in_front(tmp_path: Path) -> None:
+    page, markdown = report(make_run(tmp_path, Shape(profiled=False, seconds=5, errors={"status": 4000})))
+    assert "Latency p50, served" in page.text
+    assert "40.0% refused" in page.text
+    assert "| Served |" in markdown
+
+
+def test_how_the_rate_came_stands_in_the_report(tmp_path: Path) -> None:
+    make_run(tmp_path, Shape(seconds=2, profiled=False, rate=2000))
+    manifest = Manifest.read(tmp_path / "run.json")
+    manifest.experiment.rate = RateChoice(how="scaled", declared_per_s=20000, scale=0.1)
+    manifest.write(tmp_path / "run.json")
+    page, _ = report(tmp_path)
+    assert "SCALE=0.1; declared are 20,000/s" in page.text
