@@ -52,6 +52,8 @@ public final class ServerProcess implements AutoCloseable {
     }
     List<String> command = java(settings);
     command.add("-Dorg.slf4j.simpleLogger.defaultLogLevel=error");
+    // The servers' log is shown beside the progress: no line for each flush.
+    command.add("-Dorg.slf4j.simpleLogger.log.lsmlab.storage.event.EventLog=error");
     if (contestant.kind() != Contestant.Kind.SERVICE) {
       command.add("-Dorg.slf4j.simpleLogger.log.one.nio.os.NativeLibrary=off");
     }
