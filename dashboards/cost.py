@@ -105,7 +105,7 @@ class Measurement:
     def watch(self) -> None:
         """Start the monitoring, and wait until it has scraped the service and the host."""
         told: list[str] = []
-        self._runtime.monitoring_up(told.append)
+        self._runtime.monitoring.up(plan_cpus(os.environ), Ports(), told.append)
         deadline = time.monotonic() + SCRAPED_LIMIT_S
         while ask_prometheus('up{job=~"service|node"}') < 2:
             if time.monotonic() > deadline:
@@ -169,7 +169,7 @@ def main() -> int:
                     if now and not before:
                         measurement.watch()
                     elif before and not now:
-                        runtime.monitoring_down()
+                        runtime.monitoring.down()
                     windows.append(measurement.window(options.seconds))
                 blocks.append(windows)
                 told_now = ", ".join(f"{w.throughput_per_s:,.0f}/s {w.net_p99_us:,.0f} µs" for w in windows)

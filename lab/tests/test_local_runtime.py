@@ -11,8 +11,9 @@ import pytest
 from lab.errors import InputError, RunError
 from lab.paths import Checkout
 from lab.runtime.base import LoadSpec, Ports
-from lab.runtime.local import requirements, service_catalogue
+from lab.runtime.local import requirements
 from lab.runtime.local.runtime import LocalRuntime
+from lab.runtime.local.service_catalogue import JarCatalogue
 from lab.runtime.select import check_name
 from support.checkout import FakeCheckout
 
@@ -32,22 +33,23 @@ def test_the_service_is_asked_once_a_build(tmp_path: Path) -> None:
     java = tmp_path / "java"
     java.write_text(f'#!/bin/sh\necho "$@" >> {asked}\necho \'[{{"name": "sync", "summary": "no pool"}}]\'\n')
     java.chmod(0o755)
+    catalogue = JarCatalogue(built, tmp_path / "cache", lambda: str(java))
     for _ in range(3):
-        choices = service_catalogue.ask("variants", [str(java)], built, tmp_path / "cache")
+        choices = catalogue.variants()
         assert [(choice.name, choice.summary) for choice in choices] == [("sync", "no pool")]
     assert len(asked.read_text().splitlines()) == 1
     os.utime(built, ns=(1, 1))
-    service_catalogue.ask("variants", [str(java)], built, tmp_path / "cache")
+    catalogue.variants()
     assert len(asked.read_text().splitlines()) == 2
 
 
 def test_an_unbuilt_service_and_one_that_fails_are_told_apart(tmp_path: Path) -> None:
     with pytest.raises(RunError, match="not built yet") as caught:
-        service_catalogue.ask("variants", ["false"], tmp_path / "service.jar", tmp_path)
+        JarCatalogue(tmp_path / "service.jar", tmp_path, lambda: "false").variants()
     assert "make build-service" in caught.value.hint
     built = jar(tmp_path / "service.jar", {})
     with pytest.raises(RunError, match="'variants' failed"):
-        service_catalogue.ask("variants", ["false"], built, tmp_path)
+        JarCatalogue(built, tmp_path, lambda: "false").variants()
 
 
 def test_the_table_format_follows_the_class_that_defines_it_and_no_other(tmp_path: Path) -> None:

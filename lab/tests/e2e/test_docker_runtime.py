@@ -152,7 +152,7 @@ def test_monitoring_killed_under_load_is_told_and_changes_nothing_else(
     monkeypatch.setattr(scrapes, "GAP_MIN_S", 2.0)
     for part, port in (("PROMETHEUS", 19090), ("ARTIFACTS", 18000), ("GRAFANA", 13000)):
         monkeypatch.setenv(f"LAB_PORT_{part}", str(port))
-    runtime.monitoring_up(quiet)
+    runtime.monitoring.up(plan_cpus(os.environ), PORTS, quiet)
     service = start(runtime, tmp_path / "1")
     service.wait_ready(60)
     spec = load_spec(tmp_path, seconds=15.0)
@@ -168,7 +168,7 @@ def test_monitoring_killed_under_load_is_told_and_changes_nothing_else(
     assert any(note.startswith("Prometheus stored nothing for") for note in notes), notes
     assert json.loads((spec.out / "load.json").read_text())["requests"] > 0
     assert service.stop() == 0
-    runtime.monitoring_down()
+    runtime.monitoring.down()
 
 
 HOLDING = """

@@ -19,6 +19,7 @@ from lab.runtime import select
 from lab.runtime.base import DatasetSpec, Ports, ProfileSpec
 from lab.runtime.docker import engine, monitoring
 from lab.runtime.docker.runtime import DockerRuntime
+from lab.runtime.docker.stack import Stack
 from support.docker import ANSWERS, DEAD_PID, PLAN, STACK, Alive, container, free_ports, quiet, service_spec
 from support.fake_docker import FakeDocker
 
@@ -248,18 +249,18 @@ def test_a_build_that_fails_shows_the_end_of_its_log(
 def test_a_service_without_an_image_is_not_asked(docker: FakeDocker, runtime: DockerRuntime) -> None:
     docker.answers([{"match": "image inspect", "code": 1}])
     with pytest.raises(RunError, match="not built yet"):
-        runtime.variants()
+        runtime.catalogue.variants()
 
 
 def test_choices_are_asked_once_an_image(docker: FakeDocker, runtime: DockerRuntime, tmp_path: Path) -> None:
     answer = '[{"name": "sync", "summary": "on the selector"}]'
     docker.answers([{"match": "image inspect", "stdout": "sha256:1\n"}, {"match": "variants --json", "stdout": answer}])
     another = DockerRuntime(Checkout(tmp_path / "checkout"))
-    assert [choice.name for choice in runtime.variants() + another.variants()] == ["sync", "sync"]
+    assert [choice.name for choice in runtime.catalogue.variants() + another.catalogue.variants()] == ["sync", "sync"]
     another.close()
     assert len(docker.calls("variants --json")) == 1
     docker.answers([{"match": "image inspect", "stdout": "sha256:2\n"}, {"match": "variants --json", "stdout": answer}])
-    runtime.variants()
+    runtime.catalogue.variants()
     assert len(docker.calls("variants --json")) == 2
 
 
@@ -268,8 +269,8 @@ def test_a_profile_is_copied_out_before_the_sidecar_goes(
 ) -> None:
     spec = ProfileSpec(tmp_path / "profile", ("cpu", "alloc"), "500us", "a title", (3,))
     spec.out.mkdir()
-    runtime.start_profile(spec, Alive())  # type: ignore[arg-type]
-    runtime.stop_profile(spec, Alive())  # type: ignore[arg-type]
+    runtime.profiler.start(spec, Alive())  # type: ignore[arg-type]
+    runtime.profiler.stop(spec, Alive())  # type: ignore[arg-type]
     order = [call["words"] for call in docker.calls()]
     start = next(words for words in order if "start" in words)
     assert start[start.index("--events") + 1] == "cpu,alloc"
@@ -282,7 +283,7 @@ def test_a_profile_is_copied_out_before_the_sidecar_goes(
 def test_monitoring_that_fails_is_told_and_no_error(docker: FakeDocker, runtime: DockerRuntime) -> None:
     docker.answers([{"match": "config --format json", "stdout": STACK}, {"match": " build ", "code": 1}])
     told: list[str] = []
-    runtime.monitoring_up(told.append)
+    runtime.monitoring.up(PLAN, Ports(), told.append)
     assert "the run goes on without it" in told[-1]
 
 
@@ -292,10 +293,10 @@ def test_monitoring_whose_port_is_taken_is_left_out_and_named(
     docker.answers([{"match": "config --format json", "stdout": STACK}])
     monkeypatch.setattr(monitoring, "port_is_free", lambda _, port: port != 9090)
     told: list[str] = []
-    runtime.monitoring_up(told.append)
+    runtime.monitoring.up(PLAN, Ports(), told.append)
     assert any("prometheus was not started: port 9090" in line for line in told)
     assert "prometheus" not in docker.calls("up --detach")[0]["words"]
-    runtime.monitoring_down()
+    runtime.monitoring.down()
     assert docker.calls("rm --stop")[0]["words"][-2:] == ["node-exporter", "artifacts"]
 
 
@@ -312,19 +313,19 @@ def test_monitoring_that_was_up_is_pinned_anew_and_stays(docker: FakeDocker, run
         ]
     )
     runtime.preflight(PLAN, free_ports(), quiet)
-    runtime.monitoring_up(quiet)
-    runtime.monitoring_down()
+    runtime.monitoring.up(PLAN, Ports(), quiet)
+    runtime.monitoring.down()
     assert docker.calls("update --cpuset-cpus 3")
     assert not docker.calls("up --detach")
     assert not docker.calls("rm --stop")
 
 
-def test_the_addresses_are_those_of_what_is_up(docker: FakeDocker, runtime: DockerRuntime) -> None:
+def test_the_addresses_are_those_of_what_is_up(docker: FakeDocker, tmp_path: Path) -> None:
     running = "".join(container(name, 0) for name in ("prometheus", "node-exporter", "artifacts"))
     docker.answers(
         [*ANSWERS, {"match": "ps -a", "stdout": running}, {"match": "config --format json", "stdout": STACK}]
     )
-    assert runtime.stack_addresses() == {
+    assert Stack(Checkout(tmp_path)).addresses() == {
         "prometheus": "http://127.0.0.1:9090",
         "artifacts": "http://127.0.0.1:8000",
     }
@@ -333,19 +334,19 @@ def test_the_addresses_are_those_of_what_is_up(docker: FakeDocker, runtime: Dock
 def test_without_grafanas_image_one_line_says_so(docker: FakeDocker, runtime: DockerRuntime) -> None:
     docker.answers([{"match": "config --format json", "stdout": STACK}, {"match": "image inspect", "code": 1}])
     told: list[str] = []
-    runtime.monitoring_up(told.append)
+    runtime.monitoring.up(PLAN, Ports(), told.append)
     assert len([line for line in told if "Grafana" in line]) == 1
     assert "grafana" not in docker.calls("up --detach")[0]["words"][-4:]
     assert any("Grafana" in note for note in runtime.facts().notes)
     assert not docker.calls("pull")
 
 
-def test_down_refuses_while_a_run_goes_on(docker: FakeDocker, runtime: DockerRuntime) -> None:
+def test_down_refuses_while_a_run_goes_on(docker: FakeDocker, tmp_path: Path) -> None:
     docker.answers([*ANSWERS, {"match": "ps -a", "stdout": container("service", os.getppid())}])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(engine, "command_line", lambda _: "python -m lab run x")
         with pytest.raises(RunError, match="a run goes on"):
-            runtime.stack_down()
+            Stack(Checkout(tmp_path)).down()
     assert not docker.calls(" down ")
 
 

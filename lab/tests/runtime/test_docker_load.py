@@ -139,7 +139,7 @@ def test_ctrl_c_under_load_asks_the_generator_to_end_and_keeps_its_report(
             {"match": "logs lsmlab-load", "stdout": "report of what was done\n"},
         ]
     )
-    monkeypatch.setattr("lab.runtime.docker.runtime.INTERRUPT_GRACE_S", 0.2)
+    monkeypatch.setattr("lab.runtime.docker.load.INTERRUPT_GRACE_S", 0.2)
 
     class Interrupting(Alive):
         def alive(self) -> bool:

@@ -31,7 +31,7 @@ from lab.runtime.docker.runtime import DockerRuntime
 from lab.runtime.local import monitoring as local
 from lab.runtime.local.runtime import LocalRuntime
 from support.checkout import FakeCheckout, free_port, nothing_is_left
-from support.docker import ANSWERS, STACK, container, quiet
+from support.docker import ANSWERS, PLAN, STACK, container, quiet
 from support.fake_docker import FakeDocker
 
 LIMIT_S = 60
@@ -266,7 +266,7 @@ def test_a_container_that_ended_during_the_run_is_named_with_its_exit_code(
 
     port = free_port()
     docker.answers(running("prometheus", "node-exporter", "artifacts"))
-    runtime.monitoring_up(quiet)
+    runtime.monitoring.up(PLAN, Ports(), quiet)
     docker.answers(running("node-exporter", "artifacts"))
     notes = runtime.facts().notes
     assert "prometheus ended during the run with exit code 137" in notes
@@ -275,5 +275,5 @@ def test_a_container_that_ended_during_the_run_is_named_with_its_exit_code(
 
 def test_monitoring_that_could_not_be_started_is_in_the_notes(docker: FakeDocker, runtime: DockerRuntime) -> None:
     docker.answers([*ANSWERS, {"match": "config --format json", "stdout": STACK}, {"match": " build ", "code": 1}])
-    runtime.monitoring_up(quiet)
+    runtime.monitoring.up(PLAN, Ports(), quiet)
     assert any("monitoring could not be started" in note for note in runtime.facts().notes)

@@ -88,7 +88,7 @@ def regress(
     runtime = choose(checkout, "local", tell)
     checkout.cache.mkdir(parents=True, exist_ok=True)
     with built_revision(checkout, base, tell) as revision:
-        runtime.build_service(checkout.cache / "build-service.log", tell)
+        runtime.build(checkout.cache / "build-service.log", tell, service_only=True)
         if side.experiment.dataset is not None:
             require_one_table_format(checkout, revision)
         plan = ComparePlan(

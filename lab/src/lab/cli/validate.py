@@ -48,10 +48,10 @@ def _offered(checkout: Checkout, name: str | None, tell: Progress) -> dict[str, 
     runtime = choose(checkout, name, tell)
     try:
         checkout.cache.mkdir(parents=True, exist_ok=True)
-        runtime.build_service(checkout.cache / "build-service.log", lambda _: None)
+        runtime.build(checkout.cache / "build-service.log", lambda _: None, service_only=True)
         return {
-            "variant": [choice.name for choice in runtime.variants()],
-            "engine": [choice.name for choice in runtime.engines()],
+            "variant": [choice.name for choice in runtime.catalogue.variants()],
+            "engine": [choice.name for choice in runtime.catalogue.engines()],
         }
     finally:
         runtime.close()

@@ -298,9 +298,9 @@ class Comparison:
         out.mkdir()
         interval, cpus = duration_word(settings.interval_s), self.plan.cpus.other
         spec = ProfileSpec(out=out, events=settings.events, interval=interval, title=side.side.label, cpus=cpus)
-        self.plan.runtime.start_profile(spec, side.state.service)
+        self.plan.runtime.profiler.start(spec, side.state.service)
         yield
-        self.plan.runtime.stop_profile(spec, side.state.service)
+        self.plan.runtime.profiler.stop(spec, side.state.service)
         shutil.rmtree(out)
 
     def _repetition(self, side: _Running, block: int, window: int) -> Repetition:

@@ -30,7 +30,7 @@ def collect(state: RunState, session: Session, progress: Progress) -> list[str]:
     """End the service while the profile is converted, and complete the fingerprint; return what is to be said."""
     runtime, fingerprint = state.plan.runtime, state.environment
     spec = profile_spec(state)
-    conversion = None if spec is None else Background(lambda: runtime.convert_profile(spec, progress))
+    conversion = None if spec is None else Background(lambda: runtime.profiler.convert(spec, progress))
     remarks = session.stop_service()
     facts = runtime.facts()
     fingerprint.images = dict(facts.images)

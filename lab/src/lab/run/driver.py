@@ -169,7 +169,7 @@ class Run:
             if self.state.timeline.problem:
                 active.remarks.append(self.state.timeline.problem)
             if self._own_setup:
-                self.plan.runtime.monitoring_down()
+                self.plan.runtime.monitoring.down()
                 active.remarks += [f"may still be running: {what}" for what in self.plan.runtime.close()]
             self.state.artifacts.work.remove()
 

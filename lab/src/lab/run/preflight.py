@@ -24,8 +24,8 @@ def check_choices(plan: RunPlan) -> None:
     """Refuse a variant or an engine that the service, which has just been built, does not have."""
     service = plan.experiment.service
     for kind, wanted, ask in (
-        ("variant", service.variant, plan.runtime.variants),
-        ("engine", service.engine, plan.runtime.engines),
+        ("variant", service.variant, plan.runtime.catalogue.variants),
+        ("engine", service.engine, plan.runtime.catalogue.engines),
     ):
         known = [choice.name for choice in ask()]
         if wanted not in known:

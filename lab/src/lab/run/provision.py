@@ -21,7 +21,7 @@ def provide_dataset(state: RunState, active: ActivePhase, progress: Progress) ->
         active.skip("the store is empty at the start")
         return
     spec = Catalogue(checkout).dataset(name)
-    table_format = runtime.table_format()
+    table_format = runtime.catalogue.table_format()
     if runtime.remote:
         _keep_dataset(state, active, spec, table_format, progress)
         return

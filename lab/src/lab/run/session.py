@@ -67,7 +67,8 @@ class Session:
         ) as active:
             active.remarks += self.stop_service()
             if self._started == 1 and self._state.plan.monitoring:
-                self._state.plan.runtime.monitoring_up(self._show.note)
+                plan = self._state.plan
+                plan.runtime.monitoring.up(plan.cpus, plan.ports, self._show.note)
             work = self._state.artifacts.work.fresh(str(self._started))
             active.detail = self._start_service(repetition, work)
         with self._phases.phase("quiesce", QUIESCE_LIMIT_S, repetition=number, label=f"quiesce{suffix}"):
@@ -136,9 +137,9 @@ class Session:
         limit_s = duration_s + PROFILE_MARGIN_S
         label = f"profile{repetition.suffix}" if repetition.label else ""
         with self._phases.phase("profile", limit_s, label=label, expected_s=duration_s, status=self._status):
-            runtime.start_profile(spec, self._state.service)
+            runtime.profiler.start(spec, self._state.service)
             self._load(repetition, spec.out, duration_s, "the profiled repetition")
-            runtime.stop_profile(spec, self._state.service)
+            runtime.profiler.stop(spec, self._state.service)
 
     def _load(self, repetition: Repetition, out: Path, duration_s: float, what: str) -> None:
         apply_load(self._state, repetition, out, duration_s, what=what, progress=self._show.note)

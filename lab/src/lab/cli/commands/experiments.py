@@ -186,13 +186,14 @@ def variants(runtime: RuntimeOption = None) -> None:
     table.add_column("what it does")
     try:
         checkout.cache.mkdir(parents=True, exist_ok=True)
+        log = checkout.cache / "build-service.log"
         with Console(stderr=True).status("building the service …") as status:
-            chosen.build_service(checkout.cache / "build-service.log", lambda line: status.update(Text(line)))
-        for choice in chosen.variants():
+            chosen.build(log, lambda line: status.update(Text(line)), service_only=True)
+        for choice in chosen.catalogue.variants():
             table.add_row(choice.name, Text(choice.summary))
         table.add_section()
         table.add_row(Text("engine", style="bold"), Text("what it is", style="bold"))
-        for choice in chosen.engines():
+        for choice in chosen.catalogue.engines():
             table.add_row(choice.name, Text(choice.summary))
     finally:
         chosen.close()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from lab.cli.output import console, tell
+from lab.cli.output import console
 from lab.errors import InputError
 from lab.paths import find_checkout
 
@@ -14,11 +14,10 @@ commands = typer.Typer()
 @commands.command()
 def up() -> None:
     """Start Prometheus, Grafana, node-exporter and the artifact server, to stay up across runs (docker)."""
-    from lab.runtime.select import choose  # noqa: PLC0415
+    from lab.runtime.docker.stack import Stack  # noqa: PLC0415
 
     screen = console()
-    runtime = choose(find_checkout(), "docker", tell)
-    addresses = runtime.stack_up(lambda line: screen.print(line, highlight=False))
+    addresses = Stack(find_checkout()).up(lambda line: screen.print(line, highlight=False))
     for name, address in addresses.items():
         screen.print(f"{name:<14}{address}", highlight=False)
 
@@ -26,9 +25,9 @@ def up() -> None:
 @commands.command("open")
 def open_pages() -> None:
     """Print the addresses of the stack that is up, and open Grafana and the results in a browser (docker)."""
-    from lab.runtime.docker.runtime import DockerRuntime  # noqa: PLC0415
+    from lab.runtime.docker.stack import Stack  # noqa: PLC0415
 
-    addresses = DockerRuntime(find_checkout()).stack_addresses()
+    addresses = Stack(find_checkout()).addresses()
     if not addresses:
         raise InputError("nothing of the stack is up", "make up starts it")
     for name, address in addresses.items():
@@ -41,6 +40,6 @@ def open_pages() -> None:
 @commands.command()
 def down() -> None:
     """Stop all containers of the lab (docker)."""
-    from lab.runtime.select import choose  # noqa: PLC0415
+    from lab.runtime.docker.stack import Stack  # noqa: PLC0415
 
-    choose(find_checkout(), "docker", tell).stack_down()
+    Stack(find_checkout()).down()

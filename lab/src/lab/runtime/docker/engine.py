@@ -17,12 +17,14 @@ from pathlib import Path
 
 from lab.errors import MissingToolError, RunError
 from lab.machine.host import command_line
+from lab.paths import Checkout
 
 PROJECT = "lsmlab"
 BESIDE = "lsmlab-beside"
 """The project of a second service beside the first: the same file gives it containers and networks of its own."""
 OWNER_LABEL = "lsmlab.owner"
 OF_PROJECT = f"label=com.docker.compose.project={PROJECT}"
+NO_HEALTH_CHECK = "24h"  # each check would be a process on the service's CPUs
 ANSWER_TIMEOUT_S = 5.0
 COMMAND_TIMEOUT_S = 60.0
 
@@ -89,8 +91,27 @@ def first_problem() -> Problem | None:
     return client_problem() or engine_problem() or compose_problem()
 
 
+def require_engine(checkout: Checkout) -> None:
+    """Raise MissingToolError if containers cannot be run here; make the directories that containers mount."""
+    problem = first_problem()
+    if problem is not None:
+        raise problem.error()
+    # The engine would create a missing directory of a bind mount itself, as root.
+    for directory in (checkout.metrics, checkout.results, checkout.work):
+        directory.mkdir(parents=True, exist_ok=True)
+
+
+def settings_of(checkout: Checkout) -> dict[str, str]:
+    """Return the variables of docker-compose.yml that every use of the stack sets."""
+    return {
+        "LAB_HEALTH_INTERVAL": NO_HEALTH_CHECK,
+        "LAB_METRICS": str(checkout.metrics),
+        "LAB_RESULTS": str(checkout.results),
+    }
+
+
 def version_of(name: str) -> str:
-    """Return the version of `docker`, `Docker Engine` or `docker compose`; `unknown` where it does not tell."""
+    """Return the version of `docker`, `Docker Engine` or `docker compose`; `unknown` if it does not tell."""
     forms = {
         "docker": ["docker", "version", "--format", "{{.Client.Version}}"],
         "Docker Engine": ["docker", "version", "--format", "{{.Server.Version}}"],
@@ -131,20 +152,11 @@ class Docker:
     def compose(self, *words: str) -> list[str]:
         """Return the command line of a Compose command on this checkout's stack."""
         file = self.root / "docker-compose.yml"
-        start = [
-            "docker",
-            "compose",
-            "--project-name",
-            self.project,
-            "--project-directory",
-            str(self.root),
-            "-f",
-            str(file),
-        ]
-        return [*start, *words]
+        project = ("--project-name", self.project, "--project-directory", str(self.root))
+        return ["docker", "compose", *project, "-f", str(file), *words]
 
     def ask(self, argv: Sequence[str], what: str, timeout_s: float = COMMAND_TIMEOUT_S, **more: str) -> str:
-        """Run a short command and return its stdout. RunError with the end of what it said where it fails."""
+        """Run a short command and return its stdout. RunError with the end of its output if it fails."""
         try:
             done = _run(argv, timeout_s, self.environment(**more))
         except subprocess.TimeoutExpired as error:
@@ -166,6 +178,11 @@ class Docker:
             return None
         return done.stdout + done.stderr if both else done.stdout
 
+    def up(self, service: str) -> None:
+        """Start a service's container, in place of an older one."""
+        options = ("--detach", "--no-deps", "--no-build", "--force-recreate", "--timeout", "1")
+        self.ask(self.compose("up", *options, service), f"starting the {service} container")
+
     def container(self, service: str) -> str:
         """Return the name of the container that Compose makes for a service."""
         return f"{self.project}-{service}-1"
@@ -178,14 +195,14 @@ class Docker:
         return [json.loads(line) for line in self.ask(argv, "listing containers").splitlines() if line.strip()]
 
     def image_id(self, image: str) -> str | None:
-        """Return the digest of an image's configuration, or None where the image is not here."""
+        """Return the digest of an image's configuration, or None if the image is not here."""
         said = self.try_ask(["docker", "image", "inspect", "--format", "{{.Id}}", image])
         return said.strip() if said else None
 
     def pid_of(self, container: str, mention: str) -> int | None:
         """Return the pid that a container's first process has in this process's /proc; its command line has `mention`.
 
-        None where the engine's processes are another system's (Docker Desktop): there that pid is something else.
+        None if the engine runs on another system (Docker Desktop), whose pids mean nothing here.
         """
         said = self.try_ask(["docker", "inspect", "--format", "{{.State.Pid}}", container])
         pid = int(said) if said and said.strip().isdigit() else 0
@@ -198,7 +215,7 @@ class Docker:
 
 
 def label_of(container: Mapping[str, str], name: str) -> str:
-    """Return a container's label as `docker ps` gives it; nothing where it has none of that name."""
+    """Return a container's label as `docker ps` gives it; an empty word if it has none of that name."""
     for label in container.get("Labels", "").split(","):
         key, _, value = label.partition("=")
         if key == name:
@@ -207,13 +224,13 @@ def label_of(container: Mapping[str, str], name: str) -> str:
 
 
 def owner_of(container: Mapping[str, str]) -> int | None:
-    """Return the pid of the lab that started a container, or None where no lab did."""
+    """Return the pid of the lab that started a container, or None if no lab did."""
     owner = label_of(container, OWNER_LABEL)
     return int(owner) if owner.isdigit() else None
 
 
 def is_live_lab(pid: int) -> bool:
-    """Whether that process is a lab that still runs, and not this one. Where /proc is not to be had: any process."""
+    """Whether that process is a lab that still runs, and not this one. Without /proc any process counts."""
     if pid == os.getpid():
         return False
     try:

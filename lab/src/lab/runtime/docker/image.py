@@ -1,4 +1,4 @@
-"""What the built service's image answers about itself: asked once an image, because each question costs a container."""
+"""What the service's image says about itself. Each question costs a container, so answers are kept for each image."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from pathlib import Path
 from typing import Any
 
 from lab.errors import RunError
-from lab.runtime.base import Choice
 from lab.runtime.docker.engine import OWNER_LABEL, Docker
+from lab.runtime.instruments import ServiceCatalogue
 from lab.runtime.local import requirements
+from lab.runtime.specs import Choice
 
 SERVICE_IMAGE = "lsmlab-service"
 
 
-class ServiceImage:
+class ServiceImage(ServiceCatalogue):
     """The image `lsmlab-service`. Answers are kept in the file `memory` for as long as the image's digest is the same.
 
     Not for use by two threads at once.
@@ -27,17 +28,16 @@ class ServiceImage:
         self._docker = docker
         self._memory = memory
 
-    def choices(self, command: str) -> list[Choice]:
-        """Return what the service's command `variants` or `engines` lists. RunError where there is no image yet."""
-        known = self._remember(command, lambda: self._ask_choices(command))
-        return [Choice(name, summary) for name, summary in known]
-
     def table_format(self) -> str:
         """Return the table format that the storage library in the image declares."""
         return str(self._remember("table_format", self._read_table_format))
 
+    def _choices(self, command: str) -> list[Choice]:
+        known = self._remember(command, lambda: self._ask_choices(command))
+        return [Choice(name, summary) for name, summary in known]
+
     def _ask_choices(self, command: str) -> list[tuple[str, str]]:
-        # Without the options of an experiment: the heap that they fill at once is not needed for an answer.
+        # Without the options of an experiment, which would fill a large heap at once.
         argv = self._docker.compose(
             *("run", "--rm", "-T", "--no-deps", "--entrypoint", "java", "service", "-XX:TieredStopAtLevel=1"),
             *("-jar", "lsmlab-server.jar", command, "--json"),

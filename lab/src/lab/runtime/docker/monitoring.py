@@ -11,6 +11,7 @@ import time
 from functools import cached_property
 from typing import Any
 
+from lab.cpu_plan import CpuPlan
 from lab.errors import RunError
 from lab.machine.host import listener_on, port_is_free
 from lab.paths import Checkout
@@ -18,6 +19,8 @@ from lab.process.processes import Processes
 from lab.progress import Progress
 from lab.runtime import scrapes
 from lab.runtime.docker.engine import OF_PROJECT, PROJECT, Docker, is_live_lab, label_of, owner_of
+from lab.runtime.instruments import Monitoring
+from lab.runtime.specs import Ports
 
 SERVICES = ("prometheus", "node-exporter", "artifacts", "grafana")
 NETWORKS = ("published", "scraped")  # as docker-compose.yml names them
@@ -29,7 +32,7 @@ NO_GRAFANA = "Grafana's image is not here, so there are no dashboards: 'make up'
 NO_GRAFANA_PULL = "Grafana's image could not be pulled, so there are no dashboards; everything else is up"
 
 
-class Monitoring:
+class DockerMonitoring(Monitoring):
     """The monitoring containers, as one run or as `make up` handles them."""
 
     def __init__(self, checkout: Checkout, docker: Docker, processes: Processes) -> None:
@@ -41,8 +44,16 @@ class Monitoring:
         self._watching: set[str] = set()
         self._loaded = scrapes.LoadedTime()
 
-    def up_for_a_run(self, progress: Progress) -> None:
-        """Bring up what is not up yet. RunError where that fails."""
+    def up(self, plan: CpuPlan, ports: Ports, progress: Progress) -> None:
+        """Bring up what is not up yet: Prometheus, node-exporter, the artifact server; Grafana if its image is here."""
+        try:
+            self._up_for_a_run(progress)
+        except RunError as error:
+            note = f"monitoring could not be started, the run goes on without it: {error.message}"
+            self._notes.append(note)
+            progress(note)
+
+    def _up_for_a_run(self, progress: Progress) -> None:
         self._notes = []
         wanted = list(BUILT_HERE)
         if self._docker.image_id(self._grafana_image()):
@@ -72,8 +83,8 @@ class Monitoring:
         running = self._running()
         return {name: f"http://127.0.0.1:{port}" for name, port in self._ports.items() if name in running}
 
-    def down_after_a_run(self) -> None:
-        """Take down what `up_for_a_run` brought up. Never raises RunError for a container that is gone."""
+    def down(self) -> None:
+        """Take down what `up` brought up. Never raises RunError for a container that is gone."""
         started, self._started = self._started, []
         if started:
             self._docker.ask(
@@ -83,8 +94,8 @@ class Monitoring:
             if not self._docker.containers(OF_PROJECT):
                 self._docker.try_ask(["docker", "network", "rm", *(f"{PROJECT}_{name}" for name in NETWORKS)])
 
-    def down(self) -> None:
-        """Remove every container of the stack, whoever started it; RunError while a run goes on in them."""
+    def remove_stack(self) -> None:
+        """Remove every container of the stack, started by this lab or another; RunError while a run goes on."""
         for container in self._docker.containers(OF_PROJECT):
             owner = owner_of(container)
             if owner is not None and is_live_lab(owner):
@@ -95,10 +106,6 @@ class Monitoring:
     def loaded(self, begin: float) -> None:
         """Note a load that began at a Unix time and ends now."""
         self._loaded.add(begin)
-
-    def add_note(self, note: str) -> None:
-        """Note what is not there, for the run's report."""
-        self._notes.append(note)
 
     def notes(self) -> tuple[str, ...]:
         """Return what is not there and why, what ended during the run, and what Prometheus lacks of its loads."""

@@ -13,6 +13,8 @@ from lab.process.processes import Processes, describe_exit, tail
 from lab.runtime.base import Ports, Service, ServiceSpec
 from lab.runtime.docker.engine import Docker
 
+DATA_PORT, ADMIN_PORT, LOADGEN_METRICS_PORT = 8080, 8081, 9101  # inside; docker-compose.yml publishes them
+EVERY_INTERFACE = "0.0.0.0"  # noqa: S104 - of the container; published on 127.0.0.1 only
 POLL_S = 0.05
 
 

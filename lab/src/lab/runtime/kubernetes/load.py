@@ -16,7 +16,6 @@ from lab.runtime.kubernetes.kubectl import Kubectl
 from lab.runtime.kubernetes.manifests import DATA_PORT, METRICS_PORT, WORK_DIR
 from lab.runtime.kubernetes.service import KubernetesService
 from lab.runtime.kubernetes.waiting import why_lost
-from lab.units import duration_word
 
 CONTAINER = "loadgen"
 LOADGEN = "/opt/lsmlab/loadgen"
@@ -97,12 +96,9 @@ class Load:
         self, spec: LoadSpec, service: KubernetesService, generator: Generator, start: float, polling: bool
     ) -> Process:
         at = datetime.datetime.fromtimestamp(start, datetime.UTC).isoformat(timespec="microseconds")
-        words = [LOADGEN, f"-t{spec.threads}", f"-c{spec.connections}", f"-d{duration_word(spec.duration_s)}"]
-        words += [f"-R{spec.rate_per_s}", "-L", "-s", f"{WORK_DIR}/script.lua"]
+        words = [LOADGEN, *spec.wrk2_words(f"{WORK_DIR}/script.lua")]
         words += ["--part", f"{generator.number}/{len(self.generators)}", "--start-at", at]
         words += ["--record", f"{WORK_DIR}/{generator.number}.record", "--metrics", f"0.0.0.0:{METRICS_PORT}"]
-        if spec.timeout_s is not None:
-            words += ["--timeout", duration_word(spec.timeout_s)]
         if spec.expect:
             words += ["--expect", ",".join(map(str, spec.expect))]
         if polling:

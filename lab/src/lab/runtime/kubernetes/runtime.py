@@ -31,13 +31,12 @@ from lab.process.processes import Processes
 from lab.progress import Progress
 from lab.runtime.base import (
     Check,
-    Choice,
     DatasetSpec,
     Facts,
     LoadResult,
     LoadSpec,
+    Monitoring,
     Ports,
-    ProfileSpec,
     Runtime,
     Service,
     ServiceSpec,
@@ -53,13 +52,13 @@ from lab.runtime.kubernetes.manifests import (
     GIB,
     OWNER,
     PART_OF,
-    PROFILE_DIR,
     STORE_DIR,
-    WORK_DIR,
     as_yaml,
     manifests,
 )
 from lab.runtime.kubernetes.placement import Placement, check_division, read_placement
+from lab.runtime.kubernetes.pod_catalogue import PodCatalogue
+from lab.runtime.kubernetes.pod_profiler import PodProfiler
 from lab.runtime.kubernetes.service import KubernetesService
 from lab.runtime.kubernetes.waiting import component_of, name_of, wait_for_pods
 
@@ -85,6 +84,9 @@ class KubernetesRuntime(Runtime):
         self._placement = read_placement(os.environ)
         self._kubectl = Kubectl(self._placement.namespace)
         self._processes = Processes()
+        self.catalogue = PodCatalogue(self._kubectl)
+        self.profiler = PodProfiler(self._kubectl, self._processes)
+        self.monitoring = Monitoring()  # a Prometheus in the cluster finds the pods by their annotations
         self._objects: list[dict[str, Any]] = []
         self._pods: list[dict[str, Any]] = []
         self._load: Load | None = None
@@ -114,8 +116,10 @@ class KubernetesRuntime(Runtime):
         if allowed.strip() != b"yes":  # pragma: no cover - kubectl ends with 1 then
             raise RunError("this account may not create namespaces in the cluster")
 
-    def build(self, log: Path, progress: Progress) -> None:
-        """Make the namespace and wait for its pods; their images are the nodes' affair."""
+    def build(self, log: Path, progress: Progress, *, service_only: bool = False) -> None:
+        """Make the namespace and wait for its pods. Images are built beforehand and pulled by the nodes."""
+        if service_only:
+            return
         text = as_yaml(self._objects)
         log.write_text(text, encoding="utf-8")
         self._made = True
@@ -133,22 +137,6 @@ class KubernetesRuntime(Runtime):
         self._load = Load(self._kubectl, self._processes, sorted(generators, key=lambda one: one.number))
         self._check_cpus()
 
-    def build_service(self, log: Path, progress: Progress) -> None:
-        """Do nothing: images are built beforehand."""
-
-    def variants(self) -> list[Choice]:
-        """Ask the service of the image."""
-        return self._choices("variants")
-
-    def engines(self) -> list[Choice]:
-        """Ask the service of the image."""
-        return self._choices("engines")
-
-    def table_format(self) -> str:
-        """Return the digest of the storage library in the image: it changes whenever the format does."""
-        said = self._in_service("sha256sum lib/*storage*.jar", "reading the service's image")
-        return f"jar-{said[:16]}"
-
     def make_dataset(self, spec: DatasetSpec, directory: Path, log: Path, progress: Progress) -> dict[str, Any]:
         """Make the dataset in the store, if it is not there, under the name of `directory`."""
         place, info = f"{STORE_DIR}/datasets/{directory.name}", f"{STORE_DIR}/datasets/{directory.name}.json"
@@ -161,11 +149,7 @@ class KubernetesRuntime(Runtime):
             )
             argv = self._kubectl.exec_words("service", "service", ["sh", "-c", script])
             known = self._processes.run(argv, log=log, on_line=progress, name="load-dataset")
-        for line in reversed(known.splitlines()):
-            if line.startswith("{"):
-                document: dict[str, Any] = json.loads(line)
-                return document
-        raise RunError("load-dataset ended well but printed no JSON object", log_tail=known[-2000:])
+        return spec.read_output(known)
 
     def start_service(self, spec: ServiceSpec) -> KubernetesService:
         """Start the service in its pod, on links to the dataset."""
@@ -214,36 +198,6 @@ class KubernetesRuntime(Runtime):
     def loadgen_pid(self) -> int | None:
         """Return None: the generators are on other machines."""
         return None
-
-    def start_profile(self, spec: ProfileSpec, service: Service) -> None:
-        """Start a recording in the sidecar."""
-        self._profile("start", "--events", ",".join(spec.events), "--interval", spec.interval)
-
-    def stop_profile(self, spec: ProfileSpec, service: Service) -> None:
-        """End the recording and fetch it."""
-        self._profile("stop")
-        self._kubectl.pull("service", "profiler", PROFILE_DIR, ["profile.jfr"], spec.out)
-        self._kubectl.run("service", "profiler", ["rm", f"{PROFILE_DIR}/profile.jfr"], "removing the recording")
-
-    def convert_profile(self, spec: ProfileSpec, progress: Progress) -> None:
-        """Convert in the pod that is there for it."""
-        given = {name: spec.out / name for name in ("profile.jfr", "recorder.json", "latency.hlog")}
-        there: dict[str, bytes | Path] = {name: path for name, path in given.items() if path.is_file()}
-        self._kubectl.push("converter", "converter", there, WORK_DIR)
-        words = ["/opt/lsmlab/profile", "convert", "--out", WORK_DIR, "--title", spec.title]
-        words += ["--events", ",".join(spec.events)]
-        words += ["--latency", f"{WORK_DIR}/latency.hlog"] if "latency.hlog" in there else []
-        argv = self._kubectl.exec_words("converter", "converter", words)
-        self._processes.run(argv, log=spec.out / "profile.log", on_line=progress, name="profile convert")
-        listed = self._kubectl.run("converter", "converter", ["ls", WORK_DIR], "listing the pictures")
-        names = [name for name in listed.split() if name not in there]
-        self._kubectl.pull("converter", "converter", WORK_DIR, names, spec.out)
-
-    def monitoring_up(self, progress: Progress) -> None:
-        """Do nothing: the pods say to a Prometheus in the cluster where their metrics are."""
-
-    def monitoring_down(self) -> None:
-        """Do nothing."""
 
     def facts(self) -> Facts:
         """Return images, and all that is known of the cluster and its nodes."""
@@ -319,18 +273,8 @@ class KubernetesRuntime(Runtime):
                 "Set cpuManagerPolicy: static in the kubelet's configuration, or accept it: EXCLUSIVE_CPUS=off",
             )
 
-    def _choices(self, command: str) -> list[Choice]:
-        words = f"java -XX:TieredStopAtLevel=1 -jar lsmlab-server.jar {command} --json"
-        said = self._in_service(words, f"asking the service for its {command}")
-        return [Choice(str(entry["name"]), str(entry["summary"])) for entry in json.loads(said)]
-
     def _in_service(self, script: str, what: str) -> str:
         return self._kubectl.run("service", "service", ["sh", "-c", script], what)
-
-    def _profile(self, command: str, *words: str) -> None:
-        fixed = ("--pid", "auto", "--libpath", f"{PROFILE_DIR}/lib", "--out", PROFILE_DIR)
-        argv = ["/opt/lsmlab/profile", command, *fixed, *words]
-        self._kubectl.run("service", "profiler", argv, f"profile {command}")
 
 
 def objects_of(

@@ -17,7 +17,8 @@ from lab.paths import Checkout
 from lab.process.processes import Process, Processes, describe_exit
 from lab.progress import Progress
 from lab.runtime import scrapes
-from lab.runtime.base import Ports
+from lab.runtime.instruments import Monitoring
+from lab.runtime.specs import Ports
 
 HOST = "127.0.0.1"
 PROMETHEUS, NODE_EXPORTER = "Prometheus", "node-exporter"
@@ -29,7 +30,7 @@ LOOKBACK = "--query.lookback-delta=20s"
 """How long a series is current after its last sample; by default 5 minutes, so that one run shows in the next."""
 
 
-class Monitoring:
+class LocalMonitoring(Monitoring):
     """Both programs, for one run. Prometheus keeps its data in .cache/prometheus across runs."""
 
     def __init__(self, checkout: Checkout, processes: Processes) -> None:

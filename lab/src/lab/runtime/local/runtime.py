@@ -1,13 +1,12 @@
 """The local runtime: the service, the load generator and the profiler as processes of this machine, pinned by taskset.
 
-It needs a JDK 25, Maven, Cargo with a C compiler, and make; Prometheus and node-exporter join in where they are on the
-PATH. `LOADGEN=/path/to/wrk2` puts another load generator in the place of the lab's own; what it does not know
-(`--json`, `--hdr-log`, `--metrics`) it is not asked for.
+It needs a JDK 25, Maven, Cargo with a C compiler, and make; Prometheus and node-exporter join in if they are on the
+PATH. `LOADGEN=/path/to/wrk2` replaces the lab's own load generator; it is then started without the lab's own options
+(`--json`, `--hdr-log`, `--metrics`).
 """
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import time
@@ -20,85 +19,30 @@ from lab.cpu_plan import CpuPlan
 from lab.errors import InputError, MissingToolError, RunError
 from lab.machine.host import command_line, listener_on, port_is_free, processes_mentioning
 from lab.paths import Checkout
-from lab.process.processes import POLL_S, Process, Processes, describe_exit, tail
+from lab.process.processes import Process, Processes, tail
 from lab.progress import Progress
 from lab.runtime import loadgen_override
 from lab.runtime.base import (
     LIVENESS_S,
     Check,
-    Choice,
     DatasetSpec,
     Facts,
     LoadResult,
     LoadSpec,
     Ports,
-    ProfileSpec,
     Runtime,
     Service,
     ServiceSpec,
 )
-from lab.runtime.local import requirements, service_catalogue
-from lab.runtime.local.monitoring import Monitoring
-from lab.units import duration_word
+from lab.runtime.local import requirements
+from lab.runtime.local.monitoring import LocalMonitoring
+from lab.runtime.local.profiler import LocalProfiler
+from lab.runtime.local.service import SERVICE_NAME, LocalService
+from lab.runtime.local.service_catalogue import JarCatalogue
 
 HOST = "127.0.0.1"
-SERVICE_NAME = "the service"
 SERVICE_JAR = Path("service/server/target/service/lsmlab-server.jar")
 INTERRUPT_GRACE_S = 5.0
-READY_WORD = "ready "
-
-
-class LocalService(Service):
-    """The service as a child process; its ready line tells the ports."""
-
-    def __init__(self, process: Process, spec: ServiceSpec, log_start: int) -> None:
-        self._process = process
-        self._log = spec.log
-        self._log_start = log_start
-        self.admin_url = ""
-        self.data_url = ""
-
-    @property
-    def pid(self) -> int | None:
-        """The JVM's pid."""
-        return self._process.pid
-
-    def alive(self) -> bool:
-        """Whether it runs."""
-        return self._process.alive()
-
-    def wait_ready(self, timeout_s: float) -> None:
-        """Wait for the line `ready data=HOST:PORT admin=HOST:PORT` in its log."""
-        deadline = time.monotonic() + timeout_s
-        while True:
-            alive = self.alive()
-            for line in self._own_log():
-                if line.startswith(READY_WORD):
-                    addresses = dict(word.split("=", 1) for word in line.split()[1:] if "=" in word)
-                    self.data_url = f"http://{addresses['data']}"
-                    self.admin_url = f"http://{addresses['admin']}"
-                    return
-            if not alive:
-                how = describe_exit(self._process.exit_code())
-                raise RunError(f"{SERVICE_NAME} {how} before it was ready", log_tail=self.log_tail())
-            if time.monotonic() > deadline:
-                raise RunError(f"{SERVICE_NAME} was not ready within {timeout_s:.0f} s", log_tail=self.log_tail())
-            time.sleep(POLL_S)
-
-    def stop(self, timeout_s: float = 20.0) -> int | None:
-        """End it with SIGTERM, after the timeout with SIGKILL."""
-        return self._process.end(timeout_s)
-
-    def kill(self) -> None:
-        """End it with SIGKILL."""
-        self._process.end(0, signal.SIGKILL)
-
-    def log_tail(self, lines: int = 30) -> str:
-        """Return the end of what this start wrote."""
-        return tail(self._log, lines, self._log_start)
-
-    def _own_log(self) -> list[str]:
-        return tail(self._log, 400, self._log_start).splitlines()
 
 
 class LocalRuntime(Runtime):
@@ -110,10 +54,11 @@ class LocalRuntime(Runtime):
         self._checkout = checkout
         self._processes = Processes()
         self._ports = Ports()
-        self._plan = CpuPlan((), (), ())
         self._java_home: Path | None = None
         self._loadgen: Process | None = None
-        self._monitoring = Monitoring(checkout, self._processes)
+        self.monitoring: LocalMonitoring = LocalMonitoring(checkout, self._processes)
+        self.profiler = LocalProfiler(self._processes, self.profile_program, self._java)
+        self.catalogue = JarCatalogue(self.service_jar, checkout.cache, self._java)
         self._loadgen_program = loadgen_override.program()
         self.custom_loadgen = str(self._loadgen_program or "")
 
@@ -141,7 +86,7 @@ class LocalRuntime(Runtime):
 
     def preflight(self, plan: CpuPlan, ports: Ports, progress: Progress) -> None:
         """Check tools and ports; kill what a lab that was killed left behind."""
-        self._plan, self._ports = plan, ports
+        self._ports = ports
         missing = [check for check in requirements.checks() if check.required and not check.ok]
         if missing:
             what = "; ".join(f"{check.name}: {check.detail}" for check in missing)
@@ -163,18 +108,11 @@ class LocalRuntime(Runtime):
                     f"End what listens there{other}",
                 )
 
-    def build(self, log: Path, progress: Progress) -> None:
-        """Run make's targets; each does nothing where nothing changed."""
-        targets = ["build-service", "build-profiler"]
-        if not self.custom_loadgen:
-            targets.insert(1, "build-loadgen")
-        self._make(targets, log, progress)
-
-    def build_service(self, log: Path, progress: Progress) -> None:
-        """Run make's target, which does nothing where nothing changed."""
-        self._make(["build-service"], log, progress)
-
-    def _make(self, targets: list[str], log: Path, progress: Progress) -> None:
+    def build(self, log: Path, progress: Progress, *, service_only: bool = False) -> None:
+        """Run make's targets; each does nothing if nothing changed."""
+        targets = ["build-service"]
+        if not service_only:
+            targets += ["build-profiler"] if self.custom_loadgen else ["build-loadgen", "build-profiler"]
         for target in targets:
             progress(f"make {target}")
             self._processes.run(
@@ -186,29 +124,13 @@ class LocalRuntime(Runtime):
                 name=f"make {target}",
             )
 
-    def variants(self) -> list[Choice]:
-        """Ask the built service."""
-        return service_catalogue.ask("variants", [self._java()], self.service_jar, self._checkout.cache)
-
-    def engines(self) -> list[Choice]:
-        """Ask the built service."""
-        return service_catalogue.ask("engines", [self._java()], self.service_jar, self._checkout.cache)
-
-    def table_format(self) -> str:
-        """Return the format that the built service's manifest names, or the digest of its storage library."""
-        return requirements.table_format(self.service_jar)
-
     def make_dataset(self, spec: DatasetSpec, directory: Path, log: Path, progress: Progress) -> dict[str, Any]:
         """Run load-dataset on all CPUs."""
         words = ["--dir", str(directory), *spec.words()]
         output = self._processes.run(
             [*self._service_command(()), "load-dataset", *words], log=log, on_line=progress, name="load-dataset"
         )
-        for line in reversed(output.splitlines()):
-            if line.startswith("{"):
-                document: dict[str, Any] = json.loads(line)
-                return document
-        raise RunError("load-dataset ended well but printed no JSON object", log_tail=output[-2000:])
+        return spec.read_output(output)
 
     def start_service(self, spec: ServiceSpec) -> LocalService:
         """Write service.yaml and start the JVM."""
@@ -253,7 +175,7 @@ class LocalRuntime(Runtime):
         finally:
             self._loadgen = None
             process.end()
-            self._monitoring.loaded(began)
+            self.monitoring.loaded(began)
             error_tail = tail(errors, 15)
             if not error_tail:
                 errors.unlink(missing_ok=True)
@@ -261,19 +183,8 @@ class LocalRuntime(Runtime):
         return LoadResult(1 if code is None else code, error_tail)
 
     def load_command(self, spec: LoadSpec, url: str) -> list[str]:
-        """Return the load generator's command line: wrk2's, and our additions where it is ours."""
-        command = [
-            str(self.loadgen_program),
-            f"-t{spec.threads}",
-            f"-c{spec.connections}",
-            f"-d{duration_word(spec.duration_s)}",
-            f"-R{spec.rate_per_s}",
-            "-L",
-            "-s",
-            str(spec.script),
-        ]
-        if spec.timeout_s is not None:
-            command += ["--timeout", duration_word(spec.timeout_s)]
+        """Return the load generator's command line: wrk2's, and the lab's own options if it is the lab's own."""
+        command = [str(self.loadgen_program), *spec.wrk2_words(str(spec.script))]
         if not self.custom_loadgen:
             command += [*spec.own_words(), "--metrics", f"{HOST}:{self._ports.loadgen_metrics}"]
         return [*command, url, "--", *spec.words]
@@ -287,38 +198,16 @@ class LocalRuntime(Runtime):
         process = self._loadgen
         return None if process is None else process.pid
 
-    def start_profile(self, spec: ProfileSpec, service: Service) -> None:
-        """Run `profile start`."""
-        words = ["--events", ",".join(spec.events), "--interval", spec.interval]
-        self._profile("start", spec, ["--pid", str(service.pid), *words], spec.cpus)
-
-    def stop_profile(self, spec: ProfileSpec, service: Service) -> None:
-        """Run `profile stop`."""
-        self._profile("stop", spec, ["--pid", str(service.pid)], spec.cpus)
-
-    def convert_profile(self, spec: ProfileSpec, progress: Progress) -> None:
-        """Run `profile convert` off the CPUs of the service, which may still be ending."""
-        words = ["--title", spec.title, "--events", ",".join(spec.events), *spec.latency_words()]
-        self._profile("convert", spec, words, spec.cpus, progress)
-
-    def monitoring_up(self, progress: Progress) -> None:
-        """Start Prometheus and node-exporter where they are on the PATH."""
-        self._monitoring.up(self._plan, self._ports, progress)
-
-    def monitoring_down(self) -> None:
-        """End them."""
-        self._monitoring.down()
-
     def facts(self) -> Facts:
         """Return what the monitoring lacks: there are no images here."""
-        return Facts(notes=self._monitoring.notes())
+        return Facts(notes=self.monitoring.notes())
 
     def close(self) -> list[str]:
         """End every process."""
         return self._processes.close()
 
     def _end_leftovers(self, progress: Progress) -> None:
-        """Kill services that a dead lab left: their command line names a work directory whose lock nobody holds."""
+        """Kill services that a dead lab left: their command line names a work directory whose lock is free."""
         for pid in processes_mentioning(f"{self._checkout.work}/"):
             if requirements.is_stale(self._checkout, command_line(pid)):
                 progress(f"ending process {pid}, left by a run that was killed")
@@ -332,19 +221,6 @@ class LocalRuntime(Runtime):
     def _service_command(self, flags: tuple[str, ...], root: Path | None = None) -> list[str]:
         root = root or self._checkout.root
         return [self._java(), f"@{root / 'service' / 'jvm.options'}", *flags, "-jar", str(root / SERVICE_JAR)]
-
-    def _profile(
-        self, command: str, spec: ProfileSpec, words: list[str], cpus: tuple[int, ...], progress: Progress | None = None
-    ) -> None:
-        environment = {**os.environ, "JAVA_HOME": str(Path(self._java()).parents[1])}
-        self._processes.run(
-            [str(self.profile_program), command, "--out", str(spec.out), *words],
-            log=spec.out / "profile.log",
-            cpus=cpus,
-            env=environment,
-            on_line=progress,
-            name=f"profile {command}",
-        )
 
 
 def _environment_of_make() -> dict[str, str]:

@@ -1,0 +1,64 @@
+"""The profiler as a sidecar container in the service's PID namespace, present only while it records."""
+
+from __future__ import annotations
+
+from lab.cpu_plan import cpu_list
+from lab.process.processes import Processes
+from lab.progress import Progress
+from lab.runtime.docker.engine import Docker
+from lab.runtime.docker.service import DockerService
+from lab.runtime.instruments import Profiler
+from lab.runtime.service import Service
+from lab.runtime.specs import ProfileSpec
+
+PROFILE_DIR = "/profile"
+"""The tmpfs volume that service and sidecar share: the JVM writes the recording into it."""
+
+
+class DockerProfiler(Profiler):
+    """Records in a sidecar, converts in a container without capabilities or network."""
+
+    def __init__(self, docker: Docker, processes: Processes) -> None:
+        self._docker = docker
+        self._processes = processes
+
+    def start(self, spec: ProfileSpec, service: Service) -> None:
+        """Start the sidecar and, in it, a recording."""
+        docker = self._docker_of(service)
+        docker.settings["LAB_CPUS_OTHER"] = cpu_list(spec.cpus)
+        docker.up("profiler")
+        _execute(docker, ["rm", "-f", f"{PROFILE_DIR}/profile.jfr"], "making room for a recording")
+        _profile(docker, "start", "--events", ",".join(spec.events), "--interval", spec.interval)
+
+    def stop(self, spec: ProfileSpec, service: Service) -> None:
+        """End the recording, copy it out, end the sidecar."""
+        docker = self._docker_of(service)
+        _profile(docker, "stop")
+        sidecar = docker.container("profiler")
+        docker.ask(
+            ["docker", "cp", f"{sidecar}:{PROFILE_DIR}/profile.jfr", str(spec.out)], "copying the recording", 300
+        )
+        docker.remove([sidecar])
+
+    def convert(self, spec: ProfileSpec, progress: Progress) -> None:
+        """Convert in a container of its own, on all CPUs: nothing is measured any more."""
+        words = ["convert", "--out", str(spec.out), "--title", spec.title, "--events", ",".join(spec.events)]
+        words += spec.latency_words()
+        argv = self._docker.compose(
+            "run", "--rm", "-T", "--no-deps", f"--volume={spec.out}:{spec.out}", "converter", *words
+        )
+        env = self._docker.environment(LAB_CPUS_OTHER="")
+        self._processes.run(argv, log=spec.out / "profile.log", env=env, on_line=progress, name="profile convert")
+
+    def _docker_of(self, service: Service) -> Docker:
+        return service.docker if isinstance(service, DockerService) else self._docker
+
+
+def _profile(docker: Docker, command: str, *words: str) -> None:
+    # The library is in the shared volume, so that both containers see it at one path.
+    fixed = ("--pid", "auto", "--libpath", f"{PROFILE_DIR}/lib", "--out", PROFILE_DIR)
+    _execute(docker, ["/opt/lsmlab/profile", command, *fixed, *words], f"profile {command}")
+
+
+def _execute(docker: Docker, words: list[str], what: str) -> None:
+    docker.ask(["docker", "exec", docker.container("profiler"), *words], what)

@@ -1,0 +1,62 @@
+"""The parts of a runtime beside the service and its load.
+
+A runtime holds one of each. `Monitoring` is optional: it does nothing here, and a runtime overrides what it has.
+"""
+
+from __future__ import annotations
+
+import abc
+
+from lab.cpu_plan import CpuPlan
+from lab.progress import Progress
+from lab.runtime.service import Service
+from lab.runtime.specs import Choice, Ports, ProfileSpec
+
+
+class Monitoring:
+    """Prometheus and what belongs to it, for one run. A run never fails because monitoring is missing."""
+
+    def up(self, plan: CpuPlan, ports: Ports, progress: Progress) -> None:
+        """Start what is installed; tell `progress` what is missing. Never raises RunError."""
+
+    def down(self) -> None:
+        """End what `up` started. Idempotent."""
+
+
+class Profiler(abc.ABC):
+    """Records a service while it is under load. One recording of a service at a time."""
+
+    @abc.abstractmethod
+    def start(self, spec: ProfileSpec, service: Service) -> None:
+        """Begin one recording of all events."""
+
+    @abc.abstractmethod
+    def stop(self, spec: ProfileSpec, service: Service) -> None:
+        """End the recording; `spec.out/profile.jfr` is complete when this returns."""
+
+    @abc.abstractmethod
+    def convert(self, spec: ProfileSpec, progress: Progress) -> None:
+        """Make flame graphs, heatmaps, pictures and categories.json from the recording. The service may have ended.
+
+        May be called from a second thread.
+        """
+
+
+class ServiceCatalogue(abc.ABC):
+    """What the built service says about itself. RunError if it is not built."""
+
+    def variants(self) -> list[Choice]:
+        """Return the server variants."""
+        return self._choices("variants")
+
+    def engines(self) -> list[Choice]:
+        """Return the storage engines."""
+        return self._choices("engines")
+
+    @abc.abstractmethod
+    def table_format(self) -> str:
+        """Return the table format: a word that changes when tables written earlier cannot be read any more."""
+
+    @abc.abstractmethod
+    def _choices(self, command: str) -> list[Choice]:
+        """Return what the service's command `variants` or `engines` lists."""

@@ -1,0 +1,29 @@
+"""What the service in its pod says about itself."""
+
+from __future__ import annotations
+
+import json
+
+from lab.runtime.instruments import ServiceCatalogue
+from lab.runtime.kubernetes.kubectl import Kubectl
+from lab.runtime.specs import Choice
+
+
+class PodCatalogue(ServiceCatalogue):
+    """Asks the service of the image, in the pod of the run."""
+
+    def __init__(self, kubectl: Kubectl) -> None:
+        self._kubectl = kubectl
+
+    def table_format(self) -> str:
+        """Return the digest of the storage library in the image: it changes whenever the format does."""
+        said = self._ask("sha256sum lib/*storage*.jar", "reading the service's image")
+        return f"jar-{said[:16]}"
+
+    def _choices(self, command: str) -> list[Choice]:
+        words = f"java -XX:TieredStopAtLevel=1 -jar lsmlab-server.jar {command} --json"
+        said = self._ask(words, f"asking the service for its {command}")
+        return [Choice(str(entry["name"]), str(entry["summary"])) for entry in json.loads(said)]
+
+    def _ask(self, script: str, what: str) -> str:
+        return self._kubectl.run("service", "service", ["sh", "-c", script], what)

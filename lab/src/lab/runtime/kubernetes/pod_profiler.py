@@ -1,0 +1,50 @@
+"""The profiler in the sidecar of the service's pod, and its conversion in a pod of its own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from lab.process.processes import Processes
+from lab.progress import Progress
+from lab.runtime.instruments import Profiler
+from lab.runtime.kubernetes.kubectl import Kubectl
+from lab.runtime.kubernetes.manifests import PROFILE_DIR, WORK_DIR
+from lab.runtime.service import Service
+from lab.runtime.specs import ProfileSpec
+
+
+class PodProfiler(Profiler):
+    """Runs `profile` in the pods of the run."""
+
+    def __init__(self, kubectl: Kubectl, processes: Processes) -> None:
+        self._kubectl = kubectl
+        self._processes = processes
+
+    def start(self, spec: ProfileSpec, service: Service) -> None:
+        """Start a recording in the sidecar."""
+        self._profile("start", "--events", ",".join(spec.events), "--interval", spec.interval)
+
+    def stop(self, spec: ProfileSpec, service: Service) -> None:
+        """End the recording and fetch it."""
+        self._profile("stop")
+        self._kubectl.pull("service", "profiler", PROFILE_DIR, ["profile.jfr"], spec.out)
+        self._kubectl.run("service", "profiler", ["rm", f"{PROFILE_DIR}/profile.jfr"], "removing the recording")
+
+    def convert(self, spec: ProfileSpec, progress: Progress) -> None:
+        """Convert in the converter's pod and fetch the pictures."""
+        given = {name: spec.out / name for name in ("profile.jfr", "recorder.json", "latency.hlog")}
+        there: dict[str, bytes | Path] = {name: path for name, path in given.items() if path.is_file()}
+        self._kubectl.push("converter", "converter", there, WORK_DIR)
+        words = ["/opt/lsmlab/profile", "convert", "--out", WORK_DIR, "--title", spec.title]
+        words += ["--events", ",".join(spec.events)]
+        words += ["--latency", f"{WORK_DIR}/latency.hlog"] if "latency.hlog" in there else []
+        argv = self._kubectl.exec_words("converter", "converter", words)
+        self._processes.run(argv, log=spec.out / "profile.log", on_line=progress, name="profile convert")
+        listed = self._kubectl.run("converter", "converter", ["ls", WORK_DIR], "listing the pictures")
+        names = [name for name in listed.split() if name not in there]
+        self._kubectl.pull("converter", "converter", WORK_DIR, names, spec.out)
+
+    def _profile(self, command: str, *words: str) -> None:
+        fixed = ("--pid", "auto", "--libpath", f"{PROFILE_DIR}/lib", "--out", PROFILE_DIR)
+        argv = ["/opt/lsmlab/profile", command, *fixed, *words]
+        self._kubectl.run("service", "profiler", argv, f"profile {command}")

@@ -1,0 +1,47 @@
+"""The profiler as a process of this machine, attached to the service's JVM."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from lab.process.processes import Processes
+from lab.progress import Progress
+from lab.runtime.instruments import Profiler
+from lab.runtime.service import Service
+from lab.runtime.specs import ProfileSpec
+
+
+class LocalProfiler(Profiler):
+    """Runs `profile`. `java` returns the path of the JDK's java when it is first needed."""
+
+    def __init__(self, processes: Processes, program: Path, java: Callable[[], str]) -> None:
+        self._processes = processes
+        self._program = program
+        self._java = java
+
+    def start(self, spec: ProfileSpec, service: Service) -> None:
+        """Run `profile start`."""
+        words = ["--events", ",".join(spec.events), "--interval", spec.interval]
+        self._run("start", spec, ["--pid", str(service.pid), *words])
+
+    def stop(self, spec: ProfileSpec, service: Service) -> None:
+        """Run `profile stop`."""
+        self._run("stop", spec, ["--pid", str(service.pid)])
+
+    def convert(self, spec: ProfileSpec, progress: Progress) -> None:
+        """Run `profile convert` off the CPUs of the service, which may still be ending."""
+        words = ["--title", spec.title, "--events", ",".join(spec.events), *spec.latency_words()]
+        self._run("convert", spec, words, progress)
+
+    def _run(self, command: str, spec: ProfileSpec, words: list[str], progress: Progress | None = None) -> None:
+        environment = {**os.environ, "JAVA_HOME": str(Path(self._java()).parents[1])}
+        self._processes.run(
+            [str(self._program), command, "--out", str(spec.out), *words],
+            log=spec.out / "profile.log",
+            cpus=spec.cpus,
+            env=environment,
+            on_line=progress,
+            name=f"profile {command}",
+        )

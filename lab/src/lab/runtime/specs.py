@@ -1,0 +1,188 @@
+"""What a runtime is asked for and what it returns, as plain values."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from lab.errors import RunError
+from lab.manifest import Cluster
+from lab.units import duration_word
+
+Settings = Mapping[str, str | int | float | bool]
+"""Keys and values of service.yaml as docs/contracts.md lists them, machine units (`flush_threshold_bytes`)."""
+
+SET_BY_RUNTIME = frozenset({"data_host", "data_port", "admin_host", "admin_port", "data_dir"})
+"""The keys of service.yaml that no experiment may set: the runtime does."""
+
+LIVENESS_S = 0.5
+"""How often a runtime checks, under load, that the service is still running."""
+
+
+@dataclass(frozen=True)
+class Ports:
+    """The ports on 127.0.0.1 that a run takes. 0: a free one (local runtime only)."""
+
+    data: int = 8080
+    admin: int = 8081
+    loadgen_metrics: int = 9101
+
+
+@dataclass(frozen=True)
+class Check:
+    """One line of `lab doctor`. `command` gets what is missing on this kind of system; empty where nothing is."""
+
+    name: str
+    ok: bool
+    detail: str
+    command: str = ""
+    required: bool = True
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A variant or an engine that the built service offers."""
+
+    name: str
+    summary: str
+
+
+@dataclass(frozen=True)
+class DatasetSpec:
+    """A dataset as experiments/datasets.yaml declares it. What is None has load-dataset's own default."""
+
+    name: str
+    pairs: int
+    value_bytes: int
+    seed: int
+    tables: int
+    overlapping: bool | None = None
+    unique_percent: int | None = None
+    block_bytes: int | None = None
+    bloom_bits_per_key: int | None = None
+    compression: str | None = None
+
+    def declaration(self) -> dict[str, str | int | bool]:
+        """Return what determines the dataset's bytes: all that is declared, without the name."""
+        return {key: value for key, value in asdict(self).items() if key != "name" and value is not None}
+
+    def words(self) -> list[str]:
+        """Return the options of load-dataset."""
+        words = []
+        for key, value in self.declaration().items():
+            option = f"--{key.replace('_', '-')}"
+            if not isinstance(value, bool):
+                words += [option, str(value)]
+            elif value:
+                words.append(option)
+        return words
+
+    @staticmethod
+    def read_output(output: str) -> dict[str, Any]:
+        """Return the JSON object that load-dataset printed; other lines may follow it. RunError if there is none."""
+        for line in reversed(output.splitlines()):
+            if line.startswith("{"):
+                document: dict[str, Any] = json.loads(line)
+                return document
+        raise RunError("load-dataset ended well but printed no JSON object", log_tail=output[-2000:])
+
+
+@dataclass(frozen=True)
+class ServiceSpec:
+    """How to start the service once.
+
+    `work_dir` is an existing directory of this start alone; `work_dir/data` holds the linked dataset (or is empty).
+    The runtime writes `work_dir/service.yaml` from `settings` and its own hosts, ports and data_dir, and appends the
+    service's stdout and stderr to `log`. A service `beside` another one, which runs already, takes free ports.
+    `root` is the checkout whose built service is started, None for this one (local runtime only).
+    `dataset` is the name of a dataset that the runtime keeps itself, to be put into `data`; empty for none.
+    """
+
+    work_dir: Path
+    settings: Settings
+    jvm_flags: tuple[str, ...]
+    cpus: tuple[int, ...]
+    log: Path
+    beside: bool = False
+    root: Path | None = None
+    dataset: str = ""
+
+    @property
+    def data_dir(self) -> Path:
+        """The store, on the host."""
+        return self.work_dir / "data"
+
+
+@dataclass(frozen=True)
+class LoadSpec:
+    """One execution of the load generator.
+
+    `script` is a path on the host. `words` reach the script's init(args). `out` is an existing directory: the runtime
+    leaves `load.txt` (stdout), `load.json` and `latency.hlog` in it, and stderr in `load.err` where there was any.
+    `expect` are statuses that count as served besides 200 to 399. With `polling` the lab's own load generator polls
+    while it waits for a request to be due.
+    """
+
+    script: Path
+    rate_per_s: int
+    threads: int
+    connections: int
+    duration_s: float
+    words: tuple[str, ...]
+    out: Path
+    cpus: tuple[int, ...]
+    timeout_s: float | None = None
+    expect: tuple[int, ...] = ()
+    polling: bool = False
+
+    def wrk2_words(self, script: str) -> list[str]:
+        """Return the options that wrk2 has too; `script` is the script's path as the load generator sees it."""
+        words = [f"-t{self.threads}", f"-c{self.connections}", f"-d{duration_word(self.duration_s)}"]
+        words += [f"-R{self.rate_per_s}", "-L", "-s", script]
+        return words if self.timeout_s is None else [*words, "--timeout", duration_word(self.timeout_s)]
+
+    def own_words(self) -> list[str]:
+        """Return the options of the lab's own load generator that wrk2 lacks."""
+        words = ["--json", str(self.out / "load.json"), "--hdr-log", str(self.out / "latency.hlog")]
+        if self.expect:
+            words += ["--expect", ",".join(map(str, self.expect))]
+        if self.polling:
+            words += ["--idle", "hybrid"]
+        return words
+
+
+@dataclass(frozen=True)
+class LoadResult:
+    """How the load generator ended; `exit_code` as in docs/contracts.md (0 the run took place)."""
+
+    exit_code: int
+    error_tail: str = ""
+
+
+@dataclass(frozen=True)
+class ProfileSpec:
+    """One recording. `out` is an existing directory on the host that receives the files of the run's profile/."""
+
+    out: Path
+    events: tuple[str, ...]
+    interval: str
+    title: str
+    cpus: tuple[int, ...]
+
+    def latency_words(self) -> list[str]:
+        """Return the option of `profile convert` that names the repetition's latency log, if there is one."""
+        log = self.out / "latency.hlog"
+        return ["--latency", str(log)] if log.is_file() else []
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What only the runtime knows of the environment, for run.json."""
+
+    images: dict[str, str] = field(default_factory=dict)
+    versions: dict[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    cluster: Cluster | None = None
