@@ -1,4 +1,4 @@
-//! The command line: wrk2's, and what this generator adds.
+//! The command line: that of wrk2, and the options that this generator adds.
 
 use crate::part::Part;
 use crate::schedule::{Schedule, Step};
@@ -38,11 +38,12 @@ the report of what was done is still made.";
 #[derive(Debug, Clone, Parser)]
 #[command(name = "loadgen", version, disable_version_flag = true, after_help = EXAMPLES, max_term_width = 110)]
 pub struct Arguments {
-    /// Number of threads, each with a script state; not more than connections. Those of one CPU share an event loop.
+    /// Number of threads, each with its own script state; at most one per connection. Threads of one CPU share an event
+    /// loop.
     #[arg(short, long, value_name = "N", default_value = "2", value_parser = threads)]
     pub threads: u64,
 
-    /// Connections to keep open, all threads together; rounded down to a multiple of the threads.
+    /// Connections to keep open, over all threads; rounded down to a multiple of the threads.
     #[arg(short, long, value_name = "N", default_value = "10", value_parser = parse_count)]
     pub connections: u64,
 
@@ -59,7 +60,7 @@ pub struct Arguments {
     #[arg(long = "warmup", value_name = "TIME", default_value = "0s", value_parser = parse_time_ns)]
     pub warmup_ns: u64,
 
-    /// End when this many requests were due and have been answered or lost, if that is before -d.
+    /// End before -d if this many requests were due and each has been answered or lost.
     #[arg(long, value_name = "N", value_parser = parse_count)]
     pub requests: Option<u64>,
 
@@ -67,7 +68,7 @@ pub struct Arguments {
     #[arg(long, value_enum, default_value_t = Pool::Fixed)]
     pub pool: Pool,
 
-    /// Let a connection that is behind send at this many times its rate at most (wrk2: 2); no limit by default.
+    /// Limit a connection that is behind to this many times its rate (wrk2: 2); no limit by default.
     #[arg(long, value_name = "FACTOR", value_parser = catch_up_factor)]
     pub catch_up_max: Option<f64>,
 
@@ -75,11 +76,11 @@ pub struct Arguments {
     #[arg(short = 'L', long)]
     pub latency: bool,
 
-    /// Print it also as measured from the moment of sending (implies -L).
+    /// Also print the latency from the moment of sending (implies -L).
     #[arg(short = 'U', long = "u_latency")]
     pub u_latency: bool,
 
-    /// With pipelining, record one latency a batch, that of its last response, not one a response.
+    /// With pipelining, record one latency per batch, that of its last response, instead of one per response.
     #[arg(short = 'B', long = "batch_latency")]
     pub batch_latency: bool,
 
@@ -91,15 +92,15 @@ pub struct Arguments {
     #[arg(short = 'H', long = "header", value_name = "NAME: VALUE", value_parser = header)]
     pub headers: Vec<(String, String)>,
 
-    /// Count a request as timed out if it takes longer from sending; it is still waited for.
+    /// Count a request as timed out if it takes longer than this from sending; its response is still awaited.
     #[arg(short = 'T', long = "timeout", value_name = "TIME", default_value = "2s", value_parser = parse_positive_time_ns)]
     pub timeout_ns: u64,
 
-    /// Statuses that count as served besides 200 to 399, such as 404 where a key may be missing.
+    /// Statuses that count as served besides 200 to 399, such as 404 if keys may be missing.
     #[arg(long, value_name = "STATUS,…", value_delimiter = ',', value_parser = clap::value_parser!(u16).range(100..=599))]
     pub expect: Vec<u16>,
 
-    /// Instead of -R and -d: rates and ramps one after the other, such as 10k:30s,10k-50k:1m,50k:30s.
+    /// Replaces -R and -d: rates and ramps in sequence, such as 10k:30s,10k-50k:1m,50k:30s.
     #[arg(long, value_name = "STEPS", value_delimiter = ',', value_parser = Step::parse, conflicts_with = "rate")]
     pub rate_plan: Vec<Step>,
 
@@ -107,7 +108,7 @@ pub struct Arguments {
     #[arg(long, value_enum, value_name = "KIND", default_value_t = ArrivalKind::Even)]
     pub arrivals: ArrivalKind,
 
-    /// Seed of the random arrivals: the same one draws the same times.
+    /// Seed of the random arrivals: the same seed gives the same times.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
 
@@ -115,21 +116,21 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
 
-    /// Be generator I of N that together do what one would do with the same command line (1/1: alone): threads,
-    /// connections and requests are dealt out among them, none twice. Threads and connections must be multiples of N.
+    /// Be generator I of N, which together send what one generator would send with the same command line. Threads,
+    /// connections and requests are divided among them. Threads and connections must be multiples of N.
     #[arg(long, value_name = "I/N", default_value = "1/1", value_parser = Part::parse)]
     pub part: Part,
 
-    /// Send the first request at this moment of the wall clock: RFC 3339, or seconds since 1970. If it has passed
-    /// when all connections are open, start at once; the schedule then counts as not kept.
+    /// Send the first request at this wall-clock time: RFC 3339, or seconds since 1970. If connecting takes longer,
+    /// start at once; the schedule then counts as not kept.
     #[arg(long, value_name = "TIME", value_parser = moment)]
     pub start_at: Option<jiff::Timestamp>,
 
-    /// Write all that `loadgen merge` needs to make one report of several generators to FILE.
+    /// Write a record to FILE, from which `loadgen merge` makes one report of several generators.
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
 
-    /// Write the latencies to FILE as an HdrHistogram log, an interval a second, in nanoseconds.
+    /// Write the latencies to FILE as an HdrHistogram log, one interval a second, in nanoseconds.
     #[arg(long, value_name = "FILE")]
     pub hdr_log: Option<PathBuf>,
 
@@ -141,13 +142,13 @@ pub struct Arguments {
     #[arg(long, value_enum, default_value_t = Idle::Sleep)]
     pub idle: Idle,
 
-    /// CPUs for the threads: 1 or 0,2-3; each is pinned to one, and threads of the same CPU share an event
-    /// loop. Without it they use the CPUs of the process.
+    /// CPUs for the threads, such as 1 or 0,2-3. Each thread is pinned to one CPU; threads of one CPU share an event
+    /// loop. Default: the CPUs of the process, without pinning.
     #[arg(long, value_name = "LIST", value_parser = cpu_list)]
     pub cpus: Option<CpuList>,
 
-    /// By how much the generator's own delays may move a percentile of latency before the schedule counts as not kept;
-    /// up to 10% they always may.
+    /// How far the generator's own delays may move a percentile of latency before the schedule counts as not kept. Up
+    /// to 10% is always allowed.
     #[arg(long = "send-lag-max", value_name = "TIME", default_value = "100us", value_parser = parse_positive_time_ns)]
     pub send_lag_max_ns: u64,
 
@@ -159,8 +160,8 @@ pub struct Arguments {
     #[arg(short = 'v', long, action = clap::ArgAction::Version)]
     pub version: Option<bool>,
 
-    /// The URL to send to: http://HOST[:PORT][/PATH], or https:// for TLS 1.2 or 1.3, where as in wrk2 any
-    /// certificate is taken: it is not verified.
+    /// The URL to send to: http://HOST[:PORT][/PATH], or https:// for TLS 1.2 or 1.3. As in wrk2, certificates are not
+    /// verified.
     #[arg(value_parser = Target::parse)]
     pub url: Target,
 
@@ -172,12 +173,12 @@ pub struct Arguments {
 /// How threads wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Idle {
-    /// Sleep in the kernel until the nanosecond; costs the least CPU time.
+    /// Sleep in the kernel until the nanosecond; uses the least CPU time.
     Sleep,
-    /// Poll from 50 µs before until 200 µs after, or until the response is there: more punctual and more precise, for
+    /// Poll from 50 µs before a request is due until 200 µs after, or until the response arrives. More punctual; for
     /// threads that have a CPU each.
     Hybrid,
-    /// Poll all the time: the most punctual; takes a whole CPU a thread.
+    /// Poll all the time: the most punctual; each thread uses a whole CPU.
     Spin,
 }
 
@@ -185,18 +186,18 @@ pub enum Idle {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Pool {
-    /// Each connection has its own plan, as in wrk2: what is due on a busy one waits for it.
+    /// Each connection has its own plan, as in wrk2: a request that is due on a busy connection waits for it.
     Fixed,
-    /// A free connection of the thread takes what is due next: it waits only while all are busy.
+    /// A free connection of the thread sends the next request; a request waits only while all are busy.
     Open,
 }
 
 /// How requests follow each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ArrivalKind {
-    /// Evenly spaced, as wrk2 means to.
+    /// Evenly spaced, as in wrk2.
     Even,
-    /// A Poisson process: independent of each other, as requests of many users are.
+    /// A Poisson process: arrivals are independent of each other, like the requests of many users.
     Poisson,
 }
 
@@ -205,7 +206,7 @@ pub enum ArrivalKind {
 pub struct CpuList(pub Vec<usize>);
 
 impl Arguments {
-    /// Checks what the single values cannot tell.
+    /// Checks conditions that involve several options.
     pub fn validate(&self) -> Result<(), String> {
         if self.connections < self.threads {
             return Err(format!(
@@ -253,7 +254,7 @@ impl Arguments {
         }
     }
 
-    /// Who has a plan of its own: each connection, or each thread's pool; of all generators together.
+    /// The number of plans over all generators: one per connection, or one per thread's pool.
     pub fn parties(&self) -> u64 {
         match self.pool {
             Pool::Fixed => self.connections_per_thread() * self.threads,
@@ -270,7 +271,7 @@ impl Arguments {
 fn moment(text: &str) -> Result<jiff::Timestamp, String> {
     let wrong = || "wanted a time such as 2026-11-21T09:14:35Z, or seconds since 1970 such as 1795252475.5".to_owned();
     match text.parse::<f64>() {
-        // Times of our age, so that neither minutes nor milliseconds pass for seconds.
+        // Years 1970 to 2286 only, so that neither minutes nor milliseconds are taken for seconds.
         Ok(seconds) if (1e9..1e10).contains(&seconds) => {
             jiff::Timestamp::from_microsecond((seconds * 1e6).round() as i64).map_err(|_| wrong())
         }

@@ -18,7 +18,7 @@ pub fn now_ns() -> u64 {
     time.tv_sec as u64 * SECOND + time.tv_nsec as u64
 }
 
-/// By how much `CLOCK_REALTIME` is ahead of [`now_ns`]; constant, unless someone sets the clock.
+/// How far `CLOCK_REALTIME` is ahead of [`now_ns`]; constant, unless someone sets the clock.
 pub fn realtime_offset_ns() -> u64 {
     let attempt = |_| {
         let before_ns = now_ns();

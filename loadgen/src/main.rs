@@ -36,7 +36,7 @@ fn main() -> ExitCode {
 /// Prints help or what was wrong with the command line.
 fn usage(error: &clap::Error) -> ExitCode {
     let asked_for = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
-    // Nothing can be done where even the help cannot be printed.
+    // If even the help cannot be printed, there is nothing left to do.
     let _ = error.print();
     ExitCode::from(if asked_for { 0 } else { 1 })
 }

@@ -1,5 +1,5 @@
-//! `loadgen merge`: the distribution of several runs together, from their HdrHistogram logs; or the report of several
-//! generators that were one, from their records.
+//! `loadgen merge`: one distribution from the HdrHistogram logs of several runs, or one report from the records of
+//! several generators.
 
 mod records;
 
@@ -26,24 +26,24 @@ pub struct MergeArguments {
     #[arg(required = true)]
     pub files: Vec<PathBuf>,
 
-    /// Write the merged latencies to FILE, second by second of the runs' own time.
+    /// Write the merged latencies to FILE, second by second, each counted from the start of its run.
     #[arg(long, value_name = "FILE")]
     pub hdr_log: Option<PathBuf>,
 
-    /// Write the merged results to FILE as JSON; of records only.
+    /// Write the merged results to FILE as JSON; for records only.
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
 }
 
-/// What one log holds.
+/// The content of one log.
 #[derive(Debug)]
 struct Log {
     started: SystemTime,
-    /// By its start in milliseconds: length in nanoseconds, latencies.
+    /// Keyed by start in milliseconds: length in nanoseconds, latencies.
     intervals: BTreeMap<u128, (u64, Histogram<u64>)>,
 }
 
-/// Merges as `arguments` say and prints the distribution or the report to `out`.
+/// Merges by `arguments` and prints the distribution or the report to `out`.
 pub fn merge(arguments: &MergeArguments, out: &mut impl Write) -> Result<(), String> {
     let records = arguments.files.iter().filter(|file| is_record(file)).count();
     if records == arguments.files.len() {
@@ -92,7 +92,7 @@ pub fn merge(arguments: &MergeArguments, out: &mut impl Write) -> Result<(), Str
         .map_err(|error| format!("cannot print: {error}"))
 }
 
-/// Adds a histogram that may have other bounds.
+/// Adds a histogram, whose bounds may differ.
 fn add(sum: &mut Histogram<u64>, part: &Histogram<u64>) {
     for step in part.iter_recorded() {
         sum.saturating_record_n(part.median_equivalent(step.value_iterated_to()), step.count_at_value());
@@ -103,7 +103,7 @@ fn read(file: &Path) -> Result<Log, String> {
     let wrong = |what: String| format!("{}: {what}", file.display());
     let bytes = std::fs::read(file).map_err(|error| wrong(error.to_string()))?;
     let text = String::from_utf8(bytes).map_err(|_| wrong("not a text file, so no HdrHistogram log".to_owned()))?;
-    // The legend is a line of quoted words, which the reading crate does not know.
+    // The legend is a line of quoted words, which the reading crate rejects.
     let known: String = text.lines().filter(|line| !line.starts_with('"')).map(|line| format!("{line}\n")).collect();
     let mut log = Log { started: SystemTime::UNIX_EPOCH, intervals: BTreeMap::new() };
     for entry in IntervalLogIterator::new(known.as_bytes()) {
@@ -117,7 +117,7 @@ fn read(file: &Path) -> Result<Log, String> {
                 let latency = Deserializer::new()
                     .deserialize::<u64, _>(&mut &decoded[..])
                     .map_err(|error| wrong(format!("interval at {start:?}: {error}")))?;
-                // Intervals may begin together: those of one second under several tags, or of logs put one after the other.
+                // Intervals may have the same start: one second under several tags, or logs that were concatenated.
                 let (length_ns, sum) = log.intervals.entry(start.as_millis()).or_insert_with(|| (0, new_histogram()));
                 *length_ns = (*length_ns).max(duration_ns(interval.duration()));
                 add(sum, &latency);

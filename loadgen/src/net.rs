@@ -6,12 +6,12 @@ use std::io;
 use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
-/// What to wait for on a socket.
+/// The kind of readiness to wait for on a socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Interest {
     /// Bytes to read, or the end of the stream.
     Read,
-    /// As `Read`, or room to write.
+    /// Bytes to read, or room to write.
     ReadWrite,
 }
 
@@ -56,7 +56,7 @@ impl Poller {
         self.control(libc::EPOLL_CTL_ADD, fd, interest, token)
     }
 
-    /// Changes what is watched.
+    /// Changes the kind of readiness.
     pub fn modify(&self, fd: RawFd, interest: Interest, token: u64) -> io::Result<()> {
         self.control(libc::EPOLL_CTL_MOD, fd, interest, token)
     }
@@ -67,7 +67,7 @@ impl Poller {
         check(unsafe { libc::epoll_ctl(self.epoll.as_raw_fd(), operation, fd, &mut event) }).map(|_| ())
     }
 
-    /// Waits at most `timeout_ns` for events and gives their number; see [`Poller::event`].
+    /// Waits at most `timeout_ns` for events and returns their number; see [`Poller::event`].
     pub fn wait(&mut self, timeout_ns: u64) -> io::Result<usize> {
         let timeout = libc::timespec {
             tv_sec: (timeout_ns / SECOND) as libc::time_t,
@@ -105,7 +105,7 @@ fn check(result: i32) -> io::Result<i32> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
 }
 
-/// A non-blocking stream socket on its way to `address`, with Nagle's algorithm off.
+/// A non-blocking stream socket that is connecting to `address`, with Nagle's algorithm off.
 pub fn connect(address: SocketAddr) -> io::Result<Socket> {
     let socket = Socket::new(Domain::for_address(address), Type::STREAM.nonblocking(), Some(Protocol::TCP))?;
     socket.set_tcp_nodelay(true)?;
@@ -132,8 +132,8 @@ pub fn note_arrivals(socket: &Socket) -> io::Result<()> {
     .map(|_| ())
 }
 
-/// Reads what has arrived, as `read` does, and gives its length and when its last part arrived: nanoseconds of
-/// `CLOCK_REALTIME`, `None` where the kernel did not note it.
+/// Reads what has arrived, as `read` does. Returns its length, and when its last part arrived in nanoseconds of
+/// `CLOCK_REALTIME`: `None` if the kernel did not note it.
 #[inline]
 pub fn receive(socket: &Socket, buffer: &mut [u8]) -> io::Result<(usize, Option<u64>)> {
     let mut vector = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
@@ -164,7 +164,7 @@ pub fn receive(socket: &Socket, buffer: &mut [u8]) -> io::Result<(usize, Option<
     }
 }
 
-/// How connecting ended, asked once the socket is writable.
+/// The result of connecting; to be called when the socket is writable.
 pub fn connect_outcome(socket: &Socket) -> io::Result<()> {
     match socket.take_error()? {
         None => Ok(()),
@@ -172,15 +172,15 @@ pub fn connect_outcome(socket: &Socket) -> io::Result<()> {
     }
 }
 
-/// Asks the kernel to wake this thread on time: the default is up to 50 µs late.
+/// Asks the kernel to wake this thread on time: by default it is up to 50 µs late.
 pub fn set_timer_slack_of_this_thread_to_minimum() -> io::Result<()> {
     // SAFETY: PR_SET_TIMERSLACK takes one integer.
     check(unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1 as libc::c_ulong) }).map(|_| ())
 }
 
-/// Asks for a time slice of 100 µs, the shortest that Linux gives. A thread that wakes runs before one with a longer
-/// slice; with slices alike it waits for the end of the other's, which is some milliseconds long (EEVDF, Linux 6.12 and
-/// later; before that the scheduler has no such slice and this changes nothing).
+/// Asks for a time slice of 100 µs, the shortest that Linux gives. A thread that wakes preempts one with a longer
+/// slice; between equal slices it waits for the end of the other's, which takes some milliseconds (EEVDF, Linux 6.12
+/// and later; older schedulers ignore it).
 pub fn shorten_time_slice_of_this_thread() -> io::Result<()> {
     const SLICE_NS: u64 = 100_000;
     // SAFETY: `attributes` is as long as its `size` says and lives through both calls; 0 means the calling thread.
@@ -193,7 +193,7 @@ pub fn shorten_time_slice_of_this_thread() -> io::Result<()> {
     }
 }
 
-/// Lets other threads of this process go first: this one has work that can wait.
+/// Lets other threads of this process run first: this thread's work can wait.
 pub fn lower_priority_of_this_thread() -> io::Result<()> {
     const NICE: i32 = 10;
     // SAFETY: the call takes integers; on Linux 0 means the calling thread, and raising niceness is always allowed.
@@ -223,7 +223,7 @@ pub fn cpus_of_this_process() -> io::Result<Vec<usize>> {
     }
 }
 
-/// Raises the limit of open files to the hard limit, and gives it.
+/// Raises the limit of open files to the hard limit, and returns it.
 pub fn raise_open_files_limit() -> io::Result<u64> {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: `limit` is valid for both calls.
@@ -261,7 +261,7 @@ mod tests {
         note_arrivals(&socket).unwrap();
         let (mut peer, _) = listener.accept().unwrap();
         let mut buffer = [0; 64];
-        // The kernel begins to note arrivals a moment after it was asked to.
+        // The kernel starts to note arrivals shortly after it was asked to.
         let noted = (0..1000).any(|_| {
             peer.write_all(b"x").unwrap();
             std::thread::sleep(Duration::from_millis(5));

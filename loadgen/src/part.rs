@@ -1,15 +1,15 @@
-//! Several generators that do together what one would do: how its requests are dealt out among them.
+//! Divides the requests of one load among several generators.
 //!
-//! One generator deals its requests out like cards: connection `g` of `C` owns the requests `g, g + C, g + 2C, …`,
-//! thread `g mod T` of `T` owns the connection. Several generators go on with it: generator `p` of `N` owns the threads
-//! `p, p + N, p + 2N, …`. `N` divides `T`, and `T` divides `C`, so it owns the connections and the requests whose numbers
-//! are `p` modulo `N`. Every request belongs to one generator, and each thread's script has the number that it would
-//! have in one generator, so it asks for the same keys.
+//! One generator deals its requests out like cards: connection `g` of `C` owns the requests `g, g + C, g + 2C, …`, and
+//! thread `g mod T` of `T` owns the connection. Several generators continue this: generator `p` of `N` owns the threads
+//! `p, p + N, p + 2N, …`. `N` divides `T`, and `T` divides `C`, so it owns the connections and the requests whose
+//! numbers are `p` modulo `N`. Every request belongs to one generator. Each thread's script has the number that it
+//! would have in one generator, so it asks for the same keys.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// The most generators that can be one.
+/// Limit of generators in one load.
 const PARTS_MAX: u64 = 256;
 
 /// One of several generators.
@@ -38,7 +38,7 @@ impl Part {
         }
     }
 
-    /// Whether the thread, connection or request `number` of the whole is this generator's.
+    /// Whether this generator owns the thread, connection or request `number` of the whole.
     pub fn owns(self, number: u64) -> bool {
         number % self.of == self.index
     }
@@ -48,7 +48,7 @@ impl Part {
         own * self.of + self.index
     }
 
-    /// How many of the first `count` requests of the whole are this generator's.
+    /// Number of the first `count` requests of the whole that are this generator's.
     pub fn share(self, count: u64) -> u64 {
         count.saturating_sub(self.index).div_ceil(self.of)
     }

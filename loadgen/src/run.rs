@@ -23,10 +23,10 @@ use thiserror::Error;
 /// Time between the decision to start and the first request, so that all threads have woken up.
 const START_DELAY_NS: u64 = 10 * MILLISECOND;
 
-/// The exit code of `--strict` where the schedule was not kept.
+/// The exit code of `--strict` if the schedule was not kept.
 const EXIT_SCHEDULE_NOT_KEPT: u8 = 3;
 
-/// Empty boxes that each thread starts with: one is being merged while the next is filled.
+/// Empty intervals that each loop starts with: one is merged while the next is filled.
 const SPARE_BOXES: usize = 2;
 
 /// Files that are open besides the connections.
@@ -35,7 +35,7 @@ const OTHER_FILES: u64 = 64;
 /// Why a run did not take place.
 #[derive(Debug, Error)]
 pub enum RunError {
-    /// Values that do not fit together, or that this machine cannot give.
+    /// Values that contradict each other, or that this machine cannot provide.
     #[error("{0}")]
     Usage(String),
     /// The script failed.
@@ -51,17 +51,17 @@ pub enum RunError {
         host: String,
         /// Its port.
         port: u16,
-        /// What the system said.
+        /// The system's message.
         reason: String,
-        /// What to look at.
+        /// What to check.
         hint: &'static str,
     },
-    /// A file or a socket of our own failed.
+    /// A file or a socket of the generator itself failed.
     #[error("{what}: {error}")]
     System {
-        /// What was tried.
+        /// The operation.
         what: String,
-        /// What the system said.
+        /// The system's message.
         error: io::Error,
     },
 }
@@ -88,7 +88,7 @@ impl RunError {
 /// Ctrl-C and SIGTERM: the first ends the run with its report, the second ends the process.
 #[derive(Debug, Clone, Default)]
 pub struct Interrupts {
-    /// Set by either.
+    /// Set by either signal.
     pub stop: Arc<AtomicBool>,
     terminated: Arc<AtomicBool>,
 }
@@ -100,7 +100,7 @@ impl Interrupts {
         use signal_hook::flag;
         let interrupts = Self::default();
         for (signal, code) in [(SIGINT, 130), (SIGTERM, 143)] {
-            // In this order: the first signal finds the flag unset and does not end the process.
+            // This order matters: the first signal finds the flag unset and does not end the process.
             flag::register_conditional_shutdown(signal, code, interrupts.stop.clone())?;
             flag::register(signal, interrupts.stop.clone())?;
         }
@@ -118,7 +118,7 @@ impl Interrupts {
     }
 }
 
-/// Runs as `arguments` say and prints the report to `out`; gives the exit code.
+/// Runs by `arguments` and prints the report to `out`; returns the exit code.
 pub fn run(arguments: &Arguments, interrupts: &Interrupts, out: &mut impl Write) -> Result<u8, RunError> {
     arguments.validate().map_err(RunError::Usage)?;
     let part = arguments.part;
@@ -170,7 +170,7 @@ pub fn run(arguments: &Arguments, interrupts: &Interrupts, out: &mut impl Write)
 
     let results = measure(arguments, interrupts, &threads, tls)?;
 
-    // Each output is written whatever became of the others; the first failure is the run's.
+    // Each output is written even if another failed; the first failure is the run's.
     let written = arguments.json.as_ref().map_or(Ok(()), |file| results.write_json(file).map_err(RunError::file(file)));
     let print = RunError::system("cannot print the report");
     let report = TextReport::of(&results, arguments.latency, arguments.u_latency);
@@ -210,7 +210,7 @@ fn nothing_connected(arguments: &Arguments, reason: Option<String>) -> RunError 
     RunError::NothingConnected { host: target.host.clone(), port: target.port_or_default(), reason, hint }
 }
 
-/// Starts the threads, lets them send and collects what they find.
+/// Starts the threads, lets them send and collects their results.
 fn measure(
     arguments: &Arguments,
     interrupts: &Interrupts,
@@ -249,7 +249,7 @@ fn measure(
         for number in 0..plan.loops {
             let (spare, empty_boxes) = mpsc::sync_channel(SPARE_BOXES);
             for _ in 0..SPARE_BOXES {
-                // Cleared, so that its memory is there before the thread needs it on time.
+                // Cleared, so that its memory is present before the thread needs it.
                 let mut empty = Box::<Interval>::default();
                 empty.clear();
                 spare.send(empty).expect("the receiver is at hand");
@@ -293,12 +293,12 @@ struct Start {
     start_ns: u64,
     /// The same moment on the wall clock.
     started: SystemTime,
-    /// Asked for with `--start-at`.
+    /// Requested with `--start-at`.
     common: Option<CommonStart>,
 }
 
 impl Start {
-    /// At `wanted`, or as soon as possible if there is no such moment or it has passed.
+    /// Starts at `wanted`, or as soon as possible without it or if it has passed.
     fn choose(wanted: Option<jiff::Timestamp>) -> Self {
         let realtime_ns = realtime_offset_ns();
         let earliest_ns = now_ns() + START_DELAY_NS;
@@ -315,7 +315,7 @@ impl Start {
     }
 }
 
-/// Waits for all threads and gives the number of open connections.
+/// Waits for all threads and returns the number of open connections.
 fn wait_until_ready(arguments: &Arguments, loops: usize, messages: &mpsc::Receiver<Message>) -> Result<u64, RunError> {
     let (mut connected, mut reason) = (0, None);
     for _ in 0..loops {

@@ -1,12 +1,12 @@
 //! When each request is due.
 //!
-//! Request `k` of a run at a constant rate is due `k / rate` seconds after the start. The time is computed
-//! from the index each time, never summed up, so it neither drifts nor depends on how earlier requests
-//! went. A plan of several rates is a row of such stretches; in a ramp the count of requests due grows
-//! with the square of time, and the time of request `k` is the root.
+//! Request `k` of a run at a constant rate is due `k / rate` seconds after the start. The time is computed from the
+//! index each time, never summed up, so it neither drifts nor depends on earlier requests. A plan of several rates is a
+//! sequence of such stretches; in a ramp the count of requests due grows with the square of time, and the time of
+//! request `k` is the root.
 //!
-//! The requests are dealt out like cards: connection `g` of `C` owns the requests `g, g + C, g + 2C, …`
-//! and thread `g mod T` owns the connection, so the sum over all connections is evenly spaced in time.
+//! The requests are dealt out like cards: connection `g` of `C` owns the requests `g, g + C, g + 2C, …` and thread `g
+//! mod T` owns the connection, so the sum over all connections is evenly spaced in time.
 //!
 //! With Poisson arrivals each connection draws times of its own instead; see [`Arrivals`].
 
@@ -20,9 +20,9 @@ pub use arrivals::{Arrivals, DueCounter};
 /// A stretch of a plan.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Step {
-    /// The same rate for a time in nanoseconds.
+    /// A constant rate for a time in nanoseconds.
     Constant(Rate, u64),
-    /// A rate that changes evenly from one to another, in requests a second, for a time in nanoseconds.
+    /// A rate that changes linearly from one to another, in requests a second, for a time in nanoseconds.
     Ramp(f64, f64, u64),
 }
 
@@ -55,7 +55,7 @@ impl Step {
         }
     }
 
-    /// As `due_ns`, between the requests.
+    /// Like `due_ns`, for fractions of a request.
     fn due_at(self, index: f64) -> f64 {
         match self {
             Self::Constant(rate, _) => index / rate.per_second() * SECOND as f64,
@@ -68,7 +68,7 @@ impl Step {
         }
     }
 
-    /// How many requests of this stretch are due before `time_ns` of it.
+    /// Number of requests of this stretch that are due before `time_ns` of it.
     fn due_before(self, time_ns: u64) -> u64 {
         let time_ns = time_ns.min(self.length_ns());
         match self {
@@ -80,7 +80,7 @@ impl Step {
             Self::Ramp(from, to, length_ns) => {
                 let (time_s, length_s) = (time_ns as f64 / SECOND as f64, length_ns as f64 / SECOND as f64);
                 let mut count = (from * time_s + (to - from) / length_s * time_s * time_s / 2.0).ceil() as u64;
-                // The last digit of the formula and of its inverse may differ; the inverse decides.
+                // The formula and its inverse may differ in the last digit; the inverse decides.
                 while count > 0 && self.due_ns(count - 1) >= time_ns {
                     count -= 1;
                 }
@@ -121,14 +121,14 @@ struct Placed {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Schedule {
     steps: Vec<Placed>,
-    /// Length of it all, the warm-up included.
+    /// Total length, with the warm-up.
     duration_ns: u64,
     requests: u64,
     /// The part at the start that is not measured.
     warmup_ns: u64,
-    /// From here on nothing is due any more; the end, unless the number of requests is limited.
+    /// Nothing is due from here on: the end, unless the number of requests is limited.
     sending_ns: u64,
-    /// Of Poisson arrivals.
+    /// Seed of Poisson arrivals.
     seed: Option<u64>,
 }
 
@@ -171,8 +171,8 @@ impl Schedule {
         Self { warmup_ns, seed: self.seed, ..Self::of_steps(&steps) }
     }
 
-    /// The same plan with nothing due after the first `requests` of its measured part, which are those of
-    /// `parties` connections or pools. To be applied last.
+    /// Limits the measured part of the plan to its first `requests`, which are divided among `parties` connections or
+    /// pools. Must be applied last.
     #[must_use]
     pub fn limited_to(mut self, requests: u64, parties: u64) -> Self {
         let last_due_ns = match self.seed {
@@ -201,12 +201,12 @@ impl Schedule {
         self.warmup_ns
     }
 
-    /// When the run ends, the warm-up included.
+    /// When the run ends, with the warm-up.
     pub fn end_ns(&self) -> u64 {
         self.duration_ns
     }
 
-    /// Whether nothing is due any more some time before the end.
+    /// Whether the limit on requests ends the plan before the run ends.
     pub fn is_limited(&self) -> bool {
         self.sending_ns < self.duration_ns
     }
@@ -223,7 +223,7 @@ impl Schedule {
         }
     }
 
-    /// When request `index` is due with evenly spaced arrivals; not within the run if there is no such request.
+    /// When request `index` is due with evenly spaced arrivals; after the end of the run if there is no such request.
     #[inline]
     pub fn due_ns(&self, index: u64) -> u64 {
         if index >= self.requests {
@@ -236,13 +236,13 @@ impl Schedule {
         self.or_end(placed.start_ns + placed.step.due_ns(index - placed.first_index))
     }
 
-    /// `due_ns`, or the end where the limit on requests comes before it.
+    /// `due_ns`, or the end if the limit on requests comes first.
     #[inline]
     fn or_end(&self, due_ns: u64) -> u64 {
         if due_ns < self.sending_ns { due_ns } else { self.duration_ns }
     }
 
-    /// As `due_ns`, between the requests: the plan's count of requests, inverted.
+    /// Like `due_ns`, for fractions of a request: the inverse of the plan's count.
     fn due_at(&self, index: f64) -> u64 {
         let after = self.steps.partition_point(|placed| placed.first_index as f64 <= index).max(1);
         let placed = &self.steps[after - 1];
@@ -253,7 +253,7 @@ impl Schedule {
         self.or_end(placed.start_ns + placed.step.due_at(within) as u64)
     }
 
-    /// How many requests are due before `time_ns` with evenly spaced arrivals.
+    /// Number of requests that are due before `time_ns` with evenly spaced arrivals.
     pub fn due_before(&self, time_ns: u64) -> u64 {
         let time_ns = time_ns.min(self.sending_ns);
         let after = self.steps.partition_point(|placed| placed.start_ns < time_ns);

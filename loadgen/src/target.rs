@@ -1,10 +1,10 @@
-//! The URL under test, taken apart.
+//! The URL under test and its parts.
 
 use std::io;
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::time::Duration;
 
-/// Where requests go.
+/// The destination of requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
     /// The URL as written.
@@ -13,14 +13,14 @@ pub struct Target {
     pub scheme: String,
     /// Host name or address, an IPv6 one without its brackets.
     pub host: String,
-    /// The port, where the URL names one.
+    /// The port, if the URL names one.
     pub port: Option<u16>,
-    /// Path and query, `/` where there is none.
+    /// Path and query; `/` if there is none.
     pub path: String,
 }
 
 impl Target {
-    /// Takes `url` apart; the error says what to write instead.
+    /// Parses `url`; the error says what to write instead.
     pub fn parse(url: &str) -> Result<Self, String> {
         if !url.contains("://") {
             return Err(format!("no scheme; write http://{url}"));
@@ -62,7 +62,7 @@ impl Target {
     }
 }
 
-/// Whether something accepts connections at `address`.
+/// Whether `address` accepts connections.
 pub fn accepts(address: SocketAddr, timeout: Duration) -> io::Result<()> {
     TcpStream::connect_timeout(&address, timeout).map(|_| ())
 }

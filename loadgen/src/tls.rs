@@ -1,4 +1,4 @@
-//! TLS of `https://` targets, by rustls, on bytes: who calls reads and writes the socket.
+//! TLS of `https://` targets, by rustls, on bytes: the caller reads and writes the socket.
 
 use rustls::client::Resumption;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -8,9 +8,9 @@ use rustls::{ClientConfig, ClientConnection, DigitallySignedStruct, SignatureSch
 use std::io::{self, BufRead, Write};
 use std::sync::Arc;
 
-/// What all connections of a run share: TLS 1.2 or 1.3, no resumption, no ALPN, and the name for SNI.
+/// The settings that all connections of a run share: TLS 1.2 or 1.3, no resumption, no ALPN, and the name for SNI.
 ///
-/// As in wrk, the peer's certificate is not verified: what is measured is the peer, not who it is.
+/// As in wrk, the peer's certificate is not verified: its performance is measured, not its identity.
 #[derive(Debug, Clone)]
 pub struct Tls {
     config: Arc<ClientConfig>,
@@ -18,7 +18,7 @@ pub struct Tls {
 }
 
 impl Tls {
-    /// For the host of a URL, a name or an address; the error says what is wrong with it.
+    /// The settings for the host of a URL, a name or an address; the error says what is wrong with it.
     pub fn new(host: &str) -> Result<Self, String> {
         let name = ServerName::try_from(host.to_owned())
             .map_err(|_| format!("'{host}' is no host name that TLS can ask for; write https://HOST:PORT/PATH"))?;
@@ -29,15 +29,15 @@ impl Tls {
             .dangerous()
             .with_custom_certificate_verifier(Arc::new(AnyCertificate(provider)))
             .with_no_client_auth();
-        // Each connection does the whole handshake, so that all cost the peer the same.
+        // Each connection does the whole handshake, so that all connections cost the peer the same.
         config.resumption = Resumption::disabled();
         Ok(Self { config: Arc::new(config), name })
     }
 
-    /// A new session, which begins with a handshake: there is something to [`Session::flush`].
+    /// A new session. It begins with a handshake, so [`Session::flush`] has something to write.
     pub fn session(&self) -> io::Result<Session> {
         let mut connection = ClientConnection::new(self.config.clone(), self.name.clone()).map_err(io::Error::other)?;
-        // A request is encrypted as a whole, however long its body; what the socket does not take waits.
+        // A request is encrypted as a whole, however long its body; the rest waits until the socket takes it.
         connection.set_buffer_limit(None);
         Ok(Session { connection })
     }
@@ -49,16 +49,16 @@ pub struct Session {
     connection: ClientConnection,
 }
 
-/// What bytes from the peer brought.
+/// The result of bytes from the peer.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Received {
     /// More may come.
     Open,
-    /// The peer has said that it sends no more (close_notify).
+    /// The peer has sent close_notify: it sends no more.
     Closed,
-    /// The peer has given up: an alert.
+    /// The peer has sent a fatal alert.
     Alert(String),
-    /// What came is not TLS, or not as TLS wants it.
+    /// The bytes are not valid TLS.
     Violation(String),
 }
 
@@ -68,7 +68,8 @@ impl Session {
         self.connection.is_handshaking()
     }
 
-    /// Takes what was read from the socket and appends what it says to `plain`, up to the end or the error.
+    /// Takes bytes that were read from the socket and appends the decrypted content to `plain`, up to the end or the
+    /// error.
     pub fn receive(&mut self, mut bytes: &[u8], plain: &mut Vec<u8>) -> Received {
         while !bytes.is_empty() {
             match self.connection.read_tls(&mut bytes) {
@@ -99,7 +100,7 @@ impl Session {
 
     fn take_plaintext(&mut self, plain: &mut Vec<u8>) {
         let mut reader = self.connection.reader();
-        // "Would block" and "has ended" are the end of what there is.
+        // "Would block" and "has ended" both mean that there is no more.
         while let Ok(chunk @ [_, ..]) = reader.fill_buf() {
             let length = chunk.len();
             plain.extend_from_slice(chunk);
@@ -107,14 +108,14 @@ impl Session {
         }
     }
 
-    /// Encrypts `text` and writes it to `socket`; true if that took all of it.
+    /// Encrypts `text` and writes it to `socket`; true if the socket took all of it.
     #[inline]
     pub fn write(&mut self, text: &[u8], socket: impl Write) -> io::Result<bool> {
         self.connection.writer().write_all(text)?;
         self.flush(socket)
     }
 
-    /// Writes what waits, of requests, handshake and alerts; true if `socket` took all of it.
+    /// Writes pending requests, handshake and alerts; true if `socket` took all of it.
     pub fn flush(&mut self, mut socket: impl Write) -> io::Result<bool> {
         while self.connection.wants_write() {
             match self.connection.write_tls(&mut socket) {
@@ -128,15 +129,15 @@ impl Session {
         Ok(true)
     }
 
-    /// Says that no more is sent, as far as `socket` takes it at once.
+    /// Sends close_notify, as far as `socket` takes it at once.
     pub fn close(&mut self, socket: impl Write) {
         self.connection.send_close_notify();
-        // The peer may be gone, and then it need not be told.
+        // If the peer is gone, it need not be told.
         let _ = self.flush(socket);
     }
 }
 
-/// Takes every certificate, and every signature for it, for good.
+/// Accepts every certificate and every signature.
 #[derive(Debug)]
 struct AnyCertificate(Arc<CryptoProvider>);
 

@@ -5,7 +5,7 @@ mod extended;
 use crate::clock::SECOND;
 use extended::Extended;
 
-/// A rate as an exact fraction: `requests` in `seconds`. Kept exact so that the schedule never drifts.
+/// A rate as an exact fraction: `requests` in `seconds`. It is exact so that the schedule never drifts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rate {
     /// Requests, at least 1.
@@ -78,13 +78,13 @@ pub fn parse_time_ns(text: &str) -> Result<u64, String> {
             _ => return None,
         };
         let time_ns = digits.checked_mul(unit_ns)? / 10u64.pow(decimals);
-        // A year is far beyond any run, and far below where nanoseconds overflow.
+        // A year is longer than any run, and far below the overflow of nanoseconds.
         (time_ns <= 366 * 24 * 3600 * SECOND).then_some(time_ns)
     };
     read().ok_or_else(|| "wanted a time such as 30s, 2m, 1h or 500ms".to_owned())
 }
 
-/// As [`parse_time_ns`], and refuses zero.
+/// Like [`parse_time_ns`], but refuses zero.
 pub fn parse_positive_time_ns(text: &str) -> Result<u64, String> {
     match parse_time_ns(text)? {
         0 => Err("wanted a time above 0, such as 30s, 2m or 1h".to_owned()),
@@ -92,7 +92,7 @@ pub fn parse_positive_time_ns(text: &str) -> Result<u64, String> {
     }
 }
 
-/// Prints a float as C's printf does: not-a-number is `-nan`, as wrk2 shows where nothing was recorded.
+/// Prints a float as C's printf does: NaN is `-nan`, as wrk2 shows it without samples.
 pub fn fixed(value: f64, decimals: usize) -> String {
     match value {
         _ if value.is_nan() => "-nan".to_owned(),

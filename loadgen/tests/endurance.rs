@@ -1,6 +1,6 @@
 //! Long runs: memory must not grow with their length.
 //!
-//! `SOAK_SECONDS` is the length of one (20); `make torture-loadgen` takes an hour.
+//! `SOAK_SECONDS` is the length of a run (default 20); `make torture-loadgen` takes an hour.
 
 #[allow(dead_code, missing_docs)]
 #[path = "../examples/noop_server.rs"]
@@ -53,12 +53,12 @@ fn memory_stays_flat_at_ten_thousand_requests_a_second_with_every_output_on() {
     let requests = result["requests"].as_u64().unwrap();
     assert!(requests as f64 > due as f64 * 0.5, "{requests} of {due} answered");
 
-    // The last moments hold the making of the report.
+    // The report is made in the last moments.
     let length = samples.len() * 9 / 10;
     let (early, late) = (median(&samples[length / 4..length / 2]), median(&samples[length * 3 / 4..length]));
     let grown = late as i64 - early as i64;
     println!("{seconds} s: {requests} requests, {early} bytes early, {late} late: {grown} more");
-    // A second's row of `series` is kept, some hundred bytes; half of the run lies between the two medians.
+    // A row of `series` is kept per second, some hundred bytes; half of the run lies between the two medians.
     let allowed = 512 * 1024 + seconds as i64 / 2 * 256;
     assert!(grown < allowed, "memory grew by {grown} bytes, allowed are {allowed}");
 }

@@ -1,10 +1,10 @@
-//! Reports that wrk2 itself wrote, in `testdata/`: each is read into the values that its lines show, its histogram
-//! rebuilt from the spectrum, and printed again by this generator's code. The bytes must be the same.
+//! Reports that wrk2 itself wrote, in `testdata/`. Each is parsed into its values, its histogram is rebuilt from the
+//! spectrum, and this generator's code prints it again. The bytes must be the same.
 //!
-//! This proves the layout: order and wording of the lines, columns, units, digits, and the rows of the spectrum. It does
-//! not prove the statistics: a report holds no samples, so mean, deviation, maximum and the percentiles that are no row
-//! of the spectrum are taken from its own lines, and the rounding of percentiles to a rank (`value_at`) is repeated here.
-//! That the figures are true is shown in `truth.rs`, and that they are the samples' in `stats/` and `outputs.rs`.
+//! This proves the layout: order and wording of the lines, columns, units, digits, and the rows of the spectrum. It
+//! does not prove the statistics: a report holds no samples, so mean, deviation, maximum and the percentiles without a
+//! row in the spectrum are taken from its own lines, and the rounding of percentiles to a rank (`value_at`) is repeated
+//! here. `truth.rs` proves the figures, `stats/` and `outputs.rs` that they are those of the samples.
 
 mod support;
 
@@ -42,7 +42,7 @@ fn footer(line: &str) -> [f64; 2] {
     [numbers.next().unwrap(), numbers.next().unwrap()]
 }
 
-/// Prints the report in `text` again, from what it says.
+/// Prints the report in `text` again, from its values.
 fn printed_again(text: &str) -> String {
     let lines: Vec<&str> = text.lines().collect();
     let line = |start: &str| {
@@ -73,7 +73,7 @@ fn printed_again(text: &str) -> String {
             total = up_to;
         }
     }
-    // A percentile that is a row of the spectrum is taken from the histogram, the others from their own lines.
+    // A percentile with a row in the spectrum is taken from the histogram, the others from their own lines.
     let value_at = |percentile: f64| {
         let rank = (percentile / 100.0 * total as f64 + 0.5) as u64;
         let mut up_to = 0;
@@ -129,7 +129,7 @@ fn printed_again(text: &str) -> String {
     format!("{head}{report}")
 }
 
-/// Some reports were pasted somewhere on their way here and lost blanks at the ends of lines and empty lines.
+/// Some reports were pasted at some point and lost trailing blanks and empty lines.
 fn without_outer_blanks(text: &str) -> Vec<&str> {
     text.lines().map(str::trim).filter(|line| !line.is_empty()).collect()
 }

@@ -1,4 +1,4 @@
-//! The outputs for machines: JSON by its schema, HdrHistogram logs, live metrics, exit codes.
+//! Machine-readable output: JSON by its schema, HdrHistogram logs, live metrics, exit codes.
 
 mod support;
 

@@ -107,7 +107,7 @@ fn what_is_due_and_unsent_is_the_backlog_of_each_second() {
     // 40 requests a second are possible and 80 are due: the backlog grows by 40 a second.
     let server = TruthServer::start(Manner::Answer(OK.to_vec(), Duration::from_millis(25)));
     let run = load("-t1 -c1 -d3s -R80", &server.url());
-    // Waiting for a connection that is behind is the server's doing.
+    // Waiting for a connection that is behind is the server's fault.
     let [latency, net] = ["latency_us", "net_latency_us"].map(|of| run.percentile_us(of, "99"));
     assert!(net > 0.9 * latency, "{net} of {latency} µs");
     let rows = run.json["series"].as_array().unwrap();

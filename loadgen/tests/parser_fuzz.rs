@@ -1,10 +1,12 @@
-//! The parser of answers against inputs that nobody thought of: real answers, mutated.
+//! The response parser against unexpected input: real responses, mutated.
 //!
-//! For each input: fed in pieces of random sizes it says the same as fed whole, it neither panics nor takes more
-//! than there is, and a second reading of RFC 9112, written the plain way over httparse, comes to the same answers.
-//! The inputs follow from a seed; a failure names its own, and `FUZZ_SEED=… FUZZ_INPUTS=1` runs it again.
+//! For each input: fed in pieces of random sizes, the parser gives the same result as fed whole; it neither panics nor
+//! takes more bytes than there are; and a second, straightforward parser after RFC 9112, based on httparse, gives the
+//! same responses. The inputs follow from a seed; a failure names its own, and `FUZZ_SEED=… FUZZ_INPUTS=1` runs it
+//! again.
 //!
-//! `FUZZ_INPUTS` is how many (a million, a few seconds); `make torture-loadgen` takes fifty.
+//! `FUZZ_INPUTS` is the number of inputs (default: a million, a few seconds); `make torture-loadgen` runs fifty
+//! million.
 
 use loadgen::http::{Response, ResponseParser};
 use rand::rngs::SmallRng;
@@ -57,7 +59,7 @@ const TOKENS: [&[u8]; 30] = [
     b" 199 ",
 ];
 
-/// One to three answers, and up to eight changes.
+/// One to three responses, and up to eight changes.
 fn input(random: &mut SmallRng) -> Vec<u8> {
     let mut text = Vec::new();
     for _ in 0..random.random_range(1..=3) {
@@ -79,14 +81,14 @@ fn input(random: &mut SmallRng) -> Vec<u8> {
     text
 }
 
-/// What a stream of bytes holds: answers, and whether it then went wrong.
+/// The content of a stream: responses, and whether an error followed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Reading {
     answers: Vec<Response>,
     wrong: bool,
 }
 
-/// As a connection reads: piece by piece, up to an answer after which the connection ends.
+/// Parses as a connection does: piece by piece, up to a response after which the connection ends.
 fn incremental(pieces: &[&[u8]]) -> Reading {
     let mut parser = ResponseParser::default();
     let mut reading = Reading::default();
@@ -115,7 +117,7 @@ fn incremental(pieces: &[&[u8]]) -> Reading {
     reading
 }
 
-/// The same, the plain way: the whole stream is there, a head by httparse, then the body by its headers.
+/// The straightforward parser: it has the whole stream, parses a head by httparse, then the body by its headers.
 fn plain(stream: &[u8]) -> Reading {
     let mut reading = Reading::default();
     let mut rest = stream;
@@ -139,7 +141,7 @@ fn plain(stream: &[u8]) -> Reading {
 }
 
 enum Plain {
-    /// An answer, or `None` for an interim one, and how many bytes it takes.
+    /// A response, or `None` for an interim one, and its length.
     Answer(Option<Response>, usize),
     Unfinished,
     Wrong,
@@ -203,7 +205,7 @@ fn plain_answer(text: &[u8]) -> Plain {
     }
 }
 
-/// The length of a chunked body, `None` where it does not end. Lines may end with LF alone.
+/// The length of a chunked body, `None` if it does not end. Lines may end with LF alone.
 fn plain_chunks(body: &[u8]) -> Result<Option<usize>, ()> {
     let mut at = 0;
     loop {
@@ -293,8 +295,8 @@ fn any_input_in_any_pieces_is_read_as_the_plain_way_reads_it() {
             rest = after;
         }
         let in_pieces = incremental(&pieces);
-        // A head in pieces is looked at when it has doubled or ended: what is wrong in one that does not end may
-        // go unnoticed. Half of the inputs end with an empty line, after which nothing may.
+        // A head in pieces is parsed when it has doubled or ended, so an error in one that never ends may be missed.
+        // Half of the inputs end with an empty line; there no error may be missed.
         let unnoticed = !ends && whole.wrong && in_pieces == Reading { wrong: false, ..whole.clone() };
         assert!(in_pieces == whole || unnoticed, "in pieces {in_pieces:?}, whole {whole:?}: {}", name());
         assert_eq!(plain(&stream), whole, "the plain way: {}", name());

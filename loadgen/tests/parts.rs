@@ -1,4 +1,4 @@
-//! Several generators that do what one would do: the requests that a server sees, and the report that is made of all.
+//! Several generators of one load: the requests that a server sees, and the merged report.
 
 mod support;
 
@@ -12,7 +12,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 use support::command;
 
-/// A server that answers 200 and notes every request line; it lives as long as the test.
+/// A server that answers 200 and notes every request line; it runs as long as the test.
 fn server() -> (SocketAddr, Arc<Mutex<Vec<String>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let (address, lines) = (listener.local_addr().unwrap(), Arc::<Mutex<Vec<String>>>::default());
@@ -20,7 +20,7 @@ fn server() -> (SocketAddr, Arc<Mutex<Vec<String>>>) {
     thread::spawn(move || {
         for stream in listener.incoming() {
             let (stream, noted) = (stream.unwrap(), noted.clone());
-            // An error is the generator going away.
+            // An error means that the generator has gone away.
             thread::spawn(move || answer(&stream, &noted).ok());
         }
     });
@@ -43,7 +43,7 @@ fn answer(mut stream: &TcpStream, noted: &Mutex<Vec<String>>) -> std::io::Result
 }
 
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/get.lua");
-/// A hundred requests from each of six threads; a machine that is slow takes longer and loses none.
+/// A hundred requests from each of six threads; a slow machine takes longer and loses none.
 const LOAD: &str = "-t6 -c12 -R1200 -d60s --requests 600 -L";
 
 fn run(url: &str, words: &[&str]) -> std::process::Child {

@@ -1,4 +1,4 @@
-//! Peers that misbehave: each is counted in the right class, and none makes the generator hang or spin.
+//! Misbehaving peers: each is counted in the right class, and none makes the generator hang or spin.
 
 mod support;
 
@@ -44,7 +44,7 @@ fn refused_connections_are_exit_code_2() {
 
 #[test]
 fn a_host_that_does_not_answer_is_exit_code_2_and_no_hang() {
-    // The kernel passes over those who knock while the queue of a listener that accepts nobody is full.
+    // If a listener's queue is full, the kernel ignores new connections.
     let listener = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
     listener.bind(&std::net::SocketAddr::from(([127, 0, 0, 1], 0)).into()).unwrap();
     listener.listen(0).unwrap();
@@ -172,8 +172,8 @@ fn a_peer_that_never_reads_neither_hangs_nor_takes_the_cpu() {
     assert!(run.number("cpu_s") < 0.5, "{}", run.number("cpu_s"));
 }
 
-/// Answers each request as soon as its head is in, waits, and then reads the body that was announced, as RFC 9112
-/// asks. Gives the URL, and what each body held besides the letter x.
+/// Answers each request when its head is complete, waits, and then reads the announced body, as RFC 9112 asks. Returns
+/// the URL, and the bytes of each body other than the letter x.
 fn server_that_answers_early(wait: Duration) -> (String, std::sync::mpsc::Receiver<Vec<u8>>) {
     use std::io::{BufRead, BufReader, Read, Write};
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -240,7 +240,7 @@ fn a_peer_that_answers_and_never_reads_the_body_loses_its_connection_after_the_t
 
 #[test]
 fn connections_that_fail_before_the_start_are_counted() {
-    // Room for one connection and the probe: the others knock in vain until the time limit.
+    // Room for one connection and the probe: the others try in vain until the time limit.
     let listener = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
     listener.bind(&std::net::SocketAddr::from(([127, 0, 0, 1], 0)).into()).unwrap();
     listener.listen(1).unwrap();
@@ -251,12 +251,12 @@ fn connections_that_fail_before_the_start_are_counted() {
         assert!(connect >= 3, "{warmup}: {connect}");
         let reasons = run.json["kept_schedule"]["reasons"].to_string();
         assert!(reasons.contains("of 6 connections could be made"), "{reasons}");
-        // The next round finds the backlog full, and is to find it empty.
+        // The next round fills the backlog again, and must find it empty.
         while listener_has_one(&listener) {}
     }
 }
 
-/// Takes one connection off the backlog, if there is one.
+/// Removes one connection from the backlog, if there is one.
 fn listener_has_one(listener: &socket2::Socket) -> bool {
     listener.set_nonblocking(true).unwrap();
     listener.accept().is_ok()

@@ -1,4 +1,4 @@
-//! Scripts in real runs, and the workloads that are shipped.
+//! Scripts in real runs, and the shipped workloads.
 
 mod support;
 
@@ -94,9 +94,9 @@ fn an_error_of_a_script_ends_the_run_with_its_file_and_line() {
     assert_eq!(run.output.status.code(), Some(1));
     let message = String::from_utf8_lossy(&run.output.stderr);
     assert!(message.contains("script: request: ") && message.contains("script.lua:2: enough"), "{message}");
-    // What was done until then is reported all the same.
+    // The results up to then are reported all the same.
     run.assert_every_request_has_an_outcome();
-    // Three of the thread that fails, up to three of the other.
+    // Three requests of the thread that fails, up to three of the other.
     assert!((3.0..=6.0).contains(&run.number("requests")), "{}", run.number("requests"));
     assert!(run.number("elapsed_s") < 30.0);
     assert!(run.json["failure"].as_str().unwrap().contains("script.lua:2: enough"), "{}", run.json["failure"]);

@@ -75,7 +75,7 @@ fn in_an_open_pool_a_request_waits_only_while_all_connections_are_busy() {
     let flags = "-t1 -c6 -d3s -R40 --arrivals poisson --seed 7";
     let waited_us = |run: &Run| run.number("latency_us.mean") - run.number("uncorrected_us.mean");
     holds_in_runs(1, |_| {
-        // At once, so that a busy machine is busy for both.
+        // Both at once, so that a busy machine is busy for both.
         let [fixed, open] = std::thread::scope(|scope| {
             let run = |pool: &str| load(&format!("{flags} --pool {pool}"), &server.url());
             ["fixed", "open"].map(|pool| scope.spawn(move || run(pool))).map(|thread| thread.join().unwrap())
@@ -92,7 +92,7 @@ fn in_an_open_pool_a_request_waits_only_while_all_connections_are_busy() {
 
 #[test]
 fn a_connection_that_is_stuck_holds_up_its_own_requests_alone() {
-    // The generator tries the address by a connection of its own first, so that one of the four never answers.
+    // The generator first probes the address with a connection of its own, so one of the four never answers.
     let unfinished = |pool: &str| {
         let server = TruthServer::start(Manner::FirstConnectionsSilent(2));
         let run = load(&format!("-t1 -c4 -d2s -R40 --pool {pool} --timeout 30s"), &server.url());
@@ -130,8 +130,8 @@ fn delay_needs_plans_of_single_connections() {
 #[test]
 #[ignore = "measures, and so needs a quiet machine; `make torture-loadgen` runs it"]
 fn a_limit_on_catching_up_spreads_what_a_stall_left_behind() {
-    // 400 ms of stall at 200/s leave 80 requests: without a limit they follow at once, at twice the rate it
-    // takes another 400 ms to send them, 40 in 100 ms. The busiest 100 ms tell, as the machine may stop in any others.
+    // 400 ms of stall at 200/s leave 80 requests: without a limit they are sent at once; at twice the rate they take
+    // another 400 ms, 40 in 100 ms. The test looks at the busiest 100 ms, because the machine may stop in any others.
     let stall = (Duration::from_millis(500), Duration::from_millis(400));
     let most_in_100_ms = |flags: &str| {
         let server = TruthServer::start(Manner::Stalls(vec![stall]));
@@ -160,7 +160,7 @@ fn threads_share_event_loops_where_there_are_fewer_cpus_and_keep_their_scripts()
     run.assert_every_request_has_an_outcome();
     assert_eq!((run.number("threads"), run.number("event_loops")), (3.0, 1.0));
     assert_eq!(run.stdout().matches("Thread calibration: ").count(), 3);
-    // Thread 1 stopped after five answers, the others went on to the end.
+    // Thread 1 stopped after five responses, the others continued to the end.
     let (due, requests) = (run.number("requests_due"), run.number("requests"));
     assert!((205.0..300.0).contains(&due), "200 and those of thread 1 up to its end: {due}");
     assert!(requests > 5.0, "{requests}");

@@ -1,4 +1,4 @@
-//! The example scripts of Debian's package wrk, unchanged, where it is installed.
+//! The example scripts of Debian's package wrk, unchanged, if it is installed.
 
 mod support;
 

@@ -1,4 +1,4 @@
-//! Targets of `https://`: what is true without TLS is true with it, and peers that break it are counted.
+//! `https://` targets: what holds without TLS holds with it, and peers that break it are counted.
 
 mod support;
 
@@ -14,7 +14,7 @@ fn counts(run: &Run) -> (u64, [u64; 5]) {
     (run.number("requests") as u64, classes.map(|class| run.number(&format!("errors.{class}")) as u64))
 }
 
-/// Runs against a server of this manner; every request has its outcome, and none of the CPU is burnt.
+/// Runs against a server of this behaviour; every request has its outcome, and no CPU is wasted.
 fn against(manner: Manner, flags: &str) -> Run {
     let server = TlsServer::start(manner);
     let run = load(flags, &server.url());
@@ -23,7 +23,7 @@ fn against(manner: Manner, flags: &str) -> Run {
     run
 }
 
-/// Runs against a server with which no connection can be made; gives what is said.
+/// Runs against a server to which no connection can be made; returns the error.
 fn nothing_connected(url: &str) -> String {
     let started = Instant::now();
     let output = command().args(["-t1", "-c4", "-R100", "-d1s", "--timeout", "500ms", url]).output().unwrap();
@@ -126,7 +126,7 @@ fn garbage_below_tls_is_a_read_error() {
     let (requests, [connect, read, write, timeout, status]) = counts(&run);
     assert_eq!((requests, connect, timeout, status), (0, 0, 0, 0));
     assert_eq!(read + write, 100);
-    // After a good answer it is one all the same, on nobody's account, and the answer counts.
+    // After a good response the alert is an error too, but no request's, and the response counts.
     let server = TlsServer::start(Manner::Garbage(OK.to_vec()));
     let run = load("-t1 -c4 -d1s -R100", &server.url());
     let (requests, [connect, read, ..]) = counts(&run);
@@ -142,7 +142,7 @@ fn an_alert_after_the_handshake_is_a_read_error_for_who_waits() {
     assert!(read + write + run.number("unfinished.count") as u64 == 200, "{:#}", run.json);
 }
 
-/// The first request is due as the measurement begins, and lost at once: that must not come before the counting does.
+/// The first request is due when the measurement begins, and lost at once: counting must have begun by then.
 #[test]
 fn the_first_request_counts_however_soon_it_is_lost() {
     let server = TlsServer::start(Manner::WantCertificate);
@@ -170,10 +170,10 @@ fn a_peer_that_never_shakes_hands_is_given_up() {
 #[test]
 fn a_peer_that_speaks_plain_http_is_named_as_one() {
     let plain = TruthServer::start(support::Manner::Answer(OK.to_vec(), Duration::ZERO));
-    // It waits for the end of a request's headers, which a greeting of TLS has not: the peer is given up.
+    // It waits for the end of a request's headers, which a TLS greeting lacks: the peer is given up.
     let message = nothing_connected(&plain.url().replace("http://", "https://"));
     assert!(message.contains("timed out"), "{message}");
-    // One that answers what it takes for a bad request.
+    // A server that answers the greeting as a bad request.
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("https://{}/", listener.local_addr().unwrap());
     std::thread::spawn(move || {

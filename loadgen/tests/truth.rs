@@ -1,6 +1,6 @@
-//! Is what the generator reports true? The server knows: it logs when each request arrived and was answered.
+//! Is the report of the generator true? The server knows: it logs when each request arrived and was answered.
 //!
-//! Each run is held against what its own server saw. Tests with bounds in microseconds need a quiet machine and are
+//! Each run is compared with its own server's log. Tests with bounds in microseconds need a quiet machine and are
 //! ignored: `make torture-loadgen` runs them, and `make bench-loadgen` prints the figures.
 
 #[allow(dead_code, missing_docs)]
@@ -39,7 +39,7 @@ fn the_latency_of_twenty_scenarios_of_stalls_is_the_computed_one_within_two_perc
 fn stalls_that_are_not_as_computed_are_noticed() {
     let _alone = alone();
     let scenario = Scenario::draw(1);
-    // The server answers by another script than the one that is computed with: 4% more of each service time.
+    // The server responds by another script than the computed one: 4% more of each service time.
     let other = Scenario { service_ns: scenario.service_ns * 26 / 25, ..scenario.clone() };
     let noticed = within_two_percent(&scenario, &other).unwrap_err();
     assert!(noticed.contains("computed"), "{noticed}");
@@ -59,7 +59,8 @@ fn latency_with_and_without_send_lag_is_what_the_server_saw() {
         let lags = truth.send_lags_ns();
         for percentile in ["50", "90"] {
             let p = percentile.parse().unwrap();
-            // What the machine takes to wake the generator is in the latency, and neither in the net latency nor in the lag.
+            // The machine's time to wake the generator is in the latency, but neither in the net latency nor in the
+            // lag.
             for (name, truth, least_us, most_us) in [
                 ("net_latency_us", &net_latencies, -20.0, 15.0),
                 ("send_lag_us", &lags, -15.0, 15.0),
@@ -100,7 +101,7 @@ fn a_connection_that_cannot_keep_up_is_charged_from_the_due_times() {
     assert!(last_us >= 12_480.0 * (requests + 1.0), "the last of {requests} waited {last_us} µs");
     assert!(sent_us < last_us / 2.0, "from the sending it took {sent_us} of {last_us} µs");
     assert_eq!(unfinished, 160.0 - requests);
-    // The oldest without an answer was due when the last of those with one was, or later.
+    // The oldest request without a response was due when the last answered one was, or later.
     let (oldest_us, left_us) = (run.number("unfinished.oldest_us"), 2e6 - 12_500.0 * requests);
     assert!((oldest_us - left_us).abs() < 1000.0, "the oldest waited {oldest_us} µs, {left_us} since it was due");
 }
@@ -123,7 +124,7 @@ fn gaps_between_arrivals_are_constant_within_the_send_lag_and_do_not_drift() {
         let late =
             |range: std::ops::Range<usize>| quantile(&sorted(after_due[range].iter().map(|at| at - start)), 50.0);
         let (first, last) = (late(0..1000), late(2000..arrivals.len()));
-        // A gap is off by the difference of two send lags, and by the way into the kernel.
+        // A gap is off by the difference of two send lags, and by the time into the kernel.
         let off = sorted(arrivals.windows(2).map(|pair| (pair[1] - pair[0] - 1e6).abs()));
         for percentile in [50.0, 90.0, 99.0] {
             let lag = run.percentile_us("send_lag_us", &percentile.to_string()) * 1e3;
@@ -137,8 +138,8 @@ fn gaps_between_arrivals_are_constant_within_the_send_lag_and_do_not_drift() {
     });
 }
 
-/// The largest distance between the distribution of `gaps` and an exponential one of mean 1/`rate`
-/// (Kolmogorov and Smirnov's statistic), times the square root of their number.
+/// The Kolmogorov-Smirnov statistic of `gaps` against an exponential distribution of mean 1/`rate`, times the square
+/// root of their number.
 fn distance_from_exponential(gaps: &[f64], rate: f64) -> f64 {
     let n = gaps.len() as f64;
     let distance = gaps.iter().enumerate().map(|(k, gap)| {
@@ -157,7 +158,7 @@ fn poisson_arrivals_pass_a_test_of_goodness_of_fit_and_even_ones_do_not() {
         let run = load(&format!("-t2 -c32 -d4s -R500 --arrivals {arrivals}"), &server.url());
         run.assert_every_request_has_an_outcome();
         let times = sorted(server.finish().iter().map(|request| request.arrived_ns as f64 / 1e9));
-        // Gaps of an independent process do not know of each other: their correlation is that of chance.
+        // Gaps of an independent process are uncorrelated, apart from chance.
         let gaps: Vec<f64> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
         let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
         let variance = gaps.iter().map(|gap| (gap - mean).powi(2)).sum::<f64>();
@@ -222,7 +223,7 @@ fn hybrid_polls_for_a_quick_answer_and_sleeps_through_a_slow_one() {
     assert!(slow < 400.0, "polled {slow} µs a request for answers that take 20 ms");
     let asleep = polled_us(150, 1000, "sleep");
     assert!(asleep < 20.0, "polled {asleep} µs a request while asleep");
-    // What is preempted while it polls counts for less than it took, so that this needs a CPU now and then.
+    // A preempted poll counts for less than it took, so this test needs some CPU now and then.
     holds_in_runs(2, |_| {
         let quick = polled_us(150, 1000, "hybrid");
         if quick > 110.0 { Ok(()) } else { Err(format!("polled {quick} µs a request for answers that take 150 µs")) }

@@ -1,4 +1,4 @@
-//! One connection: what is on its wire, and which request comes next.
+//! One connection: its requests on the wire, and which request comes next.
 
 use super::stops::STOP_NS_MIN;
 use crate::http::{Batch, Capture, ResponseParser};
@@ -13,9 +13,9 @@ use std::os::fd::{AsRawFd, RawFd};
 pub(super) enum Phase {
     /// Not connected; try (again) at this time.
     Closed { retry_ns: u64 },
-    /// On its way; given up at this time.
+    /// Connecting; given up at this time.
     Connecting { deadline_ns: u64 },
-    /// Connected, and agreeing on TLS; given up at this time.
+    /// Connected, in the TLS handshake; given up at this time.
     Handshaking { deadline_ns: u64 },
     /// Nothing on the wire.
     Idle,
@@ -23,7 +23,7 @@ pub(super) enum Phase {
     Writing,
     /// A batch is written, its responses are awaited.
     Waiting,
-    /// The batch was answered before it was written in full: the rest is still being written.
+    /// The batch was answered before it was written in full; the rest is still being written.
     Finishing,
     /// Its thread has ended.
     Ended,
@@ -33,43 +33,43 @@ pub(super) enum Phase {
 #[derive(Debug)]
 pub(super) struct Connection {
     pub(super) socket: Option<Socket>,
-    /// The TLS session on that socket, where the URL wants one.
+    /// The TLS session on that socket, if the URL is https.
     pub(super) session: Option<Box<Session>>,
-    /// Grows with each new socket, so that events of an earlier one are recognised.
+    /// Grows with each new socket, so that events of an earlier socket are recognised.
     pub(super) generation: u32,
     pub(super) phase: Phase,
-    /// Which of the loop's script threads it belongs to.
+    /// The index of its script thread within the loop.
     pub(super) script_thread: usize,
-    /// Its requests of the run that are not sent yet; `None` where it takes those of an open pool.
+    /// Its requests of the run that are not sent yet; `None` in an open pool.
     pub(super) arrivals: Option<Arrivals>,
-    /// It is in the queue of free connections of an open pool.
+    /// Whether it is in the open pool's queue of free connections.
     pub(super) in_pool: bool,
-    /// Not to send before, because of the limit on catching up.
+    /// Sends nothing before this time, because of the limit on catching up.
     pub(super) held_until_ns: u64,
-    /// When the script wants that one to be sent, where it has been asked.
+    /// When the script wants the next request to be sent, if it was asked already.
     pub(super) delayed_due_ns: Option<u64>,
-    /// The entry of the timers that counts; others are obsolete.
+    /// The current timer entry; other entries are obsolete.
     pub(super) wake_ns: u64,
-    /// When nothing would have been on the wire any more, had the generator never been late.
+    /// When the wire would have been empty if the generator had never been late.
     pub(super) ideal_free_ns: u64,
-    /// As `held_until_ns`, had the generator never been late.
+    /// `held_until_ns` if the generator had never been late.
     pub(super) ideal_held_ns: u64,
-    /// The requests on the wire, and how many of them are answered.
+    /// The requests on the wire, and the number that are answered.
     pub(super) batch: Batch,
     pub(super) answered: u32,
     pub(super) due_ns: u64,
     pub(super) sent_ns: u64,
-    /// By how much later the batch was sent than by a generator that is never late.
+    /// How much later the batch was sent than by a generator that is never late.
     pub(super) lag_ns: u64,
     /// The batch has been counted as timed out.
     pub(super) timed_out: bool,
     pub(super) parser: ResponseParser,
     pub(super) capture: Capture,
-    /// The part of a request that the socket did not take yet; with TLS the session holds it.
+    /// The part of a request that the socket has not taken yet; with TLS the session holds it.
     unwritten: Vec<u8>,
-    /// How much of `unwritten` the socket has taken.
+    /// Number of bytes of `unwritten` that the socket has taken.
     unwritten_at: usize,
-    /// Sockets in a row on which no request was sent.
+    /// Number of successive sockets on which no request was sent.
     pub(super) useless_sockets: u32,
 }
 
@@ -102,7 +102,7 @@ impl Connection {
         }
     }
 
-    /// Whether it is on its way to carry requests.
+    /// Whether it is connecting.
     pub(super) fn is_connecting(&self) -> bool {
         matches!(self.phase, Phase::Connecting { .. } | Phase::Handshaking { .. })
     }
@@ -112,9 +112,9 @@ impl Connection {
         matches!(self.phase, Phase::Writing | Phase::Waiting)
     }
 
-    /// Notes that nothing is on the wire from `now_ns` on. A generator that is never late would have been here earlier:
-    /// by as much as it would have sent earlier, and by `unread_ns`, for which the response lay unread. A kernel's usual
-    /// time to wake a thread does not count here: it would add up, request by request, on a connection that is behind.
+    /// Notes that the wire is empty from `now_ns` on. A generator that is never late would have been here earlier: by
+    /// the lateness of its send, and by `unread_ns`, the time that the response lay unread. A kernel's usual time to
+    /// wake a thread is left out: on a connection that is behind it would add up, request by request.
     pub(super) fn is_free(&mut self, now_ns: u64, unread_ns: u64) {
         self.phase = Phase::Idle;
         let stopped_ns = if unread_ns >= STOP_NS_MIN { unread_ns } else { 0 };
@@ -146,7 +146,7 @@ impl Connection {
         Ok(false)
     }
 
-    /// Goes on where [`Connection::write`] stopped; true if the socket took all of it.
+    /// Continues where [`Connection::write`] stopped; true if the socket took all of it.
     pub(super) fn write_rest(&mut self) -> io::Result<bool> {
         if let Some(session) = &mut self.session {
             return session.flush(self.socket.as_ref().expect("a session has a socket"));
@@ -155,7 +155,7 @@ impl Connection {
         Ok(self.unwritten_at == self.unwritten.len())
     }
 
-    /// Closes the socket; a peer that speaks TLS is told.
+    /// Closes the socket; a TLS peer is sent close_notify.
     pub(super) fn close(&mut self) {
         if let (Some(mut session), Some(socket)) = (self.session.take(), &self.socket) {
             session.close(socket);

@@ -1,17 +1,17 @@
-//! How long an event loop may sleep, as `--idle` says.
+//! How long an event loop may sleep, by `--idle`.
 
 use crate::cli::Idle;
 use crate::clock::MICROSECOND;
 
-/// How long before a request is due `hybrid` stops sleeping.
+/// `hybrid` stops sleeping this long before a request is due.
 const BEFORE_DUE_NS: u64 = 50 * MICROSECOND;
-/// How long after a request was sent `hybrid` polls for its response. A thread that sleeps takes tens of microseconds to
-/// run again, which would be charged to a server that answers in less.
+/// `hybrid` polls for this long after a request was sent. A sleeping thread takes tens of microseconds to run again,
+/// which would be charged to a server that answers faster.
 const AFTER_SENT_NS: u64 = 200 * MICROSECOND;
 
 impl Idle {
-    /// How long to sleep for at most at `now_ns`, where nothing is due before `wake_ns`; 0 is to poll. While responses
-    /// are outstanding `awaited_since_ns` is when the last request was sent.
+    /// The longest sleep at `now_ns` if nothing is due before `wake_ns`; 0 means poll. `awaited_since_ns` is when the
+    /// last request was sent, if responses are outstanding.
     #[inline]
     pub(super) fn sleep_ns(self, now_ns: u64, wake_ns: u64, awaited_since_ns: Option<u64>) -> u64 {
         let left_ns = wake_ns.saturating_sub(now_ns);
@@ -42,11 +42,11 @@ mod tests {
         let sleep_ns = |now, awaited| Idle::Hybrid.sleep_ns(now, 10_000_000, awaited);
         assert_eq!(sleep_ns(9_950_000, None), 0);
         assert_eq!(sleep_ns(9_900_000, None), 50_000);
-        // Nothing is on the wire: sleep, however shortly after the last request.
+        // Nothing is on the wire: sleep, even shortly after the last request.
         assert_eq!(sleep_ns(1_000_000, None), 8_950_000);
         assert_eq!(sleep_ns(1_000_000, Some(1_000_000)), 0);
         assert_eq!(sleep_ns(1_199_999, Some(1_000_000)), 0);
-        // A server that takes longer does not cost a CPU.
+        // A slower server does not cost a CPU.
         assert_eq!(sleep_ns(1_200_000, Some(1_000_000)), 8_750_000);
     }
 }

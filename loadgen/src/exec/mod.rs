@@ -1,4 +1,4 @@
-//! The run: threads that send by the schedule, and what they tell each other.
+//! The run: threads that send by the schedule, and the messages between them.
 
 mod connection;
 mod idle;

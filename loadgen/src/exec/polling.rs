@@ -1,13 +1,13 @@
-//! How much of the time that polls found nothing was polling, and how much was a CPU given to someone else.
+//! Splits the time of empty polls into polling and CPU time taken by other threads.
 
-/// A first guess of what a poll that finds nothing takes.
+/// A first guess of how long an empty poll takes.
 const USUAL_NS: u64 = 1_000;
-/// By how much one poll moves the guess.
+/// How far one poll moves the guess.
 const STEP_NS: u64 = 2;
 
-/// Time spent in empty polls. A poll counts for at most twice what one usually takes here, be it half a microsecond or
-/// five: one that took longer was preempted. The usual time is a running median (Frugal-1U of Ma, Muthukrishnan and
-/// Sandler, "Frugal Streaming for Estimating Quantiles", 2013).
+/// Time spent in empty polls. One poll counts for at most twice the usual time here, whether that is half a microsecond
+/// or five: a longer one was preempted. The usual time is a running median (Frugal-1U of Ma, Muthukrishnan and Sandler,
+/// "Frugal Streaming for Estimating Quantiles", 2013).
 #[derive(Debug)]
 pub struct Polling {
     spent_ns: u64,
@@ -19,7 +19,7 @@ impl Polling {
         Self { spent_ns: 0, usual_ns: USUAL_NS }
     }
 
-    /// Counts a poll that found nothing and took `polled_ns`; gives the part of it that counts.
+    /// Counts an empty poll that took `polled_ns`; returns the part of it that counts.
     #[inline]
     pub fn add(&mut self, polled_ns: u64) -> u64 {
         let counted_ns = polled_ns.min(2 * self.usual_ns);
@@ -32,12 +32,12 @@ impl Polling {
         counted_ns
     }
 
-    /// Nanoseconds since the beginning or the last [`Self::forget`].
+    /// Nanoseconds counted since the beginning or the last [`Self::forget`].
     pub const fn spent_ns(&self) -> u64 {
         self.spent_ns
     }
 
-    /// Begins to count from nothing, without forgetting what a poll usually takes.
+    /// Starts again at zero, but remembers the usual time of a poll.
     pub fn forget(&mut self) {
         self.spent_ns = 0;
     }
@@ -47,7 +47,7 @@ impl Polling {
 mod tests {
     use super::*;
 
-    /// What is counted of 1000 polls of these lengths in turn, once 10,000 of them were seen.
+    /// The time counted of 1000 polls of these lengths in turn, after 10,000 polls for learning.
     fn counted_ns(lengths_ns: &[u64]) -> u64 {
         let mut polling = Polling::new();
         let add = |polls: usize, polling: &mut Polling| {

@@ -1,4 +1,4 @@
-//! What the collector and the threads tell each other.
+//! The messages between the collector and the threads.
 
 use super::sampler::RequestRate;
 use super::stops::Stop;
@@ -12,26 +12,26 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Condvar, Mutex};
 use thiserror::Error;
 
-/// What all threads of a run know.
+/// The settings that all threads of a run share.
 #[derive(Debug)]
 pub struct WorkerPlan {
     /// When each request is due.
     pub schedule: Schedule,
-    /// Which part of the load is sent here.
+    /// The part of the load that is sent here.
     pub part: Part,
     /// Threads of this generator.
     pub threads: u64,
     /// Connections of each thread.
     pub connections_per_thread: u64,
-    /// Event loops that run the threads: not more than CPUs to run on, nor than threads.
+    /// Event loops that run the threads: at most one per CPU, and at most one per thread.
     pub loops: usize,
     /// Whether each connection has its own plan, or a free one takes the next request.
     pub pool: Pool,
     /// How many times its rate a connection that is behind may send; `None` for no limit.
     pub catch_up_max: Option<f64>,
-    /// What connections speak below HTTP, if not plain TCP.
+    /// TLS, or nothing for plain TCP.
     pub tls: Option<Tls>,
-    /// From when on a request counts as timed out.
+    /// The time after which a request counts as timed out.
     pub timeout_ns: u64,
     /// Record one latency a batch of pipelined requests.
     pub batch_latency: bool,
@@ -39,7 +39,7 @@ pub struct WorkerPlan {
     pub expected: ExpectedStatuses,
     /// What to do until the next request is due.
     pub idle: Idle,
-    /// CPUs to pin the loops to, in turn; empty for none.
+    /// CPUs to pin the loops to, in turn; empty: no pinning.
     pub cpus: Vec<usize>,
     /// Set to end the run early.
     pub stop: Arc<AtomicBool>,
@@ -56,7 +56,7 @@ impl WorkerPlan {
         self.threads * self.connections_per_thread
     }
 
-    /// The number that `thread` of this generator has among those of all.
+    /// The number of `thread` among the threads of all generators.
     pub(super) fn number_of_thread(&self, thread: usize) -> u64 {
         self.part.thread(thread as u64)
     }
@@ -68,7 +68,7 @@ impl WorkerPlan {
         (self.pool == Pool::Fixed).then(|| Arrivals::new(&self.schedule, number, connections))
     }
 
-    /// The plan of `thread`, if its free connections take what is due.
+    /// The plan of `thread`, if it is an open pool.
     pub(super) fn arrivals_of_thread(&self, thread: usize) -> Option<Arrivals> {
         let arrivals = || Arrivals::new(&self.schedule, self.number_of_thread(thread), self.threads_of_all());
         (self.pool == Pool::Open).then(arrivals)
@@ -83,7 +83,7 @@ pub struct Gate {
 }
 
 impl Gate {
-    /// Starts all threads at `start_ns`, or sends them home.
+    /// Starts all threads at `start_ns`, or ends them if there is no start.
     pub fn decide(&self, start_ns: Option<u64>) {
         *self.decision.lock().expect("held for an assignment only") = Some(start_ns);
         self.changed.notify_all();
@@ -96,19 +96,19 @@ impl Gate {
     }
 }
 
-/// What a loop tells the collector.
+/// A message from a loop to the collector.
 #[derive(Debug)]
 pub enum Message {
     /// All connections were tried.
     Ready {
-        /// How many are open.
+        /// Number of open connections.
         connected: u64,
-        /// Why the others are not, one reason.
+        /// One reason why the others are not open.
         error: Option<String>,
     },
     /// The warm-up is over.
     Measuring,
-    /// What was counted in one second.
+    /// The counts of one second.
     Interval {
         /// The loop.
         worker: usize,
@@ -121,7 +121,7 @@ pub enum Message {
     Done {
         /// The loop.
         worker: usize,
-        /// What it found besides the intervals.
+        /// Its results besides the intervals.
         result: Box<WorkerResult>,
     },
     /// The loop cannot go on.
@@ -142,21 +142,21 @@ pub enum WorkerError {
     Cpu {
         /// The CPU.
         cpu: usize,
-        /// What the system said.
+        /// The system's message.
         error: io::Error,
     },
 }
 
-/// What a thread found besides the intervals.
+/// The results of a thread besides the intervals.
 #[derive(Debug)]
 pub struct ThreadResult {
     /// Its number among those of all generators.
     pub thread: u64,
-    /// Its requests that fell due in the run.
+    /// Its requests that were due in the run.
     pub due: u64,
-    /// Those of them without a response or an error at its end.
+    /// The number of these without a response or an error at its end.
     pub unfinished: u64,
-    /// Age of the oldest of these, counted from its due time.
+    /// Age of the oldest of these, from its due time.
     pub oldest_unfinished_ns: u64,
     /// When it ended.
     pub end_ns: u64,
@@ -164,22 +164,22 @@ pub struct ThreadResult {
     pub request_rate: RequestRate,
 }
 
-/// What an event loop found besides the intervals.
+/// The results of an event loop besides the intervals.
 #[derive(Debug)]
 pub struct WorkerResult {
     /// The results of its threads.
     pub threads: Vec<ThreadResult>,
     /// When the last of them ended.
     pub end_ns: u64,
-    /// Time that it had nothing to do.
+    /// Idle time.
     pub idle_ns: u64,
-    /// The part of `idle_ns` in which it polled instead of sleeping.
+    /// The part of `idle_ns` that was polled instead of slept.
     pub spin_ns: u64,
-    /// CPU time that it used.
+    /// CPU time used.
     pub cpu_ns: u64,
     /// The longest gaps in which it did not run.
     pub stops: Vec<Stop>,
-    /// Why it ended before its time, if it could not go on.
+    /// Why it ended early, if it failed.
     pub failure: Option<WorkerError>,
 }
 

@@ -4,13 +4,13 @@ use crate::clock::{MILLISECOND, SECOND};
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
-/// When a thread calibrates: after this long, or at half of a shorter run.
+/// When a thread calibrates: after this time, or at half of a shorter run.
 const CALIBRATION_NS: u64 = 10 * SECOND;
 
-/// What a thread's sampler found.
+/// The results of a thread's sampler.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct RequestRate {
-    /// Mean latency up to calibration in milliseconds; not a number where there was no response.
+    /// Mean latency up to calibration in milliseconds; NaN without a response.
     #[serde(with = "crate::stats::encoding::number")]
     pub calibration_mean_ms: f64,
     /// Length of the sampling interval chosen then, in milliseconds.
@@ -42,7 +42,7 @@ pub(super) struct Sampler {
 }
 
 impl Sampler {
-    /// For a run from `start_ns` to `end_ns`.
+    /// Samples from `start_ns` to `end_ns`.
     pub(super) fn new(start_ns: u64, end_ns: u64) -> Self {
         Self {
             found: RequestRate::default(),

@@ -1,14 +1,14 @@
-//! The moments in which an event loop should have run and did not.
+//! The times in which an event loop should have run and did not.
 
 use crate::clock::MILLISECOND;
 
-/// Shorter gaps are a kernel's usual delays and are not kept.
+/// Shorter gaps are a kernel's usual delays and are left out.
 pub(super) const STOP_NS_MIN: u64 = MILLISECOND;
 
-/// How many of the longest stops are kept.
+/// Number of stops kept: the longest.
 pub const STOPS_MAX: usize = 10;
 
-/// A gap in which an event loop had work, or was to look for some, and did not run.
+/// A gap in which an event loop had work to do and did not run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stop {
     /// When it began, in nanoseconds of the monotonic clock.
@@ -17,10 +17,10 @@ pub struct Stop {
     pub length_ns: u64,
 }
 
-/// Finds the stops of one loop, which reports each time that it is awake and until when it means to sleep.
+/// Finds the stops of one loop. The loop reports when it is awake, and until when it means to sleep.
 #[derive(Debug, Default)]
 pub(super) struct StopFinder {
-    /// The loop was awake then, or is allowed to sleep until then.
+    /// The last time at which the loop was awake, or until which it may sleep.
     excused_until_ns: u64,
     longest: Vec<Stop>,
 }

@@ -5,21 +5,21 @@ use std::collections::BinaryHeap;
 
 /// A queue of (time in nanoseconds, connection), the earliest first.
 ///
-/// Entries are hints: whoever takes one looks at the connection to see what is due, so an entry that
-/// has become obsolete does no harm and need not be found and removed.
+/// Entries are hints: the caller checks what the connection has due, so an obsolete entry does no harm and is never
+/// searched for.
 #[derive(Debug, Default)]
 pub(super) struct Timers {
     heap: BinaryHeap<Reverse<(u64, u32)>>,
 }
 
 impl Timers {
-    /// Asks to look at `connection` at `time_ns`.
+    /// Asks to check `connection` at `time_ns`.
     #[inline]
     pub(super) fn push(&mut self, time_ns: u64, connection: u32) {
         self.heap.push(Reverse((time_ns, connection)));
     }
 
-    /// When the next look is due; `u64::MAX` where none is.
+    /// The time of the next entry; `u64::MAX` if there is none.
     #[inline]
     pub(super) fn next_ns(&self) -> u64 {
         self.heap.peek().map_or(u64::MAX, |Reverse((time_ns, _))| *time_ns)

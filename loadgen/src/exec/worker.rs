@@ -1,14 +1,14 @@
 //! An event loop of the generator.
 //!
-//! A loop runs one or more of the threads that the user asked for (`-t`), each with its own script
-//! state and connections: its [`ScriptThread`]s. There are never more loops than CPUs to run on, because loops
-//! that share a CPU make each other late: whichever waits for its turn misses what is due meanwhile.
+//! A loop runs one or more of the threads that the user asked for (`-t`), each with its own script state and
+//! connections: its [`ScriptThread`]s. There are never more loops than CPUs, because loops that share a CPU make each
+//! other late.
 //!
-//! Protocol with the collector: the loop connects all its connections and says [`Message::Ready`];
-//! the collector opens the [`Gate`] with the common start time; the loop then sends by the schedule,
-//! says [`Message::Measuring`] when the warm-up is over and delivers a [`Message::Interval`] a second;
-//! at the end time, or when told to stop, it delivers the last one and [`Message::Done`]. Nothing on
-//! the way of a fixed request takes a lock or allocates.
+//! Protocol with the collector: the loop connects all its connections and sends [`Message::Ready`]; the collector opens
+//! the [`Gate`] with the common start time. The loop then sends requests by the schedule. It sends
+//! [`Message::Measuring`] when the warm-up is over, and one [`Message::Interval`] a second. At the end time, or when
+//! told to stop, it sends the last interval and [`Message::Done`]. A fixed request is sent without a lock or an
+//! allocation.
 
 mod encrypted;
 mod responses;
@@ -34,50 +34,50 @@ use std::sync::mpsc::{Receiver, Sender};
 const EVENTS_MAX: usize = 256;
 /// Bytes read at a time.
 const READ_BYTES: usize = 64 * 1024;
-/// Sockets of one thread that may be connecting at a time before the run, so that no backlog overflows.
+/// Limit of sockets of one thread that connect at a time before the run, so that no backlog overflows.
 const CONNECTING_MAX: usize = 64;
-/// How often time limits and the wish to stop are looked at.
+/// How often the loop checks time limits and the stop flag.
 const TICK_NS: u64 = 100 * MILLISECOND;
 
 /// A loop's state.
 #[derive(Debug)]
 pub struct Worker<'a> {
     plan: Arc<WorkerPlan>,
-    /// Number of this loop.
+    /// Number of the loop.
     number: usize,
     script_threads: Vec<ScriptThread<'a>>,
     poller: Poller,
     connections: Vec<Connection>,
     timers: Timers,
     read_buffer: Box<[u8]>,
-    /// What was decrypted of it.
+    /// The decrypted bytes of `buffer`.
     plain_buffer: Vec<u8>,
     start_ns: u64,
-    /// From when on what falls due counts: the end of the warm-up.
+    /// Requests due from this time on count: the end of the warm-up.
     measured_ns: u64,
     end_ns: u64,
-    /// Between start and end: connections that are free send what is due.
+    /// True between start and end, when free connections send what is due.
     running: bool,
     /// Whether the warm-up is over.
     measuring: bool,
     interval: Box<Interval>,
-    /// Number of the second that `interval` counts.
+    /// The second whose counts `interval` holds.
     second: u64,
     /// Requests on the wire.
     in_flight: u64,
     /// When the last request was sent.
     last_sent_ns: u64,
-    /// When the last request had its outcome.
+    /// When the last request was answered or lost.
     last_outcome_ns: u64,
-    /// For how long the response that was read last had lain unread.
+    /// How long the last response lay unread.
     unread_ns: u64,
-    /// By how much the clock of the kernel's time stamps is ahead of ours.
+    /// How far the clock of the kernel's time stamps is ahead of ours.
     realtime_offset_ns: u64,
-    /// Time without work, and the part of it spent polling.
+    /// Idle time, and the part of it spent polling.
     idle_ns: u64,
     polling: Polling,
     stops: StopFinder,
-    /// CPU time and polling of this thread up to the last box.
+    /// CPU time and polling of this thread at the last interval sent.
     cpu_delivered_ns: u64,
     spin_delivered_ns: u64,
     /// CPU time of this thread when it began to measure.
@@ -91,8 +91,8 @@ pub struct Worker<'a> {
 }
 
 impl<'a> Worker<'a> {
-    /// Loop number `number`, which runs the threads `number`, `number` + loops, …; `scripts` are those of
-    /// all threads. Full boxes go to `messages` and come back empty from `spare`.
+    /// Loop number `number`, which runs the threads `number`, `number` + loops, …; `scripts` are those of all threads.
+    /// Full intervals go to `messages` and come back empty from `spare`.
     pub fn new(
         plan: Arc<WorkerPlan>,
         number: usize,
@@ -141,7 +141,7 @@ impl<'a> Worker<'a> {
         })
     }
 
-    /// Runs to the end; what happens is told in messages.
+    /// Runs to the end; results and errors are sent as messages.
     pub fn run(mut self, gate: &Gate) {
         let messages = self.messages.clone();
         let message = match self.run_all(gate) {
@@ -177,7 +177,7 @@ impl<'a> Worker<'a> {
         self.running = true;
         Ok(Some(match self.send_until_the_end() {
             Ok(end_ns) => self.finish(end_ns, None),
-            // What was done until now is worth a report.
+            // The results so far are worth a report.
             Err(error) => {
                 self.measure();
                 self.finish(now_ns().min(self.end_ns).max(self.measured_ns), Some(error))
@@ -203,7 +203,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// The loop; gives the time when it ended.
+    /// The loop; returns the time at which it ended.
     fn send_until_the_end(&mut self) -> Result<u64, WorkerError> {
         for index in 0..self.connections.len() {
             self.proceed(index, now_ns())?;
@@ -212,7 +212,7 @@ impl<'a> Worker<'a> {
             self.dispatch(script_thread, now_ns())?;
         }
         let mut next_second_ns = self.measured_ns + SECOND;
-        // A start in the future is waited for here: the wish to stop is looked at meanwhile.
+        // Waits for a start in the future; the stop flag is checked meanwhile.
         let mut next_tick_ns = self.start_ns.min(now_ns()) + TICK_NS;
         loop {
             let now = now_ns();
@@ -255,8 +255,8 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Counts from here on, and forgets the warm-up: before the first request that is due after it is sent, whose outcome may
-    /// come before the loop looks at the clock again.
+    /// Starts counting and forgets the warm-up. Runs before the first request that is due afterwards is sent: its
+    /// response may arrive before the loop reads the clock again.
     fn measure(&mut self) {
         if std::mem::replace(&mut self.measuring, true) {
             return;
@@ -271,7 +271,7 @@ impl<'a> Worker<'a> {
         let _ = self.messages.send(Message::Measuring);
     }
 
-    /// Whether every request of the plan has had its outcome.
+    /// Whether every request of the plan was answered or lost.
     fn has_nothing_left_to_do(&self) -> bool {
         let end_ns = self.plan.schedule.end_ns();
         let nothing_due = |connection: &Connection| connection.arrivals.as_ref().is_none_or(|a| a.due_ns() >= end_ns);
@@ -283,7 +283,7 @@ impl<'a> Worker<'a> {
                 .all(|script_thread| script_thread.arrivals.as_ref().is_none_or(|a| a.due_ns() >= end_ns))
     }
 
-    /// Waits for events up to `wake_ns`, as `--idle` says, and handles them.
+    /// Waits for events up to `wake_ns`, by `--idle`, and handles them.
     fn idle_until(&mut self, wake_ns: u64) -> Result<(), WorkerError> {
         let awaited_since_ns = (self.in_flight > 0).then_some(self.last_sent_ns);
         self.handle_events(self.plan.idle.sleep_ns(now_ns(), wake_ns, awaited_since_ns))
@@ -296,7 +296,7 @@ impl<'a> Worker<'a> {
         let count = self.poller.wait(timeout_ns)?;
         let after = now_ns();
         self.stops.awake(after);
-        // What comes after the time to wake up is no rest: the loop wanted to run.
+        // Time after the planned wake-up is not idle: the loop wanted to run.
         if timeout_ns > 0 {
             self.idle_ns += after.min(wake_ns) - before;
         } else if count == 0 {
@@ -305,13 +305,13 @@ impl<'a> Worker<'a> {
         for index in 0..count {
             let event = self.poller.event(index);
             self.handle_event(event)?;
-            // A batch of events must not hold up what falls due meanwhile.
+            // A batch of events must not delay what falls due meanwhile.
             self.wake_due_connections()?;
         }
         Ok(())
     }
 
-    /// Lets every connection whose time has come go on.
+    /// Serves every connection whose time has come.
     fn wake_due_connections(&mut self) -> Result<(), WorkerError> {
         if !self.running {
             return Ok(());
@@ -337,7 +337,7 @@ impl<'a> Worker<'a> {
         Ok(())
     }
 
-    /// Sends the box of this second to the collector and goes on with an empty one.
+    /// Sends the counts of this second to the collector and continues with an empty interval.
     fn deliver(&mut self) {
         if self.running {
             self.interval.in_flight = self.in_flight;
@@ -352,7 +352,7 @@ impl<'a> Worker<'a> {
         self.second += 1;
     }
 
-    /// Ends a thread: counts what it leaves undone and closes its connections.
+    /// Ends a thread: counts its unfinished requests and closes its connections.
     fn end_script_thread(&mut self, script_thread: usize, end_ns: u64) {
         if self.script_threads[script_thread].has_ended() {
             return;
@@ -390,10 +390,10 @@ impl<'a> Worker<'a> {
         self.script_threads[script_thread].end(unsent, unfinished, end_ns - oldest_due_ns, end_ns);
     }
 
-    /// Ends all threads and delivers the last box.
+    /// Ends all threads and sends the last interval.
     fn finish(&mut self, end_ns: u64, failure: Option<WorkerError>) -> WorkerResult {
         self.enforce_time_limits(end_ns);
-        // As of the end, before the connections are closed.
+        // Taken before the connections are closed.
         self.interval.in_flight = self.in_flight;
         self.running = false;
         for script_thread in 0..self.script_threads.len() {

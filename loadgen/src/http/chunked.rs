@@ -2,7 +2,7 @@
 
 use super::response::ParseError;
 
-/// Where in a chunked body the decoder stands.
+/// The position in a chunked body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     /// In the hexadecimal size; `digits` were read.
@@ -25,7 +25,7 @@ enum State {
     LastLineFeed,
 }
 
-/// A decoder that keeps no bytes: it says which are data and where the body ends.
+/// A decoder that keeps no bytes: it tells data from framing, and where the body ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Chunked {
     state: State,
@@ -37,7 +37,7 @@ impl Chunked {
         Self { state: State::Size { digits: 0 }, remaining: 0 }
     }
 
-    /// Reads `input`; gives the bytes consumed and whether the body ended there. `data` gets the content.
+    /// Reads `input`; returns the bytes consumed and whether the body ended there. `data` receives the content.
     pub(super) fn feed(&mut self, input: &[u8], mut data: impl FnMut(&[u8])) -> Result<(usize, bool), ParseError> {
         let mut at = 0;
         while at < input.len() {

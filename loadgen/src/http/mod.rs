@@ -1,4 +1,4 @@
-//! Just enough HTTP/1.1 to know where responses end and how many requests a string holds.
+//! Just enough HTTP/1.1 to find the end of responses and to count the requests in a string.
 
 mod chunked;
 mod request;

@@ -1,9 +1,9 @@
-//! How many requests a string holds, and the method of each.
+//! Counts the requests in a string and finds the method of each.
 
 use memchr::memmem;
 use thiserror::Error;
 
-/// What was wrong with the text of a request.
+/// Why a text is no request.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum RequestError {
     /// Not a request line and headers.
@@ -12,7 +12,7 @@ pub enum RequestError {
     /// It stops before the end of the headers or of the body.
     #[error("the request is cut short: its headers or its body (Content-Length) end too early")]
     CutShort,
-    /// A body without Content-Length cannot be told from the next request.
+    /// A body without Content-Length: the next request cannot be found.
     #[error("a request with Transfer-Encoding cannot be counted; send the body with a Content-Length")]
     TransferEncoding,
 }
@@ -39,7 +39,7 @@ pub enum Operation {
 impl Operation {
     /// Every operation, in the order of their numbers.
     pub const ALL: [Self; Self::COUNT] = [Self::Get, Self::Put, Self::Post, Self::Delete, Self::Head, Self::Other];
-    /// How many there are.
+    /// The number of operations.
     pub const COUNT: usize = 6;
 
     /// The method's name; `other` for a method without a number of its own.
@@ -69,9 +69,9 @@ impl Operation {
 #[derive(Debug, PartialEq, Eq, Default)]
 pub struct Batch {
     count: u32,
-    /// The method of the first request, and of the others unless `mixed` tells them apart.
+    /// The method of the first request; that of the others too, unless `mixed` has them.
     operation: Operation,
-    /// The method of each request; empty where all are the same.
+    /// The method of each request; empty if all are the same.
     mixed: Vec<Operation>,
 }
 
@@ -96,7 +96,7 @@ impl Batch {
         Ok(batch)
     }
 
-    /// As [`Batch::of`], reusing the memory.
+    /// Does what [`Batch::of`] does, but reuses the memory.
     pub fn set(&mut self, text: &[u8]) -> Result<(), RequestError> {
         self.count = 0;
         self.mixed.clear();
@@ -120,7 +120,7 @@ impl Batch {
         }
     }
 
-    /// How many requests, at least 1 in a batch that was counted.
+    /// Number of requests, at least 1 in a batch that was counted.
     pub fn count(&self) -> u32 {
         self.count
     }
@@ -141,8 +141,8 @@ impl Batch {
 /// The length of the first request of `text`.
 fn one_request(text: &[u8], operation: Operation) -> Result<usize, RequestError> {
     let end_of_headers = memmem::find(text, b"\r\n\r\n").map(|at| at + 4);
-    // The common case by far: one request without a body. Its text was made by `wrk.format` or by
-    // a script that had its first request checked in full.
+    // The usual case: one request without a body. Its text was made by `wrk.format` or by a script whose first request
+    // was checked in full.
     if end_of_headers == Some(text.len()) && operation == Operation::Get {
         return Ok(text.len());
     }

@@ -1,7 +1,7 @@
-//! An incremental parser of responses: fed whatever arrived, it says when a response is complete.
+//! An incremental parser of responses: it takes input in pieces of any size and reports when a response is complete.
 //!
-//! A response that arrives in one piece, the usual case, is parsed where it lies; only a head that is
-//! cut in two is copied. The body is skipped, unless a script wants to see it.
+//! A response that arrives in one piece, the usual case, is parsed in place; only a head that is cut in two is copied.
+//! The body is skipped, unless a script wants to see it.
 
 use super::chunked::Chunked;
 use memchr::memmem;
@@ -12,7 +12,7 @@ const HEAD_BYTES_MAX: usize = 256 * 1024;
 /// The most headers that are accepted.
 const HEADERS_MAX: usize = 128;
 
-/// Why bytes are no response. The connection that sent them is closed and counted as a read error.
+/// Why bytes are no response. Their connection is closed and counted as a read error.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ParseError {
     /// The status line or a header is malformed.
@@ -61,7 +61,7 @@ pub struct ResponseParser {
     state: State,
     /// The start of a head that has not arrived in full.
     head: Vec<u8>,
-    /// Length of `head` when it was last tried, so that a head in tiny pieces is not tried for each.
+    /// Length of `head` at the last attempt, so that a head in tiny pieces is not parsed again for each.
     tried: usize,
     status: u16,
     keep_alive: bool,
@@ -82,8 +82,8 @@ impl ResponseParser {
 
     /// Reads from `input` up to the end of one response.
     ///
-    /// Gives the number of bytes consumed and the response if it is complete; what is not consumed
-    /// belongs to the next response. `to_head` says that the request was a HEAD.
+    /// Returns the number of bytes consumed, and the response if it is complete; the rest belongs to the next response.
+    /// `to_head` says that the request was a HEAD.
     pub fn feed(
         &mut self,
         input: &[u8],
@@ -121,7 +121,7 @@ impl ResponseParser {
         Ok((at + consumed, done.then(|| self.finish())))
     }
 
-    /// The peer closed: gives the response if closing is what ends it.
+    /// The peer closed: returns the response if closing ends it.
     pub fn end_of_stream(&mut self) -> Option<Response> {
         (self.state == State::UntilClose).then(|| self.finish())
     }
@@ -131,7 +131,7 @@ impl ResponseParser {
         Response { status: self.status, keep_alive: self.keep_alive }
     }
 
-    /// Reads the head, skipping interim (1xx) ones; gives bytes consumed and whether it is complete.
+    /// Reads the head, skipping interim (1xx) ones; returns bytes consumed and whether it is complete.
     fn feed_head(
         &mut self,
         input: &[u8],
@@ -161,7 +161,7 @@ impl ResponseParser {
         Ok((at, false))
     }
 
-    /// Continues a head whose start is in `self.head`; gives how much of `input` belongs to it.
+    /// Continues a head whose start is in `self.head`; returns the number of bytes of `input` that belong to it.
     fn resume_head(
         &mut self,
         input: &[u8],
@@ -185,11 +185,11 @@ impl ResponseParser {
             return Err(ParseError::HeadTooLong);
         }
         self.head = head;
-        // A head that was complete within the bytes we already had would have been found earlier.
+        // A head that ended in the earlier bytes would have been found earlier.
         Ok(length.map(|length| length - had))
     }
 
-    /// Parses a head and sets the state to its body; gives its length if it is complete.
+    /// Parses a head and sets the state to its body; returns its length if it is complete.
     fn parse_head(
         &mut self,
         bytes: &[u8],
@@ -244,7 +244,7 @@ struct BodyHeaders {
 
 impl BodyHeaders {
     fn read(&mut self, header: &httparse::Header<'_>) -> Result<(), ParseError> {
-        // By length first: most headers are none of these.
+        // Compares lengths first: most headers are none of these.
         match header.name.len() {
             14 if header.name.eq_ignore_ascii_case("content-length") => {
                 let value = std::str::from_utf8(header.value).map_err(|_| ParseError::ContentLength)?.trim();

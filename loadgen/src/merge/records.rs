@@ -1,6 +1,6 @@
-//! The report of several generators that were one, from their records.
+//! One report of several generators, from their records.
 //!
-//! The records are read side by side, a second at a time, so memory does not grow with the length of the run.
+//! The records are read side by side, one second at a time, so memory does not grow with the length of the run.
 
 use super::MergeArguments;
 use crate::report::{Ending, HdrLog, RecordReader, Recorded, RecordedSecond, TextReport, heading, results_together};
@@ -15,7 +15,7 @@ pub(super) fn merge(arguments: &MergeArguments, out: &mut impl Write) -> Result<
     let cannot = |file: &std::path::Path, error: std::io::Error| format!("cannot write {}: {error}", file.display());
     let mut log = None;
     if let Some(file) = &arguments.hdr_log {
-        // The start stands at its beginning, and the ends of the records say it.
+        // The log begins with the start time, which is in the ends of the records.
         let endings =
             arguments.files.iter().map(|file| last(RecordReader::open(file)?)).collect::<Result<Vec<_>, _>>()?;
         log = Some(HdrLog::create(file, started(&endings)).map_err(|error| cannot(file, error))?);
@@ -80,7 +80,7 @@ fn started(endings: &[Ending]) -> SystemTime {
     starts.min().map_or(SystemTime::UNIX_EPOCH, SystemTime::from)
 }
 
-/// Refuses records that are not those of all parts of one load; `endings` are in the order of parts.
+/// Refuses records that are not all parts of one load; `endings` are in the order of parts.
 fn check(endings: &[&Ending]) -> Result<(), String> {
     let first = endings[0];
     let of = first.part.of;

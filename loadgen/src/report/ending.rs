@@ -8,29 +8,29 @@ use crate::part::Part;
 use crate::stats::{Interval, SecondRow};
 use serde::{Deserialize, Serialize};
 
-/// A start on the wall clock that several generators have in common.
+/// A start on the wall clock that several generators share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommonStart {
-    /// When it was to be.
+    /// The time of the start.
     pub at: jiff::Timestamp,
-    /// By how much it was missed; 0 if it was not.
+    /// How late it was; 0 if it was on time.
     pub missed_by_ns: u64,
 }
 
-/// All that a generator knows at its end besides what it counted. Times are nanoseconds since the warm-up was over.
+/// A generator's results besides its counts. Times are nanoseconds since the end of the warm-up.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Ending {
-    /// The load that it was asked for.
+    /// The load as requested.
     pub description: RunDescription,
-    /// Which part of the load it sent.
+    /// The part of the load that it sent.
     pub part: Part,
     /// Requests a second of all generators together.
     pub rate_of_all_per_s: f64,
-    /// By how many nanoseconds a percentile may always be moved (`--send-lag-max`).
+    /// How many nanoseconds a percentile may always be moved (`--send-lag-max`).
     pub allowed_ns: u64,
     /// Connections that were open at the start.
     pub connected: u64,
-    /// The start that was asked for, if one was.
+    /// The requested start, if there was one.
     pub start: Option<CommonStart>,
     /// CPU time of the process.
     pub cpu_ns: u64,
@@ -38,7 +38,7 @@ pub struct Ending {
     pub loops: Vec<LoopEnding>,
     /// Its threads.
     pub threads: Vec<ThreadEnding>,
-    /// Why the run ended before its time or lacks an output, if so.
+    /// Why the run ended early or lacks an output, if so.
     pub failure: Option<String>,
 }
 
@@ -47,11 +47,11 @@ pub struct Ending {
 pub struct LoopEnding {
     /// When it ended.
     pub end_ns: u64,
-    /// Time that it had nothing to do.
+    /// Idle time.
     pub idle_ns: u64,
-    /// The part of `idle_ns` in which it polled instead of sleeping.
+    /// The part of `idle_ns` that was polled instead of slept.
     pub spin_ns: u64,
-    /// CPU time that it used.
+    /// CPU time used.
     pub cpu_ns: u64,
     /// Start and length of its longest stops.
     pub stops: Vec<(u64, u64)>,
@@ -62,9 +62,9 @@ pub struct LoopEnding {
 pub struct ThreadEnding {
     /// Its number among those of all generators.
     pub thread: u64,
-    /// Its requests that fell due.
+    /// Its requests that were due.
     pub due: u64,
-    /// Those of them without a response or an error.
+    /// The number of these without a response or an error.
     pub unfinished: u64,
     /// Age of the oldest of these.
     pub oldest_unfinished_ns: u64,
@@ -79,7 +79,7 @@ impl Ending {
         self.loops.iter().map(|ended| ended.end_ns).max().unwrap_or(planned_ns)
     }
 
-    /// What `endings` are together: those of all parts, in their order.
+    /// Joins the endings of all parts, in their order.
     pub fn together(endings: &[Self]) -> Self {
         let first = endings.first().expect("there is a generator");
         let sum = |of: fn(&Self) -> u64| endings.iter().map(of).sum();
@@ -122,11 +122,11 @@ impl Ending {
         })
     }
 
-    /// The results, with what was counted: `sum` over the run, and `series` by the second.
+    /// The results. `sum` has the counts of the run, `series` those of each second.
     pub fn into_results(mut self, sum: Interval, series: Vec<SecondRow>) -> Results {
         let stops = longest_stops(&self.loops);
         let verdict = self.verdict(&sum, &stops);
-        // An empty poll that was preempted may count for more than it took.
+        // An empty poll that was preempted may be counted as longer than it was.
         let spin_ns = self.loops.iter().map(|ended| ended.spin_ns).sum::<u64>().min(self.cpu_ns);
         let loops = self.loops.iter().map(|ended| {
             let cpu_s = ended.cpu_ns as f64 / SECOND as f64;
@@ -157,9 +157,9 @@ impl Ending {
     }
 }
 
-/// The results of several generators together: `parts` are their endings and what each counted, `series` is that of all.
+/// The results of several generators: `parts` has the ending and the counts of each, `series` is that of all.
 ///
-/// The verdict is the worst: whatever one of them did not keep, they did not keep together.
+/// The verdict is the worst: if one generator did not keep its schedule, the load did not.
 pub fn results_together(parts: &[(Ending, Interval)], series: Vec<SecondRow>) -> Results {
     let endings: Vec<Ending> = parts.iter().map(|(ending, _)| ending.clone()).collect();
     let mut sum = Interval::default();

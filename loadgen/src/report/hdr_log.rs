@@ -1,4 +1,4 @@
-//! The latencies as an HdrHistogram log: version 1.3, V2 with deflate, an interval a second, nanoseconds.
+//! The latencies as an HdrHistogram log: version 1.3, V2 with deflate, one interval a second, nanoseconds.
 
 use crate::clock::SECOND;
 use base64::Engine;
@@ -10,7 +10,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::time::SystemTime;
 
-/// Nanoseconds to a millisecond: the unit of the column `Interval_Max`, for human eyes.
+/// Nanoseconds in a millisecond: the unit of the column `Interval_Max`, which people read.
 const MAX_VALUE_DIVISOR: f64 = 1e6;
 
 /// A log being written.
@@ -30,7 +30,7 @@ impl HdrLog {
     pub fn create(file: &Path, started: SystemTime) -> io::Result<Self> {
         let mut writer = BufWriter::new(File::create(file)?);
         let mut serializer = V2DeflateSerializer::new();
-        // The format's version must stand before the start time, which the builder writes after comments.
+        // The format's version must precede the start time, which the builder writes after comments.
         IntervalLogWriterBuilder::new()
             .add_comment("[Latency in nanoseconds, from the moment each request was due; Interval_Max in milliseconds]")
             .add_comment("[Histogram log format version 1.3]")
@@ -41,7 +41,7 @@ impl HdrLog {
         Ok(Self { writer, serializer })
     }
 
-    /// Adds second `index`; `length_ns` is less than a second for the last of an odd run.
+    /// Adds second `index`; `length_ns` is less than a second at the end of a run.
     pub fn write(&mut self, index: u64, length_ns: u64, latency: &Histogram<u64>) -> io::Result<()> {
         self.write_at(index as f64, length_ns, latency)
     }

@@ -58,10 +58,10 @@ struct Load<'a> {
     /// The generator's number, as `1/2`, if it is one of several.
     #[serde(skip_serializing_if = "Option::is_none")]
     part: Option<String>,
-    /// With `--start-at`.
+    /// Present with `--start-at`.
     #[serde(skip_serializing_if = "Option::is_none")]
     start: Option<StartJson>,
-    /// Of a merged report.
+    /// Present in a merged report.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     generators: &'a [GeneratorResult],
     series: &'a [SecondRow],
@@ -74,7 +74,7 @@ struct StartJson {
 }
 
 impl Results {
-    /// Writes the results to `file`, which is replaced at once when they are complete: a full disk leaves no half of them.
+    /// Writes the results to `file`, which is replaced only when they are complete: a full disk leaves no partial file.
     pub fn write_json(&self, file: &Path) -> io::Result<()> {
         let latencies = &self.sum.latencies;
         let by_operation = latencies.by_operation();
@@ -125,7 +125,7 @@ impl Results {
             name.push(".partial");
             let partial = Path::new(&name);
             return write(partial, &load).and_then(|()| std::fs::rename(partial, file)).inspect_err(|_| {
-                // What is left of it is of no use; the error itself is what is reported.
+                // The partial file is useless; the first error is the one to report.
                 let _ = std::fs::remove_file(partial);
             });
         }

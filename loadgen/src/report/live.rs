@@ -1,4 +1,4 @@
-//! What is shown while a run goes on: Prometheus metrics and a line on the terminal.
+//! Output during a run: Prometheus metrics and a line on the terminal.
 
 use crate::clock::process_cpu_ns;
 use crate::http::Operation;
@@ -11,10 +11,10 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-/// Quantiles of the last second that are shown.
+/// The quantiles of the last second that are shown.
 const QUANTILES: [(&str, f64); 5] = [("0.5", 0.5), ("0.9", 0.9), ("0.99", 0.99), ("0.999", 0.999), ("1", 1.0)];
 
-/// Upper bounds of the latency histogram's buckets, in seconds: 50 µs, 75 µs, 100 µs, 150 µs … 79 s, two a doubling.
+/// Upper bounds of the latency histogram's buckets, in seconds: 50 µs, 75 µs, 100 µs, 150 µs … 79 s, two per doubling.
 const BUCKETS_S: [f64; 42] = {
     let mut bounds = [0.0; 42];
     let mut index = 0;
@@ -26,7 +26,7 @@ const BUCKETS_S: [f64; 42] = {
     bounds
 };
 
-/// Latencies of the run so far as Prometheus counts them: how many are at most each bound.
+/// Latencies of the run so far, as cumulative buckets of a Prometheus histogram.
 #[derive(Debug, Clone, Copy)]
 struct Buckets {
     at_most: [u64; BUCKETS_S.len()],
@@ -52,16 +52,16 @@ impl Buckets {
     }
 }
 
-/// How long a client of the metrics may take to ask.
+/// Time limit for a client to send its request for metrics.
 const CLIENT_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The longest request for metrics that is read.
+/// Size limit of a request for metrics.
 const REQUEST_BYTES_MAX: u64 = 16 * 1024;
 
 /// The state of a run as of its last complete second.
 #[derive(Debug, Clone)]
 pub struct Live {
-    /// Requests a second that are asked for.
+    /// Offered requests a second.
     pub rate_per_s: f64,
     /// Requests due so far.
     pub due: u64,
@@ -71,7 +71,7 @@ pub struct Live {
     pub requests_last_second: u64,
     /// Failures so far.
     pub errors: Errors,
-    /// Responses with an expected status so far, and those that refused a request.
+    /// Responses so far with an expected status, and those that refused a request.
     served: u64,
     refused: u64,
     /// Requests on the wire.
@@ -82,16 +82,16 @@ pub struct Live {
     busiest_loop_share: f64,
     /// Latencies by method.
     buckets: [Buckets; Operation::COUNT],
-    /// Latency of the last second at [`QUANTILES`] in seconds; not numbers where there was no response.
+    /// Latency of the last second at [`QUANTILES`] in seconds; NaN without a response.
     latency_s: [f64; QUANTILES.len()],
-    /// Latency without the generator's own delays, likewise.
+    /// Latency without the generator's own delays, in the same form.
     net_latency_s: [f64; QUANTILES.len()],
-    /// Send lag likewise.
+    /// Send lag, in the same form.
     send_lag_s: [f64; QUANTILES.len()],
 }
 
 impl Live {
-    /// Before the first second of a run at `rate_per_s`.
+    /// The state before the first second of a run at `rate_per_s`.
     pub fn new(rate_per_s: f64) -> Self {
         Self {
             rate_per_s,
@@ -111,7 +111,7 @@ impl Live {
         }
     }
 
-    /// Adds a second: `sum` is what was counted, `row` what the series says of it.
+    /// Adds a second: `sum` has its counts, `row` its line of the series.
     pub fn add_second(&mut self, row: &SecondRow, sum: &Interval) {
         self.due += row.due;
         self.backlog = row.backlog;
@@ -193,7 +193,7 @@ impl Live {
         text
     }
 
-    /// One line for a terminal, without its end.
+    /// One line for a terminal, without a line end.
     pub fn line(&self, second: u64, duration_s: f64) -> String {
         let time =
             |seconds: f64| if seconds.is_nan() { "-".to_owned() } else { crate::units::format_time_us(seconds * 1e6) };
@@ -210,14 +210,14 @@ impl Live {
     }
 }
 
-/// Serves the metrics of `live` until the process ends; gives the address that it listens at.
+/// Serves the metrics of `live` until the process ends; returns the address.
 pub fn serve_metrics(address: SocketAddr, live: Arc<Mutex<Live>>) -> io::Result<SocketAddr> {
     let listener = TcpListener::bind(address)?;
     let address = listener.local_addr()?;
     thread::Builder::new().name("loadgen-metrics".to_owned()).spawn(move || {
         for stream in listener.incoming().flatten() {
             let text = live.lock().expect("held for copies only").metrics();
-            // A client that goes away or sends nonsense is its own loss; the next one is served.
+            // A client that disconnects or sends nonsense gets no answer; the next one is served.
             let _ = answer(&stream, &text);
         }
     })?;

@@ -28,11 +28,11 @@ struct Heading {
 /// A second of a record.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct RecordedSecond {
-    /// Requests that fell due in it.
+    /// Requests that were due in it.
     pub due: u64,
     /// Its length: the last one may be shorter.
     pub length_ns: u64,
-    /// What was counted.
+    /// Its counts.
     pub counted: Interval,
 }
 

@@ -1,4 +1,4 @@
-//! All that a run found.
+//! The results of a run.
 
 use super::ending::CommonStart;
 use super::verdict::Verdict;
@@ -11,7 +11,7 @@ use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-/// What was asked for.
+/// The load as requested.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunDescription {
     /// The URL under test.
@@ -41,24 +41,24 @@ pub struct RunDescription {
 pub struct Unfinished {
     /// How many.
     pub count: u64,
-    /// For how long the oldest had been due, in nanoseconds: a lower bound of its latency.
+    /// The age of the oldest, in nanoseconds: a lower bound of its latency.
     pub oldest_ns: u64,
 }
 
-/// What the unfinished requests do to the percentiles: their latency is unknown, only that it is longer than their age.
+/// How the unfinished requests limit the percentiles: all that is known of their latency is that it exceeds their age.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Censored {
     /// How many.
     pub count: u64,
-    /// Percentiles of all requests from here on are unknown; null where all are known.
+    /// Percentiles of all requests are unknown from here on; null if all are known.
     pub from_percentile: Option<f64>,
-    /// Percentiles of the requests answered and unfinished together, the unfinished ones counted as the longest;
-    /// null where unknown.
+    /// Percentiles of answered and unfinished requests together, the unfinished counted as the longest; null if
+    /// unknown.
     pub percentiles_us: Map<String, Value>,
 }
 
 impl Censored {
-    /// Of `latency`, in nanoseconds, and `count` requests that have none.
+    /// Computes it from `latency`, in nanoseconds, and `count` requests without a latency.
     pub fn of(latency: &Histogram<u64>, count: u64) -> Self {
         let all = latency.len() + count;
         let at = |percentile: f64| {
@@ -66,7 +66,7 @@ impl Censored {
                 let value_us = latency.value_at_percentile(percentile) as f64 / 1000.0;
                 return (format!("{percentile}"), json!((!latency.is_empty()).then_some(value_us)));
             }
-            // A hair is taken off, as 99.9% of 1000 is 999 and not a little more.
+            // Slightly less, so that 99.9% of 1000 is 999 and not a little more.
             let rank = (percentile / 100.0 * all as f64 - 1e-9).ceil().max(1.0) as u64;
             let known = (rank <= latency.len() && !latency.is_empty())
                 .then(|| latency.value_at_quantile((rank as f64 - 0.5) / latency.len() as f64) as f64 / 1000.0);
@@ -92,49 +92,49 @@ pub struct GeneratorStop {
     pub event_loop: usize,
 }
 
-/// What one event loop cost.
+/// The cost of one event loop.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct LoopCpu {
     /// CPU time.
     pub cpu_s: f64,
-    /// The part of it spent polling for what was not there yet.
+    /// The part of it spent in empty polls.
     pub spin_s: f64,
 }
 
-/// All that a run found.
+/// The results of a run.
 #[derive(Debug)]
 pub struct Results {
-    /// What was asked for.
+    /// The load as requested.
     pub description: RunDescription,
-    /// Requests that fell due; each was answered, failed or is unfinished.
+    /// Requests that were due; each was answered, failed or is unfinished.
     pub requests_due: u64,
     /// Counts and histograms of all threads and seconds.
     pub sum: Interval,
-    /// What was left undone.
+    /// The unfinished requests.
     pub unfinished: Unfinished,
     /// Actual length in nanoseconds.
     pub elapsed_ns: u64,
     /// CPU time of this process during the run, in nanoseconds.
     pub cpu_ns: u64,
-    /// The part of it that was spent polling for what was not there yet.
+    /// The part of it spent in empty polls.
     pub spin_ns: u64,
     /// CPU time of each event loop.
     pub loops: Vec<LoopCpu>,
     /// The longest gaps in which a loop did not run, in the order of time.
     pub stops: Vec<GeneratorStop>,
-    /// Why the run ended before its time or lacks an output, if so.
+    /// Why the run ended early or lacks an output, if so.
     pub failure: Option<String>,
-    /// Sampled rates, one a thread.
+    /// Sampled rates, one per thread.
     pub request_rates: Vec<RequestRate>,
-    /// A row a second.
+    /// One row per second.
     pub series: Vec<SecondRow>,
-    /// The generator's judgement of itself.
+    /// The generator's verdict on itself.
     pub verdict: Verdict,
-    /// Which part of the load it sent.
+    /// The part of the load that it sent.
     pub part: Part,
-    /// The start that was asked for, if one was.
+    /// The requested start, if there was one.
     pub start: Option<CommonStart>,
-    /// One for each generator, in the order of parts, if the results are of several.
+    /// One entry per generator, in the order of parts, if there were several.
     pub generators: Vec<GeneratorResult>,
 }
 
@@ -145,9 +145,9 @@ pub struct GeneratorResult {
     pub part: String,
     /// When it started, RFC 3339 in UTC.
     pub started_at: String,
-    /// By how much it missed the start that was asked for; null without one.
+    /// How late it started; null without a requested start.
     pub start_missed_by_us: Option<f64>,
-    /// Its requests that fell due.
+    /// Its requests that were due.
     pub requests_due: u64,
     /// Its responses.
     pub requests: u64,
@@ -155,13 +155,13 @@ pub struct GeneratorResult {
     pub requests_per_s: f64,
     /// Its latencies.
     pub latency_us: DistributionSummary,
-    /// How much later than due it sent.
+    /// Its send lag.
     pub send_lag_us: DistributionSummary,
     /// Its CPU time.
     pub cpu_s: f64,
-    /// The share of a CPU that its busiest event loop worked.
+    /// The share of a CPU that its busiest event loop used for work.
     pub busiest_loop_share: f64,
-    /// Its judgement of itself.
+    /// Its verdict on itself.
     pub kept_schedule: Verdict,
 }
 
@@ -189,7 +189,7 @@ impl Results {
         self.elapsed_ns as f64 / SECOND as f64
     }
 
-    /// The share of a CPU that the busiest event loop worked, polling left out.
+    /// The share of a CPU that the busiest event loop used, without polling.
     pub fn busiest_loop_share(&self) -> f64 {
         let work_s = self.loops.iter().map(|event_loop| event_loop.cpu_s - event_loop.spin_s);
         work_s.fold(0.0, f64::max) / self.elapsed_s().max(1e-9)

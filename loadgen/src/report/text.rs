@@ -7,7 +7,7 @@ use crate::units::{fixed, format_binary, format_metric, format_time_s, format_ti
 use hdrhistogram::Histogram;
 use std::fmt;
 
-/// What is printed before the run: its length in seconds, the URL, threads and connections.
+/// The heading, printed before the run: its length in seconds, the URL, threads and connections.
 pub fn heading(duration_s: f64, url: &str, threads: u64, connections: u64) -> String {
     let duration = format_time_s(duration_s);
     format!("Running {duration} test @ {url}\n  {threads} threads and {connections} connections\n")
@@ -27,7 +27,7 @@ pub struct ThreadStat {
 }
 
 impl ThreadStat {
-    /// Of a histogram; mean and deviation are no numbers where it is empty.
+    /// Summarises a histogram; mean and deviation are NaN if it is empty.
     fn of(histogram: &Histogram<u64>) -> Self {
         let some = |value: f64| if histogram.is_empty() { f64::NAN } else { value };
         Self {
@@ -42,7 +42,7 @@ impl ThreadStat {
 /// A latency distribution with its spectrum.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LatencyBlock {
-    /// What was measured: `Recorded Latency`.
+    /// The kind of latency: `Recorded Latency`.
     pub title: String,
     /// (percentile, microseconds).
     pub percentiles: Vec<(f64, f64)>,
@@ -64,11 +64,11 @@ impl LatencyBlock {
 /// All that follows the heading. Times are in microseconds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TextReport {
-    /// For each thread its mean latency up to calibration and its sampling interval, both in ms.
+    /// Per thread, its mean latency up to calibration and its sampling interval, both in ms.
     pub calibrations: Vec<(f64, u64)>,
     /// Latency in microseconds.
     pub latency: ThreadStat,
-    /// Requests a second of one thread.
+    /// Responses a second of one thread.
     pub request_rate: ThreadStat,
     /// The distributions asked for with -L and -U.
     pub blocks: Vec<LatencyBlock>,
@@ -86,12 +86,12 @@ pub struct TextReport {
     pub requests_per_s: f64,
     /// Bytes a second.
     pub bytes_per_s: f64,
-    /// What wrk2 does not have, after all that it has.
+    /// The lines that wrk2 lacks, after all of wrk2's.
     pub appendix: Vec<(String, String)>,
 }
 
 impl TextReport {
-    /// The report of `results`, with a distribution for -L and another for -U.
+    /// The report of `results`, with one distribution for -L and another for -U.
     pub fn of(results: &Results, latency: bool, uncorrected: bool) -> Self {
         let latencies = &results.sum.latencies;
         let recorded = in_microseconds(&latencies.latency);

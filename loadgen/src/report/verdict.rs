@@ -1,4 +1,4 @@
-//! Did the generator keep its schedule? If not, its figures say more about itself than about the server.
+//! The verdict on the generator: if it did not keep its schedule, its figures describe itself rather than the server.
 
 use super::results::GeneratorStop;
 use crate::clock::MICROSECOND;
@@ -7,22 +7,22 @@ use crate::units::format_time_us;
 use hdrhistogram::Histogram;
 use serde::Serialize;
 
-/// An event loop that was idle for less than this share of the run had no reserve left.
+/// An event loop that was idle for less than this share of the run had no reserve.
 const IDLE_SHARE_MIN: f64 = 0.02;
 
-/// The share of a percentile by which the generator's own delays may move it before they distort what is reported.
+/// The share of a percentile by which the generator's own delays may move it before the report is distorted.
 const MOVED_SHARE_MAX: f64 = 0.1;
 
-/// The share of the requests that must have been due during a stop for it to be visible in the tail: it is then in p99.9.
+/// The share of the requests that must be due during a stop for it to show in the tail: it is then in p99.9.
 const STOP_SHARE_MIN: f64 = 0.001;
 
-/// The generator's judgement of itself.
+/// The generator's verdict on itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Verdict {
-    /// Whether requests were sent when they were due, as far as that was up to the generator.
+    /// Whether requests were sent when they were due, apart from delays of the server.
     #[serde(rename = "verdict")]
     pub kept: bool,
-    /// Why not.
+    /// Why the schedule was not kept.
     pub reasons: Vec<String>,
 }
 
@@ -49,7 +49,7 @@ impl Moved {
     }
 }
 
-/// What a verdict rests on.
+/// The figures that a verdict is based on.
 #[derive(Debug, Clone, PartialEq)]
 pub struct VerdictInput {
     /// The median.
@@ -58,31 +58,31 @@ pub struct VerdictInput {
     pub p99: Moved,
     /// The 99.9th percentile.
     pub p99_9: Moved,
-    /// By how many nanoseconds a percentile may always be moved (`--send-lag-max`).
+    /// How many nanoseconds a percentile may always be moved (`--send-lag-max`).
     pub allowed_ns: u64,
     /// The longest gaps in which an event loop did not run.
     pub stops: Vec<GeneratorStop>,
     /// Length of the run in seconds.
     pub elapsed_s: f64,
-    /// For each event loop the share of the run in which it had nothing to do.
+    /// The share of the run in which each event loop was idle.
     pub idle_shares: Vec<f64>,
-    /// Connections that were open at the start, and wanted.
+    /// Connections that were open at the start, and the number requested.
     pub connected: u64,
     /// See `connected`.
     pub connections: u64,
-    /// By how many nanoseconds the start that was asked for was missed.
+    /// How many nanoseconds late the run started, against the requested start.
     pub start_missed_by_ns: u64,
 }
 
 impl Verdict {
     /// Kept if, and only if:
     ///
-    /// - the generator's own delays moved neither the median nor the 99th percentile of latency by more than 10%
-    ///   and more than `allowed_ns`;
+    /// - the generator's own delays moved neither the median nor the 99th percentile of latency by more than 10% and
+    ///   more than `allowed_ns`;
     /// - they did not move the 99.9th so either, or no single stop covers a thousandth of the run;
     /// - every event loop was idle for at least 2% of the run;
     /// - all connections could be made;
-    /// - the start that was asked for was not missed.
+    /// - the requested start was not missed.
     pub fn of(input: &VerdictInput) -> Self {
         let mut reasons = Vec::new();
         let show = |time_ns: u64| format_time_us(time_ns as f64 / MICROSECOND as f64);

@@ -1,4 +1,4 @@
-//! Merges what the threads deliver and gives it away second by second.
+//! Merges the intervals of the threads and publishes them second by second.
 
 use super::{RunError, Start};
 use crate::cli::Arguments;
@@ -19,10 +19,10 @@ use std::time::{Duration, SystemTime};
 pub(super) struct Collector<'a> {
     arguments: &'a Arguments,
     plan: &'a Arc<WorkerPlan>,
-    /// Where empty boxes go back to, one a thread.
+    /// Returns empty intervals, one channel per loop.
     spares: Vec<SyncSender<Box<Interval>>>,
     connected: u64,
-    /// When what falls due began to count.
+    /// Start of the measured part: requests due from here on count.
     measured_ns: u64,
     started: SystemTime,
     cpu_at_start_ns: u64,
@@ -34,13 +34,13 @@ pub(super) struct Collector<'a> {
     series: Vec<SecondRow>,
     hdr_log: Option<HdrLog>,
     record: Option<Record>,
-    /// With `--start-at`.
+    /// Present with `--start-at`.
     common_start: Option<CommonStart>,
     live: Arc<Mutex<Live>>,
     /// Whether standard error is a terminal, which gets a line a second.
     terminal: bool,
     results: Vec<Option<WorkerResult>>,
-    /// The first thing that went wrong and did not keep the others from going on.
+    /// The first failure that did not stop the others.
     failure: Option<RunError>,
 }
 
@@ -91,7 +91,7 @@ impl<'a> Collector<'a> {
         })
     }
 
-    /// Takes messages until every thread has ended.
+    /// Receives messages until every thread has ended.
     pub(super) fn collect(&mut self, messages: &Receiver<Message>) -> Result<(), RunError> {
         while self.results.iter().any(Option::is_none) {
             match messages.recv() {
@@ -99,14 +99,14 @@ impl<'a> Collector<'a> {
                 Ok(Message::Interval { worker, index, mut interval }) => {
                     self.totals.deliver(worker, index, &interval);
                     interval.clear();
-                    // A loop that has ended needs no box any more. One that stood still (a suspended machine) made
-                    // a box for each second that it missed: those are let go.
+                    // An ended loop needs no interval. A loop that stood still (a suspended machine) sends one for each
+                    // second that it missed; these are dropped.
                     let _ = self.spares[worker].try_send(interval);
                 }
                 Ok(Message::Done { worker, mut result }) => {
                     self.totals.thread_ended(worker);
                     if let Some(error) = result.failure.take() {
-                        // The others end too, with a report of what was done.
+                        // The others end too, with a report of the results so far.
                         self.plan.stop.store(true, Ordering::Relaxed);
                         self.failure.get_or_insert(RunError::Thread(error.to_string()));
                     }
@@ -154,7 +154,7 @@ impl<'a> Collector<'a> {
             let file = self.arguments.hdr_log.as_ref().expect("there is a log because there is a file");
             let written = log.write(second.index, to_ns - from_ns, &second.sum.latencies.latency);
             if let Err(error) = written.map_err(RunError::file(file)) {
-                // A full disk, say: the run goes on without its log, and fails at the end.
+                // For example a full disk: the run continues without its log, and fails at the end.
                 self.failure.get_or_insert(error);
                 self.hdr_log = None;
             }
@@ -165,7 +165,7 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// Without its record the run goes on as without its log, and fails at the end.
+    /// Without its record the run continues too, and fails at the end.
     fn recorded(&mut self, written: io::Result<()>) {
         let file = self.arguments.record.as_ref().expect("there is a record because there is a file");
         if let Err(error) = written.map_err(RunError::file(file)) {
@@ -174,7 +174,7 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// Puts the results together once all threads have ended.
+    /// Assembles the results when all threads have ended.
     pub(super) fn finish(mut self) -> Results {
         if self.terminal {
             show_on_terminal("");
@@ -238,6 +238,6 @@ fn thread_ending(thread: ThreadResult) -> ThreadEnding {
 
 /// Replaces the terminal's last line.
 fn show_on_terminal(line: &str) {
-    // Progress is a courtesy: a terminal that has gone away must not end the run.
+    // Progress is optional: a terminal that has closed must not end the run.
     let _ = write!(io::stderr(), "\r\x1b[K{line}").and_then(|()| io::stderr().flush());
 }

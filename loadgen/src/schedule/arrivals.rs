@@ -1,4 +1,4 @@
-//! The due times of one connection, one after the other, and of all connections by the second.
+//! The due times of one connection in order, and of all connections by second.
 
 use super::Schedule;
 use crate::part::Part;
@@ -35,7 +35,7 @@ impl Poisson {
 }
 
 impl Arrivals {
-    /// Of connection `connection` of `connections`.
+    /// The arrivals of connection `connection` of `connections`.
     pub fn new(schedule: &Schedule, connection: u64, connections: u64) -> Self {
         let poisson = schedule.seed.map(|seed| {
             let own_seed = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ connection;
@@ -54,7 +54,7 @@ impl Arrivals {
         self.due_ns
     }
 
-    /// How many were taken.
+    /// Number of requests taken.
     pub fn taken(&self) -> u64 {
         self.taken
     }
@@ -79,7 +79,7 @@ impl Arrivals {
         };
     }
 
-    /// How many requests not yet taken are due before `time_ns`, which is not after the plan's end.
+    /// Number of requests not yet taken that are due before `time_ns`, which is at most the plan's end.
     pub fn waiting_before(&self, schedule: &Schedule, time_ns: u64) -> u64 {
         if self.poisson.is_none() {
             let own = schedule.due_before(time_ns).saturating_sub(self.first).div_ceil(self.step);
@@ -93,8 +93,8 @@ impl Arrivals {
     }
 }
 
-/// When the `count`-th request from `from_ns` on is due, of the Poisson processes of `parties`; `None` if
-/// the plan ends before.
+/// When the `count`-th request from `from_ns` on is due, over the Poisson processes of `parties`; `None` if the plan
+/// ends before.
 pub(super) fn nth_due_after(schedule: &Schedule, from_ns: u64, count: u64, parties: u64) -> Option<u64> {
     use std::cmp::Reverse;
     let mut drawn: Vec<Arrivals> = (0..parties).map(|party| Arrivals::new(schedule, party, parties)).collect();
@@ -115,17 +115,17 @@ pub(super) fn nth_due_after(schedule: &Schedule, from_ns: u64, count: u64, parti
     None
 }
 
-/// Counts what falls due, second by second, over all connections of one generator.
+/// Counts the requests that fall due, second by second, over all connections of one generator.
 #[derive(Debug)]
 pub struct DueCounter {
-    /// With Poisson arrivals, all of them again; drawn from the same seeds they are the same.
+    /// With Poisson arrivals, a second copy of the processes; the same seeds draw the same times.
     drawn: Vec<Arrivals>,
     part: Part,
     counted: u64,
 }
 
 impl DueCounter {
-    /// For those of `connections` connections that belong to `part`.
+    /// Counts for those of `connections` connections that belong to `part`.
     pub fn new(schedule: &Schedule, connections: u64, part: Part) -> Self {
         let own = (0..connections).filter(|connection| part.owns(*connection));
         let drawn = match schedule.seed {
@@ -135,7 +135,7 @@ impl DueCounter {
         Self { drawn, part, counted: 0 }
     }
 
-    /// How many requests are due before `time_ns` that no earlier call has counted.
+    /// Number of requests due before `time_ns` that no earlier call has counted.
     pub fn advance(&mut self, schedule: &Schedule, time_ns: u64) -> u64 {
         if schedule.seed.is_none() {
             let before = self.counted;

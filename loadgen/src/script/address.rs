@@ -39,7 +39,7 @@ pub(super) fn lookup(host: String, service: Option<String>) -> mlua::Result<Vec<
     Ok(found.map(Address).collect())
 }
 
-/// Whether something accepts connections there.
+/// Whether the address accepts connections.
 pub(super) fn connect(address: Address) -> bool {
     target::accepts(address.0, Duration::from_secs(2)).is_ok()
 }

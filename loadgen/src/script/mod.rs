@@ -30,16 +30,16 @@ impl ScriptError {
         Self(message.into())
     }
 
-    /// As `error`, saying which of the script's functions failed.
+    /// `error` with the name of the script's function that failed.
     fn in_function(name: &str, error: &mlua::Error) -> Self {
         Self(format!("script: {name}: {}", state::message(error)))
     }
 }
 
-/// What a script is started with.
+/// The inputs of a script.
 #[derive(Debug, Clone)]
 pub struct ScriptOptions {
-    /// The script's file; without one there are only wrk's defaults.
+    /// The script's file; without it, wrk's defaults apply.
     pub file: Option<PathBuf>,
     /// The URL, taken apart for the table `wrk`.
     pub target: Target,
@@ -71,7 +71,7 @@ impl MainScript {
         Ok(Self { lua, options, addresses })
     }
 
-    /// The addresses that accept connections, the one used by default first; empty if none does.
+    /// The addresses that accept connections, the default first; empty if none does.
     pub fn addresses(&self) -> &[SocketAddr] {
         &self.addresses
     }
@@ -95,7 +95,7 @@ impl MainScript {
         ThreadScript::new(lua, stopped, address)
     }
 
-    /// Runs `setup(thread)` for the next thread, which another generator runs: the script counts it.
+    /// Runs `setup(thread)` for a thread that another generator runs: the script counts it.
     pub fn skip_thread(&self) -> Result<RemoteThread, ScriptError> {
         Ok(RemoteThread { _lua: self.set_up_thread()?.0 })
     }
@@ -132,7 +132,7 @@ impl MainScript {
     }
 }
 
-/// A thread that another generator runs. The script may set its variables for as long as this is kept.
+/// A thread that another generator runs. The script may set its variables while this value lives.
 #[derive(Debug)]
 pub struct RemoteThread {
     _lua: Lua,
@@ -145,7 +145,7 @@ pub struct ThreadScript {
     request: Option<Function>,
     response: Option<Function>,
     delay: Option<Function>,
-    /// The request of every connection where the script has no `request` function.
+    /// The request of every connection, if the script has no `request` function.
     fixed: Vec<u8>,
     stopped: Arc<AtomicBool>,
     address: SocketAddr,
@@ -171,7 +171,7 @@ impl ThreadScript {
         Ok(Self { lua, request, response, delay, fixed, stopped, address })
     }
 
-    /// Where this thread connects to.
+    /// The address that this thread connects to.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -197,7 +197,7 @@ impl ThreadScript {
         self.stopped.load(Ordering::Relaxed)
     }
 
-    /// Lets the script make the next request, counts it into `batch` and shows it to `send`.
+    /// Lets the script make the next request, counts it into `batch` and passes it to `send`.
     pub fn request<R>(&self, batch: &mut Batch, send: impl FnOnce(&[u8]) -> R) -> Result<R, ScriptError> {
         let function = self.request.as_ref().expect("called for scripts with a request function only");
         let text: mlua::String = function.call(()).map_err(|error| ScriptError::in_function("request", &error))?;
@@ -206,7 +206,7 @@ impl ThreadScript {
         Ok(send(&bytes))
     }
 
-    /// Shows a response to the script.
+    /// Passes a response to the script.
     pub fn response(&self, status: u16, capture: &Capture) -> Result<(), ScriptError> {
         let Some(function) = &self.response else { return Ok(()) };
         let call = || -> mlua::Result<()> {
@@ -219,7 +219,7 @@ impl ThreadScript {
         call().map_err(|error| ScriptError::in_function("response", &error))
     }
 
-    /// How long to hold the next request back, in nanoseconds; the script says it in milliseconds.
+    /// How long to delay the next request, in nanoseconds; the script returns milliseconds.
     pub fn delay_ns(&self) -> Result<u64, ScriptError> {
         let Some(function) = &self.delay else { return Ok(0) };
         let delay_ms: f64 = function.call(()).map_err(|error| ScriptError::in_function("delay", &error))?;

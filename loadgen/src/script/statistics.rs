@@ -1,4 +1,4 @@
-//! What `done(summary, latency, requests)` gets.
+//! The arguments of `done(summary, latency, requests)`.
 
 use crate::stats::Errors;
 use hdrhistogram::Histogram;
@@ -39,7 +39,7 @@ impl Summary {
 #[derive(Debug, Clone)]
 pub struct LuaDistribution {
     histogram: Histogram<u64>,
-    /// The histogram's unit in the script's: 0.001 for nanoseconds shown as microseconds.
+    /// The script's unit per unit of the histogram: 0.001 for nanoseconds shown as microseconds.
     scale: f64,
     distinct: Vec<(f64, u64)>,
 }

@@ -63,7 +63,7 @@ fn a_host_of_the_command_line_is_the_only_one_in_whatever_case() {
     }
 }
 
-/// The error of a script whose request, response or delay is used once.
+/// The error of a script when its request, response or delay is called once.
 fn error_of(text: &str) -> String {
     let setting = Setting::new(text);
     let used = || -> Result<(), ScriptError> {
@@ -160,7 +160,7 @@ fn setup_passes_values_to_threads_and_done_reads_them_back() {
     for value_us in [1, 2, 3] {
         latency.record(value_us * 1000).unwrap();
     }
-    // In microseconds, to three digits.
+    // Microseconds, to three digits.
     let mut rounded = hdrhistogram::Histogram::new(3).unwrap();
     for step in latency.iter_recorded() {
         rounded.record_n(step.value_iterated_to() / 1000, step.count_at_value()).unwrap();

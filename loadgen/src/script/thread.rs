@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-/// The deepest table that may be passed between threads.
+/// Depth limit of tables that are passed between threads.
 const DEPTH_MAX: usize = 100;
 
 /// A handle to a thread's state, given to that state itself and to the main one.

@@ -38,7 +38,7 @@ pub(crate) mod histogram {
     }
 }
 
-/// How often each status occurred, as pairs of status and count.
+/// The number of each status, as pairs of status and count.
 pub(crate) mod statuses {
     use super::*;
 
@@ -57,7 +57,7 @@ pub(crate) mod statuses {
     }
 }
 
-/// A number that may be none, which is null in JSON.
+/// A number that may be NaN, which is null in JSON.
 pub(crate) mod number {
     use super::*;
 

@@ -1,23 +1,23 @@
-//! What one event loop counted in one second.
+//! The counts of one event loop in one second.
 //!
-//! The loop fills a box of its own without locks or atomics. Each second it swaps the box for an
-//! empty one and sends the full one to the collector, which merges it and sends it back for reuse.
+//! The loop fills an interval of its own without locks or atomics. Each second it swaps the interval for an empty one
+//! and sends the full one to the collector, which merges it and sends it back for reuse.
 //!
-//! Nearly every response has an expected status and belongs to a GET. Only the others are recorded a second
-//! time, by what they are; the rest is the difference.
+//! Nearly every response has an expected status and belongs to a GET. Only the others are recorded a second time, by
+//! class; the rest is the difference.
 
 use super::encoding::{histogram, statuses};
 use crate::http::Operation;
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
-/// The longest time that a histogram can tell apart, a day in nanoseconds; longer ones count as a day.
+/// The longest time that a histogram can represent, a day in nanoseconds; longer ones count as a day.
 const LATENCY_NS_MAX: u64 = 24 * 3600 * 1_000_000_000;
 
-/// Status codes up to here are counted one by one.
+/// Status codes up to this one are counted one by one.
 pub(super) const STATUS_MAX: usize = 999;
 
-/// Status codes with which a server refuses a request because it has too many.
+/// Status codes with which an overloaded server refuses a request.
 const REFUSALS: [u16; 2] = [429, 503];
 
 /// An empty histogram of nanoseconds: 1 ns to a day, three significant digits, about 300 KB.
@@ -25,7 +25,7 @@ pub fn new_histogram() -> Histogram<u64> {
     Histogram::new_with_bounds(1, LATENCY_NS_MAX, 3).expect("the bounds are valid")
 }
 
-/// A histogram that exists only once it has a sample.
+/// A histogram that is created with its first sample.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct Sparse(#[serde(with = "histogram::optional")] Option<Histogram<u64>>);
 
@@ -53,7 +53,7 @@ impl Sparse {
     }
 }
 
-/// What is known of a response when its latency is recorded. Times are in nanoseconds.
+/// A response when its latency is recorded. Times are in nanoseconds.
 #[derive(Debug, Clone, Copy)]
 pub struct Sample {
     /// From the moment the request was due to the end of its response.
@@ -80,7 +80,7 @@ pub struct Latencies {
     /// Latency without the generator's own error.
     #[serde(with = "histogram")]
     pub net: Histogram<u64>,
-    /// Of every request sent, by how much later it went than it would have from a generator that is never late.
+    /// Per request sent: how much later it was sent than by a generator that is never late.
     #[serde(with = "histogram")]
     pub send_lag: Histogram<u64>,
     /// The part of `latency` whose status was not an expected one.
@@ -124,7 +124,7 @@ impl Latencies {
         served
     }
 
-    /// The latencies of each method that has any.
+    /// The latencies of each method that has samples.
     pub fn by_operation(&self) -> Vec<(Operation, Histogram<u64>)> {
         let mut get = self.latency.clone();
         self.by_operation.iter().for_each(|part| part.subtract_from(&mut get));
@@ -177,19 +177,19 @@ impl ExpectedStatuses {
         Self(expected)
     }
 
-    /// Whether a response with `status` is one that the client hoped for.
+    /// Whether the client expects a response with `status`.
     #[inline]
     pub fn contains(&self, status: u16) -> bool {
         self.0[usize::from(status).min(STATUS_MAX)]
     }
 }
 
-/// Failures by class, as wrk2 has them.
+/// Failures by class, like wrk2's.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Errors {
     /// Attempts to connect that failed.
     pub connect: u64,
-    /// Requests whose response was cut off or was no HTTP.
+    /// Requests whose response was cut off or was not HTTP.
     pub read: u64,
     /// Requests that could not be written.
     pub write: u64,
@@ -215,7 +215,7 @@ impl Errors {
     }
 }
 
-/// One event loop's box for one second.
+/// The counts of one event loop for one second.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Interval {
     /// The times of the requests that were answered.
@@ -226,7 +226,7 @@ pub struct Interval {
     pub requests: u64,
     /// Responses with an expected status.
     pub served: u64,
-    /// Responses that refuse the request because there are too many (429, 503), where that is not expected.
+    /// Responses that refuse the request because of overload (429, 503), unless they are expected.
     pub refused: u64,
     /// Bytes read from the sockets.
     pub bytes_read: u64,
@@ -236,7 +236,7 @@ pub struct Interval {
     pub in_flight: u64,
     /// CPU time of the loops.
     pub cpu_ns: u64,
-    /// The part of it that was not spent polling, of the loop that had the most.
+    /// CPU time without polling of the busiest loop.
     pub work_ns_max: u64,
     #[serde(with = "statuses")]
     statuses: Box<[u64; STATUS_MAX + 1]>,
@@ -274,18 +274,18 @@ impl Interval {
         }
     }
 
-    /// The status codes that occurred and how often, in ascending order.
+    /// The status codes that occurred, each with its count, in ascending order.
     pub fn statuses(&self) -> impl Iterator<Item = (u16, u64)> + '_ {
         let counts = self.statuses.iter().enumerate();
         counts.filter(|(_, count)| **count > 0).map(|(status, count)| (status as u16, *count))
     }
 
-    /// Responses with a status outside 200–399: what wrk2 counts, whatever was expected.
+    /// Responses with a status outside 200–399: what wrk2 counts, even if they were expected.
     pub fn non_2xx_or_3xx(&self) -> u64 {
         self.statuses().filter(|(status, _)| !(200..400).contains(status)).map(|(_, count)| count).sum()
     }
 
-    /// Empties the box for reuse.
+    /// Empties the interval for reuse.
     pub fn clear(&mut self) {
         self.latencies.clear();
         self.sent = 0;
@@ -300,7 +300,7 @@ impl Interval {
         self.statuses.fill(0);
     }
 
-    /// Adds the counts and samples of `other`; `in_flight`, a level, is summed over loops.
+    /// Adds the counts and samples of `other`; the level `in_flight` is summed over loops.
     pub fn add(&mut self, other: &Self) {
         self.latencies.add(&other.latencies);
         self.sent += other.sent;

@@ -1,4 +1,4 @@
-//! What is counted: per thread and second on the hot path, merged elsewhere.
+//! Counts per event loop and second on the hot path; merged elsewhere.
 
 pub(crate) mod encoding;
 mod interval;

@@ -9,7 +9,7 @@ pub const PERCENTILES: [f64; 8] = [50.0, 75.0, 90.0, 99.0, 99.9, 99.99, 99.999, 
 
 /// Count, extremes, mean and percentiles of a histogram of nanoseconds, in microseconds.
 ///
-/// All values but `count` are null where nothing was recorded.
+/// All values but `count` are null if nothing was recorded.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct DistributionSummary {
     /// Samples.
@@ -46,7 +46,7 @@ fn round_to_ns(value_us: f64) -> f64 {
     (value_us * 1000.0).round() / 1000.0
 }
 
-/// The share, in percent, of samples within one standard deviation of the mean; 0 where there are none.
+/// The share, in percent, of samples within one standard deviation of the mean; 0 without samples.
 pub fn within_stdev(histogram: &Histogram<u64>) -> f64 {
     let (mean, stdev) = (histogram.mean(), histogram.stdev());
     let near = |value: u64| (value as f64 - mean).abs() <= stdev;

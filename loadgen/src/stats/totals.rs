@@ -1,4 +1,4 @@
-//! The threads' boxes put together: second by second, and the whole run.
+//! Sums of the loops' intervals: second by second, and over the whole run.
 
 use super::interval::{Interval, Latencies};
 use crate::clock::SECOND;
@@ -6,7 +6,7 @@ use hdrhistogram::Histogram;
 use serde::Serialize;
 use std::collections::VecDeque;
 
-/// Empty seconds that are kept for reuse.
+/// Number of empty seconds kept for reuse.
 const SPARE_SECONDS: usize = 2;
 
 /// A row of the series: one second of the run.
@@ -14,19 +14,19 @@ const SPARE_SECONDS: usize = 2;
 pub struct SecondRow {
     /// Start of the second, in seconds since the start of the run.
     pub t_s: u64,
-    /// Requests that fell due in it.
+    /// Requests that were due in it.
     pub due: u64,
     /// Requests due up to its end and not sent.
     pub backlog: u64,
     /// Responses that arrived in it.
     pub requests: u64,
-    /// Those of them with an expected status.
+    /// Those with an expected status.
     pub served: u64,
-    /// Those of them that refused the request (429, 503).
+    /// Those that refused the request (429, 503).
     pub refused: u64,
     /// Failures of all classes in it.
     pub errors: u64,
-    /// Median latency of those responses in microseconds; null where there were none.
+    /// Median latency of those responses in microseconds; null without responses.
     pub p50_us: Option<f64>,
     /// Their 99th percentile.
     pub p99_us: Option<f64>,
@@ -38,7 +38,7 @@ pub struct SecondRow {
     pub net_p99_us: Option<f64>,
     /// Its maximum.
     pub net_max_us: Option<f64>,
-    /// Median send lag of the requests sent in it; null where none was.
+    /// Median send lag of the requests sent in it; null without requests.
     pub lag_p50_us: Option<f64>,
     /// Its 99th percentile.
     pub lag_p99_us: Option<f64>,
@@ -46,7 +46,7 @@ pub struct SecondRow {
     pub lag_max_us: Option<f64>,
     /// CPU time of all event loops.
     pub cpu_s: f64,
-    /// The busiest event loop's share of a CPU, polling left out.
+    /// The busiest event loop's share of a CPU, without polling.
     pub busiest_loop_share: f64,
 }
 
@@ -55,7 +55,7 @@ pub struct SecondRow {
 pub struct Second {
     /// Its number, from 0.
     pub index: u64,
-    /// The sum of the threads' boxes.
+    /// The sum of the loops' intervals.
     pub sum: Interval,
 }
 
@@ -89,21 +89,21 @@ impl Second {
     }
 }
 
-/// Merges the boxes of all threads. A second is complete when every thread has delivered it.
+/// Merges the intervals of all loops. A second is complete when every loop has delivered it.
 #[derive(Debug)]
 pub struct Totals {
     /// The whole run up to the last complete second.
     pub sum: Interval,
-    /// Seconds that some threads have not delivered yet, the oldest first, without gaps.
+    /// Seconds that some loops have not delivered yet, the oldest first, without gaps.
     open: VecDeque<Second>,
     spare: Vec<Second>,
     next_index: u64,
-    /// For each thread the seconds it has delivered: all below this number.
+    /// Per loop, the number of seconds that it has delivered.
     delivered: Vec<u64>,
 }
 
 impl Totals {
-    /// For a run of `threads` threads.
+    /// Sums for `threads` loops.
     pub fn new(threads: usize) -> Self {
         Self {
             sum: Interval::default(),
@@ -114,7 +114,7 @@ impl Totals {
         }
     }
 
-    /// Takes the box of `thread` for second `index`. A thread delivers its seconds in order, without gaps.
+    /// Takes the interval of `thread` for second `index`. A loop delivers its seconds in order, without gaps.
     pub fn deliver(&mut self, thread: usize, index: u64, interval: &Interval) {
         debug_assert_eq!(self.delivered[thread], index);
         self.delivered[thread] = index + 1;
@@ -144,7 +144,7 @@ impl Totals {
         self.delivered[thread] = u64::MAX;
     }
 
-    /// Gives a second back for reuse.
+    /// Returns a second for reuse.
     pub fn recycle(&mut self, mut second: Second) {
         if self.spare.len() < SPARE_SECONDS {
             second.sum.clear();

@@ -22,7 +22,7 @@ fn client() -> Session {
     Tls::new("localhost").unwrap().session().unwrap()
 }
 
-/// What `server` has to send.
+/// Returns what `server` has to send.
 fn sent_by(server: &mut ServerConnection) -> Vec<u8> {
     let mut bytes = Vec::new();
     while server.wants_write() {
@@ -31,7 +31,7 @@ fn sent_by(server: &mut ServerConnection) -> Vec<u8> {
     bytes
 }
 
-/// Lets `client` say what it has to say to `server`.
+/// Passes the output of `client` to `server`.
 fn tell(client: &mut Session, server: &mut ServerConnection) {
     let mut bytes = Vec::new();
     assert!(client.flush(&mut bytes).unwrap());
@@ -42,7 +42,7 @@ fn tell(client: &mut Session, server: &mut ServerConnection) {
     }
 }
 
-/// Both agree.
+/// Completes the handshake.
 fn shake_hands(client: &mut Session, server: &mut ServerConnection) {
     let mut plain = Vec::new();
     while client.is_handshaking() || server.is_handshaking() {
@@ -111,7 +111,7 @@ fn a_body_longer_than_a_record_and_than_the_buffers_arrives_whole() {
 
 #[test]
 fn a_request_that_the_socket_does_not_take_at_once_waits_in_order() {
-    /// Takes a few bytes at a time, and nothing every other time.
+    /// Takes a few bytes at a time, and none on every second call.
     struct Narrow(Vec<u8>, bool);
     impl Write for Narrow {
         fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
@@ -200,7 +200,7 @@ fn a_changed_byte_anywhere_is_an_error_or_waited_for_and_never_an_answer() {
     let (_, mut server) = agreed(&[&version::TLS13]);
     server.writer().write_all(ANSWER).unwrap();
     let length = sent_by(&mut server).len();
-    // The version in a record's header is not looked at (RFC 8446 §5.1).
+    // The version in a record's header is ignored (RFC 8446 §5.1).
     for at in (0..length).filter(|at| !(1..=2).contains(at)) {
         let (mut client, mut server) = agreed(&[&version::TLS13]);
         server.writer().write_all(ANSWER).unwrap();

@@ -11,7 +11,7 @@ pub(super) struct Extended {
 }
 
 impl Extended {
-    /// `None` for what is not a finite number above zero.
+    /// `None` for a value that is not finite and above zero.
     pub(super) fn of(value: f64) -> Option<Self> {
         if !value.is_normal() || value < 0.0 {
             return None;
@@ -26,7 +26,7 @@ impl Extended {
         let (numerator, divisor) = (u128::from(self.mantissa) << 60, u128::from(divisor));
         let (quotient, remainder) = (numerator / divisor, numerator % divisor);
         let dropped = 64 - quotient.leading_zeros();
-        // A bit that stands for all that the division left over.
+        // A bit that stands for the remainder of the division.
         let quotient = quotient << 1 | u128::from(remainder > 0);
         let mantissa = rounded(quotient, dropped + 1);
         let exponent = self.exponent - 60 + dropped as i32;
@@ -73,7 +73,7 @@ mod tests {
         for (us, printed) in seen {
             assert_eq!(divided(us, 1000), printed);
         }
-        // These are halves exactly, and go to the even digit.
+        // These are exact halves, which go to the even digit.
         assert_eq!((divided(125.0, 1000), divided(375.0, 1000)), ("0.12".to_owned(), "0.38".to_owned()));
         assert_eq!(Extended::of(7.0).unwrap().fixed(0).unwrap(), "7");
         assert_eq!(Extended::of(f64::NAN), None);

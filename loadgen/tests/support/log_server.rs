@@ -1,8 +1,7 @@
-//! A server on one thread that answers by a script and logs every request with the time at which the kernel had
-//! received it.
+//! A server on one thread that responds by a script and logs every request with its time of arrival in the kernel.
 //!
-//! Over loopback a segment is received within the sender's own system call, so that time (`SO_TIMESTAMPING`,
-//! software) is the time of sending up to a few microseconds, however late a busy machine lets this server run.
+//! Over loopback a segment arrives within the sender's own system call. So that time (`SO_TIMESTAMPING`, software) is
+//! the time of sending up to a few microseconds, even if a busy machine runs this server late.
 
 use loadgen::clock::{MICROSECOND, SECOND, now_ns};
 use loadgen::net::{Interest, Poller, pin_this_thread, set_timer_slack_of_this_thread_to_minimum};
@@ -17,29 +16,29 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 
 const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi";
-/// How long before an answer is due the server stops sleeping.
+/// How long before a response is due the server stops sleeping.
 const SPIN_NS: u64 = 100 * MICROSECOND;
 
-/// When the server answers.
+/// When the server responds.
 #[derive(Debug, Clone)]
 pub enum Script {
     /// This many nanoseconds after it has read the request.
     After(u64),
-    /// Request `n` of connection `g` at `[g][n]` nanoseconds after the arrival of the very first request, or at
-    /// once where it arrives later than that. Requests beyond the plan are not answered.
+    /// Request `n` of connection `g` at `[g][n]` nanoseconds after the arrival of the very first request, or at once if
+    /// it arrives later than that. Requests beyond the plan get no response.
     At(Vec<Vec<u64>>),
 }
 
 /// One request. Times are those of [`now_ns`].
 #[derive(Debug, Clone, Copy)]
 pub struct Request {
-    /// Its connection, in the order of accepting, without the generator's probe.
+    /// The number of its connection, in the order of accepting, without the generator's probe.
     pub connection: usize,
-    /// Its number on that connection.
+    /// Its number within the connection.
     pub number: usize,
-    /// When the kernel had it.
+    /// When it arrived in the kernel.
     pub arrived_ns: u64,
-    /// When its answer was written; 0 without one.
+    /// When its response was written; 0 without one.
     pub answered_ns: u64,
 }
 
@@ -53,7 +52,7 @@ pub struct LogServer {
 }
 
 impl LogServer {
-    /// Starts on a free port of 127.0.0.1, on `cpu` where one is given.
+    /// Starts on a free port of 127.0.0.1, on `cpu` if one is given.
     pub fn start(script: Script, cpu: Option<usize>) -> Self {
         let listener = listener().unwrap();
         let address = listener.local_addr().unwrap();
@@ -77,7 +76,7 @@ impl LogServer {
         format!("http://{}/path", self.address)
     }
 
-    /// Ends the server and gives all requests in the order of reading.
+    /// Ends the server and returns all requests in the order of reading.
     pub fn finish(mut self) -> Vec<Request> {
         self.end();
         std::mem::take(&mut self.log.lock().unwrap())
@@ -86,7 +85,7 @@ impl LogServer {
     fn end(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
-            // Wakes it.
+            // Wakes the server.
             let _ = TcpStream::connect(self.address);
             thread.join().unwrap();
         }
@@ -99,7 +98,7 @@ impl Drop for LogServer {
     }
 }
 
-/// The kernel stamps what arrives on sockets accepted from this one.
+/// Lets the kernel stamp input of sockets that are accepted from this one.
 fn listener() -> io::Result<TcpListener> {
     let socket = Socket::new(Domain::IPV4, Type::STREAM, None)?;
     let flags = libc::SOF_TIMESTAMPING_RX_SOFTWARE | libc::SOF_TIMESTAMPING_SOFTWARE;
@@ -194,7 +193,7 @@ impl Serving {
         let (length, arrived_ns) = match receive(&peer.stream, &mut buffer) {
             Ok((length, stamp)) if length > 0 => (length, stamp),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
-            // The peer is gone, which is its right.
+            // The peer may go away at any time.
             Ok(_) | Err(_) => {
                 self.peers.remove(&token);
                 return;
@@ -224,7 +223,7 @@ impl Serving {
 
     fn answer(&mut self, token: u64, index: usize) {
         let Some(peer) = self.peers.get_mut(&token) else { return };
-        // An answer fits into the socket's buffer, so anything but success means that the peer is gone.
+        // A response fits into the socket's buffer, so anything but success means that the peer is gone.
         match peer.stream.write_all(ANSWER) {
             Ok(()) => self.log[index].answered_ns = now_ns(),
             Err(_) => drop(self.peers.remove(&token)),
@@ -232,7 +231,7 @@ impl Serving {
     }
 }
 
-/// Reads once; gives the length, and on the monotonic clock when the kernel had received it.
+/// Reads once; returns the length, and when it arrived in the kernel, on the monotonic clock.
 fn receive(stream: &TcpStream, buffer: &mut [u8]) -> io::Result<(usize, Option<u64>)> {
     let mut control = [0u64; 32];
     let mut piece = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };

@@ -1,4 +1,4 @@
-//! A server whose truth is known, and the generator run against it.
+//! A server whose behaviour is known exactly, and the generator run against it.
 #![allow(dead_code, missing_docs)]
 
 pub mod log_server;
@@ -19,21 +19,21 @@ use std::time::Duration;
 
 pub const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
 
-/// What the server does with each request.
+/// The server's response to each request.
 #[derive(Debug, Clone)]
 pub enum Manner {
-    /// Answers after this long.
+    /// Responds after this time.
     Answer(Vec<u8>, Duration),
-    /// As `Answer`, byte by byte.
+    /// Like `Answer`, byte by byte.
     ByteByByte(Vec<u8>),
-    /// Answers at once, except within the stalls (start, length), counted from the first request:
-    /// what arrives in one is answered at its end.
+    /// Responds at once, except within the stalls (start, length), counted from the first request: a request that
+    /// arrives in a stall is answered at its end.
     Stalls(Vec<(Duration, Duration)>),
-    /// Answers and closes; with a reset if `true`.
+    /// Responds and closes; with a reset if `true`.
     AnswerAndClose(Vec<u8>, bool),
-    /// Answers the first requests of each connection with this, then reads on and stays silent.
+    /// Responds to the first requests of each connection with this, then reads on without responding.
     FallSilentAfter(u64),
-    /// Accepts this many connections without ever answering on them; answers on all later ones.
+    /// Accepts this many connections without ever responding on them; responds on all later ones.
     FirstConnectionsSilent(usize),
     /// Closes each connection as soon as it is accepted.
     CloseAtOnce,
@@ -44,11 +44,11 @@ pub enum Manner {
 /// One request as the server saw it.
 #[derive(Debug, Clone, Copy)]
 pub struct Seen {
-    /// Its connection, in the order of accepting.
+    /// The number of its connection, in the order of accepting.
     pub connection: usize,
-    /// When it had been read.
+    /// When it was read.
     pub arrived_ns: u64,
-    /// When its answer had been written; 0 without one.
+    /// When its response was written; 0 without one.
     pub answered_ns: u64,
 }
 
@@ -86,7 +86,7 @@ impl TruthServer {
                 let (log, manner, first_ns) = (log.clone(), manner.clone(), first_ns.clone());
                 let streams = streams.clone();
                 thread::spawn(move || {
-                    // An error is the peer going away.
+                    // An error means that the peer has gone away.
                     let _ = serve(connection, &stream, &manner, &log, &first_ns);
                     streams.lock().unwrap().remove(&connection);
                 });
@@ -247,24 +247,24 @@ pub fn load_with(flags: &str, url: &str, script_arguments: &str) -> Run {
     Run { output, json, directory }
 }
 
-/// As [`load_with`], for a run that must take place.
+/// Like [`load_with`], for a run that must succeed.
 pub fn load(flags: &str, url: &str) -> Run {
     let run = load_with(flags, url, "");
     assert!(run.output.status.success(), "{:?}", run.output);
     run
 }
 
-/// The share of this machine's CPU time that others may take of a run whose failure counts.
+/// The largest share of this machine's CPU time that others may use in a run whose failure counts.
 const FOREIGN_SHARE_MAX: f64 = 0.03;
-/// Failures that count, after which a property is broken.
+/// The number of failures that count, after which a property is broken.
 const FAILURES_MAX: usize = 2;
 
-/// Asks for a property of single runs, on a machine that may be busy with other work.
+/// Asserts a property of single runs, on a machine that may be busy with other work.
 ///
-/// `property` gets the number of runs that have held so far and must hold `wanted` times. A second failure in a run
-/// of which nobody else took CPU time breaks it. With `wanted` = 2, a property that nine runs in ten break passes in
-/// three cases of a hundred. A failure that others may have caused is no evidence: such a run is repeated, and if
-/// there are only such failures the property is not judged, which is said on standard error.
+/// `property` gets the number of runs that have held so far and must hold `wanted` times. A second failure in a run of
+/// which others took no CPU time breaks it. With `wanted` = 2, a property that nine runs in ten break passes in three
+/// cases of a hundred. A failure that others may have caused is no evidence: such a run is repeated. If there are only
+/// such failures, the property is not judged, and standard error says so.
 pub fn holds_in_runs(wanted: usize, mut property: impl FnMut(usize) -> Result<(), String>) {
     let (mut held, mut counted, mut reasons) = (0, 0, Vec::new());
     for _ in 0..2 * wanted + 2 {
@@ -286,7 +286,7 @@ pub fn holds_in_runs(wanted: usize, mut property: impl FnMut(usize) -> Result<()
     }
     let reasons = reasons.join("\n");
     assert_eq!(counted, 0, "held in {held} runs of {wanted} wanted, and not in these:\n{reasons}");
-    // Past the test harness, which shows what passing tests print to nobody.
+    // Bypasses the test harness, which hides the output of passing tests.
     let thread = thread::current();
     let name = thread.name().unwrap_or("a test");
     let _ =
@@ -295,7 +295,7 @@ pub fn holds_in_runs(wanted: usize, mut property: impl FnMut(usize) -> Result<()
 
 /// CPU time up to now, in seconds.
 struct CpuTimes {
-    /// Of all CPUs of the machine: spent by anyone, and in all.
+    /// Of all CPUs of the machine: busy, and in total.
     busy_s: f64,
     all_s: f64,
     /// Of this process and the children that it has waited for.
@@ -324,7 +324,7 @@ impl CpuTimes {
         Self { busy_s: all_s - (ticks[3] + ticks[4]) / per_second, all_s, own_s: own_s.iter().sum() }
     }
 
-    /// The share of the machine's CPU time that neither was idle nor ours.
+    /// The share of the machine's CPU time that was neither idle nor ours.
     fn foreign_share_until(&self, later: &Self) -> f64 {
         let foreign_s = later.busy_s - self.busy_s - (later.own_s - self.own_s);
         (foreign_s / (later.all_s - self.all_s).max(0.01)).max(0.0)

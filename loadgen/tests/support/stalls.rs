@@ -1,4 +1,4 @@
-//! Servers that stall by a script, and the latency that follows from it: computed, before anything runs.
+//! Servers that stall by a script, and the latency that follows from it, computed before the run.
 
 use super::log_server::{LogServer, Request, Script};
 use super::truth::{Numbers, Truth, constant, quantile, sorted};
@@ -18,7 +18,7 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// Draws one. The service takes at least 10 ms, so that 2% of it are more than a machine's own noise.
+    /// Draws one. The service takes at least 10 ms, so that 2% of it exceed a machine's own noise.
     pub fn draw(seed: u64) -> Self {
         let mut numbers = Numbers(seed);
         loop {
@@ -45,8 +45,8 @@ impl Scenario {
         }
     }
 
-    /// Whether a little noise leaves it as it is: no answer is due just at the end, and neither the median nor the
-    /// 90th percentile lies where latency jumps.
+    /// Whether a little noise leaves it unchanged: no response is due near the end, and neither the median nor the 90th
+    /// percentile lies where latency jumps.
     fn is_clear(&self) -> bool {
         let near_the_end = |done: &u64| done.abs_diff(self.duration_ns) < 5 * MILLISECOND;
         let latencies = self.latencies_ns();
@@ -54,8 +54,9 @@ impl Scenario {
         !self.answers().iter().flatten().any(near_the_end) && rises(42.0, 56.0) < 1.01 && rises(89.0, 91.0) < 1.1
     }
 
-    /// When each request of each connection is answered: one after the other, each beginning when it is due or when
-    /// the one before is done; one that begins in a stall is done at its end, another after the service time.
+    /// When each request of each connection is answered. A connection serves its requests one after the other: each
+    /// begins when it is due or when the previous one is done. It ends after the service time, or, if it begins in a
+    /// stall, at the end of the stall.
     pub fn answers(&self) -> Vec<Vec<u64>> {
         (0..self.connections)
             .map(|g| {
@@ -94,8 +95,8 @@ impl Scenario {
         sorted((0..self.connections).flat_map(of_connection))
     }
 
-    /// As `latencies_ns`, for a run in which the server's clock started `offset_ns` after the generator's, and with the
-    /// time by which a busy machine had the server itself miss the script that it keeps to.
+    /// Like `latencies_ns`, for a run in which the server's clock started `offset_ns` after the generator's, and with
+    /// the delays that a busy machine caused in the server itself.
     fn latencies_of_run_ns(&self, log: &[Request], served: &Self, offset_ns: u64) -> Vec<f64> {
         let (answers, script) = (self.answers(), served.answers());
         let due: Vec<Vec<u64>> = (0..self.connections).map(|g| self.due(g)).collect();
@@ -115,11 +116,11 @@ impl Scenario {
     }
 }
 
-/// The percentiles that are compared.
+/// The percentiles to compare.
 const PERCENTILES: [&str; 5] = ["50", "90", "99", "99.9", "100"];
 
-/// Runs the load against a server that keeps to `served`; gives (percentile, computed, reported), in nanoseconds,
-/// as computed from `scenario`.
+/// Runs the load against a server that follows `served`; returns (percentile, computed, reported), in nanoseconds, as
+/// computed from `scenario`.
 pub fn compared(scenario: &Scenario, served: &Scenario) -> Result<Vec<(&'static str, f64, f64)>, String> {
     let server = LogServer::start(Script::At(served.answers()), None);
     let run = super::load(&scenario.flags(), &server.url());
@@ -138,7 +139,7 @@ pub fn compared(scenario: &Scenario, served: &Scenario) -> Result<Vec<(&'static 
     Ok(PERCENTILES.into_iter().map(point).collect())
 }
 
-/// As [`compared`]; a percentile that is off by more than 2% is an error.
+/// Like [`compared`]; a percentile that is off by more than 2% is an error.
 pub fn within_two_percent(scenario: &Scenario, served: &Scenario) -> Result<(), String> {
     for (percentile, computed_ns, reported_ns) in compared(scenario, served)? {
         if (reported_ns / computed_ns - 1.0).abs() > 0.02 {

@@ -1,4 +1,4 @@
-//! A server that speaks TLS by rustls, with a certificate made at its start, and misbehaves as it is told.
+//! A TLS server by rustls, with a certificate made at its start, that misbehaves on request.
 
 use rustls::pki_types::PrivateKeyDer;
 use rustls::server::{ClientHello, ResolvesServerCert};
@@ -12,26 +12,26 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-/// What the server does with each connection.
+/// The server's behaviour on each connection.
 #[derive(Debug, Clone)]
 pub enum Manner {
-    /// Answers each request.
+    /// Responds to each request.
     Answer(Vec<u8>),
-    /// As `Answer`, in records of so many bytes.
+    /// Like `Answer`, in records of this many bytes.
     Records(Vec<u8>, usize),
-    /// As `Answer`, in two records: the first answer is cut after its first byte, the next after its second, ….
+    /// Like `Answer`, in two records: the first response is cut after its first byte, the next after its second, ….
     CutAtEvery(Vec<u8>),
-    /// As `Answer`, in TCP segments of so many bytes.
+    /// Like `Answer`, in TCP segments of this many bytes.
     Torn(Vec<u8>, usize),
-    /// Answers one request and takes leave.
+    /// Responds to one request and sends close_notify.
     AnswerAndClose(Vec<u8>, Farewell),
-    /// Writes this, and after it bytes that are not TLS.
+    /// Writes this, then bytes that are not TLS.
     Garbage(Vec<u8>),
-    /// Ends the connection when it has sent so many bytes of its part of the handshake.
+    /// Ends the connection when it has sent this many bytes of its part of the handshake.
     DieInHandshake(usize, Death),
-    /// Never says a word.
+    /// Never sends anything.
     Silent,
-    /// Wants a certificate, which nobody here has: the alert comes after the handshake.
+    /// Asks for a client certificate, which the generator lacks: the alert comes after the handshake.
     WantCertificate,
 }
 
@@ -49,7 +49,7 @@ pub enum Farewell {
 /// How the connection of a server that dies ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Death {
-    /// In order, unless the client sends more.
+    /// With a FIN, unless the client sends more.
     Close,
     /// With a reset, which drops what the client has not read yet.
     Reset,
@@ -63,7 +63,7 @@ pub struct TlsServer {
     streams: Arc<Mutex<HashMap<usize, TcpStream>>>,
 }
 
-/// Hands out the one certificate and remembers which name was asked for.
+/// Returns the one certificate and remembers the requested name.
 #[derive(Debug)]
 struct OneKey(Arc<CertifiedKey>, Arc<Mutex<Vec<Option<String>>>>);
 
@@ -99,7 +99,7 @@ impl TlsServer {
                 streams.lock().unwrap().insert(number, stream.try_clone().unwrap());
                 let (config, manner, streams) = (config.clone(), manner.clone(), streams.clone());
                 thread::spawn(move || {
-                    // An error is the peer going away.
+                    // An error means that the peer has gone away.
                     let _ = serve(&stream, config, &manner);
                     streams.lock().unwrap().remove(&number);
                 });
@@ -112,7 +112,7 @@ impl TlsServer {
         format!("https://{}/path", self.address)
     }
 
-    /// The name that each handshake asked for.
+    /// The name that each handshake requested.
     pub fn names(&self) -> Vec<Option<String>> {
         self.names.lock().unwrap().clone()
     }
@@ -193,7 +193,7 @@ fn serve(mut socket: &TcpStream, config: Arc<ServerConfig>, manner: &Manner) -> 
     }
 }
 
-/// What `tls` has for the peer.
+/// Returns what `tls` has to send to the peer.
 fn unsent(tls: &mut ServerConnection) -> Vec<u8> {
     let mut bytes = Vec::new();
     while tls.wants_write() {

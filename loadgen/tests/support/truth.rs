@@ -17,7 +17,7 @@ pub struct Known {
     pub sent_ns: u64,
     /// `None` without an answer.
     pub answered_ns: Option<u64>,
-    /// By how much later it was sent than by a generator that is never late.
+    /// How much later it was sent than by a generator that is never late.
     pub lag_ns: u64,
 }
 
@@ -68,7 +68,7 @@ impl Truth {
         sorted(answered.map(|(known, answered_ns)| (answered_ns - known.due_ns - known.lag_ns) as f64))
     }
 
-    /// By how much too late each request went, ascending.
+    /// The send lag of each request, ascending.
     pub fn send_lags_ns(&self) -> Vec<f64> {
         sorted(self.requests.iter().map(|known| known.lag_ns as f64))
     }
@@ -80,13 +80,13 @@ pub fn sorted(values: impl Iterator<Item = f64>) -> Vec<f64> {
     values
 }
 
-/// The value of which `percentile` percent are not above, as HdrHistogram counts.
+/// The value that `percentile` percent do not exceed, as HdrHistogram counts.
 pub fn quantile(sorted: &[f64], percentile: f64) -> f64 {
     let rank = (sorted.len() as f64 * percentile / 100.0).ceil() as usize;
     sorted[rank.clamp(1, sorted.len()) - 1]
 }
 
-/// A small generator of numbers, so that scenarios differ but stay the same from run to run.
+/// A small random number generator, so that scenarios differ but stay the same from run to run.
 #[derive(Debug)]
 pub struct Numbers(pub u64);
 

@@ -1,4 +1,4 @@
-//! Connections that speak TLS: the handshake, and reading. Writing differs in [`Connection::write`] alone.
+//! Connections with TLS: the handshake, and reading. Writing is in [`Connection::write`].
 //!
 //! [`Connection::write`]: crate::exec::connection::Connection::write
 
@@ -14,7 +14,7 @@ use std::io;
 const PEER_CLOSED: &str = "the peer closed";
 
 impl Worker<'_> {
-    /// The socket is connected: greets the peer. Until both agree the connection counts as one that connects.
+    /// Starts the handshake on a connected socket. Until it succeeds, the connection counts as connecting.
     pub(super) fn begin_handshake(&mut self, index: usize) -> Result<(), WorkerError> {
         let connection = &mut self.connections[index];
         let Phase::Connecting { deadline_ns } = connection.phase else { unreachable!("it has just connected") };
@@ -32,7 +32,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Goes on with the handshake; after it the connection is free.
+    /// Continues the handshake; afterwards the connection is free.
     pub(super) fn shake_hands(&mut self, index: usize) -> Result<(), WorkerError> {
         let mut plain = std::mem::take(&mut self.plain_buffer);
         let advanced = self.advance_handshake(index, &mut plain);
@@ -52,10 +52,10 @@ impl Worker<'_> {
         outcome
     }
 
-    /// Reads and writes once; gives what came with the end of the handshake, if that is reached.
+    /// Reads and writes once; returns the data that arrived with the end of the handshake, if it ended.
     fn advance_handshake(&mut self, index: usize, plain: &mut Vec<u8>) -> io::Result<Option<Received>> {
         let failed = |kind, reason: &str| io::Error::new(kind, format!("the TLS handshake failed: {reason}"));
-        // A peer that closes resets the connection if it has not read all that was sent, or if more is sent to it.
+        // A peer that closes with unread input, or that is sent more, resets the connection.
         let closed = |error: io::Error| match error.kind() {
             kind @ (io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe) => failed(kind, PEER_CLOSED),
             _ => error,
@@ -79,7 +79,7 @@ impl Worker<'_> {
         let socket = connection.socket.as_ref().expect("a session has a socket");
         let flushed = session.flush(socket).map_err(closed)?;
         let done = !session.is_handshaking();
-        // What the socket did not take of our last word goes with the first request.
+        // The rest of our last handshake message is sent with the first request.
         let interest = if flushed || done { Interest::Read } else { Interest::ReadWrite };
         let token = Self::token(connection, index);
         self.poller.modify(connection.fd(), interest, token)?;
@@ -90,7 +90,7 @@ impl Worker<'_> {
     pub(super) fn read_encrypted(&mut self, index: usize) -> Result<(), WorkerError> {
         let mut plain = std::mem::take(&mut self.plain_buffer);
         let received = self.receive(index, &mut plain);
-        // Afterwards: decrypting a response is part of having it.
+        // Taken after decryption, which is part of receiving a response.
         let now = now_ns();
         let outcome = match received {
             Ok(received) => self.take_received(index, &received, &plain, now),
@@ -104,7 +104,7 @@ impl Worker<'_> {
         outcome
     }
 
-    /// Reads from the socket, once, and decrypts into `plain`, which is emptied before.
+    /// Reads from the socket, once, and decrypts into `plain`, which is emptied first.
     fn receive(&mut self, index: usize, plain: &mut Vec<u8>) -> io::Result<Received> {
         plain.clear();
         let socket = self.connections[index].socket.as_ref().expect("a session has a socket");
@@ -112,7 +112,7 @@ impl Worker<'_> {
         self.note_unread(index, arrived_ns, now_ns());
         let session = self.connections[index].session.as_mut().expect("asked for connections with one only");
         match length {
-            // Many peers leave the farewell out.
+            // Many peers close without close_notify.
             0 => Ok(Received::Closed),
             length => Ok(session.receive(&self.read_buffer[..length], plain)),
         }
@@ -133,7 +133,7 @@ impl Worker<'_> {
     }
 }
 
-/// Whether reading gave nothing, and will.
+/// Whether reading gave nothing and will give nothing.
 fn is_nothing(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
 }

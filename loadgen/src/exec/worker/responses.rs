@@ -1,4 +1,4 @@
-//! What arrives on the connections: responses, ends, garbage.
+//! Input on the connections: responses, ends of streams, invalid bytes.
 
 use super::Worker;
 use super::traffic::Loss;
@@ -11,7 +11,7 @@ use crate::stats::Sample;
 use std::io;
 
 impl Worker<'_> {
-    /// Reads what has arrived, once: the poller reports what is left.
+    /// Reads once; the poller reports if more is left.
     pub(super) fn read(&mut self, index: usize) -> Result<(), WorkerError> {
         if self.connections[index].session.is_some() {
             return self.read_encrypted(index);
@@ -39,14 +39,14 @@ impl Worker<'_> {
         outcome
     }
 
-    /// Notes for how long what was read at `now` had lain unread: `arrived_ns` is the kernel's time of its arrival.
+    /// Notes how long the data that was read at `now` lay unread: `arrived_ns` is the kernel's time of arrival.
     pub(super) fn note_unread(&mut self, index: usize, arrived_ns: Option<u64>, now: u64) {
         let unread_ns = arrived_ns.map_or(0, |arrived_ns| (now + self.realtime_offset_ns).saturating_sub(arrived_ns));
         // Someone may have set the clock since the offset was taken.
         self.unread_ns = unread_ns.min(now.saturating_sub(self.connections[index].sent_ns));
     }
 
-    /// The peer has ended the connection without ado: an error for those who wait for it, and for nobody else.
+    /// The peer closed the connection: an error for requests in flight, and for no others.
     pub(super) fn cut_off(&mut self, index: usize, now: u64) {
         let connection = &mut self.connections[index];
         let busy = connection.is_busy();
@@ -56,7 +56,7 @@ impl Worker<'_> {
         self.lose(index, if busy { Loss::Read } else { Loss::Nothing }, now);
     }
 
-    /// The peer sends no more, which is how some responses end.
+    /// The peer sends no more, which ends a response without a length.
     pub(super) fn peer_closed(&mut self, index: usize, now: u64) -> Result<(), WorkerError> {
         let connection = &mut self.connections[index];
         if !connection.is_busy() {
@@ -72,7 +72,7 @@ impl Worker<'_> {
         Ok(())
     }
 
-    /// Counts the responses in `bytes`, which closes the connection where they are none.
+    /// Counts the responses in `bytes`; closes the connection if they are invalid.
     pub(super) fn take_bytes(&mut self, index: usize, bytes: &[u8], now: u64) -> Result<(), WorkerError> {
         let connection = &self.connections[index];
         if !connection.is_busy() || connection.due_ns >= self.measured_ns {
@@ -83,7 +83,7 @@ impl Worker<'_> {
         while !rest.is_empty() {
             let connection = &mut self.connections[index];
             if !connection.is_busy() {
-                // Bytes that nobody asked for: this connection cannot be trusted any more.
+                // Bytes without a request: this connection cannot be trusted any more.
                 self.lose(index, Loss::Read, now);
                 return Ok(());
             }
@@ -108,9 +108,9 @@ impl Worker<'_> {
         Ok(())
     }
 
-    /// Lets a connection that is free send what is due.
+    /// Lets a free connection send what is due.
     ///
-    /// Only once all that was read is taken: bytes left over would be taken for the response to the next request.
+    /// Only when all input is consumed: bytes left over would be taken for the response to the next request.
     pub(super) fn go_on(&mut self, index: usize, now: u64) -> Result<(), WorkerError> {
         if self.running && self.connections[index].phase == Phase::Idle { self.proceed(index, now) } else { Ok(()) }
     }
@@ -143,7 +143,7 @@ impl Worker<'_> {
             }
         }
         if last {
-            // A response may come before its request is written in full, whose rest the peer still waits for.
+            // A response may arrive before its request is written in full; the peer still waits for the rest.
             match connection.phase {
                 Phase::Writing => connection.phase = Phase::Finishing,
                 _ => connection.is_free(now, self.unread_ns),

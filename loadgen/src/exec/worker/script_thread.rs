@@ -7,23 +7,23 @@ use crate::schedule::Arrivals;
 use crate::script::ThreadScript;
 use std::collections::VecDeque;
 
-/// Set in the number under which a script thread's timer is kept; a connection's number has it not.
+/// This bit marks the timer of a script thread; the numbers of connections do not have it.
 const TIMER_BIT: u32 = 1 << 31;
 
-/// A thread's script, what it samples and, with an open pool, its plan and its free connections.
+/// A thread's script and sampler and, with an open pool, its plan and its free connections.
 #[derive(Debug)]
 pub(super) struct ScriptThread<'a> {
     /// Its number among those of all generators.
     thread: u64,
     pub(super) script: &'a ThreadScript,
-    /// The request of every connection, if the script does not make each.
+    /// The request of every connection, unless the script makes each one.
     pub(super) fixed_batch: Batch,
     sampler: Sampler,
     /// The plan of an open pool; otherwise each connection has its own.
     pub(super) arrivals: Option<Arrivals>,
-    /// Free connections of an open pool, the one that has been free for longest first.
+    /// Free connections of an open pool; the connection that has been free for longest comes first.
     pub(super) free: VecDeque<u32>,
-    /// The entry of the timers that counts.
+    /// The current timer entry.
     pub(super) wake_ns: u64,
     /// Requests sent that were due after the warm-up.
     pub(super) taken: u64,
@@ -58,7 +58,7 @@ impl<'a> ScriptThread<'a> {
         script_thread as u32 | TIMER_BIT
     }
 
-    /// The script thread whose timer has this number, if it is a script thread's.
+    /// The script thread whose timer has this number; `None` for the number of a connection.
     pub(super) fn of_timer(number: u32) -> Option<usize> {
         (number & TIMER_BIT != 0).then_some((number & !TIMER_BIT) as usize)
     }
@@ -69,7 +69,7 @@ impl<'a> ScriptThread<'a> {
         self.sampler.count_response(latency_ns);
     }
 
-    /// Takes a sample if it is time to, and gives the time of the next.
+    /// Takes a sample if it is due, and returns the time of the next.
     #[inline]
     pub(super) fn sample(&mut self, now_ns: u64) -> u64 {
         if self.has_ended() {
@@ -85,18 +85,18 @@ impl<'a> ScriptThread<'a> {
         self.result.is_some()
     }
 
-    /// Whether the script wants its thread to end, which it has not yet.
+    /// Whether the script has asked its thread to end and it has not ended yet.
     #[inline]
     pub(super) fn is_to_stop(&self) -> bool {
         self.script.stopped() && !self.has_ended()
     }
 
-    /// The thread ends with `unsent` requests due and not sent, and `in_flight` without a response.
+    /// Ends the thread with `unsent` requests due and not sent, and `in_flight` without a response.
     pub(super) fn end(&mut self, unsent: u64, in_flight: u64, oldest_unfinished_ns: u64, end_ns: u64) {
         let request_rate = std::mem::replace(&mut self.sampler, Sampler::new(0, 0)).finish();
         self.result = Some(ThreadResult {
             thread: self.thread,
-            // A pipelined batch may have taken requests that fall due after the end: they count as due.
+            // A pipelined batch may have taken requests that fall due after the end; they count as due.
             due: self.taken + unsent,
             unfinished: unsent + in_flight,
             oldest_unfinished_ns,

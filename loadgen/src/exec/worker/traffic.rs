@@ -1,4 +1,4 @@
-//! What happens on the connections: connecting, sending, failing.
+//! Connecting, sending, and failures.
 
 use super::{ScriptThread, Worker};
 use crate::clock::{MILLISECOND, now_ns};
@@ -33,7 +33,7 @@ impl Worker<'_> {
         connection.parser.reset();
         let opened = net::connect(address).and_then(|socket| {
             let token = Self::token(connection, index);
-            // A system that cannot do this has every response count as read when it arrived.
+            // Without kernel time stamps every response counts as read when it arrived.
             let _ = net::note_arrivals(&socket);
             self.poller.add(socket.as_raw_fd(), Interest::ReadWrite, token)?;
             Ok(socket)
@@ -53,7 +53,7 @@ impl Worker<'_> {
         self.retry_later(index, now);
     }
 
-    /// Closes the socket and tries again: at once, unless the last ones were of no use either.
+    /// Closes the socket and tries again: at once, unless the last sockets were useless too.
     fn retry_later(&mut self, index: usize, now: u64) {
         let connection = &mut self.connections[index];
         connection.close();
@@ -74,7 +74,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Does what `connection` has to do now, and arranges to be called when there is more.
+    /// Does what `connection` has to do now, and arranges the next call.
     pub(super) fn proceed(&mut self, index: usize, now: u64) -> Result<(), WorkerError> {
         let connection = &mut self.connections[index];
         match connection.phase {
@@ -111,7 +111,7 @@ impl Worker<'_> {
         Ok(())
     }
 
-    /// Gives what is due of an open pool to its free connections.
+    /// Gives the requests that are due in an open pool to its free connections.
     pub(super) fn dispatch(&mut self, script_thread: usize, now: u64) -> Result<(), WorkerError> {
         if !self.running || self.script_threads[script_thread].has_ended() {
             return Ok(());
@@ -131,7 +131,7 @@ impl Worker<'_> {
             let Some(index) = self.script_threads[script_thread].free.pop_front() else { return Ok(()) };
             let connection = &mut self.connections[index as usize];
             connection.in_pool = false;
-            // One that was closed while it was free comes back when it is connected again.
+            // A connection that was closed while it was free returns when it is connected again.
             if connection.phase == Phase::Idle {
                 self.send(index as usize, due_ns)?;
             }
@@ -249,7 +249,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Goes on with a request that has its response already; the connection is free once it is written.
+    /// Continues a request whose response has arrived; the connection is free once it is written.
     fn finish_writing(&mut self, index: usize) -> Result<(), WorkerError> {
         let connection = &mut self.connections[index];
         let written = connection.write_rest();
@@ -262,7 +262,7 @@ impl Worker<'_> {
                 self.poller.modify(connection.fd(), Interest::Read, token)?;
                 self.go_on(index, now)
             }
-            // The peer has said all that it had to say.
+            // The peer has sent all that it had to send.
             Err(_) => {
                 self.lose(index, Loss::Nothing, now);
                 Ok(())
@@ -307,7 +307,7 @@ impl Worker<'_> {
                     connection.timed_out = true;
                     self.interval.errors.timeout += 1;
                 }
-                // A peer that has answered and does not want the rest: it must not keep the connection for ever.
+                // A peer that has answered and does not read the rest must not keep the connection for ever.
                 Phase::Finishing if now.saturating_sub(connection.sent_ns) > self.plan.timeout_ns => {
                     self.lose(index, Loss::Nothing, now);
                 }

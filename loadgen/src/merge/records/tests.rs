@@ -13,7 +13,7 @@ use rand::{Rng, SeedableRng};
 use serde_json::Value;
 use std::path::Path;
 
-/// The findings of one generator, by the second and at its end.
+/// The results of one generator, by second and at its end.
 #[derive(Debug, Clone)]
 struct Found {
     seconds: Vec<Interval>,
@@ -91,7 +91,7 @@ fn found(random: &mut SmallRng, index: u64, of: u64, seconds: usize) -> Found {
 
 const DUE_A_SECOND: u64 = 50;
 
-/// The report of one generator that has the event loops of all.
+/// The report of one generator that runs the event loops of all.
 fn report_of_one(all: &[Found], hdr_log: &Path, json: &Path) -> String {
     let mut totals = Totals::new(all.len());
     for (number, found) in all.iter().enumerate() {
@@ -154,7 +154,7 @@ fn all_found(seed: u64, of: u64, seconds: usize) -> Vec<Found> {
     (0..of).map(|index| found(&mut random, index, of, seconds)).collect()
 }
 
-/// Without the lines and the key that name the generators: the judgement of each on itself goes into the verdict.
+/// Drops the lines and the key that name the generators: the verdict of each on itself goes into the common verdict.
 fn without_generators(text: &str, json: &Path) -> (String, Value) {
     let own = |line: &&str| !line.starts_with("  1/") && !line.starts_with("  2/") && !line.starts_with("  3/");
     let own_reason = |line: &&str| own(line) && !line.contains("NOT KEPT: generator ");
@@ -191,7 +191,7 @@ proptest! {
         let kept = |line: &&str| *line != "Schedule:     kept";
         prop_assert_eq!(text.lines().filter(kept).collect::<Vec<_>>(), text_of_one.lines().filter(kept).collect::<Vec<_>>());
         prop_assert_eq!(merged_json, one_json);
-        // The hand-over order of seconds may differ in nothing: the logs are the same to the byte.
+        // The order in which seconds arrive must not matter: the logs are identical to the byte.
         prop_assert_eq!(std::fs::read(log).unwrap(), std::fs::read(log_of_one).unwrap());
     }
 }
