@@ -1,5 +1,5 @@
-//! Which part of the service a stack belongs to, by the rules of `categories.toml`: the thread first, then the innermost
-//! frame that says something.
+//! Assigns a stack to a part of the service by the rules of `categories.toml`: by its thread first, then by the
+//! innermost frame that matches a rule.
 
 use crate::collapsed::Kind;
 use crate::samples::Samples;
@@ -8,9 +8,9 @@ use regex::{Regex, RegexSet};
 use serde::Deserialize;
 use std::collections::HashMap;
 
-/// The rules that the program carries.
+/// The built-in rules.
 pub const BUILT_IN: &str = include_str!("../categories.toml");
-/// What no rule matches.
+/// The category of stacks that match no rule.
 pub const OTHER: &str = "other";
 
 #[derive(Deserialize)]
@@ -38,10 +38,10 @@ struct ThreadRule {
 #[serde(deny_unknown_fields)]
 struct CategoryRule {
     name: String,
-    /// For the reader of the file.
+    /// A note for the reader of the file.
     #[allow(dead_code)]
     what: String,
-    /// Only if no frame matches a category without this mark.
+    /// Applies only if no frame matches a category without this mark.
     #[serde(default)]
     fallback: bool,
     frames: Vec<String>,
@@ -84,7 +84,7 @@ pub struct Rules {
     fallback: Patterns,
 }
 
-/// Where a sample belongs: indices into `Rules::category_names` and `Rules::group_names`.
+/// The part of a sample: indices into `Rules::category_names` and `Rules::group_names`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
     pub category: usize,
@@ -152,13 +152,13 @@ impl Rules {
         self.groups.iter().map(|(name, _)| name.as_str())
     }
 
-    /// Where each row of the table belongs.
+    /// The category and the group of each row of the table.
     pub fn place(&self, samples: &Samples) -> Vec<Place> {
         let mut matcher = Matcher::new(self, samples);
         samples.rows.iter().map(|row| matcher.place(row.thread, row.node).0).collect()
     }
 
-    /// The patterns that no sample of these tables is placed by, each with its rule's name: dead rules.
+    /// The dead rules: patterns that place no sample of these tables, each with its rule's name.
     #[cfg(test)]
     pub fn unused(&self, tables: &[Samples]) -> Vec<String> {
         let mut used = std::collections::HashSet::new();
@@ -186,10 +186,10 @@ impl Rules {
 /// A pattern that decided: which set, and which of its patterns.
 type Evidence = (usize, usize);
 
-/// A place of a stack with what decided its thread and its frame.
+/// A place of a stack, with the patterns that decided its thread and its frame.
 type Decision = (Place, [Option<Evidence>; 2]);
 
-/// Remembers what each frame, thread and stack matched.
+/// Caches the matches of frames, threads and stacks.
 struct Matcher<'a> {
     rules: &'a Rules,
     samples: &'a Samples,
@@ -311,12 +311,12 @@ mod tests {
         let rules = Rules::parse(RULES, "test").unwrap();
         let place = |stack| places(&rules, &[stack]).remove(0);
         let expect = |group: &str, category: &str| (group.to_owned(), category.to_owned());
-        // compaction writes its tables by the code of a flush
+        // compaction writes its tables with the code of a flush
         assert_eq!(place("[c];run_[j];Compactor.work_[j];Flusher.add_[i];write"), expect("compaction", "compaction"));
         assert_eq!(place("[f];run_[j];Flusher.work_[j];Compactor.poke_[i]"), expect("flush", "flush"));
         // the outermost root counts
         assert_eq!(place("[c];Flusher.work;Compactor.work"), expect("flush", "flush"));
-        // a thread whose root is lost is known by its name
+        // a thread whose root frame is lost is recognised by its name
         assert_eq!(place("[worker-1 tid=9];Scan.next_[j]"), expect("workers", "get"));
     }
 
@@ -324,7 +324,7 @@ mod tests {
     fn the_innermost_frame_that_says_something_decides() {
         let rules = Rules::parse(RULES, "test").unwrap();
         let category = |stack| places(&rules, &[stack]).remove(0).1;
-        // the scan runs inside the reply that it is written to
+        // the scan runs inside the response that it is written to
         assert_eq!(category("[w];RangeReply.write_[j];Scan.next_[j];copy"), "get");
         assert_eq!(category("[w];Scan.next_[j];RangeReply.flush_[j]"), "reply");
         assert_eq!(category("[w];Scan.next_[j];Lock.lock_[j];sys_futex_[k]"), "get");

@@ -23,15 +23,15 @@ pub struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Says, as JSON, which CPU engine can be had here and why. Attaches to nothing
+    /// Prints, as JSON, which CPU engine works here and why. Attaches to nothing
     Probe(ProbeArgs),
     /// Starts one recording of all events; the JVM itself writes DIR/profile.jfr
     Start(StartArgs),
-    /// Ends the recording and checks the file
+    /// Ends the recording and checks its file
     Stop(StopArgs),
-    /// Draws everything from DIR/profile.jfr
+    /// Makes all files from DIR/profile.jfr
     Convert(ConvertArgs),
-    /// Compares the recordings of A with those of B: what changed, and how sure that is
+    /// Compares the recordings of A with those of B: what changed, and how certain that is
     Diff(DiffArgs),
     /// Compares the slowest seconds of a latency log with the rest of the recording
     Tail(TailArgs),
@@ -41,7 +41,7 @@ enum Command {
 
 #[derive(Args)]
 struct ProbeArgs {
-    /// The JVM to be recorded, or `auto`; without it, this process stands for it
+    /// The JVM to be recorded, or `auto`; default: checks this process instead
     #[arg(long)]
     pid: Option<jvm::Pid>,
     #[command(flatten)]
@@ -68,13 +68,13 @@ struct StartArgs {
     /// Allocation sampling interval: bytes between two samples
     #[arg(long, default_value = "64k", value_parser = parse_size_bytes)]
     alloc_interval: u64,
-    /// Native memory sampling interval, for the event nativemem: bytes between two samples
+    /// Native memory sampling interval for the event nativemem: bytes between two samples
     #[arg(long, default_value = "64k", value_parser = parse_size_bytes)]
     nativemem_interval: u64,
-    /// Deepest stack that is recorded whole
+    /// Deepest stack that is recorded in full
     #[arg(long, default_value_t = 2048, value_parser = clap::value_parser!(u32).range(1..))]
     depth: u32,
-    /// End the recording by itself after this time: nobody else does if what started it dies
+    /// End the recording after this time, in case the program that started it dies
     #[arg(long, default_value = "1800s", value_parser = parse_duration_ns)]
     timeout: u64,
     /// Shortest lock wait that is recorded
@@ -98,16 +98,16 @@ struct StopArgs {
 
 #[derive(Args)]
 struct ConvertArgs {
-    /// The directory of profile.jfr, which receives the files
+    /// The directory of profile.jfr, into which the files are written
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
-    /// The experiment's name or title, to stand in every title before the event
+    /// The experiment's name or title, which precedes the event in every title
     #[arg(long, default_value = "")]
     title: String,
-    /// What to draw [default: cpu, alloc and lock, and what else was recorded]
+    /// Events to draw [default: cpu, alloc and lock, and other recorded events]
     #[arg(long, value_enum, value_delimiter = ',')]
     events: Option<Vec<Event>>,
-    /// Rules for categories.json, in the place of the built-in categories.toml
+    /// Rules for categories.json that replace the built-in categories.toml
     #[arg(long, value_name = "FILE")]
     categories: Option<PathBuf>,
     /// Leave out samples before this time since the recording's start, such as 10s
@@ -116,26 +116,26 @@ struct ConvertArgs {
     /// Leave out samples after this time since the recording's start
     #[arg(long, value_parser = parse_duration_ns)]
     to: Option<u64>,
-    /// Write <event>.pprof too
+    /// Also write <event>.pprof
     #[arg(long)]
     pprof: bool,
-    /// Show the frames of java.lang.foreign's downcalls, which are one frame [downcall] otherwise
+    /// Show all frames of java.lang.foreign's downcalls, which are otherwise one frame [downcall]
     #[arg(long)]
     unfold: bool,
-    /// Compare the slowest seconds of this latency log with the rest too, as `tail` does
+    /// Also compare the slowest seconds of this latency log with the rest, as `tail` does
     #[arg(long, value_name = "FILE")]
     latency: Option<PathBuf>,
-    /// Largest heap of the converter, in MiB
+    /// Heap limit of the converter, in MiB
     #[arg(long, default_value_t = 1024, value_name = "MIB", value_parser = clap::value_parser!(u32).range(16..))]
     heap: u32,
-    /// Longest time of the converter
+    /// Time limit of the converter
     #[arg(long, default_value = "600s", value_parser = parse_duration_ns)]
     time_limit: u64,
 }
 
 #[derive(Args)]
 struct DiffArgs {
-    /// Directories of converted recordings, before; with three or more on each side, each recording is one observation
+    /// Directories of converted recordings, before. With three or more on each side, each recording is one observation
     #[arg(long, required = true, num_args = 1.., value_name = "DIR")]
     a: Vec<PathBuf>,
     /// Directories of converted recordings, after
@@ -144,19 +144,19 @@ struct DiffArgs {
     /// Directory for diff.json, diff.md and the differential flame graphs
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
-    /// What to call A [default: the title of its recording]
+    /// Name of A [default: the title of its recording]
     #[arg(long)]
     title_a: Option<String>,
-    /// What to call B
+    /// Name of B
     #[arg(long)]
     title_b: Option<String>,
-    /// Events to compare, of those that both sides have
+    /// Events to compare, if both sides have them
     #[arg(long, value_enum, value_delimiter = ',', default_value = "cpu,alloc,lock,wall,nativemem")]
     events: Vec<Event>,
-    /// Rules in the place of the built-in categories.toml
+    /// Rules that replace the built-in categories.toml
     #[arg(long, value_name = "FILE")]
     categories: Option<PathBuf>,
-    /// Compare across engines and intervals too
+    /// Compare even if engines or intervals differ
     #[arg(long)]
     force: bool,
 }
@@ -166,19 +166,20 @@ const PERCENTILE_DEFAULT: f64 = 99.0;
 
 #[derive(Args)]
 struct TailArgs {
-    /// The directory of a converted recording, which receives tail.json, tail.md and the differential flame graphs
+    /// The directory of a converted recording, into which tail.json, tail.md and the differential flame graphs are
+    /// written
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
     /// HdrHistogram log of the same repetition, values in nanoseconds
     #[arg(long, value_name = "FILE")]
     latency: PathBuf,
-    /// Part of the seconds that counts as slowest, three seconds at least
+    /// Share of the seconds that counts as slowest; at least three seconds
     #[arg(long, default_value_t = WORST_DEFAULT, value_parser = parse_part)]
     worst: f64,
-    /// Percentile of latency by which seconds are slow
+    /// Percentile of latency that ranks the seconds
     #[arg(long, default_value_t = PERCENTILE_DEFAULT)]
     percentile: f64,
-    /// Rules in the place of the built-in categories.toml
+    /// Rules that replace the built-in categories.toml
     #[arg(long, value_name = "FILE")]
     categories: Option<PathBuf>,
 }
@@ -190,12 +191,12 @@ fn parse_part(text: &str) -> Result<f64, String> {
 
 #[derive(Args)]
 struct UnpackArgs {
-    /// Put libasyncProfiler.so here too
+    /// Also put libasyncProfiler.so into this directory
     #[arg(long, value_name = "DIR")]
     to: Option<PathBuf>,
 }
 
-/// Runs the command; an error is for the user to read.
+/// Runs the command; the error is a message for the user.
 pub fn run(cli: Cli) -> Result<()> {
     let tools = Tools::at(cli.lib);
     match cli.command {

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;
 use std::sync::LazyLock;
 
-/// How a frame ran. The converter marks it with a suffix; a native frame has none.
+/// How a frame ran. The converter marks it with a suffix, except for native frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
     /// Compiled by C2: `_[j]`.
@@ -68,8 +68,8 @@ pub fn frame(text: &str) -> (&str, Kind) {
     (text, if text.contains("::") { Kind::Jvm } else { Kind::Native })
 }
 
-/// Writes stacks that two recordings can be compared by: no JIT tiers, equal stacks merged, sorted. Kernel frames
-/// keep their `_[k]`, which other tools colour by.
+/// Writes stacks in a form that allows comparing two recordings: no JIT tiers, equal stacks merged, sorted. Kernel
+/// frames keep their `_[k]`, by which other tools colour.
 pub fn write(stacks: &[Stack]) -> String {
     let mut merged = BTreeMap::<String, u64>::new();
     for stack in stacks {
@@ -86,13 +86,13 @@ pub fn write(stacks: &[Stack]) -> String {
     })
 }
 
-/// Frames between a Java method and the native function that it calls through java.lang.foreign: about a dozen, the same
-/// in every stack, that say nothing.
+/// Frames between a Java method and the native function that it calls through java.lang.foreign: about a dozen,
+/// identical in every stack, without information.
 pub const FOLD: &str = r"^java/lang/invoke/(LambdaForm|Invokers\$Holder|(Direct|Delegating)MethodHandle\$Holder|VarHandleSegment)|^jdk/internal/foreign/abi/|^nep_invoker_blob$";
-/// What stands for them.
+/// The frame that replaces them.
 const FOLDED: &str = "[downcall]";
 
-/// Puts one frame in the place of each run of frames that `FOLD` matches.
+/// Replaces each run of frames that `FOLD` matches by one frame.
 pub fn fold<'a>(stacks: &[Stack<'a>]) -> Vec<Stack<'a>> {
     static PATTERN: LazyLock<Regex> = LazyLock::new(|| Regex::new(FOLD).expect("the pattern is a constant"));
     let mut known = HashMap::new();

@@ -1,4 +1,4 @@
-//! Two sets of samples against each other: categories, groups of threads and methods, with how sure a change is.
+//! Compares two sets of samples: categories, groups of threads and methods, each change with its significance.
 
 use crate::categories::Rules;
 use crate::collapsed::Kind;
@@ -8,9 +8,9 @@ use crate::stats::{self, Change, Estimate};
 use serde::Serialize;
 use std::collections::HashMap;
 
-/// A change is called significant if chance makes one such change, in the whole table, less often than this.
+/// A change is significant if the chance of one such change in the whole table is below this.
 const FALSE_ALARMS_MAX: f64 = 0.001;
-/// And if it is at least this part of the whole: a smaller one is nobody's business.
+/// A change must also be at least this share of the whole: a smaller one does not matter in practice.
 const CHANGE_MIN: f64 = 0.005;
 /// With this many recordings on each side, each of them is one observation.
 const RECORDINGS_MIN: usize = 3;
@@ -41,7 +41,7 @@ pub struct Comparison {
     pub unit: &'static str,
     pub categories: Vec<Line>,
     pub groups: Vec<Line>,
-    /// By the time in the method itself and in the native and kernel code that it called.
+    /// By the time in the method itself and in native and kernel code that it called.
     pub methods: Vec<Line>,
 }
 
@@ -104,8 +104,8 @@ fn methods(a: &[Samples], b: &[Samples], each: bool) -> Vec<Line> {
     )
 }
 
-/// For each row of the table the method that it is charged to: the innermost of Java, or, where there is none, the
-/// innermost frame that is not of the kernel.
+/// For each row of the table, the method that it is charged to: the innermost Java method or, without one, the
+/// innermost frame outside the kernel.
 pub fn methods_of(samples: &Samples, index: &mut HashMap<String, usize>) -> Vec<usize> {
     let mut known = HashMap::new();
     let mut method = |node: usize| {
@@ -132,7 +132,7 @@ fn totals(side: &[Samples], methods: &[Vec<usize>], count: usize) -> Vec<f64> {
     sums.iter().map(|sum| sum / whole.max(1.0)).collect()
 }
 
-/// The shares of one side. With `each`, of its recordings; otherwise of its seconds, one recording after the other.
+/// The shares of one side: of its recordings if `each`, otherwise of its seconds, one recording after the other.
 fn estimates(
     side: &[Samples],
     count: usize,
@@ -161,7 +161,7 @@ fn estimates(
     joined.estimates()
 }
 
-/// The lines of a table, largest change first. `tests` is the number of parts there were to choose from.
+/// The lines of a table, largest change first. `tests` is the number of parts in total.
 fn lines(names: &[String], a: &[Estimate], b: &[Estimate], tests: usize) -> Vec<Line> {
     let changes: Vec<Change> = a.iter().zip(b).map(|(a, b)| stats::change(a, b)).collect();
     let p_values: Vec<_> = changes.iter().map(|change| change.p_value).collect();

@@ -1,4 +1,4 @@
-//! From `profile.jfr` to everything that a run directory holds of it.
+//! Makes all profile files of a run directory from `profile.jfr`.
 
 use crate::categories::{self, Rules};
 use crate::collapsed;
@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-/// What the user asked for.
+/// The user's settings.
 pub struct Request {
     pub out: PathBuf,
     pub title: String,
@@ -34,7 +34,7 @@ pub struct Request {
     pub time_max: Duration,
 }
 
-/// The events drawn even where they were not recorded: their files then say so.
+/// Events that get files even if they were not recorded: the files then say so.
 const EVENTS_DEFAULT: [Event; 3] = [Event::Cpu, Event::Alloc, Event::Lock];
 
 /// The table of samples by second that comparisons read.
@@ -42,7 +42,7 @@ pub fn samples_file(event: Event) -> String {
     format!("{}.samples.gz", event.name())
 }
 
-/// Writes all files beside the recording: all of them, or, after an error, none.
+/// Writes all files beside the recording: all of them or, after an error, none.
 pub fn convert(tools: &Tools, request: &Request) -> Result<()> {
     let recording = request.out.join(RECORDING);
     check_recording(&recording)?;
@@ -95,7 +95,7 @@ pub fn read_rules(file: Option<&Path>) -> Result<Rules> {
     }
 }
 
-/// What one event came to.
+/// The results of one event.
 struct Drawn {
     samples: u64,
     value: u64,
@@ -104,7 +104,7 @@ struct Drawn {
     tables: Tables,
 }
 
-/// What drawing an event takes.
+/// The inputs for drawing an event.
 struct Drawing<'a> {
     said: &'a Description,
     scratch: &'a Scratch,
@@ -117,7 +117,7 @@ impl Drawing<'_> {
     fn draw(&self, event: Event) -> Result<Drawn> {
         let (scratch, name) = (self.scratch, event.name());
         let text = scratch.take(&format!("{name}.samples"))?;
-        // async-profiler may leave a few strays of an event that was not asked for
+        // async-profiler may leave a few stray samples of an event that was not requested
         let text = if self.said.has(event) { text.as_str() } else { "" };
         let seconds = (self.said.duration_ns as f64 / 1e9).ceil() as usize;
         scratch.write(&samples_file(event), samples::compress(text, self.said.start_ns / 1_000_000, seconds)?)?;
@@ -163,7 +163,7 @@ impl Drawing<'_> {
         }
     }
 
-    /// Length of what is shown.
+    /// Length of the part that is shown.
     fn seconds(&self) -> f64 {
         let whole = self.said.duration_ns as f64 / 1e9;
         let to = self.request.to_ms.map_or(whole, |ms| whole.min(ms as f64 / 1e3));

@@ -1,4 +1,4 @@
-//! async-profiler's converter: one JVM with a heap limit and a time limit, and what it says of a recording.
+//! async-profiler's converter: one JVM with a heap limit and a time limit, and its output about a recording.
 
 use crate::collapsed;
 use crate::event::Event;
@@ -15,7 +15,7 @@ use std::time::Duration;
 /// Narrower frames are left out of the flame graphs: one sample of ten thousand can be hundreds of frames deep.
 const HTML_WIDTH_MIN_PERCENT: &str = "0.01";
 
-/// What to convert, and with what means.
+/// What to convert, with which heap and time limit.
 pub struct Job<'a> {
     pub tools: &'a Tools,
     pub recording: &'a Path,
@@ -29,12 +29,12 @@ pub struct Job<'a> {
     pub time_max: Duration,
 }
 
-/// What the converter said of the recording.
+/// The converter's facts about the recording.
 pub struct Description {
     pub settings: HashMap<String, String>,
     pub start_ns: u64,
     pub duration_ns: u64,
-    /// CPU time of the service while it was recorded; None if the recording does not say.
+    /// CPU time of the service during the recording; None if the recording lacks it.
     pub cpu_s: Option<f64>,
     pub truncated: bool,
 }
@@ -66,7 +66,7 @@ impl Description {
         self.setting(name)?.parse().ok()
     }
 
-    /// Whether the recording was to hold this event.
+    /// Whether this event was requested for the recording.
     pub fn has(&self, event: Event) -> bool {
         match event {
             Event::Cpu => self.engine().is_some(),
@@ -74,13 +74,13 @@ impl Description {
         }
     }
 
-    /// The CPU engine that really took the samples.
+    /// The CPU engine that actually took the samples.
     pub fn engine(&self) -> Option<&str> {
         self.setting("event")?;
         self.setting("engine")
     }
 
-    /// The CPU interval that was asked for.
+    /// The CPU interval that was requested.
     pub fn interval_us(&self) -> Option<f64> {
         self.engine()?;
         Some(self.number("interval")? as f64 / 1e3)
@@ -107,7 +107,7 @@ pub fn run(job: &Job, scratch: &Scratch, title_of: impl Fn(Event) -> String) -> 
     Description::parse(&outcome.stdout)
 }
 
-/// The converter's tasks for an event: words separated by tabs, a line each.
+/// The converter's tasks for an event: one per line, words separated by tabs.
 fn tasks(job: &Job, event: Event, title: &str, scratch: &Scratch) -> Vec<String> {
     let name = event.name();
     let path = |file: &str| scratch.path(file).display().to_string();

@@ -22,7 +22,7 @@ pub struct Request {
     pub title_b: Option<String>,
     pub events: Vec<Event>,
     pub categories: Option<PathBuf>,
-    /// Compare what cannot be compared, too.
+    /// Compare even recordings that differ in engine or interval.
     pub force: bool,
 }
 
@@ -58,7 +58,7 @@ impl Side {
     }
 }
 
-/// Writes diff.json, diff.md and, for each event, both differential flame graphs; prints the tables.
+/// Writes diff.json, diff.md and both differential flame graphs of each event; prints the tables.
 pub fn diff(request: &Request) -> Result<()> {
     let rules = read_rules(request.categories.as_deref())?;
     let a = Side::read(&request.a, request.title_a.as_deref())?;
@@ -123,7 +123,7 @@ fn stacks(side: &[Samples]) -> Vec<Stack<'_>> {
     collapsed::fold(&all)
 }
 
-/// Draws the difference in both directions, and names the files.
+/// Draws the difference in both directions, and returns the names of the files.
 pub fn pictures(event: Event, sides: [&[Stack]; 2], title: &str, out: &Path, name: &str) -> Result<Vec<String>> {
     let mut files = Vec::new();
     for (reverse, suffix, shown) in [(false, "", "B"), (true, "-reverse", "A")] {

@@ -13,7 +13,7 @@ pub enum Event {
     Lock,
     /// Every thread, running or not.
     Wall,
-    /// Memory that native code took with malloc and the like.
+    /// Memory that native code allocated with malloc and similar functions.
     Nativemem,
 }
 
@@ -31,7 +31,7 @@ impl Event {
         }
     }
 
-    /// What a title calls it.
+    /// Its name in titles.
     pub fn title(self) -> &'static str {
         match self {
             Event::Cpu => "CPU time",
@@ -51,7 +51,7 @@ impl Event {
         }
     }
 
-    /// The converter's options for this event: one event at a time, since the converter mixes those it is not told of.
+    /// The converter's options for this event: one event at a time, because the converter mixes all others.
     pub fn converter_options(self) -> &'static [&'static str] {
         match self {
             Event::Cpu => &["--cpu"],
@@ -62,7 +62,7 @@ impl Event {
         }
     }
 
-    /// Whether a stack ends in the class of the object that was allocated or locked.
+    /// Whether a stack ends in the class of the allocated or locked object.
     pub fn ends_in_class(self) -> bool {
         matches!(self, Event::Alloc | Event::Lock)
     }

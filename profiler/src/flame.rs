@@ -1,4 +1,4 @@
-//! A flame graph as SVG: inferno draws it; colours by kind of frame, labels and legend are ours.
+//! A flame graph as SVG, drawn by inferno; colours by kind of frame, labels and legend are ours.
 
 use crate::collapsed::{Kind, Stack};
 use crate::event::Event;
@@ -14,9 +14,9 @@ use std::sync::LazyLock;
 pub const WIDTH_PX: usize = 1280;
 const FONT_SIZE_PX: usize = 12;
 const FRAME_HEIGHT_PX: usize = 18;
-/// Advance of a character of the font, in ems: Hack is monospaced, as are its stand-ins.
+/// Advance of a character of the font, in ems: Hack and its fallbacks are monospaced.
 const FONT_WIDTH_EM: f64 = 0.602;
-/// Narrower frames, in per cent of the whole, are left out: they would be less than two pixels.
+/// Narrower frames, in per cent of the whole, are left out: they would be under two pixels wide.
 const WIDTH_MIN_PERCENT: f64 = 0.1;
 /// The root, which stands for all samples.
 const COLOR_ALL: Color = Color { r: 0xe4, g: 0xe4, b: 0xe4 };
@@ -26,16 +26,16 @@ pub const TITLE_LENGTH_MAX: usize = 100;
 /// Inferno's margin left and right of the frames.
 const MARGIN_PX: usize = 10;
 const TEXT_MARGIN_PX: f64 = 3.0;
-/// What a browser without Hack shows has the same advance.
+/// Fallback fonts for browsers without Hack, with the same advance.
 pub const FONT_FAMILY: &str = "Hack, 'DejaVu Sans Mono', Menlo, 'Liberation Mono', monospace";
 
-/// What stands in the picture beside the stacks.
+/// The texts of the picture.
 pub struct Caption<'a> {
     pub title: &'a str,
     pub subtitle: &'a str,
 }
 
-/// Draws `stacks`; at least one has to have a value above zero.
+/// Draws `stacks`; at least one must have a value above zero.
 pub fn draw(event: Event, stacks: &[Stack], caption: &Caption) -> Result<String> {
     let (lines, mut palette) = merge_tiers(stacks);
     let mut options = options(event, caption);
@@ -44,8 +44,8 @@ pub fn draw(event: Event, stacks: &[Stack], caption: &Caption) -> Result<String>
     finish(&svg, |y_px| legend(event, y_px))
 }
 
-/// Draws the stacks of `after`, coloured by how much wider they are than in `before`, whose whole is scaled to theirs.
-/// With `reverse` it draws those of `before`, in the same colours: what vanished can be seen only there.
+/// Draws the stacks of `after`, coloured by how much wider they are than in `before`, scaled to the same total. With
+/// `reverse` it draws those of `before` in the same colours: only this shows what vanished.
 pub fn draw_difference(
     event: Event,
     before: &[Stack],
@@ -98,12 +98,12 @@ fn options<'a>(event: Event, caption: &Caption) -> Options<'a> {
     options
 }
 
-/// A node of the tree of calls: same path, same name, whatever the tier it ran in.
+/// A node of the call tree: same path and same name, in any tier.
 #[derive(Default)]
 struct Node<'a> {
     /// Value of the stacks that end here.
     own: u64,
-    /// Value by kind: the widest gives the colour.
+    /// Value by kind: the largest gives the colour.
     kinds: BTreeMap<Kind, u64>,
     children: BTreeMap<&'a str, Node<'a>>,
 }
@@ -114,7 +114,7 @@ impl Node<'_> {
     }
 }
 
-/// Merges frames that differ by JIT tier alone: a method that was interpreted, then compiled, is one tower. Returns
+/// Merges frames that differ only by JIT tier: a method that was interpreted, then compiled, is one tower. Returns
 /// sorted collapsed lines for inferno, and the colour of each frame in them.
 fn merge_tiers(stacks: &[Stack]) -> (Vec<String>, PaletteMap) {
     let mut root = Node::default();
@@ -152,9 +152,9 @@ fn collect(node: &Node, path: &mut String, lines: &mut Vec<String>, palette: &mu
     }
 }
 
-/// The name with a suffix that inferno hides from the reader, so that one name can have several colours.
+/// The name with a suffix that inferno does not show, so that one name can have several colours.
 fn marked(name: &str, kind: Kind) -> String {
-    // inferno would take a number after a space for a second value of the stack
+    // inferno would take a number after a space as a second value of the stack
     let name = name.replace(' ', "\u{a0}");
     match kind {
         Kind::Compiled => format!("{name}_[j]"),
@@ -189,7 +189,7 @@ fn kind_name(kind: Kind) -> &'static str {
     }
 }
 
-/// The kind's colour, a shade lighter or darker by name, so that neighbours can be told apart.
+/// The colour of the kind, slightly lighter or darker by name, so that neighbours can be told apart.
 fn color(kind: Kind, name: &str) -> Color {
     let hash = name
         .bytes()
@@ -200,7 +200,7 @@ fn color(kind: Kind, name: &str) -> Color {
     Color { r: shaded(r), g: shaded(g), b: shaded(b) }
 }
 
-/// Puts in labels that fit, the legend, and fonts for browsers.
+/// Adds labels that fit, the legend, and fonts for browsers.
 fn finish(svg: &str, legend: impl Fn(usize) -> String) -> Result<String> {
     let svg = relabel(svg);
     let svg = svg.replace("font-family:\"Hack\"", &format!("font-family:{FONT_FAMILY}"));
@@ -259,7 +259,7 @@ fn legend_of_difference(y_px: usize) -> String {
     text
 }
 
-/// Inferno cuts a label that is too long at its end, where the method's name is. Ours drops the package first.
+/// Inferno cuts the end of a label that is too long, where the method's name is. This drops the package first.
 fn relabel(svg: &str) -> String {
     static FRAME: LazyLock<Regex> = LazyLock::new(|| {
         pattern(concat!(

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-/// The jar whose JVM `--pid auto` means.
+/// The jar of the JVM that `--pid auto` finds.
 const SERVICE_JAR: &str = "lsmlab-server.jar";
 
 /// `--pid`: a number, or `auto`.
@@ -63,13 +63,13 @@ impl Jvm {
         Some(link.to_string_lossy().into_owned())
     }
 
-    /// Where the process sees `path`, from here.
+    /// The path at which this process sees the JVM's `path`.
     pub fn path_seen_by(&self, path: &Path) -> PathBuf {
         let relative = path.strip_prefix("/").unwrap_or(path);
         self.directory().join("root").join(relative)
     }
 
-    /// Whether the process sees other mounts than this one: it runs in another container.
+    /// Whether the process has other mounts than this one: it runs in another container.
     pub fn is_in_another_container(&self) -> bool {
         let ours = fs::read_link(self.proc.join("self/ns/mnt"));
         let theirs = fs::read_link(self.directory().join("ns/mnt"));
@@ -87,7 +87,7 @@ fn status_field(process: &Path, name: &str) -> Option<String> {
     status.lines().find_map(|line| Some(line.strip_prefix(name)?.strip_prefix(':')?.trim().to_owned()))
 }
 
-/// The JVM that `pid` means. An error lists the JVMs that were found instead.
+/// The JVM that `pid` names. An error lists the JVMs that were found instead.
 pub fn resolve(pid: &Pid) -> Result<Jvm> {
     resolve_in(Path::new("/proc"), pid)
 }
@@ -147,7 +147,7 @@ fn java_processes(proc: &Path) -> Vec<JavaProcess> {
     found
 }
 
-/// A program named `java`, or any that maps libjvm: launchers of their own exist.
+/// A program named `java`, or any that maps libjvm: some launchers have another name.
 fn is_java(process: &Path) -> bool {
     let named = words(process).first().is_some_and(|program| program.rsplit('/').next() == Some("java"));
     named || fs::read_to_string(process.join("maps")).is_ok_and(|maps| maps.contains("/libjvm.so"))

@@ -1,6 +1,6 @@
 //! Names of frames as text: shortened to the room there is, escaped.
 
-/// The longest form of a name that has at most `room` characters: whole, then without its package, then cut.
+/// The longest form of a name with at most `room` characters: whole, without its package, or cut.
 pub fn label(name: &str, room: usize) -> String {
     const ROOM_MIN: usize = 5;
     let short = without_package(name);
@@ -33,8 +33,8 @@ fn without_package(name: &str) -> &str {
     }
     let class = name.trim_end_matches("[]");
     match class.rfind('.') {
-        // a class with its package, as at the end of an allocation; `Main.run` has a single dot, and the kernel's
-        // `finish_task_switch.isra.0` no class
+        // A class with its package ends an allocation's stack; `Main.run` has a single dot, and the kernel's
+        // `finish_task_switch.isra.0` is no class
         Some(dot) if class[..dot].contains('.') && class[dot + 1..].starts_with(char::is_uppercase) => &name[dot + 1..],
         _ => name,
     }
@@ -45,7 +45,7 @@ pub fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
-/// The name in an SVG's text, with the spaces that were put apart for inferno.
+/// The name as text in an SVG, with the spaces that were replaced for inferno.
 pub fn unescape(text: &str) -> String {
     text.replace("&lt;", "<")
         .replace("&gt;", ">")

@@ -19,7 +19,7 @@ pub struct Interval {
     /// In milliseconds since 1970.
     pub start_ms: u64,
     pub end_ms: u64,
-    /// Latency at the percentile that was asked for, in milliseconds.
+    /// Latency at the requested percentile, in milliseconds.
     pub latency_ms: f64,
 }
 

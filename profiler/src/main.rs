@@ -1,4 +1,4 @@
-//! `profile`: one recording of a JVM with async-profiler, and everything that is drawn from it.
+//! `profile`: makes one recording of a JVM with async-profiler, and all files that are drawn from it.
 //!
 //! `probe`, `start` and `stop` drive `asprof`; `convert` turns `profile.jfr` into flame graphs, heatmaps, collapsed
 //! stacks, pictures and categories. docs/profiling.md is the manual, docs/contracts.md the contract.

@@ -1,18 +1,18 @@
-//! The pages of the converter, finished; and what stands in their place where there is nothing to draw.
+//! Completes the converter's pages, and makes placeholders for events without samples.
 
 use anyhow::{Context, Result};
 
 use crate::flame::{FONT_FAMILY, TITLE_LENGTH_MAX, WIDTH_PX};
 use crate::label::{cut, escape};
 
-/// What the converter drew.
+/// A page of the converter.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Page {
     Flame,
     Heatmap,
 }
 
-/// Names the page for tabs and bookmarks, and opens a flame graph at its foot, where the wide frames are: the converter
+/// Adds a title for tabs and bookmarks, and opens a flame graph at its foot, where the wide frames are: the converter
 /// opens it at the top, which a single deep stack leaves empty.
 pub fn finish(page: Page, html: &str, title: &str) -> Result<String> {
     let head = html.find("<head>").context("the converter's page has no head")? + "<head>".len();

@@ -1,7 +1,7 @@
-//! Which CPU engine a recording will have: `perf_events`, or `ctimer` where perf events are closed.
+//! Which CPU engine a recording will have: `perf_events`, or `ctimer` if perf events are not permitted.
 //!
-//! Nothing is attached to find out: the answer comes from a perf event opened by this process and from what /proc says
-//! of the other. The recording states the engine that it really had, and `convert` reports that one.
+//! The probe attaches to nothing: it opens a perf event in this process and reads what /proc says about the other. The
+//! recording states the engine that it really used, and `convert` reports that one.
 
 use crate::jvm::Jvm;
 use clap::ValueEnum;
@@ -11,10 +11,10 @@ use std::io;
 
 const CAP_SYS_ADMIN: u32 = 21;
 const CAP_PERFMON: u32 = 38;
-/// The inode of the initial user namespace: the kernel asks for privileges there, not in a container's own.
+/// The inode of the initial user namespace: the kernel checks privileges there, not in a container's namespace.
 const USER_NAMESPACE_INITIAL: &str = "user:[4026531837]";
 
-/// Who opens the perf events.
+/// The process that opens the perf events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum FdTransfer {
     Auto,
@@ -22,7 +22,7 @@ pub enum FdTransfer {
     Off,
 }
 
-/// What `profile probe` prints.
+/// The output of `profile probe`.
 #[derive(Debug, Serialize, PartialEq)]
 pub struct Probe {
     /// `perf_events` or `ctimer`.
@@ -31,22 +31,22 @@ pub struct Probe {
     pub fdtransfer: bool,
     /// One sentence.
     pub why: String,
-    /// The sysctl; absent where the kernel has none.
+    /// The value of the sysctl; absent if the kernel lacks it.
     pub perf_event_paranoid: Option<i64>,
     /// Whether this process could open a perf event.
     pub opened_here: bool,
     pub pid: Option<u32>,
 }
 
-/// What the decision depends on.
+/// The inputs of the decision.
 struct Facts {
     paranoid: Option<i64>,
     opened_here: Result<(), String>,
-    /// Why the JVM itself may open perf events, or why it may not.
+    /// Why the JVM itself may or may not open perf events.
     jvm: Result<String, String>,
 }
 
-/// Finds the engine for `target`, or for a JVM like this process.
+/// Finds the engine for `target`, or for a JVM with the rights of this process.
 pub fn probe(target: Option<&Jvm>, fdtransfer: FdTransfer) -> Probe {
     let paranoid =
         fs::read_to_string("/proc/sys/kernel/perf_event_paranoid").ok().and_then(|text| text.trim().parse().ok());
@@ -93,8 +93,8 @@ fn jvm_may_open(jvm: &Jvm, paranoid: Option<i64>) -> Result<String, String> {
     may_open(capabilities, jvm.is_filtered(), paranoid)
 }
 
-/// The kernel's rule for events that include the kernel, which async-profiler's check asks for, and the rule of the
-/// usual container seccomp profile, which lets the call through for the same capabilities only.
+/// The kernel's rule for events that include the kernel, which async-profiler checks, and the rule of the usual seccomp
+/// profile of containers, which allows the call for the same capabilities only.
 fn may_open(capabilities: u64, filtered: bool, paranoid: Option<i64>) -> Result<String, String> {
     let Some(paranoid) = paranoid else {
         return Err("this kernel has no perf events".to_owned());
@@ -115,7 +115,7 @@ fn may_open(capabilities: u64, filtered: bool, paranoid: Option<i64>) -> Result<
     Err(format!("kernel.perf_event_paranoid is {paranoid}, and the JVM has neither CAP_PERFMON nor CAP_SYS_ADMIN"))
 }
 
-/// Opens, and closes, a software clock event on this thread, kernel included.
+/// Opens and closes a software clock event on this thread, with the kernel included.
 fn open_perf_event() -> Result<(), String> {
     const PERF_TYPE_SOFTWARE: u32 = 1;
     const PERF_COUNT_SW_CPU_CLOCK: u64 = 0;

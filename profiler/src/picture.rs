@@ -1,11 +1,11 @@
-//! SVG to PNG, with an embedded font: the picture is the same on every machine.
+//! SVG to PNG, with an embedded font, so that the picture is the same on every machine.
 
 use anyhow::{Context, Result};
 use resvg::tiny_skia::{Pixmap, Transform};
 use resvg::usvg::{Options, Tree, fontdb::Database};
 use std::sync::Arc;
 
-/// Pixels of the picture for one of the SVG: sharp on a dense screen and when a report scales it.
+/// Pixels of the PNG per pixel of the SVG: sharp on a dense screen and when a report scales it.
 const SCALE: f32 = 1.5;
 
 /// The PNG file of `svg`.
@@ -16,7 +16,7 @@ pub fn render(svg: &str) -> Result<Vec<u8>> {
     fonts.set_sans_serif_family("Hack");
     fonts.set_serif_family("Hack");
     let options = Options { font_family: "Hack".to_owned(), fontdb: Arc::new(fonts), ..Options::default() };
-    // the controls of the interactive file mean nothing in a picture
+    // the controls of the interactive file are useless in a picture
     let still = svg.replace(r#"id="search" "#, r#"id="search" display="none" "#);
     let tree = Tree::from_str(&still, &options).context("the SVG cannot be read back")?;
     let size = tree.size().to_int_size().scale_by(SCALE).context("the picture is too large")?;

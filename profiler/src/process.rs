@@ -1,4 +1,4 @@
-//! Runs a foreign program to its end or to a time limit.
+//! Runs another program to its end or to a time limit.
 
 use anyhow::{Context, Result, bail};
 use std::fs::File;
@@ -10,7 +10,7 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// What a program left behind.
+/// The result of a program.
 pub struct Outcome {
     pub status: ExitStatus,
     pub stdout: String,
@@ -18,12 +18,12 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Both outputs, as a user would have seen them.
+    /// Both outputs, as shown to a user.
     pub fn said(&self) -> String {
         format!("{}\n{}", self.stdout.trim(), self.stderr.trim()).trim().to_owned()
     }
 
-    /// How the program ended: never empty, since a killed program says nothing itself.
+    /// How the program ended: never empty, because a killed program prints nothing.
     pub fn ending(&self) -> String {
         match (self.status.code(), self.status.signal()) {
             (Some(code), _) => format!("exit status {code}"),
@@ -36,8 +36,8 @@ impl Outcome {
 
 /// Runs `command`; after `limit` it is killed, and the error says so.
 ///
-/// Files in memory take the output: a pipe would end only with the last process that inherits it, and asprof leaves one
-/// behind to hand over perf events.
+/// The output goes to files in memory. A pipe would end only with the last process that inherits it, and asprof leaves
+/// one behind to hand over perf events.
 pub fn run(command: &mut Command, limit: Duration) -> Result<Outcome> {
     let mut stdout = memory_file().context("cannot make a file in memory")?;
     let mut stderr = memory_file().context("cannot make a file in memory")?;

@@ -1,5 +1,5 @@
-//! How far a recording can be trusted: the interval that was had, the CPU time that the samples account for, the stacks
-//! that are broken.
+//! How far a recording can be trusted: the actual interval, the CPU time that the samples account for, and broken
+//! stacks.
 
 use crate::converter::Description;
 use crate::recorder::Counts;
@@ -8,17 +8,18 @@ use serde::Serialize;
 
 /// The samples' CPU time and the service's may differ by this much before the report says so.
 const CPU_DIFFERENCE_MAX: f64 = 0.10;
-/// More broken stacks than this make shares doubtful.
+/// A larger share of broken stacks makes shares doubtful.
 const BROKEN_MAX: f64 = 0.05;
-/// And more lost ones.
+/// A larger share of lost samples makes shares doubtful.
 const LOST_MAX: f64 = 0.05;
 
-/// Why samples may account for less. Perf events are armed anew at each context switch, and that time has no sample.
-/// Timers are expensive in virtual machines: threads that switch often were seen to lose a fifth of their time there.
+/// Why samples may account for less CPU time. The kernel arms perf events anew at each context switch, and that time
+/// has no sample. Timers are expensive in virtual machines, so threads that switch often lose up to a fifth of their
+/// time there.
 const UNDER: &str = "context switches, in which no sample is taken, took the rest, or samples were lost";
 const OVER: &str = "samples were doubled, or the service outlived the recording";
 
-/// Frames by which async-profiler marks a stack that it could not walk to its end.
+/// Frames by which async-profiler marks a stack that it could not walk to the end.
 const BROKEN: [&str; 10] = [
     "[unknown]",
     "[unknown_Java]",
@@ -32,16 +33,16 @@ const BROKEN: [&str; 10] = [
     "[GC_active]",
 ];
 
-/// What profile.json says of the CPU samples.
+/// The facts about CPU samples in profile.json.
 #[derive(Debug, Default, Serialize, PartialEq)]
 pub struct CpuQuality {
-    /// The interval that the engine could keep: ctimer's is at least one tick of the kernel.
+    /// The interval that the engine could keep: at least one kernel tick for ctimer.
     pub interval_had_us: Option<f64>,
-    /// CPU time of the service while it was recorded, by the kernel's account.
+    /// CPU time of the service during the recording, by the kernel's count.
     pub cpu_s: Option<f64>,
     /// Samples × interval.
     pub cpu_sampled_s: Option<f64>,
-    /// One sentence for each reason to doubt.
+    /// One sentence per reason to doubt.
     pub warnings: Vec<String>,
 }
 
@@ -57,7 +58,7 @@ pub fn broken(samples: &Samples) -> u64 {
     samples.rows.iter().filter(|row| nodes[row.node]).map(|row| row.samples).sum()
 }
 
-/// Compares the CPU samples with the kernel's account. `tick_us` is one tick of the kernel.
+/// Compares the CPU samples with the kernel's count. `tick_us` is one kernel tick.
 pub fn of_cpu(said: &Description, samples: u64, broken: u64, whole: bool, tick_us: f64) -> CpuQuality {
     let (Some(engine), Some(asked_us)) = (said.engine(), said.interval_us()) else {
         return CpuQuality::default();
@@ -92,7 +93,7 @@ pub fn of_cpu(said: &Description, samples: u64, broken: u64, whole: bool, tick_u
     quality
 }
 
-/// What lost samples say.
+/// The sentence about lost samples.
 pub fn of_counts(counts: Counts) -> Option<String> {
     let due = counts.samples + counts.lost;
     let share = counts.lost as f64 / due.max(1) as f64;
@@ -100,7 +101,7 @@ pub fn of_counts(counts: Counts) -> Option<String> {
         .then(|| format!("{} of {due} samples of all events were lost ({:.0}%)", counts.lost, 100.0 * share))
 }
 
-/// One tick of this kernel: the resolution of its coarse clock.
+/// One kernel tick: the resolution of its coarse clock.
 pub fn tick_us() -> f64 {
     let mut resolution = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the structure outlives the call; on an error it stays zero.

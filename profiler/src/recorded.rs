@@ -1,4 +1,4 @@
-//! The rules of `categories.toml` on stacks of the real service, as `tests/record-fixtures.sh` records them.
+//! Tests the rules of `categories.toml` on stacks of the real service, which `tests/record-fixtures.sh` records.
 
 use crate::categories::{BUILT_IN, OTHER, Rules};
 use crate::samples::Samples;
@@ -48,7 +48,7 @@ fn rules() -> Rules {
     Rules::parse(BUILT_IN, "categories.toml").unwrap()
 }
 
-/// The value of each category, as a part of the whole, among the samples of threads that `thread` accepts.
+/// The value of each category, as a share of the whole, among the samples of threads that `thread` accepts.
 fn shares(samples: &Samples, thread: impl Fn(&str) -> bool) -> HashMap<String, f64> {
     let rules = rules();
     let names: Vec<_> = rules.category_names().map(str::to_owned).collect();

@@ -1,4 +1,4 @@
-//! Starting and ending the one recording, by asprof.
+//! Starts and ends the one recording, by asprof.
 
 use crate::event::Event;
 use crate::jvm::Jvm;
@@ -17,26 +17,26 @@ use std::time::Duration;
 
 /// The file's name in the output directory.
 pub const RECORDING: &str = "profile.jfr";
-/// Beside it: what async-profiler counted.
+/// The file beside it, with async-profiler's counters.
 pub const COUNTS: &str = "recorder.json";
-/// A chunk is readable by itself: of a JVM that dies, at most this much is lost.
+/// A chunk is readable by itself: if the JVM dies, at most this much is lost.
 const CHUNK_S: u32 = 10;
 const ATTACH_TIME_MAX: Duration = Duration::from_secs(30);
 
-/// How the service's JVM is reached.
+/// How to reach the service's JVM.
 #[derive(Args, Clone)]
 pub struct Attach {
-    /// Directory that holds libasyncProfiler.so at the same path for the JVM and for this program, as a volume shared
-    /// by two containers; the library is put there where it is missing [default: the lib directory]
+    /// Directory that holds libasyncProfiler.so at the same path for the JVM and for this program, such as a volume
+    /// that two containers share. The library is put there if it is missing [default: the lib directory]
     #[arg(long, env = "PROFILE_LIBPATH", value_name = "DIR")]
     pub libpath: Option<PathBuf>,
-    /// Open the perf events here and hand them to the JVM, which needs no privilege then: `auto` does so where this
+    /// Open the perf events here and hand them to the JVM, which then needs no privilege. `auto` does so if this
     /// process may open them and the JVM may not
     #[arg(long, value_enum, env = "PROFILE_FDTRANSFER", default_value = "auto")]
     pub fdtransfer: FdTransfer,
 }
 
-/// What to record.
+/// The settings of a recording.
 pub struct Recording {
     pub out: PathBuf,
     pub events: Vec<Event>,
@@ -46,7 +46,7 @@ pub struct Recording {
     pub lock_threshold_ns: u64,
     pub nativemem_interval_bytes: u64,
     pub depth: u32,
-    /// The recording ends by itself then.
+    /// The recording ends by itself after this time.
     pub time_max: Duration,
 }
 
@@ -81,7 +81,7 @@ impl Recording {
     }
 }
 
-/// Starts the recording. The JVM writes `out/profile.jfr` itself, so that directory has to exist for it too.
+/// Starts the recording. The JVM writes `out/profile.jfr` itself, so that directory must exist for the JVM too.
 pub fn start(tools: &Tools, jvm: &Jvm, attach: &Attach, recording: &Recording) -> Result<()> {
     let out = directory(jvm, &recording.out)?;
     let file = out.join(RECORDING);
@@ -100,7 +100,7 @@ pub fn start(tools: &Tools, jvm: &Jvm, attach: &Attach, recording: &Recording) -
     Ok(())
 }
 
-/// Ends the recording and checks that the file is there and whole.
+/// Ends the recording and checks that the file is complete.
 pub fn stop(tools: &Tools, jvm: &Jvm, attach: &Attach, out: &Path) -> Result<()> {
     let file = directory(jvm, out)?.join(RECORDING);
     // before the end, since the counts end with the recording
@@ -125,11 +125,11 @@ pub fn stop(tools: &Tools, jvm: &Jvm, attach: &Attach, out: &Path) -> Result<()>
     Ok(())
 }
 
-/// What async-profiler counted of all events together; the recording does not hold it.
+/// async-profiler's counters over all events; the recording does not contain them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
     pub samples: u64,
-    /// Samples that were due and not taken, because the thread or the profiler was busy with another one.
+    /// Samples that were due and not taken, because the thread or the profiler was busy with another sample.
     pub lost: u64,
 }
 
@@ -142,7 +142,7 @@ impl Counts {
         Counts { samples: value("samples_total"), lost: value("samples_skipped_total") }
     }
 
-    /// Those that `stop` left beside the recording; None if it left none.
+    /// The counters that `stop` wrote; None if there are none.
     pub fn read(recording: &Path) -> Option<Counts> {
         let path = recording.with_file_name(COUNTS);
         let file = fs::OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(path);
@@ -150,7 +150,7 @@ impl Counts {
     }
 }
 
-/// Writes a file that may not exist yet: whatever has its name is unlinked, not followed.
+/// Writes a new file: whatever has its name is unlinked, not followed.
 fn write_new(path: &Path, content: &[u8]) -> Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -161,8 +161,8 @@ fn write_new(path: &Path, content: &[u8]) -> Result<()> {
     .with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// The size of a recording whose beginning is one; an error says what is wrong with the file. The service can write to
-/// the directory, so a link in the file's place is refused: it could lead to whatever only this process may read.
+/// The size of a file that begins like a recording; an error says what is wrong with it. The service can write to the
+/// directory, so a link in place of the file is refused: it could lead to a file that only this process may read.
 pub fn check_recording(file: &Path) -> Result<u64> {
     let mut magic = Vec::new();
     let opened = fs::OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(file);
@@ -197,7 +197,7 @@ fn directory(jvm: &Jvm, out: &Path) -> Result<PathBuf> {
     Ok(absolute)
 }
 
-/// Whether the JVM sees `path`; what may not be looked at is taken to be there.
+/// Whether the JVM sees `path`; true if this process may not check.
 fn exists_for(jvm: &Jvm, path: &Path) -> bool {
     match fs::metadata(jvm.path_seen_by(path)) {
         Ok(_) => true,
@@ -238,7 +238,7 @@ fn asprof(tools: &Tools, jvm: &Jvm, attach: &Attach, action: &str, options: &[St
     Ok(outcome.stdout)
 }
 
-/// What asprof said, and what to do about it.
+/// asprof's message, and what to do about it.
 fn explain(jvm: &Jvm, output: &str) -> String {
     const ADVICE: [(&str, &str); 8] = [
         (

@@ -1,7 +1,8 @@
-//! Every sample of one event by tenth of a second, thread and stack: what the converter collects, and what comparisons read.
+//! Every sample of one event by tenth of a second, thread and stack: the converter collects them and comparisons read
+//! them.
 //!
 //! The file `<event>.samples.gz` of a run holds the table as text; `SampleTable.java` states the format. A first line
-//! `H 1 start_ms seconds`, separated by tabs, says its version and when the recording began.
+//! `H 1 start_ms seconds`, separated by tabs, gives its version, and start and length of the recording.
 
 use crate::collapsed::{Kind, Stack, frame};
 use anyhow::{Context, Result, bail};
@@ -15,7 +16,7 @@ use std::path::Path;
 
 const VERSION: &str = "1";
 
-/// The table.
+/// The table of samples.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Samples {
     /// When the recording began, in milliseconds since 1970.
@@ -28,10 +29,10 @@ pub struct Samples {
     pub rows: Vec<Row>,
 }
 
-/// A node of the tree of calls.
+/// A node of the call tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Node {
-    /// The caller's node, or None at the root of a stack.
+    /// The caller's node; None at the root of a stack.
     pub parent: Option<usize>,
     pub frame: usize,
 }
@@ -110,7 +111,7 @@ impl Samples {
         Ok(())
     }
 
-    /// Frames that end a stack become classes of their own: a name may be a frame elsewhere.
+    /// Frames that end a stack become classes of their own, because the same name may be a frame elsewhere.
     fn mark_classes(&mut self) {
         let mut classes = BTreeMap::new();
         for row in &self.rows {
@@ -128,7 +129,7 @@ impl Samples {
         }
     }
 
-    /// Reads a file that `write_file` made.
+    /// Reads a file of `write_file`.
     pub fn read_file(path: &Path, ends_in_class: bool) -> Result<Samples> {
         let file = File::open(path).with_context(|| {
             format!("cannot read {}: make it from the recording with `profile convert`", path.display())
@@ -163,7 +164,7 @@ impl Samples {
         counted.map(|(node, value)| Stack { frames: self.stack(node), value: *value }).collect()
     }
 
-    /// Shortens the table to a window of time: seconds are counted from its beginning.
+    /// Cuts the table to a window of time: seconds are counted from its beginning.
     pub fn keep_window(&mut self, from_ms: Option<u64>, to_ms: Option<u64>) {
         let end = to_ms.map_or(10 * self.seconds, |ms| (ms as usize).div_ceil(100)).min(10 * self.seconds);
         let first = from_ms.map_or(0, |ms| ms as usize / 100).min(end);
@@ -181,7 +182,7 @@ impl Samples {
     }
 }
 
-/// The file's content for a table as the converter wrote it.
+/// The content of the file for a table that the converter wrote.
 pub fn compress(table: &str, start_ms: u64, seconds: usize) -> Result<Vec<u8>> {
     let mut out = GzEncoder::new(Vec::new(), Compression::new(6));
     writeln!(out, "H\t{VERSION}\t{start_ms}\t{seconds}")?;

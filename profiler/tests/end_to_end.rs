@@ -1,4 +1,4 @@
-//! The command against real JVMs: a small program whose methods have to be found in every file by name.
+//! The command against real JVMs: a small program whose methods must appear by name in every file.
 //!
 //! Needs a JDK 25 (`bin/find-jdk`), and Maven once to collect async-profiler.
 
@@ -29,7 +29,7 @@ fn jdk() -> &'static Path {
     })
 }
 
-/// The collected jars; collects them where that was not done.
+/// The collected jars; collects them if that was not done.
 fn lib() -> &'static Path {
     static LIB: OnceLock<PathBuf> = OnceLock::new();
     LIB.get_or_init(|| {
@@ -62,7 +62,7 @@ fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned() + &String::from_utf8_lossy(&output.stdout)
 }
 
-/// A JVM that is ended with the test.
+/// A JVM that ends with the test.
 struct Jvm {
     process: Child,
 }
@@ -121,7 +121,7 @@ fn assert_the_same_total_everywhere(out: &Path, event: &str, total: u64) {
     assert_eq!(values.sum::<u64>(), total, "{event}.collapsed");
     for page in ["", "-threads"] {
         let html = fs::read_to_string(out.join(format!("{event}{page}.html"))).unwrap();
-        // the first frame that the page draws is the root: its name's number and its width
+        // the first frame that the page draws is the root: the number of its name and its width
         let root = html.lines().find_map(|line| line.strip_prefix("n(")).expect("the page draws its root");
         let width = root.trim_end_matches(')').split(',').nth(1).expect("the root has a width");
         assert_eq!(width.parse::<u64>().unwrap(), total, "{event}{page}.html");
@@ -265,7 +265,7 @@ fn the_probe_tells_the_engine_that_the_recording_then_has() {
     assert_eq!(json(&directory.path().join("profile.json"))["engine"], probe["engine"], "{probe}");
 }
 
-/// The command fails, says what is expected, and leaves no recording.
+/// The command fails with the expected message and leaves no recording.
 fn assert_refused(words: &[&str], expected: &[&str]) {
     let output = profile(words);
     let said = said(&output);
@@ -380,7 +380,7 @@ fn two_recordings_are_compared_and_different_engines_refused() {
     expect_success(&profile(&["diff", "--a", a, "--b", b, "--out", out, "--force"]));
 }
 
-/// As root only: nobody else can start a program as another user.
+/// Needs root, to start a program as another user.
 #[test]
 fn the_jvm_of_another_user_is_refused_by_name() {
     // SAFETY: geteuid cannot fail and touches no memory.
@@ -389,7 +389,7 @@ fn the_jvm_of_another_user_is_refused_by_name() {
         return;
     }
     let jvm = Jvm::start(&[]);
-    // nobody may not enter the checkout, so everything is put where it may
+    // other users may not enter the checkout, so everything is copied to where they may
     let directory = tempfile::Builder::new().permissions(fs::Permissions::from_mode(0o777)).tempdir().unwrap();
     let lib = directory.path().join("lib");
     fs::create_dir(&lib).unwrap();
@@ -414,7 +414,7 @@ fn the_jvm_of_another_user_is_refused_by_name() {
     }
 }
 
-/// As root only, since the JVM runs as another user, and only where root may open perf events.
+/// Needs root, because the JVM runs as another user, and a root that may open perf events.
 #[test]
 fn a_privileged_profiler_lends_perf_events_to_a_jvm_that_has_none() {
     let here: Value = serde_json::from_slice(&profile(&["probe"]).stdout).unwrap();

@@ -1,6 +1,6 @@
 import java.util.concurrent.locks.ReentrantLock;
 
-/** Computes, allocates and waits for a lock, in methods of these names, until it is ended. */
+/** Computes, allocates and waits for a lock, in methods of these names, until it is killed. */
 public class Busy {
   private static final ReentrantLock LOCK = new ReentrantLock();
   private static volatile long sink;

@@ -30,7 +30,7 @@ import one.jfr.event.Event;
  */
 public final class ConvertRecording {
 
-  /** Held while a heatmap is made: all heatmaps of a JVM share one object that each changes (one.heatmap.Method.EMPTY). */
+  /** Held while a heatmap is made: all heatmaps of a JVM modify one shared object (one.heatmap.Method.EMPTY). */
   private static final Object HEATMAP = new Object();
 
   private ConvertRecording() {}
@@ -49,7 +49,7 @@ public final class ConvertRecording {
     }
   }
 
-  /** jdk.CPUInformation, of which the reader knows nothing by itself. */
+  /** jdk.CPUInformation, which the reader does not know by itself. */
   public static final class CpuInformation extends Event {
     final int threads;
 

@@ -38,14 +38,14 @@ import one.jfr.event.EventCollector;
  */
 final class SampleTable extends JfrConverter {
 
-  /** A stack that the recording names but does not hold. */
+  /** Stands for a stack that the recording refers to but does not contain. */
   private static final String STACK_MISSING = "[no_stack]";
 
   private record Sample(int tenth, String thread, int node) {}
 
   private record Edge(int parent, int frame) {}
 
-  /** Holds the events of one chunk, with the time that only the chunk can tell. */
+  /** Holds the events of one chunk, with the time base of that chunk. */
   private static final class Buffer implements EventCollector {
     final List<Event> events = new ArrayList<>();
     final List<Long> times = new ArrayList<>();
@@ -83,9 +83,9 @@ final class SampleTable extends JfrConverter {
 
   private final FlameGraph flames;
   private final FlameGraph flamesByThread;
-  /** Matches frames that are left out where several follow each other; null keeps all. */
+  /** Matches frames of which a run is replaced by one; null keeps all. */
   private final Pattern folded;
-  /** Whether a stack ends in the class of the object that was allocated or locked. */
+  /** Whether a stack ends in the class of the allocated or locked object. */
   private final boolean weighted;
 
   private final Map<String, Integer> frames = new HashMap<>();
@@ -234,7 +234,7 @@ final class SampleTable extends JfrConverter {
     }
   }
 
-  /** A name may hold what separates lines, fields or frames; a symbol of C++ does not, a thread's name may. */
+  /** Replaces characters that separate lines, fields or frames: a thread's name may contain them. */
   private static String onOneLine(String name) {
     return name.replaceAll("[\\t\\r\\n;]", " ");
   }
