@@ -10,8 +10,8 @@ import lsmlab.storage.Engine;
 import lsmlab.storage.EngineStats;
 
 /**
- * The admin port's way to the engine, which shuts before the engine is closed: the admin port answers until the end, and
- * no call may overlap {@link Engine#close}, least of all one into native code. Thread-safe.
+ * Guards the engine for the admin port, which answers until the end of the service: once shut, it lets no call in,
+ * because none may overlap {@link Engine#close}. Thread-safe.
  */
 final class EngineDoor implements AdminServer.Actions {
 
@@ -67,7 +67,7 @@ final class EngineDoor implements AdminServer.Actions {
   }
 
   private <T> T through(Supplier<T> action) {
-    // Never waits behind a writer that waits: that is shut(), and the answer is known then.
+    // Never waits behind a waiting writer: the writer is shut(), and then the answer is known.
     if (!lock.readLock().tryLock()) {
       throw new StoppingException();
     }
@@ -82,9 +82,9 @@ final class EngineDoor implements AdminServer.Actions {
   }
 
   /**
-   * Lets nobody in from now on, and waits until whoever is inside has left.
+   * Lets no call in from now on, and waits until those inside have left.
    *
-   * @return whether nobody is inside any more; a compaction may take longer than the timeout
+   * @return whether no call is inside any more; a compaction may take longer than the timeout
    */
   boolean shut(long timeoutNanos) {
     shut = true;

@@ -55,7 +55,7 @@ public final class Main implements Runnable {
             });
   }
 
-  /** A failure in a line: its message where it has one that speaks for itself. */
+  /** A failure in one line: its message if it has a clear one. */
   private static String oneLine(Exception e) {
     String message = e.getMessage();
     return message == null || message.isBlank()
@@ -68,7 +68,7 @@ public final class Main implements Runnable {
     throw new ParameterException(spec.commandLine(), "a COMMAND is needed");
   }
 
-  /** Takes the version from the jar's manifest. */
+  /** Reads the version from the jar's manifest. */
   static final class Version implements CommandLine.IVersionProvider {
     @Override
     public String[] getVersion() {

@@ -26,8 +26,9 @@ import org.slf4j.LoggerFactory;
 /**
  * A running service: engine, variant, data port and admin port.
  *
- * <p>Started in that order and stopped in the opposite one, so that whatever has been accepted finds the parts behind
- * it still working: no new connections, requests in flight answered, the variant's queue run empty, the engine closed.
+ * <p>They start in that order and stop in the opposite one, so that a request that was accepted can always be
+ * completed: first no new connections, then requests in flight are answered, the variant's queue is emptied, and the
+ * engine is closed.
  */
 public final class Service implements AutoCloseable {
 
@@ -89,7 +90,7 @@ public final class Service implements AutoCloseable {
   /**
    * Opens the store and starts serving.
    *
-   * @throws IOException if a port cannot be had; the message is one clear line
+   * @throws IOException if a port is not available; the message is one clear line
    * @throws RuntimeException if the store cannot be opened
    */
   public static Service start(ServiceConfig config) throws IOException {
@@ -159,7 +160,7 @@ public final class Service implements AutoCloseable {
     return all;
   }
 
-  /** The value of a key as a configuration may give it. */
+  /** The value of a key, in the form that a configuration takes. */
   private Object valueOf(RecordComponent key) {
     Object value;
     try {
@@ -174,7 +175,7 @@ public final class Service implements AutoCloseable {
     };
   }
 
-  /** Says why requests are not accepted; null if they are. */
+  /** Returns why requests are not accepted, or null if they are. */
   private String notReady() {
     if (!ready) {
       return "not ready";
@@ -195,7 +196,7 @@ public final class Service implements AutoCloseable {
     return admin.port();
   }
 
-  /** Does a step of the stop; false if it has not ended in time, and goes on by itself. */
+  /** Runs one step of the stop; false if it has not ended in time and continues by itself. */
   private static boolean within(String what, Runnable step) {
     Thread thread = Thread.ofPlatform().daemon().name("stop").unstarted(step);
     thread.setUncaughtExceptionHandler((t, e) -> log.error("{} could not be closed", what, e));
@@ -212,9 +213,9 @@ public final class Service implements AutoCloseable {
   }
 
   /**
-   * Stops in order. Idempotent. Every step has a limit in time, all together less than 20 s. If a request or an action of the
-   * admin port is still in the engine then, the engine is not closed, and the next start finds the store as a kill would have
-   * left it: with every acknowledged write.
+   * Stops in order. Idempotent. Every step has a time limit; together they take less than 20 s. If a request or an
+   * action of the admin port is still in the engine then, the engine is not closed. The next start then finds the store
+   * as after a kill: with every acknowledged write.
    *
    * @throws IllegalStateException if requests in flight were not answered within {@value #DRAIN_SECONDS_MAX} s
    */

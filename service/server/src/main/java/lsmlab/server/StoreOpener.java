@@ -23,17 +23,18 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Opens the engine that a configuration names, so that each starts with the same pairs.
+ * Opens the engine that a configuration names, so that each engine starts with the same pairs.
  *
  * <p>The LSM engine's files are in the data directory itself; another engine that keeps its pairs has the directory
- * {@code data_dir/<engine>}. A dataset is a store of the LSM engine: where another engine has nothing yet and a dataset
- * is there, its pairs are copied into that engine before the service is ready. A copy that was broken off is begun anew.
+ * {@code data_dir/<engine>}. A dataset is a store of the LSM engine. If another engine is empty and there is a dataset,
+ * its pairs are copied into that engine before the service is ready. An interrupted copy starts again from the
+ * beginning.
  */
 final class StoreOpener {
 
   private static final Logger log = LoggerFactory.getLogger(StoreOpener.class);
 
-  /** The engine that writes and reads a data directory's own files. */
+  /** The engine that reads and writes the files of a data directory itself. */
   private static final String NATIVE = "lsm";
 
   private static final int PAIRS_PER_LOOK = 1_024;
@@ -42,7 +43,7 @@ final class StoreOpener {
   private StoreOpener() {}
 
   /**
-   * Opens the engine; returns when it has the pairs of the dataset.
+   * Opens the engine; returns when it holds the pairs of the dataset.
    *
    * @throws IOException if files cannot be read, moved or removed
    * @throws RuntimeException as the engine's factory does
@@ -109,7 +110,7 @@ final class StoreOpener {
         (System.nanoTime() - start) / 1_000_000);
   }
 
-  /** Pairs in the tables of a dataset, which shadow nothing. */
+  /** Number of pairs in the tables of a dataset, which hold each key once. */
   private static long pairs(StoreDirectory dataset) throws IOException {
     long pairs = 0;
     try (Manifest manifest = Manifest.read(dataset)) {

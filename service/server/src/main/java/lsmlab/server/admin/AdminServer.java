@@ -24,21 +24,21 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The admin port: the JDK's own HTTP server on threads {@code admin-N} of its own, one for each request that arrives or
- * runs: a scrape is answered while {@code /compact} waits, and while clients send half a request and no more.
+ * The admin port: the JDK's own HTTP server, with one thread {@code admin-N} per request. A scrape is answered even
+ * while {@code /compact} waits and while clients send half a request and no more.
  */
 public final class AdminServer implements AutoCloseable {
 
   private static final Logger log = LoggerFactory.getLogger(AdminServer.class);
 
-  /** More connections are closed. */
+  /** Further connections are closed. */
   private static final int CONNECTIONS_MAX = 200;
 
-  /** A request that has not arrived after that time ends its connection. */
+  /** A request that has not arrived after this time ends its connection. */
   private static final int REQUEST_SECONDS_MAX = 5;
 
   static {
-    // The JDK's server reads these once, when it is loaded.
+    // The JDK's server reads these properties once, when it is loaded.
     setting(
         "sun.net.httpserver.nodelay",
         "true"); // else a client's delayed acknowledgement is waited for
@@ -50,7 +50,7 @@ public final class AdminServer implements AutoCloseable {
     System.setProperty(name, System.getProperty(name, value));
   }
 
-  /** What the admin port shows and does. */
+  /** What the admin port shows and does, supplied by the service. */
   public interface Actions {
     void flush();
 
@@ -58,14 +58,14 @@ public final class AdminServer implements AutoCloseable {
 
     void quiesce();
 
-    /** Makes a checkpoint of the store in that directory. */
+    /** Makes a checkpoint of the store in this directory. */
     void checkpoint(Path directory);
   }
 
-  /** A page: its method, its content type and its text, which may depend on the query as it was sent, null for none. */
+  /** A page: its method, its content type and its text. The text may depend on the raw query, null for none. */
   private record Page(String method, String contentType, UnaryOperator<String> text) {}
 
-  /** The query is not one of that page. */
+  /** The query is invalid for this page. */
   private static final class BadQueryException extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
@@ -95,11 +95,11 @@ public final class AdminServer implements AutoCloseable {
    *
    * @param port 0 for a free one
    * @param metrics the text of {@code /metrics}
-   * @param config what {@code /config} shows as JSON
+   * @param config the JSON of {@code /config}
    * @param notReady why requests are not accepted, or null if they are
    * @param healthy whether the data port's threads run
-   * @param countRequests has requests counted and timed from now on, or no longer
-   * @throws IOException if the port cannot be had
+   * @param countRequests switches counting and timing of requests on or off
+   * @throws IOException if the port is not available
    */
   public static AdminServer start(
       String host,
@@ -131,7 +131,7 @@ public final class AdminServer implements AutoCloseable {
     return server;
   }
 
-  /** The port that is bound. */
+  /** The bound port. */
   public int port() {
     return server.getAddress().getPort();
   }
@@ -172,7 +172,7 @@ public final class AdminServer implements AutoCloseable {
     }
   }
 
-  /** Answers 200, or 503 if there is something wrong. */
+  /** Answers 200, or 503 with a reason. */
   private static void state(HttpExchange exchange, String wrong, String good) throws IOException {
     reply(exchange, wrong == null ? 200 : 503, (wrong == null ? good : wrong) + "\n");
   }
@@ -216,7 +216,7 @@ public final class AdminServer implements AutoCloseable {
           "say where: POST /checkpoint?dir=/absolute/path/of/a/new/directory");
     }
     try {
-      // A plus is a plus, as on the data port.
+      // A plus stands for itself, as on the data port.
       String path = query.substring(name.length()).replace("+", "%2B");
       return Path.of(URLDecoder.decode(path, StandardCharsets.UTF_8));
     } catch (IllegalArgumentException e) {

@@ -5,11 +5,11 @@ import java.util.Locale;
 import java.util.regex.Pattern;
 
 /**
- * Keeps web pages that are open in somebody's browser away from the admin port.
+ * Keeps web pages that are open in a browser away from the admin port.
  *
- * <p>A page reaches a local port in two ways. A form or script of another site sends its {@code Origin}. A page whose own name
- * is made to point to this machine (DNS rebinding) sends that name as {@code Host}: so names are refused, except those that
- * no public site can have.
+ * <p>A page reaches a local port in two ways. A form or script of another site sends its {@code Origin}. A page whose
+ * own name is made to point to this machine (DNS rebinding) sends that name as {@code Host}: so names are refused,
+ * except those that no public site can have.
  */
 final class Browsers {
 
@@ -19,10 +19,10 @@ final class Browsers {
   private Browsers() {}
 
   /**
-   * Says why a request is refused.
+   * Returns why a request is refused.
    *
    * @param configured the host that the port was configured with
-   * @return null if it is not
+   * @return null if it is not refused
    */
   static String refusal(Headers headers, String configured) {
     String host = headers.getFirst("Host");

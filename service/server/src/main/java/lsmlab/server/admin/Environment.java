@@ -19,7 +19,7 @@ public final class Environment {
 
   private Environment() {}
 
-  /** Whether one-nio uses its native epoll transport; figures with and without it do not compare. */
+  /** Whether one-nio uses its native epoll transport; figures with and without it are not comparable. */
   public static boolean nativeTransport() {
     return NativeLibrary.IS_SUPPORTED;
   }
@@ -28,7 +28,7 @@ public final class Environment {
     return System.getProperty("java.version");
   }
 
-  /** All of it, in the order that {@code /config} shows. */
+  /** All facts, in the order of {@code /config}. */
   public static void describe(Map<String, Object> target) {
     target.put("java_version", javaVersion());
     target.put(
@@ -52,7 +52,7 @@ public final class Environment {
         .collect(Collectors.joining(", "));
   }
 
-  /** Libraries by name with their versions, told by their files' names: those of the jar's directory, or the class path's. */
+  /** Libraries and their versions, by the names of their files in the jar's directory or on the class path. */
   static Map<String, String> libraries() {
     Map<String, String> libraries = new TreeMap<>();
     String[] entries =

@@ -1,6 +1,6 @@
 package lsmlab.server.admin;
 
-/** What was asked for is no longer there, because the service is stopping: answered 503, and no failure. */
+/** The request cannot be served because the service is stopping: answered 503, and not counted as a failure. */
 public final class StoppingException extends RuntimeException {
   private static final long serialVersionUID = 1L;
 

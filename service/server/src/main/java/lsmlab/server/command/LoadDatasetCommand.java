@@ -23,7 +23,7 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
-/** Makes a dataset. Exit codes: 0 made, 2 for arguments that cannot be, 1 for a failure. */
+/** Makes a dataset. Exit codes: 0 made, 2 for invalid arguments, 1 for a failure. */
 @Command(
     name = "load-dataset",
     description =
@@ -32,7 +32,7 @@ import picocli.CommandLine.Spec;
     mixinStandardHelpOptions = true)
 public final class LoadDatasetCommand implements Callable<Integer> {
 
-  /** What a pair takes in a table besides its key and value: its place in a block, the index, the filter. */
+  /** Bytes of a pair in a table besides its key and value: its place in a block, the index, the filter. */
   private static final int OVERHEAD_BYTES = 24;
 
   private static final ObjectMapper JSON = new ObjectMapper();

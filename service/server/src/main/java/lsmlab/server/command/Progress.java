@@ -6,7 +6,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 
-/** Tells how far a long work is: a line that is written over on a terminal, otherwise a line a second. */
+/** Shows the progress of a long operation: one line that is overwritten on a terminal, otherwise one line a second. */
 final class Progress implements AutoCloseable {
 
   private static final long TERMINAL_MILLIS = 100;
@@ -33,10 +33,10 @@ final class Progress implements AutoCloseable {
    * Begins to report; close it.
    *
    * @param total units of work
-   * @param done how many of them are done, to be asked by another thread
+   * @param done number of units that are done; called by another thread
    */
   static Progress start(PrintStream out, String what, long total, LongSupplier done) {
-    // True only where stdin and stdout are terminals too: a redirected run gets plain lines.
+    // True only if stdin and stdout are terminals too: a redirected run gets plain lines.
     boolean terminal = System.console() != null && System.console().isTerminal();
     Progress progress = new Progress(out, what, total, done, terminal);
     progress.thread.setDaemon(true);

@@ -78,7 +78,7 @@ public final class ServeCommand implements Callable<Integer> {
     throw new AssertionError("nothing ends this wait but the end of the process");
   }
 
-  /** Runs in the JVM's shutdown: a signal would otherwise end the process with 128 + its number. */
+  /** Runs in the JVM's shutdown: otherwise a signal would end the process with 128 + its number. */
   private static void stop(Service service) {
     int status = 0;
     try {

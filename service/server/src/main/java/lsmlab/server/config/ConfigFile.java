@@ -24,14 +24,14 @@ import lsmlab.storage.Limits;
 import lsmlab.storage.engines.Engines;
 
 /**
- * Reads {@code service.yaml} strictly: an unknown key, a key given twice, a value of another type or out of range is an
+ * Reads {@code service.yaml} strictly: an unknown key, a duplicate key, a value of the wrong type or out of range is an
  * error that names the file, the key and what is allowed. Nothing is guessed.
  */
 public final class ConfigFile {
 
   private static final long MIB = 1024 * 1024;
 
-  /** A value may have this part of the heap: what the engine and the data port's memory budgets allow. */
+  /** A value may use this part of the heap: what the engine and the data port's memory budgets allow. */
   private static final long HEAP_BY_VALUE = 8;
 
   private final String file;
@@ -60,7 +60,7 @@ public final class ConfigFile {
   /**
    * The configuration in a text.
    *
-   * @param file what messages call it
+   * @param file its name in messages
    * @throws ConfigException if it cannot be used
    */
   public static ServiceConfig parse(String file, String text) throws ConfigException {
@@ -141,7 +141,10 @@ public final class ConfigFile {
     return config;
   }
 
-  /** A value that the heap has room for: while its table is written, the engine holds it several times. */
+  /**
+   * A value that fits into the heap several times, because the engine holds it several times while its table is
+   * written.
+   */
   private int maxValueBytes() throws ConfigException {
     int bytes = integer("max_value_bytes", (int) MIB, 1, Limits.VALUE_BYTES_MAX);
     long heap = Runtime.getRuntime().maxMemory();
@@ -181,7 +184,7 @@ public final class ConfigFile {
     return Variants.find(variant).orElseThrow().idles().stream().map(IdleStrategy::label).toList();
   }
 
-  /** One of the values that the variant has, the first by default: the others would change nothing. */
+  /** One of the values that the variant supports, the first by default: others would have no effect. */
   private String ofVariant(String key, String variant, List<String> allowed)
       throws ConfigException {
     try {
@@ -251,7 +254,7 @@ public final class ConfigFile {
     return value.asText();
   }
 
-  /** {@code on} or {@code off}; also true and false, which is how some YAML writers put them. */
+  /** {@code on} or {@code off}; also true and false, which some YAML writers put in their place. */
   private boolean onOrOff(String key, boolean byDefault) throws ConfigException {
     JsonNode value = value(key);
     if (value == null) {

@@ -2,7 +2,7 @@ package lsmlab.server.http;
 
 import java.nio.charset.StandardCharsets;
 
-/** Classes of bytes, and comparisons of byte ranges, as HTTP's grammar needs them. */
+/** Classes of bytes, and comparisons of byte ranges, for HTTP's grammar. */
 final class Ascii {
 
   private static final int TOKEN = 1;
@@ -68,7 +68,7 @@ final class Ascii {
     return true;
   }
 
-  /** Whether data[from..to) is {@code lower}, in whatever case. */
+  /** Whether data[from..to) is {@code lower}, ignoring case. */
   static boolean equalIgnoreCase(byte[] data, int from, int to, byte[] lower) {
     if (to - from != lower.length) {
       return false;

@@ -4,14 +4,14 @@ package lsmlab.server.http;
  * What a connection waits for, since when, and whether that has taken too long.
  *
  * <p>Written under the session's monitor. {@link #overdue} is called without it, because a request that runs on the
- * selector's thread holds it: whoever ends a connection for what this class says looks again under the monitor.
+ * selector's thread holds it. The caller must check again under the monitor before it ends the connection.
  */
 final class Deadlines {
 
-  /** A connection without a request for longer is closed. */
+  /** A connection without a request for longer than this is closed. */
   static final long IDLE_MILLIS_MAX = 600_000;
 
-  /** A request that has not arrived completely after that time is answered 408. */
+  /** A request that has not arrived completely after this time is answered 408. */
   static final long REQUEST_MILLIS_MAX = 30_000;
 
   /** A client takes at least {@link #READER_BYTES_MIN} of a waiting response in this time, or is closed. */
@@ -19,13 +19,13 @@ final class Deadlines {
 
   private static final long READER_BYTES_MIN = 16 * 1024;
 
-  /** What a client sends after the end of its connection is read and dropped for that long. */
+  /** Bytes that arrive after the end of a connection are read and dropped for this long. */
   private static final long LINGER_MILLIS_MAX = 5_000;
 
-  /** As {@link #LINGER_MILLIS_MAX}, while the server stops. */
+  /** The same limit while the server stops. */
   private static final long STOP_LINGER_MILLIS = 100;
 
-  /** What may take too long; one at a time. */
+  /** What the connection waits for; one at a time. */
   enum Overdue {
     NOTHING,
     REQUEST,
@@ -37,25 +37,25 @@ final class Deadlines {
   /** When the first byte of an incomplete request arrived, in milliseconds of the day; 0 if there is none. */
   private volatile long requestSince;
 
-  /** When the present wait for the client to take a response began; 0 if none waits. */
+  /** When the current wait for the client to take a response began; 0 if no response waits. */
   private volatile long readerSince;
 
   private volatile long lingeringSince;
 
-  /** Bytes sent in all. */
+  /** Total of bytes sent. */
   private long sent;
 
   /** {@link #sent} when {@link #readerSince} was set. */
   private long sentBefore;
 
-  /** A byte of a request is there; the first one counts. */
+  /** A byte of a request has arrived; the first one counts. */
   void requestBegins() {
     if (requestSince == 0) {
       requestSince = now();
     }
   }
 
-  /** The time for what is left of a request begins now. */
+  /** Starts the time limit for the rest of a request. */
   void requestBeginsAnew() {
     requestSince = now();
   }
@@ -83,7 +83,7 @@ final class Deadlines {
     return readerSince != 0;
   }
 
-  /** Notes that the socket took so many bytes. */
+  /** Notes the number of bytes that the socket took. */
   void sent(int bytes) {
     sent += bytes;
   }
@@ -98,18 +98,18 @@ final class Deadlines {
     return false;
   }
 
-  /** All is sent; what still arrives is dropped. */
+  /** Everything is sent; later input is dropped. */
   void lingers() {
     lingeringSince = now();
   }
 
-  /** Whether a server that stops need not wait for this client's last bytes. */
+  /** Whether a server that stops may leave out this client's last bytes. */
   boolean hasLingeredForStop() {
     return lingeringSince < now() - STOP_LINGER_MILLIS;
   }
 
   /**
-   * Says what has taken too long.
+   * Returns what has taken too long.
    *
    * @param idleSince when the connection was last used; {@link Long#MAX_VALUE} while a request is in flight
    */

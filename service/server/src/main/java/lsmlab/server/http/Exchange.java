@@ -16,8 +16,8 @@ import org.slf4j.LoggerFactory;
 /**
  * A parsed request on its way through the variant, and its response.
  *
- * <p>A range is submitted again for each of its buffers, see {@link StreamedRange}; once begun it is not rejected: the
- * thread that would reject it carries it on.
+ * <p>A range is submitted again for each of its buffers, see {@link StreamedRange}. Once begun it is not rejected: the
+ * thread that would reject it executes it instead.
  */
 final class Exchange implements Request {
 
@@ -39,7 +39,7 @@ final class Exchange implements Request {
   private long executedNanos;
 
   /**
-   * Makes one that is submitted next.
+   * Makes an exchange that is submitted next.
    *
    * @param arrivedNanos when the selector woke up for the request
    */
@@ -120,7 +120,7 @@ final class Exchange implements Request {
       response = head;
       return;
     }
-    // As sendResponse does, which sends no ranges.
+    // As sendResponse does, which cannot send ranges.
     head.addHeader(request.isLast() ? "Connection: close" : "Connection: Keep-Alive");
     range =
         new StreamedRange(
@@ -137,7 +137,7 @@ final class Exchange implements Request {
     return Responses.unavailable();
   }
 
-  /** Prepares the response to a request that the storage has not done. */
+  /** Prepares the response to a request that the storage did not execute. */
   private void fail(Throwable why) {
     if (range != null) {
       range.end();
@@ -254,12 +254,12 @@ final class Exchange implements Request {
     send();
   }
 
-  /** The range's last buffer has been written: it is submitted for the next one. */
+  /** The range's last buffer has been written: submits it for the next one. */
   void resubmitted() {
     arrivedNanos = System.nanoTime();
   }
 
-  /** The session has ended while nobody executes the range. */
+  /** The session has ended while no thread executes the range. */
   void endRange() {
     range.end();
   }

@@ -15,8 +15,9 @@ import org.slf4j.LoggerFactory;
 /**
  * Ends one direction of a connection (shutdown(2)), for which one-nio's sockets have no method.
  *
- * <p>A socket that is closed while the client still sends answers with a reset, at which the client's kernel drops the
- * response that it has received and not yet read. So the server ends its own direction first, and reads on for a while.
+ * <p>A socket that is closed while the client still sends answers with a reset. The client's kernel then drops the
+ * response that it has received and the client has not yet read. So the server ends its own direction first, and reads
+ * on for a while.
  */
 final class HalfClose {
 
@@ -24,7 +25,7 @@ final class HalfClose {
 
   private HalfClose() {}
 
-  /** Tells the client that there is no more to come; reading goes on. */
+  /** Tells the client that no more data follows; reading continues. */
   static void output(Socket socket) {
     try {
       if (channel(socket) instanceof SocketChannel channel) {
@@ -37,7 +38,7 @@ final class HalfClose {
     }
   }
 
-  /** Has the next read find the end, whatever the client sends. For Java's sockets only. */
+  /** Makes the next read find the end of the stream, even if the client sends more. For Java's sockets only. */
   static void input(Socket socket) {
     try {
       if (channel(socket) instanceof SocketChannel channel) {

@@ -1,6 +1,6 @@
 package lsmlab.server.http;
 
-/** Why a request gets an error in place of what it asks for. Without a stack trace, because clients can cause it at will. */
+/** Why a request is answered with an error. Without a stack trace, because clients can cause it at will. */
 final class HttpRefusal extends RuntimeException {
   private static final long serialVersionUID = 1L;
 
@@ -15,12 +15,12 @@ final class HttpRefusal extends RuntimeException {
     this.header = header;
   }
 
-  /** The end of the request is known: the connection can go on. */
+  /** The end of the request is known: the connection can continue. */
   static HttpRefusal of(String code, String message) {
     return new HttpRefusal(code, false, null, message);
   }
 
-  /** As {@link #of}, with one more header in the response. */
+  /** Like {@link #of}, with one more header in the response. */
   static HttpRefusal withHeader(String code, String header, String message) {
     return new HttpRefusal(code, false, header, message);
   }

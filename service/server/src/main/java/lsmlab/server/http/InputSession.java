@@ -12,16 +12,16 @@ import one.nio.net.SocketClosedException;
 /**
  * The receiving half of a connection: turns bytes into requests, one at a time.
  *
- * <p>The library parses what arrives and hands each complete request to the server, as many as there are. This class stops
- * it while the session is {@link #blocked}: what has been read by then is held, up to one read, and what comes after stays
- * in the kernel, so that TCP slows the client down. So requests are parsed on the selector's thread only, pipelines of any
- * length take no stack, and a client that does not read is not served.
+ * <p>The library parses all input and hands each complete request to the server. This class stops it while the session
+ * is {@link #blocked}: bytes that were read by then, up to one read, are kept. Later input stays in the kernel, so that
+ * TCP slows the client down. So requests are parsed on the selector's thread only, pipelines of any length take no
+ * stack, and a client that does not read is not served.
  *
  * <p>All fields are guarded by this object's monitor.
  */
 abstract class InputSession extends HttpSession {
 
-  /** A refused body of up to this many bytes is read and dropped, so that the connection can go on. */
+  /** A refused body of up to this size is read and dropped, so that the connection can continue. */
   static final long DROPPED_BYTES_MAX = 64L * 1024 * 1024;
 
   /** Bytes read at a time while requests hold more memory than they should. */
@@ -43,16 +43,16 @@ abstract class InputSession extends HttpSession {
   final LsmHttpServer lsm;
   final Deadlines deadlines = new Deadlines();
 
-  /** Bytes that have been read and not been parsed: held[0..heldBytes). */
+  /** Bytes that have been read and not parsed: held[0..heldBytes). */
   private byte[] held = Response.EMPTY;
 
   private int heldBytes;
   private int blockedAt;
 
-  /** Bytes to come that belong to a body nobody wants. */
+  /** Remaining bytes of a body that is dropped. */
   private long toDrop;
 
-  /** Something may have arrived that was not read. */
+  /** True if input may have arrived that was not read. */
   private boolean readPaused;
 
   private boolean inputEnded;
@@ -62,7 +62,7 @@ abstract class InputSession extends HttpSession {
     lsm = server;
   }
 
-  /** Whether no request may be parsed now. */
+  /** Whether parsing must wait now. */
   abstract boolean blocked();
 
   /** Answers a request whose end is unknown, and ends the connection. */
@@ -72,7 +72,7 @@ abstract class InputSession extends HttpSession {
 
   @Override
   protected void processRead(byte[] buffer) throws IOException {
-    // What is held comes first, even if this event was selected while a worker still answered.
+    // Kept input comes first, even if this event was selected while a worker still answered.
     readPaused = blocked() || heldBytes > 0;
     if (readPaused) {
       return;
@@ -121,7 +121,7 @@ abstract class InputSession extends HttpSession {
         throw parsing == null ? LsmHttpRequest.lineTooLong() : LsmHttpRequest.headersTooLarge();
       }
       if (rest > 0 && data[parsed] == '\n') {
-        // The library would take it for the first byte of a line.
+        // The library would take the byte for the first byte of a line.
         throw LsmHttpRequest.bareLineFeed();
       }
       System.arraycopy(data, parsed, fragment, 0, rest);
@@ -140,7 +140,7 @@ abstract class InputSession extends HttpSession {
     }
   }
 
-  /** Keeps data[from..from+length) for when this session can go on. */
+  /** Keeps data[from..from+length) until this session can continue. */
   private void hold(byte[] data, int from, int length) {
     if (inputEnded) {
       return;
@@ -154,7 +154,7 @@ abstract class InputSession extends HttpSession {
     heldBytes = length;
   }
 
-  /** Parses what is held, until this session is blocked again. */
+  /** Parses the kept input until this session is blocked again. */
   final void consumeHeld() throws IOException {
     while (heldBytes > 0 && !blocked()) {
       int length = heldBytes;
@@ -176,12 +176,12 @@ abstract class InputSession extends HttpSession {
     return heldBytes > 0;
   }
 
-  /** Whether there may be bytes to read that this session cannot take now. */
+  /** Whether there may be input that this session cannot take now. */
   final boolean isInputPaused() {
     return readPaused || heldBytes > 0;
   }
 
-  /** Whether a body nobody wants is still arriving. */
+  /** Whether a body that is dropped is still arriving. */
   final boolean isDroppingBody() {
     return toDrop > 0;
   }
@@ -220,7 +220,7 @@ abstract class InputSession extends HttpSession {
     return lsm.maxValueBytes();
   }
 
-  /** The head has a Content-Length. Takes the beginning of the body, or has it dropped. */
+  /** The head has a Content-Length. Takes the beginning of the body, or drops it. */
   @Override
   protected int startParsingRequestBody(String declared, byte[] data, int offset, int remaining)
       throws IOException, HttpException {
@@ -244,7 +244,7 @@ abstract class InputSession extends HttpSession {
     return dropped;
   }
 
-  /** Has the request hold memory for its body, or refuses it. */
+  /** Reserves memory for the request's body, or refuses the request. */
   private boolean makesRoom(LsmHttpRequest request) {
     long bytes = request.bodyBytes();
     if (bytes > lsm.maxValueBytes()) {

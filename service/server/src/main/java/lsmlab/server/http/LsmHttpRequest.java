@@ -10,22 +10,22 @@ import one.nio.http.Response;
 /**
  * A request, parsed strictly (RFC 9112) from the bytes of its lines.
  *
- * <p>The library cuts the bytes into lines and hands a header over as a String of its own decoding, in which a bare LF and
- * malformed bytes can no longer be told. So this class reads each line where it lies: {@link #linesFrom} says where the
- * next one begins.
+ * <p>The library cuts the bytes into lines and hands over each header as a String that it decoded itself, in which a
+ * bare LF and malformed bytes can no longer be detected. So this class reads each line in place: {@link #linesFrom}
+ * sets where the next one begins.
  *
- * <p>Two kinds of errors: an {@link HttpRefusal} is thrown if the end of the request is unknown from here on; everything
- * else is kept as {@link #refusal} and answered when the request is complete.
+ * <p>Two kinds of errors: an {@link HttpRefusal} is thrown if the end of the request is unknown from here on; any other
+ * error is kept as {@link #refusal} and answered when the request is complete.
  */
 final class LsmHttpRequest extends Request {
 
-  /** A longer line is refused: the request line with 414, a header with 431. As long as the library's own limit. */
+  /** A longer line is refused: the request line with 414, a header with 431. The same as the library's own limit. */
   static final int LINE_BYTES_MAX = 2048;
 
-  /** Longer headers, all together, are answered 431. */
+  /** A larger total of headers is answered 431. */
   static final int HEADER_BYTES_MAX = 16 * 1024;
 
-  /** More headers are answered 431. The library would drop those after the 256th without a word. */
+  /** More headers are answered 431. The library would silently drop those after the 256th. */
   static final int HEADERS_MAX = 100;
 
   /** A Content-Length of more digits would not fit a long. */
@@ -135,7 +135,7 @@ final class LsmHttpRequest extends Request {
     return data[to - 1] != '0';
   }
 
-  /** The library's number of the method, 0 for one that this service never serves. */
+  /** The library's number of the method; 0 for one that this service never serves. */
   private static int method(String name) {
     return switch (name) {
       case "GET" -> METHOD_GET;
@@ -146,7 +146,7 @@ final class LsmHttpRequest extends Request {
     };
   }
 
-  /** Tells what is asked for. From here on failures leave the connection usable. */
+  /** Determines the operation. From here on failures leave the connection usable. */
   private void route(byte[] data, int target, int targetEnd) {
     int path = target;
     if (data[path] != '/' && Ascii.startsWith(data, target, targetEnd, SCHEME)) {
@@ -205,13 +205,13 @@ final class LsmHttpRequest extends Request {
 
   // ---- headers
 
-  /** Says where the next line begins. */
+  /** Sets where the next line begins. */
   void linesFrom(byte[] data, int at) {
     lines = data;
     nextLine = at;
   }
 
-  /** Takes the next header. The library's String of it is not looked at. */
+  /** Takes the next header. The String that the library made of it is ignored. */
   @Override
   public void addHeader(String ignored) {
     byte[] data = lines;
@@ -278,7 +278,7 @@ final class LsmHttpRequest extends Request {
       case "connection" -> connection(data, from, to);
       case "expect" -> expectsContinue = Ascii.equalIgnoreCase(data, from, to, CONTINUE);
       default -> {
-        // any other header says nothing to this server
+        // other headers have no meaning for this server
       }
     }
   }
@@ -321,7 +321,7 @@ final class LsmHttpRequest extends Request {
     }
   }
 
-  /** The headers that the library asks for, as this class has understood them. */
+  /** The headers that the library asks for, as this class has parsed them. */
   @Override
   public String getHeader(String name) {
     return switch (name) {
@@ -332,9 +332,9 @@ final class LsmHttpRequest extends Request {
   }
 
   /**
-   * The empty line is there.
+   * Handles the empty line after the headers.
    *
-   * @throws HttpRefusal if what came before it is not a whole head
+   * @throws HttpRefusal if the head is not complete
    */
   void endOfHead() {
     if (lines == null) {
@@ -367,7 +367,7 @@ final class LsmHttpRequest extends Request {
 
   // ---- what it says
 
-  /** What is asked for; OTHER if nothing that is served. */
+  /** The operation; OTHER if it is not served. */
   Method kind() {
     return kind;
   }
@@ -386,7 +386,7 @@ final class LsmHttpRequest extends Request {
     return getMethod() == METHOD_HEAD;
   }
 
-  /** Bytes of the body that follows; 0 if none was declared. */
+  /** Number of bytes of the body that follows; 0 if none was declared. */
   long bodyBytes() {
     return Math.max(0, contentLength);
   }
@@ -395,7 +395,7 @@ final class LsmHttpRequest extends Request {
     return contentLength != NO_LENGTH;
   }
 
-  /** Whether the client waits for leave to send the body. */
+  /** Whether the client waits for permission to send the body. */
   boolean expectsContinue() {
     return expectsContinue && isHttp11();
   }
@@ -405,12 +405,12 @@ final class LsmHttpRequest extends Request {
     return asksToClose;
   }
 
-  /** Has the connection end with the response. */
+  /** Ends the connection after the response. */
   void close() {
     asksToClose = true;
   }
 
-  /** Notes that the body counts in a budget until {@link #release}. */
+  /** Notes that the body counts against a budget until {@link #release}. */
   void holds(MemoryBudget from, long bytes) {
     budget = from;
     budgetBytes = bytes;

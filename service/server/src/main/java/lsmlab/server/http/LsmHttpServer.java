@@ -35,7 +35,7 @@ public final class LsmHttpServer extends HttpServer {
 
   private static final Logger log = LoggerFactory.getLogger(LsmHttpServer.class);
 
-  /** What Retry-After asks of a client; no connection is held off for longer. */
+  /** Limit of Retry-After, in seconds; no connection is paused for longer. */
   private static final long HOLD_OFF_NANOS_MAX = TimeUnit.SECONDS.toNanos(1);
 
   private static final int CHECK_MILLIS = 1_000;
@@ -43,12 +43,12 @@ public final class LsmHttpServer extends HttpServer {
   private static final int BIND_TRIES = 20;
 
   /**
-   * What a data port is made of.
+   * The settings of a data port.
    *
    * @param port 0 for a free one
-   * @param selectors selector threads, 0 for as many as there are CPUs
-   * @param refusalsPerSecondMax how many requests a second are turned away for overload: after a refusal the connection's
-   *     next request is not looked at for a while; 0 for no limit
+   * @param selectors selector threads, 0 for one per CPU
+   * @param refusalsPerSecondMax how many requests a second may be refused because of overload: after a refusal the
+   * connection's next request waits for a while; 0 for no limit
    */
   public record Settings(
       String host,
@@ -104,7 +104,7 @@ public final class LsmHttpServer extends HttpServer {
   /**
    * Binds the port; {@link #start} accepts connections.
    *
-   * @throws IOException if the port cannot be had
+   * @throws IOException if the port is not available
    */
   public static LsmHttpServer bind(
       Settings settings, Engine engine, Variant variant, ServiceMetrics metrics)
@@ -118,7 +118,7 @@ public final class LsmHttpServer extends HttpServer {
         variant.attach(server);
         return server;
       } catch (IOException e) {
-        // a free port may be taken by someone else before it is bound here
+        // another process may take a free port before it is bound here
         if (settings.port() != 0 || left == 0) {
           throw e;
         }
@@ -143,7 +143,7 @@ public final class LsmHttpServer extends HttpServer {
     }
   }
 
-  /** The port that is bound. */
+  /** The bound port. */
   public int port() {
     return port;
   }
@@ -198,7 +198,7 @@ public final class LsmHttpServer extends HttpServer {
     submit(new Exchange(session, this, request, session.wokenUpNanos()));
   }
 
-  /** Gives a request to the variant. If that fails, against its contract, the connection ends. */
+  /** Gives a request to the variant. If the variant throws, against its contract, the connection ends. */
   void submit(Exchange exchange) {
     try {
       variant.submit(exchange);
@@ -213,8 +213,8 @@ public final class LsmHttpServer extends HttpServer {
   }
 
   /**
-   * Has a session resumed after a pause, so long that all of them together bring no more than {@code
-   * refusalsPerSecondMax} requests a second to be turned away.
+   * Resumes a session after a pause, so long that all sessions together have at most {@code refusalsPerSecondMax}
+   * requests a second refused.
    *
    * @return false if there is no pause
    */
@@ -245,8 +245,8 @@ public final class LsmHttpServer extends HttpServer {
   }
 
   /**
-   * Ends what has taken too long. one-nio has a thread for that, which walks its selectors' tables while other threads change
-   * them, and gives up where they do; this one walks the server's own set.
+   * Ends what has taken too long. one-nio has a thread for that, which walks its selectors' tables while other threads
+   * change them, and gives up if they do; this one walks the server's own set.
    */
   void check(long nowMillis) {
     for (LsmHttpSession session : sessions) {
@@ -258,7 +258,7 @@ public final class LsmHttpServer extends HttpServer {
     }
   }
 
-  /** Whether the threads run that accept connections and read requests. */
+  /** Whether the threads that accept connections and read requests are running. */
   public boolean isHealthy() {
     if (!started || stopping) {
       return true;
@@ -275,7 +275,7 @@ public final class LsmHttpServer extends HttpServer {
    * Stops in order: no new connection, idle ones closed, requests in flight answered and then their connections closed.
    * Connections that are left after the timeout are closed.
    *
-   * @return whether all was answered in time
+   * @return whether every request was answered in time
    */
   public boolean drain(long timeoutNanos) {
     long deadline = System.nanoTime() + timeoutNanos;
@@ -327,7 +327,7 @@ public final class LsmHttpServer extends HttpServer {
     return settings.maxValueBytes();
   }
 
-  /** Bytes of bodies that were declared, and of pipelined requests that wait. */
+  /** Bytes of declared bodies and of pipelined requests that wait. */
   MemoryBudget requestMemory() {
     return requestMemory;
   }

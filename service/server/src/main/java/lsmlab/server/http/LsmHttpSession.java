@@ -10,15 +10,15 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One client's connection, as one-nio runs it, with bounds on what a client can make the server hold. {@link InputSession}
+ * One client's connection, run by one-nio, with bounds on what a client can make the server hold. {@link InputSession}
  * is its receiving half; this class sends responses, decides what to wait for next, and ends the connection.
  *
- * <p><b>Turns.</b> While a request is in flight or a response waits for the socket, no request is parsed. Whoever answers
- * has the selector's thread go on with what is held ({@link #listenForNext}).
+ * <p><b>Turns.</b> While a request is in flight or a response waits for the socket, no request is parsed. The thread
+ * that answers makes the selector's thread continue with the input that was kept ({@link #listenForNext}).
  *
- * <p><b>The end.</b> After a response that ends the connection only the sending direction is closed; what still arrives is
- * read and dropped for a while, see {@link HalfClose}. A Java socket is closed by its selector's thread only: the library's
- * Java selector dies of a key that is cancelled by another thread while it looks at it.
+ * <p><b>The end.</b> After a response that ends the connection only the sending direction is closed; later input is
+ * read and dropped for a while, see {@link HalfClose}. A Java socket is closed by its selector's thread only: the
+ * library's Java selector dies if another thread cancels a key while it uses the key.
  *
  * <p><b>Locks.</b> All fields are guarded by this object's monitor, which the library takes too.
  */
@@ -26,20 +26,20 @@ final class LsmHttpSession extends InputSession {
 
   private static final Logger log = LoggerFactory.getLogger(LsmHttpSession.class);
 
-  /** How far the end of the connection has come. */
+  /** The stages of ending the connection. */
   private enum End {
     OPEN,
-    /** All is sent; what arrives is dropped. */
+    /** Everything is sent; input is dropped. */
     LINGERING,
-    /** What waited is dropped; the socket will be closed by the selector's thread. */
+    /** Waiting responses are dropped; the selector's thread will close the socket. */
     ENDED,
     CLOSED
   }
 
-  /** The selector's thread is in {@link #process}, and so is whoever sees this under the lock. */
+  /** True while the selector's thread is in {@link #process}; a thread that sees this under the lock is that thread. */
   private boolean onSelector;
 
-  /** The last request was turned away: the next one is not looked at before {@link #resume}. */
+  /** The last request was refused for overload: the next one waits for {@link #resume}. */
   private boolean heldOff;
 
   /** A range whose last buffer has been given to the socket; it is submitted again when the queue is empty. */
@@ -88,7 +88,7 @@ final class LsmHttpSession extends InputSession {
     return end.compareTo(End.ENDED) >= 0;
   }
 
-  /** Listens to what can let this session go on, on whichever thread that has become clear. */
+  /** Listens for the event that lets this session continue; called on any thread. */
   private void listenForNext() {
     if (hasEnded() || selector == null) {
       return;
@@ -104,7 +104,7 @@ final class LsmHttpSession extends InputSession {
     }
   }
 
-  /** Listens for what comes next; the selector's thread does that itself at the end of {@link #process}. */
+  /** Listens for the next event; the selector's thread does that itself at the end of {@link #process}. */
   private void goOn() {
     if (!onSelector) {
       listenForNext();
@@ -160,7 +160,7 @@ final class LsmHttpSession extends InputSession {
     goOn();
   }
 
-  /** As the other form, for the next buffer of a range. */
+  /** Like the other form, for the next buffer of a range. */
   synchronized void answer(Exchange exchange, LsmHttpRequest request, StreamedRange part)
       throws IOException {
     rangeSubmitted = false;
@@ -196,7 +196,7 @@ final class LsmHttpSession extends InputSession {
     scheduleClose();
   }
 
-  /** Looks at the next request, after a pause. */
+  /** Parses the next request, after a pause. */
   synchronized void resume() {
     heldOff = false;
     goOn();
@@ -211,7 +211,7 @@ final class LsmHttpSession extends InputSession {
       case READER -> closeIfReaderIsTooSlow(nowMillis);
       case LINGERING, IDLE -> close();
       case NOTHING -> {
-        // most of the time
+        // the usual case
       }
     }
   }
@@ -259,7 +259,7 @@ final class LsmHttpSession extends InputSession {
     }
   }
 
-  /** Closes the connection when there is no selector's thread any more. */
+  /** Closes the connection when the selector's thread has ended. */
   synchronized void closeAfterSelector() {
     onSelector = true;
     close();
@@ -285,7 +285,7 @@ final class LsmHttpSession extends InputSession {
     }
   }
 
-  /** Ends the connection now: what waits is dropped. */
+  /** Ends the connection now: waiting responses are dropped. */
   @Override
   public synchronized void close() {
     if (!hasEnded()) {

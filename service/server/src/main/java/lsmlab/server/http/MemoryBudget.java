@@ -5,8 +5,8 @@ import java.util.concurrent.atomic.AtomicLong;
 /**
  * Bytes that all connections together may make the server hold for one purpose. Thread-safe.
  *
- * <p>Large amounts are refused once half of it is held, small ones once all of it is: so that a few clients with large
- * values cannot keep everyone else out.
+ * <p>Large amounts are refused once half of the budget is held, small ones once all of it is held, so that a few
+ * clients with large values cannot keep everyone else out.
  */
 final class MemoryBudget {
 
@@ -20,7 +20,7 @@ final class MemoryBudget {
     this.bytesMax = bytesMax;
   }
 
-  /** Holds that many bytes more if there is room for them; {@link #release} gives them back. */
+  /** Reserves {@code bytes} if there is room for them; {@link #release} gives them back. */
   boolean tryHold(long bytes) {
     if (held.addAndGet(bytes) <= limit(bytes)) {
       return true;
@@ -29,7 +29,7 @@ final class MemoryBudget {
     return false;
   }
 
-  /** Holds that many bytes more, of something that is there already. */
+  /** Reserves {@code bytes}, even beyond the limit, for data that is already in memory. */
   void hold(long bytes) {
     held.addAndGet(bytes);
   }
@@ -38,7 +38,7 @@ final class MemoryBudget {
     held.addAndGet(-bytes);
   }
 
-  /** Whether that many bytes more would fit now. */
+  /** Whether {@code bytes} more would fit now. */
   boolean hasRoomFor(long bytes) {
     return held.get() + bytes <= limit(bytes);
   }

@@ -18,8 +18,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Accepts connections as one-nio's own acceptor does, except that it waits after a failure. The library's tries again at
- * once: while the process has no file descriptor left, it burns a CPU and logs a stack trace each time.
+ * Accepts connections as one-nio's own acceptor does, except that it waits after a failure. The library's acceptor
+ * tries again at once: while the process has no free file descriptor, it uses a whole CPU and logs a stack trace each
+ * time.
  */
 final class PatientAcceptor implements Acceptor {
 
@@ -126,7 +127,7 @@ final class PatientAcceptor implements Acceptor {
 
   @Override
   public void syncStart() {
-    // start() has done it
+    // start() has already been called
   }
 
   @Override

@@ -5,9 +5,9 @@ import lsmlab.storage.Engine;
 import one.nio.http.Response;
 
 /**
- * Takes parameters out of a query, strictly and on bytes (RFC 3986, 3.4): {@code %XX} is decoded, {@code +} is a plus
- * and not a space, the result must be valid UTF-8 (RFC 3629: shortest form, no surrogates, at most U+10FFFF), and a
- * parameter that is given twice is an error, because either might be meant. Other parameters are passed over.
+ * Takes parameters out of a query, strictly and on bytes (RFC 3986, 3.4). {@code %XX} is decoded, {@code +} is a plus
+ * and not a space, and the result must be valid UTF-8 (RFC 3629: shortest form, no surrogates, at most U+10FFFF). A
+ * parameter that is given twice is an error, because either might be meant. Other parameters are ignored.
  *
  * <p>one-nio's {@code getParameter} decodes {@code a%4} as {@code a}: two keys would be one.
  */

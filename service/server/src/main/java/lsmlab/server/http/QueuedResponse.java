@@ -4,7 +4,9 @@ import java.io.IOException;
 import one.nio.net.Session;
 import one.nio.net.Socket;
 
-/** A response's bytes; what the socket does not take at once counts in the server's budget while it waits. */
+/**
+ * A response's bytes. Those that the socket does not take at once count against the server's budget while they wait.
+ */
 final class QueuedResponse extends Session.QueueItem {
 
   /** Bytes written at a time: a JDK socket keeps a buffer as large as its largest write, for each thread. */

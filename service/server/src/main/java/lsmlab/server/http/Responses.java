@@ -6,13 +6,13 @@ import one.nio.http.Response;
 /** Responses that are not a value. Each call makes a new one, because sending adds a header to it. */
 final class Responses {
 
-  /** A status that one-nio has no constant for. */
+  /** A status for which one-nio has no constant. */
   static final String HEADERS_TOO_LARGE = "431 Request Header Fields Too Large";
 
-  /** Seconds after which a client that was turned away may try again. */
+  /** Seconds after which a refused client may try again. */
   static final String RETRY_AFTER = "Retry-After: 1";
 
-  /** The interim response that lets a client send its body. */
+  /** The interim response that permits a client to send its body. */
   static final byte[] CONTINUE = Ascii.bytes("HTTP/1.1 100 Continue\r\n\r\n");
 
   private Responses() {}
@@ -28,7 +28,7 @@ final class Responses {
     return response;
   }
 
-  /** 503 with a line that says why. */
+  /** 503 with a line that gives the reason. */
   static Response unavailable(String message) {
     Response response = text(Response.SERVICE_UNAVAILABLE, message);
     response.addHeader(RETRY_AFTER);
@@ -43,7 +43,7 @@ final class Responses {
     return response;
   }
 
-  /** A line of text that says what was wrong. */
+  /** A line of text with the error. */
   static Response text(String code, String message) {
     Response response = new Response(code, (message + "\n").getBytes(StandardCharsets.UTF_8));
     response.addHeader("Content-Type: text/plain; charset=utf-8");

@@ -12,10 +12,11 @@ import org.slf4j.LoggerFactory;
 /**
  * A range on its way to a client: one HTTP chunk of {@code key\nvalue} for each pair, in key order.
  *
- * <p><b>Protocol.</b> Two steps in turn. {@link #fill} reads pairs from the storage until one buffer of {@value
- * #BUFFER_BYTES} bytes is full, on the thread on which the variant executes the request. Then the buffer is in the session's
- * queue, which writes it as the socket takes it; when it is empty, the session submits the request to the variant once
- * more. So no thread waits for a slow reader, who holds one buffer and the scan's tables, however large pairs are.
+ * <p><b>Protocol.</b> Two steps alternate. {@link #fill} reads pairs from the storage until one buffer of {@value
+ * #BUFFER_BYTES} bytes is full, on the thread on which the variant executes the request. Then the session writes the
+ * buffer as the socket takes it; when it is empty, the session submits the request to the variant once more. So no
+ * thread waits for a slow reader, and a slow reader holds one buffer and the scan's tables, however large the pairs
+ * are.
  *
  * <p>Used by one thread at a time: by the variant's while it executes the request, else under the session's lock.
  */
@@ -44,7 +45,7 @@ final class StreamedRange extends Session.QueueItem {
   private boolean ended;
 
   /**
-   * Makes one; {@link #end} closes the scan and gives the memory back.
+   * Makes a range; {@link #end} closes the scan and gives the memory back.
    *
    * @param head the response's head, with which the first buffer begins
    */
@@ -90,7 +91,7 @@ final class StreamedRange extends Session.QueueItem {
     copied = 0;
   }
 
-  /** Copies what fits of the key or the value; leaves room for the framing that follows it. */
+  /** Copies as much as fits of the key or the value; leaves room for the framing that follows. */
   private void copyCurrent() {
     int room = BUFFER_BYTES - FRAMING_BYTES_MAX - filled;
     int count = (int) Math.min(room, current.byteSize() - copied);
@@ -143,7 +144,7 @@ final class StreamedRange extends Session.QueueItem {
     return count;
   }
 
-  /** The buffer is written, or the session ends before. */
+  /** The buffer is written, or the session has ended before. */
   @Override
   public void release() {
     if (scanned || remaining() > 0) {
@@ -161,7 +162,7 @@ final class StreamedRange extends Session.QueueItem {
     try {
       scan.close();
     } catch (RuntimeException | Error e) {
-      // Whoever ends a range is about to close the connection, and must get to it.
+      // The caller is about to close the connection and must not be stopped by an exception.
       log.error("a scan could not be closed: what it held may stay", e);
     }
   }

@@ -20,7 +20,7 @@ import org.slf4j.LoggerFactory;
  * The metrics of the JVM and the process: the Prometheus client's own, and those that it lacks.
  *
  * <p>The client's {@code JvmThreadsMetrics} is left out: at each scrape it stops all threads twice, to search for
- * deadlocks and to count thread states. The pauses would be measured as latency.
+ * deadlocks and to count thread states. These pauses would show up as latency.
  */
 final class JvmMetrics {
 
@@ -51,8 +51,8 @@ final class JvmMetrics {
   }
 
   /**
-   * Registers the time at safepoints. Its management bean is not exported: the jar's manifest opens it ({@code
-   * Add-Exports}), a class path does not, and then the metric is left out.
+   * Registers the time at safepoints. Its management bean is not exported; the jar's manifest opens it ({@code
+   * Add-Exports}). On a class path it stays closed, and the metric is left out.
    */
   private static void safepoints(PrometheusRegistry registry) {
     try {

@@ -1,10 +1,10 @@
 package lsmlab.server.metrics;
 
 /**
- * The log-linear bucket layout of the latency histograms: two buckets for each doubling from {@value #UNIT_NANOS} ns,
- * with 50 µs, 75 µs, 100 µs, 150 µs … among the bounds, the last two 10 s and infinity.
+ * The log-linear bucket layout of the latency histograms: two buckets per doubling from {@value #UNIT_NANOS} ns, with
+ * 50 µs, 75 µs, 100 µs, 150 µs … among the bounds, the last two 10 s and infinity.
  *
- * <p>Bounds are upper ones and inclusive, as Prometheus' {@code le} is. The index takes a division by a constant and a
+ * <p>Bounds are upper ones and inclusive, like Prometheus' {@code le}. The index takes a division by a constant and a
  * count of leading zeros: no search, no table.
  */
 public final class LatencyBuckets {
@@ -17,7 +17,7 @@ public final class LatencyBuckets {
 
   private static final long LAST_BOUND_NANOS = 10_000_000_000L;
 
-  /** Buckets in all, the infinite one included. */
+  /** Number of buckets, with the infinite one. */
   public static final int COUNT = 2 * OCTAVES + 2;
 
   private LatencyBuckets() {}

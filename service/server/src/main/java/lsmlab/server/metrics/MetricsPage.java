@@ -27,8 +27,9 @@ import lsmlab.storage.EngineStats;
 /**
  * Everything that {@code /metrics} shows, in Prometheus' text format. Thread-safe.
  *
- * <p>A page costs some milliseconds of CPU time. On one CPU they would delay every request that arrives meanwhile, and the
- * lab would measure itself. So a page is made in steps, with a pause after each, in which waiting requests are served.
+ * <p>A page costs some milliseconds of CPU time. On one CPU they would delay every request that arrives meanwhile, and
+ * the lab would measure itself. So a page is made in steps, with a pause after each, in which waiting requests are
+ * served.
  */
 public final class MetricsPage {
 
@@ -57,7 +58,7 @@ public final class MetricsPage {
   private final PrometheusTextFormatWriter writer = PrometheusTextFormatWriter.create();
   private final Supplier<EngineStats> engine;
 
-  /** The engine's counters at the scrape that goes on, so that all metrics of a scrape show one moment. */
+  /** The engine's counters at the current scrape, so that all metrics of a scrape show one moment. */
   private EngineStats stats;
 
   /**
@@ -192,12 +193,12 @@ public final class MetricsPage {
   /** The text of a page, and the pauses while it is made: the writer hands it over in pieces of some KiB. */
   private static final class PacedText extends ByteArrayOutputStream {
 
-    /** A step is over at the first call after that time. */
+    /** A step ends at the first call after this time. */
     private static final long STEP_NANOS = 100_000;
 
     private static final long PAUSE_NANOS = 50_000;
 
-    /** A page that has taken that long is finished without pauses: other threads keep the CPU busy all the time. */
+    /** A page that has taken this long is finished without pauses: other threads keep the CPU busy all the time. */
     private static final long PACED_NANOS_MAX = 20_000_000;
 
     private final long began = System.nanoTime();

@@ -7,8 +7,8 @@ import java.lang.invoke.VarHandle;
  * The counters of one thread, or of several that share it: requests by method and status, durations by method and
  * stage.
  *
- * <p>One that belongs to a single thread adds with plain reads and opaque writes, which cost a load and a store; a
- * shared one adds atomically. Readers see each counter's recent value; a scrape is no snapshot across counters.
+ * <p>A recorder of a single thread adds with plain reads and opaque writes, which cost a load and a store; a shared one
+ * adds atomically. Readers see each counter's recent value; a scrape is no snapshot across counters.
  */
 public final class Recorder {
 
@@ -27,7 +27,7 @@ public final class Recorder {
   private final long[] sumsNanos = new long[METHODS * STAGES];
 
   /**
-   * Makes one with all counters at 0.
+   * Makes a recorder with all counters at 0.
    *
    * @param shared whether more than one thread adds to it
    */
@@ -35,7 +35,7 @@ public final class Recorder {
     this.shared = shared;
   }
 
-  /** Counts a reply. */
+  /** Counts a response. */
   public void count(Method method, int status) {
     add(requests, method.ordinal() * STATUSES.length + statusIndex(status), 1);
   }
@@ -64,7 +64,7 @@ public final class Recorder {
     addAll(sumsNanos, total.sumsNanos);
   }
 
-  /** The statuses that are told apart. */
+  /** The statuses that are counted separately. */
   static int[] statuses() {
     return STATUSES.clone();
   }

@@ -18,7 +18,9 @@ public final class Recorders {
     }
   }
 
-  /** The recorder of this thread. Platform threads that use it should be long-lived: it is kept for the counts. */
+  /**
+   * The recorder of this thread. Platform threads that use it should be long-lived: their recorders are kept for ever.
+   */
   public Recorder current() {
     Thread thread = Thread.currentThread();
     return thread.isVirtual() ? stripes[(int) thread.threadId() & (STRIPES - 1)] : own.get();
@@ -28,7 +30,7 @@ public final class Recorders {
     return added(new Recorder(false));
   }
 
-  /** The sum of all, in a recorder that nobody adds to. */
+  /** The sum of all, in a new recorder. */
   Recorder total() {
     Recorder total = new Recorder(false);
     for (Recorder recorder : all) {

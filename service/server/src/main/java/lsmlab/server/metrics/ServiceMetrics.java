@@ -4,7 +4,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.LongAdder;
 import lsmlab.server.variant.Rejection;
 
-/** What the data port counts. Thread-safe. */
+/** The metrics of the data port. Thread-safe. */
 public final class ServiceMetrics {
 
   private final Recorders recorders = new Recorders();
@@ -35,8 +35,8 @@ public final class ServiceMetrics {
   }
 
   /**
-   * Says whether requests are counted and timed, from the next one on; without, what that costs can be told, in one and
-   * the same process.
+   * Switches counting and timing of requests, from the next one on, so that its cost can be measured within one
+   * process.
    */
   public void countRequests(boolean on) {
     requests = on;
@@ -47,7 +47,7 @@ public final class ServiceMetrics {
     return recorders.current();
   }
 
-  /** Counts a request or connection that was turned away. */
+  /** Counts a request or connection that was refused. */
   public void reject(Rejection why) {
     rejected[why.ordinal()].increment();
   }
@@ -62,7 +62,7 @@ public final class ServiceMetrics {
     return connections;
   }
 
-  /** Requests and connections turned away so far, for all reasons. */
+  /** Requests and connections refused so far, for all reasons. */
   public long rejections() {
     long sum = 0;
     for (LongAdder adder : rejected) {

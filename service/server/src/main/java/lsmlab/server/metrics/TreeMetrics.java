@@ -26,7 +26,7 @@ final class TreeMetrics {
   /**
    * Adds the metrics to a registry.
    *
-   * @param stats those of the scrape that goes on
+   * @param stats those of the current scrape
    */
   static void register(PrometheusRegistry registry, Supplier<TreeStats> stats) {
     new TreeMetrics(registry, stats).register();
@@ -99,7 +99,7 @@ final class TreeMetrics {
         .register(registry);
   }
 
-  /** A ratio of what has not happened yet is left out. */
+  /** A ratio without any events yet is left out. */
   private void ratio(String name, String help, ToDoubleFunction<TreeStats> value) {
     GaugeWithCallback.builder()
         .name(name)

@@ -33,7 +33,7 @@ final class AdaptiveLifoVariant extends QueuedVariant {
     this(settings, System::nanoTime);
   }
 
-  /** With a clock of the caller's, in {@link System#nanoTime} terms. */
+  /** With the caller's clock, in {@link System#nanoTime} terms. */
   AdaptiveLifoVariant(VariantSettings settings, LongSupplier clock) {
     super(new CodelDeque(settings, clock), settings);
   }

@@ -4,8 +4,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Requests in a scheduler that somebody else wrote: this class bounds those that wait, because such a scheduler has no bound
- * of its own or hides it, and counts those that are unfinished, so that {@link #close} can wait for them.
+ * A variant on a scheduler of a library. It bounds the requests that wait, because such a scheduler has no bound of its
+ * own or hides it, and counts those that are unfinished, so that {@link #close} can wait for them.
  */
 abstract class CountedVariant implements Variant {
 
@@ -22,7 +22,7 @@ abstract class CountedVariant implements Variant {
     closeNanosMax = settings.closeNanosMax();
   }
 
-  /** Hands the request to the scheduler, which calls {@link #run} with it; false if it does not take it. */
+  /** Hands the request to the scheduler, which calls {@link #run} with it; false if the scheduler refuses it. */
   abstract boolean schedule(Request request);
 
   @Override

@@ -75,7 +75,7 @@ final class DisruptorVariant implements Variant {
     };
   }
 
-  /** Runs the requests whose sequence is its own number modulo the number of workers. */
+  /** Runs the requests whose sequence modulo the number of workers is this worker's number. */
   private static final class Worker implements EventHandler<Slot> {
     private final int number;
     private final int workers;
@@ -84,7 +84,7 @@ final class DisruptorVariant implements Variant {
     /** Requests that this worker has begun. */
     private final Sequence started = new Sequence(0);
 
-    /** The last slot that the ring may use again, as far as this worker is concerned. */
+    /** The last slot that the ring may reuse, as far as this worker is concerned. */
     private Sequence progress;
 
     Worker(int number, int workers, OverloadPolicy overload) {
@@ -137,8 +137,7 @@ final class DisruptorVariant implements Variant {
   @Override
   public void close() {
     long deadline = System.nanoTime() + closeNanosMax;
-    // The library waits only for workers that it has seen running, and one may just have been
-    // started.
+    // The library waits only for workers that it has seen running, and one may have been started just now.
     while (queueDepth() > 0 && System.nanoTime() - deadline < 0) {
       LockSupport.parkNanos(LOOK_NANOS);
     }
@@ -150,7 +149,7 @@ final class DisruptorVariant implements Variant {
     threads.join(deadline);
   }
 
-  /** Logs what a request has thrown, which the library would end the worker for. */
+  /** Logs an exception of a request, at which the library would end the worker. */
   private static final class Log implements ExceptionHandler<Slot> {
     @Override
     public void handleEventException(Throwable e, long sequence, Slot slot) {

@@ -66,7 +66,7 @@ final class ExecutorVariant implements Variant {
     return capacity;
   }
 
-  /** Interrupts threads that wait for a task and no others: an interrupt would close the file that a thread reads. */
+  /** Interrupts only threads that wait for a task: an interrupt would close the file that a thread reads. */
   @Override
   public void close() {
     pool.shutdown();

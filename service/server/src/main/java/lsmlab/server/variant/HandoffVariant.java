@@ -26,7 +26,7 @@ final class HandoffVariant implements Variant {
   static final String SUMMARY =
       "a waiting worker gets the request from hand to hand; if none waits, the selector thread runs it";
 
-  /** Handed to a worker in place of a request: tells it to end. */
+  /** Handed to a worker instead of a request: tells it to end. */
   private static final Object END = new Object();
 
   private final SynchronousQueue<Object> hands = new SynchronousQueue<>();

@@ -25,7 +25,7 @@ final class MsQueueVariant extends QueuedVariant {
         settings);
   }
 
-  /** An unbounded queue and the count that bounds it. */
+  /** An unbounded queue and the counter that bounds it. */
   private record Counted(ConcurrentLinkedQueue<Request> queue, WaitingCount waiting)
       implements RequestQueue {
     @Override

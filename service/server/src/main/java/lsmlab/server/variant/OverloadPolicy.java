@@ -3,15 +3,15 @@ package lsmlab.server.variant;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
 
-/** Does what the {@link QueuePolicy} says about a request that finds its queue full or has waited too long. Thread-safe. */
+/** Applies the {@link QueuePolicy} to a request that finds its queue full or has waited too long. Thread-safe. */
 final class OverloadPolicy {
 
   private final QueuePolicy policy;
   private final long deadlineNanos;
 
   /**
-   * Whether this thread is dropping another connection's request. Its response may bring that connection's next pipelined
-   * request here, on this same stack: that one is rejected, so that the stack does not grow.
+   * Whether this thread is dropping another connection's request. That response may submit the connection's next
+   * pipelined request on this same stack: it is rejected, so that the stack does not grow.
    */
   private final ThreadLocal<Boolean> dropping = ThreadLocal.withInitial(() -> false);
 
@@ -21,9 +21,9 @@ final class OverloadPolicy {
   }
 
   /**
-   * Handles a request that has found no room.
+   * Handles a request that finds the queue full.
    *
-   * @param oldest removes the request that has waited longest from the queue; null if nothing waits
+   * @param oldest removes the request that has waited longest from the queue; null if none waits
    * @param offer adds a request to the queue; false if it is full
    */
   void full(Request request, Supplier<Request> oldest, Predicate<Request> offer) {
@@ -46,14 +46,14 @@ final class OverloadPolicy {
     }
   }
 
-  /** Runs a request whose turn has come, or rejects it for being late. */
+  /** Runs a request taken from the queue, or rejects it if it is late. */
   void run(Request request) {
     if (!rejectsLate(request)) {
       request.run();
     }
   }
 
-  /** Rejects a request whose turn has come too late; whether it did. */
+  /** Rejects a request taken from the queue if it is late; returns whether it was. */
   boolean rejectsLate(Request request) {
     boolean late =
         policy == QueuePolicy.DROP_LATE

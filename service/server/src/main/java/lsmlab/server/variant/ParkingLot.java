@@ -9,13 +9,13 @@ import java.util.function.BooleanSupplier;
 /**
  * The place where workers idle while their queue is empty, and where a submit wakes one of those that are parked.
  *
- * <p><b>Why no wake-up is lost.</b> A worker announces itself and then looks at the queue once more; a producer adds to
- * the queue and then looks for an announcement. Both are sequentially consistent, so at least one sees the other
+ * <p><b>Why no wake-up is lost.</b> A worker announces itself and then checks the queue once more; a producer adds to
+ * the queue and then checks for an announcement. Both are sequentially consistent, so at least one sees the other
  * (Dekker's argument). While all workers are awake a producer pays one volatile read.
  *
- * <p><b>One at a time.</b> While a woken worker is on its way no other is woken: it would find the queue that the first
- * one empties, and each wake-up costs a system call and two changes of context. The woken worker says that it has
- * arrived and then looks at the queue, so it sees what was added meanwhile; if it leaves some, it wakes the next.
+ * <p><b>One at a time.</b> Until a woken worker runs, no other is woken: it would find the queue that the first one
+ * empties, and each wake-up costs a system call and two context switches. The woken worker reports that it runs and
+ * then checks the queue, so it sees what was added meanwhile; if it leaves some requests, it wakes the next worker.
  */
 final class ParkingLot {
 
@@ -26,14 +26,14 @@ final class ParkingLot {
   /** A worker has been woken and does not run yet. */
   private final AtomicBoolean waking = new AtomicBoolean();
 
-  /** Makes one with a place for each worker. */
+  /** Makes a lot with a place for each worker. */
   ParkingLot(int workers, IdleStrategy strategy) {
     this.strategy = strategy;
     parked = new AtomicReferenceArray<>(workers);
   }
 
   /**
-   * Passes time while there is nothing to do; the caller then looks at its queue again.
+   * Passes time while the worker is idle; the caller then checks its queue again.
    *
    * @param place this worker's own, from 0
    * @param idle whether there is nothing to do
@@ -46,7 +46,7 @@ final class ParkingLot {
     }
   }
 
-  /** Sleeps until woken; looks at {@code idle} after the worker can be seen to sleep. */
+  /** Sleeps until woken; checks {@code idle} after the worker can be seen to sleep. */
   private void park(int place, BooleanSupplier idle) {
     Thread self = Thread.currentThread();
     parked.set(place, self);
@@ -61,7 +61,7 @@ final class ParkingLot {
     }
   }
 
-  /** Wakes one worker, if one is parked and none is on its way. Call it after adding to the queue. */
+  /** Wakes one worker, if one is parked and no woken worker has yet to run. Call it after adding to the queue. */
   void wakeOne() {
     while (count.get() > 0 && !waking.get() && waking.compareAndSet(false, true)) {
       for (int i = 0; i < parked.length(); i++) {
@@ -72,8 +72,7 @@ final class ParkingLot {
           return;
         }
       }
-      // All woke by themselves. Look again: another producer may have left a newly parked worker to
-      // this thread.
+      // All woke by themselves. Check again: another producer may have left a newly parked worker to this thread.
       waking.set(false);
     }
   }

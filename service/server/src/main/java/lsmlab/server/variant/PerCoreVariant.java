@@ -48,7 +48,7 @@ final class PerCoreVariant implements Variant {
     config.affinity = mayUseFirst(cpus);
   }
 
-  /** Whether the CPUs that this process may use are those from 0 on. */
+  /** Whether this process may use the CPUs 0, 1, … without a gap. */
   private static boolean mayUseFirst(int cpus) {
     String all = cpus == 1 ? "0" : "0-" + (cpus - 1);
     try {

@@ -28,7 +28,7 @@ final class PriorityVariant extends QueuedVariant {
     super(new DeadlineHeap(settings), settings.withPolicy(QueuePolicy.REJECT_NEWEST));
   }
 
-  /** Requests by deadline; rejects those that are late when their turn comes. */
+  /** Requests by deadline; rejects a request that is late when it is taken. */
   private static final class DeadlineHeap implements RequestQueue {
 
     /** A request and the moment by which it should start. */

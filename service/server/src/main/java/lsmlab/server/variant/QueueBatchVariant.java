@@ -76,7 +76,7 @@ final class QueueBatchVariant implements Variant {
     workers.join();
   }
 
-  /** One worker's requests, used again and again. */
+  /** One worker's requests, reused for every batch. */
   private static final class Batch {
 
     /** The requests as taken from the queue; null once rejected. */
@@ -87,7 +87,7 @@ final class QueueBatchVariant implements Variant {
 
     private final WriteBatch writes = new WriteBatch();
 
-    /** Requests in the worker's hands that it has not looked at; written by the worker alone. */
+    /** Requests that the worker has taken and not begun; written by the worker alone. */
     private volatile int untouched;
 
     private final Consumer<WriteBatch> storage;

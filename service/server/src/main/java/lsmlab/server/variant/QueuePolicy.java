@@ -4,21 +4,24 @@ import java.util.Arrays;
 import java.util.Locale;
 import java.util.Optional;
 
-/** What a variant does when more requests come than its queue may hold: a configuration's {@code queue_policy}. */
+/** What a variant does when its queue is full: {@code queue_policy} in a configuration. */
 public enum QueuePolicy {
-  /** Who comes last is answered 503: what waits keeps its place. */
+  /** The new request is answered 503; waiting requests keep their places. */
   REJECT_NEWEST,
-  /** The request that has waited longest is answered 503 in favour of the new one: its client waits least for nothing. */
+  /**
+   * The request that has waited longest is answered 503 in favour of the new one: its client is the most likely to have
+   * given up.
+   */
   DROP_OLDEST,
   /**
-   * Who comes last is answered 503, and so is whoever has waited longer than {@code deadline_ms} when his turn comes: no
-   * work is done for a client that has given up.
+   * The new request is answered 503; so is a request that has waited longer than {@code deadline_ms} when it is taken
+   * from the queue. No work is done for a client that has given up.
    */
   DROP_LATE;
 
   private final String label = name().toLowerCase(Locale.ROOT).replace('_', '-');
 
-  /** As a configuration names it. */
+  /** The name in a configuration. */
   public String label() {
     return label;
   }

@@ -1,9 +1,9 @@
 package lsmlab.server.variant;
 
 /**
- * Worker threads around one {@link RequestQueue}: what the variants have in common that differ in the queue alone. The
- * {@link QueuePolicy} decides when it is full, the {@link IdleStrategy} when it is empty; see {@link WorkQueue} for who is
- * woken when.
+ * Worker threads around one {@link RequestQueue}: the base of the variants that differ in the queue alone. The {@link
+ * QueuePolicy} decides when it is full, the {@link IdleStrategy} when it is empty; see {@link WorkQueue} for the
+ * wake-ups.
  */
 abstract class QueuedVariant implements Variant {
 

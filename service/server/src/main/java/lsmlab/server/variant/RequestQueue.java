@@ -2,16 +2,16 @@ package lsmlab.server.variant;
 
 import java.util.Queue;
 
-/** Requests that wait for a worker: bounded, thread-safe, and never blocking its callers until something changes. */
+/** Requests that wait for a worker: bounded and thread-safe. No method waits. */
 interface RequestQueue {
 
   /** Adds a request; false if the queue is full. */
   boolean offer(Request request);
 
-  /** Removes and returns the request whose turn it is; null if nothing waits. */
+  /** Removes and returns the next request; null if none waits. */
   Request poll();
 
-  /** Removes and returns the request that has waited longest; null if nothing waits. */
+  /** Removes and returns the request that has waited longest; null if none waits. */
   default Request pollOldest() {
     return poll();
   }
@@ -24,7 +24,7 @@ interface RequestQueue {
   int capacity();
 
   /**
-   * A queue of the library's, oldest first.
+   * A queue of a library, oldest first.
    *
    * @param queue bounded and thread-safe, with a cheap {@code size}
    * @param capacity its bound

@@ -24,7 +24,7 @@ final class StackVariant extends QueuedVariant {
         settings);
   }
 
-  /** A deque whose newest element has its turn first. */
+  /** A deque whose newest element is taken first. */
   private record Stack(LinkedBlockingDeque<Request> deque, int capacity) implements RequestQueue {
     @Override
     public boolean offer(Request request) {

@@ -42,7 +42,7 @@ public interface Variant extends AutoCloseable {
   int queueCapacity();
 
   /**
-   * Completes the requests that wait, then ends the variant's threads and returns; returns as well when {@link
+   * Completes the requests that wait, then ends the variant's threads. Returns when that is done or {@link
    * VariantSettings#closeNanosMax} is over. No {@code submit} may follow or overlap it.
    */
   @Override

@@ -5,15 +5,15 @@ import java.util.function.Consumer;
 import lsmlab.storage.WriteBatch;
 
 /**
- * What a configuration says to a variant. Each variant uses the settings that it has a need for.
+ * The settings of a variant. Each variant uses those that it needs.
  *
  * @param workers worker threads, 1 or more
  * @param queueCapacity requests that may wait, 1 or more
  * @param deadlineNanos how long a request may wait if late ones are dropped
  * @param policy what happens when the queue is full
- * @param idle what a worker does while nothing waits
+ * @param idle what an idle worker does
  * @param batch requests that a worker takes at once, 1 or more; for variants that batch
- * @param carriers threads that carry virtual threads; 0 leaves as many as the JVM has chosen
+ * @param carriers threads that carry virtual threads; 0 for the JVM's own choice
  * @param storage writes a batch and returns when each of its writes is stored or has failed
  * @param closeNanosMax how long {@link Variant#close} waits for the variant's threads
  */
@@ -28,12 +28,12 @@ public record VariantSettings(
     Consumer<WriteBatch> storage,
     long closeNanosMax) {
 
-  /** Batch size unless a configuration names another one. */
+  /** Batch size unless a configuration sets another one. */
   public static final int DEFAULT_BATCH = 16;
 
   private static final long DEFAULT_CLOSE_NANOS_MAX = TimeUnit.SECONDS.toNanos(5);
 
-  /** Settings with defaults for the rest, and without a storage to write batches to. */
+  /** Settings with defaults for the rest, and without a storage for batches. */
   public VariantSettings(int workers, int queueCapacity, long deadlineNanos) {
     this(
         workers,

@@ -4,7 +4,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.function.Function;
 
-/** The variants by name: what a configuration's {@code variant:} may say. Another one is one line here. */
+/** The variants by name: the values of {@code variant} in a configuration. A new variant is one line here. */
 public final class Variants {
 
   /**
@@ -13,7 +13,7 @@ public final class Variants {
    * @param name its name in a configuration
    * @param summary one line for a listing
    * @param policies what it can do when its queue is full, {@link QueuePolicy#REJECT_NEWEST} first
-   * @param idles what its workers can do while nothing waits, {@link IdleStrategy#PARK} first
+   * @param idles what its idle workers can do, {@link IdleStrategy#PARK} first
    */
   public record Entry(
       String name,
@@ -22,7 +22,7 @@ public final class Variants {
       List<QueuePolicy> policies,
       List<IdleStrategy> idles) {
 
-    /** One that can only reject the newest request, and whose threads, if any, are parked while nothing waits. */
+    /** A variant that can only reject the newest request, and whose idle threads, if any, are parked. */
     public Entry(String name, String summary, Function<VariantSettings, Variant> factory) {
       this(name, summary, factory, List.of(QueuePolicy.REJECT_NEWEST), List.of(IdleStrategy.PARK));
     }
@@ -40,7 +40,7 @@ public final class Variants {
 
   private static final List<QueuePolicy> ANY_POLICY = List.of(QueuePolicy.values());
 
-  /** For queues from whose old end only their own workers can take. */
+  /** For queues whose oldest request only their own workers can take. */
   private static final List<QueuePolicy> REJECT_OR_LATE =
       List.of(QueuePolicy.REJECT_NEWEST, QueuePolicy.DROP_LATE);
 

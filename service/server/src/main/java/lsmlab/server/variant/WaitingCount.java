@@ -2,7 +2,7 @@ package lsmlab.server.variant;
 
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** Bounds how many requests wait in something that has no bound of its own. Thread-safe. */
+/** Bounds the number of requests that wait in a queue without a bound of its own. Thread-safe. */
 final class WaitingCount {
 
   private final int capacity;
@@ -12,7 +12,7 @@ final class WaitingCount {
     this.capacity = capacity;
   }
 
-  /** Counts one more request; false, and nothing counted, if as many wait as may. */
+  /** Counts one more request; false, without counting it, if the bound is reached. */
   boolean enter() {
     if (waiting.incrementAndGet() > capacity) {
       waiting.decrementAndGet();

@@ -3,8 +3,8 @@ package lsmlab.server.variant;
 /**
  * A {@link RequestQueue} and the place where its workers idle: one wake-up policy for every variant with a queue.
  *
- * <p>A submit wakes one worker, if one is parked and none is on its way already. A worker that leaves requests behind wakes
- * the next. A variant which differs from another in its queue therefore differs in nothing else.
+ * <p>A submit wakes one worker, if one is parked and no woken worker has yet to run. A worker that leaves requests
+ * behind wakes the next. A variant that differs from another in its queue therefore differs in nothing else.
  */
 final class WorkQueue {
 
@@ -27,7 +27,7 @@ final class WorkQueue {
   }
 
   /**
-   * Removes the next request; waits for it as the {@link IdleStrategy} says.
+   * Removes the next request; waits for it by the {@link IdleStrategy}.
    *
    * @param place the calling worker's own, from 0
    * @return null once the queue is closed and empty
@@ -78,7 +78,7 @@ final class WorkQueue {
     }
   }
 
-  /** Removes the request that has waited longest; null if nothing waits. */
+  /** Removes the request that has waited longest; null if none waits. */
   Request pollOldest() {
     return queue.pollOldest();
   }

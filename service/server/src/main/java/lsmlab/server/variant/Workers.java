@@ -9,16 +9,16 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Threads {@code worker-0}, {@code worker-1}, …: of this class, which take turns until there is no more to do, or of a pool
- * that makes its threads here. They are daemons, so that one which is stuck cannot keep the process alive.
+ * Threads {@code worker-0}, {@code worker-1}, …. They run turns of this class until there is no more to do, or belong
+ * to a pool that makes its threads here. They are daemons, so that a stuck one cannot keep the process alive.
  */
 final class Workers implements ThreadFactory {
 
-  /** What a worker does again and again. */
+  /** The repeated work of a worker. */
   @FunctionalInterface
   interface Turn {
 
-    /** Waits for requests and completes them; false if the worker shall end. */
+    /** Waits for requests and completes them; false if the worker must end. */
     boolean take() throws InterruptedException;
   }
 
@@ -27,15 +27,15 @@ final class Workers implements ThreadFactory {
   private final List<Thread> threads = new CopyOnWriteArrayList<>();
   private final long joinNanosMax;
 
-  /** Makes one without threads. */
+  /** Makes an object without threads. */
   Workers(VariantSettings settings) {
     joinNanosMax = settings.closeNanosMax();
   }
 
   /**
-   * Starts as many threads as the settings say.
+   * Starts the number of threads that the settings give.
    *
-   * @param turns given a worker's number from 0, says what that worker does
+   * @param turns returns the work of a worker, given its number from 0
    */
   static Workers start(VariantSettings settings, IntFunction<Turn> turns) {
     Workers workers = new Workers(settings);
@@ -91,7 +91,7 @@ final class Workers implements ThreadFactory {
     }
   }
 
-  /** Says that something of a variant still works after its time to end is over. */
+  /** Logs that a part of a variant still works after its time to end is over. */
   static void logStuck(String what, long afterNanos) {
     log.error(
         "{} has not ended within {} ms; the service stops without it",
