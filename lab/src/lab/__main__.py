@@ -1,4 +1,4 @@
-"""`python -m lab`, and what bin/lab runs."""
+"""Runs the command line: `python -m lab`, or bin/lab."""
 
 from __future__ import annotations
 

@@ -1,13 +1,13 @@
 """Calibration: what this machine can do and what it can show, measured with the lab's own means.
 
-- the ceiling: the rate that the load generator and a service whose engine does nothing reach together;
-- the floor: latency of the same at a low rate, so what of any latency is network, HTTP and load generator;
+- the ceiling: the rate that the load generator reaches with a service whose engine does nothing;
+- the floor: its latency at a low rate, which is the part of any latency that network, HTTP and load generator take;
 - the time of an fsync on the file system of the service's data;
-- an A/A test: the reference experiment against itself, on as many starts of the service as asked. From the standard
-  deviation of the log ratio of two starts follows the smallest detectable difference of a metric
+- an A/A test: the reference experiment against itself, on as many starts of the service as asked. The standard
+  deviation of the log ratio of two starts gives the smallest detectable difference of a metric
   (lab/statistics/design.py): a comparison of n pairs finds a difference of that size in four of five cases.
 
-The result lies in .cache/calibration.json with the fingerprint of the machine; every comparison prints it.
+The result is kept in .cache/calibration.json with the fingerprint of the machine; every comparison prints it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ REFERENCE_WARMUP_S = 5
 FLOOR_RATE = 1_000
 CEILING_RATE = 1_000_000
 PAIRS = 6
-"""The number of pairs that a comparison makes where nothing else is said."""
+"""The default number of pairs of a comparison."""
 FSYNCS = 200
 METRICS: Mapping[str, Callable[[Measurement], float | None]] = {
     "rate": lambda m: m.rate_achieved_per_s,
@@ -46,11 +46,11 @@ METRICS: Mapping[str, Callable[[Measurement], float | None]] = {
 }
 
 RunOnce = Callable[[str, Experiment], tuple[Path, Manifest]]
-"""Runs an experiment to its end and returns its directory and manifest; RunError where it failed."""
+"""Runs an experiment to its end and returns its directory and manifest; RunError if it failed."""
 
 
 class Calibration(BaseModel):
-    """What `make calibrate` found. Differences are ratios minus one, for `pairs` pairs: 0.03 is 3%."""
+    """The result of `make calibrate`. Differences are ratios minus one, for `pairs` pairs: 0.03 is 3%."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -103,12 +103,12 @@ def read_calibration(checkout: Checkout) -> Calibration | None:
 
 
 def calibration_file(checkout: Checkout) -> Path:
-    """Return where the calibration lies."""
+    """Return the path of the calibration."""
     return checkout.cache / "calibration.json"
 
 
 def smallest_differences(starts: Sequence[Measurement], pairs: int) -> dict[str, float]:
-    """Return by metric the smallest difference that a comparison of so many pairs finds with a power of 80%.
+    """Return by metric the smallest difference that a comparison of `pairs` pairs finds with a power of 80%.
 
     All starts are of one variant, so two of them differ by √2 times the spread of one. Raises ValueError for fewer than
     four starts, or two pairs.

@@ -1,8 +1,9 @@
 """Datasets: made once, cached by a hash of what determines their bytes, linked into each start of the service.
 
-A dataset is written into a scratch directory beside its final place and renamed when it is whole, so a directory with a
-hash's name is always complete. A lock file keeps two labs from making the same one at once. Tables (`*.sst`) never
-change once written, so a start gets hard links to them; every other file is copied, because the service rewrites it.
+A dataset is written into a scratch directory beside its final place and renamed when it is complete, so a directory
+with a hash's name is always complete. A lock file keeps two labs from making the same dataset at once. Tables (`*.sst`)
+never change once written, so a start gets hard links to them; every other file is copied, because the service rewrites
+it.
 """
 
 from __future__ import annotations
@@ -43,13 +44,13 @@ class Dataset:
 
 
 def dataset_hash(spec: DatasetSpec, table_format: str) -> str:
-    """Return the hash that a dataset is cached under: of its declaration, its name left out, and the table format."""
+    """Return the hash that a dataset is cached under: of its declaration without its name, and of the table format."""
     text = json.dumps({"table_format": table_format, **spec.declaration()}, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:20]
 
 
 def find_dataset(checkout: Checkout, spec: DatasetSpec, table_format: str) -> Dataset | None:
-    """Return the dataset where it is cached, whole and as it was made; what was tampered with counts as absent."""
+    """Return the dataset if it is cached, complete and unchanged; a changed one counts as absent."""
     digest = dataset_hash(spec, table_format)
     directory = checkout.datasets / digest
     try:
@@ -62,7 +63,7 @@ def find_dataset(checkout: Checkout, spec: DatasetSpec, table_format: str) -> Da
 
 
 def is_cached_in_any_format(checkout: Checkout, spec: DatasetSpec) -> bool:
-    """Whether some cached dataset was made from this declaration: a guess that needs no built service."""
+    """Whether any cached dataset was made from this declaration: a guess that needs no built service."""
     declaration = spec.declaration()
     for path in checkout.datasets.glob(f"*/{INFO}"):
         with contextlib.suppress(OSError, ValueError):
@@ -77,7 +78,7 @@ def estimated_bytes(spec: DatasetSpec) -> int:
 
 
 def can_link(checkout: Checkout) -> bool:
-    """Whether a dataset's tables can be linked into a run's data, or must be copied at each start. Tries it."""
+    """Return whether a dataset's tables can be linked into a run's data, or must be copied at each start. Tries it."""
     try:
         with tempfile.NamedTemporaryFile(dir=_existing(checkout.datasets), prefix=".link-") as file:
             link = _existing(checkout.work) / f"{Path(file.name).name}.tried"
@@ -89,7 +90,7 @@ def can_link(checkout: Checkout) -> bool:
 
 
 def on_one_disk(checkout: Checkout) -> bool:
-    """Whether datasets and the runs' data share their room."""
+    """Return whether datasets and the runs' data share a file system."""
     return _existing(checkout.datasets).stat().st_dev == _existing(checkout.work).stat().st_dev
 
 
@@ -100,7 +101,7 @@ def _existing(path: Path) -> Path:
 
 
 def require_space(path: Path, needed_bytes: int, what: str) -> None:
-    """Raise RunError where the file system of `path` has not `needed_bytes` and a margin free."""
+    """Raise RunError if the file system of `path` has not `needed_bytes` and a margin free."""
     existing = _existing(path)
     free = shutil.disk_usage(existing).free
     wanted = needed_bytes + MARGIN_BYTES
@@ -115,7 +116,7 @@ def require_space(path: Path, needed_bytes: int, what: str) -> None:
 def provide(
     checkout: Checkout, runtime: Runtime, spec: DatasetSpec, *, table_format: str, log: Path, progress: Progress
 ) -> Dataset:
-    """Return the dataset, making it where it is not cached."""
+    """Return the dataset; make it if it is not cached."""
     found = find_dataset(checkout, spec, table_format)
     if found is not None:
         return found
@@ -150,9 +151,9 @@ def provide(
 
 
 def _describe(store: Path) -> dict[str, str]:
-    """Return what tells whether a store is still the same: the size of each table, the hash of every other file.
+    """Return a fingerprint of a store: the size of each table, the hash of every other file.
 
-    Tables have checksums of their own, which the service checks as it reads.
+    Tables have checksums of their own, which the service verifies as it reads.
     """
     return {
         path.relative_to(store).as_posix(): str(path.stat().st_size)
@@ -164,7 +165,7 @@ def _describe(store: Path) -> dict[str, str]:
 
 
 def _remove_unreadable(checkout: Checkout, kept: Path, declaration: dict[str, Any]) -> None:
-    """Remove the same dataset in other table formats: the service that is built now cannot read it.
+    """Remove the same dataset in other table formats, which the current service cannot read.
 
     A run that still uses one has links to its tables.
     """
@@ -177,7 +178,7 @@ def _remove_unreadable(checkout: Checkout, kept: Path, declaration: dict[str, An
 def materialise(dataset: Dataset, target: Path) -> str:
     """Put the store's files into the new directory `target`; return `linked` or `copied`.
 
-    RunError where tables must be copied and the disk has no room for them.
+    RunError if tables must be copied and the disk has no room for them.
     """
     target.mkdir(parents=True)
     how = "linked"

@@ -1,4 +1,4 @@
-"""The errors that a user is meant to read, without a traceback: what was wrong, where, and what to do."""
+"""Errors for the user, shown without a traceback: what was wrong, where, and what to do."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Iterable
 
 
 class LabError(Exception):
-    """Something the user can act on.
+    """An error that the user can act on.
 
-    `message` says what was wrong and where; `hint`, where there is one, says what to do, on a line of its own.
-    `exit_code` is the process's: 2 for bad input (nothing was started), 1 for a run that failed.
+    `message` says what was wrong and where; `hint`, if there is one, says what to do, on a line of its own. `exit_code`
+    is the process's: 2 for bad input (nothing was started), 1 for a run that failed.
     """
 
     exit_code = 1
@@ -31,11 +31,11 @@ class InputError(LabError):
 
 
 class RefusedError(InputError):
-    """A run that is refused for what it asks, after its directory was made: that directory holds nothing to keep."""
+    """A run that is refused for its settings, after its directory was made: the directory holds nothing to keep."""
 
 
 class MissingToolError(LabError):
-    """This machine lacks something; `hint` is the command that gets it."""
+    """This machine lacks something; `hint` is the command that installs it."""
 
 
 class RunError(LabError):
@@ -56,6 +56,6 @@ def close_matches(word: str, known: Iterable[str], limit: int = 3) -> list[str]:
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Return '; did you mean a or b?', or nothing where no known word is close."""
+    """Return '; did you mean a or b?', or nothing if no known word is close."""
     found = close_matches(word, known)
     return f"; did you mean {' or '.join(found)}?" if found else ""

@@ -1,4 +1,4 @@
-"""Where things lie: one place that knows the layout of the checkout (docs/contracts.md)."""
+"""The layout of the checkout (docs/contracts.md), known in this one place."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ class Checkout:
 
     @property
     def experiments(self) -> Path:
-        """One directory an experiment, and datasets.yaml."""
+        """One directory per experiment, and datasets.yaml."""
         return self.root / "experiments"
 
     @property
     def results(self) -> Path:
-        """One directory an experiment, in it one a run. `LAB_RESULTS` names another place."""
+        """One directory per experiment, in it one per run. `LAB_RESULTS` names another place."""
         return Path(os.environ.get("LAB_RESULTS") or self.root / "results")
 
     @cached_property
@@ -33,30 +33,31 @@ class Checkout:
 
     @property
     def datasets(self) -> Path:
-        """Finished datasets, one directory a hash."""
+        """Finished datasets, one directory per hash."""
         return self.cache / "datasets"
 
     @property
     def work(self) -> Path:
-        """Scratch directories of runs, one each, removed at a run's end."""
+        """Scratch directories of runs, removed at a run's end."""
         return self.cache / "work"
 
     @property
     def run_lock(self) -> Path:
         """The lock of a run. `LAB_LOCK` names another file.
 
-        It is the machine's, not the checkout's: CPUs, ports, image tags and the name of the Compose project are too.
+        It belongs to the machine, not to the checkout, because CPUs, ports, image tags and the name of the Compose
+        project do too.
         """
         return Path(os.environ.get("LAB_LOCK") or MACHINE_LOCK)
 
     @property
     def metrics(self) -> Path:
-        """What node-exporter's textfile collector reads."""
+        """The directory of node-exporter's textfile collector."""
         return self.cache / "metrics"
 
     @property
     def categories(self) -> Path:
-        """The rules that divide a profile into categories."""
+        """The rules that assign samples of a profile to categories."""
         return self.root / "profiler" / "categories.toml"
 
     @property
@@ -66,6 +67,6 @@ class Checkout:
 
 
 def find_checkout() -> Checkout:
-    """Return the checkout this package lies in; `LAB_ROOT` names another one."""
+    """Return the checkout that contains this package; `LAB_ROOT` names another one."""
     named = os.environ.get("LAB_ROOT")
     return Checkout(Path(named).resolve() if named else Path(__file__).resolve().parents[3])

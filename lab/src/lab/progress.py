@@ -1,6 +1,6 @@
-"""How long work says what is going on."""
+"""How work reports its progress."""
 
 from collections.abc import Callable
 
 Progress = Callable[[str], None]
-"""Called with one line of what is going on, to be shown to the user; may be called often and from any thread."""
+"""Called with one line about the current work, to be shown to the user; may be called often and from any thread."""

@@ -12,14 +12,14 @@ _LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
 
 GC_SECONDS = r"jvm_gc_(collection_seconds_sum|seconds_total)(\{.*\})?"
 GC_COUNT = r"jvm_gc_(collection_seconds_count|collections_total)(\{.*\})?"
-"""Time in collections and their number, by the present names and by those in the timelines of older runs."""
+"""Total time of collections and their number, by the current names and by those in the timelines of older runs."""
 
 
 def parse_metrics(text: str) -> dict[str, float]:
     """Return the samples by name and labels (`lsmlab_requests_total{method="get",status="200"}`), buckets left out.
 
-    Histogram buckets make up most of an exposition and nothing of the timeline; `_sum` and `_count` stay. Lines that
-    are no samples are passed over.
+    Histogram buckets make up most of a page and are not needed in the timeline; `_sum` and `_count` stay. Lines that
+    are no samples are ignored.
     """
     samples: dict[str, float] = {}
     for line in text.splitlines():
@@ -38,7 +38,7 @@ def parse_metrics(text: str) -> dict[str, float]:
 
 
 def scrape(url: str, timeout_s: float = 0.8) -> dict[str, float]:
-    """Return the metrics at a URL, or nothing where none can be had: a service that starts has none yet."""
+    """Return the metrics at a URL, or nothing if it does not answer: a service that starts has none yet."""
     try:
         with _opener.open(url, timeout=timeout_s) as response:
             return parse_metrics(response.read().decode("utf-8", "replace"))
@@ -46,5 +46,5 @@ def scrape(url: str, timeout_s: float = 0.8) -> dict[str, float]:
         return {}
 
 
-# Without the environment's proxy: everything scraped is on this machine.
+# Without the environment's proxy: all targets are on this machine.
 _opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))

@@ -34,7 +34,7 @@ FIRST_COLUMNS = ("time", "t_s")
 
 @dataclass
 class Watched:
-    """What the timeline looks at now. Written by the run's main thread; each field is replaced as a whole."""
+    """The current targets of the timeline. Written by the run's main thread; each field is replaced as a whole."""
 
     service_metrics_url: str | None = None
     service_pid: Callable[[], int | None] = field(default=lambda: None)
@@ -43,7 +43,7 @@ class Watched:
 
 
 class Timeline:
-    """Collects in a thread of its own from `start()` to `stop()`; the file is whole after every row."""
+    """Collects in a thread of its own from `start()` to `stop()`; the file is complete after every row."""
 
     def __init__(self, watched: Watched) -> None:
         self.watched = watched
@@ -51,7 +51,7 @@ class Timeline:
         self._rows: list[dict[str, str]] = []
         self._columns: list[str] = list(FIRST_COLUMNS)
         self.problem = ""
-        """What keeps it from being written, or ended it, for the user; empty where nothing does."""
+        """Why it cannot be written, or ended early, for the user; empty if all is well."""
         self._path: Path | None = None
         self._written_columns = 0
         self._written_rows = 0
@@ -67,7 +67,7 @@ class Timeline:
         self._thread.start()
 
     def write_to(self, path: Path) -> None:
-        """Write what there is to a file, and every later row."""
+        """Write the rows so far to a file, and every later row."""
         with self._lock:
             self._path = path
             self._flush()
@@ -87,7 +87,7 @@ class Timeline:
     def _run(self) -> None:
         try:
             self._collect_until_stopped()
-        except Exception as error:  # it must not end in silence, for the verdict rests on it
+        except Exception as error:  # it must not end silently, because the verdict depends on it
             self.problem = f"the timeline ended early: {type(error).__name__}: {error}"
 
     def _collect_until_stopped(self) -> None:
@@ -97,7 +97,7 @@ class Timeline:
             self._collect()
             due += PERIOD_S
             now = time.monotonic()
-            due = max(due, now)  # where a scrape took longer than a second, skip the seconds that are gone
+            due = max(due, now)  # if a scrape took longer than a second, skip the seconds that are over
             if self._stopped.wait(due - now):
                 self._collect()
                 return

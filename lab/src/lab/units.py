@@ -1,7 +1,7 @@
 """Human units to numbers and back: counts (`70k`), durations (`500us`, `1m`), sizes (`64MiB`).
 
-Each parser raises ValueError with a sentence that names what was given and what is allowed. A negative number is read
-as one: whether it is in range is for the caller to say.
+Each parser raises ValueError with a sentence that names the given text and what is allowed. A negative number is
+accepted: the caller checks the range.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def _split(value: object, form: str) -> tuple[Decimal, str]:
 
 
 def _text(value: object) -> str:
-    """Return a value as it was given. ValueError for one that is too long to be a number."""
+    """Return a number from text. ValueError for one that is too long."""
     try:
         text = str(value)
     except ValueError:  # Python's own limit for the digits of an int
@@ -43,7 +43,7 @@ def _text(value: object) -> str:
 
 
 def parse_count(value: object) -> int:
-    """Parse a number of things: `70000`, `70k`, `1.5M`."""
+    """Parse a count: `70000`, `70k`, `1.5M`."""
     number, unit = _split(value, COUNT_FORM)
     if unit not in _COUNT_FACTORS:
         raise ValueError(f"{str(value)!r} is not {COUNT_FORM}")
@@ -54,9 +54,9 @@ def parse_count(value: object) -> int:
 
 
 def parse_duration_s(value: object) -> float:
-    """Parse a length of time into seconds.
+    """Parse a duration into seconds.
 
-    A bare number is refused, because its unit could only be guessed; zero and what is below it need none.
+    A bare number is refused, because its unit could only be guessed; zero and negative numbers need none.
     """
     number, unit = _split(value, DURATION_FORM)
     if not unit and number <= 0:
@@ -67,7 +67,7 @@ def parse_duration_s(value: object) -> float:
 
 
 def parse_milliseconds(value: object) -> int:
-    """Parse a length of time into whole milliseconds."""
+    """Parse a duration into whole milliseconds."""
     milliseconds = parse_duration_s(value) * 1000
     if abs(milliseconds - round(milliseconds)) > 1e-6:
         raise ValueError(f"{str(value)!r} is not a whole number of milliseconds, such as 500ms or 1s")
@@ -86,7 +86,7 @@ def parse_bytes(value: object) -> int:
 
 
 def format_duration(seconds: float) -> str:
-    """Return a duration as people say it: `350 µs`, `3.5 ms`, `12.3 s`, `2 m 05 s`."""
+    """Return a duration for people: `350 µs`, `3.5 ms`, `12.3 s`, `2 m 05 s`."""
     if seconds < 0.001:
         return f"{seconds * 1e6:.0f} µs"
     if seconds < 0.01:
@@ -100,7 +100,7 @@ def format_duration(seconds: float) -> str:
 
 
 def duration_word(seconds: float) -> str:
-    """Return a duration as command lines take it, in the largest unit that keeps it whole: `1m`, `500us`."""
+    """Return a duration for command lines, in the largest unit that keeps it whole: `1m`, `500us`."""
     if seconds == 0:
         return "0s"
     for unit in ("h", "m", "s", "ms", "us"):

@@ -1,4 +1,4 @@
-"""From what a run left behind to figures and a verdict.
+"""Turns the files of a run into figures and a verdict.
 
 ``summarise`` makes the ``Summary``, ``judge`` the ``Validity`` of ``run.json``; ``parse_load_text`` reads the text of
 wrk2, ``read_load_json`` the load generator's own report, ``read_log`` an HdrHistogram log. Nothing here changes a file.

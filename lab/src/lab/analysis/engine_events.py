@@ -1,6 +1,6 @@
-"""What the storage engine did in the background, read from the lines of service.log that its event log writes.
+"""The background work of the storage engine, read from the lines that its event log writes into service.log.
 
-docs/contracts.md describes the lines. One that is cut off or damaged is left out: the service may have been killed.
+docs/contracts.md describes the lines. Incomplete or damaged ones are left out: the service may have been killed.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ KINDS = ("flush", "compaction", "stall", "wal_sync")
 class EngineEvent:
     """One flush, compaction, stall or slow sync of the WAL. `start_s` is in seconds since the epoch.
 
-    `level` is the level written to and `from_level` the lowest one read, of a compaction; `bytes_in` and `bytes_out`
-    are bytes read and written, `tables_in` tables read, `writes` the writes that had to wait. What does not apply is 0.
+    `level` is the level written to and `from_level` the lowest one read, for a compaction; `bytes_in` and `bytes_out`
+    are bytes read and written, `tables_in` tables read, `writes` the writes that had to wait. Fields that do not apply
+    are 0.
     """
 
     kind: str
@@ -38,7 +39,7 @@ class EngineEvent:
 
 
 def read_engine_events(log: Path) -> list[EngineEvent]:
-    """Return the events of a service's log in the order of their starts; none where there is no log."""
+    """Return the events of a service's log in the order of their starts; none if there is no log."""
     try:
         with log.open(encoding="utf-8", errors="replace") as lines:
             found = [event for line in lines if MARK in line and (event := _event(line)) is not None]

@@ -1,7 +1,7 @@
-"""What the machine did in each measured second, from machine.csv (lab/machine/sampler.py says what its columns are).
+"""The state of the machine in each measured second, from machine.csv (lab/machine/sampler.py lists its columns).
 
-A *party* is the service or the load generator. Figures of a party are those of its set of CPUs, in CPUs: 0.5 is half
-of one CPU. A second without evidence is NaN.
+A *party* is the service or the load generator. Figures of a party are those of its set of CPUs, in CPUs: 0.5 is half of
+one CPU. A second without evidence is NaN.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Party = Literal["service", "loadgen"]
 Values = NDArray[np.float64]
 
 INTERVAL_MAX_S = 1.5
-"""A longer interval is no evidence by the second: the sampler was held up."""
+"""A longer interval is no evidence by the second: the sampler was delayed."""
 
 
 class EvidenceError(InputError):
@@ -38,7 +38,7 @@ class Evidence:
     columns: dict[str, Values]
 
     def within(self, start_s: float, end_s: float) -> Evidence:
-        """Return the rows that lie wholly between two moments and are short enough to be evidence by the second."""
+        """Return the rows that lie entirely between two moments and are short enough to be evidence by the second."""
         inside = (self.end_s - self.interval_s >= start_s) & (self.end_s <= end_s) & (self.interval_s <= INTERVAL_MAX_S)
         return Evidence(
             self.end_s[inside], self.interval_s[inside], {name: v[inside] for name, v in self.columns.items()}
@@ -50,12 +50,12 @@ class Evidence:
         return np.full(len(self.end_s), math.nan) if values is None else values / self.interval_s
 
     def clock_steps(self) -> Values:
-        """Return by how many seconds the clock of day was set in each interval; 0 for the first row."""
+        """Return by how many seconds the wall clock was set in each interval; 0 for the first row."""
         steps = np.abs(np.diff(self.end_s) - self.interval_s[1:])
         return np.concatenate([np.zeros(min(1, len(self.end_s))), steps])
 
     def steal(self, cpus: list[int]) -> Values:
-        """Return what the hypervisor took of these CPUs, in CPUs."""
+        """Return the time that the hypervisor took from these CPUs, in CPUs."""
         return np.asarray(sum((self.per_s(f"cpu{cpu}_steal_s") for cpu in cpus), np.zeros(len(self.end_s))))
 
     def foreign(self, party: Party, plan: CpuPlan) -> Values:
@@ -70,7 +70,7 @@ class Evidence:
 
 
 def read_evidence(path: Path) -> Evidence:
-    """Read machine.csv. A last line that was cut off is left out; other damage raises `EvidenceError`."""
+    """Read machine.csv. An incomplete last line is left out; other damage raises `EvidenceError`."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

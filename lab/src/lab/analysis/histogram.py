@@ -53,7 +53,7 @@ class Sample:
 
     @staticmethod
     def of_histogram(histogram: HdrHistogram) -> Sample:
-        """Take over what an HdrHistogram holds."""
+        """Convert an HdrHistogram."""
         counts = np.ctypeslib.as_array(histogram.counts).astype(np.int64)
         index = np.flatnonzero(counts)
         half_magnitude = histogram.sub_bucket_half_count_magnitude
@@ -86,7 +86,7 @@ class Sample:
 
     @staticmethod
     def merged(samples: Iterable[Sample]) -> Sample:
-        """Put samples together: one population, nothing averaged."""
+        """Merge samples into one population; nothing is averaged."""
         parts = [sample for sample in samples if sample.count]
         if not parts:
             return Sample.empty()
@@ -121,11 +121,11 @@ class Sample:
         return math.sqrt(float(np.average((self._middle() - self.mean_ns()) ** 2, weights=self.counts)))
 
     def curve(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the whole distribution: for each bucket the share of values not above it, and its value in ns."""
+        """Return the whole distribution: for each bucket the share of values at or below it, and its value in ns."""
         return np.cumsum(self.counts) / max(self.count, 1), self.high.astype(np.float64)
 
     def distribution(self, per_ns: float) -> Distribution:
-        """Sum up in another unit (``per_ns`` = 1e-6 for ms), with the percentiles that the sample can bear."""
+        """Summarise in another unit (``per_ns`` = 1e-6 for ms), with the percentiles that the sample supports."""
         if not self.count:
             return Distribution(count=0)
         return Distribution(
@@ -150,7 +150,7 @@ def _exact_share(percentile: str) -> Fraction:
 
 @dataclass(frozen=True)
 class Interval:
-    """One interval of a log: seconds from the log's start, its length, what was recorded in it."""
+    """One interval of a log: seconds from the log's start, its length, and its values."""
 
     start_s: float
     length_s: float
@@ -159,7 +159,7 @@ class Interval:
 
 @dataclass(frozen=True)
 class HistogramLog:
-    """A log: when it began (None where it does not say), its intervals, and whether its last line was cut off."""
+    """A log: its start (None if it does not say), its intervals, and whether its last line is incomplete."""
 
     started_at: datetime | None
     intervals: list[Interval] = field(default_factory=list)
@@ -173,8 +173,8 @@ class HistogramLog:
 def read_log(path: Path) -> HistogramLog:
     """Read a histogram log (1.2 and 1.3, V2, values in ns).
 
-    A last line that was cut off by the end of its writer is left out and marks the log ``truncated``; damage anywhere
-    else, and a file without the format's header or any interval, raise ``HistogramLogError``.
+    An incomplete last line, cut off by the end of its writer, is left out and marks the log ``truncated``. Damage
+    anywhere else, and a file without the format's header or any interval, raise ``HistogramLogError``.
     """
     try:
         lines = path.read_text(encoding="utf-8").split("\n")
@@ -233,10 +233,10 @@ def _interval(line: str) -> tuple[float, float, Sample]:
 
 
 def _offset_s(first_s: float, start_s: float | None, base_s: float | None) -> float:
-    """Return what to take from a time in the log to get seconds since its start, by the format's own rule.
+    """Return the number to subtract from a time in the log to get seconds since its start, by the format's own rule.
 
-    Times are relative to the base time where one is given; without one they are absolute, unless they lie more than a
-    year before the start time.
+    Times are relative to the base time if one is given; without one they are absolute, unless they lie more than a year
+    before the start time.
     """
     if start_s is None:
         return first_s

@@ -1,6 +1,6 @@
-"""What a load generator reports, as one model: its ``load.json``, or as much of it as its text holds.
+"""A load generator's report as one model: its ``load.json``, or as much of it as its text contains.
 
-Durations of latencies are in µs. ``None`` is *not reported*: the text of wrk2 knows no offered rate and no statuses.
+Latencies are in µs. ``None`` is *not reported*: the text of wrk2 has no offered rate and no statuses.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class LoadError(InputError):
 
 
 class Lenient(BaseModel):
-    """Strict in types; keys of a later version of the load generator are passed over."""
+    """Strict in types; keys of a later version of the load generator are ignored."""
 
     model_config = ConfigDict(extra="ignore", strict=True)
 
@@ -44,7 +44,7 @@ class SpectrumRow(Lenient):
 
 
 class Values(Lenient):
-    """A distribution in µs. Without a value there are only ``count`` = 0 and empty ``percentiles``."""
+    """A distribution in µs. Without values there are only ``count`` = 0 and empty ``percentiles``."""
 
     count: Count | None = None
     min: Number | None = None
@@ -95,7 +95,7 @@ class ThreadStats(Lenient):
 
 
 class TextOnly(Lenient):
-    """What only the text report holds."""
+    """The parts that only the text report has."""
 
     calibrations: list[Calibration] = Field(default_factory=list)
     latency_us: ThreadStats | None = None

@@ -1,7 +1,7 @@
-"""One directory of a load generator's outputs (``measure/<n>`` or ``profile``), read and put together.
+"""One directory of a load generator's outputs (``measure/<n>`` or ``profile``), read and combined.
 
-The histogram log is the source of latencies where it is there; the text's spectrum stands in for it where another
-load generator wrote none, and the percentiles it printed where there is no spectrum either.
+Latencies come from the histogram log if there is one. If another load generator wrote none, they come from the text's
+spectrum, or else from the percentiles that it printed.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ US_PER_MS = 1e3
 
 @dataclass(frozen=True)
 class Outputs:
-    """What one execution of the load generator left.
+    """The outputs of one execution of the load generator.
 
-    ``sample`` is empty where neither log nor spectrum exists; ``exact`` says that it came from the log.
-    ``lacks`` names outputs that are not there, ``problems`` what is wrong with those that are.
+    ``sample`` is empty if neither log nor spectrum exists; ``exact`` says that it came from the log. ``lacks`` names
+    missing outputs, ``problems`` says what is wrong with the others.
     """
 
     source: str
@@ -35,7 +35,7 @@ class Outputs:
     problems: list[str] = field(default_factory=list)
 
     def measurement(self, rate_offered_per_s: float) -> Measurement:
-        """Sum the outputs up. ``rate_offered_per_s`` counts where the load generator does not report its own."""
+        """Summarise the outputs. ``rate_offered_per_s`` is used if the load generator does not report its own."""
         load = self.load
         latency = self.sample.distribution(1e-6) if self.exact else _distribution(load.latency_us, 1 / US_PER_MS)
         return Measurement(
@@ -70,10 +70,9 @@ class Outputs:
 
 
 def read_outputs(run_dir: Path, source: str) -> Outputs | None:
-    """Read the directory ``source`` of a run; None where the load generator left no report there.
+    """Read the directory ``source`` of a run; None if the load generator left no report there.
 
-    A report that is there and cannot be read raises ``LoadError``; a damaged histogram log is a problem of the
-    measurement, not its end.
+    A report that cannot be read raises ``LoadError``; a damaged histogram log is noted as a problem of the measurement.
     """
     directory = run_dir / source
     lacks: list[str] = []

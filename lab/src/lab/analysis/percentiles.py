@@ -1,9 +1,9 @@
-"""Which percentiles a sample can bear, and how they are named.
+"""Which percentiles a sample supports, and their names.
 
-A percentile is the nearest-rank one, as HdrHistogram's: the smallest value that at least p per cent of the sample do
-not exceed (Hyndman & Fan 1996, definition 1). It is reported only where at least ``BEYOND_MIN`` samples lie above its
-rank; with fewer, the figure is an accident of single requests. The maximum ("100") is always reported: it is one
-request, and says so.
+A percentile is the nearest-rank one, like HdrHistogram's: the smallest value that at least p per cent of the sample do
+not exceed (Hyndman & Fan 1996, definition 1). It is reported only if at least ``BEYOND_MIN`` samples lie above its
+rank; with fewer, single requests decide the figure. The maximum ("100") is always reported: it is one request, and says
+so.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ REPORTED = ("50", "75", "90", "99", "99.9", "99.99", "99.999", "100")
 
 
 def supported(count: int, percentile: str) -> bool:
-    """Say whether a sample of ``count`` values can bear ``percentile`` ("50" … "100"). Exact: no rounding."""
+    """Return whether a sample of ``count`` values supports ``percentile`` ("50" … "100"). Exact: no rounding."""
     if count <= 0:
         return False
     beyond = count * (100 - Fraction(percentile)) / 100
@@ -26,7 +26,7 @@ def supported(count: int, percentile: str) -> bool:
 
 
 def samples_needed(percentile: str) -> int:
-    """Return the smallest sample that can bear ``percentile``."""
+    """Return the smallest sample that supports ``percentile``."""
     if percentile == "100":
         return 1
     needed = BEYOND_MIN * 100 / (100 - Fraction(percentile))

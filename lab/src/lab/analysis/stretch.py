@@ -1,4 +1,4 @@
-"""Bad seconds of a run: how many there are, and the longest stretch of them."""
+"""The bad seconds of a run: their number, and the longest stretch of them."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 COVERAGE_MIN = 0.90
-"""A check whose evidence covers less of the measured seconds says *unknown*."""
+"""A check is *unknown* if its evidence covers less than this share of the measured seconds."""
 
 
 @dataclass(frozen=True)
 class Stretch:
-    """Bad seconds in a row.
+    """Successive bad seconds.
 
     `repetition` counts from 1, `start_s` from the start of its measurement; `worst` is the largest value, `total` the
     sum of value times length.
@@ -44,13 +44,13 @@ class Track:
     values: NDArray[np.float64]
 
     def covered_s(self) -> float:
-        """Return for how long the value is known."""
+        """Return how long the value is known."""
         return float(self.length_s[np.isfinite(self.values)].sum())
 
 
 @dataclass(frozen=True)
 class Found:
-    """What a search for bad seconds found, over all repetitions."""
+    """The result of a search for bad seconds over all repetitions."""
 
     coverage: float
     bad_s: float
@@ -66,7 +66,8 @@ class Found:
 def find(tracks: Sequence[Track], limit: float) -> Found:
     """Find the seconds whose value is over `limit`.
 
-    Of each repetition one second at either end is not asked for: rows of the evidence and of the load are not aligned.
+    One second at either end of each repetition is left out, because rows of the evidence and of the load are not
+    aligned.
     """
     wanted = sum(max(track.duration_s - 2.0, 1.0) for track in tracks)
     known = sum(track.covered_s() for track in tracks)

@@ -1,4 +1,4 @@
-"""From the outputs of a run to its ``Summary``: merged percentiles, agreement of repetitions, cost of profiling."""
+"""Makes the ``Summary`` of a run from its outputs: merged percentiles, agreement of repetitions, cost of profiling."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from lab.manifest import (
 
 PROFILED = "profile"
 COMPARED = ("50", "99", "99.9")
-"""The percentiles that repetitions, and the profiled one, are compared by."""
+"""The percentiles by which repetitions, and the profiled one, are compared."""
 
 
 class NothingMeasuredError(LabError):
@@ -33,11 +33,11 @@ class NothingMeasuredError(LabError):
 
 
 def summarise(run_dir: Path, *, rate_offered_per_s: float) -> Summary:
-    """Sum up the run in ``run_dir``.
+    """Summarise the run in ``run_dir``.
 
-    ``rate_offered_per_s`` is the experiment's rate, used where the load generator does not report it (wrk2).
-    Reads ``measure/<n>``, ``profile`` and, for the service's CPU time, ``timeline.csv``; changes nothing.
-    Raises ``NothingMeasuredError`` where no repetition left a report, ``LoadError`` where one cannot be read.
+    ``rate_offered_per_s`` is the experiment's rate, used if the load generator does not report it (wrk2). Reads
+    ``measure/<n>``, ``profile`` and, for the service's CPU time, ``timeline.csv``; changes nothing. Raises
+    ``NothingMeasuredError`` if no repetition left a report, ``LoadError`` if one cannot be read.
     """
     outputs = [found for source in measured_sources(run_dir) if (found := read_outputs(run_dir, source)) is not None]
     if not outputs:
@@ -64,7 +64,7 @@ def _timeline(run_dir: Path) -> Timeline | None:
     try:
         return read_timeline(run_dir / "timeline.csv") if (run_dir / "timeline.csv").is_file() else None
     except TimelineError:
-        return None  # the verdict names it (checks.py); the figures do without
+        return None  # the verdict names it (checks.py); the figures are made without it
 
 
 def _measurement(output: Outputs, rate_per_s: float, timeline: Timeline | None) -> Measurement:
@@ -83,7 +83,7 @@ SERVICE_CPU = r"process_cpu_seconds_total"
 
 
 def started_at(output: Outputs) -> datetime | None:
-    """Return when the load began, from whichever output says so."""
+    """Return when the load began, from the first output that says so."""
     if output.load.started_at is not None:
         return output.load.started_at
     return output.log.started_at if output.log is not None else None
@@ -95,7 +95,7 @@ def _together(repetitions: Sequence[Measurement], merged: Sample, outputs: Seque
     exact = all(output.exact for output in outputs)
     latency = merged.distribution(1e-6)
     if not exact and any(not output.sample.count and output.load.latency_us.count for output in outputs):
-        latency = Distribution(count=0)  # one of them cannot be merged: better no figure than one of a part
+        latency = Distribution(count=0)  # one of them cannot be merged: no figure is better than one of a part
     elapsed = [r.elapsed_s for r in repetitions]
     achieved = _sum([None if r.rate_achieved_per_s is None or r.elapsed_s is None
                      else r.rate_achieved_per_s * r.elapsed_s for r in repetitions])  # fmt: skip
@@ -148,7 +148,7 @@ def _int(value: float | None) -> int | None:
 
 
 def _worst(lags: Sequence[Distribution | None]) -> Distribution | None:
-    """Return the distribution with the highest p99: lags are not merged, for their histograms are not kept."""
+    """Return the distribution with the highest p99: lags cannot be merged, because their histograms are not kept."""
     known = [lag for lag in lags if lag is not None and lag.count]
     return max(known, key=lambda lag: lag.percentiles.get("99", lag.max or 0.0)) if known else None
 

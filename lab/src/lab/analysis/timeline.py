@@ -1,7 +1,7 @@
-"""``timeline.csv``: what service and host reported, one row a second over all phases.
+"""``timeline.csv``: the metrics of service and host, one row a second over all phases.
 
-The reader of what ``lab.timeline`` writes (which lists the columns). The first column is ``time`` (RFC 3339, UTC); an
-empty cell is a value that could not be had at that moment.
+Reads the file that ``lab.timeline`` writes (which lists the columns). The first column is ``time`` (RFC 3339, UTC); an
+empty cell is a value that was not available at that moment.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Timeline:
     columns: dict[str, NDArray[np.float64]]
 
     def column(self, pattern: str) -> NDArray[np.float64] | None:
-        """Return the sum of the columns whose whole name matches the pattern; None where there is none."""
+        """Return the sum of the columns whose whole name matches the pattern; None if there is none."""
         found = [values for name, values in self.columns.items() if re.fullmatch(pattern, name)]
         return None if not found else np.sum(found, axis=0)
 
@@ -46,9 +46,9 @@ class Timeline:
         return np.concatenate([[math.nan], rates])
 
     def increase(self, pattern: str, start_s: float, end_s: float) -> float | None:
-        """Return by how much a counter grew between two moments; None where it cannot be told.
+        """Return by how much a counter grew between two moments; None if that is unknown.
 
-        Only rows between the two count, for the counter may begin anew right outside; what lies between them and the
+        Only rows between the two count, because the counter may restart just outside; the time between them and the
         moments is added in proportion. At least half of the time must be covered.
         """
         values = self.column(pattern)
@@ -79,7 +79,7 @@ class Timeline:
 
 
 def read_timeline(path: Path) -> Timeline:
-    """Read ``timeline.csv``. A last line that was cut off is left out; other damage raises ``TimelineError``."""
+    """Read ``timeline.csv``. An incomplete last line is left out; other damage raises ``TimelineError``."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

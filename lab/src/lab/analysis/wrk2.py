@@ -1,12 +1,12 @@
 """The text report of wrk2, and of load generators that print the same.
 
-People paste such reports: the parser takes text that is indented, quoted, coloured, wrapped in prose or in a code
-fence, with carriage returns of a progress line, and with every optional line there or not. Text that is not such a
+People paste such reports. The parser takes text that is indented, quoted, coloured, wrapped in prose or in a code
+fence, with carriage returns of a progress line, and with or without every optional line. Text that is not such a
 report, is cut off, or holds two of them raises ``LoadError``, which says why.
 
-What the text lacks stays unknown. wrk2 rounds: the duration in its first line ("2m" may have been 90 s), and
-percentiles to two decimals of their unit; a percentile that is also a row of the spectrum is taken from there, where
-it has three decimals of a millisecond.
+Values that the text lacks stay unknown. wrk2 rounds: the duration in its first line ("2m" may have been 90 s), and
+percentiles to two decimals of their unit. A percentile that is also a row of the spectrum is taken from there, where it
+has three decimals of a millisecond.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def parse_load_text(text: str, where: str = "the text") -> Load:
 
 
 class _Report:
-    """The lines of one report so far. Lines that are not known are passed over: forks of wrk2 print more."""
+    """The lines of one report so far. Unknown lines are ignored: forks of wrk2 print more."""
 
     def __init__(self, where: str) -> None:
         self._where = where
@@ -178,7 +178,7 @@ def _take_in_block(block: Values, line: str) -> None:
 
 
 def _finished(block: Values) -> Values:
-    """Drop what wrk2 prints where nothing was recorded; sharpen percentiles that are rows of the spectrum."""
+    """Drop what wrk2 prints without samples; take percentiles with a row in the spectrum from there."""
     if block.count == 0:
         return Values(count=0)
     exact = {f"{row.quantile * 100:.6f}": row.value_us for row in block.spectrum}
@@ -198,7 +198,7 @@ def _clean(line: str) -> str:
 
 
 def _backspaced(line: str) -> str:
-    """Return the line with what backspaces took back left out."""
+    """Apply the backspaces in a line."""
     if "\b" not in line:
         return line
     kept: list[str] = []

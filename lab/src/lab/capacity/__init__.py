@@ -1,4 +1,4 @@
-"""What the service saturates at on this machine: measured once (`make capacity`), then what RATE=auto is based on."""
+"""The highest rate that the service answers on this machine: measured once (`make capacity`), the base of RATE=auto."""
 
 from lab.capacity.advice import advice
 from lab.capacity.store import Capacities, Capacity

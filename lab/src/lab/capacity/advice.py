@@ -1,4 +1,4 @@
-"""One line for whoever asks more of this machine than it can be asked: it refuses nothing."""
+"""One line of advice for a rate that is beyond this machine. No rate is refused."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from lab.cpu_plan import CpuPlan
 from lab.experiment import Experiment
 
 ONE_CONNECTION = 1
-"""With so many connections it is the round trip that saturates, not the CPUs."""
+"""With at most this many connections the round trip limits the rate, not the CPUs."""
 
 
 def advice(name: str, experiment: Experiment, capacity: Capacity | None, cpus: CpuPlan) -> str | None:
-    """Return what to type instead where the rate is beyond this machine; None where it is not, or is not known to be.
+    """Return what to type instead if the rate is beyond this machine; None if it is not, or if that is unknown.
 
     A measured saturation decides; without one, the CPUs of the reference's machine against those here.
     """

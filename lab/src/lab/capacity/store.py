@@ -1,8 +1,8 @@
-"""Measured saturations, in .cache/capacity.json, each under what it was measured of: experiment, machine and service.
+"""Measured saturations, in .cache/capacity.json, each under a key of experiment, machine and service.
 
-A saturation is looked up by a key of everything that can change it: the experiment but its rate and its times, the
-machine's facts and CPU plan, the runtime, and the sources of the service. Changing any of these finds nothing, so an
-old figure is never used for another service.
+The key holds everything that can change a saturation: the experiment without its rate and its times, the machine's
+facts and CPU plan, the runtime, and the sources of the service. A change of any of these finds nothing, so an old
+figure is never used for another service.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from lab.manifest import CpuPlan as ManifestCpuPlan
 from lab.paths import Checkout
 
 NOT_OF_THE_SERVICE = ("rate_per_s", "duration_s", "warmup_s")
-"""Keys of a load that do not change what a service saturates at."""
+"""Keys of a load that do not affect the saturation."""
 SOURCES = ("*.java", "pom.xml", "*.options")
 OTHERS = frozenset({"target", "test", "bench"})
-"""Files of the service, and directories with files that the running service has nothing of."""
+"""Files of the service, and directories that do not affect the running service."""
 
 
 class Capacity(BaseModel):
@@ -55,7 +55,7 @@ class Capacities:
         return self._checkout.cache / "capacity.json"
 
     def find(self, experiment: Experiment) -> Capacity | None:
-        """Return what was measured of this experiment here; None where nothing was."""
+        """Return the measurement for this experiment here, or None."""
         found = self._read().get(self._key(experiment))
         try:
             return None if found is None else Capacity.model_validate(found)
@@ -63,7 +63,7 @@ class Capacities:
             return None
 
     def add(self, experiment: Experiment, capacity: Capacity) -> None:
-        """Store what was measured, in place of what was measured of the same before."""
+        """Store a measurement, in place of an earlier one under the same key."""
         known = {**self._read(), self._key(experiment): capacity.model_dump(mode="json")}
         self.path.parent.mkdir(parents=True, exist_ok=True)
         scratch = self.path.with_name(f".{self.path.name}")
@@ -71,7 +71,7 @@ class Capacities:
         scratch.replace(self.path)
 
     def saturation_of(self, name: str) -> SaturationOf:
-        """Return what RATE=auto asks for the saturation under the experiment of this name."""
+        """Return the function by which RATE=auto asks for the saturation under the experiment of this name."""
 
         def ask(experiment: Experiment) -> Saturation:
             found = self.find(experiment)
@@ -107,7 +107,7 @@ class Capacities:
 
 
 def sources_hash(directory: Path) -> str:
-    """Return the hash of the sources that the service is built from; tests and built files are none of them."""
+    """Return the hash of the sources that the service is built from, without tests and built files."""
     digest = hashlib.sha256()
     for path in sorted(_sources(directory), key=str):
         digest.update(path.relative_to(directory).as_posix().encode() + b"\0")

@@ -1,4 +1,4 @@
-"""`lab compare`: reads what the user named, and runs a comparison or compares finished runs.
+"""`lab compare`: reads the two sides, and runs a comparison or compares finished runs.
 
 Also `lab regress` and `lab profiling-cost`, which are comparisons with one experiment on both sides.
 """
@@ -80,7 +80,7 @@ def compare(
 def regress(
     console: Console, checkout: Checkout, base: str, name: str, words: Sequence[str], *, ports: Ports, tell: Progress
 ) -> int:
-    """Compare this checkout's service (B) with the one of an earlier revision (A) under an experiment."""
+    """Compare this checkout's service (B) with that of an earlier revision (A) under an experiment."""
     given = parse_words(words, [*OVERRIDABLE, *DESIGN_SETTINGS], "lab regress")
     common = {key: text for key, text in given.items() if key in OVERRIDABLE}
     design = read_design({key: text for key, text in given.items() if key not in OVERRIDABLE}, secrets.randbelow(10**6))
@@ -114,9 +114,9 @@ def profiling_cost(
     ports: Ports,
     tell: Progress,
 ) -> int:
-    """Compare an experiment that is recorded (B) with the same one that is not (A); return the process's exit code.
+    """Compare an experiment that is profiled (B) with the same one that is not (A); return the process's exit code.
 
-    It is recorded as its `profile` says, or as the default does where it has none.
+    It is profiled by its `profile`, or by the default if it has none.
     """
     check_name(runtime)
     given = parse_words(words, [*OVERRIDABLE, *DESIGN_SETTINGS], "lab profiling-cost")

@@ -1,4 +1,4 @@
-"""`lab doctor`: each runtime's checks, and for what is missing the command that gets it."""
+"""`lab doctor`: each runtime's checks, and the command that installs what is missing."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from lab.runtime.select import RUNTIMES, default_name, runtime_class
 
 
 def print_checks(console: Console) -> int:
-    """Print every check; return 0 where at least one runtime can work, else 1."""
+    """Print every check; return 0 if at least one runtime can work, else 1."""
     able = []
     for name in RUNTIMES:
         checks = runtime_class(name).checks()

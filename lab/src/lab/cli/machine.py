@@ -22,7 +22,7 @@ from lab.runtime.select import choose
 
 
 def run_calibration(console: Console, checkout: Checkout, runtime: str | None, starts: int) -> None:
-    """Run the calibration's experiments and print what they show."""
+    """Run the calibration's experiments and print the result."""
     if starts < 4:
         raise InputError(f"STARTS={starts}: at least 4 starts of the service, or their spread says nothing")
 
@@ -48,7 +48,7 @@ def run_calibration(console: Console, checkout: Checkout, runtime: str | None, s
 
 
 def print_calibration(console: Console, calibration: Calibration, path: Path) -> None:
-    """Print a calibration and where it lies."""
+    """Print a calibration and its path."""
     for line in described(calibration):
         console.print(line, highlight=False, soft_wrap=True)
     console.print(f"stored in {path}", highlight=False, soft_wrap=True)

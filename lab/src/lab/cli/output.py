@@ -25,7 +25,7 @@ def plain_table() -> Table:
 
 
 def tell(line: str) -> None:
-    """Print a line about what goes on, to stderr."""
+    """Print a progress line to stderr."""
     Console(stderr=True).print(line, highlight=False, soft_wrap=True)
 
 

@@ -1,4 +1,4 @@
-"""`lab search` and `lab capacity`: their words, and where they run."""
+"""`lab search` and `lab capacity`: their words, and where the steps run."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SET_BY_STEPS = {
 
 
 def asked_for(checkout: Checkout, name: str, words: Sequence[str], slo: str = "max<1h") -> Asked:
-    """Return what is asked for. Raises InputError for anything that is wrong with it; nothing was started then."""
+    """Return the request. Raises InputError if anything is wrong with it; nothing was started then."""
     limit = parse_slo(slo)
     declared = Catalogue(checkout).read(name)
     given = settings_of(words)
@@ -38,7 +38,7 @@ def asked_for(checkout: Checkout, name: str, words: Sequence[str], slo: str = "m
 
 
 def settings_of(words: Sequence[str]) -> dict[str, str]:
-    """Return `VARIANT=queue` and the like as apply_overrides takes them. Raises InputError."""
+    """Return words such as `VARIANT=queue` as apply_overrides takes them. Raises InputError."""
     found: dict[str, str] = {}
     allowed = [key.upper() for key in OVERRIDABLE if key not in SET_BY_STEPS]
     for word in words:

@@ -1,4 +1,4 @@
-"""Commands that read what is there and start nothing: a report written anew, a load generator's text as JSON."""
+"""Commands that only read: they write a report again, or print a load generator's text as JSON."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from lab.analysis import LoadError, parse_load_text
 
 
 def report_again(directory: Path) -> Path:
-    """Write the report of a finished run anew, from its directory alone; return the page's path."""
+    """Write the report of a finished run again, from its directory alone; return the page's path."""
     report.write(directory)
     return directory / "report.html"
 

@@ -1,4 +1,4 @@
-"""`lab results`: the runs there are, newest first, from the index (lab/history)."""
+"""`lab results`: all runs, newest first, from the index (lab/history)."""
 
 from __future__ import annotations
 

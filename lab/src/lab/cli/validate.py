@@ -1,4 +1,4 @@
-"""`lab validate`: what is wrong with experiment files, found without running anything."""
+"""`lab validate`: finds errors in experiment files without running anything."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lab.runtime.select import choose
 def problems_of(checkout: Checkout, names: Sequence[str], runtime: str | None, tell: Progress) -> list[LabError]:
     """Return everything that is wrong with these experiments.
 
-    Where the service cannot be built here, its variants and engines are not known: `tell` is told so, and why.
+    If the service cannot be built here, its variants and engines are unknown: `tell` is told so, and why.
     """
     catalogue = Catalogue(checkout)
     problems: list[LabError] = []
@@ -44,7 +44,7 @@ def problems_of(checkout: Checkout, names: Sequence[str], runtime: str | None, t
 
 
 def _offered(checkout: Checkout, name: str | None, tell: Progress) -> dict[str, list[str]]:
-    """Return the variants and engines of the service, built where it has changed."""
+    """Return the variants and engines of the service, which is built if its sources have changed."""
     runtime = choose(checkout, name, tell)
     try:
         checkout.cache.mkdir(parents=True, exist_ok=True)

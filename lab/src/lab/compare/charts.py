@@ -15,7 +15,7 @@ _STEPS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 
 
 def ratio_chart(metric: MetricResult, within: float) -> Chart | None:
-    """Draw B ÷ A of each block and of all; None for starts that are not in pairs."""
+    """Draw B ÷ A of each block and of all blocks; None if the starts are not in pairs."""
     if not metric.log_ratios:
         return None
     ratios = [math.exp(value) for value in metric.log_ratios]
@@ -58,7 +58,7 @@ def _draw(plot: Plot, x: Linear, y: Log, metric: MetricResult, within: float) ->
 
 
 def _ticks(y: Log) -> list[float]:
-    """Return ratios at even percentages around 1; on a range of more than double, powers of two."""
+    """Return ratios at even percentages around 1; powers of two if the range is more than double."""
     if y.high > 2.2:
         power = math.ceil(math.log2(y.high))
         every = max(1, math.ceil(power / 4))

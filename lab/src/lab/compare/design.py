@@ -1,8 +1,8 @@
-"""The design of a comparison: how many blocks, in which order the sides are started, how the load alternates.
+"""The design of a comparison: the number of blocks, the order of the sides, and how the load alternates.
 
 A block is one fresh start of each side. In it, windows of load alternate: A B B A in a block that begins with A, so a
-drift of the machine that is linear over the block cancels. As many blocks begin with B as with A, shuffled, so that no
-rhythm of the machine falls together with one side.
+drift of the machine that is linear over the block cancels. As many blocks begin with B as with A, in random order, so
+that no rhythm of the machine coincides with one side.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ BLOCKS_MAX = 100
 WITHIN_DEFAULT = 0.05
 WINDOW_MAX_S = 30
 METRICS = ("p50", "p99", "p99.9")
-"""Metrics that may be declared as the primary one. When a side is saturated, the throughput takes its place."""
+"""Metrics that may be declared as the primary one. If a side is saturated, the throughput replaces it."""
 DESIGN_SETTINGS = ("blocks", "x", "metric", "seed")
 _LOOKS = "/".join(str(look.blocks) for look in LOOKS_DEFAULT)
 
 
 @dataclass(frozen=True)
 class Design:
-    """What is fixed before the first block. `within` is the share up to which a difference does not matter."""
+    """The settings, fixed before the first block. `within` is the share up to which a difference is irrelevant."""
 
     looks: tuple[Look, ...]
     within: float
@@ -40,11 +40,11 @@ class Design:
 
     @property
     def blocks_max(self) -> int:
-        """The number of blocks if no look ends the comparison early."""
+        """The number of blocks unless a look ends the comparison early."""
         return self.looks[-1].blocks
 
     def orders(self) -> list[str]:
-        """Return for each block `ab` or `ba`: balanced to within one, and up to each look, and shuffled by the seed."""
+        """Return `ab` or `ba` for each block: balanced to within one, up to each look too, shuffled by the seed."""
         shuffler = random.Random(self.seed)
         orders: list[str] = []
         for look in self.looks:
@@ -59,7 +59,7 @@ class Design:
 
 @dataclass(frozen=True)
 class Windows:
-    """How one block's load on one side is cut: `count` windows of `length_s` each."""
+    """The division of one block's load on one side: `count` windows of `length_s` each."""
 
     count: int
     length_s: int

@@ -1,8 +1,8 @@
 """Executes a comparison: both sides in turns, block after block, into one directory.
 
-Each side fills a run directory of its own (`a/`, `b/`), as a run of that experiment would, so whatever reads a run can
-read a side. In a block both services are started afresh and stay alive; windows of load alternate between them. Between
-looks nobody judges: the blocks are counted, and nothing else.
+Each side fills a run directory of its own (`a/`, `b/`), like a run of that experiment, so every reader of runs can read
+a side. In a block both services are started afresh and stay alive; windows of load alternate between them. Between
+looks nothing is judged; only the blocks are counted.
 """
 
 from __future__ import annotations
@@ -61,16 +61,16 @@ from lab.units import duration_word, format_duration
 
 DIRECTORY = "compare"
 START_S = 6.0
-"""What a start takes beyond its warm-up: for the estimate of the time left before the first block is over."""
+"""Seconds of a start beyond its warm-up: used to estimate the time left before the first block is over."""
 TELLING_CHECKS = frozenset({"errors", "generator's error", "schedule", "outputs"})
-"""Checks of a side, besides those of the environment, that a reader of a comparison must know when they do not pass."""
+"""Checks of a side, besides those of the environment, whose failure a reader of a comparison must know."""
 
 
 @dataclass(frozen=True)
 class ComparePlan:
-    """What to compare and where. `compared` names what differs besides the experiments' declarations.
+    """What to compare and where. `compared` names differences besides those in the experiments' declarations.
 
-    With `recorded`, side B is recorded so in each of its windows: the comparison is of what profiling costs.
+    With `recorded`, side B is profiled like this in each of its windows: the comparison shows what profiling costs.
     """
 
     checkout: Checkout
@@ -199,7 +199,7 @@ class Comparison:
             active.detail = f"{plan.runtime.name}; {describe_cpus(plan.cpus)}"
 
     def _make(self) -> None:
-        """Make the directory of the comparison, and in it one a side."""
+        """Make the directory of the comparison, with a subdirectory for each side."""
         plan, design = self.plan, self.plan.design
         self.directory = make_run_directory(plan.checkout.results, DIRECTORY)
         differ = differences(plan.a.experiment, plan.b.experiment)
@@ -239,7 +239,7 @@ class Comparison:
                 check_choices(side.state.plan)
 
     def _blocks(self) -> Result | None:
-        """Execute blocks up to the look that can tell, or the last one; return what that look says."""
+        """Execute blocks up to the look that decides, or the last one; return the result of that look."""
         looks = {look.blocks: look for look in self.plan.design.looks}
         result = None
         for number, order in enumerate(self._known.design.orders, start=1):
@@ -269,7 +269,7 @@ class Comparison:
         return Block(number=number, order=order, windows=done)
 
     def _window(self, side: _Running, block: int, window: int) -> Window:
-        """Measure one window; the services' own counters are read before and after it, never in it."""
+        """Measure one window; the services' own counters are read before and after it, never during it."""
         repetition, other = self._repetition(side, block, window), self._sides[side.other]
         with self._recording(side):
             before, idle_before = _used(side), _used(other)
@@ -289,7 +289,7 @@ class Comparison:
 
     @contextlib.contextmanager
     def _recording(self, side: _Running) -> Iterator[None]:
-        """Record side B meanwhile if that is what is compared; the recording itself is thrown away."""
+        """Profile side B during a window, if that is compared; the recording itself is deleted."""
         settings = self.plan.recorded
         if settings is None or side.letter == "a":
             yield
@@ -316,7 +316,7 @@ class Comparison:
         )
 
     def _profile(self) -> None:
-        """Record each side once more, on a service of its own and alone, at the same rate."""
+        """Profile each side once more, on a service of its own and alone, at the same rate."""
         for side in self._sides.values():
             side.session.stop_service()
         for side in self._sides.values():
@@ -344,7 +344,7 @@ class Comparison:
                 active.remarks += collect(side.state, side.session, self._show.note)
 
     def _summarise(self, side: _Running) -> None:
-        """Complete the side's run directory, as a run of that many repetitions."""
+        """Complete the side's run directory, like a run of that many repetitions."""
         manifest = side.state.artifacts.manifest
         done = len(self._known.blocks) * side.windows.count
         manifest.experiment.resolved = {**manifest.experiment.resolved, "repeat": done}
@@ -353,7 +353,7 @@ class Comparison:
         side.finished = True
 
     def _judge(self, alpha: float) -> Result:
-        """Judge the blocks that there are."""
+        """Judge the blocks so far."""
         by_side = {
             letter: [
                 measured(
@@ -369,7 +369,7 @@ class Comparison:
         return judge_blocks(by_side["a"], by_side["b"], question, names_of(self.plan.a, self.plan.b))
 
     def _with_environment(self, result: Result | None) -> Result | None:
-        """Add what the sides' checks say; the verdict is withdrawn if the machine was not fit to measure."""
+        """Add the results of the sides' checks; the verdict is withdrawn if the machine was not fit to measure."""
         if result is None:
             return None
         cautions = list(result.cautions)
@@ -423,7 +423,7 @@ class Comparison:
             return 0
         if self.record is not None:
             self.record.complete, self.record.result = False, None
-            with contextlib.suppress(OSError, LabError):  # a full disk, say: the error that is told below
+            with contextlib.suppress(OSError, LabError):  # for example a full disk: the error that is reported below
                 self._write()
                 page.write(self._where)
         phases = [self._phases, *(side.phases for side in self._sides.values())]
@@ -481,7 +481,7 @@ class Comparison:
         return self.plan.design.blocks_max * each + profiled
 
     def _left_s(self, done: int) -> float:
-        """Return the time left, from what the blocks so far took; profiles and pages are a block more."""
+        """Return the time left, estimated from the blocks so far; profiles and pages count as one more block."""
         taken = time.monotonic() - self._began
         profiled = any(side.side.experiment.profile is not None for side in self._sides.values())
         return taken / done * (self.plan.design.blocks_max - done + (1 if profiled else 0))
@@ -519,7 +519,7 @@ CPU, ALLOCATED = "process_cpu_seconds_total", "jvm_allocated_bytes_total"
 
 
 def names_of(a: Side, b: Side) -> tuple[str, str]:
-    """Return how sentences call the sides: by their labels, with A and B where those are one."""
+    """Return the names of the sides in sentences: their labels, with A and B if both have the same label."""
     return (a.label, b.label) if a.label != b.label else (f"A ({a.label})", f"B ({b.label})")
 
 
@@ -530,7 +530,7 @@ def _cut(experiment: Experiment, windows: Windows, blocks: int) -> Experiment:
 
 
 def _calibrated(checkout: Checkout, metric: str) -> str | None:
-    """Return the smallest difference of a metric that the last calibration of this machine can show."""
+    """Return the smallest difference of a metric that this machine can show, by its last calibration."""
     calibration = read_calibration(checkout)
     if calibration is None or metric not in calibration.smallest_difference:
         return None
@@ -559,7 +559,7 @@ def _increase(before: dict[str, float], after: dict[str, float], counter: str) -
 
 
 def _shortened(detail: str) -> str:
-    """Return what a check says of the first window that it speaks of; the side's own page has the others."""
+    """Return the result of a check for the first window that it mentions; the side's own page has the others."""
     first, *more = detail.split("; ")
     return first + (f", and {len(more)} more, listed in its report" if more else "")
 

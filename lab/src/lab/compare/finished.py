@@ -1,7 +1,7 @@
-"""Finished runs compared: what two run directories can tell of a difference, which is seldom a verdict.
+"""Compares finished runs: two run directories show differences, but seldom allow a verdict.
 
-They ran one after the other, so the machine's drift between them is part of the difference, and one start of each
-cannot be told from luck. With at least six repetitions on each side the starts are judged, not in pairs (Welch).
+They ran one after the other, so the machine's drift between them is part of the difference, and one start of each may
+be a matter of luck. With at least six repetitions on each side the starts are judged, not in pairs (Welch).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from lab.run.directory import MANIFEST, make_run_directory
 from lab.statistics import BLOCKS_MIN
 
 EXPECTED = frozenset({"dataset.hash", "dataset.name", "jvm_flags", "git.diff_hash"})
-"""Facts that differ because the experiments do, or that the commit tells already."""
+"""Facts that differ because the experiments do, or that the commit implies already."""
 ENVIRONMENT_SHOWN_MAX = 6
 
 
@@ -38,7 +38,7 @@ def find_run(checkout: Checkout, text: str) -> Path | None:
 def compare_finished(checkout: Checkout, a: Path, b: Path, design: Design) -> tuple[ComparisonRecord, Path]:
     """Compare two run directories into a new directory below results/compare. Returns the record and the directory.
 
-    Raises InputError for a run that is not complete, or the same on both sides.
+    Raises InputError for a run that is not complete, or for one run on both sides.
     """
     if a == b:
         raise InputError(f"A and B are one run: {a}")

@@ -1,4 +1,4 @@
-"""The verdict on measured blocks: the primary metric, the others corrected by Holm, and the sentence that says it."""
+"""The verdict on measured blocks: the primary metric, the others corrected by Holm, and the sentence of the verdict."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from lab.statistics import (
 )
 
 REACHED = 0.99
-"""A block that served less than this share of what was offered is saturated: its latency measures the backlog."""
+"""A block that served less than this share of the offered rate is saturated: its latency measures the backlog."""
 
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked: the primary metric by its name, X, α of this look, and whether A's and B's starts are pairs."""
+    """The question: the primary metric by its name, X, α of this look, and whether A's and B's starts are pairs."""
 
     metric: str
     within: float
@@ -49,7 +49,7 @@ class _Compared:
 def judge_blocks(a: Sequence[Measured], b: Sequence[Measured], question: Question, names: tuple[str, str]) -> Result:
     """Judge B against A; `names` are theirs, for the sentence. With `in_pairs`, a[i] and b[i] are one block.
 
-    Raises ValueError if a side has no block, or if they are pairs and not as many on each side.
+    Raises ValueError if a side has no block, or if pairs are wanted and the sides have different numbers of blocks.
     """
     together = Measured.together(a), Measured.together(b)
     saturated = [letter for letter, side in zip(("a", "b"), (a, b), strict=True) if _saturated(side)]
@@ -89,13 +89,13 @@ def judge_blocks(a: Sequence[Measured], b: Sequence[Measured], question: Questio
 
 
 def _saturated(blocks: Sequence[Measured]) -> bool:
-    """Whether most blocks served too little: a burst of the machine's reaches one block, saturation all of them."""
+    """Whether most blocks served too little: a burst on the machine affects one block, saturation all of them."""
     shares = [block.served / block.due for block in blocks if block.due]
     return bool(shares) and median(shares) < REACHED
 
 
 def withdrawn(result: Result, reason: str) -> Result:
-    """Return the result with its verdict taken back: what was measured stays, and `reason` says why it cannot tell."""
+    """Return the result without its verdict: the measurements stay, and `reason` says why they decide nothing."""
     return result.model_copy(
         update={"verdict": "cannot tell", "sentence": f"Cannot tell: {reason}."},
     )
@@ -175,7 +175,7 @@ def _result(compared: _Compared, together: tuple[Measured, Measured], question: 
 
 
 def _corrected(results: list[MetricResult], alpha: float) -> list[MetricResult]:
-    """Correct the p-values of the metrics beside the primary one; a difference that does not survive is not told."""
+    """Correct the p-values of the metrics beside the primary one; differences that do not survive are dropped."""
     others = [result for result in results if not result.primary]
     corrected = dict(zip((r.name for r in others), holm([r.p_value for r in others]), strict=True))
     found = []

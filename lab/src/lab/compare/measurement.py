@@ -1,4 +1,4 @@
-"""What one side did in a block, and what its blocks make together: histograms merged, never percentiles averaged."""
+"""The measurements of one side in a block, and of all its blocks: histograms merged, percentiles never averaged."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from lab.errors import RunError
 
 @dataclass(frozen=True)
 class Measured:
-    """Windows of one side, put together. `due` are the requests that were offered; `None` is unknown."""
+    """Windows of one side, merged. `due` is the number of offered requests; `None` is unknown."""
 
     sample: Sample
     requests: int
@@ -27,7 +27,7 @@ class Measured:
     exact: bool = True
 
     def latency_ms(self, percentile: str) -> float | None:
-        """Return a percentile; None where too few requests lie beyond it."""
+        """Return a percentile; None if too few requests lie beyond it."""
         if not supported(self.sample.count, percentile):
             return None
         return self.sample.percentile_ns(percentile) / 1e6
@@ -50,12 +50,12 @@ class Measured:
         return self.allocated_bytes / self.requests
 
     def with_cpu(self, cpu_s: float | None) -> Measured:
-        """Return the same with the service's CPU time, which is known from elsewhere."""
+        """Return the same with the service's CPU time, which has another source."""
         return replace(self, cpu_s=cpu_s)
 
     @staticmethod
     def together(parts: Sequence[Measured]) -> Measured:
-        """Put blocks together into one population. Raises ValueError for none."""
+        """Merge blocks into one population. Raises ValueError for none."""
         if not parts:
             raise ValueError("nothing was measured")
         return Measured(
@@ -72,7 +72,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class Metric:
-    """A figure that sides are compared in; `value` returns None where it was not measured."""
+    """A figure by which sides are compared; `value` returns None if it was not measured."""
 
     name: str
     title: str
@@ -93,12 +93,12 @@ METRICS: tuple[Metric, ...] = (
 
 
 def measured(directory: Path, windows: Sequence[Window], rate_per_s: float) -> Measured:
-    """Read the windows of one side from its run directory. RunError where the load generator left no report."""
+    """Read the windows of one side from its run directory. RunError if the load generator left no report."""
     return Measured.together([_window(directory, window, rate_per_s) for window in windows])
 
 
 def of_outputs(outputs: Outputs, rate_per_s: float, window: Window | None = None) -> Measured:
-    """Return what one execution of the load generator measured; `rate_per_s` was offered if it does not say itself."""
+    """Return what one execution of the load generator measured; `rate_per_s` is used if it reports no offered rate."""
     found = outputs.measurement(rate_per_s)
     elapsed_s = found.elapsed_s or 0.0
     per_s = found.rate_achieved_per_s if found.goodput_per_s is None else found.goodput_per_s

@@ -1,4 +1,4 @@
-"""``compare.html`` and ``compare.md``: the verdict in one sentence, then what it rests on. From the directory alone."""
+"""``compare.html`` and ``compare.md``: the verdict in one sentence, then the evidence. From the directory alone."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Changed:
 
 @dataclass(frozen=True)
 class _Content:
-    """What both forms show."""
+    """The content of both forms."""
 
     record: ComparisonRecord
     verdict: str
@@ -163,7 +163,7 @@ def _percentiles(record: ComparisonRecord, sides: Sequence[Path]) -> Chart | Non
 
 
 def _changed(directory: Path, gaps: list[str]) -> list[Changed]:
-    """Read what `profile diff` wrote."""
+    """Read the output of `profile diff`."""
     path = directory / DIFF / "diff.json"
     problem = directory / DIFF / "problem.txt"
     if problem.is_file():

@@ -1,4 +1,4 @@
-"""What changed between the profiles of the two sides, by `profile diff`, into the comparison's directory."""
+"""Compares the profiles of the two sides by `profile diff`, into the comparison's directory."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from lab.paths import Checkout
 
 
 def compare_profiles(checkout: Checkout, directory: Path, sides: tuple[Path, Path], titles: tuple[str, str]) -> None:
-    """Write diff/ if both sides were profiled. If that fails, diff/problem.txt says why, and so does the page."""
+    """Write diff/ if both sides were profiled. If that fails, diff/problem.txt says why; the page shows it too."""
     recordings = [(side / RECORDING).parent for side in sides if (side / RECORDING).is_file()]
     if len(recordings) != 2:
         return

@@ -1,6 +1,6 @@
-"""``compare.json``: what a comparison was and what came of it, as strict, versioned models.
+"""``compare.json``: the question and the result of a comparison, as strict, versioned models.
 
-Units stand last in each name. `None` is unknown. A comparison that was interrupted is not `complete` and has no result.
+The unit ends each name. `None` is unknown. A comparison that was interrupted is not `complete` and has no result.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class ComparisonError(InputError):
 
 
 class Window(Strict):
-    """One window of load: whose, its directory below that side's run directory, and what the services used in it.
+    """One window of load: its side, its directory below that side's run directory, and the CPU time of both services.
 
     `idle_cpu_s` is the CPU time of the other side's service, which had no load.
     """
@@ -65,7 +65,7 @@ class LookRecord(Strict):
 
 
 class DesignRecord(Strict):
-    """What was fixed before the first block; `calibration` is what `make calibrate` said that this machine can show."""
+    """The settings, fixed before the first block; `calibration` has the detectable difference of this machine."""
 
     looks: list[LookRecord]
     within: float

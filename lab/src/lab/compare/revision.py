@@ -1,4 +1,4 @@
-"""The service of another revision, built in a git worktree of its own that is gone with the comparison."""
+"""The service of another revision, built in a temporary git worktree."""
 
 from __future__ import annotations
 

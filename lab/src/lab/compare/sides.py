@@ -13,7 +13,7 @@ from lab.experiment import Catalogue, Experiment, apply_overrides
 from lab.experiment.overrides import OVERRIDABLE
 
 NOT_COMPARED = frozenset({"title", "question", "reference", "repeat"})
-"""Keys of an experiment that no figure depends on."""
+"""Keys of an experiment that do not affect any figure."""
 REFUSED = {"repeat": "BLOCKS says how often each side is started"}
 
 
@@ -42,7 +42,7 @@ class Side:
 
 @dataclass(frozen=True)
 class Differences:
-    """What the sides do not share, as sentences: what is compared (the service), and what differs besides it."""
+    """The differences of the sides, as sentences: what is compared (the service), and what differs besides it."""
 
     compared: tuple[str, ...]
     besides: tuple[str, ...]
@@ -86,12 +86,12 @@ def parse_words(words: Iterable[str], known: Iterable[str], where: str) -> dict[
 
 
 def differences(a: Experiment, b: Experiment) -> Differences:
-    """Return what two experiments do not share."""
+    """Return the differences of two experiments."""
     return differences_of(a.resolved(), b.resolved())
 
 
 def differences_of(a: Mapping[str, Any], b: Mapping[str, Any]) -> Differences:
-    """Return what two resolved experiments do not share: of the service, which is compared, and besides it."""
+    """Return the differences of two resolved experiments: in the service, which is compared, and besides it."""
     flat_a, flat_b = _flat(a), _flat(b)
     compared: list[str] = []
     besides: list[str] = []

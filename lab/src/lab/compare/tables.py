@@ -64,7 +64,7 @@ def p_value(value: float) -> str:
 
 
 def difference_table(record: ComparisonRecord) -> Table | None:
-    """Return what the sides do not share; None if they are declared alike."""
+    """Return the differences of the sides; None if their declarations are the same."""
     rows = [[Cell("compared"), Cell(line)] for line in record.compared]
     rows += [[Cell("besides", "outcome is-warn"), Cell(line)] for line in record.besides]
     if not rows:
@@ -95,7 +95,7 @@ def side_table(record: ComparisonRecord, manifests: tuple[Manifest, Manifest]) -
 
 
 def design_table(record: ComparisonRecord) -> Table:
-    """Return how it was done, by name and value."""
+    """Return the design of the comparison, by name and value."""
     design = record.design
     pairs = [("Declared metric", design.metric), ("Same means", f"within {numbers.share(design.within)}")]
     if record.kind == "in turns":

@@ -35,7 +35,7 @@ class DatasetDeclaration(Strict):
 
 @dataclass(frozen=True)
 class Catalogue:
-    """Reads on demand; holds nothing."""
+    """Reads on demand; keeps nothing."""
 
     checkout: Checkout
 
@@ -44,9 +44,9 @@ class Catalogue:
         return sorted(path.parent.name for path in self.checkout.experiments.glob(f"*/{DECLARATION}"))
 
     def read(self, name: str) -> Experiment:
-        """Read one experiment and check all that can be checked without building anything.
+        """Read one experiment and check everything that can be checked without building anything.
 
-        Raises InputError: no such experiment, or everything that is wrong with its file, one line a finding.
+        Raises InputError: no such experiment, or everything that is wrong with its file, one line per finding.
         """
         names = self.names()
         if name not in names:
@@ -81,7 +81,7 @@ class Catalogue:
         return specs
 
     def dataset(self, name: str) -> DatasetSpec:
-        """Return one dataset. Raises InputError where it is not declared."""
+        """Return one dataset. Raises InputError if it is not declared."""
         known = self.datasets()
         if name not in known:
             raise InputError(
@@ -143,7 +143,7 @@ class Catalogue:
 
 
 def sweep_rates(declared: Declaration) -> tuple[int, ...]:
-    """Return the rates of a sweep, ascending; nothing where `load.rate` is no list. Raises InputError."""
+    """Return the rates of a sweep, ascending; empty if `load.rate` is not a list. Raises InputError."""
     load = declared.value.get("load") if isinstance(declared.value, dict) else None
     given = load.get("rate") if isinstance(load, dict) else None
     if not isinstance(given, list):
@@ -166,7 +166,7 @@ def sweep_rates(declared: Declaration) -> tuple[int, ...]:
 
 
 def _check_published(reference: Reference, rates: tuple[int, ...], declared: Declaration) -> None:
-    """Refuse figures that belong to no rate of the experiment."""
+    """Refuse reference figures for a rate that the experiment does not have."""
     if reference.at and not rates:
         where = declared.where(("reference", "at"))
         raise InputError(f"{where}: reference.at: is for a sweep; here rate, requests_per_second and latency go")

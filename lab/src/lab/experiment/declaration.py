@@ -1,4 +1,4 @@
-"""An experiment's file together with those that it extends, and for every value the file and line that it stands in."""
+"""An experiment's file merged with those that it extends; every value keeps its file and line."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from lab.experiment.yaml_file import Place, read_yaml
 
 DECLARATION = "experiment.yaml"
 CHAIN_MAX = 4
-"""How many experiments may extend one another. A reader has to open each of them."""
+"""Limit of experiments that extend one another. A reader has to open each of them."""
 OWN = frozenset({"title", "question", "reference"})
-"""Keys that are not taken over: they speak of the one experiment that they stand in."""
+"""Keys that are not inherited: they describe one experiment only."""
 
 
 @dataclass(frozen=True)
 class Declaration:
-    """What an experiment declares, the values of those that it extends filled in."""
+    """The declaration of an experiment, completed by the values of those that it extends."""
 
     value: Any
     shown_as: str
@@ -35,8 +35,8 @@ class Declaration:
 def read_declaration(experiments: Path, name: str, shown: Callable[[str], str]) -> Declaration:
     """Read `name` and what it extends. `shown` returns a path below `experiments` as the user knows it.
 
-    A mapping is merged key by key; any other value takes the place of the extended one. Raises InputError for a file
-    that cannot be read, an experiment that is not there, and a chain that is too long or closes upon itself.
+    A mapping is merged key by key; any other value replaces the extended one. Raises InputError for a file that cannot
+    be read, an experiment that does not exist, and a chain that is too long or a circle.
     """
     return _read(experiments, name, shown, ())
 

@@ -16,7 +16,7 @@ from lab.experiment.yaml_file import Place
 
 
 def explain(error: ValidationError, model: type[BaseModel], where: Callable[[Place], str]) -> str:
-    """Return one line a finding. `where` gives the place's file and line."""
+    """Return one line per finding. `where` gives the file and line of a place."""
     seen: set[str] = set()
     sentences = []
     for finding in error.errors(include_url=False):

@@ -1,4 +1,4 @@
-"""What an experiment declares, as strict models.
+"""The declaration of an experiment, as strict models.
 
 The keys of the YAML are the fields' aliases (`duration: 1m`); the fields carry their unit (`duration_s`), and
 `Experiment.resolved()` is what run.json holds. Every default is written here and nowhere else.
@@ -33,9 +33,9 @@ class Strict(BaseModel):
 
 
 class ServiceSettings(Strict):
-    """How the service is configured, within the ranges of the service itself (docs/contracts.md).
+    """The configuration of the service, within the ranges of the service itself (docs/contracts.md).
 
-    A key left out has the service's own default.
+    A key that is left out has the service's own default.
     """
 
     variant: Annotated[str, Field(pattern=r"^[a-z0-9-]+$")]
@@ -116,7 +116,7 @@ class LoadSettings(Strict):
 
 
 class ProfileSettings(Strict):
-    """What the profiled repetition records."""
+    """The settings of the profiled repetition."""
 
     events: Annotated[tuple[Event, ...], Field(min_length=1)] = ("cpu", "alloc", "lock")
     interval_s: Annotated[Seconds, Field(alias="interval", ge=10e-6, le=1)] = 500e-6
@@ -130,7 +130,7 @@ class ProfileSettings(Strict):
 
 
 class Figures(Strict):
-    """Published figures, and the rate that they were measured at. Without `rate`: the declared one."""
+    """Published figures, and the rate at which they were measured. Without `rate`: the declared one."""
 
     rate_per_s: Annotated[Rate | None, Field(alias="rate")] = None
     requests_per_s: Annotated[float | None, Field(alias="requests_per_second", gt=0)] = None
@@ -155,7 +155,7 @@ class Figures(Strict):
 
 
 class PublishedShare(Strict):
-    """What a published report found of a profile: `categories` together had `low` to `high` (0 to 1) of `event`.
+    """A published share of a profile: `categories` together had `low` to `high` (0 to 1) of `event`.
 
     Without `high`: at least `low`. `what` names the categories in the report's sentence.
     """
@@ -174,10 +174,10 @@ class PublishedShare(Strict):
 
 
 class Reference(Figures):
-    """What a published report measured for this; shown beside our figures, never judged by.
+    """Published figures for this experiment; shown beside our figures, never used for the verdict.
 
     A key of the load that is left out is as the experiment declares it. `cpus` are the logical CPUs of the machine,
-    `saturation_per_s` is the most that its service answered. A sweep has the figures of each rate in `at`.
+    `saturation_per_s` is the highest rate that its service answered. A sweep has the figures of each rate in `at`.
     """
 
     source: str | None = None
@@ -206,14 +206,14 @@ class Reference(Figures):
         return self
 
     def under(self, load: LoadSettings) -> Reference:
-        """Return the reference with the declared load written out where it says nothing else."""
+        """Return the reference with missing keys of its load filled in from the declared load."""
         own = {name: getattr(self, name) for name in ("threads", "connections", "duration_s")}
         filled = {name: getattr(load, name) if value is None else value for name, value in own.items()}
         rate = load.rate_per_s if self.rate_per_s is None and not self.at else self.rate_per_s
         return self.model_copy(update={**filled, "rate_per_s": rate})
 
     def of_rate(self, rate_per_s: int) -> Reference | None:
-        """Return what was published for one rate of a sweep, None where nothing was."""
+        """Return the published figures for one rate of a sweep, None if there are none."""
         for figures in self.at:
             if figures.rate_per_s == rate_per_s:
                 return self.model_copy(update={**dict(figures), "at": ()})
@@ -221,7 +221,7 @@ class Reference(Figures):
 
     @property
     def saturated_at_per_s(self) -> float | None:
-        """The most that the reference's service answered: as published, or what it did when more was offered."""
+        """The highest rate that the reference's service answered: as published, or its rate when more was offered."""
         if self.saturation_per_s is not None:
             return self.saturation_per_s
         offered, answered = self.rate_per_s, self.requests_per_s
@@ -229,11 +229,11 @@ class Reference(Figures):
 
 
 SATURATED_BELOW = 0.99
-"""A reference that answered less than this share of what was offered was saturated."""
+"""A reference that answered less than this share of the offered rate was saturated."""
 
 
 class Experiment(Strict):
-    """One experiment: what is asked, of which service, under which load."""
+    """One experiment: its question, its service, its load."""
 
     title: Annotated[str, Field(min_length=1)]
     extends: Annotated[str | None, Field(exclude=True)] = None
@@ -261,11 +261,11 @@ class Experiment(Strict):
 
     @property
     def rate_choice(self) -> RateChoice | None:
-        """How the offered rate was chosen, where it was for this run; of a sweep, for its highest rate."""
+        """How the offered rate was chosen, if it was chosen for this run; for a sweep, its highest rate."""
         return self._rate_choice
 
     def at_rate(self, rate_per_s: int) -> Experiment:
-        """Return this experiment at one rate, with what was published for it."""
+        """Return this experiment at one rate, with the published figures for it."""
         reference = self.reference
         if reference is not None and self._sweep_per_s:
             reference = reference.of_rate(rate_per_s)

@@ -1,4 +1,4 @@
-"""Values of an experiment that one run may set otherwise: `make experiment NAME=… RATE=20000 DURATION=20s`."""
+"""Values of an experiment that one run may override: `make experiment NAME=… RATE=20000 DURATION=20s`."""
 
 from __future__ import annotations
 
@@ -28,25 +28,25 @@ OVERRIDABLE: dict[str, Place] = {
     "queue_capacity": ("service", "queue_capacity"),
     "profile": ("profile",),
 }
-"""The option's name, and the place in the declaration that it stands for."""
+"""The option's name, and the place in the declaration that it overrides."""
 
 PROFILE_WORDS = ("on", "off")
 _FIELDS = {"rate": "rate_per_s", "duration": "duration_s", "warmup": "warmup_s"}
 
 
 def nothing_measured(_: Experiment) -> Saturation:
-    """Refuse RATE=auto: there is no measurement to look into."""
+    """Refuse RATE=auto: no measurement is available here."""
     raise InputError("RATE=auto: there is nothing to base it on", "give the rate itself: RATE=20000, or SCALE=0.3")
 
 
 def apply_overrides(
     experiment: Experiment, given: Mapping[str, str], saturation_of: SaturationOf = nothing_measured
 ) -> tuple[Experiment, dict[str, Any]]:
-    """Return the experiment with these values, and the values as they were understood, for run.json.
+    """Return the experiment with these values, and the parsed values, for run.json.
 
-    A sweep stays one, except with a rate: that is one of its points, or one between them. `scale` and the rate `auto`
-    are no places of a declaration (lab/experiment/rate.py); what became of them is `rate` in run.json. Raises
-    InputError that names the setting as make knows it (`RATE`) and the values that go.
+    A sweep stays a sweep, except with a rate: that is one of its points, or a rate between them. `scale` and the rate
+    `auto` are no places of a declaration (lab/experiment/rate.py); `rate` in run.json records them. Raises InputError
+    that names the setting as make knows it (`RATE`) and the values that are allowed.
     """
     settings, scale = split_rate(dict(given))
     changed, understood = _changed(experiment, settings)
@@ -109,7 +109,7 @@ def _profile(word: str, experiment: Experiment) -> dict[str, Any] | None:
 
 
 def _without_places(message: str, given: Mapping[str, str]) -> str:
-    """Leave out the place in the file: it is the setting that was wrong."""
+    """Leave out the place in the file, because the setting was wrong."""
     for name in given:
         message = message.replace(f"={given[name]}: {'.'.join(map(str, OVERRIDABLE[name]))}: ", f"={given[name]}: ")
     return message
@@ -125,7 +125,7 @@ def _understood(experiment: Experiment, name: str) -> Any:
 
 
 def _in_units(document: dict[str, Any]) -> dict[str, Any]:
-    """Give dumped durations their unit back, which the strict parsers ask for."""
+    """Give dumped durations their unit back, as the strict parsers require."""
     load = document["load"]
     for key in ("duration", "warmup", "timeout"):
         if key in load:

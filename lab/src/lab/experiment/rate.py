@@ -1,7 +1,7 @@
 """The rate of one run: as declared, given (RATE=20000), scaled (SCALE=0.3), or fitted to this machine (RATE=auto).
 
-RATE=auto keeps the share: a reference that offered 70,000/s to a service that saturates at 60,000/s becomes 35,000/s
-where the service saturates at 30,000/s. All rates of a sweep are multiplied by one factor.
+RATE=auto keeps the share. If a reference offered 70,000/s to a service that saturates at 60,000/s, RATE=auto offers
+35,000/s to a service that saturates at 30,000/s. All rates of a sweep are multiplied by one factor.
 """
 
 from __future__ import annotations
@@ -18,10 +18,8 @@ from lab.manifest import RateChoice
 
 AUTO = "auto"
 DEFAULT_SHARE = 0.7
-"""Share of the saturation that RATE=auto offers where no reference says which; to a sweep at its highest rate.
-
-At 70% the queue of a single server is short (a mean of 2.3 requests in M/M/1), and half as much again overloads it.
-"""
+"""Share of the saturation that RATE=auto offers without a reference; for a sweep at its highest rate. At 70% the queue
+of a single server is short (a mean of 2.3 requests in M/M/1), and half as much again overloads it."""
 SCALE_FORM = "a number over 0 and at most 100, such as 0.3, or auto"
 SCALE_MAX = 100.0
 _NUMBER = re.compile(r"\d{1,4}(\.\d{1,6})?|\.\d{1,6}")
@@ -29,18 +27,18 @@ _NUMBER = re.compile(r"\d{1,4}(\.\d{1,6})?|\.\d{1,6}")
 
 @dataclass(frozen=True)
 class Saturation:
-    """The most requests a second that a service answered on this machine; `lower_bound`: it could have been more."""
+    """The highest rate that a service answered on this machine; `lower_bound`: it may be higher."""
 
     per_s: float
     lower_bound: bool = False
 
 
 SaturationOf = Callable[[Experiment], Saturation]
-"""Returns what this machine saturates at under an experiment. Raises InputError where that was never measured."""
+"""Returns this machine's saturation under an experiment. Raises InputError if it was never measured."""
 
 
 def split_rate(given: dict[str, str]) -> tuple[dict[str, str], str | None]:
-    """Return the settings without SCALE and RATE=auto, and what they say of the scale: a number, auto, or None."""
+    """Return the settings without SCALE and RATE=auto, and the scale that these mean: a number, auto, or None."""
     rest = {name: text for name, text in given.items() if name != "scale"}
     scale = given.get("scale")
     if given.get("rate", "").strip().lower() == AUTO:
@@ -52,7 +50,7 @@ def split_rate(given: dict[str, str]) -> tuple[dict[str, str], str | None]:
 
 
 def chosen(experiment: Experiment, scale: str | None, declared: Experiment, saturation_of: SaturationOf) -> Experiment:
-    """Return the experiment at the rate that was asked for; `declared` is it before anything was set for one run."""
+    """Return the experiment at the requested rate; `declared` is it before anything was set for one run."""
     if scale is None:
         if declared.sweep_per_s or experiment.load.rate_per_s == declared.load.rate_per_s:
             return experiment
@@ -66,7 +64,7 @@ def chosen(experiment: Experiment, scale: str | None, declared: Experiment, satu
         choice = RateChoice(how="scaled", declared_per_s=highest, scale=factor)
         return _scaled(experiment, factor, choice, f"SCALE={scale}")
     saturation = saturation_of(experiment)
-    base = max(declared.sweep_per_s or (highest,))  # one point of a sweep is scaled as all of them are
+    base = max(declared.sweep_per_s or (highest,))  # one point of a sweep is scaled like all of them
     theirs = _reference_saturation(experiment, declared)
     share = DEFAULT_SHARE if theirs is None else base / theirs
     source: Literal["reference", "default"] = "default" if theirs is None else "reference"

@@ -2,7 +2,7 @@
 
 The core schema of YAML 1.2, as people expect it: `on` and `no` are words, `1:30` is not 90, a key given twice is an
 error. An experiment needs neither aliases nor tags nor deep nesting. They are refused before anything is built from
-them: an alias can stand for itself, or expand to gigabytes.
+them: an alias can refer to itself, or expand to gigabytes.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ DIGITS_MAX = 40
 """Limits of a file. Experiments are four levels deep, some hundred bytes long, and count to ten million."""
 
 Place = tuple[str | int, ...]
-"""The way to a value: keys of mappings and indices of sequences."""
+"""The path to a value: keys of mappings and indices of sequences."""
 
 
 class _Core(yaml.SafeLoader):
@@ -58,7 +58,7 @@ class YamlFile:
 
 
 def read_yaml(path: Path, shown_as: str) -> YamlFile:
-    """Read a file. Raises InputError, with file and line, where it cannot be read or is not YAML."""
+    """Read a file. Raises InputError, with file and line, if it cannot be read or is not YAML."""
     try:
         with path.open("rb") as file:
             raw = file.read(SIZE_MAX_BYTES + 1)
@@ -90,7 +90,7 @@ def read_yaml(path: Path, shown_as: str) -> YamlFile:
 
 
 def _refuse_excess(text: str, shown_as: str) -> None:
-    """Raise InputError for an alias, a tag, a nesting or a number that no experiment has use for."""
+    """Raise InputError for an alias, a tag, or a nesting or number beyond the limits."""
     depth = 0
     for event in yaml.parse(text, Loader=_Core):
         where = f"{shown_as}:{event.start_mark.line + 1}" if event.start_mark else shown_as

@@ -1,4 +1,4 @@
-"""The runs there are: indexed, listed, browsed, exported, pruned.
+"""All runs: indexed, listed, browsed, exported, pruned.
 
 The run directories are the truth. `.cache/history.sqlite` is made from them, and can be removed at any time.
 """

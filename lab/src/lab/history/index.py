@@ -59,7 +59,7 @@ COLUMNS = tuple(field.name for field in fields(RunRow))
 
 @dataclass(frozen=True)
 class Filter:
-    """Which runs are wanted; None is all. `since` is a date (2026-11-20) or an age (7d, 12h)."""
+    """A filter of runs; None accepts all. `since` is a date (2026-11-20) or an age (7d, 12h)."""
 
     name: str | None = None
     variant: str | None = None
@@ -68,7 +68,7 @@ class Filter:
     valid: bool = False
 
     def where(self, now: datetime | None = None) -> tuple[str, list[str]]:
-        """Return the SQL condition and its values. Raises InputError for a `since` that is neither."""
+        """Return the SQL condition and its values. Raises InputError for an invalid `since`."""
         conditions, values = ["1"], []
         for column, value in (("experiment", self.name), ("variant", self.variant), ("runtime", self.runtime)):
             if value is not None:
@@ -157,7 +157,7 @@ class History:
 
 
 def _manifests(results: Path) -> Iterator[tuple[str, tuple[int, int]]]:
-    """Return name, modification time and size of every run.json; three times as fast as a glob of the same."""
+    """Return name, modification time and size of every run.json; three times as fast as a glob."""
     with contextlib.suppress(FileNotFoundError), os.scandir(results) as experiments:
         for experiment in experiments:
             if not experiment.is_dir():
@@ -220,9 +220,9 @@ def _ending(outcome: str) -> str:
 
 
 def references(results: Path) -> dict[str, set[str]]:
-    """Return the runs that something refers to, each with what does: suites, searches, comparisons, tags.
+    """Return the runs that are referred to, each with its referrer: suites, searches, comparisons, tags.
 
-    Any JSON file beside which there is no run.json counts, so that a new kind of answer need not be known here.
+    Any JSON file without a run.json beside it counts, so that a new kind of answer need not be known here.
     """
     found: dict[str, set[str]] = {}
     name = re.compile(r"[\w.-]+/\d{8}T\d{6}Z(?:-\d+)?")
@@ -236,7 +236,7 @@ def references(results: Path) -> dict[str, set[str]]:
 
 
 def read_tags(results: Path) -> dict[str, str]:
-    """Return the tagged runs by tag. Raises InputError for a file that is not what `lab tag` writes."""
+    """Return the tagged runs by tag. Raises InputError for a file that `lab tag` did not write."""
     path = results / "tags.json"
     if not path.exists():
         return {}

@@ -1,4 +1,4 @@
-"""What is kept of the runs: exported as one file, tagged, and pruned without breaking what refers to them."""
+"""Keeps runs: exports them as one file, tags them, and prunes them without breaking references."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ KEEP_DEFAULT = 10
 
 @dataclass(frozen=True)
 class Pruned:
-    """A run that goes, and the bytes it takes; or one that stays although it is old, and why."""
+    """A run that is removed, and its bytes; or an old one that stays, and why."""
 
     name: str
     bytes: int
@@ -54,7 +54,7 @@ def export(checkout: Checkout, name: str, out: Path | None = None) -> Path:
 
 
 def tag(checkout: Checkout, name: str, word: str) -> None:
-    """Tag a run, so that `prune` keeps it; a tag that is there already moves. InputError."""
+    """Tag a run, so that `prune` keeps it; a tag that exists already moves. InputError."""
     if not TAG.fullmatch(word):
         raise InputError(f"TAG={word}: a tag is up to 64 small letters, digits, dots and dashes, such as baseline-2")
     directory = _directory(checkout, name)
@@ -65,10 +65,10 @@ def tag(checkout: Checkout, name: str, word: str) -> None:
 
 
 def prune(checkout: Checkout, keep: int = KEEP_DEFAULT, *, dry_run: bool = False) -> tuple[list[Pruned], list[Pruned]]:
-    """Remove all but the newest `keep` complete runs of each experiment; return what went and what stayed though old.
+    """Remove all but the newest `keep` complete runs of each experiment; return removed ones and old ones that stay.
 
-    A run that did not end well goes once a complete one of its experiment is newer. What a suite, a search, a
-    comparison or a tag refers to stays. RunError while a run goes on; with `dry_run` nothing is removed.
+    A run that did not end well is removed once a complete one of its experiment is newer. Runs that a suite, a search,
+    a comparison or a tag refers to stay. RunError while a run goes on; with `dry_run` nothing is removed.
     """
     if keep < 1:
         raise InputError(f"KEEP={keep}: at least the newest run of each experiment is kept: 1 or more")
@@ -125,6 +125,6 @@ def _directory(checkout: Checkout, name: str) -> Path:
 
 
 def told(pruned: list[Pruned]) -> str:
-    """Return how many runs that is and what they take: "12 runs, 340 MiB"."""
+    """Return the number of runs and their size: "12 runs, 340 MiB"."""
     count = "1 run" if len(pruned) == 1 else f"{len(pruned):,} runs"
     return f"{count}, {format_bytes(sum(one.bytes for one in pruned))}"

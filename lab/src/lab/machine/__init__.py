@@ -1,1 +1,1 @@
-"""The machine that measures: its CPUs, its state, its noise, and the fingerprint of it that run.json holds."""
+"""The machine that measures: its CPUs, its state, its noise, and its fingerprint in run.json."""

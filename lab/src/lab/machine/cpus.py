@@ -115,7 +115,7 @@ def _flat(cores: list[list[int]]) -> tuple[int, ...]:
 
 
 def pin_self(cpus: tuple[int, ...]) -> None:
-    """Put every thread of this process on these CPUs, so that the lab itself keeps off the measured ones."""
+    """Put every thread of this process on these CPUs, so that the lab itself leaves the measured ones alone."""
     if not cpus or not hasattr(os, "sched_setaffinity"):
         return
     for task in Path("/proc/self/task").iterdir():

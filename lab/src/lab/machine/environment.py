@@ -1,4 +1,4 @@
-"""The fingerprint of machine and software that run.json holds. What cannot be seen is None: unknown, not guessed."""
+"""The fingerprint of machine and software for run.json. A fact that cannot be read is None: unknown, not guessed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from lab.paths import Checkout
 
 
 def describe_machine(checkout: Checkout) -> Environment:
-    """Return what is known of the machine and the checkout before anything was started."""
+    """Return the facts about the machine and the checkout that are known before anything is started."""
     return Environment(
         cpu=_cpu(),
         kernel=platform.release() or None,
@@ -32,7 +32,7 @@ def describe_machine(checkout: Checkout) -> Environment:
 
 
 def read_config(admin_url: str, timeout_s: float = 5.0) -> dict[str, Any]:
-    """Return the service's own view (`GET /config`), or nothing where a service does not have it."""
+    """Return the service's own view (`GET /config`), or nothing if a service does not have it."""
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
         with opener.open(f"{admin_url}/config", timeout=timeout_s) as response:
@@ -62,7 +62,7 @@ def add_service_view(environment: Environment, config: dict[str, Any]) -> None:
 
 
 def add_cluster(environment: Environment, cluster: Cluster) -> None:
-    """Put the service's node in the place of this machine, which only drove the run; and the cluster beside it."""
+    """Replace this machine, which only drove the run, by the service's node; add the cluster."""
     node = cluster.nodes[0]
     environment.cluster = cluster
     environment.kernel, environment.os, environment.memory_bytes = node.kernel, node.os, node.memory_bytes
@@ -74,13 +74,13 @@ def add_cluster(environment: Environment, cluster: Cluster) -> None:
 
 
 def profiling_engine(run_dir: Path) -> str | None:
-    """Return what sampled the CPU (`perf_events`, `ctimer`), from profile/profile.json."""
+    """Return the engine that took the samples (`perf_events`, `ctimer`), from profile/profile.json."""
     engine = _json(run_dir / "profile" / "profile.json").get("engine")
     return engine if isinstance(engine, str) else None
 
 
 def load_generator(run_dir: Path, custom: str = "") -> Tool | None:
-    """Return what applied the load, as the first repetition's load.json names it; `custom` is another's path."""
+    """Return the load generator, as the first repetition's load.json names it; `custom` is the path of another one."""
     if custom:
         return Tool(name=Path(custom).name, version="unknown", custom=True)
     told = _json(run_dir / "measure" / "1" / "load.json").get("generator")
@@ -161,7 +161,7 @@ def _git(checkout: Checkout) -> Git | None:
 
 
 def _diff_hash(ask: Callable[..., str | None], changes: str) -> str | None:
-    """Return a hash of what differs from the commit: the diff, and the names of files that git does not know."""
+    """Return a hash of the differences from the commit: the diff, and the names of untracked files."""
     diff = ask("diff", "HEAD", "--binary")
     return None if diff is None else hashlib.sha256((diff + changes).encode()).hexdigest()[:16]
 

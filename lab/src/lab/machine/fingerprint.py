@@ -1,7 +1,7 @@
-"""The fingerprint of a run: all that can change a number, as facts by name, and their hash.
+"""The fingerprint of a run: all facts that can change a number, by name, and their hash.
 
-Facts are strings in the order of their names, so that equal machines give equal hashes. A fact that cannot be seen is
-left out, never guessed: two runs that both lack it are alike in what is known.
+Facts are strings in the order of their names, so that equal machines give equal hashes. A fact that cannot be read is
+left out, never guessed; two runs that both lack it agree in the known facts.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 from lab.manifest import Environment
 
 IGNORED = ("profiling_engine", "memory_bytes", "fingerprint", "git.dirty")
-"""Facts that no latency depends on; images and versions of what only watches are ignored too."""
+"""Facts that do not affect latency; images and versions of programs that only watch are ignored too."""
 ONLY_WATCHES = re.compile(r"(images|libraries)\.(prometheus|node-exporter|grafana|artifacts|profiler|async-profiler)$")
 
 _CPU = Path("/sys/devices/system/cpu")
@@ -26,7 +26,7 @@ _CPU = Path("/sys/devices/system/cpu")
 
 @dataclass(frozen=True)
 class Difference:
-    """A fact that two runs do not share; None: the run does not know it."""
+    """A fact in which two runs differ; None: the run does not know it."""
 
     name: str
     a: str | None
@@ -37,7 +37,7 @@ class Difference:
 
 
 def host_facts(storage: Path) -> dict[str, str]:
-    """Return what the kernel says of this machine; `storage` is where the service keeps its data."""
+    """Return the facts of this machine from the kernel; `storage` is where the service keeps its data."""
     sources: dict[str, Callable[[], str | None]] = {
         "architecture": platform.machine,
         "cgroup_cpu_quota": _cpu_quota,
@@ -68,7 +68,7 @@ def digest(environment: Environment) -> str:
 
 
 def differences(a: Environment, b: Environment, ignoring: frozenset[str] = frozenset()) -> list[Difference]:
-    """Return the facts in which two runs differ, but those that a comparison varies on purpose (`ignoring`)."""
+    """Return the facts in which two runs differ, without those that a comparison varies on purpose (`ignoring`)."""
     of_a, of_b = facts(a), facts(b)
     names = sorted((of_a.keys() | of_b.keys()) - ignoring)
     return [Difference(name, of_a.get(name), of_b.get(name)) for name in names if of_a.get(name) != of_b.get(name)]
@@ -116,7 +116,7 @@ def _topology() -> str | None:
 
 
 def _cpu_quota() -> str | None:
-    """Return the quota of the lab's own cgroup, which the service of a local run is in too."""
+    """Return the quota of the lab's own cgroup, which also contains the service of a local run."""
     for line in (_read(Path("/proc/self/cgroup")) or "").splitlines():
         number, controllers, path = line.split(":", 2)
         if number == "0" and (quota := _read(Path(f"/sys/fs/cgroup{path}/cpu.max"))):

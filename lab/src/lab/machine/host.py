@@ -1,6 +1,6 @@
 """Reads the host from /proc and /sys: CPU time, steal, pressure, memory, and one process's own share.
 
-Everything returns "unknown" (None, or a key left out) where a system does not tell; nothing here raises for that.
+Every function returns "unknown" (None, or a key left out) if a system does not provide a value; none raises for that.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def memory_bytes() -> dict[str, int]:
 
 @dataclass(frozen=True)
 class ProcessUse:
-    """What one process has used since its start."""
+    """The resources that one process has used since its start."""
 
     cpu_s: float
     rss_bytes: int
@@ -71,7 +71,7 @@ class ProcessUse:
 
 
 def process_use(pid: int) -> ProcessUse | None:
-    """Return a process's use, all threads together, or None where it is gone."""
+    """Return a process's use over all threads, or None if it has ended."""
     stat = _read(PROC / str(pid) / "stat")
     if not stat:
         return None
@@ -95,14 +95,14 @@ def port_is_free(host: str, port: int) -> bool:
 
 
 def free_ports(count: int) -> list[int]:
-    """Return ports of 127.0.0.1 on which nobody listens now; another process may take one before the caller does."""
+    """Return ports of 127.0.0.1 that are free now; another process may take one before the caller does."""
     with contextlib.ExitStack() as probes:
         sockets = [probes.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
         return [int(probe.getsockname()[1]) for probe in sockets]
 
 
 def listener_on(port: int) -> str | None:
-    """Return `pid (command line)` of the process that listens on a port, where this user may know."""
+    """Return `pid (command line)` of the process that listens on a port, if this user may know it."""
     inodes = set()
     for table in ("tcp", "tcp6"):
         for line in _read(PROC / "net" / table).splitlines()[1:]:
@@ -118,12 +118,12 @@ def listener_on(port: int) -> str | None:
 
 
 def command_line(pid: int) -> str:
-    """Return a process's command line with blanks between the words; nothing where it is gone."""
+    """Return a process's command line with blanks between the words; empty if it has ended."""
     return _read(PROC / str(pid) / "cmdline").replace("\0", " ").strip()
 
 
 def processes_mentioning(text: str) -> list[int]:
-    """Return the pids whose command line holds `text`, this process left out."""
+    """Return the pids whose command line holds `text`, without this process."""
     return [pid for pid in _pids() if pid != os.getpid() and text in command_line(pid)]
 
 

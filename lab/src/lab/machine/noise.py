@@ -1,7 +1,7 @@
 """The noise audit before a run: whether this machine is quiet enough to measure on.
 
-It looks for half a second, while nothing of the run exists yet, and returns sentences for the user. The verdict does
-not rest on it but on the timeline of the measured intervals themselves.
+It watches for half a second, before anything of the run exists, and returns sentences for the user. The verdict does
+not use it; it uses the timeline of the measured intervals.
 """
 
 from __future__ import annotations

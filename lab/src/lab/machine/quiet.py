@@ -1,8 +1,8 @@
-"""Makes the machine quieter to measure on, as root, and puts everything back.
+"""Makes the machine quieter to measure on, as root, and restores everything.
 
-What is set: the CPU frequency governor (`performance`), transparent huge pages (`madvise`: only for memory that asks
-for them), and the CPUs that interrupts go to (not the service's). Before a value is changed, its original is written to
-.cache/quiet.json, so that `unquiet` restores it after a crash too. It stays there until the original is back.
+It sets the CPU frequency governor (`performance`), transparent huge pages (`madvise`: only for memory that asks for
+them), and the CPUs that handle interrupts (not the service's). Before a value is changed, its original is written to
+.cache/quiet.json, so that `unquiet` restores it after a crash too. It stays there until the original is restored.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ class Setting:
 
 
 class QuietMachine:
-    """The settings of one machine; `root` is `/` but in tests."""
+    """The settings of one machine; `root` is `/` except in tests."""
 
     def __init__(self, journal: Path, root: Path = Path("/")) -> None:
         self._journal = journal
         self._root = root
 
     def quiet(self, plan: CpuPlan, progress: Progress) -> int:
-        """Set what can be set, saying each change; return how many. Raises InputError without the right to."""
+        """Change the settings, reporting each change; return their number. Raises InputError without the right to."""
         if self._root == Path("/") and os.geteuid() != 0:
             raise InputError("make quiet changes settings of the kernel: it needs root", "sudo make quiet")
         originals = self._originals()
@@ -61,7 +61,7 @@ class QuietMachine:
         return changed
 
     def unquiet(self, progress: Progress) -> int:
-        """Put back what `quiet` changed, the last change first; return how many. RunError if one cannot be."""
+        """Restore what `quiet` changed, the last change first; return the number of values. RunError if one fails."""
         originals = self._originals()
         kept: dict[str, str] = {}
         for name, original in reversed(originals.items()):
@@ -122,7 +122,7 @@ def _read(path: Path) -> str | None:
 
 
 def _write(path: Path, value: str) -> str:
-    """Write a value; return what went wrong, empty if nothing did."""
+    """Write a value; return the error, empty if there was none."""
     try:
         path.write_text(value, encoding="utf-8")
     except OSError as error:

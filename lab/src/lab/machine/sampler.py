@@ -58,7 +58,7 @@ class KeptOpen:
             return None
 
     def read_once(self, path: str) -> str | None:
-        """Return the text of a file that is not read again."""
+        """Return the text of a file that is read only once."""
         text = self.read(path)
         self.forget(path)
         return text
@@ -88,7 +88,7 @@ class Watch:
         self._jit_ns = 0
 
     def totals(self) -> dict[str, float | None]:
-        """Return what it has used since the watch began, or since its own start."""
+        """Return its use since the watch began, or since its own start."""
         delay_s = self._run_delay_s()
         return {
             "cpu_s": self.cpu_s(),
@@ -98,7 +98,7 @@ class Watch:
         }
 
     def cpu_s(self) -> float | None:
-        """Return the CPU time of all threads, those that have ended included."""
+        """Return the CPU time of all threads, with those that have ended."""
         stat = self._files.read(self._directory + "stat")
         if stat is None:
             return None
@@ -132,7 +132,7 @@ class Watch:
             return None
         file = throttle_file(groups)
         if file is None:
-            return 0.0  # in the root group: no quota can hold it back
+            return 0.0  # in the root group, which has no quota
         text = self._files.read(file)
         if text is None:
             return None
@@ -141,7 +141,7 @@ class Watch:
 
 
 def throttle_file(cgroups: str) -> str | None:
-    """Return the cpu.stat of a process's group, in version 1 or 2; None where it is in the root group."""
+    """Return the cpu.stat of a process's group, in version 1 or 2; None if it is in the root group."""
     for line in cgroups.splitlines():
         number, controllers, path = line.split(":", 2)
         if path == "/" or path.startswith("/.."):
@@ -154,7 +154,7 @@ def throttle_file(cgroups: str) -> str | None:
 
 
 class Sampler:
-    """Takes one row a second; the first one only begins the counting."""
+    """Takes one row a second; the first one only starts the counters."""
 
     def __init__(self, cpus: list[int], lab_pid: int) -> None:
         self.columns = ["time_s", "interval_s"]
@@ -178,11 +178,11 @@ class Sampler:
         if pid is not None:
             self._watches[party] = Watch(pid, self._files)
             self._remember(party)
-        if party == "service":  # not at the load generator's start: a look at all processes takes milliseconds
+        if party == "service":  # not at the load generator's start: reading all processes takes milliseconds
             self._look_for_helpers()
 
     def _look_for_helpers(self) -> None:
-        """Count what the lab has started besides the measured processes as the lab's own."""
+        """Count everything else that the lab has started as the lab's own, apart from the measured processes."""
         measured = {watch.pid for watch in self._watches.values()}
         for helper in self._helpers:
             self._files.forget_below(f"/proc/{helper.pid}/")
@@ -242,7 +242,7 @@ def cpu_idle_and_steal(stat: str) -> tuple[dict[int, float], dict[int, float]]:
 
 
 def descendants(root: int) -> set[int]:
-    """Return a process and all that it started, directly or not, as far as they run."""
+    """Return a process and all its running descendants."""
     children: dict[int, list[int]] = {}
     for reads, name in enumerate(os.listdir("/proc")):
         if reads % READS_BEFORE_PAUSE == 0:
@@ -268,7 +268,7 @@ def parse_cpus(text: str) -> list[int]:
 
 
 def raise_priority() -> None:
-    """Take real-time priority, or else a better nice value, or else neither."""
+    """Take real-time priority, else a better nice value, else neither."""
     with contextlib.suppress(OSError):
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
         return

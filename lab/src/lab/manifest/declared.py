@@ -12,10 +12,10 @@ Outcome = Literal["ok", "failed", "interrupted", "skipped"]
 
 
 class RateChoice(Strict):
-    """How the offered rate was chosen, where it can be another than the declared one.
+    """How the offered rate was chosen, if it may differ from the declared one.
 
     ``given``: RATE=N. ``scaled``: SCALE=S, the declared rate times ``scale``. ``auto``: RATE=auto, ``share`` of
-    ``saturation_per_s``, which is this machine's; ``saturation_is_lower_bound`` where it was never reached.
+    ``saturation_per_s``, which is this machine's; ``saturation_is_lower_bound`` if it was never reached.
     """
 
     how: Literal["declared", "given", "scaled", "auto"]
@@ -27,7 +27,7 @@ class RateChoice(Strict):
     saturation_is_lower_bound: bool = False
 
     def sentence(self) -> str:
-        """Return the choice as people read it."""
+        """Return the choice as a sentence."""
         declared = f"declared are {self.declared_per_s:,}/s"
         if self.how == "auto" and self.share is not None and self.saturation_per_s is not None:
             least = "at least " if self.saturation_is_lower_bound else ""
@@ -52,7 +52,7 @@ class Experiment(Strict):
 
 
 class Phase(Strict):
-    """One step of a run. ``repetition`` counts from 1 where a phase takes place more than once."""
+    """One step of a run. ``repetition`` counts from 1 if a phase takes place more than once."""
 
     name: str
     start: AwareDatetime

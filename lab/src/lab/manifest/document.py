@@ -118,7 +118,7 @@ def _identified(path: Path, text: str) -> dict[str, Any]:
 def _migrated(document: dict[str, Any]) -> dict[str, Any]:
     """Return a document of version 1 as one of this version.
 
-    Version 1 had the send lag of those requests alone that were due while their connection was free. That is another
+    Version 1 had the send lag of only those requests that were due while their connection was free. That is another
     quantity under the same name, so it is left out.
     """
     if document["version"] == VERSION:

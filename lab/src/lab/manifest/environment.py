@@ -22,7 +22,7 @@ class Cpu(Strict):
 
 
 class CpuPlan(Strict):
-    """Logical CPUs by role. Sets that overlap are legitimate on a small machine, and a reason for suspicion."""
+    """Logical CPUs by role. Sets may overlap on a small machine; a run with such sets is suspect."""
 
     service: list[int]
     loadgen: list[int]
@@ -56,7 +56,8 @@ class Node(Strict):
     """A node of a cluster that took part. ``parts`` are the run's pods on it.
 
     ``allowed_cpus`` are those of its first pod, as the kernel lists them: the service's own, on the service's node.
-    ``clock_ahead_ms`` is against the lab's machine, give or take ``clock_uncertainty_ms``; None where no load pod ran.
+    ``clock_ahead_ms`` is relative to the lab's machine, plus or minus ``clock_uncertainty_ms``; None if no load pod
+    ran.
     """
 
     name: str
@@ -74,7 +75,7 @@ class Node(Strict):
 class Cluster(Strict):
     """The cluster of a run: its network between generators and service, and the nodes, the service's first.
 
-    ``round_trip_us`` is the median time of a GET of a missing key over one connection, with nothing else going on.
+    ``round_trip_us`` is the median time of a GET of a missing key over one connection on an idle service.
     """
 
     version: str | None = None
@@ -86,9 +87,9 @@ class Cluster(Strict):
 
 
 class Environment(Strict):
-    """The fingerprint of machine and software. Runs with unlike fingerprints are not comparable.
+    """The fingerprint of machine and software. Runs with different fingerprints are not comparable.
 
-    ``host`` are facts of the kernel's, ``fingerprint`` is the hash of all that can change a number
+    ``host`` has facts from the kernel, ``fingerprint`` is the hash of all facts that can change a number
     (lab/machine/fingerprint.py).
     """
 

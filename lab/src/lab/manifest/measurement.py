@@ -11,7 +11,7 @@ class Distribution(Strict):
     """Summary of a sample; the unit is in the name of the field that holds it.
 
     ``percentiles`` maps "50", "99.9", … to values, and holds only those that the sample is large enough for
-    (``lab.analysis.percentiles.supported``), so a percentile that is missing was not measured.
+    (``lab.analysis.percentiles.supported``), so a missing percentile was not measured.
     """
 
     count: Count
@@ -23,7 +23,7 @@ class Distribution(Strict):
 
 
 class Errors(Strict):
-    """Errors by class; ``status`` counts answers outside 2xx and 3xx."""
+    """Errors by class; ``status`` counts responses outside 2xx and 3xx."""
 
     connect: Count = 0
     read: Count = 0
@@ -43,14 +43,14 @@ class Errors(Strict):
 
 
 class Unfinished(Strict):
-    """Requests without an answer when the load ended; their latency is at least ``oldest_us``."""
+    """Requests without a response when the load ended; their latency is at least ``oldest_us``."""
 
     count: Count
     oldest_us: Amount | None = None
 
 
 class Censored(Strict):
-    """Percentiles where requests without an answer count as the longest: None is *at least the largest latency*.
+    """Percentiles with the unanswered requests counted as the longest: None is *at least the largest latency*.
 
     ``from_percentile`` is the highest percentile that is known; ``percentiles_ms`` are those of all requests.
     """
@@ -81,10 +81,9 @@ class Measurement(Strict):
     """One interval of load. ``source`` is the directory in the run directory that it was read from.
 
     ``latency_ms`` counts from the moment each request was due, ``uncorrected_ms`` from the moment it was sent.
-    ``net_latency_ms`` is without the load generator's own delays, ``served_ms`` of the responses with an expected
-    status, of which there were ``served``; ``refused`` had status 429 or 503.
-    ``lacks`` names the outputs that the load generator did not give (``load.json``, ``latency.hlog``), ``problems``
-    says what is wrong with those that it gave.
+    ``net_latency_ms`` is without the load generator's own delays, ``served_ms`` is that of the ``served`` responses
+    with an expected status; ``refused`` had status 429 or 503. ``lacks`` names missing outputs of the load generator
+    (``load.json``, ``latency.hlog``), ``problems`` says what is wrong with the others.
     """
 
     source: str
@@ -118,7 +117,7 @@ class Measurement(Strict):
 
 
 class ProfilingCost(Strict):
-    """What recording the profile cost: profiled ÷ unprofiled, so 1.05 is five per cent more. Needs two repetitions."""
+    """The cost of profiling: profiled ÷ unprofiled, so 1.05 is five per cent more. Needs two repetitions."""
 
     rate_achieved_ratio: Amount | None = None
     latency_ratio: dict[str, Amount] = Field(default_factory=dict)
@@ -126,7 +125,7 @@ class ProfilingCost(Strict):
 
 
 class Agreement(Strict):
-    """How far the repetitions lie apart: sample standard deviation ÷ mean, over at least two repetitions."""
+    """How far the repetitions differ: sample standard deviation ÷ mean, over at least two repetitions."""
 
     rate_spread: Amount | None = None
     latency_spread: dict[str, Amount] = Field(default_factory=dict)
@@ -135,8 +134,8 @@ class Agreement(Strict):
 class Summary(Measurement):
     """All unprofiled repetitions together.
 
-    Counts are sums, rates means over time, percentiles come from the merged histograms. ``repetitions`` has each
-    one by itself, ``profiled`` the repetition under the profiler, which takes no part in the figures above.
+    Counts are sums, rates means over time, percentiles come from the merged histograms. ``repetitions`` has each one by
+    itself, ``profiled`` the profiled repetition, which is not part of the figures above.
     """
 
     repetitions: list[Measurement]

@@ -1,4 +1,4 @@
-"""The verdict on a run, and the checks that it rests on."""
+"""The verdict on a run, and the checks that it is based on."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ CheckOutcome = Literal["pass", "note", "warn", "fail", "unknown"]
 class Check(Strict):
     """One test of validity: ``note`` informs, ``warn`` makes a run suspect, ``fail`` invalid.
 
-    ``unknown`` says that the check could not be made, and why. ``environment`` marks the checks that look at the
-    machine alone, never at what was measured: comparisons exclude runs by these.
+    ``unknown`` says that the check was not possible, and why. ``environment`` marks the checks that look at the machine
+    alone, never at the measurements: comparisons exclude runs by these.
     """
 
     name: str
@@ -29,8 +29,8 @@ class Check(Strict):
 class Validity(Strict):
     """The verdict.
 
-    ``reasons`` has the detail of every check that warned or failed, the gravest first. ``findings`` says what a
-    reader must know of a result that is otherwise sound: that the service was saturated.
+    ``reasons`` has the detail of every check that warned or failed, the most serious first. ``findings`` has what a
+    reader must know although the result is sound: that the service was saturated.
     """
 
     state: State

@@ -1,1 +1,1 @@
-"""The processes of a run: how they start and end, the locks that they hold, and what happens at an interruption."""
+"""The processes of a run: how they start and end, their locks, and what happens at an interruption."""

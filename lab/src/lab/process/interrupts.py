@@ -1,8 +1,8 @@
-"""Interruptions of the main thread that can be put off for a moment.
+"""Interruptions of the main thread that can be postponed for a moment.
 
 A signal's exception can come between any two steps. Between starting a process and noting that it was started it would
-leave a process that nobody knows of, so such pairs of steps are `shielded`: the exception is raised right after them.
-(Blocking the signals instead would not do: a child inherits the mask.)
+leave a process that is not known to the lab, so such pairs of steps are `shielded`: the exception is raised right after
+them. (Blocking the signals instead would be wrong: a child inherits the mask.)
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ class _State:
 
 @contextlib.contextmanager
 def shielded() -> Iterator[None]:
-    """Put off what `interrupt` raises until the body is over.
+    """Postpone what `interrupt` raises until the body is over.
 
-    Without effect in other threads: no signal comes there.
+    Has no effect in other threads, which receive no signals.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -37,7 +37,7 @@ def shielded() -> Iterator[None]:
 
 
 def interrupt(error: BaseException) -> None:
-    """Raise this error in the main thread, from a signal's handler: now, or where that is shielded, soon."""
+    """Raise this error in the main thread, from a signal's handler: now, or right after a shielded body."""
     if _State.depth:
         _State.pending = error
     else:

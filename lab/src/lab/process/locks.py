@@ -1,4 +1,4 @@
-"""Work directories, and the locks of a run: kernel locks, so they are gone with the process, however it ends."""
+"""Work directories, and the locks of a run: kernel locks, so they end with the process, however it ends."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class WorkDirectory:
         fcntl.flock(self._lock, fcntl.LOCK_EX)
 
     def fresh(self, name: str) -> Path:
-        """Return a new directory in it, and remove those made before: only one service runs at a time."""
+        """Return a new directory in it, and remove the earlier ones: only one service runs at a time."""
         for older in self.path.iterdir():
             if older.is_dir():
                 shutil.rmtree(older)
@@ -36,7 +36,7 @@ class WorkDirectory:
         return directory
 
     def remove(self) -> None:
-        """Remove it with all that is in it. Idempotent."""
+        """Remove it with everything in it. Idempotent."""
         shutil.rmtree(self.path, ignore_errors=True)
         if self._lock is not None:
             self._lock.close()
@@ -44,7 +44,7 @@ class WorkDirectory:
 
 
 class RunLock:
-    """The right to measure on this machine: held by one lab from preflight to its end, or death."""
+    """The right to measure on this machine: one lab holds it from preflight to its end, or death."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -52,11 +52,11 @@ class RunLock:
 
     @property
     def held(self) -> bool:
-        """Whether this lab has it."""
+        """Whether this lab holds it."""
         return self._file is not None
 
     def take(self, what: str) -> None:
-        """Take it. RunError, naming who has it, where another lab measures: each would be the other's noise."""
+        """Take it. RunError, which names the holder, if another lab measures: each would disturb the other."""
         try:
             file = _open_for_all(self._path)
         except OSError as error:
@@ -88,14 +88,14 @@ class RunLock:
 
 
 def _open_for_all(path: Path) -> IO[str]:
-    """Open the lock so that every user of this machine can."""
+    """Open the lock so that every user of this machine can open it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     flags = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
     try:
         descriptor = os.open(path, flags)
     except FileNotFoundError:
         descriptor = os.open(path, flags | os.O_CREAT, 0o666)
-        os.fchmod(descriptor, 0o666)  # whatever the umask
+        os.fchmod(descriptor, 0o666)  # despite the umask
     return os.fdopen(descriptor, "r+")
 
 

@@ -56,7 +56,7 @@ class Process:
         return self._popen.stdout
 
     def alive(self) -> bool:
-        """Whether it still runs; reaps it when it does not."""
+        """Whether it still runs; reaps it if it does not."""
         return self.exit_code() is None
 
     def exit_code(self) -> int | None:
@@ -75,12 +75,12 @@ class Process:
             return None
 
     def signal(self, number: int) -> None:
-        """Send a signal to the whole group; nothing happens where it is gone."""
+        """Send a signal to the whole group; does nothing if the group has ended."""
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.pid, number)
 
     def end(self, grace_s: float = TERM_GRACE_S, first: int = SIGTERM) -> int | None:
-        """Ask, wait `grace_s`, kill; in any case nothing of the group remains. Idempotent."""
+        """Ask it to end, wait `grace_s`, kill it; afterwards nothing of the group remains. Idempotent."""
         if self.alive():
             self.signal(first)
             self.wait(grace_s)
@@ -111,9 +111,9 @@ class Processes:
         env: Mapping[str, str] | None = None,
         name: str = "",
     ) -> Process:
-        """Start a program pinned to `cpus` (none: not pinned); with `own_session`, a busy CPU is shared with it.
+        """Start a program pinned to `cpus` (none: not pinned); with `own_session`, it gets a fair share of a busy CPU.
 
-        RunError where it cannot be started, or after close().
+        RunError if it cannot be started, or after close().
         """
         command = [*_pinning(cpus), *argv]
         name = name or Path(argv[0]).name
@@ -153,7 +153,7 @@ class Processes:
     ) -> str:
         """Run a program to its end, its output appended to `log` line by line; return its stdout and stderr together.
 
-        RunError with the log's end where it fails. Whatever ends the wait ends the program too.
+        RunError with the log's end if it fails. If anything interrupts the wait, the program is ended too.
         """
         process = self.start(argv, cpus=cpus, stdout=subprocess.PIPE, cwd=cwd, env=env, name=name)
         lines: deque[str] = deque(maxlen=5000)
@@ -185,7 +185,7 @@ class Processes:
                 self._tell_watchdog(f"-{process.pid}\n")
 
     def close(self) -> list[str]:
-        """End everything, gently first, the youngest first; at most some seconds. Never raises.
+        """End everything, gently first, the youngest first; takes at most some seconds. Never raises.
 
         Returns the processes that even SIGKILL did not end in time.
         """
@@ -224,19 +224,19 @@ class Processes:
 
     def _tell_watchdog(self, line: str) -> None:
         if self._watchdog is not None and self._watchdog.stdin is not None:
-            with contextlib.suppress(BrokenPipeError):  # somebody killed it: the next start makes a new one
+            with contextlib.suppress(BrokenPipeError):  # the watchdog was killed: the next start makes a new one
                 self._watchdog.stdin.write(line.encode())
                 self._watchdog.stdin.flush()
 
 
 def _waited_in_the_kernel(pid: int, timeout_s: float) -> bool:
-    """Wait for the end of a process or for the timeout; False, at once, where the system cannot.
+    """Wait for the end of a process or for the timeout; False, at once, if the system cannot.
 
-    subprocess looks twenty times a second whether a process has ended, on a CPU that a measurement may need.
+    subprocess checks twenty times a second whether a process has ended, on a CPU that a measurement may need.
     """
     try:
         descriptor = os.pidfd_open(pid)
-    except (AttributeError, OSError):  # no Linux, too old a one, or the process is gone
+    except (AttributeError, OSError):  # not Linux, a version that is too old, or the process has ended
         return False
     try:
         poll = select.poll()
@@ -275,7 +275,7 @@ def describe_exit(code: int | None) -> str:
 
 
 def tail(path: Path, lines: int = 30, start: int = 0) -> str:
-    """Return the last lines of a file, of what was written after byte `start`; nothing where there is no file."""
+    """Return the last lines of a file, of what was written after byte `start`; nothing if there is no file."""
     try:
         with path.open("rb") as file:
             size = file.seek(0, os.SEEK_END)

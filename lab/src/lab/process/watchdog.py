@@ -1,9 +1,8 @@
 """Kills what a lab leaves behind when it dies without a chance to clean up (kill -9, out of memory).
 
-Runs as a process of its own, in a session of its own, as `python watchdog.py`, with only the standard library. It
-reads lines from its standard input: `+PGID` makes a process group its charge, `-PGID` releases it. The write end of
-that pipe is held by the lab alone, so the end of the file means that the lab is gone; then every group still in charge
-gets SIGKILL.
+Runs as a process of its own, in a session of its own, as `python watchdog.py`, with only the standard library. It reads
+lines from its standard input: `+PGID` adds a process group, `-PGID` removes it. The lab alone holds the write end of
+that pipe, so the end of the file means that the lab has died; then every remaining group gets SIGKILL.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Latency against rate: what a sweep and a search show, in charts, in a table, and on a page of the report's design."""
+"""Latency against rate: the result of a sweep or a search, in charts, in a table, and on a page like the report's."""

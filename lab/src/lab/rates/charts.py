@@ -1,4 +1,4 @@
-"""Two charts over the offered rate: latency by percentile, and what was served."""
+"""Two charts over the offered rate: latency by percentile, and the served rate."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LINES = {"50": "p50", "99": "p99", "99.9": "max"}
 
 @dataclass(frozen=True)
 class Marks:
-    """What is marked besides the curves: a limit of latency, the interval of the answer, the knee."""
+    """Marks besides the curves: a limit of latency, the interval of the answer, the knee."""
 
     limit_ms: float | None = None
     interval: tuple[float, float] | None = None
@@ -48,7 +48,7 @@ def latency_chart(points: Sequence[Point], marks: Marks) -> Chart | None:
 
 
 def served_chart(points: Sequence[Point]) -> Chart | None:
-    """Draw what was served against what was offered; None where it is not known."""
+    """Draw the served rate against the offered rate; None if it is not known."""
     shown = [point for point in _by_rate(points) if point.served_per_s is not None]
     if not shown:
         return None
@@ -116,7 +116,7 @@ def _x(points: Sequence[Point], marks: Marks) -> Log:
 
 
 def _x_ticks(plot: Plot, x: Log) -> list[tuple[float, str]]:
-    """Name the ticks; on a narrow drawing at most four of them."""
+    """Name the ticks; at most four of them on a narrow drawing."""
     ticks = x.ticks()
     every = 1 if plot.size.name == "wide" else max(1, -(-len(ticks) // 4))
     return [(tick, f"{numbers.rate(tick)}/s" if i % every == 0 else "") for i, tick in enumerate(ticks)]

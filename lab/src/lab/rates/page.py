@@ -27,7 +27,7 @@ from lab.series import Answer
 
 @dataclass(frozen=True)
 class Content:
-    """What both forms show. `tone` colours the box of the sentence as a verdict's."""
+    """The content of both forms. `tone` colours the box of the sentence like a verdict's."""
 
     title: str
     kind: str
@@ -44,7 +44,7 @@ class Content:
 
 
 def write_sweep_page(results: Path, answer: Answer, experiment: Experiment) -> Path:
-    """Write the page of a sweep, whole or not; return its path."""
+    """Write the page of a sweep, complete or not; return its path."""
     runs = [planned.run for planned in answer.runs if planned.run is not None]
     points = [point_of(Manifest.read(results / run / "run.json"), run) for run in runs]
     knee = knee_per_s(points)
@@ -78,7 +78,7 @@ def write_sweep_page(results: Path, answer: Answer, experiment: Experiment) -> P
 
 
 def points_table(points: Sequence[Point], caption: str, percentile: str) -> Table:
-    """Return a row for each point, with the percentiles that are drawn and the one that is asked for."""
+    """Return a row for each point, with the percentiles that are drawn and the requested one."""
     shown = list(dict.fromkeys(("50", "99", percentile, "100")))
     published = any(point.published_per_s is not None or point.published_ms for point in points)
     rows = []

@@ -17,9 +17,9 @@ SHOWN = ("50", "99", "99.9")
 
 @dataclass(frozen=True)
 class Point:
-    """A rate, what was served of it, and the latencies in ms by percentile. `run` is `<experiment>/<run id>`.
+    """A rate, the served part of it, and the latencies in ms by percentile. `run` is `<experiment>/<run id>`.
 
-    `said` is what the page says of it, `good` whether that is good news (None: neither). `published` are a reference's
+    `said` is the remark on the page, `good` whether it is good news (None: neither). `published` are a reference's
     latencies. A point that does not count was disturbed.
     """
 
@@ -36,7 +36,7 @@ class Point:
 
 
 def point_of(manifest: Manifest, run: str) -> Point:
-    """Return what a finished run measured, with its verdict and what was published for its rate."""
+    """Return the measurement of a finished run, with its verdict and the published figures for its rate."""
     summary, validity = manifest.summary, manifest.validity
     reference = manifest.experiment.resolved.get("reference")
     reference = reference if isinstance(reference, dict) else {}
@@ -65,10 +65,10 @@ def _served(summary: Summary) -> float | None:
 
 
 def knee_per_s(points: Sequence[Point], percentile: str = "99") -> float | None:
-    """Return the rate at which latency turns from flat to steep; None where the curve has no such place.
+    """Return the rate at which latency turns from flat to steep; None if the curve has no such point.
 
-    For the plot alone, no figure rests on it. Kneedle (V. Satopää et al., ICDCS Workshops 2011) on the logarithm of the
-    latency, because a curve that spans milliseconds to seconds bends only at its last point otherwise.
+    Used in the plot only; no figure depends on it. Kneedle (V. Satopää et al., ICDCS Workshops 2011) on the logarithm
+    of the latency, because a curve that spans milliseconds to seconds would otherwise bend only at its last point.
     """
     by_rate: dict[int, list[float]] = {}
     for point in points:
@@ -80,6 +80,6 @@ def knee_per_s(points: Sequence[Point], percentile: str = "99") -> float | None:
     rates = sorted(by_rate)
     logs = [float(np.log(np.median(by_rate[rate]))) for rate in rates]
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # kneed warns where it finds none
+        warnings.simplefilter("ignore")  # kneed warns if it finds none
         knee = KneeLocator(rates, logs, curve="convex", direction="increasing").knee
     return None if knee is None else float(knee)

@@ -18,7 +18,7 @@ KIND = "sweep"
 def run_sweep(
     place: Place, name: str, experiment: Experiment, words: Mapping[str, str], console: Console, *, resume: bool
 ) -> None:
-    """Run each rate and write the page, also where some failed. Raises RunError for these, after the others."""
+    """Run each rate and write the page, even if some rates failed. Raises RunError for these, after the others."""
     results = place.checkout.results
     request = {"overrides": dict(words), "rates": list(experiment.sweep_per_s)}
     answer = find_incomplete(results, KIND, name, request) if resume else None
@@ -35,7 +35,7 @@ def run_sweep(
 
 
 def point_words(words: Mapping[str, str], rate_per_s: int) -> dict[str, str]:
-    """Return what is set for one point: its declared rate, and RATE=auto as the scale that it is for a point."""
+    """Return the settings of one point: its declared rate, and RATE=auto as the scale that it means for a point."""
     scale = {"scale": "auto"} if words.get("rate", "").strip().lower() == AUTO else {}
     return {**words, **scale, "rate": str(rate_per_s)}
 

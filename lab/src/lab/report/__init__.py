@@ -1,7 +1,7 @@
 """The report of a run: ``report.html``, one self-contained page, and ``report.md`` with the same tables.
 
-``write(run_dir)`` makes both from the run directory alone. Whatever is missing from a run, because it was interrupted
-or because a tool lacks an output, is said in the report; only a ``run.json`` that cannot be read is an error.
+``write(run_dir)`` makes both from the run directory alone. The report names everything that is missing, because the run
+was interrupted or because a tool lacks an output. Only a ``run.json`` that cannot be read is an error.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["write"]
 def write(run_dir: Path) -> None:
     """Write ``report.html`` and ``report.md`` into ``run_dir``, each replaced as a whole.
 
-    Raises ``ManifestError`` where ``run.json`` is missing or damaged, ``OSError`` where a file cannot be written.
+    Raises ``ManifestError`` if ``run.json`` is missing or damaged, ``OSError`` if a file cannot be written.
     """
     data = collect(run_dir)
     for name, content in (("report.md", render_markdown(data)), ("report.html", render_page(data))):

@@ -1,4 +1,4 @@
-"""What the page needs to show a chart: its drawings, its legend, and what a pointer reads off it."""
+"""A chart for the page: its drawings, its legend, and the values that a pointer reads off it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Everything a report shows, read from the run directory alone; what is missing or damaged is a line of ``gaps``."""
+"""The data of a report, read from the run directory alone; each missing or damaged part is a line of ``gaps``."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from lab.manifest import Artifact, Manifest
 
 EVENTS = ("cpu", "alloc", "lock", "wall")
 KEEPS_COMPARABLE = frozenset({"repeat", "warmup", "profile", "scale"})
-"""Overrides after which a published figure is still one of the same service under the same load, but for the rate."""
+"""Overrides that keep a published figure comparable: the same service under the same load, except for the rate."""
 LOAD_WORDS = {
     "rate_per_s": ("rate", "/s"),
     "threads": ("threads", ""),
     "connections": ("connections", ""),
     "duration_s": ("duration", " s"),
 }
-"""Numbers of a load that a reference may have its own of: the word and the unit that a reader sees."""
+"""Numbers of a load that a reference may define itself: the word and the unit that a reader sees."""
 OWN_FILES = ("run.json", "report.html", "report.md")
 """Not among the artifacts of a report: they are written after it, or are the report."""
 
@@ -62,7 +62,7 @@ class Category:
 
 @dataclass(frozen=True)
 class Event:
-    """The files of one profiled event that exist, by form ("" is the flame graph), and what is in them."""
+    """The files of one profiled event, by form ("" is the flame graph), and their content."""
 
     name: str
     samples: int | None
@@ -75,7 +75,7 @@ class Event:
 
 @dataclass(frozen=True)
 class PublishedShare:
-    """What a published report found of a profile: the categories together had `low` to `high` of the event."""
+    """A published share of a profile: the categories together had `low` to `high` of the event."""
 
     event: str
     categories: tuple[str, ...]
@@ -86,9 +86,9 @@ class PublishedShare:
 
 @dataclass(frozen=True)
 class Reference:
-    """What a published report measured; latencies in ms by percentile ("50" … "100").
+    """A published measurement; latencies in ms by percentile ("50" … "100").
 
-    `load` has the numbers that its load was made of, by their name in the experiment's load; `cpus` are its machine's.
+    `load` has the numbers of its load, by their name in the experiment's load; `cpus` are its machine's.
     """
 
     source: str | None
@@ -101,7 +101,7 @@ class Reference:
 
 @dataclass(frozen=True)
 class ReportData:
-    """The run as a report shows it."""
+    """The run, as a report shows it."""
 
     run_dir: Path
     manifest: Manifest
@@ -118,11 +118,11 @@ class ReportData:
     gaps: list[str] = field(default_factory=list)
 
     def comparable_reference(self) -> Reference | None:
-        """Return the reference where this run was made under the load that the reference was measured under."""
+        """Return the reference if this run was made under the load of the reference."""
         return None if self.reference is None or self.unlike_the_reference() else self.reference
 
     def unlike_the_reference(self) -> list[str]:
-        """Return in what this run is another one than the published: "rate 70,000/s there, 20,000/s here"."""
+        """Return how this run differs from the published one: "rate 70,000/s there, 20,000/s here"."""
         published = {} if self.reference is None else self.reference.load
         ours = self.manifest.experiment.resolved.get("load")
         ours = ours if isinstance(ours, dict) else {}
@@ -137,7 +137,7 @@ class ReportData:
 
 
 def collect(run_dir: Path) -> ReportData:
-    """Read a run directory. Raises ``ManifestError`` where ``run.json`` cannot be read; nothing else is required."""
+    """Read a run directory. Raises ``ManifestError`` if ``run.json`` cannot be read; nothing else is required."""
     manifest = Manifest.read(run_dir / "run.json")
     gaps: list[str] = []
     repetitions = [found for source in measured_sources(run_dir) if (found := _outputs(run_dir, source, gaps))]
@@ -166,7 +166,7 @@ def collect(run_dir: Path) -> ReportData:
 
 
 def list_artifacts(run_dir: Path) -> list[Artifact]:
-    """Return size and hash of every file of the run directory but the manifest and the reports, by path."""
+    """Return size and hash of every file of the run directory except the manifest and the reports, by path."""
     found = []
     for path in sorted(run_dir.rglob("*")):
         name = path.relative_to(run_dir).as_posix()

@@ -1,4 +1,4 @@
-"""What a reader sees first: the verdict in a sentence, and its key figures."""
+"""The head of a report: the verdict in a sentence, and the key figures."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The state ("valid", "suspect", "invalid", "unjudged"), a sentence, and what supports it."""
+    """The state ("valid", "suspect", "invalid", "unjudged"), a sentence, and the reasons."""
 
     state: str
     sentence: str
@@ -50,7 +50,7 @@ def verdict(data: ReportData) -> Verdict:
 
 
 def overrides(data: ReportData) -> str:
-    """Return what this run was given instead of what the experiment declares: "rate 20,000, duration 20s"."""
+    """Return the overrides of this run as text: "rate 20,000, duration 20s"."""
     shown = []
     for name, value in data.manifest.experiment.overrides.items():
         number = isinstance(value, int | float) and not isinstance(value, bool)

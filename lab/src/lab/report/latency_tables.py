@@ -55,7 +55,7 @@ def _has_unserved(summary: Summary) -> bool:
 
 
 def _marked(cell: Cell, percentile: str, summary: Summary) -> Cell:
-    """Mark a percentile that requests without an answer make a lower bound, or that the load generator moved."""
+    """Mark a percentile that unanswered requests turn into a lower bound, or that the load generator moved."""
     known = {} if summary.censored is None else summary.censored.percentiles_ms
     if percentile in known and percentile in summary.latency_ms.percentiles:
         value = known[percentile]

@@ -11,7 +11,7 @@ OUTCOME_WORDS = {"pass": "ok", "note": "note", "warn": "suspect", "fail": "inval
 
 
 def rate_table(data: ReportData) -> Table | None:
-    """Offered and achieved rate, requests, CPU time; a row for each execution of the load generator."""
+    """Offered and achieved rate, requests, CPU time; one row per execution of the load generator."""
     summary = data.manifest.summary
     if summary is None:
         return None
@@ -56,7 +56,7 @@ def _rate_row(name: str, m: Measurement) -> list[Cell]:
 
 
 def error_table(data: ReportData) -> Table | None:
-    """Errors by class and answers by status: a column for the unprofiled repetitions, one for the profiled."""
+    """Errors by class and responses by status: a column for the unprofiled repetitions, one for the profiled."""
     summary = data.manifest.summary
     if summary is None:
         return None

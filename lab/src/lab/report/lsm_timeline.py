@@ -1,7 +1,7 @@
 """The LSM timeline: memtables filling, the amplifications, and flushes, compactions, stalls and slow syncs as bars.
 
-It shares its axis with the latency over time above it. A bar is as long as its event took, and its height says how many
-bytes it wrote, compared with the largest one. Where there are more than 1,000 events, the shortest are left out.
+It shares its axis with the latency over time above it. A bar is as long as its event took, and its height shows the
+bytes it wrote, relative to the largest event. With more than 1,000 events, the shortest are left out.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ FILL = 84
 AMPLIFICATION = 76
 GAP = 20
 SIZES = (Size("wide", 1040, 0, top=22), Size("narrow", 360, 0, left=48, right=10, top=22))
-"""As wide as the latency over time, so that the two align; the height depends on the events."""
+"""The same width as the latency over time, so that the two align; the height depends on the events."""
 
 _LONE_LANES = {"flush": "flush", "stall": "stalls", "wal_sync": "syncs"}
 _AMPLIFICATIONS = {"write": "side-a", "read": "side-b", "space": "side-c"}
@@ -38,7 +38,7 @@ Points = list[tuple[float, float | None]]
 
 @dataclass(frozen=True)
 class _Gauges:
-    """Bytes in memtables, and amplifications by name; empty where the service has none."""
+    """Bytes in memtables, and amplifications by name; empty if the service has none."""
 
     fill: Points
     amplifications: dict[str, Points]
@@ -53,7 +53,7 @@ class LsmTimeline:
 
 
 def lsm_timeline(data: ReportData, axis: Axis) -> LsmTimeline | None:
-    """Draw what the engine did; None if its log has no event within the axis."""
+    """Draw the background work of the engine; None if its log has no event within the axis."""
     events = [e for e in data.engine_events if e.end_s >= axis.start_s and e.start_s <= axis.end_s]
     if not events:
         return None
@@ -101,7 +101,7 @@ def _gauges(data: ReportData, axis: Axis) -> _Gauges:
 
 
 def _gauge(data: ReportData, axis: Axis, name: str) -> Points:
-    """Return the values of a gauge of the service within the axis; none where it has no such gauge."""
+    """Return the values of a gauge of the service within the axis; none if it has no such gauge."""
     values = None if data.timeline is None else data.timeline.column(name)
     if values is None or data.timeline is None:
         return []
@@ -156,7 +156,7 @@ def _draw(outline: Size, axis: Axis, events: list[EngineEvent], lanes: list[str]
 
 
 def _strip(size: Size, axis: Axis, top: int, height: int, scale: Linear) -> Plot:
-    """Return a plot of its own above the lanes, with the same left and right."""
+    """Return a separate plot above the lanes, with the same left and right."""
     inside = Size(size.name, size.width, top + height + 1, size.left, size.right, top, 1)
     return Plot(inside, axis.scale(), scale)
 
@@ -177,7 +177,7 @@ def _event_stop(event: EngineEvent, axis: Axis) -> Stop:
 
 
 def _gauge_stops(gauges: _Gauges, axis: Axis) -> list[Stop]:
-    """Return a stop for each moment that a gauge was read at: all gauges have the same."""
+    """Return a stop for each moment at which a gauge was read: all gauges have the same."""
     lines: dict[float, list[tuple[str, str, str]]] = {
         at: [("activity", "memtables", numbers.size(value))] for at, value in gauges.fill
     }

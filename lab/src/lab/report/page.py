@@ -92,7 +92,7 @@ def render_page(data: ReportData) -> str:
 
 
 def template_environment(*packages: str) -> Environment:
-    """Return what renders the templates of these packages, the first that has one of the wanted name."""
+    """Return the environment that renders the templates of these packages; the first package with a template wins."""
     environment = Environment(
         loader=ChoiceLoader([PackageLoader(package, "template") for package in packages]),
         autoescape=select_autoescape(default=True),
@@ -137,7 +137,7 @@ FONTS = (
 
 @cache
 def fonts() -> Markup:
-    """Return the style rules that hold the fonts."""
+    """Return the style rules that embed the fonts."""
     rules = []
     for family, weight, style, name in FONTS:
         data = (resources.files("lab.report") / "template" / "fonts" / name).read_bytes()
@@ -149,5 +149,5 @@ def fonts() -> Markup:
 
 
 def asset(name: str) -> Markup:
-    """Return a file of the template as it is: it is ours, and holds nothing of a run."""
+    """Return a file of the template unescaped: it is ours, and contains nothing from a run."""
     return Markup((resources.files("lab.report") / "template" / name).read_text(encoding="utf-8"))  # noqa: S704

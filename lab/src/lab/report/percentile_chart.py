@@ -45,7 +45,7 @@ class _Curve:
 
 
 def percentile_chart(data: ReportData) -> Chart | None:
-    """Draw all repetitions faintly, what they make together, the profiled one, and the reference; None without any."""
+    """Draw all repetitions faintly, their total, the profiled one, and the reference; None without any."""
     curves = _curves(data)
     if not curves:
         return None
@@ -153,7 +153,7 @@ def _draw(plot: Plot, x: Log, y: Log, curves: list[_Curve], reference: list[tupl
 
 
 def _spaced(plot: Plot, ticks: list[tuple[float, str]]) -> list[tuple[float, str]]:
-    """Leave out the name of a tick that would run into the one before; its line stays."""
+    """Leave out the name of a tick that would overlap the one before; its line stays."""
     kept: list[tuple[float, str]] = []
     end = float("-inf")
     right = plot.size.width - plot.size.right

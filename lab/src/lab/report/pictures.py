@@ -1,8 +1,8 @@
-"""Pictures of flame graphs, small enough to live inside the page.
+"""Pictures of flame graphs, small enough to be embedded in the page.
 
-The page must be readable alone, so it carries the pictures; it must stay light, so each is encoded anew as lossless
-WebP, a third of the size of its PNG with every colour as it was, for colours have a meaning. One that is over its
-budget even so is made smaller; one that cannot be decoded is left to the link beside it.
+The page must be readable alone, so it contains the pictures. It must stay light, so each is encoded again as lossless
+WebP, a third of the size of its PNG. Every colour stays as it was, because colours have a meaning. A picture that is
+over its budget even so is made smaller; one that cannot be decoded is left to the link beside it.
 """
 
 from __future__ import annotations

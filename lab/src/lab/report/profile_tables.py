@@ -48,7 +48,7 @@ def _share_table(event: Event, shares: list[Category], ident: str, heading: str)
 
 
 def synchronisation(event: Event) -> str | None:
-    """Say in a sentence what queues and locks take of an event; None for an event without categories."""
+    """Return a sentence about the share of queues and locks in an event; None for an event without categories."""
     if not event.categories:
         return None
     parts = [c for c in event.categories if c.name in {"queue", "lock"}]
@@ -85,7 +85,7 @@ def profile_table(data: ReportData) -> Table | None:
 
 
 def _cost_is_unknown(data: ReportData) -> str:
-    """Say why there is no table of what profiling cost."""
+    """Return why there is no table of what profiling cost."""
     summary = data.manifest.summary
     if summary is None or summary.profiled is None or summary.profiling_cost is not None:
         return ""
@@ -96,7 +96,7 @@ def _cost_is_unknown(data: ReportData) -> str:
 
 
 def _quality(profile: dict[str, Any]) -> list[str]:
-    """Say how far the recording can be trusted, in sentences."""
+    """Return sentences about how far the recording can be trusted."""
     said = []
     used, sampled, lost = profile.get("cpu_s"), profile.get("cpu_sampled_s"), profile.get("samples_lost")
     if isinstance(used, int | float) and isinstance(sampled, int | float):
@@ -114,7 +114,7 @@ def _quality(profile: dict[str, Any]) -> list[str]:
 
 
 def cost_table(data: ReportData) -> Table | None:
-    """Set the profiled repetition beside the others: what recording cost."""
+    """Set the profiled repetition beside the others, to show what profiling cost."""
     summary = data.manifest.summary
     if summary is None or summary.profiled is None or summary.profiling_cost is None:
         return None

@@ -1,4 +1,4 @@
-"""The profile in sentences: shares beside published ones, and what the slowest seconds were made of."""
+"""The profile in sentences: shares beside published ones, and the code that ran in the slowest seconds."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from lab.report.time_charts import Axis, time_axis
 
 METHODS_MAX = 8
 PAUSE_SHOWN_S = 0.001
-"""A shorter pause is not worth a word beside a slow second."""
+"""A shorter pause is not mentioned beside a slow second."""
 
 _WHOLES = {"cpu": "of CPU", "alloc": "of allocation", "lock": "of the time spent waiting for locks", "wall": "of time"}
 _PAUSES = (
@@ -62,7 +62,7 @@ class Tail:
 
 
 def tail_of_run(data: ReportData) -> Tail | None:
-    """Return what the slowest seconds of the profiled repetition were made of; None where nothing was attributed."""
+    """Return the code of the slowest seconds of the profiled repetition; None if nothing was attributed."""
     axis = time_axis(data)
     try:
         return None if axis is None else _tail(data, axis)
@@ -158,7 +158,7 @@ def _engine(events: list[EngineEvent], start_s: float, end_s: float) -> list[str
 
 
 def event_title(event: EngineEvent) -> str:
-    """Return the event as a reader names it: "compaction L0 → L1"."""
+    """Return the event's name for readers: "compaction L0 → L1"."""
     if event.kind == "compaction":
         return f"compaction L{event.from_level} → L{event.level}"
     return {"flush": "flush", "stall": "writes stopped", "wal_sync": "slow WAL sync"}[event.kind]

@@ -102,7 +102,7 @@ def phase_table(data: ReportData) -> Table:
 
 
 def experiment_table(data: ReportData) -> Table:
-    """List the experiment as it was resolved; what the command line overrode is marked."""
+    """List the resolved experiment; overrides of the command line are marked."""
     overrides = data.manifest.experiment.overrides
     rows = []
     for key, value in _flat(data.manifest.experiment.resolved):
@@ -137,5 +137,5 @@ def artifact_table(data: ReportData) -> Table:
 
 
 def started(data: ReportData) -> str:
-    """Return when the run began, as readers see it."""
+    """Return when the run began, as text."""
     return local_time(data.manifest.phases[0].start) if data.manifest.phases else data.manifest.run_id

@@ -1,4 +1,4 @@
-"""What the service itself reports of the measured intervals: where a request's time went, and what else was done."""
+"""What the service reports about the measured intervals: the stages of a request, and the background work."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Window = tuple[float, float]
 
 
 def stage_table(data: ReportData) -> Table | None:
-    """Mean time of a request by stage, as the service measured it; None where it did not."""
+    """Mean time of a request by stage, as the service measured it; None if it did not."""
     columns = _columns(data)
     if data.timeline is None or not columns:
         return None
@@ -47,7 +47,7 @@ def stage_table(data: ReportData) -> Table | None:
 
 
 def activity_table(data: ReportData) -> Table | None:
-    """List what the service did besides: CPU, collections, flushes, compactions; None without a timeline."""
+    """List the background work of the service: CPU, collections, flushes, compactions; None without a timeline."""
     columns = _columns(data)
     timeline = data.timeline
     if timeline is None or not columns:

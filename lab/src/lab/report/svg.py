@@ -1,7 +1,7 @@
 """Charts as SVG text: a plot area with axes, lines, bands and points; colours are classes of the page's style sheet.
 
-Each chart is drawn twice, wide and narrow, and the style sheet shows the one that fits: text keeps its size on a
-telephone, in print and without scripts. What a pointer reads off a chart is a list of stops, shared by both.
+Each chart is drawn twice, wide and narrow, and the style sheet shows the one that fits: text keeps its size on a phone,
+in print and without scripts. A list of stops, shared by both, holds the values that a pointer reads off a chart.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class Plot:
         self.add(f'<line class="axis" x1="{self.size.left}" x2="{right}" y1="{self.floor}" y2="{self.floor}"/>')
 
     def line(self, points: Iterable[tuple[float, float | None]], css: str) -> None:
-        """Draw a line through the points; a value of None breaks it. A lonely point becomes a dot."""
+        """Draw a line through the points; a value of None breaks it. A single point becomes a dot."""
         for run in _runs(points):
             places = [(self.px(x), self.py(y)) for x, y in run]
             if len(places) == 1:
@@ -115,7 +115,7 @@ class Plot:
                 self.add(f'<path class="area {css}" d="{start}{path}{end}"/>')
 
     def band(self, start: float, end: float, css: str, label: str = "") -> None:
-        """Shade from one x to another, over the whole height, with a label at its top where there is room."""
+        """Shade from one x to another, over the whole height, with a label at its top if there is room."""
         left, right = self.px(start), self.px(end)
         if right - left < 0.5:
             return
@@ -139,7 +139,7 @@ class Plot:
         return "".join(self._parts)
 
     def markup(self, label: str) -> str:
-        """Return the SVG element; ``label`` is what is read to those who do not see it."""
+        """Return the SVG element; ``label`` is its text for screen readers."""
         s = self.size
         return (
             f'<svg class="plot {s.name}" viewBox="0 0 {s.width} {s.height}" role="img" aria-label="{escape(label)}" '
@@ -159,7 +159,7 @@ def _runs(points: Iterable[tuple[float, float | None]]) -> list[list[tuple[float
 
 
 def _thinned(places: list[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Drop points that would fall on the one before: for each half pixel in x the first, lowest, highest, last."""
+    """Drop points that would fall on the one before: for each half pixel in x keep the first, lowest, highest, last."""
     kept: list[tuple[float, float]] = []
     column: list[tuple[float, float]] = []
     for place in places:

@@ -1,7 +1,7 @@
-"""What happened over time: latency, throughput, and below them what the service and the host were doing.
+"""Charts over time: latency, throughput, and below them the activity of the service and the host.
 
-All charts share one axis, seconds since the service was first started, so that a stall can be followed downwards to
-the flush, the compaction or the collection that caused it.
+All charts share one axis, seconds since the service was first started, so that a stall can be followed downwards to the
+flush, the compaction or the collection that caused it.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Panel:
 
 
 def time_axis(data: ReportData) -> Axis | None:
-    """Return the span from the service's first start to the end of the last load; None where nothing was loaded."""
+    """Return the span from the service's first start to the end of the last load; None if nothing was loaded."""
     phases = [p for p in data.manifest.phases if p.outcome != "skipped" and not p.name.startswith(_BEFORE_LOAD)]
     phases = [p for p in phases if not p.name.startswith(_AFTER_LOAD)]
     starts = [p.start.timestamp() for p in phases] + [s.start_s[0] for s in data.series if s.start_s]
@@ -103,7 +103,7 @@ def latency_over_time(data: ReportData, axis: Axis) -> Chart | None:
 
 
 def rate_over_time(data: ReportData, axis: Axis) -> Chart | None:
-    """Draw requests answered a second, the offered rate, and errors where there were any."""
+    """Draw responses a second, the offered rate, and errors if there were any."""
     if not data.series:
         return None
     offered = data.manifest.summary.rate_offered_per_s if data.manifest.summary else None
@@ -200,7 +200,7 @@ _ACTIVITIES = (
 
 
 def activity(data: ReportData, axis: Axis) -> tuple[list[Panel], list[str]]:
-    """Return a panel for each activity that was seen, and the names of those that stayed at zero."""
+    """Return a panel for each activity that occurred, and the names of those that stayed at zero."""
     panels: list[Panel] = []
     quiet: list[str] = []
     if data.timeline is None:

@@ -16,7 +16,7 @@ class Background:
         self._thread.start()
 
     def result(self) -> None:
-        """Wait. The wait is cut in short pieces, so that a signal's exception reaches the main thread."""
+        """Wait. The wait is divided into short pieces, so that a signal's exception reaches the main thread."""
         while self._thread.is_alive():
             self._thread.join(0.05)
         if self._error is not None:

@@ -1,4 +1,4 @@
-"""However a run ends: everything it started is ended, and what was collected is kept and described."""
+"""The end of every run: everything it started is ended, and the files collected so far are kept and described."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from lab.run.state import RunArtifacts, RunState
 from lab.units import format_bytes
 
 NOT_WRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO)
-"""What the system says when a disk is full, or cannot be written for another reason of its own."""
+"""Errors of a full disk, or of one that cannot be written for another reason outside the lab."""
 
 
 def clean_up(state: RunState, phases: list[Phase], error: BaseException | None, show: Show) -> list[str]:
-    """End everything and describe what there is; return what may still be running.
+    """End everything and describe the files; return what may still be running.
 
-    A run that was refused leaves no directory; any other keeps its own, whatever ended it.
+    A run that was refused leaves no directory; any other run keeps its own.
     """
     left = [] if error is None else _end_everything(state)
     artifacts = state.artifacts_or_none
     if artifacts is None:
         return left
     if isinstance(error, RefusedError):
-        shutil.rmtree(artifacts.directory)  # it holds no more than the log of a build
+        shutil.rmtree(artifacts.directory)  # it holds nothing but the log of a build
         state.artifacts_or_none = None
         return left
     try:
@@ -41,7 +41,7 @@ def clean_up(state: RunState, phases: list[Phase], error: BaseException | None, 
         artifacts.finish(phases, complete=error is None)
     except OSError as full:
         if error is None:
-            raise  # nothing else tells that this run is not whole
+            raise  # the only sign that this run is incomplete
         show.console.print(f"  run.json is not up to date: {full.strerror}", highlight=False)
     return left
 
@@ -84,12 +84,12 @@ def summarise(state: RunState, phases: list[Phase]) -> None:
 
 
 def _salvage(state: RunState, artifacts: RunArtifacts, phases: list[Phase], show: Show) -> None:
-    """Report on what was measured before the run broke off; the verdict is invalid and says why."""
+    """Report the measurements made before the run ended early; the verdict is invalid and says why."""
     try:
         artifacts.manifest.complete = False
         try:
             summarise(state, phases)
-        except LabError as error:  # of one repetition, say: the page shows the others, and what is wrong
+        except LabError as error:  # for example of one repetition: the page shows the others, and what is wrong
             show.console.print(f"  no summary: {error.message}", highlight=False, soft_wrap=True)
         artifacts.write(phases)
         report.write(artifacts.directory)

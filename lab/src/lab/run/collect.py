@@ -1,4 +1,4 @@
-"""What is collected when the load is over: the end of the service, the profile's pictures, the fingerprint."""
+"""Collects after the load: the end of the service, the profile's pictures, the fingerprint."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def profile_spec(state: RunState) -> ProfileSpec | None:
 
 
 def collect(state: RunState, session: Session, progress: Progress) -> list[str]:
-    """End the service while the profile is converted, and complete the fingerprint; return what is to be said."""
+    """End the service while the profile is converted, and complete the fingerprint; return remarks for the user."""
     runtime, fingerprint = state.plan.runtime, state.environment
     spec = profile_spec(state)
     conversion = None if spec is None else Background(lambda: runtime.profiler.convert(spec, progress))

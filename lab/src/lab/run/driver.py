@@ -1,8 +1,8 @@
 """Drives one run through its phases (docs/how-it-works.md) and leaves nothing behind but the run directory.
 
-preflight → build → dataset → a session of repetitions (run/session.py), the profiled one last, at the same rate
-→ collect → analyse → report → stop. Everything runs in the main thread, except the timeline and the conversion of the
-profile, which goes on while the service ends.
+preflight → build → dataset → a session of repetitions (run/session.py), the profiled one last, at the same rate →
+collect → analyse → report → stop. Everything runs in the main thread, except the timeline and the conversion of the
+profile, which continues while the service ends.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ INVALID_EXIT = 3
 
 
 TellEnd = Callable[[RunArtifacts | None, Console, BaseException | None, str | None, Sequence[str]], int]
-"""Tells how a run ended and returns its exit code; `tell_end` is the one of a run by itself."""
+"""Reports how a run ended and returns its exit code; `tell_end` is the one for a single run."""
 
 
 class Run:
@@ -174,7 +174,7 @@ class Run:
             self.state.artifacts.work.remove()
 
     def _phase_changed(self, name: str | None) -> None:
-        """Tell of a phase that begins, in the textfile metrics, and of one that is over, in run.json."""
+        """Publish a phase that begins, in the textfile metrics, and one that is over, in run.json."""
         artifacts = self.state.artifacts_or_none
         if name is None:
             if artifacts is not None:

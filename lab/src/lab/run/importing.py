@@ -1,4 +1,4 @@
-"""The start of an engine that is given a copy of the dataset's pairs before the service is ready."""
+"""The start of an engine into which the dataset's pairs are copied before the service is ready."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from lab.process.processes import tail
 from lab.run.repetition import Repetition
 
 IMPORT_BYTES_PER_S = 5e6
-"""Slower than this, the service is taken to be stuck: a fraction of what the slowest engine was measured to take."""
+"""A slower service counts as stuck: a fraction of the measured rate of the slowest engine."""
 
 USES_THE_DATASET_ITSELF = frozenset({"lsm", "null"})
 _PROGRESS = re.compile(r"copying the dataset into engine .*")
@@ -23,7 +23,7 @@ def import_limit_s(repetition: Repetition) -> float:
 
 
 def import_status(repetition: Repetition) -> str:
-    """Return how far that is, in the service's own words, for the live line."""
+    """Return the progress of the copy, in the service's own words, for the live line."""
     if import_limit_s(repetition) == 0:
         return ""
     told = _PROGRESS.findall(tail(repetition.log, 5))

@@ -17,7 +17,7 @@ from lab.runtime.base import LoadSpec
 def apply_load(
     state: RunState, repetition: Repetition, out: Path, duration_s: float, *, what: str, progress: Progress
 ) -> None:
-    """Run the load generator against the state's service, its files into `out`. RunError names `what` it was."""
+    """Run the load generator against the state's service, its files into `out`. RunError names `what` was applied."""
     load, service, plan = repetition.experiment.load, state.service, state.plan
     spec = LoadSpec(
         script=plan.checkout.scripts / load.script,
@@ -30,7 +30,7 @@ def apply_load(
         cpus=plan.cpus.loadgen,
         timeout_s=load.timeout_s,
         expect=load.expect,
-        # A generator that polls never wakes up, so helpers on its CPU would hold it up for whole time slices.
+        # A generator that polls never wakes up, so helpers on its CPU would delay it for whole time slices.
         polling=bool(plan.cpus.loadgen) and not set(plan.cpus.loadgen) & set(plan.cpus.other),
     )
     state.watch_load(on=True)
@@ -48,9 +48,9 @@ def apply_load(
 
 
 def script_words(repetition: Repetition, checkout: Checkout) -> tuple[str, ...]:
-    """Return the words for the script's init(args): the dataset's that it speaks of, then the experiment's own.
+    """Return the words for the script's init(args): the dataset's that the script knows, then the experiment's own.
 
-    Scripts refuse a word that they do not know: get.lua has no use for `value_bytes`.
+    Scripts refuse a word that they do not know: get.lua does not use `value_bytes`.
     """
     words: dict[str, str | int] = {}
     if repetition.dataset is not None:
@@ -63,7 +63,7 @@ def script_words(repetition: Repetition, checkout: Checkout) -> tuple[str, ...]:
 
 
 def load_status(state: RunState) -> str:
-    """Return what the load generator's own metrics say now, for the live line."""
+    """Return a line from the load generator's own metrics, for the live line."""
     latest = state.timeline.latest
     done, p99_s = latest.get("loadgen_requests_total"), latest.get('loadgen_latency_seconds{quantile="0.99"}')
     if done is None:

@@ -1,4 +1,4 @@
-"""Runs phases one after another: each has a limit, is shown, and is recorded with how it ended, whatever happens."""
+"""Runs phases one after another: each has a limit, is shown, and is recorded with its outcome."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from lab.run.signals import time_limit
 
 
 class ActivePhase:
-    """A phase that goes on.
+    """An active phase.
 
-    `detail` ends up in run.json and on the phase's line; `remarks` too, on lines of their own: what did not fail the
-    phase and yet should be known. `skip` marks that there was nothing to do.
+    `detail` goes into run.json and onto the phase's line; `remarks` too, on lines of their own: they are worth knowing,
+    although the phase did not fail. `skip` marks that there was nothing to do.
     """
 
     def __init__(self, name: str) -> None:
@@ -28,7 +28,7 @@ class ActivePhase:
         self.skipped = False
 
     def skip(self, why: str) -> None:
-        """Say that this phase had nothing to do."""
+        """Mark that this phase had nothing to do."""
         self.skipped, self.detail = True, why
 
 
@@ -53,7 +53,7 @@ class Phases:
         expected_s: float | None = None,
         status: Callable[[], str] | None = None,
     ) -> Iterator[ActivePhase]:
-        """Run the body as a phase; whatever ends it is recorded and passed on."""
+        """Run the body as a phase; an exception that ends it is recorded and passed on."""
         active = ActivePhase(name)
         start = datetime.now(UTC)
         self.latest = name
@@ -91,7 +91,7 @@ class Phases:
 
 
 def write_run_info(path: Path, labels: dict[str, str], phase: str | None, cpus: CpuPlan | None = None) -> None:
-    """Write what node-exporter's textfile collector shows of the run and its CPU plan; without a phase, remove it."""
+    """Write metrics of run and CPU plan for node-exporter's textfile collector; without a phase, remove them."""
     if phase is None:
         path.unlink(missing_ok=True)
         return

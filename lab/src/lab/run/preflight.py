@@ -1,4 +1,4 @@
-"""What a run is refused for before anything is measured."""
+"""Reasons to refuse a run before anything is measured."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from lab.run.state import RunPlan
 DEFAULT_VALUE_BYTES = 500
 KEY_BYTES = 40
 WRITE_AMPLIFICATION = 2
-"""A PUT is in the log and in a table for a while."""
+"""A PUT is in the WAL and in a table for a while."""
 WITHOUT_OWN_COPY = frozenset({"lsm", "memory", "null"})
-"""Engines that use a dataset's own tables, or keep nothing on the disk. Any other is given a copy of the pairs."""
+"""Engines that use a dataset's own tables, or keep nothing on the disk. Any other receives a copy of the pairs."""
 IMPORT_AMPLIFICATION = 2
-"""What an engine takes while it is given them: its log or its replaced files, besides the pairs."""
+"""Space of an engine during the copy: its log or its replaced files, besides the pairs."""
 
 
 def check_choices(plan: RunPlan) -> None:
-    """Refuse a variant or an engine that the service, which has just been built, does not have."""
+    """Refuse a variant or an engine that the built service does not have."""
     service = plan.experiment.service
     for kind, wanted, ask in (
         ("variant", service.variant, plan.runtime.catalogue.variants),
@@ -45,7 +45,7 @@ def dataset_bytes(checkout: Checkout, experiment: Experiment) -> int:
 
 
 def check_space(plan: RunPlan) -> None:
-    """Refuse what the disk cannot hold: the dataset, the copies of it that a start needs, and what PUTs may write."""
+    """Refuse a run that the disk cannot hold: the dataset, its copies for a start, and the writes of PUTs."""
     checkout, experiment = plan.checkout, plan.experiment
     load, engine = experiment.load, experiment.service.engine
     made: list[tuple[int, str]] = []

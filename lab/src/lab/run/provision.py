@@ -1,4 +1,4 @@
-"""The data of a run: made from its declaration where it is not cached."""
+"""The data of a run: made from its declaration if it is not cached."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def provide_dataset(state: RunState, active: ActivePhase, progress: Progress) ->
 def _keep_dataset(
     state: RunState, active: ActivePhase, spec: DatasetSpec, table_format: str, progress: Progress
 ) -> None:
-    """Have the runtime make the dataset where it keeps it."""
+    """Let the runtime make the dataset in its own store."""
     name = dataset.dataset_hash(spec, table_format)
     info = state.plan.runtime.make_dataset(spec, Path(name), state.directory / "dataset.log", progress)
     state.dataset = dataset.Dataset(spec, name, Path(name), info)

@@ -1,4 +1,4 @@
-"""One repetition: what is measured once, on what data, and where its files go."""
+"""One repetition: one measurement, its data, and the place of its files."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from lab.runtime.base import ProfileSpec
 
 @dataclass(frozen=True)
 class Repetition:
-    """One entry of a session's plan. It knows nothing of the entries beside it, which may be of other experiments.
+    """One entry of a session's plan. It is independent of the other entries, which may belong to other experiments.
 
-    `directory` is the run directory that it fills. `number` counts from 1 the unprofiled repetitions of that run,
-    `of` says how many there are; a profiled one has a `profile` in place of a number. What the service tells of itself
-    goes into `environment`. A `label` takes the place of the numbers that people read after a phase's name.
+    `directory` is the run directory that it fills. `number` counts the unprofiled repetitions of that run from 1, `of`
+    is their total; a profiled one has a `profile` instead of a number. The service's own facts go into `environment`. A
+    `label` replaces the numbers after a phase's name.
     """
 
     experiment: Experiment
@@ -41,7 +41,7 @@ class Repetition:
 
     @property
     def suffix(self) -> str:
-        """What follows a phase's name where people read it."""
+        """The text after a phase's name."""
         if self.label:
             return f" {self.label}"
         if self.profile is not None:

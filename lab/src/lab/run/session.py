@@ -28,7 +28,7 @@ READY_LIMIT_S = 60.0
 QUIESCE_LIMIT_S = 300.0
 LOAD_MARGIN_S = 60.0
 PROFILE_MARGIN_S = 120.0
-"""Limits of the phases; those under load get the load's own duration and a margin, a start the time of an import."""
+"""Limits of the phases. Those under load get the load's own duration and a margin, a start the time of an import."""
 
 
 class Session:
@@ -41,7 +41,7 @@ class Session:
         self._started = 0
 
     def execute(self, plan: Iterable[Repetition]) -> None:
-        """Execute the repetitions in their order; whatever ends one ends the session. The last service stays up."""
+        """Execute the repetitions in order; an exception ends the session. The last service stays up."""
         for repetition in plan:
             self.prepare(repetition)
             if repetition.profile is None:
@@ -50,7 +50,7 @@ class Session:
                 self.profile(repetition, repetition.profile)
 
     def stop_service(self) -> list[str]:
-        """End the service where one runs; return what is to be said if that did not go well."""
+        """End the service if one runs; return remarks if that did not go well."""
         code = self._state.stop_service()
         return [] if code in (0, None) else [f"the service {describe_exit(code)} when it was asked to end"]
 
@@ -131,7 +131,7 @@ class Session:
             self._load(repetition, repetition.out, duration_s, "the measurement")
 
     def profile(self, repetition: Repetition, spec: ProfileSpec) -> None:
-        """Apply the load to the prepared service while it is recorded."""
+        """Apply the load to the prepared service while it is profiled."""
         duration_s, runtime = repetition.experiment.load.duration_s, self._state.plan.runtime
         spec.out.mkdir()
         limit_s = duration_s + PROFILE_MARGIN_S

@@ -1,4 +1,4 @@
-"""What runs in a row share: the right to measure on this machine, the build, and a runtime that was checked."""
+"""The setup that several runs share: the right to measure on this machine, the build, and a checked runtime."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from lab.process.locks import RunLock
 
 
 class Setup:
-    """One of these goes with each run, or with a whole series of them; owned by the main thread.
+    """The setup of one run, or of a whole series; owned by the main thread.
 
-    `checked` and `built` say what need not be done again: the preflight of the runtime, and its build. A series sets
-    `checked` back to False when it takes a new runtime.
+    `checked` and `built` say what is done already: the preflight of the runtime, and its build. A series sets `checked`
+    back to False when it takes a new runtime.
     """
 
     def __init__(self, checkout: Checkout) -> None:

@@ -1,4 +1,4 @@
-"""What the user sees of a run: a live line for the phase that is active, and a line for each that is over.
+"""What the user sees of a run: a live line for the active phase, and a line for each finished one.
 
 Without a terminal there is no live line; each phase gets a line when it begins and one when it is over.
 """
@@ -39,7 +39,7 @@ class Show:
         self._spinner = Spinner("dots")
 
     def begin(self, name: str, expected_s: float | None = None, status: Callable[[], str] | None = None) -> None:
-        """Show that a phase begins; a bar where its length is known; `status` is asked for what goes on."""
+        """Show that a phase begins: a bar if its length is known; `status` is asked for the current state."""
         self._start_clock(name)
         self._expected_s, self._status = expected_s, status
         if self.console.is_terminal:
@@ -62,7 +62,7 @@ class Show:
             self._live = None
 
     def note(self, line: str) -> None:
-        """Say what goes on in the phase."""
+        """Show a line about the phase."""
         self._note = line
 
     def end(self, outcome: str, detail: str = "", remarks: Sequence[str] = ()) -> None:

@@ -1,6 +1,6 @@
 """Signals as exceptions of the main thread, and a time in which they are held off.
 
-SIGINT is a KeyboardInterrupt (exit 130), SIGTERM and SIGHUP a `TerminatedError`, which is one too (exit 143, 129); a
+SIGINT is a KeyboardInterrupt (exit 130), SIGTERM and SIGHUP a `TerminatedError`, which is one too (exit 143, 129). A
 phase's limit is a `PhaseTimeoutError`, raised by SIGALRM, so that it ends any wait.
 """
 
@@ -30,7 +30,7 @@ _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 @contextlib.contextmanager
 def signals_raise() -> Iterator[None]:
-    """Within, SIGINT, SIGTERM and SIGHUP raise in the main thread. Elsewhere than in the main thread: no effect."""
+    """Within, SIGINT, SIGTERM and SIGHUP raise in the main thread. Has no effect in other threads."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -50,7 +50,7 @@ def signals_raise() -> Iterator[None]:
 
 @contextlib.contextmanager
 def signals_held_off() -> Iterator[None]:
-    """Within, the ending signals do nothing: for a clean-up that must not be cut short, and is short itself."""
+    """Within, the ending signals do nothing: for a clean-up that must not be interrupted, and is short itself."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -1,4 +1,4 @@
-"""What a run has made so far: its directory, its manifest, its service. Owned by the main thread."""
+"""The state of a run: its directory, its manifest, its service. Owned by the main thread."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from lab.timeline import Timeline, Watched
 
 @dataclass(frozen=True)
 class RunPlan:
-    """What to run and where. `beside`: while another service runs, which has the ports that the user named.
+    """What to run, and where. `beside`: while another service runs, which has the ports that the user named.
 
     `service_root` is the checkout whose built service is started; None for this one.
     """
@@ -43,7 +43,7 @@ class RunPlan:
 
 
 class RunArtifacts:
-    """What there is only once preflight has passed: bad input makes nothing."""
+    """The files of a run, which exist only after preflight: bad input makes nothing."""
 
     def __init__(self, plan: RunPlan, machine: Environment, directory: Path | None = None) -> None:
         """Make a new run directory, or take over `directory`, an empty one within a comparison's."""
@@ -69,7 +69,7 @@ class RunArtifacts:
         self.manifest.write(self.directory / MANIFEST)
 
     def finish(self, phases: list[Phase], *, complete: bool) -> None:
-        """List what there is and write run.json for the last time."""
+        """List all files and write run.json for the last time."""
         self.manifest.complete = complete
         self.manifest.artifacts = list_artifacts(self.directory)
         self.write(phases)
@@ -110,13 +110,13 @@ class RunState:
         return self._service
 
     def make(self, directory: Path | None = None) -> None:
-        """Make the run directory, or take over an empty one; the timeline goes on into it."""
+        """Make the run directory, or take over an empty one; the timeline continues into it."""
         self.artifacts_or_none = RunArtifacts(self.plan, self.environment, directory)
         self.timeline.write_to(self.directory / "timeline.csv")
         self.audit.start(self.directory / "machine.csv", self.plan.cpus)
 
     def service_started(self, service: Service) -> None:
-        """Remember the service, so that it ends with the run."""
+        """Register the service, so that it ends with the run."""
         self._service = service
 
     def watch_service(self) -> None:
@@ -131,7 +131,7 @@ class RunState:
         self.watched.service_metrics_url = f"{self.service.admin_url}/metrics" if on else None
 
     def stop_service(self) -> int | None:
-        """End the service where one runs; return its exit code, None where none ran or it is not known."""
+        """End the service if one runs; return its exit code, None if none ran or it is unknown."""
         service, self._service = self._service, None
         self.watched.service_metrics_url = None
         self.watched.service_pid = _nothing

@@ -1,4 +1,4 @@
-"""What the user reads when a run is over: the figures and the verdict, or what went wrong and where it is kept."""
+"""The lines at the end of a run: the figures and the verdict, or what went wrong and where the files are."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def tell_end(
 ) -> int:
     """Print how the run ended, and what is `left` running; return the process's exit code.
 
-    `artifacts` is None where there is no run directory.
+    `artifacts` is None if there is no run directory.
     """
     if error is None:
         if artifacts is None:
@@ -40,7 +40,7 @@ def tell_end(
         ended = "." if left else "; nothing is left running."
         console.print(f"[yellow]Interrupted[/] in phase {failed_phase or 'preflight'}{ended}", soft_wrap=True)
     elif isinstance(error, LabError):
-        # A run that left something did begin: 2 is for input that was refused before anything was started.
+        # A run that left something had begun: 2 is for input that was refused before anything was started.
         code = error.exit_code if artifacts is None else LabError.exit_code
         print_error(console, error)
     else:
@@ -59,7 +59,7 @@ def tell_end(
 
 
 def print_error(console: Console, error: LabError) -> None:
-    """Print an error as people read it: what, the log's end where there is one, what to do."""
+    """Print an error for people: what is wrong, the log's end if there is one, what to do."""
     console.print(Text.assemble(("error: ", "bold red"), error.message), soft_wrap=True, highlight=False)
     if isinstance(error, RunError) and error.log_tail.strip():
         console.print(Text("the end of its log:", style="dim"))
@@ -116,7 +116,7 @@ def _number(value: float | None, form: str) -> str:
 
 
 def _shown(path: Path) -> str:
-    """Return the path as the user can paste it: relative to where they stand, if that is shorter."""
+    """Return the path for the user to paste: relative to their directory, if that is shorter."""
     try:
         return str(path.relative_to(Path.cwd()))
     except ValueError:

@@ -1,4 +1,4 @@
-"""`LOADGEN=/path/to/wrk2`: a load generator in the place of the lab's own."""
+"""`LOADGEN=/path/to/wrk2`: a load generator that replaces the lab's own."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from lab.errors import InputError
 
 
 def program() -> Path | None:
-    """Return the program that `LOADGEN` names, absolute; None where the lab's own is wanted."""
+    """Return the program that `LOADGEN` names, absolute; None for the lab's own."""
     named = os.environ.get("LOADGEN", "").strip()
     return Path(named).expanduser().absolute() if named else None
 
 
 def check(program: Path | None) -> None:
-    """Raise `InputError` where it cannot be run."""
+    """Raise `InputError` if it cannot be run."""
     if program is None or (program.is_file() and os.access(program, os.X_OK)):
         return
     what = "is no executable file" if program.exists() else "does not exist"

@@ -1,4 +1,4 @@
-"""What a run's Prometheus lacks of the run: it may have been killed or left without CPU time, its disk may be full."""
+"""What Prometheus lacks of a run: it may have been killed or left without CPU time, or its disk may be full."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from itertools import pairwise
 
 ANSWER_LIMIT_S = 5.0
 GAP_MIN_S = 5.0
-"""Rates in the dashboards look back 5 s or more, so a shorter gap cannot be seen in them."""
+"""Rates in the dashboards look back 5 s or more, so a shorter gap does not show in them."""
 
 
 class LoadedTime:
-    """From the first load of a run to the end of its last one."""
+    """The time from the first load of a run to the end of its last one."""
 
     def __init__(self) -> None:
         self._begin = self._end = 0.0
 
     def add(self, begin: float) -> None:
-        """Note a load that began then, a Unix time, and ends now."""
+        """Note a load that began at this Unix time and ends now."""
         self._begin = self._begin or begin
         self._end = time.time()
 

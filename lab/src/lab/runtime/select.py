@@ -1,4 +1,4 @@
-"""Selects the runtime: what `RUNTIME` or `--runtime` says, else docker where containers can be run, else local.
+"""Selects the runtime: by `RUNTIME` or `--runtime`, else docker if containers can be run, else local.
 
 `lab doctor` and every command that needs a runtime ask here, so they cannot disagree.
 """
@@ -15,7 +15,7 @@ RUNTIMES = ("docker", "local", "kubernetes")
 
 
 def check_name(name: str | None) -> str | None:
-    """Return a runtime's name as given, None for none. Raises InputError for one that there is not."""
+    """Return a runtime's name as given, None for none. Raises InputError for an unknown one."""
     if not name:
         return None
     if name not in RUNTIMES:
@@ -41,9 +41,9 @@ def runtime_class(name: str) -> type[Runtime]:
 
 
 def default_name() -> tuple[str, str]:
-    """Return the runtime that is taken where none is named, and why it is not docker.
+    """Return the default runtime, and why it is not docker.
 
-    The reason is empty where docker is taken, and where there is no docker command at all.
+    The reason is empty if it is docker, and if there is no docker command at all.
     """
     if engine.client_problem() is not None:
         return "local", ""
@@ -52,10 +52,10 @@ def default_name() -> tuple[str, str]:
 
 
 def choose(checkout: Checkout, name: str | None, tell: Progress, *, single: bool = False) -> Runtime:
-    """Return the runtime for one run; `tell` is told why it is not docker where one would expect docker.
+    """Return the runtime for one run; `tell` is told why it is not docker if that might surprise.
 
-    `single`: for one experiment at one rate, which alone can be run in a cluster. Raises MissingToolError where docker
-    is asked for and containers cannot be run, InputError where kubernetes is asked for and this is no single run.
+    `single`: for one experiment at one rate; only that can be run in a cluster. Raises MissingToolError if docker is
+    asked for and containers cannot be run, InputError if kubernetes is asked for and this is no single run.
     """
     wanted = check_name(name)
     if wanted == "kubernetes" and not single:

@@ -1,4 +1,4 @@
-"""What a runtime is asked for and what it returns, as plain values."""
+"""The inputs and results of a runtime, as plain values."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Ports:
 
 @dataclass(frozen=True)
 class Check:
-    """One line of `lab doctor`. `command` gets what is missing on this kind of system; empty where nothing is."""
+    """One line of `lab doctor`. `command` installs what is missing on this kind of system; empty if nothing is."""
 
     name: str
     ok: bool
@@ -52,7 +52,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class DatasetSpec:
-    """A dataset as experiments/datasets.yaml declares it. What is None has load-dataset's own default."""
+    """A dataset, as experiments/datasets.yaml declares it. None stands for load-dataset's own default."""
 
     name: str
     pairs: int
@@ -66,7 +66,7 @@ class DatasetSpec:
     compression: str | None = None
 
     def declaration(self) -> dict[str, str | int | bool]:
-        """Return what determines the dataset's bytes: all that is declared, without the name."""
+        """Return what determines the dataset's bytes: the declaration without the name."""
         return {key: value for key, value in asdict(self).items() if key != "name" and value is not None}
 
     def words(self) -> list[str]:
@@ -94,11 +94,11 @@ class DatasetSpec:
 class ServiceSpec:
     """How to start the service once.
 
-    `work_dir` is an existing directory of this start alone; `work_dir/data` holds the linked dataset (or is empty).
-    The runtime writes `work_dir/service.yaml` from `settings` and its own hosts, ports and data_dir, and appends the
-    service's stdout and stderr to `log`. A service `beside` another one, which runs already, takes free ports.
-    `root` is the checkout whose built service is started, None for this one (local runtime only).
-    `dataset` is the name of a dataset that the runtime keeps itself, to be put into `data`; empty for none.
+    `work_dir` is an existing directory of this start alone; `work_dir/data` holds the linked dataset (or is empty). The
+    runtime writes `work_dir/service.yaml` from `settings` and its own hosts, ports and data_dir, and appends the
+    service's stdout and stderr to `log`. A service `beside` another one, which runs already, takes free ports. `root`
+    is the checkout whose built service is started, None for this one (local runtime only). `dataset` names a dataset
+    that the runtime itself keeps and puts into `data`; empty for none.
     """
 
     work_dir: Path
@@ -121,7 +121,7 @@ class LoadSpec:
     """One execution of the load generator.
 
     `script` is a path on the host. `words` reach the script's init(args). `out` is an existing directory: the runtime
-    leaves `load.txt` (stdout), `load.json` and `latency.hlog` in it, and stderr in `load.err` where there was any.
+    leaves `load.txt` (stdout), `load.json` and `latency.hlog` in it, and stderr in `load.err` if there was any.
     `expect` are statuses that count as served besides 200 to 399. With `polling` the lab's own load generator polls
     while it waits for a request to be due.
     """
@@ -180,7 +180,7 @@ class ProfileSpec:
 
 @dataclass(frozen=True)
 class Facts:
-    """What only the runtime knows of the environment, for run.json."""
+    """Facts about the environment that only the runtime knows, for run.json."""
 
     images: dict[str, str] = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=dict)

@@ -1,11 +1,11 @@
-"""What is known of the highest rate that holds a limit: a probability for each rate, changed by each step.
+"""The belief about the highest rate that holds a limit: a probability for each rate, updated by each step.
 
 This is probabilistic bisection on the logarithm of the rate (R. Waeber, P. Frazier, S. Henderson, *Bisection Search
 with Noisy Responses*, SIAM J. Control Optim. 51, 2013): query the median, update by Bayes' rule. A step far below the
 threshold nearly always holds, one far above nearly always fails, and near it both happen, because no two starts of a
-JVM are alike. How near is not known beforehand. So the likelihood of a step is a logistic curve around the threshold
-whose width has a prior too (A. Watson, D. Pelli, *QUEST*, Perception & Psychophysics 33, 1983), and one step in ten
-may say anything (`LAPSE`): a burst of the host.
+JVM are alike. The width of that region is not known beforehand. So the likelihood of a step is a logistic curve around
+the threshold whose width has a prior too (A. Watson, D. Pelli, *QUEST*, Perception & Psychophysics 33, 1983), and one
+step in ten may have any outcome (`LAPSE`): a burst of the host.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ RESOLUTION = 0.002
 WIDTHS = (0.005, 0.01, 0.02)
 """Possible widths of the threshold on the logarithm of the rate; steps 3 widths away are sure."""
 LAPSE = 0.1
-"""Probability that a step's outcome says nothing."""
+"""Probability that a step's outcome is meaningless."""
 
 
 class Belief:
@@ -31,14 +31,14 @@ class Belief:
         self._log_weights = np.zeros((len(WIDTHS), count))
 
     def update(self, rate_per_s: float, *, holds: bool) -> None:
-        """Take in the outcome of a step."""
+        """Update by the outcome of a step."""
         distance = self._log_rates[None, :] - np.log(rate_per_s)
         sure = 1 / (1 + np.exp(-np.clip(distance / np.array(WIDTHS)[:, None], -500, 500)))
         likelihood = LAPSE / 2 + (1 - LAPSE) * (sure if holds else 1 - sure)
         self._log_weights += np.log(likelihood)
 
     def quantile(self, share: float) -> float:
-        """Return the rate that the threshold lies below with this probability."""
+        """Return the rate that exceeds the threshold with this probability."""
         weights = np.exp(self._log_weights - self._log_weights.max()).sum(axis=0)
         below = np.cumsum(weights)
         below /= below[-1]
@@ -46,9 +46,9 @@ class Belief:
 
     @property
     def median(self) -> float:
-        """The rate that the threshold is as likely above as below."""
+        """The median of the threshold."""
         return self.quantile(0.5)
 
     def interval(self, share: float = 0.9) -> tuple[float, float]:
-        """Return the rates that the threshold lies between with this probability."""
+        """Return the central interval of the threshold with this probability."""
         return self.quantile((1 - share) / 2), self.quantile((1 + share) / 2)

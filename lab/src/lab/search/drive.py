@@ -18,15 +18,15 @@ from lab.series import Answer, Place, Series, find_incomplete, make_answer
 
 KIND = "search"
 SENDABLE_PER_S = 1_000_000
-"""Where nothing is calibrated, the highest rate that is tried; the load generator says in each step if it keeps up."""
+"""The highest rate that is tried without a calibration; the load generator reports in each step if it keeps up."""
 START_SHARE = 1 / 8
-"""Of the declared rate: where the search starts, if no saturation is known; else at half of that."""
+"""The start of the search, as a share of the declared rate, if no saturation is known; else half of the saturation."""
 
 
 def run_search(place: Place, asked: Asked, console: Console, *, resume: bool) -> SearchAnswer:
     """Search for the highest rate that holds the limit; return it and leave answer.json and the page.
 
-    Raises RunError where a step failed, InputError for what cannot be searched. Nothing was started then.
+    Raises RunError if a step failed, InputError for what cannot be searched. Nothing was started then.
     """
     results = place.checkout.results
     request = {"slo": str(asked.slo), "overrides": dict(asked.words)}
@@ -57,7 +57,7 @@ def run_search(place: Place, asked: Asked, console: Console, *, resume: bool) ->
 
 
 def bounds_of(place: Place, asked: Asked) -> Bounds:
-    """Return where to search. InputError where no rate that can be sent has enough requests for the percentile."""
+    """Return where to search. InputError if no possible rate has enough requests for the percentile."""
     calibration = read_calibration(place.checkout)
     ceiling = None if calibration is None else calibration.ceiling_per_s
     highest = SENDABLE_PER_S if ceiling is None else int(ceiling)

@@ -1,4 +1,4 @@
-"""Judges one step: whether the service held the limit at this rate, by what its run directory says."""
+"""Judges one step from its run directory: whether the service held the limit at this rate."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from lab.search.procedure import Holds
 from lab.search.slo import Slo
 
 SERVED_SHARE_MIN = 0.99
-"""Of the offered rate. A refusal (429, 503) is no service."""
+"""As a share of the offered rate. A refusal (429, 503) is not served."""
 BACKLOG_GROWTH_MAX = 0.001
-"""Seconds by which the median latency may grow in a second: the share of the offered rate that is left lying."""
+"""Seconds by which the median latency may grow in a second: the share of the offered rate that is not served."""
 BACKLOG_SECONDS_MIN = 5
 GENERATOR_CHECKS = ("schedule", "generator CPU")
 STANDING = ("CPU plan",)
-"""A check of the environment that is the same at every step: it disturbs none of them."""
+"""A check of the environment with the same result at every step: it disturbs none of them."""
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """What a step says, why, and what disturbed it: the machine's checks that warned or failed."""
+    """The outcome of a step, the reason, and what disturbed it: the machine's checks that warned or failed."""
 
     holds: Holds
     why: str
@@ -44,7 +44,7 @@ def judge(directory: Path, manifest: Manifest, slo: Slo) -> Judgement:
 
 
 def disturbances(checks: Sequence[Check]) -> list[str]:
-    """Return what of the machine disturbed a step. Steps are made again for these alone, never for their outcome."""
+    """Return how the machine disturbed a step. Steps are repeated for this alone, never for their outcome."""
     bad = [check for check in checks if check.environment and check.outcome in ("warn", "fail")]
     return [check.detail for check in bad if check.name not in STANDING]
 
@@ -80,14 +80,14 @@ def judge_measurement(
 
 
 def percentile_ms(m: Measurement, percentile: str) -> float | None:
-    """Return a percentile of all requests, where those without an answer count as the longest; None: not known."""
+    """Return a percentile of all requests, with the unanswered ones counted as the longest; None: not known."""
     if m.censored is not None and percentile in m.censored.percentiles_ms:
         return m.censored.percentiles_ms[percentile]
     return m.latency_ms.percentiles.get(percentile)
 
 
 def backlog_growth(medians: Sequence[tuple[float, float]]) -> float | None:
-    """Return by how many seconds the latency surely grows in a second: the lower end of the slope's 95% interval.
+    """Return the growth of latency in seconds a second: the lower end of the slope's 95% interval.
 
     Theil-Sen, so that single bad seconds do not matter. None with too few seconds.
     """
@@ -98,7 +98,7 @@ def backlog_growth(medians: Sequence[tuple[float, float]]) -> float | None:
 
 
 def medians_ms(directory: Path) -> list[tuple[float, float]]:
-    """Return the median latency of each second of a run's only repetition; nothing where it is not known."""
+    """Return the median latency of each second of a run's only repetition; empty if it is not known."""
     sources = measured_sources(directory)
     if not sources:
         return []

@@ -1,7 +1,7 @@
-"""The search itself: grow the rate until the limit is broken, then bisect. It knows nothing of runs.
+"""The search itself: grow the rate until the limit is broken, then bisect. It does not know about runs.
 
-It reproduces what the reports did by hand (report C: 100,000/s, then lower until the latency fits) with rules that
-noise cannot lead astray: a single outcome decides nothing, and the answer has an interval.
+It repeats what the reports did by hand (report C: 100,000/s, then lower until the latency fits) with rules that
+tolerate noise: no single outcome decides, and the answer has an interval.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ WIDTH_MAX = 1.05
 """The search ends when the 90% interval's ends differ by less than this factor."""
 STEPS_MAX = 24
 LOWER_BOUND_HOLDS = 2
-"""Steps that must hold at the highest rate that can be offered, to answer with a lower bound."""
+"""Steps that must hold at the highest possible rate, to answer with a lower bound."""
 
 Ended = Literal["found", "lower bound", "upper bound", "undecided"]
 Holds = Literal["yes", "no", "unknown"]
-"""Whether a step held the limit; unknown: the load generator, not the service, set the bound."""
+"""Whether a step held the limit; unknown: the load generator, not the service, was at its limit."""
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """Where to search, in requests a second: the first rate, the lowest that can tell, the highest that can be sent."""
+    """Where to search, in requests a second: the first rate, the lowest with enough requests, the highest possible."""
 
     start_per_s: int
     lowest_per_s: int
@@ -48,8 +48,8 @@ class Answer:
     """The highest rate that holds the limit.
 
     `found`: `rate_per_s` with its 90% interval from `low_per_s` to `high_per_s`. `lower bound`: the limit was never
-    broken, up to `rate_per_s`, which is as much as can be sent. `upper bound`: not even the lowest rate that can tell
-    held it. `undecided`: the steps ran out before the interval was narrow.
+    broken, up to `rate_per_s`, the highest rate that can be sent. `upper bound`: not even the lowest rate with enough
+    requests held it. `undecided`: the steps ran out before the interval was narrow.
     """
 
     ended: Ended
@@ -87,7 +87,7 @@ def search(probe: Callable[[int], Holds], bounds: Bounds, steps_max: int = STEPS
 
 
 def _at_the_top(held: list[int], highest: float, *, sent: bool) -> bool:
-    """Say whether steps at the highest rate, or at one just below a rate that could not be sent, have held."""
+    """Return whether steps at the highest rate, or at one just below a rate that could not be sent, have held."""
     near = [rate for rate in held if rate >= (highest if sent else highest / WIDTH_MAX)]
     return len(near) >= LOWER_BOUND_HOLDS
 

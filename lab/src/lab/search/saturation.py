@@ -1,4 +1,4 @@
-"""Measures what the service saturates at: short runs at growing rates, until one is more than is served."""
+"""Measures the highest rate that the service answers: short runs at growing rates, until it no longer keeps up."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ DURATION_S = 8
 WARMUP_S = 8
 GROWTH = 1.5
 MILD = 1.08
-"""A service that is offered far more than it serves may serve less than it can: the last runs offer this much more."""
+"""The last runs offer only this much more: a service that is offered far more than it serves may serve less than it
+can."""
 RUNS_MAX = 12
 
 
@@ -34,7 +35,7 @@ def measure_capacity(
     experiment: Experiment,
     console: Console,
 ) -> Capacity:
-    """Measure, store and return what this machine serves of an experiment. RunError where a run failed."""
+    """Measure, store and return what this machine serves of an experiment. RunError if a run failed."""
     results = place.checkout.results
     answer = make_answer(results, KIND, name, {"overrides": dict(words)}, [], seed=0)
     rate = float(max(experiment.sweep_per_s or (experiment.load.rate_per_s,)))
@@ -73,7 +74,7 @@ def planned(name: str, words: Mapping[str, str], rate_per_s: int, number: int) -
 
 
 def served_per_s(manifest: Manifest) -> float:
-    """Return the goodput of a run. RunError where nothing was measured."""
+    """Return the goodput of a run. RunError if nothing was measured."""
     summary = manifest.summary
     served = None if summary is None else summary.goodput_per_s
     if served is None and summary is not None:
@@ -84,7 +85,7 @@ def served_per_s(manifest: Manifest) -> float:
 
 
 def generator_was_the_limit(manifest: Manifest) -> bool:
-    """Say whether the load generator did not keep up, so that the service may serve more."""
+    """Return whether the load generator did not keep up, so that the service may serve more."""
     checks = manifest.validity.checks if manifest.validity is not None else []
     return any(check.name in GENERATOR_CHECKS and check.outcome in ("warn", "fail") for check in checks)
 

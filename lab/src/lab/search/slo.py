@@ -1,4 +1,4 @@
-"""The limit that a search looks for the highest rate of: `p99.9<100ms`."""
+"""The limit of a search, such as `p99.9<100ms`."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ FORM = "a percentile, < and a time: SLO='p99.9<100ms'"
 _SHAPE = re.compile(r"\s*([A-Za-z0-9.]+)\s*(<=?)\s*(\S.*?)\s*")
 _NAMES = {label(percentile): percentile for percentile in REPORTED}
 SAMPLES_FACTOR = 3
-"""A step has this many times the requests that a percentile needs to be reported at all."""
+"""A step has this many times the requests that a percentile needs to be reported."""
 
 
 @dataclass(frozen=True)
 class Slo:
-    """A percentile of latency ("50" … "100") that is to stay below a limit, over all requests that were due."""
+    """A percentile of latency ("50" … "100") that must stay below a limit, over all requests that were due."""
 
     percentile: str
     limit_ms: float
@@ -33,7 +33,7 @@ class Slo:
 
 
 def parse_slo(text: str) -> Slo:
-    """Parse `p99.9<100ms`. Raises InputError that says what is wrong and what goes."""
+    """Parse `p99.9<100ms`. Raises InputError that says what is wrong and what is allowed."""
     match = _SHAPE.fullmatch(text)
     if match is None:
         raise InputError(f"SLO={text}: is not {FORM}{_upside_down(text)}")

@@ -1,4 +1,4 @@
-"""Makes the steps of a search or of a capacity: short runs at one rate each, and what is remembered of them."""
+"""Makes the steps of a search or of a capacity: short runs at one rate each, and their record."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ STEP_S = 10
 STEP_MAX_S = 120
 STEP_WARMUP_MAX_S = 10
 SPARE = 1.2
-"""Times the requests that a percentile needs, that the lowest rate has."""
+"""The lowest rate has this many times the requests that a percentile needs."""
 REPEATED_MAX = 4
-"""Disturbed steps that a search makes again; beyond them every step counts as it is."""
+"""Disturbed steps that a search repeats; after these every step counts as it is."""
 
 MARKS = {"yes": ("✓", "green"), "no": ("✗", "red"), "unknown": ("?", "yellow")}
 
 
 class Step(Strict):
-    """One step. `counted` is false for one that the machine disturbed, which was made again."""
+    """One step. `counted` is false for one that the machine disturbed, which was repeated."""
 
     rate_per_s: int
     holds: Literal["yes", "no", "unknown"]
@@ -50,7 +50,7 @@ class Step(Strict):
 
 @dataclass(frozen=True)
 class Asked:
-    """What is searched: an experiment by name, the `words` set for every step, and it with these words applied."""
+    """The question: an experiment by name, the `words` set for every step, and it with these words applied."""
 
     name: str
     words: Mapping[str, str]
@@ -59,7 +59,7 @@ class Asked:
 
 
 class Steps:
-    """Makes steps in a series, with `words` set at each. A series that is taken up again makes none of them twice."""
+    """Makes steps in a series, with `words` set at each. A resumed series repeats none of them."""
 
     def __init__(
         self,
@@ -74,7 +74,7 @@ class Steps:
         self._number = 0
 
     def probe(self, rate_per_s: int) -> Holds:
-        """Make a step at this rate; a disturbed one, or one that the load generator spoilt, is made again once."""
+        """Make a step at this rate; a step that the machine disturbed or the load generator spoilt is repeated once."""
         step = self._make(rate_per_s)
         repeated = sum(not one.counted for one in self.made)
         if (step.disturbed or step.holds == "unknown") and repeated < REPEATED_MAX:
@@ -126,9 +126,9 @@ def step_seconds(rate_per_s: int, slo: Slo, words: Mapping[str, str], experiment
 
 
 def lowest_rate(slo: Slo, words: Mapping[str, str], experiment: Experiment) -> int:
-    """Return the lowest rate at which the longest step has enough requests for the percentile, and some to spare.
+    """Return the lowest rate at which the longest step has enough requests for the percentile, with a margin.
 
-    That is less than steps usually have, but not so few that a request without an answer takes the percentile away.
+    That is less than steps usually have, but enough that one unanswered request does not cost the percentile.
     """
     longest_s = experiment.load.duration_s if "duration" in words else STEP_MAX_S
     return max(1, math.ceil(SPARE * slo.requests_needed / SAMPLES_FACTOR / longest_s))

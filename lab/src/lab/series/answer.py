@@ -1,4 +1,4 @@
-"""``answer.json``: what a series was asked, its plan, and which of the planned runs there are (docs/run-directory.md).
+"""``answer.json``: the question of a series, its plan, and its finished runs (docs/run-directory.md).
 
 It lies in ``results/<kind>/<id>/``, beside the page that answers the question. Runs are named relative to ``results/``,
 so the whole directory can be moved.
@@ -32,10 +32,9 @@ class AnswerError(InputError):
 class PlannedRun(Strict):
     """One run of the plan.
 
-    ``overrides`` are the words that `make experiment` takes. ``label`` is what the kind calls it. ``round`` counts
-    from 1. ``run`` is the finished run;
-    ``attempts`` are those that began and did not end well: they are never used. ``disturbed`` are runs that ended well
-    and were repeated, because something else used the machine meanwhile.
+    ``overrides`` are the words that `make experiment` takes. ``label`` is the name within the kind. ``round`` counts
+    from 1. ``run`` is the finished run; ``attempts`` are those that began and did not end well: they are never used.
+    ``disturbed`` are runs that ended well and were repeated, because something else used the machine meanwhile.
     """
 
     experiment: str
@@ -48,16 +47,16 @@ class PlannedRun(Strict):
 
     @property
     def profiled(self) -> bool:
-        """Whether the plan asks for a profile; the experiment decides where the plan says nothing."""
+        """Whether the plan asks for a profile; without a word in the plan, the experiment decides."""
         return self.overrides.get("profile") != "off"
 
 
 class Answer(Strict):
     """The whole of ``answer.json``.
 
-    ``kind`` is suite or search; ``name`` is what was asked for. ``request`` holds everything that the plan
-    was made from: a series is taken up again only for the same request. ``state`` turns complete when every planned
-    run is there and the answer was written. ``result`` belongs to the kind.
+    ``kind`` is suite or search; ``name`` is the name of the suite or experiment. ``request`` holds everything that the
+    plan was made from: a series is resumed only for the same request. ``state`` becomes complete when every planned run
+    is finished and the answer was written. ``result`` belongs to the kind.
     """
 
     format: Literal["lsmlab-answer"] = FORMAT
@@ -73,7 +72,7 @@ class Answer(Strict):
 
     @property
     def missing(self) -> list[PlannedRun]:
-        """The planned runs that are not there yet."""
+        """The planned runs that are not finished yet."""
         return [planned for planned in self.runs if planned.run is None]
 
     def directory(self, results: Path) -> Path:
@@ -146,6 +145,6 @@ def is_complete(directory: Path) -> bool:
 
 
 def _as_json(request: dict[str, Any]) -> dict[str, Any]:
-    """Return the request as it reads back from a file, so that two can be compared."""
+    """Return the request in the form in which it is read from a file, so that two can be compared."""
     document: dict[str, Any] = json.loads(json.dumps(request))
     return document

@@ -30,16 +30,16 @@ from lab.series.answer import Answer, PlannedRun, is_complete
 from lab.series.show import SeriesShow, time_left
 
 OVERHEAD_EXPECTED_S = 6.0
-"""Guess of what a run takes beyond its load, until one has ended."""
+"""Estimate of a run's time beyond its load, until one has ended."""
 FAILURES_IN_A_ROW_MAX = 3
-"""A series ends after as many runs that failed one after another: whatever is wrong is not one run's."""
+"""A series ends after this many failed runs in a row: the cause is not in a single run."""
 
 
 @dataclass(frozen=True)
 class Place:
     """Where a series runs. `make_runtime` is called at the beginning and after each run that failed.
 
-    `capacities` are what RATE=auto is based on; without them it is refused.
+    `capacities` are the base of RATE=auto, which is refused without them.
     """
 
     checkout: Checkout
@@ -87,7 +87,7 @@ class Series:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """End what is still running and give the lock back, whatever happened."""
+        """End what is still running and give the lock back."""
         try:
             self._close_runtime()
         finally:
@@ -95,9 +95,9 @@ class Series:
             self._signals.__exit__(kind, error, trace)
 
     def execute(self) -> None:
-        """Execute every planned run that is not there yet, in the order of the plan.
+        """Execute every planned run that is not finished, in the order of the plan.
 
-        A run that fails is told and left out; RunError at the end, or after three failures in a row. Ctrl-C is a
+        A run that fails is reported and left out; RunError at the end, or after three failures in a row. Ctrl-C is a
         KeyboardInterrupt after the run has cleaned up. The answer is written after each run.
         """
         failed = 0
@@ -114,9 +114,9 @@ class Series:
             raise RunError(f"{failed} of {len(self.answer.runs)} runs failed", "RESUME=1 repeats those alone")
 
     def run(self, planned: PlannedRun) -> Manifest:
-        """Execute one run, or return it if it is there. `planned` is added to the answer if it is not in it.
+        """Execute one run, or return it if it is finished. `planned` is added to the answer if it is not in it.
 
-        RunError where it fails, InputError where it asks for something that there is not.
+        RunError if it fails, InputError if it names something that does not exist.
         """
         results, runs = self._place.checkout.results, self.answer.runs
         if not any(planned is one for one in runs):
@@ -138,7 +138,7 @@ class Series:
             self._failures += 1
             if name is not None and (results / name).is_dir():
                 planned.attempts.append(name)
-            self._close_runtime()  # the next run begins with nothing of this one
+            self._close_runtime()  # the next run begins without anything of this one
         self.answer.write(results)
         if ended.code >= 128:
             raise KeyboardInterrupt
@@ -215,7 +215,7 @@ class Series:
 def resolve(
     checkout: Checkout, planned: PlannedRun, capacities: Capacities | None = None
 ) -> tuple[Experiment, dict[str, Any]]:
-    """Return the experiment of a planned run with its overrides, and those as they were understood."""
+    """Return the experiment of a planned run with its overrides, and the parsed overrides."""
     experiment = Catalogue(checkout).read(planned.experiment)
     if capacities is None:
         return apply_overrides(experiment, planned.overrides)
@@ -229,7 +229,7 @@ def load_s(experiment: Experiment) -> float:
 
 
 def expected_s(checkout: Checkout, runs: Sequence[PlannedRun]) -> float:
-    """Return how long these runs will take, in seconds, by a guess of the overhead of each."""
+    """Return an estimate of how long these runs will take, in seconds."""
     return sum(load_s(resolve(checkout, planned)[0]) + OVERHEAD_EXPECTED_S for planned in runs)
 
 

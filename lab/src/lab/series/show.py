@@ -1,4 +1,4 @@
-"""What the user sees of a run in a series: one live line, and a line for what went wrong."""
+"""What the user sees of a run in a series: one live line, and a line for each problem."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from lab.run.show import Show
 
 
 class SeriesShow(Show):
-    """Shows the phase that goes on behind `run 7 of 24, about 18 min left`; phases that end well leave no line."""
+    """Shows the active phase after `run 7 of 24, about 18 min left`; phases that end well leave no line."""
 
     def __init__(self, console: Console, progress: str, experiment: str) -> None:
         super().__init__(console)
@@ -20,7 +20,7 @@ class SeriesShow(Show):
             console.print(f"  {progress}: {experiment} …", highlight=False)
 
     def begin(self, name: str, expected_s: float | None = None, status: Callable[[], str] | None = None) -> None:
-        """Show that a phase begins, on a terminal alone."""
+        """Show that a phase begins, on a terminal only."""
         if self.console.is_terminal:
             super().begin(self._progress + name, expected_s, status)
         else:
@@ -35,7 +35,7 @@ class SeriesShow(Show):
 
 
 def time_left(seconds: float) -> str:
-    """Return a time as people estimate one: `about 18 min`, `about 40 s`, `about 2 h 10 min`."""
+    """Return an estimated time: `about 18 min`, `about 40 s`, `about 2 h 10 min`."""
     if seconds < 90:
         return f"about {max(5, round(seconds / 5) * 5)} s"
     minutes = round(seconds / 60)

@@ -1,7 +1,8 @@
 """Statistics of comparisons, as pure functions: intervals, equivalence, corrections, sizes. docs/compare.md has why.
 
 The sample is the block: one fresh start of each side. Its value is the logarithm of the ratio B ÷ A of a figure, so
-that 0 means equal and a ratio and its inverse are as far from it. Nothing here knows of windows, requests or runs.
+that 0 means equal and a ratio and its inverse have the same distance from it. Nothing here knows windows, requests or
+runs.
 """
 
 from lab.statistics.design import ALPHA, LOOKS_DEFAULT, Look, detectable, detectable_difference, looks_of

@@ -1,4 +1,4 @@
-"""The size of a comparison: what so many blocks can show, and at which block counts one may look at the result.
+"""The size of a comparison: what a number of blocks can show, and at which numbers one may look at the result.
 
 A test after every block from the fourth to the twentieth calls equal sides different in 21% of cases. So the number of
 blocks is fixed beforehand, or the error is spent on three looks, most of it on the last (P. O'Brien, T. Fleming,

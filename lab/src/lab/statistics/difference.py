@@ -1,4 +1,4 @@
-"""The difference between two sides: its t-interval, its p-value, and whether it is as good as zero.
+"""The difference between two sides: its t-interval, its p-value, and whether it is equivalent to zero.
 
 The t-interval, because a percentile bootstrap of so few values covers far less than it says: 83% at 5 starts, 90% at
 10, for a nominal 95%. Equivalence by two one-sided tests (D. Schuirmann, J. Pharmacokinetics and Biopharmaceutics 15,

@@ -19,7 +19,7 @@ _TICKS = (0.1, 0.2, 0.5, 0.7, 0.8, 0.9, 0.95, 1.0, 1.05, 1.1, 1.25, 1.5, 2.0, 3.
 
 
 def latency_chart(name: str, cases: Sequence[CaseFigures]) -> Chart | None:
-    """Draw the merged latencies of up to twelve cases; None where there are none."""
+    """Draw the merged latencies of up to twelve cases; None if there are none."""
     shown = [case for case in cases if case.starts and case.sample.count][: len(LETTERS)]
     if not shown:
         return None

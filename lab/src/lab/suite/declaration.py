@@ -76,7 +76,7 @@ class Rule(Strict):
 
 
 class Finding(Strict):
-    """One published finding. Without a rule it is not judged, and `why` says for what reason."""
+    """One published finding. Without a rule it is not judged, and `why` gives the reason."""
 
     says: Annotated[str, Field(min_length=1)]
     rule: Rule | None = None
@@ -97,7 +97,7 @@ class Group(Strict):
 
 
 class Suite(Strict):
-    """One suite. `experiments` are run besides those of the groups; a name may be a pattern such as `*-get`."""
+    """One suite. `experiments` run besides those of the groups; a name may be a pattern such as `*-get`."""
 
     title: Annotated[str, Field(min_length=1)]
     question: Annotated[str, Field(min_length=1)]
@@ -109,7 +109,7 @@ class Suite(Strict):
 
 @dataclass(frozen=True)
 class Case:
-    """One experiment at one rate: `put-dummy@2000` is a point of a sweep, `queue-get` the only rate it has."""
+    """One experiment at one rate: `put-dummy@2000` is a point of a sweep, `queue-get` has only one rate."""
 
     experiment: str
     rate_per_s: int | None = None
@@ -126,7 +126,7 @@ def suite_names(checkout: Checkout) -> list[str]:
 def read_suite(checkout: Checkout, name: str) -> tuple[Suite, list[Case]]:
     """Read one suite, check it, and return it with its cases, in the order in which they are named.
 
-    Raises InputError: no such suite, or what is wrong with its file, with line and key.
+    Raises InputError: no such suite, or the errors of its file, with line and key.
     """
     names = suite_names(checkout)
     if name not in names:
@@ -183,7 +183,7 @@ def _check_rules(suite: Suite, cases: list[Case], file: YamlFile, shown_as: str)
 
 
 def overrides_of(case: Case, given: Mapping[str, str], scale: str | None) -> dict[str, str]:
-    """Return the overrides of every run of a case: what the user gave, the scale, and the rate of a sweep's point."""
+    """Return the overrides of every run of a case: those of the user, the scale, and the rate of a sweep's point."""
     if case.rate_per_s is not None:
         return {"rate": str(max(1, round(case.rate_per_s * float(scale or 1)))), **given}
     return {**({} if scale is None else {"scale": scale}), **given}

@@ -1,7 +1,7 @@
 """The figures of a suite, read from its run directories: of each start, and of all starts of a case together.
 
 The sample of a claim is the start. Percentiles over all starts come from their merged histograms, never from an average
-of percentiles; they are shown, and no claim rests on them.
+of percentiles; they are shown, but no claim is based on them.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from lab.series.answer import is_complete
 from lab.suite.declaration import Case
 
 KEPT_MIN = 0.99
-"""A service that answered less than this share of what was offered was saturated."""
+"""A service that answered less than this share of the offered rate was saturated."""
 
 
 @dataclass(frozen=True)
 class Category:
-    """The part of a profile's event that a category of code has, with its 95% interval where it is known."""
+    """The share of a category of code in a profile's event, with its 95% interval if it is known."""
 
     name: str
     share: float
@@ -59,9 +59,9 @@ class Start:
 
 @dataclass(frozen=True)
 class CaseFigures:
-    """All that there is of one case.
+    """Everything about one case.
 
-    `starts` are complete runs that nothing outside disturbed, `disturbed` are the other complete ones, `incomplete` are
+    `starts` are complete runs without outside disturbance, `disturbed` are the other complete ones, `incomplete` are
     the names of runs that did not end well.
     """
 
@@ -91,7 +91,7 @@ class CaseFigures:
 
     @cached_property
     def profile(self) -> Profile | None:
-        """The profile of the last start that has one, None where none has."""
+        """The profile of the last start that has one, None if none has."""
         for start in sorted([*self.starts, *self.disturbed], key=lambda start: -start.round):
             profile = _profile(self.results, start)
             if profile is not None:
@@ -99,13 +99,13 @@ class CaseFigures:
         return None
 
     def mean(self, metric: str) -> float | None:
-        """Return the mean of a rate or a cost over the starts; None for what was not measured in each."""
+        """Return the mean of a rate or a cost over the starts; None if it was not measured in each."""
         values = [start.figures[metric] for start in self.starts if metric in start.figures]
         return sum(values) / len(values) if values and len(values) == len(self.starts) else None
 
     @property
     def offered_per_s(self) -> float | None:
-        """The rate that was offered."""
+        """The offered rate."""
         return self.starts[0].figures.get("offered") if self.starts else None
 
     @property

@@ -1,7 +1,7 @@
-"""Findings: what the figures say of each group of experiments, and whether they reproduce what was published.
+"""Findings: the result of each group of experiments, and whether it reproduces what was published.
 
-Claims rest on the rounds in which both sides were measured undisturbed: the logarithm of the ratio of each round, its
-t-interval (lab.statistics). With fewer than `BLOCKS_MIN` rounds nothing is claimed.
+Claims are based on the rounds in which both sides were measured undisturbed: the logarithm of the ratio of each round,
+its t-interval (lab.statistics). With fewer than `BLOCKS_MIN` rounds nothing is claimed.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Ratio:
 
     @property
     def certain(self) -> bool:
-        """Whether there are enough rounds for a claim, and the interval leaves out 1."""
+        """Whether there are enough rounds for a claim, and the interval excludes 1."""
         return self.claimable and self.low is not None and self.high is not None and not self.low <= 1 <= self.high
 
     @property
@@ -61,7 +61,7 @@ class Ratio:
 
     @property
     def interval(self) -> str:
-        """The interval as readers see it: "−8.1% to −4.0%"."""
+        """The interval as text: "−8.1% to −4.0%"."""
         if self.low is None or self.high is None:
             return "no interval: one start each"
         return f"{numbers.ratio(self.low)} to {numbers.ratio(self.high)}"
@@ -69,7 +69,7 @@ class Ratio:
 
 @dataclass(frozen=True)
 class Judged:
-    """A published finding with its verdict; `ours` is what was measured, `why` what the verdict rests on."""
+    """A published finding with its verdict; `ours` is the measured figure, `why` the reason of the verdict."""
 
     says: str
     verdict: Verdict
@@ -79,7 +79,7 @@ class Judged:
 
 
 def ratio_of(case: CaseFigures, baseline: CaseFigures, metric: str) -> Ratio | None:
-    """Return the ratio of a metric over the rounds that both have undisturbed; None if fewer than two have it."""
+    """Return the ratio of a metric over the rounds that are undisturbed on both sides; None for fewer than two."""
     if metric == "alloc":
         return _allocation_ratio(case, baseline)
     of_baseline = {start.round: start.figures.get(metric) for start in baseline.starts}
@@ -151,7 +151,7 @@ def judge(finding: Finding, cases: Mapping[str, CaseFigures]) -> Judged:
 
 @dataclass(frozen=True)
 class _Part:
-    """What one experiment says of a rule: bounds of its figure, in words; `too_few` says why it cannot be judged."""
+    """What one experiment says about a rule: bounds of its figure, in words; `too_few` says why it cannot be judged."""
 
     low: float
     high: float
@@ -160,7 +160,7 @@ class _Part:
 
 
 def _unmet(rule: Rule, involved: list[CaseFigures]) -> str:
-    """Return why the condition of a rule is not met, nothing if it is."""
+    """Return why the condition of a rule is not met, empty if it is met."""
     for case in involved:
         kept, declared, offered = case.kept, case.experiment.load.rate_per_s, case.offered_per_s
         if rule.kind in ("kept", "latency") and offered and abs(offered / declared - 1) > RATE_WITHIN:

@@ -1,4 +1,4 @@
-"""``suite.html`` and ``suite.md``: what a suite found, from its answer and its run directories alone."""
+"""``suite.html`` and ``suite.md``: the result of a suite, from its answer and its run directories alone."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from lab.suite.sentences import GroupAnswer, answer_group
 
 PAGE, MARKDOWN = "suite.html", "suite.md"
 TO_RESULTS = "../../"
-"""The way from a suite's directory to results/."""
+"""The path from a suite's directory to results/."""
 TONES = {"reproduced": "valid", "not reproduced": "invalid", "not comparable here": "suspect"}
 EVENTS = ("cpu", "alloc", "lock")
 FLAMES_MAX = 12
@@ -61,7 +61,7 @@ class GroupShown:
 
 @dataclass(frozen=True)
 class Content:
-    """What both forms show."""
+    """The content of both forms."""
 
     name: str
     suite: Suite
@@ -100,7 +100,7 @@ def summary_lines(directory: Path) -> list[str]:
 
 
 def gather(checkout: Checkout, answer: Answer, *, link: str = TO_RESULTS) -> Content:
-    """Read the runs and judge. InputError if the suite is not declared any more."""
+    """Read the runs and judge. InputError if the suite is no longer declared."""
     suite, declared = read_suite(checkout, answer.name)
     collected = collect(Catalogue(checkout), checkout.results, answer, declared)
     groups = [_group(name, suite, collected) for name in suite.groups]

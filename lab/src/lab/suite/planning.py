@@ -1,8 +1,8 @@
-"""The plan of a suite: every experiment once a round, in an order that is shuffled anew for each round.
+"""The plan of a suite: every experiment once a round, in an order that is shuffled for each round.
 
-Rounds are the blocks of the comparisons: one fresh start of each service. Shuffled, because what changes on the machine
-in the course of an hour must not fall on the same experiment each time. Only the last round is profiled, so that the
-figures of all rounds are of services that nobody samples.
+Rounds are the blocks of the comparisons: one fresh start of each service. They are shuffled, because a change of the
+machine in the course of an hour must not always affect the same experiment. Only the last round is profiled, so that
+the figures of the other rounds are of unprofiled services.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from lab.series import PlannedRun
 from lab.suite.declaration import Case, overrides_of
 
 ROUNDS_DEFAULT = 6
-"""As many starts as a claim needs at least (lab.statistics.BLOCKS_MIN)."""
+"""The number of starts that a claim needs (lab.statistics.BLOCKS_MIN)."""
 
 
 def plan_rounds(

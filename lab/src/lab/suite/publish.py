@@ -1,7 +1,7 @@
 """`lab findings`: the page of a finished suite as a few small files that can be kept with the source.
 
 `docs/findings/<suite>/` gets a README.md, the charts as SVG and the CPU flame graphs as pictures of at most 80 kB.
-`docs/findings/README.md` lists what there is.
+`docs/findings/README.md` lists all findings.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def _small(path: Path) -> bytes | None:
 
 
 def _list(findings: Path) -> None:
-    """Write the list of what was found, from the pages that there are."""
+    """Write the list of findings, from the existing pages."""
     parts = [
         "# Findings",
         "What the suites of this lab found on one machine. Each page says on which, and how to repeat it is in "

@@ -29,7 +29,7 @@ ROUNDS_MAX = 100
 
 @dataclass(frozen=True)
 class SuiteRequest:
-    """What the user asked for.
+    """The user's request.
 
     `overrides` are words as `make experiment` takes them; `scale` is a factor of every declared rate, or auto.
     """
@@ -55,8 +55,8 @@ class SuiteRequest:
 def run_suite(place: Place, request: SuiteRequest, console: Console, runtime: str) -> Path:
     """Run a suite to its end and return the directory of its page.
 
-    InputError for what there is not, before anything is started; RunError if a run failed: the page is written from
-    the others, and says so. After Ctrl-C too, a page of what there is stays behind.
+    InputError for names that do not exist, before anything is started. RunError if a run failed: the page is written
+    from the others, and says so. After Ctrl-C too, a page of the finished runs stays behind.
     """
     if not 1 <= request.rounds <= ROUNDS_MAX:
         raise InputError(f"ROUNDS={request.rounds}: must be from 1 to {ROUNDS_MAX}")
@@ -95,7 +95,7 @@ def run_suite(place: Place, request: SuiteRequest, console: Console, runtime: st
 
 
 def _repeat_disturbed(series: Series, results: Path, console: Console) -> None:
-    """Execute those runs once more that something else on the machine disturbed; each is repeated at most once.
+    """Repeat the runs that something else on the machine disturbed, each at most once.
 
     Without it, one backup job in the first round would leave the suite one start short of a claim.
     """

@@ -1,7 +1,7 @@
 """The rates of a suite on this machine: SCALE=0.3 for all, or SCALE=auto from measured capacities.
 
-What is compared has to be under the same load, so a group has one factor, its baseline's. What was not measured yet is
-measured first, about a minute for each.
+Experiments that are compared must be under the same load, so a group has one factor, its baseline's. A capacity that is
+not known yet is measured first, about a minute each.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from lab.suite.declaration import Case, Suite
 
 
 def scales_of(place: Place, suite: Suite, cases: Sequence[Case], scale: str | None, console: Console) -> dict[str, str]:
-    """Return the factor of each experiment's declared rate; nothing for rates as declared. InputError, RunError."""
+    """Return the factor of each experiment's declared rate; empty for rates as declared. InputError, RunError."""
     names = list(dict.fromkeys(case.experiment for case in cases))
     if scale is None:
         return {}

@@ -1,6 +1,6 @@
-"""What a suite found, in sentences: for each group, which experiment is faster, by how much, at which cost, and why.
+"""The result of a suite in sentences: for each group, which experiment is faster, by how much, at which cost, and why.
 
-Every word is chosen by a number. What the numbers do not carry is not said.
+Every word is chosen by a number. Claims without enough data are left out.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ SHIFT_MIN = 0.01
 
 @dataclass(frozen=True)
 class Said:
-    """One sentence, and the runs that it rests on."""
+    """One sentence, and the runs that it is based on."""
 
     text: str
     runs: tuple[str, ...]
@@ -29,7 +29,7 @@ class Said:
 
 @dataclass(frozen=True)
 class GroupAnswer:
-    """What was found of one group: a headline, sentences, and the ratios that they were made from."""
+    """The result of one group: a headline, sentences, and the ratios that they were made from."""
 
     name: str
     headline: str
@@ -54,7 +54,7 @@ def answer_group(name: str, suite: Suite, cases: Mapping[str, CaseFigures]) -> G
 def _headline(
     name: str, baseline: str, others: tuple[str, ...], cases: Mapping[str, CaseFigures], ratios: list[Ratio]
 ) -> str:
-    """Return which experiment serves more; where all keep the offered rate, which has the shorter p99."""
+    """Return which experiment serves more; if all keep the offered rate, which has the shorter p99."""
     rounds = min(len(cases[one].starts) for one in (baseline, *others))
     if rounds < BLOCKS_MIN:
         return f"{name}: too few starts to judge: {rounds}, at least {BLOCKS_MIN}."
@@ -124,7 +124,7 @@ def _both(metric: str, case: CaseFigures, baseline: CaseFigures) -> str:
 
 
 def _code(case: CaseFigures, baseline: CaseFigures) -> list[Said]:
-    """Return which code the difference is in, by the categories of both profiles, and what is allocated."""
+    """Return in which code the difference is, by the categories of both profiles, and the bytes allocated."""
     ours, theirs = case.profile, baseline.profile
     if ours is None or theirs is None:
         return []

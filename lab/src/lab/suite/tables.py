@@ -56,7 +56,7 @@ def figure_table(name: str, cases: Sequence[CaseFigures]) -> Table:
 
 
 def category_table(name: str, event: str, cases: Sequence[CaseFigures]) -> Table | None:
-    """Say which code an event is spent in, a column for each case; None without profiles of it."""
+    """Show in which code an event is spent, a column for each case; None without profiles of it."""
     shown = [(case, case.profile) for case in cases if case.profile is not None and case.profile.events.get(event)]
     if not shown:
         return None
@@ -87,7 +87,7 @@ def category_table(name: str, event: str, cases: Sequence[CaseFigures]) -> Table
 
 
 def run_table(answer: Answer, cases: Sequence[CaseFigures], link: str) -> Table:
-    """Return every run of the plan in its order; `link` is the way to results/, empty for no links."""
+    """Return every run of the plan in its order; `link` is the path to results/, empty for no links."""
     known: dict[str, tuple[Start, bool]] = {}
     for case in cases:
         known |= {start.run: (start, False) for start in case.starts}

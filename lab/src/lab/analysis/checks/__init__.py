@@ -1,8 +1,8 @@
 """The verdict: which checks a run passed, and what follows for its figures. docs/method.md gives the reasons.
 
-Each check is a function from what is known of a run to a ``Check``. ``note`` informs, ``warn`` makes the run
-*suspect*, ``fail`` makes it *invalid*, ``unknown`` says that the check could not be made. The list at the end is the
-order in which a report shows them.
+Each check is a function from the evidence of a run to a ``Check``. ``note`` informs, ``warn`` makes the run *suspect*,
+``fail`` makes it *invalid*, ``unknown`` says that the check was not possible. The list at the end is the order in which
+a report shows them.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ __all__ = ["CHECKS", "SATURATED", "judge"]
 
 
 FINDINGS = (SATURATED, rate.NOT_AT_EVERY_MOMENT, load.REFUSED, steady.NOT_STEADY, generator.UNKNOWN_ERROR)
-"""How those notes begin that a reader must know of a result that is otherwise sound."""
+"""Beginnings of notes that a reader must know although the result is sound."""
 
 
 def judge(run_dir: Path, manifest: Manifest) -> Validity:
     """Judge the run in ``run_dir``, whose ``manifest`` has its summary. Reads ``timeline.csv`` and ``profile/``.
 
-    A manifest without a summary is an invalid run: nothing was measured.
+    A manifest without a summary makes the run invalid: nothing was measured.
     """
     if manifest.summary is None:
         detail = _phase_trouble(manifest) or "the load generator left no report"

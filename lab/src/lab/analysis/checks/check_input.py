@@ -1,4 +1,4 @@
-"""What the checks of a run look at."""
+"""The inputs of the checks of a run."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from lab.manifest import Manifest, Summary
 
 @dataclass(frozen=True)
 class CheckInput:
-    """A run's manifest, its summary, and the conditions that it ran under."""
+    """A run's manifest, its summary, and the conditions during its measurements."""
 
     manifest: Manifest
     summary: Summary

@@ -1,4 +1,4 @@
-"""What else went on while a run was measured, second by second: from machine.csv, the reports, and the profile."""
+"""The conditions during each measured second, from machine.csv, the load generator's reports, and the profile."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from lab.analysis.timeline import Timeline, TimelineError, read_timeline
 from lab.manifest import Manifest
 
 START_S = 3.0
-"""The first seconds of a measurement, in which a read-only load should find the store at rest."""
+"""The first seconds of a measurement, in which the store should be at rest under a read-only load."""
 PARTIES: tuple[Party, ...] = ("service", "loadgen")
 
 
@@ -30,12 +30,12 @@ class Window:
     duration_s: float
     seconds: list[Second] = field(default_factory=list)
     threads: int | None = None
-    """Threads of the load generator that compete for its CPUs: its event loops, where it has such."""
+    """Threads of the load generator that compete for its CPUs: its event loops, if it has any."""
 
 
 @dataclass(frozen=True)
 class Conditions:
-    """What is known of the measured seconds. `tracks` has each quantity by name; one that is missing was not observed.
+    """The evidence about the measured seconds. `tracks` has each quantity by name; a missing one was not observed.
 
     `foreign <party>`, `steal <party>`, `run delay <party>` and `throttled <party>` are in CPUs, `memory` is a share of
     time.
@@ -51,7 +51,7 @@ class Conditions:
 
 
 def observe(run_dir: Path, manifest: Manifest) -> Conditions:
-    """Read the conditions of the run in ``run_dir``. What cannot be read is unknown, and said to be damaged."""
+    """Read the conditions of the run in ``run_dir``. A file that cannot be read makes them unknown, with a note."""
     problems: list[str] = []
     timeline = None
     if (run_dir / "timeline.csv").is_file():
@@ -101,7 +101,7 @@ def _load(path: Path) -> Load | None:
 
 
 def profile_samples(run_dir: Path) -> dict[str, int]:
-    """Return the number of samples by event, from ``profile/profile.json``; empty where that cannot be read."""
+    """Return the number of samples by event, from ``profile/profile.json``; empty if it cannot be read."""
     try:
         document = json.loads((run_dir / "profile" / "profile.json").read_text(encoding="utf-8"))
         return {str(name): int(event["samples"]) for name, event in document["events"].items()}

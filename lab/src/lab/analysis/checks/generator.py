@@ -1,7 +1,7 @@
-"""Checks of the load generator: what of the latencies is its own doing, and whether it could apply the load.
+"""Checks of the load generator: whether it caused part of the latencies, and whether it could apply the load.
 
 The load generator reports each latency as it was and *net*, without its own delays. A percentile is *moved* if the two
-differ by more than 10% and by more than 100 µs. A constant offset below that, a kernel's wake-up, is stated only.
+differ by more than 10% and by more than 100 µs. A constant offset below that, a kernel's wake-up, is only stated.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ STOP_SHARE_VISIBLE = 0.001
 CPU_SHARE_MAX = 0.90
 JUDGED = ("50", "99")
 UNKNOWN_ERROR = "the load generator's own error is unknown"
-"""How the finding begins that goes with any generator but the lab's own."""
+"""Beginning of the finding for any generator but the lab's own."""
 
 
 def moved_ms(measurement: Measurement, percentile: str) -> float | None:
-    """Return by how much the generator moved a percentile; None if it did not, or does not say."""
+    """Return by how much the generator moved a percentile; None if it did not, or reports nothing about it."""
     net = measurement.net_latency_ms
     gross_ms = measurement.latency_ms.percentiles.get(percentile)
     net_ms = None if net is None else net.percentiles.get(percentile)
@@ -34,7 +34,7 @@ def moved_ms(measurement: Measurement, percentile: str) -> float | None:
 
 
 def own_error(known: CheckInput) -> Check:
-    """Ask which percentiles the generator moved, and whether one of its stops shows in the tail."""
+    """Check which percentiles the generator moved, and whether one of its stops shows in the tail."""
     name = "generator's error"
     repetitions = known.summary.repetitions
     if any(r.net_latency_ms is None for r in repetitions):
@@ -78,7 +78,7 @@ def _difference_ms(r: Measurement, percentile: str) -> float:
 
 
 def schedule(known: CheckInput) -> Check:
-    """Ask whether the load generator kept its schedule, by its own verdict."""
+    """Check whether the load generator kept its schedule, by its own verdict."""
     own, failure = known.summary.kept_schedule, known.summary.failure
     if failure:
         return Check(name="schedule", outcome="fail", detail=f"the load generator failed: {failure}")
@@ -95,7 +95,7 @@ def schedule(known: CheckInput) -> Check:
 
 
 def cpu(known: CheckInput) -> Check:
-    """Ask whether the generator ran out of CPU: its busiest thread, for one thread can use one CPU at most."""
+    """Check whether the generator ran out of CPU, by its busiest thread: one thread can use one CPU at most."""
     name = "generator CPU"
     shares = [share for r in known.summary.repetitions if (share := _busiest_share(known, r)) is not None]
     if not shares:

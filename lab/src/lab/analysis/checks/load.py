@@ -1,4 +1,4 @@
-"""Checks of the load: that it was the one asked for, and that the latencies are those of the service."""
+"""Checks of the load: that it was the requested one, and that the latencies are those of the service."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ ERROR_SHARE_WARN = 0.001
 ERROR_SHARE_FAIL = 0.10
 RATE_SPREAD_MAX = 0.035
 LATENCY_SPREAD_MAX = {"50": 0.18, "99": 0.35}
-"""Standard deviation ÷ mean, which does not grow with the number of repetitions as their range does."""
+"""Standard deviation ÷ mean, which does not grow with the number of repetitions, unlike their range."""
 
 
 def is_saturated(measurement: Measurement) -> bool:
-    """Say whether the offered rate was missed by more than the tolerance."""
+    """Return whether the offered rate was missed by more than the tolerance."""
     achieved, offered = measurement.rate_achieved_per_s, measurement.rate_offered_per_s
     return achieved is not None and offered > 0 and achieved < offered * (1 - RATE_SHORTFALL_MAX)
 
 
 def errors(known: CheckInput) -> Check:
-    """Count what went wrong. Refusals are no errors: `refusals` speaks of them."""
+    """Count errors. Refusals are not errors: `refusals` counts them."""
     refused = known.summary.refused or 0
     errors = known.summary.errors.model_copy(update={"status": max(0, known.summary.errors.status - refused)})
     requests = known.summary.requests
@@ -49,7 +49,7 @@ _ERROR_WORDS = (
 
 
 def refusals(known: CheckInput) -> Check:
-    """Count what the service refused (429, 503). That is no service: its rate and its latencies stand apart."""
+    """Count what the service refused (429, 503). Their rate and latencies are reported apart from served requests."""
     summary = known.summary
     if not summary.refused:
         unknown = summary.refused is None
@@ -65,11 +65,11 @@ def refusals(known: CheckInput) -> Check:
 
 
 REFUSED = "the service refused requests"
-"""How the finding of refusals begins."""
+"""Beginning of the finding about refusals."""
 
 
 def samples(known: CheckInput) -> Check:
-    """Ask whether there are enough latencies for a p99."""
+    """Check whether there are enough latencies for a p99."""
     count = known.summary.latency_ms.count
     if not supported(count, "99"):
         return Check(
@@ -83,7 +83,7 @@ def samples(known: CheckInput) -> Check:
 
 
 def unfinished(known: CheckInput) -> Check:
-    """Count requests without an answer."""
+    """Count requests without a response."""
     left = known.summary.unfinished
     if left is None:
         return Check(
@@ -99,7 +99,7 @@ def unfinished(known: CheckInput) -> Check:
 
 
 def repetitions(known: CheckInput) -> Check:
-    """Ask whether the repetitions are complete and agree."""
+    """Check whether the repetitions are complete and agree."""
     summary = known.summary
     wanted = known.manifest.experiment.resolved.get("repeat")
     if isinstance(wanted, int) and len(summary.repetitions) < wanted:

@@ -1,4 +1,4 @@
-"""Checks of the machine, of the profile, and of what the run was made from."""
+"""Checks of the machine, of the profile, and of the sources that the run was built from."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ CLOCK_STEP_MAX_S = 0.2
 
 
 def cpu_plan(known: CheckInput) -> Check:
-    """Ask whether both sides had CPUs of their own."""
+    """Check whether both sides had CPUs of their own."""
     plan = known.manifest.environment.cpu_plan
     if plan is None:
         return Check(name="CPU plan", outcome="unknown", detail="the CPU plan is not known", environment=True)
@@ -46,7 +46,7 @@ def cpu_plan(known: CheckInput) -> Check:
 
 
 def clock(known: CheckInput) -> Check:
-    """Look for a step of the clock of day: the rows of the evidence and of the load are put together by it."""
+    """Look for a jump of the wall clock, by which the rows of evidence and load are aligned."""
     step_s = known.conditions.clock_step_s
     if step_s is None:
         return Check(name="clock", outcome="unknown", detail="the clock was not observed", environment=True)
@@ -57,7 +57,7 @@ def clock(known: CheckInput) -> Check:
 
 
 def background_work(known: CheckInput) -> Check:
-    """Ask whether the store was at rest when a read-only load was measured from its first second on."""
+    """Check whether the store was at rest when a read-only load was measured from its first second on."""
     name, found = "background work", known.conditions.compacted_at_start
     if found is None:
         return Check(name=name, outcome="unknown", detail="flushes and compactions were not observed")
@@ -70,7 +70,7 @@ def background_work(known: CheckInput) -> Check:
 
 
 def loopback(known: CheckInput) -> Check:
-    """Say where the cost of the network lies."""
+    """State where the cost of the network is counted."""
     if known.manifest.runtime == "local":
         return Check(
             name="network",
@@ -93,7 +93,7 @@ def loopback(known: CheckInput) -> Check:
 
 
 def native_transport(known: CheckInput) -> Check:
-    """Say which transport the service ran on."""
+    """State which transport the service used."""
     native = known.manifest.environment.native_transport
     if native is None:
         return Check(name="transport", outcome="unknown", detail="the service's transport is not known")
@@ -105,7 +105,7 @@ def native_transport(known: CheckInput) -> Check:
 
 
 def profile_engine(known: CheckInput) -> Check:
-    """Say what the profile rests on."""
+    """State which samples the profile is based on."""
     engine = known.manifest.environment.profiling_engine
     if known.summary.profiled is None:
         return Check(name="profile", outcome="note", detail="no repetition was profiled")
@@ -130,7 +130,7 @@ def profile_engine(known: CheckInput) -> Check:
 
 
 def profiled_rate(known: CheckInput) -> Check:
-    """Ask whether the profiled repetition was like the others."""
+    """Check whether the profiled repetition was like the others."""
     profiled = known.summary.profiled
     if profiled is None or profiled.rate_achieved_per_s is None:
         return Check(name="profiled rate", outcome="unknown", detail="the profiled repetition's rate is not known")
@@ -145,7 +145,7 @@ def profiled_rate(known: CheckInput) -> Check:
 
 
 def source(known: CheckInput) -> Check:
-    """Ask whether the source is that of a commit."""
+    """Check whether the sources are those of a commit."""
     git = known.manifest.environment.git
     if git is None:
         return Check(name="source", outcome="unknown", detail="the commit of the lab is not known")

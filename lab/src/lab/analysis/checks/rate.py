@@ -1,4 +1,4 @@
-"""Whether the offered rate was reached; where it was not, whose limit that was."""
+"""Checks whether the offered rate was reached and, if not, which side was at its limit."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from lab.manifest import Check, Measurement, Summary
 BACKLOG_SHARE_MIN = 0.25
 
 SATURATED = "offered rate not reached"
-"""How the finding of a saturated service begins."""
+"""Beginning of the finding about a saturated service."""
 
 
 def rate(known: CheckInput) -> Check:
-    """Compare the achieved rate with the offered one, and say whose limit it was."""
+    """Compare the achieved rate with the offered one, and say which side was at its limit."""
     summary = known.summary
     if summary.rate_achieved_per_s is None:
         return Check(name="rate", outcome="unknown", detail="the achieved rate is not known")
@@ -48,7 +48,7 @@ def rate(known: CheckInput) -> Check:
 
 
 def _moments(known: CheckInput, rates: str) -> Check:
-    """Ask whether the rate, reached on average, was reached at every moment."""
+    """Check whether the rate, reached on average, was reached at every moment."""
     windows = [window for window in known.conditions.windows if window.seconds]
     short = [(window.repetition, second) for window in windows for second in steady.short_seconds(window)]
     if not windows:
@@ -68,11 +68,11 @@ def _moments(known: CheckInput, rates: str) -> Check:
 
 
 NOT_AT_EVERY_MOMENT = "offered rate reached on average, not at every moment"
-"""How the finding begins of a service that fell behind and caught up."""
+"""Beginning of the finding about a service that fell behind and caught up."""
 
 
 def _rates(summary: Summary) -> str:
-    """Return the rates that the verdict rests on: together, or of the repetitions that missed the offered rate."""
+    """Return the rates behind the verdict: the total, or those of repetitions that missed the offered rate."""
     short = [r for r in summary.repetitions if load.is_saturated(r)]
     offered, times = summary.rate_offered_per_s, len(summary.repetitions)
     if not short or times == 1:
@@ -82,7 +82,7 @@ def _rates(summary: Summary) -> str:
 
 
 def _doubts(known: CheckInput) -> list[str]:
-    """Name the checks that leave open whose limit was reached: the generator's not passed, the machine's warning."""
+    """Name the checks that leave open which side was at its limit."""
     of_generator = (generator.schedule(known), generator.own_error(known), generator.cpu(known))
     of_machine = (machine.cpu_plan(known), seconds.steal(known), seconds.foreign_use(known), seconds.throttling(known))
     return [check.name for check in of_generator if check.outcome not in ("pass", "note")] + [
@@ -91,10 +91,10 @@ def _doubts(known: CheckInput) -> list[str]:
 
 
 def _has_backlog(measurement: Measurement) -> bool:
-    """Say whether latencies are those of a backlog that grew all the time.
+    """Return whether latencies are those of a backlog that grew all the time.
 
-    A steady shortfall s over T seconds makes requests wait from 0 to s·T, s·T÷2 in the mean. A service that kept up
-    and stalled at the end misses the rate as well, with a mean far below that.
+    A steady shortfall s over T seconds makes requests wait from 0 to s·T, with a mean of s·T÷2. A service that kept up
+    and stalled at the end misses the rate as well, but with a far lower mean.
     """
     achieved, mean_ms = measurement.rate_achieved_per_s, measurement.latency_ms.mean
     if achieved is None or mean_ms is None or not measurement.elapsed_s:

@@ -1,7 +1,7 @@
 """Checks of the machine by the second, on the CPUs that service and load generator are pinned to.
 
-A second is *bad* if a quantity is over its limit. Bad seconds in a row are a stretch; the longest one is named, with
-what it did to the latencies of its seconds. They never decide the outcome: a comparison excludes runs for their
+A second is *bad* if a quantity is over its limit. Successive bad seconds are a stretch; the longest one is named, with
+its effect on the latencies of its seconds. Latencies never decide the outcome: a comparison excludes runs for their
 environment alone, because excluding them for their latencies would bias it.
 """
 
@@ -39,12 +39,12 @@ def foreign_use(known: CheckInput) -> Check:
 
 
 def steal(known: CheckInput) -> Check:
-    """Look for time that the hypervisor took from the pinned CPUs."""
+    """Look for time that the hypervisor took from the pinned CPUs (steal)."""
     return _check(known, "steal", "steal", STEAL_CPUS_MAX, "the hypervisor took {worst:.0%} of a CPU of {of}")
 
 
 def throttling(known: CheckInput) -> Check:
-    """Look for a cgroup quota that held service or load generator back. Any is too much: a quota is no accident."""
+    """Look for a cgroup quota that held service or load generator back. Any is too much: quotas are set on purpose."""
     detail = "a cgroup quota held {of} back for {worst:.0%} of the time"
     check = _check(known, "throttling", "throttled", THROTTLED_MAX, detail)
     if check.outcome == "note":
@@ -55,8 +55,8 @@ def throttling(known: CheckInput) -> Check:
 def run_delay(known: CheckInput) -> Check:
     """Look for a load generator that was ready to run and did not.
 
-    The service's own threads wait for each other where it has more of them than CPUs, and so do the load generator's:
-    then the delay says nothing of others.
+    If the service has more threads than CPUs, its own threads wait for each other; so do the load generator's. Then the
+    delay says nothing about other processes.
     """
     plan = known.manifest.environment.cpu_plan
     threads = max((window.threads or 1 for window in known.conditions.windows), default=1)
@@ -107,7 +107,7 @@ def _when(stretch: Stretch, known: CheckInput) -> str:
 
 
 def _harm(stretch: Stretch, known: CheckInput) -> str:
-    """Say what the stretch did to the latencies of its seconds, beside the others of the same repetition."""
+    """State the effect of the stretch on the latencies of its seconds, beside the other seconds of the repetition."""
     window = next((w for w in known.conditions.windows if w.repetition == stretch.repetition), None)
     if window is None:
         return ""

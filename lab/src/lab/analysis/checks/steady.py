@@ -1,4 +1,4 @@
-"""Checks of the measured seconds against each other: was the rate held at every moment, was the state a steady one."""
+"""Checks of the measured seconds against each other: a rate that is held all the time, and a steady state."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lab.units import format_duration
 
 SHORT_SHARE = 0.05
 SHORT_MIN = 10
-"""A second is short if it answered 5%, and ten requests, fewer than were due, or if as many waited at its end."""
+"""A second is short if it answered 5%, and ten requests, fewer than were due, or if that many waited at its end."""
 LEVEL_RATIO_NOTE = 1.10
 LEVEL_RATIO_WARN = 1.25
 LEVEL_MIN_MS = 0.02
@@ -23,7 +23,7 @@ JIT_SHARE_NOTE = 0.05
 JIT_SHARE_WARN = 0.15
 """CPUs that the JIT compiler may use in the second half of a measurement."""
 NOT_STEADY = "no steady state"
-"""How the finding begins."""
+"""Beginning of the finding."""
 
 
 def short_seconds(window: Window) -> list[Second]:
@@ -37,12 +37,12 @@ def short_seconds(window: Window) -> list[Second]:
 
 
 def whole_seconds(window: Window) -> list[Second]:
-    """Return the seconds of a report but the last one where it is a part of one."""
+    """Return the seconds of a report, without the last one if it is shorter."""
     return [second for second in window.seconds if second.t_s + 1 <= window.duration_s + 0.01]
 
 
 def _jit_share(known: CheckInput) -> float | None:
-    """Return the JIT compiler's use of CPU time in the second half, of the repetition with the most of it."""
+    """Return the JIT compiler's CPU use in the second half of the repetition in which it was highest."""
     shares = []
     for track in known.conditions.tracks.get("jit", []):
         late = track.values[track.at_s >= track.duration_s / 2]
@@ -53,7 +53,7 @@ def _jit_share(known: CheckInput) -> float | None:
 
 
 def steady(known: CheckInput) -> Check:
-    """Look for a change of the median latency over the measured seconds: a warm-up that was not over, say."""
+    """Look for a change of the median latency over the measured seconds, such as an unfinished warm-up."""
     name = "steady state"
     if any(is_saturated(r) for r in known.summary.repetitions):
         return Check(name=name, outcome="note", detail="not asked: latency grows with the backlog")

@@ -1,4 +1,4 @@
-"""Set two sides beside each other: compare, regress, profiling-cost, diff."""
+"""Compare two sides: compare, regress, profiling-cost, diff."""
 
 from __future__ import annotations
 

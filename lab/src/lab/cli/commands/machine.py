@@ -17,7 +17,7 @@ commands = typer.Typer()
 
 @commands.command()
 def doctor() -> None:
-    """Say what this machine has and lacks for each runtime, and the exact command that gets what is missing."""
+    """Show what this machine has and lacks for each runtime, and the command that installs what is missing."""
     from lab.cli.doctor import print_checks  # noqa: PLC0415
 
     raise typer.Exit(print_checks(console()))

@@ -24,7 +24,7 @@ def results(  # noqa: PLR0917 - one parameter an option
     valid: Annotated[bool, typer.Option("--valid", help="Only runs whose verdict is valid.")] = False,
     last: Annotated[int, typer.Option(min=0, help="How many at most; 0: all.")] = 50,
 ) -> None:
-    """List the runs there are, newest first, with their verdicts; results/index.html shows them in a browser."""
+    """List all runs, newest first, with their verdicts; results/index.html shows them in a browser."""
     from lab.cli.results import print_results  # noqa: PLC0415
     from lab.history.index import Filter  # noqa: PLC0415
 
@@ -55,7 +55,7 @@ def tag_run(
     run: Annotated[str, typer.Argument(help="A run: `stack-get/20261121T091433Z`.")],
     word: Annotated[str, typer.Argument(metavar="TAG", help="A word such as `baseline`; a run that had it loses it.")],
 ) -> None:
-    """Tag a run: `prune` keeps it, and `export` knows it by its tag."""
+    """Tag a run: `prune` keeps it, and `export` finds it by its tag."""
     from lab.history.keeping import tag  # noqa: PLC0415
 
     tag(find_checkout(), run, word)
@@ -66,7 +66,7 @@ def prune(
     keep: Annotated[int, typer.Option(envvar="KEEP", help="Newest complete runs of each experiment that stay.")] = 10,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would go.")] = False,
 ) -> None:
-    """Remove old runs. What a suite, a search, a comparison or a tag refers to stays."""
+    """Remove old runs. Runs that a suite, a search, a comparison or a tag refers to stay."""
     from lab.history.keeping import prune as prune_runs  # noqa: PLC0415
     from lab.history.keeping import told  # noqa: PLC0415
 
@@ -83,7 +83,7 @@ def prune(
 def report(
     directory: Annotated[Path, typer.Argument(help="A run directory, results/NAME/RUN.", metavar="RUN_DIRECTORY")],
 ) -> None:
-    """Write report.html and report.md of a run anew, from its directory alone."""
+    """Write report.html and report.md of a run again, from its directory alone."""
     from lab.cli.reading import report_again  # noqa: PLC0415
 
     typer.echo(report_again(directory))
@@ -93,7 +93,7 @@ def report(
 def parse_load(
     file: Annotated[str, typer.Argument(help="The text that wrk2 printed; - reads standard input.", metavar="FILE")],
 ) -> None:
-    """Print the JSON of a report that wrk2, or a generator that prints the same, wrote as text."""
+    """Print the text report of wrk2, or of a generator that prints the same, as JSON."""
     from lab.cli.reading import load_text_as_json  # noqa: PLC0415
 
     typer.echo(load_text_as_json(file))

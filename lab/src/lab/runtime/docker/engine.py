@@ -1,7 +1,7 @@
-"""The docker command line as the docker runtime uses it: asked, driven through Compose, and explained when it fails.
+"""The docker command line for the docker runtime: commands, Compose, and explanations of failures.
 
-The command line and not the engine's API, because it knows where the engine is (contexts, Docker Desktop, DOCKER_HOST)
-and Compose lives nowhere else.
+It uses the command line and not the engine's API, because the command line knows where the engine is (contexts, Docker
+Desktop, DOCKER_HOST), and Compose exists only there.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ COMPOSE_HINT = "Install the plugin docker-compose-plugin (Debian 13: apt install
 
 @dataclass(frozen=True)
 class Problem:
-    """Why containers cannot be run here, and the command that changes it."""
+    """Why containers cannot be run here, and the command that helps."""
 
     what: str
     hint: str
@@ -87,7 +87,7 @@ def compose_problem() -> Problem | None:
 
 
 def first_problem() -> Problem | None:
-    """Return the first thing that keeps containers from being run here, or None."""
+    """Return the first reason why containers cannot be run here, or None."""
     return client_problem() or engine_problem() or compose_problem()
 
 
@@ -169,7 +169,7 @@ class Docker:
         return done.stdout
 
     def try_ask(self, argv: Sequence[str], timeout_s: float = COMMAND_TIMEOUT_S, *, both: bool = False) -> str | None:
-        """Run a short command whose failure is an answer too; return its stdout (`both`: and stderr), or None."""
+        """Run a short command that may fail; return its stdout (`both`: and stderr), or None if it fails."""
         try:
             done = _run(argv, timeout_s, self.environment())
         except (subprocess.TimeoutExpired, OSError):
@@ -188,7 +188,7 @@ class Docker:
         return f"{self.project}-{service}-1"
 
     def containers(self, *filters: str) -> list[dict[str, str]]:
-        """Return containers of any state that all filters fit: `ID`, `Names`, `State`, `Labels` … of `docker ps`."""
+        """Return containers of any state that match all filters: `ID`, `Names`, `State`, `Labels` … of `docker ps`."""
         argv = ["docker", "ps", "-a", "--no-trunc", "--format", "{{json .}}"]
         for wanted in filters:
             argv += ["--filter", wanted]
@@ -246,7 +246,7 @@ def is_live_lab(pid: int) -> bool:
 def _run(
     argv: Sequence[str], timeout_s: float, env: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
-    # In a session of its own: a terminal's Ctrl-C is for the lab to handle, not for a half-done docker command.
+    # In a session of its own: a terminal's Ctrl-C must reach the lab, not a docker command in progress.
     return subprocess.run(
         list(argv),
         stdin=subprocess.DEVNULL,

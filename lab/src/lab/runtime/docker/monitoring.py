@@ -1,7 +1,7 @@
 """Prometheus, node-exporter, Grafana and the artifact server as containers: for one run, or to stay up across runs.
 
-A run brings up what is not up and takes down what it brought up, so `make up` before it makes everything stay.
-Grafana's image is the only one that is not built here; only `make up` tries to pull it, so no run waits for a registry.
+A run starts what is not up and stops what it started, so after `make up` everything stays. Grafana's image is the only
+one that is not built here; only `make up` tries to pull it, so a run never waits for a registry.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ NETWORKS = ("published", "scraped")  # as docker-compose.yml names them
 BUILT_HERE = ("prometheus", "node-exporter", "artifacts")
 PROMETHEUS, GRAFANA = "prometheus", "grafana"
 PULL_LIMIT_S = 300
-SETTLE_S = 0.5  # a container that cannot start ends within it
+SETTLE_S = 0.5  # a container that cannot start ends within this time
 NO_GRAFANA = "Grafana's image is not here, so there are no dashboards: 'make up' pulls it where its registry is reached"
 NO_GRAFANA_PULL = "Grafana's image could not be pulled, so there are no dashboards; everything else is up"
 
 
 class DockerMonitoring(Monitoring):
-    """The monitoring containers, as one run or as `make up` handles them."""
+    """The monitoring containers, for one run or for `make up`."""
 
     def __init__(self, checkout: Checkout, docker: Docker, processes: Processes) -> None:
         self._checkout = checkout
@@ -64,7 +64,7 @@ class DockerMonitoring(Monitoring):
         self._watching = set(self._running())
 
     def up_to_stay(self, progress: Progress) -> dict[str, str]:
-        """Bring everything up, Grafana's image pulled where it can be; return the addresses by service."""
+        """Start everything, with Grafana's image pulled if possible; return the addresses by service."""
         self._notes = []
         image = self._grafana_image()
         if not self._docker.image_id(image):
@@ -108,7 +108,7 @@ class DockerMonitoring(Monitoring):
         self._loaded.add(begin)
 
     def notes(self) -> tuple[str, ...]:
-        """Return what is not there and why, what ended during the run, and what Prometheus lacks of its loads."""
+        """Return what is missing and why, what ended during the run, and what Prometheus lacks of its loads."""
         ended = sorted(self._watching - set(self._running())) if self._watching else []
         found = [f"{name} ended during the run{self._exit_code(name)}" for name in ended]
         loaded = self._loaded.take()
@@ -117,7 +117,7 @@ class DockerMonitoring(Monitoring):
         return (*self._notes, *found)
 
     def images(self) -> dict[str, str]:
-        """Return the images of what runs, by service."""
+        """Return the images of the running services, by service."""
         return {name: container["Image"] for name, container in self._running().items()}
 
     def _start(self, wanted: list[str], progress: Progress) -> None:
@@ -136,7 +136,7 @@ class DockerMonitoring(Monitoring):
                 self._notes.append(f"{name} was not started: port {port} on 127.0.0.1 is taken{by}")
         if missing:
             self._build([name for name in missing if name in BUILT_HERE], progress)
-            self._started = missing  # before the attempt: one that fails half-way is taken down, too
+            self._started = missing  # before the attempt: one that fails half-way is removed too
             argv = self._docker.compose("--profile", GRAFANA, "up", "--detach", "--no-build", "--no-deps", *missing)
             self._docker.ask(argv, "starting the monitoring")
             self._note_the_dead(missing)
@@ -172,7 +172,7 @@ class DockerMonitoring(Monitoring):
         )
 
     def _repin(self, containers: list[str]) -> None:
-        """Move what is up already to this run's CPU set; without one, leave it where it is."""
+        """Move running containers to this run's CPU set; without one, leave them where they are."""
         cpus = self._docker.settings.get("LAB_CPUS_OTHER", "")
         if cpus and containers:
             self._docker.ask(["docker", "update", "--cpuset-cpus", cpus, *containers], "pinning the monitoring")
@@ -184,7 +184,7 @@ class DockerMonitoring(Monitoring):
 
     @cached_property
     def _described(self) -> dict[str, Any]:
-        """The monitoring's services as docker-compose.yml and .env describe them together."""
+        """The monitoring's services, as docker-compose.yml and .env describe them together."""
         argv = self._docker.compose("--profile", GRAFANA, "config", "--format", "json")
         services: dict[str, Any] = json.loads(self._docker.ask(argv, "reading docker-compose.yml"))["services"]
         return {name: services[name] for name in SERVICES}

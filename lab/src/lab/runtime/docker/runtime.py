@@ -90,7 +90,7 @@ class DockerRuntime(Runtime):
         return checks
 
     def preflight(self, plan: CpuPlan, ports: Ports, progress: Progress) -> None:
-        """Raise where containers cannot be run; remove what a killed lab left."""
+        """Raise if containers cannot be run; remove what a killed lab left."""
         require_engine(self._checkout)
         loadgen_override.check(self._loadgen_program)
         if 0 in (ports.data, ports.admin, ports.loadgen_metrics):
@@ -179,7 +179,7 @@ class DockerRuntime(Runtime):
         return self._load.run(docker, spec, service, self.monitoring.loaded)
 
     def loadgen_metrics_url(self, service: Service) -> str | None:
-        """Return the published address, which is in the service's network; the original has none."""
+        """Return the published address, which is in the service's network; wrk2 has none."""
         ports = service.ports if isinstance(service, DockerService) else self._ports
         return None if self.custom_loadgen else f"http://127.0.0.1:{ports.loadgen_metrics}/metrics"
 
@@ -207,14 +207,14 @@ class DockerRuntime(Runtime):
     def close(self) -> list[str]:
         """Remove every container of this run."""
         left = []
-        with contextlib.suppress(Exception):  # tried again below, where a failure is told
+        with contextlib.suppress(Exception):  # tried again below, which reports a failure
             self._remove_own()
         try:
             self.monitoring.down()
-        except Exception as error:  # whatever it is, the rest must be ended
+        except Exception as error:  # whatever the error is, the rest must be ended
             left.append(f"the monitoring ({error}): make down")
         left += self._processes.close()
-        try:  # a command that was cut short may have made a container at the very end
+        try:  # an interrupted command may have made a container at the very end
             self._remove_own()
         except Exception as error:
             label = f"label={engine.OWNER_LABEL}={self._docker.owner}"

@@ -1,4 +1,4 @@
-"""The service as a container: what a run holds of one start of it."""
+"""One start of the service as a container."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class DockerService(Service):
 
     @property
     def pid(self) -> int | None:
-        """The JVM's pid here, where the engine's processes are this system's."""
+        """The JVM's pid here; None if the engine runs on another system."""
         if self._pid is None and self.alive():
             self._pid = self._docker.pid_of(self._name, "lsmlab-server.jar")
         return self._pid
@@ -64,7 +64,7 @@ class DockerService(Service):
     def stop(self, timeout_s: float = 20.0) -> int | None:
         """Stop and remove the container."""
         if not self._ended:
-            with contextlib.suppress(RunError):  # it may end by itself at this moment; remove() below is what counts
+            with contextlib.suppress(RunError):  # it may end by itself just now; remove() below completes the stop
                 self._docker.ask(
                     ["docker", "stop", "--time", str(max(1, round(timeout_s))), self._name],
                     "stopping the service",
@@ -111,5 +111,5 @@ def _answers(url: str) -> bool:
         return False
 
 
-# Without the environment's proxy: everything asked is on this machine.
+# Without the environment's proxy: the service is on this machine.
 _opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))

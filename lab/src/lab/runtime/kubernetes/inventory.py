@@ -1,4 +1,4 @@
-"""What a run was on: the cluster's nodes, and the network between them."""
+"""The environment of a run in a cluster: the nodes, and the network between them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def read_cluster(
 ) -> Cluster:
     """Return the nodes that take part, each once, the service's first."""
     described: dict[str, dict[str, Any]] = {}
-    with contextlib.suppress(RunError):  # nodes are the cluster's, and an account may lack the right to read them
+    with contextlib.suppress(RunError):  # nodes belong to the cluster, and an account may lack the right to read them
         said = json.loads(kubectl.ask(["get", "nodes", "--output=json"], "asking for the nodes"))
         described = {node["metadata"]["name"]: node for node in said["items"]}
     order = {"service": 0, "load": 1}
@@ -61,7 +61,7 @@ def _node(
     command = ["sh", "-c", "grep -m 1 'model name' /proc/cpuinfo; grep Cpus_allowed_list /proc/self/status"]
     facts: dict[str, str] = {}
     container = {"service": "service", "load": "loadgen"}[component_of(pods[0])]
-    with contextlib.suppress(RunError):  # the pod may be lost by now, and the run has ended well without it
+    with contextlib.suppress(RunError):  # the pod may be lost by now; the run has ended well without it
         said = kubectl.run(name_of(pods[0]), container, command, f"asking pod {name_of(pods[0])} for its CPU")
         facts = {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in said.splitlines())}
     return Node(

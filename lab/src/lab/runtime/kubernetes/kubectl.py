@@ -20,7 +20,7 @@ INSTALL_HINT = "Install it: https://kubernetes.io/docs/tasks/tools/ (Debian 13: 
 
 
 class KubectlError(RunError):
-    """kubectl ended with an error; `said` is what it wrote."""
+    """kubectl ended with an error; `said` is its output."""
 
     def __init__(self, what: str, said: str, hint: str = "") -> None:
         super().__init__(f"{what}: {said.strip() or 'kubectl said nothing'}", hint)
@@ -42,7 +42,7 @@ class Kubectl:
         return self.words("exec", *(("--stdin",) if stdin else ()), pod, "--container", container, "--", *command)
 
     def ask(self, words: Sequence[str], what: str, *, stdin: bytes = b"", limit_s: float = ASK_LIMIT_S) -> bytes:
-        """Run kubectl with `words` after the namespace; return its stdout. KubectlError where it fails."""
+        """Run kubectl with `words` after the namespace; return its stdout. KubectlError if it fails."""
         return self._run(self.words(*words), what, stdin, limit_s)
 
     def documents(self, kind: str, *options: str) -> list[dict[str, Any]]:
@@ -67,7 +67,7 @@ class Kubectl:
         )
 
     def push(self, pod: str, container: str, files: dict[str, bytes | Path], target: str) -> None:
-        """Write files into a directory of a container, which is made where it is not there."""
+        """Write files into a directory of a container, which is made if it does not exist."""
         packed = io.BytesIO()
         with tarfile.open(fileobj=packed, mode="w") as archive:
             for name, content in files.items():
@@ -80,7 +80,7 @@ class Kubectl:
         self.run(pod, container, command, what, stdin=packed.getvalue(), limit_s=COPY_LIMIT_S)
 
     def pull(self, pod: str, container: str, source: str, names: Sequence[str], target: Path) -> None:
-        """Copy files of a directory of a container into `target`. RunError where a checksum is not that in the pod."""
+        """Copy files of a directory of a container into `target`. RunError if a checksum differs from the pod's."""
         if not names:
             return
         what = f"copying files out of pod {pod}"

@@ -21,15 +21,15 @@ CONTAINER = "loadgen"
 LOADGEN = "/opt/lsmlab/loadgen"
 LEAD_S = 3.0
 CONNECTIONS_PER_S = 5000
-"""From the decision to start until the common start the generators open their connections: in LEAD_S, and a second for
-each CONNECTIONS_PER_S."""
+"""Time between the decision to start and the common start, in which the generators open their connections: LEAD_S, and
+a second for each CONNECTIONS_PER_S."""
 INTERRUPT_GRACE_S = 5.0
 IDLE_RATE_PER_S, IDLE_DURATION_S = 20, 2
 
 
 @dataclass(frozen=True)
 class Clock:
-    """How far a pod's clock is ahead of this machine's, and by how much that may be wrong."""
+    """How far a pod's clock is ahead of this machine's, and the uncertainty of that."""
 
     ahead_s: float
     uncertainty_s: float
@@ -54,7 +54,7 @@ class Load:
         self.clocks: dict[str, Clock] = {}
 
     def idle_round_trip_us(self, address: str) -> float | None:
-        """Return the median time of a GET of a missing key from the first pod, with nothing else going on."""
+        """Return the median time of a GET of a missing key from the first pod, on an idle service."""
         words = [LOADGEN, "-t1", "-c1", f"-R{IDLE_RATE_PER_S}", f"-d{IDLE_DURATION_S}s", "--expect", "404"]
         words += ["--json", "/dev/stderr", f"http://{address}:{DATA_PORT}/v0/entity?id=idle"]
         command = ["sh", "-c", '"$@" 2>&1 >/dev/null', "sh", *words]
@@ -113,7 +113,7 @@ class Load:
             )
 
     def _wait(self, running: list[Process], service: KubernetesService) -> None:
-        """Return when all have ended. When one failed or the service died, the others are ended early."""
+        """Return when all have ended. If one failed or the service died, the others are ended early."""
         while any(process.alive() for process in running):
             if not service.alive() or any(process.exit_code() not in (None, 0) for process in running):
                 self._interrupt(running)
@@ -125,7 +125,7 @@ class Load:
             for generator, process in zip(self.generators, running, strict=True):
                 if process.alive():
                     command = ["sh", "-c", f"kill -{name} $(cat {WORK_DIR}/pid)"]
-                    with contextlib.suppress(RunError):  # it may be gone, or its pod with it
+                    with contextlib.suppress(RunError):  # the process may be gone, or its pod with it
                         self._kubectl.run(generator.pod, CONTAINER, command, "ending a generator", limit_s=5)
             deadline = time.monotonic() + INTERRUPT_GRACE_S
             for process in running:
@@ -134,7 +134,7 @@ class Load:
                 return
 
     def _failure(self, spec: LoadSpec, failed: list[tuple[Generator, int | None]]) -> LoadResult:
-        """Return the exit code that says most: of what ended by itself, before what was interrupted for it."""
+        """Return the most telling exit code: one that ended by itself counts before one that was interrupted."""
         by_itself = [(generator, code) for generator, code in failed if code not in (130, 143, None)] or failed
         generator, code = by_itself[0]
         lost = why_lost(self._kubectl, generator.pod)
@@ -143,7 +143,7 @@ class Load:
         return LoadResult(code or 1, f"{head}: {lost}\n{said}" if lost else f"{head}\n{said}")
 
     def _merge(self, spec: LoadSpec) -> None:
-        """Have the first pod make one report of all records, and fetch it."""
+        """Let the first pod merge all records into one report, and fetch it."""
         first = self.generators[0]
         for generator in self.generators[1:]:
             name = f"{generator.number}.record"
@@ -160,7 +160,7 @@ class Load:
             _output(spec.out, generator).unlink()
 
     def _clock(self, pod: str) -> Clock:
-        """Ask a pod for the time; the answer with the shortest round trip tells most."""
+        """Ask a pod for the time; the answer with the shortest round trip is the most exact."""
         found: list[Clock] = []
         for _ in range(3):
             before = time.time()

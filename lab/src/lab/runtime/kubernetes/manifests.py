@@ -32,16 +32,16 @@ USER = 1000
 STORE_DIR, PROFILE_DIR, WORK_DIR = "/store", "/profile", "/work"
 SIDECAR = {"cpu": "200m", "memory": "512Mi"}
 PROFILE_CAPABILITIES = ("SYS_ADMIN", "SYS_PTRACE", "KILL", "SETUID", "SETGID", "SYSLOG")
-"""As docker-compose.yml explains them."""
+"""docker-compose.yml explains them."""
 GIB = 1 << 30
 
 
 def manifests(
     placement: Placement, experiment: str, *, threads: int, store_bytes: int, owner: str = ""
 ) -> list[Manifest]:
-    """Return all objects of a run of `experiment`, in the order in which they are to be applied.
+    """Return all objects of a run of `experiment`, in the order in which they must be applied.
 
-    `threads` are those of all generators, `store_bytes` what the store may need.
+    `threads` are those of all generators, `store_bytes` is the size that the store may need.
     """
     made = [_namespace(placement, experiment, owner)]
     if placement.store == "pvc":
@@ -71,7 +71,7 @@ def _metadata(placement: Placement, experiment: str, component: str) -> Manifest
 
 def _namespace(placement: Placement, experiment: str, owner: str) -> Manifest:
     metadata: Manifest = {"name": placement.namespace, "labels": _labels(experiment)}
-    # The sidecar's capabilities are those of the pod security standard `privileged`.
+    # The sidecar's capabilities need the pod security standard `privileged`.
     metadata["labels"]["pod-security.kubernetes.io/enforce"] = "privileged"
     if owner:
         metadata["annotations"] = {OWNER: owner}
@@ -121,7 +121,7 @@ def _service(placement: Placement, experiment: str) -> Manifest:
 
 
 def _load(placement: Placement, experiment: str, cpus: int) -> Manifest:
-    # Without CPUs of its own a generator still has a fair share of the node's rest.
+    # Without CPUs of its own a generator still has a fair share of the node's remaining CPU time.
     resources = {"cpu": str(cpus), "memory": "1Gi"} if cpus else None
     generator = _container("loadgen", placement, "loadgen", resources)
     generator["ports"] = [{"name": "metrics", "containerPort": METRICS_PORT}]
@@ -168,7 +168,7 @@ def _pod(placement: Placement, containers: list[Manifest], nodes: str) -> Manife
     if placement.host_network:
         spec["hostNetwork"] = True
     if nodes:
-        # A node that has the label lsmlab/role is preferred for that role; one without it will do.
+        # A node with the label lsmlab/role is preferred for that role; a node without it will do.
         term = {"matchExpressions": [{"key": "lsmlab/role", "operator": "In", "values": [nodes]}]}
         preferred = {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 100, "preference": term}]}
         spec["affinity"] = {"nodeAffinity": preferred}

@@ -1,4 +1,4 @@
-"""Where the parts of a run go in a cluster, and what they are given: the settings of RUNTIME=kubernetes."""
+"""Where the parts of a run are placed in a cluster, and their resources: the settings of RUNTIME=kubernetes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Placement:
     `spread`: every part on a node of its own; off allows one node for all. `store` is `emptyDir`, an absolute path on
     the service's node, or `pvc`, which asks the default storage class. `service_cpus` are whole CPUs. `load_cpus` are
     those of each load pod; None takes as many as it has threads, 0 asks for none. `exclusive_cpus`: refuse a node whose
-    CPU manager gives the service no CPUs of its own. `registry` stands before the names of images, with its slash.
+    CPU manager gives the service no CPUs of its own. `registry` precedes the names of images, with its slash.
     """
 
     namespace: str = "lsmlab"
@@ -60,7 +60,7 @@ def read_placement(environment: Mapping[str, str]) -> Placement:
 
 
 def check_division(generators: int, threads: int, connections: int) -> None:
-    """Raise InputError unless the load can be dealt out evenly among the generators."""
+    """Raise InputError unless the load can be divided evenly among the generators."""
     if threads % generators == 0 and connections % threads == 0:
         return
     fitting = -(-threads // generators) * generators

@@ -107,7 +107,7 @@ class KubernetesRuntime(Runtime):
         self._objects = objects_of(self._placement, name, threads, connections, data_bytes, owner=_this_lab())
 
     def preflight(self, plan: CpuPlan, ports: Ports, progress: Progress) -> None:
-        """Raise where no cluster answers or it refuses a namespace; remove what a killed lab left."""
+        """Raise if no cluster answers or it refuses a namespace; remove what a killed lab left."""
         problem = kubectl.problem()
         if problem is not None:
             raise MissingToolError(f"RUNTIME=kubernetes: {problem[0]}", problem[1])
@@ -183,7 +183,7 @@ class KubernetesRuntime(Runtime):
         return KubernetesService(self._kubectl, self._processes, spec, directory, pod["status"]["podIP"])
 
     def load(self, spec: LoadSpec, service: Service, progress: Progress) -> LoadResult:
-        """Start all generators at one moment; the report is that of all."""
+        """Start all generators at the same time and merge their reports."""
         if self._load is None or not isinstance(service, KubernetesService):
             raise AssertionError("build() and start_service() come first")
         check_division(self._placement.generators, spec.threads, spec.connections)
@@ -200,7 +200,7 @@ class KubernetesRuntime(Runtime):
         return None
 
     def facts(self) -> Facts:
-        """Return images, and all that is known of the cluster and its nodes."""
+        """Return images, and all facts about the cluster and its nodes."""
         images = {}
         for pod in self._kubectl.documents("pods", f"--selector={PART_OF}=lsmlab"):
             for status in pod["status"].get("containerStatuses", []):
@@ -217,7 +217,7 @@ class KubernetesRuntime(Runtime):
             return left
         name, deadline = self._placement.namespace, time.monotonic() + CLOSE_LIMIT_S
         with contextlib.suppress(RunError):
-            # The namespace would give each pod its grace, and look again only much later.
+            # Deleting the namespace would give each pod its grace period, and check again only much later.
             words = ["delete", "job,pod", "--all", "--now", f"--timeout={PODS_LIMIT_S:g}s"]
             self._kubectl.ask(words, "deleting the pods", limit_s=PODS_LIMIT_S + 1)
         while self._made and (left_s := deadline - time.monotonic()) > 0:
@@ -280,7 +280,7 @@ class KubernetesRuntime(Runtime):
 def objects_of(
     placement: Placement, name: str, threads: int, connections: int, data_bytes: int, *, owner: str = ""
 ) -> list[dict[str, Any]]:
-    """Return the manifests of an experiment. InputError if its load cannot be dealt out among the generators."""
+    """Return the manifests of an experiment. InputError if its load cannot be divided among the generators."""
     check_division(placement.generators, threads, connections)
     return manifests(placement, name, threads=threads, store_bytes=3 * data_bytes + 2 * GIB, owner=owner)
 

@@ -1,4 +1,4 @@
-"""The service in its pod: what a run holds of one start of it."""
+"""One start of the service in its pod."""
 
 from __future__ import annotations
 
@@ -52,11 +52,11 @@ class KubernetesService(Service):
         return None
 
     def alive(self) -> bool:
-        """Whether the process runs, as far as the API server's stream tells."""
+        """Whether the process runs, as far as the API server's stream shows."""
         return not self._ended and self._process.alive()
 
     def wait_ready(self, timeout_s: float) -> None:
-        """Return once the service said that it is ready and its ports are forwarded to this machine."""
+        """Return once the service has reported that it is ready and its ports are forwarded to this machine."""
         deadline = time.monotonic() + timeout_s
         while not re.search(r"^ready data=", tail(self._log, 1000, self._log_start), re.MULTILINE):
             if not self.alive():
@@ -65,7 +65,7 @@ class KubernetesService(Service):
                 raise RunError(f"the service was not ready after {timeout_s:g} s", log_tail=self.log_tail())
             time.sleep(POLL_S)
         words = self._kubectl.words("port-forward", f"pod/{POD}", f":{DATA_PORT}", f":{ADMIN_PORT}")
-        # Into a file: it has a line for each connection, which would fill a pipe that nobody reads.
+        # Into a file: it has a line for each connection, which would fill a pipe without a reader.
         said = self._work_dir / "port-forward.log"
         with said.open("wb") as log:
             self._forward = self._processes.start(words, stdout=log, name="kubectl port-forward")
@@ -94,17 +94,17 @@ class KubernetesService(Service):
         return said if self.alive() else f"{said}\nThe service {self._how_it_ended()}"
 
     def _how_it_ended(self) -> str:
-        """Return how the process ended, what became of its pod, or that the connection to it was lost."""
+        """Return how the process ended, what happened to its pod, or that the connection to it was lost."""
         code = self._process.exit_code()
         lost = why_lost(self._kubectl, POD)
-        # kubectl says this if the command ended, and not if its own connection did.
+        # kubectl prints this if the command ended, and not if its own connection did.
         of_itself = "command terminated with exit code" in tail(self._log, 3, self._log_start)
         if not lost and code == 1 and not of_itself:
             lost = "its pod runs on, but the connection to it was lost: was the API server restarted?"
         return f"{describe_exit(code)}; {lost}" if lost else describe_exit(code)
 
     def _signal(self, name: str) -> None:
-        with contextlib.suppress(RunError):  # it may be gone, or its pod with it
+        with contextlib.suppress(RunError):  # the process may be gone, or its pod with it
             command = ["sh", "-c", f"kill -{name} $(cat {self._pid_file})"]
             self._kubectl.run(POD, CONTAINER, command, "signalling the service", limit_s=10)
 

@@ -1,4 +1,4 @@
-"""Waits for the pods of a run, and says in plain words why one does not come up."""
+"""Waits for the pods of a run, and explains why one does not start."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lab.runtime.kubernetes.manifests import COMPONENT, PART_OF
 
 POLL_S = 0.5
 UNSCHEDULABLE_GRACE_S = 15.0
-"""A cluster that adds nodes by need, or ends pods of others, is given this long."""
+"""Time for a cluster that adds nodes on demand, or ends pods of others."""
 PODS_LIMIT_S = 600.0
 
 IMAGE_REASONS = {"ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull", "InvalidImageName", "ImageInspectError"}
@@ -71,7 +71,7 @@ def wait_for_pods(kubectl: Kubectl, count: int, progress: Progress) -> list[dict
 
 
 def why_lost(kubectl: Kubectl, name: str) -> str:
-    """Return what became of a pod whose process was lost, in words; empty if it runs as if nothing was."""
+    """Return what happened to a pod whose process was lost; empty if it runs normally."""
     try:
         pods = {name_of(pod): pod for pod in own_pods(kubectl)}
     except RunError as error:

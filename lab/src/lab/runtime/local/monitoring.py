@@ -1,6 +1,6 @@
-"""Prometheus and node-exporter beside a local run, where they are on the PATH. A run never fails for want of them.
+"""Prometheus and node-exporter beside a local run, if they are on the PATH. A run never fails because they are missing.
 
-Both yield to whatever else wants their CPU: on a small machine that is the load generator, whose sends would be late.
+Both yield to any other program on their CPU: on a small machine that is the load generator, whose sends would be late.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ NODE_EXPORTER_PORT = 9100
 NODE_EXPORTER_NAMES = ("node_exporter", "prometheus-node-exporter")
 RETENTION = ("--storage.tsdb.retention.time=30d", "--storage.tsdb.retention.size=4GB")
 LOOKBACK = "--query.lookback-delta=20s"
-"""How long a series is current after its last sample; by default 5 minutes, so that one run shows in the next."""
+"""How long a series is current after its last sample. The default of 5 minutes would let one run show in the next."""
 
 
 class LocalMonitoring(Monitoring):
@@ -41,7 +41,7 @@ class LocalMonitoring(Monitoring):
         self._loaded = scrapes.LoadedTime()
 
     def up(self, plan: CpuPlan, ports: Ports, progress: Progress) -> None:
-        """Start what is there and whose port is free; the notes say what is not."""
+        """Start the installed programs whose ports are free; the notes say what is missing."""
         self._checkout.metrics.mkdir(parents=True, exist_ok=True)
         exporter = next((path for name in NODE_EXPORTER_NAMES if (path := shutil.which(name))), None)
         prometheus = shutil.which("prometheus")
@@ -73,7 +73,7 @@ class LocalMonitoring(Monitoring):
         self._loaded.add(begin)
 
     def notes(self) -> tuple[str, ...]:
-        """Return what is not there, what ended during the run, and what Prometheus lacks of the run's loads."""
+        """Return what is missing, what ended during the run, and what Prometheus lacks of the run's loads."""
         names = [process.name for process in self._started]
         found = [
             f"{process.name} {describe_exit(process.exit_code())} during the run"
@@ -87,7 +87,7 @@ class LocalMonitoring(Monitoring):
         return (*self._notes, *found)
 
     def down(self) -> None:
-        """End what was started here."""
+        """End the programs started here."""
         for process in self._started:
             process.end(10)
         self._started = []
@@ -102,7 +102,7 @@ class LocalMonitoring(Monitoring):
             notes.append(f"{name} was not started: {error.message}")
 
     def _config(self, data: Path, ports: Ports) -> Path:
-        """Write the stack's own configuration with this machine's addresses in the place of the containers' names."""
+        """Write the stack's own configuration with this machine's addresses instead of the containers' names."""
         source = self._checkout.root / "dashboards" / "prometheus" / "prometheus.yml"
         document = yaml.safe_load(source.read_text(encoding="utf-8"))
         addresses = {"service": ports.admin, "loadgen": ports.loadgen_metrics, "node": NODE_EXPORTER_PORT}

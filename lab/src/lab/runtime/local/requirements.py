@@ -1,4 +1,4 @@
-"""What the local runtime needs of a machine, whether it is there, and the command that gets it on such a system."""
+"""The requirements of the local runtime, whether this machine meets them, and the commands that install them."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def checks() -> list[Check]:
 
 
 def find_jdk() -> Path:
-    """Return the home of a JDK ≥ 25. Raises MissingToolError with what bin/find-jdk says."""
+    """Return the home of a JDK ≥ 25. Raises MissingToolError with the message of bin/find-jdk."""
     script = find_checkout().root / "bin" / "find-jdk"
     done = subprocess.run([str(script)], capture_output=True, text=True, timeout=60, check=False)
     if done.returncode != 0:
@@ -66,7 +66,7 @@ def find_jdk() -> Path:
 
 
 def install_command(tool: str) -> str:
-    """Return the command that installs a tool here; nothing where this system's package manager is unknown."""
+    """Return the command that installs a tool here; empty if this system's package manager is unknown."""
     for manager, form in _INSTALL.items():
         if shutil.which("apt-get" if manager == "apt" else manager):
             command = form.format(_PACKAGES[tool].get(manager, tool))
@@ -75,7 +75,7 @@ def install_command(tool: str) -> str:
 
 
 def jdk_command() -> str:
-    """Return the command that gets a JDK 25 here: the distribution's package where it has one, else SDKMAN."""
+    """Return the command that installs a JDK 25: the distribution's package if it has one, else SDKMAN."""
     if shutil.which("apt-get") and not _apt_knows("openjdk-25-jdk-headless"):
         return "curl -s https://get.sdkman.io | bash && . ~/.sdkman/bin/sdkman-init.sh && sdk install java 25-open"
     return install_command("jdk")
@@ -84,8 +84,8 @@ def jdk_command() -> str:
 def table_format(jar: Path) -> str:
     """Return a word that changes with the table format of the built service.
 
-    `Table-Format` in the manifest of lsmlab-storage*.jar; where it says nothing, the digest of that library's class
-    `…TableFormat`, which holds the constants of what is on disk, or of all classes where there is no such one.
+    `Table-Format` in the manifest of lsmlab-storage*.jar; without it, the digest of that library's class
+    `…TableFormat`, which holds the constants of the file format, or of all classes if there is no such class.
     """
     libraries = sorted(jar.parent.glob("lib/*storage*.jar")) or [jar]
     for library in libraries:
@@ -103,7 +103,7 @@ def table_format(jar: Path) -> str:
 
 
 def is_stale(checkout: Checkout, command: str) -> bool:
-    """Whether a command line names a work directory of a run that is over: nobody holds its lock."""
+    """Whether a command line names a work directory of a run that is over: its lock is free."""
     match = re.search(re.escape(str(checkout.work)) + r"/([^/\s]+)/", command)
     return match is not None and not is_held(checkout.work / match[1])
 
@@ -155,7 +155,7 @@ def _perf_events() -> Check:
 
 
 def _native_transport() -> Check:
-    """Without its native transport, one-nio falls back to Java's selectors: another server, as far as figures go."""
+    """Without its native transport, one-nio uses Java's selectors: figures of the two are not comparable."""
     name, (libc, version) = "one-nio native", platform.libc_ver()
     match = re.match(r"(\d+)\.(\d+)", version)
     if libc == "glibc" and match is not None and (int(match[1]), int(match[2])) >= GLIBC_MINIMUM:

@@ -81,11 +81,11 @@ class LocalRuntime(Runtime):
 
     @classmethod
     def checks(cls) -> list[Check]:
-        """Return what this machine has of a JDK, Maven, Cargo and so on."""
+        """Return whether this machine has a JDK, Maven, Cargo and so on."""
         return requirements.checks()
 
     def preflight(self, plan: CpuPlan, ports: Ports, progress: Progress) -> None:
-        """Check tools and ports; kill what a lab that was killed left behind."""
+        """Check tools and ports; kill processes that a killed lab left behind."""
         self._ports = ports
         missing = [check for check in requirements.checks() if check.required and not check.ok]
         if missing:
@@ -224,7 +224,7 @@ class LocalRuntime(Runtime):
 
 
 def _environment_of_make() -> dict[str, str]:
-    """Leave out what a make above this one hands down: its flags and its command line are not meant for ours."""
+    """Leave out the flags and the command line of a make above this one: they are not meant for ours."""
     return {
         key: value
         for key, value in os.environ.items()
