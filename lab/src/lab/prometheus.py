@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-import urllib.error
-import urllib.request
+
+from lab.http import fetch
 
 _SAMPLE = re.compile(r"^([a-zA-Z_:][\w:]*)(\{.*\})?\s+(\S+)(?:\s+-?\d+)?$")
 _LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
@@ -40,11 +40,6 @@ def parse_metrics(text: str) -> dict[str, float]:
 def scrape(url: str, timeout_s: float = 0.8) -> dict[str, float]:
     """Return the metrics at a URL, or nothing if it does not answer: a service that starts has none yet."""
     try:
-        with _opener.open(url, timeout=timeout_s) as response:
-            return parse_metrics(response.read().decode("utf-8", "replace"))
-    except (urllib.error.URLError, OSError, ValueError):
+        return parse_metrics(fetch(url, timeout_s).decode("utf-8", "replace"))
+    except OSError:
         return {}
-
-
-# Without the environment's proxy: all targets are on this machine.
-_opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))

@@ -7,12 +7,11 @@ import json
 import os
 import platform
 import subprocess
-import urllib.error
-import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from lab.http import fetch
 from lab.machine.fingerprint import host_facts
 from lab.machine.host import memory_bytes
 from lab.manifest import Cluster, Cpu, Environment, Git, Tool
@@ -33,11 +32,9 @@ def describe_machine(checkout: Checkout) -> Environment:
 
 def read_config(admin_url: str, timeout_s: float = 5.0) -> dict[str, Any]:
     """Return the service's own view (`GET /config`), or nothing if a service does not have it."""
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
-        with opener.open(f"{admin_url}/config", timeout=timeout_s) as response:
-            document = json.load(response)
-    except (urllib.error.URLError, OSError, ValueError):
+        document = json.loads(fetch(f"{admin_url}/config", timeout_s))
+    except (OSError, ValueError):
         return {}
     return document if isinstance(document, dict) else {}
 

@@ -6,13 +6,12 @@ linked data, so the order of a plan does not matter to it. A run is a session wh
 
 from __future__ import annotations
 
-import urllib.error
-import urllib.request
 from collections.abc import Iterable
 from pathlib import Path
 
 from lab import dataset
 from lab.errors import RunError
+from lab.http import fetch
 from lab.machine import environment
 from lab.process.processes import describe_exit
 from lab.run.importing import import_limit_s, import_status
@@ -151,11 +150,8 @@ class Session:
 def _quiesce(service: Service) -> None:
     """Return when no flush and no compaction is pending."""
     url = f"{service.admin_url}/quiesce"
-    request = urllib.request.Request(url, data=b"", method="POST")  # noqa: S310 - an address of this machine
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
-        with opener.open(request, timeout=QUIESCE_LIMIT_S):
-            return
-    except (urllib.error.URLError, OSError) as error:
+        fetch(url, QUIESCE_LIMIT_S, post=True)
+    except OSError as error:
         what = f"did not come to rest: POST {url}: {error}" if service.alive() else "died before it was at rest"
         raise RunError(f"the service {what}", log_tail=service.log_tail()) from error

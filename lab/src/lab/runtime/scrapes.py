@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import http.client
 import json
 import time
 import urllib.parse
-import urllib.request
 from datetime import UTC, datetime
 from itertools import pairwise
+
+from lab.http import fetch
 
 ANSWER_LIMIT_S = 5.0
 GAP_MIN_S = 5.0
@@ -42,7 +42,7 @@ def missing(url: str, begin: float, end: float) -> list[str]:
     try:
         service = _scrapes(url, "service", begin, end)
         node = _scrapes(url, "node", begin, end)
-    except (OSError, http.client.HTTPException, ValueError, KeyError) as error:
+    except (OSError, ValueError, KeyError) as error:
         return [f"Prometheus does not answer at the end of the run ({error}): the dashboards may lack parts of it"]
     found = _gaps([at for at, _ in service], begin, end)
     if node and not any(answered for _, answered in node):
@@ -68,10 +68,5 @@ def _scrapes(url: str, job: str, begin: float, end: float) -> list[tuple[float, 
     """Return the time of each stored scrape of a job, and whether the target answered."""
     query = f'up{{job="{job}"}}[{max(1, round(end - begin))}s]'
     words = urllib.parse.urlencode({"query": query, "time": f"{end:.3f}"})
-    with _opener.open(f"{url}/api/v1/query?{words}", timeout=ANSWER_LIMIT_S) as answer:
-        series = json.load(answer)["data"]["result"]
+    series = json.loads(fetch(f"{url}/api/v1/query?{words}", ANSWER_LIMIT_S))["data"]["result"]
     return sorted((float(at), value == "1") for one in series for at, value in one["values"])
-
-
-# Without the environment's proxy: Prometheus is on this machine.
-_opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))

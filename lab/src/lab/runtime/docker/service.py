@@ -5,10 +5,9 @@ from __future__ import annotations
 import contextlib
 import subprocess
 import time
-import urllib.error
-import urllib.request
 
 from lab.errors import RunError
+from lab.http import fetch
 from lab.process.processes import Processes, describe_exit, tail
 from lab.runtime.base import Ports, Service, ServiceSpec
 from lab.runtime.docker.engine import Docker
@@ -105,11 +104,7 @@ class DockerService(Service):
 
 def _answers(url: str) -> bool:
     try:
-        with _opener.open(url, timeout=1) as response:
-            return bool(response.status == 200)
-    except (urllib.error.URLError, OSError, ValueError):
+        fetch(url, 1)
+    except OSError:
         return False
-
-
-# Without the environment's proxy: the service is on this machine.
-_opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    return True
