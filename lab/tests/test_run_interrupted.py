@@ -124,7 +124,7 @@ def test_ctrl_c_in_the_short_phases_leaves_nothing_running(
     target = {
         "analyse": "lab.analysis.summarise",
         "report": "lab.report.write",
-        "stop": "lab.runtime.local.runtime.LocalRuntime.monitoring_down",
+        "stop": "lab.runtime.local.monitoring.LocalMonitoring.down",
     }
     monkeypatch.setenv("LAB_ROOT", str(checkout.root))
     monkeypatch.setenv("LAB_LOCK", str(checkout.root / "run.lock"))

@@ -209,7 +209,7 @@ def test_a_full_volume_does_not_end_prometheus_and_the_notes_tell_of_the_gap(
 ) -> None:
     shutil.copytree(ROOM, checkout.root / "dashboards" / "prometheus")
     processes = Processes()
-    watching = local.Monitoring(Checkout(checkout.root), processes)
+    watching = local.LocalMonitoring(Checkout(checkout.root), processes)
     url = f"http://127.0.0.1:{local.PROMETHEUS_PORT}"
     try:
         watching.up(CpuPlan((), (), ()), Ports(free_port(), free_port(), free_port()), quiet)
