@@ -40,7 +40,7 @@ class Variables(unittest.TestCase):
 
     def test_compare_finds_two_runs_and_how_far_they_lie_apart(self) -> None:
         runs = ("label/run/values", "lsmlab:measure_start_seconds")
-        start = 'min(min_over_time(lsmlab:measure_start_seconds{{run="{}"}}[30d]))'
+        start = 'min(min_over_time(lsmlab:measure_start_seconds{{run="{}"}}[60d] offset -30d))'
         shift = ("query", f"round({start.format('B')} - {start.format('A')})")
         found = {runs: ["A", "B"], shift: {"result": [{"metric": {}, "value": [1100, "-250"]}]}}
         values = StandIn(found).variables(compare.build_board(), {"run_b": "A"})

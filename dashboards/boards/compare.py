@@ -3,7 +3,8 @@
 from common import QUANTILE, build, query_variable
 from panels import RATE, Json, Panel, Query, Row, series
 
-START = 'min(min_over_time(lsmlab:measure_start_seconds{{run="{run}"}}[30d]))'
+#: Of a run up to 30 days before or after the time shown.
+START = 'min(min_over_time(lsmlab:measure_start_seconds{{run="{run}"}}[60d] offset -30d))'
 #: Seconds by which run B is moved to lie over run A.
 SHIFT = query_variable(
     "shift",
