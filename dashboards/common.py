@@ -13,7 +13,12 @@ TITLES = {
     "compare": "Compare",
 }
 #: Selects the runs chosen at the top. Between runs the series has no labels, which `.*` matches.
-CHOSEN = 'lsmlab:run{run=~"$run", experiment=~"$experiment", variant=~"$variant", phase=~"$phase"}'
+CHOSEN_RUNS = 'run=~"$run", experiment=~"$experiment", variant=~"$variant"'
+CHOSEN = f'lsmlab:run{{{CHOSEN_RUNS}, phase=~"$phase"}}'
+
+
+#: The verdicts on runs, which the lab publishes some time after the load: the range may end before that.
+VERDICTS = "(last_over_time(lab_run_verdict[$__range]) or last_over_time(lab_run_verdict[1h] offset -1h))"
 
 
 def of_run(expr: str, legend: str = "__auto", *, instant: bool = False, format: str = "time_series") -> Query:  # noqa: A002
@@ -166,7 +171,7 @@ def build(
     *,
     variables: list[Json] | None = None,
     more_variables: list[Json] | None = None,
-    which: str = 'run=~"$run", experiment=~"$experiment", variant=~"$variant"',
+    which: str = CHOSEN_RUNS,
 ) -> Json:
     """A whole dashboard of this family; `which` selects the runs whose phases are marked."""
     chosen = run_variables() if variables is None else variables

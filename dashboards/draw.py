@@ -23,7 +23,7 @@ import structure
 
 COLUMN_PX, LINE_PX, GAP_PX, LEFT_PX = 58, 38, 8, 68
 COLOURS = ["#73bf69", "#f2cc0c", "#5794f2", "#ff780a", "#e02f44", "#b877d9", "#37872d", "#fade2a", "#3274d9", "#c4162a"]
-NAMED = {"green": "#73bf69", "red": "#f2495c", "blue": "#5794f2", "transparent": "none"}
+NAMED = {"green": "#73bf69", "red": "#f2495c", "blue": "#5794f2", "orange": "#ff9830", "transparent": "none"}
 STYLE = """
 body { background: #111217; color: #ccccdc; font: 13px Inter, system-ui, sans-serif; margin: 12px; width: 1400px; }
 h1 { font-size: 20px; margin: 0 0 2px; } p { margin: 0 0 10px; color: #9fa1ad; }
@@ -132,7 +132,8 @@ class Drawing:
             drawn = draw(panel, found, unit, width, height) if found else ""
         if not drawn:
             self.empty.append(panel["title"])
-            return '<div class="none">No data</div>'
+            nothing = panel["fieldConfig"]["defaults"].get("noValue", "No data")
+            return f'<div class="none">{html.escape(nothing)}</div>'
         return drawn
 
     def _time_axis(self, width: int, bottom: float) -> tuple[Any, str]:

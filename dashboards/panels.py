@@ -117,8 +117,12 @@ def stat(
     width: int = 4,
     steps: list[tuple[float | None, str]] | None = None,
     mappings: list[Json] | None = None,
+    nothing: str | None = None,
 ) -> Panel:
-    """One large number, the last of its series, on a small graph; coloured from the steps' values on."""
+    """One large number, the last of its series, on a small graph; coloured from the steps' values on.
+
+    `nothing` is shown while there is no number.
+    """
     thresholds = _thresholds(steps or [(None, "blue")])
     options = {
         "colorMode": "value",
@@ -133,9 +137,15 @@ def stat(
         "thresholds": thresholds,
         "decimals": 2 if unit == "s" else None,
         "mappings": mappings,
+        "noValue": nothing,
     }
     defaults = {key: value for key, value in defaults.items() if value is not None}
     return Panel("stat", title, description, unit, [query], width, 4, options, defaults)
+
+
+def texts(*words: str) -> list[Json]:
+    """Mappings that show the numbers 0, 1, … as these words."""
+    return [{"type": "value", "options": {str(n): {"text": word, "index": n} for n, word in enumerate(words)}}]
 
 
 def _thresholds(steps: list[tuple[float | None, str]]) -> Json:

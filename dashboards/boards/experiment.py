@@ -1,7 +1,7 @@
 """Experiment: whether the offered load was served, how fast, and whether to believe the figures."""
 
-from common import METHOD, build, of_run, once, rate
-from panels import RATE, Json, Query, Row, series, stat, table
+from common import CHOSEN_RUNS, METHOD, VERDICTS, build, of_run, once, rate
+from panels import RATE, Json, Query, Row, series, stat, table, texts
 
 #: Shows a figure in red from 0.1% of the requests on, as the rule LoadErrors does.
 ERROR_SHARE_MAX = 0.001
@@ -23,6 +23,7 @@ def _overview() -> Row:
                 "The run that is going on and its phase, as the lab publishes them.",
                 once(Query("lab_run_info")),
                 {"experiment": "Experiment", "variant": "Variant", "phase": "Phase", "run": "Run"},
+                width=7,
             ),
             stat(
                 "Offered",
@@ -49,11 +50,27 @@ def _overview() -> Row:
             ),
             stat(
                 "Warnings",
-                "Rules that fire now. The verdict itself is in the run's report: it looks at the whole run.",
+                "Rules that fire now.",
                 "none",
                 Query('count(ALERTS{alertstate="firing"}) or vector(0)'),
+                width=2,
                 steps=[(None, "green"), (1, "red")],
-                mappings=[{"type": "value", "options": {"0": {"text": "none", "index": 0}}}],
+                mappings=texts("none"),
+            ),
+            stat(
+                "Verdict",
+                "Of the runs in the time shown, the gravest. The lab gives it after the load, in the phase report; its "
+                "reasons are in the run's report.",
+                "none",
+                Query(
+                    f"max({VERDICTS} and on (run) "
+                    f"last_over_time(lsmlab:measure_start_seconds{{{CHOSEN_RUNS}}}[$__range]))",
+                    instant=True,
+                ),
+                width=3,
+                steps=[(None, "green"), (1, "orange"), (2, "red")],
+                mappings=texts("valid", "suspect", "invalid"),
+                nothing="after the run",
             ),
             series(
                 "Rate: offered and achieved",
@@ -180,6 +197,8 @@ def _runs() -> Row:
         {"title": "Allocation flame graph", "url": f"{place}/profile/alloc.html", "targetBlank": True},
         {"title": "Lock flame graph", "url": f"{place}/profile/lock.html", "targetBlank": True},
     ]
+    starts = "1000 * min by (run, experiment, variant, runtime) (min_over_time(lsmlab:measure_start_seconds[$__range]))"
+    judged = f"max by (run, verdict) ({VERDICTS})"
     overrides: list[Json] = [
         {"matcher": {"id": "byName", "options": "Run"}, "properties": [{"id": "links", "value": links}]},
     ]
@@ -191,8 +210,8 @@ def _runs() -> Row:
                 "Click a run for its report and its flame graphs.",
                 once(
                     Query(
-                        "1000 * min by (run, experiment, variant, runtime) "
-                        "(min_over_time(lsmlab:measure_start_seconds[$__range]))"
+                        f"{starts} * on (run) group_left (verdict) (0 * {judged} + 1) "
+                        f"or ({starts} unless on (run) {judged})"
                     )
                 ),
                 {
@@ -201,6 +220,7 @@ def _runs() -> Row:
                     "variant": "Variant",
                     "run": "Run",
                     "runtime": "Runtime",
+                    "verdict": "Verdict",
                 },
                 unit="dateTimeAsIso",
                 width=24,

@@ -70,3 +70,9 @@ def test_a_cpu_with_two_roles_is_one_sample(tmp_path: Path) -> None:
     ]
     write_run_info(path, {}, None)
     assert not path.exists()
+
+
+def test_the_verdict_is_a_metric_of_the_run_once_it_is_known(tmp_path: Path) -> None:
+    path = tmp_path / "lab.prom"
+    write_run_info(path, {"run": "r", "variant": "stack"}, "report", None, "suspect")
+    assert 'lab_run_verdict{run="r",variant="stack",verdict="suspect"} 1\n' in path.read_text()

@@ -186,7 +186,9 @@ class Run:
             "variant": self.plan.experiment.service.variant,
             "runtime": self.plan.runtime.name,
         }
-        write_run_info(self._run_info_path, labels, name, self.plan.cpus)
+        validity = artifacts.manifest.validity if artifacts is not None else None
+        verdict = validity.state if validity is not None else None
+        write_run_info(self._run_info_path, labels, name, self.plan.cpus, verdict)
 
     @property
     def _run_info_path(self) -> Path:

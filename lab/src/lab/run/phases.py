@@ -9,7 +9,7 @@ from pathlib import Path
 
 from lab.cpu_plan import CpuPlan
 from lab.errors import LabError
-from lab.manifest import Outcome, Phase
+from lab.manifest import Outcome, Phase, State
 from lab.run.show import Show
 from lab.run.signals import time_limit
 
@@ -90,12 +90,18 @@ class Phases:
             self._on_change(None)
 
 
-def write_run_info(path: Path, labels: dict[str, str], phase: str | None, cpus: CpuPlan | None = None) -> None:
-    """Write metrics of run and CPU plan for node-exporter's textfile collector; without a phase, remove them."""
+VERDICTS: dict[State, int] = {"valid": 0, "suspect": 1, "invalid": 2}
+"""The verdict as a number in the metrics."""
+
+
+def write_run_info(
+    path: Path, labels: dict[str, str], phase: str | None, cpus: CpuPlan | None = None, verdict: State | None = None
+) -> None:
+    """Write metrics of run, CPU plan and verdict for node-exporter; without a phase, remove them."""
     if phase is None:
         path.unlink(missing_ok=True)
         return
-    info = ",".join(f'{key}="{_escaped(value)}"' for key, value in {**labels, "phase": phase}.items())
+    info = _labels({**labels, "phase": phase})
     text = (
         "# HELP lab_run_info The run that goes on, and its phase.\n"
         "# TYPE lab_run_info gauge\n"
@@ -110,10 +116,20 @@ def write_run_info(path: Path, labels: dict[str, str], phase: str | None, cpus: 
     for cpu in sorted({cpu for part in roles.values() for cpu in part}):
         role = ", ".join(name for name, part in roles.items() if cpu in part)
         text += f'lab_cpu_role{{cpu="{cpu}",role="{role}"}} 1\n'
+    if verdict is not None:
+        text += (
+            "# HELP lab_run_verdict The verdict on the run: 0 valid, 1 suspect, 2 invalid.\n"
+            "# TYPE lab_run_verdict gauge\n"
+            f"lab_run_verdict{{{_labels({**labels, 'verdict': verdict})}}} {VERDICTS[verdict]}\n"
+        )
     path.parent.mkdir(parents=True, exist_ok=True)
     scratch = path.with_name(f".{path.name}")
     scratch.write_text(text, encoding="utf-8")
     scratch.replace(path)
+
+
+def _labels(labels: dict[str, str]) -> str:
+    return ",".join(f'{key}="{_escaped(value)}"' for key, value in labels.items())
 
 
 def _escaped(value: str) -> str:
