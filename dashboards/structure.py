@@ -1,4 +1,9 @@
-"""What every dashboard and rule of this room has to be, whatever it shows."""
+"""What every dashboard and rule of this room has to be, whatever it shows.
+
+A name in square brackets is the rule of Grafana's dashboard-linter that is broken. promtool checks two more of its
+rules, template-label-promql-rule and target-promql-rule. Four are left out: template-job-rule, template-instance-rule,
+target-job-rule and target-instance-rule ask for a choice of job and instance, and a run has one of each.
+"""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -25,6 +30,8 @@ ANY_VALUES = {
     "run_b": "20260101T000000Z",
     "shift": "0",
 }
+#: Of Grafana's units, those that the dashboards use; draw.py knows how each is written.
+UNITS = {"Bps", "bytes", "dateTimeAsIso", "none", "ops", "percentunit", "reqps", "s", "short"}
 OF_GRAFANA = {"__rate_interval", "__range"}
 #: Names of series that are counters, plain or of a histogram.
 COUNTER = re.compile(r"\b[a-z_][a-z0-9_]*_(?:total|bucket|sum|count)\b")
@@ -111,12 +118,18 @@ def dashboard_findings(name: str, dashboard: Json) -> list[str]:
     if dashboard.get("id") is not None:
         findings.append("it has an id, which belongs to one Grafana alone")
     if dashboard.get("editable") is not False:
-        findings.append("it is editable, but is provisioned from a file")
+        findings.append("it is editable, but is provisioned from a file [uneditable-dashboard-rule]")
     if not 0 < dashboard.get("schemaVersion", 0) <= SCHEMA_VERSION_MAX:
         findings.append(f"schemaVersion has to be 1…{SCHEMA_VERSION_MAX}, the classic JSON")
     variables = {variable["name"]: variable for variable in dashboard.get("templating", {}).get("list", [])}
-    if variables.get("datasource", {}).get("type") != "datasource":
-        findings.append("it has no variable `datasource` to choose the Prometheus with")
+    source = variables.get("datasource", {})
+    if (source.get("type"), source.get("query"), source.get("label")) != ("datasource", "prometheus", "Data source"):
+        findings.append("it has no variable `datasource` to choose the Prometheus with [template-datasource-rule]")
+    findings += [
+        f"variable {name!r} is not asked for again when the time changes [template-on-time-change-reload-rule]"
+        for name, variable in variables.items()
+        if variable["type"] == "query" and variable.get("refresh") != 2
+    ]
     panels = list(panels_of(dashboard))
     every_id = [panel["id"] for panel in [*panels, *dashboard.get("panels", [])] if panel.get("type") != "row"]
     if len(set(every_id)) != len({id(panel) for panel in panels}):
@@ -132,14 +145,18 @@ def dashboard_findings(name: str, dashboard: Json) -> list[str]:
 
 def panel_findings(panel: Json) -> list[str]:
     """What is wrong with one panel."""
-    findings = [f"it has no {key}" for key in ("title", "description") if not panel.get(key, "").strip()]
-    if not panel.get("fieldConfig", {}).get("defaults", {}).get("unit"):
-        findings.append("it has no unit")
+    findings = [
+        f"it has no {key} [panel-title-description-rule]"
+        for key in ("title", "description")
+        if not panel.get(key, "").strip()
+    ]
+    if (unit := panel.get("fieldConfig", {}).get("defaults", {}).get("unit")) not in UNITS:
+        findings.append(f"its unit, {unit!r}, is none of {', '.join(sorted(UNITS))} [panel-units-rule]")
     if not panel.get("targets"):
-        findings.append("it has no query")
+        findings.append("it has no query [panel-no-targets-rule]")
     for target in [panel, *panel.get("targets", [])]:
         if target.get("datasource") != {"type": "prometheus", "uid": "${datasource}"}:
-            findings.append("its data source is not ${datasource}")
+            findings.append("its data source is not ${datasource} [panel-datasource-rule]")
     for target in panel.get("targets", []):
         findings += expression_findings(target.get("expr", ""))
     return findings
@@ -152,9 +169,11 @@ def expression_findings(text: str) -> list[str]:
         after = re.match(r"(\{[^}]*\})?\[([^\]]+)\]", text[counter.end() :])
         function = re.search(r"(\w+)\($", text[: counter.start()])
         if after is None or function is None or function[1] not in ("rate", "irate", "increase"):
-            findings.append(f"{text}: the counter {counter[0]} is shown as it is, without rate or increase")
+            findings.append(
+                f"{text}: the counter {counter[0]} is shown without rate or increase [target-counter-agg-rule]"
+            )
         elif function[1] == "rate" and after[2] != "$__rate_interval":
-            findings.append(f"{text}: rate over {after[2]} in the place of $__rate_interval")
+            findings.append(f"{text}: rate over {after[2]}, not over $__rate_interval [target-rate-interval-rule]")
     return findings
 
 

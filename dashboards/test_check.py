@@ -38,13 +38,16 @@ class Structure(unittest.TestCase):
         faults = {
             "no description": lambda built: first_panel(built).update(description=" "),
             "no title": lambda built: first_panel(built).update(title=""),
-            "no unit": lambda built: first_panel(built)["fieldConfig"]["defaults"].pop("unit"),
+            "its unit, None,": lambda built: first_panel(built)["fieldConfig"]["defaults"].pop("unit"),
+            "[panel-units-rule]": lambda built: first_panel(built)["fieldConfig"]["defaults"].update(unit="seconds"),
             "no query": lambda built: first_panel(built).update(targets=[]),
             "data source": lambda built: first_panel(built).update(datasource={"type": "prometheus", "uid": "abc"}),
             "no uid": lambda built: built.update(uid=""),
             "editable": lambda built: built.update(editable=True),
             "schemaVersion": lambda built: built.update(schemaVersion=50),
             "no variable `datasource`": lambda built: built["templating"]["list"].pop(0),
+            "[template-datasource-rule]": lambda built: built["templating"]["list"][0].update(label="Source"),
+            "[template-on-time-change-reload-rule]": lambda built: built["templating"]["list"][1].update(refresh=1),
             "is no variable": lambda built: first_panel(built)["targets"][0].update(expr="up{job='$nobody'}"),
             "one id": lambda built: first_panel(built).update(id=built["panels"][-1]["id"]),
             "overlap": lambda built: first_panel(built)["gridPos"].update(w=24),
@@ -62,9 +65,9 @@ class Structure(unittest.TestCase):
             "a_gauge",
         ):
             self.assertEqual(structure.expression_findings(good), [], good)
-        self.assertIn("as it is", structure.expression_findings("sum(a_total)")[0])
-        self.assertIn("as it is", structure.expression_findings("deriv(a_total[1m])")[0])
-        self.assertIn("in the place of", structure.expression_findings("rate(a_bucket[5m])")[0])
+        self.assertIn("without rate", structure.expression_findings("sum(a_total)")[0])
+        self.assertIn("without rate", structure.expression_findings("deriv(a_total[1m])")[0])
+        self.assertIn("not over", structure.expression_findings("rate(a_bucket[5m])")[0])
 
     def test_a_metric_that_the_contract_does_not_name_is_found(self) -> None:
         known = structure.metrics_of_contract(
