@@ -67,6 +67,8 @@ def static_findings() -> list[str]:
         findings += structure.dashboard_findings(name, dashboard)
     known = structure.metrics_of_contract((ROOM.parent / "docs" / "contracts.md").read_text(encoding="utf-8"))
     findings += structure.unknown_metrics(expressions(), known)
+    tests = [yaml.safe_load(path.read_text(encoding="utf-8")) for path in sorted((PROMETHEUS / "tests").glob("*.yml"))]
+    findings += structure.untested_alerts(load_rules().values(), tests)
     return findings + structure.provisioning_findings(ROOM / "grafana" / "provisioning", dashboards.values())
 
 

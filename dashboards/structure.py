@@ -214,6 +214,19 @@ def unknown_metrics(expressions: Iterable[Expression], known: set[str]) -> list[
     ]
 
 
+def untested_alerts(rules: Iterable[Json], tests: Iterable[Json]) -> list[str]:
+    """Alerts that promtool's tests never show firing, or never show silent."""
+    alerts = [rule["alert"] for file in rules for group in file["groups"] for rule in group["rules"] if "alert" in rule]
+    expected = [one for file in tests for test in file["tests"] for one in test.get("alert_rule_test", [])]
+    shown = {(one["alertname"], bool(one.get("exp_alerts"))) for one in expected}
+    return [
+        f"{alert}: no test in which it {'fires' if firing else 'stays silent'}"
+        for alert in alerts
+        for firing in (True, False)
+        if (alert, firing) not in shown
+    ]
+
+
 def provisioning_findings(directory: Path, dashboards: Iterable[Json]) -> list[str]:
     """The provisioned data source has to be the one that dashboards open with."""
     findings = []

@@ -125,6 +125,20 @@ class Expressions(unittest.TestCase):
         self.assertEqual(structure.live_queries(alert), ["loadgen_requests_total", 'up{job="service"}'])
 
 
+class Rules(unittest.TestCase):
+    """Faults in the rules' tests."""
+
+    def test_each_alert_has_to_be_shown_firing_and_silent(self) -> None:
+        rules = [{"groups": [{"rules": [{"alert": "A"}, {"alert": "B"}, {"record": "c"}]}]}]
+        tests = [
+            {"alertname": "A", "exp_alerts": [{}]},
+            {"alertname": "A"},
+            {"alertname": "B", "exp_alerts": []},
+        ]
+        found = structure.untested_alerts(rules, [{"tests": [{"alert_rule_test": tests}]}])
+        self.assertEqual(found, ["B: no test in which it fires"])
+
+
 class Live(unittest.TestCase):
     """Against a stand-in for Prometheus."""
 
