@@ -1,8 +1,11 @@
 package lsmlab.storage.lsm;
 
 import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import lsmlab.storage.file.CheckpointTarget;
 import lsmlab.storage.file.StoreDirectory;
 import lsmlab.storage.manifest.Edit;
 import lsmlab.storage.manifest.Manifest;
@@ -18,15 +21,39 @@ final class Checkpoint {
   private Checkpoint() {}
 
   /**
-   * Writes the tables of a version into an empty directory, durably.
+   * Makes a checkpoint of the current version in a new directory, which gets its name when it is whole.
    *
-   * @param version with a reference of the caller's, so that no file of it goes meanwhile
-   * @param nextFile greater than every number of a file of the version
+   * @param path of the new directory
+   * @param store path of the store
+   * @throws UncheckedIOException if a file cannot be made; nothing is left then
    */
-  static void write(Version version, StoreDirectory from, StoreDirectory to, long nextFile)
+  static void make(Path path, Path store, StoreDirectory from, VersionSet versions) {
+    try (CheckpointTarget target = CheckpointTarget.make(path, store);
+        StoreDirectory to = target.directory()) {
+      fill(to, from, versions);
+      target.finish();
+    } catch (IOException e) {
+      throw new UncheckedIOException(
+          "the checkpoint " + path + " cannot be made: " + e.getMessage(), e);
+    }
+  }
+
+  /** Links the current version's tables into an empty directory and writes a manifest there, durably. */
+  static void fill(StoreDirectory to, StoreDirectory from, VersionSet versions) throws IOException {
+    Version version = versions.acquire();
+    try {
+      // Read after the version was acquired, so that it is greater than every number in it.
+      write(version, from, to, versions.nextFile());
+    } finally {
+      VersionSet.releaseQuietly(version);
+    }
+  }
+
+  private static void write(Version version, StoreDirectory from, StoreDirectory to, long nextFile)
       throws IOException {
     List<TableEntry> entries = new ArrayList<>();
     for (TableSet.Placed placed : version.tables().placed()) {
+      assert placed.entry().number() < nextFile : "table " + placed.entry().number();
       from.link(TableFormat.fileName(placed.entry().number()), to);
       entries.add(placed.entry());
     }

@@ -1,11 +1,9 @@
 package lsmlab.storage.lsm;
 
-import com.sun.management.OperatingSystemMXBean;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.foreign.MemorySegment;
-import java.lang.management.ManagementFactory;
-import java.nio.ByteBuffer;
+import java.nio.file.AccessDeniedException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -13,32 +11,24 @@ import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.LongSupplier;
 import lsmlab.storage.CorruptionException;
-import lsmlab.storage.Durability;
 import lsmlab.storage.Engine;
 import lsmlab.storage.EngineStats;
 import lsmlab.storage.Limits;
 import lsmlab.storage.LsmOptions;
 import lsmlab.storage.Scan;
-import lsmlab.storage.TreeStats;
 import lsmlab.storage.ValueSink;
 import lsmlab.storage.WriteBatch;
 import lsmlab.storage.cursor.MergingCursor;
 import lsmlab.storage.file.CheckpointTarget;
 import lsmlab.storage.file.OsStoreDirectory;
 import lsmlab.storage.file.StoreDirectory;
-import lsmlab.storage.file.SyncFailedException;
-import lsmlab.storage.file.WritableFile;
-import lsmlab.storage.manifest.LogEntry;
 import lsmlab.storage.manifest.TableEntry;
 import lsmlab.storage.memtable.ChunkPool;
 import lsmlab.storage.memtable.Memtable;
 import lsmlab.storage.stats.LevelTraffic;
 import lsmlab.storage.stats.LookupCounts;
 import lsmlab.storage.table.Lookup;
-import lsmlab.storage.wal.WalFormat;
 import lsmlab.storage.wal.WalWriter;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * A log-structured merge tree. Thread-safe.
@@ -52,25 +42,21 @@ import org.slf4j.LoggerFactory;
  */
 public final class LsmEngine implements Engine {
 
-  /** Holds a record's header and the longest key, and most groups of records. */
-  private static final int LOG_BUFFER_BYTES = 1 << 20;
-
-  private static final Logger LOG = LoggerFactory.getLogger(LsmEngine.class);
-
   private final StoreDirectory directory;
   private final LsmOptions options;
-  private final LongSupplier memoryBytes;
   private final Health health = new Health();
   private final ChunkPool pool = new ChunkPool();
   private final VersionSet versions;
+  private final WalLifecycle logs;
   private final WalPreallocator walPreallocator;
   private final CommitPipeline pipeline;
   private final WriteController controller;
   private final Flusher flusher;
   private final Compactor compactor;
   private final OpenScans scans;
+  private final MissAdvisor missAdvisor;
   private final LookupCounts lookupCounts = new LookupCounts();
-  private final LevelTraffic traffic = new LevelTraffic(TableEntry.LEVEL_BOTTOM + 1);
+  private final StatsCollector stats;
   private final AtomicInteger closed = new AtomicInteger();
 
   /**
@@ -89,7 +75,7 @@ public final class LsmEngine implements Engine {
 
   /** Opens the store in a directory of another kind; the options' path is not used. Closes the directory at the end. */
   public static LsmEngine open(LsmOptions options, StoreDirectory directory) {
-    return open(options, directory, () -> Memory.BYTES);
+    return open(options, directory, MissAdvisor.MACHINE);
   }
 
   /**
@@ -112,20 +98,25 @@ public final class LsmEngine implements Engine {
   }
 
   private static UncheckedIOException cannotOpen(String what, IOException e) {
-    return new UncheckedIOException("cannot open the store " + what + ": " + e.getMessage(), e);
+    String message = e.getMessage();
+    if (e instanceof AccessDeniedException) { // Its message is only the path.
+      message +=
+          ": permission denied: make it readable and writable for the user who runs the service";
+    }
+    return new UncheckedIOException("cannot open the store " + what + ": " + message, e);
   }
 
   private LsmEngine(LsmOptions options, StoreDirectory directory, LongSupplier memoryBytes)
       throws IOException {
     this.options = options;
     this.directory = directory;
-    this.memoryBytes = memoryBytes;
     this.scans = new OpenScans(options);
-    ByteBuffer logBuffer = ByteBuffer.allocateDirect(LOG_BUFFER_BYTES);
+    this.logs = new WalLifecycle(directory, options);
+    LevelTraffic traffic = new LevelTraffic(TableEntry.LEVEL_BOTTOM + 1);
     try (Recovery recovery = new Recovery(directory, pool)) {
       recovery.run();
       long firstLog = recovery.newFileNumber();
-      WalWriter log = beginFirstLog(recovery, firstLog, logBuffer);
+      WalWriter log = logs.beginFirst(recovery, firstLog, health);
 
       List<Memtable> sealed = new ArrayList<>(recovery.oldestFirst());
       Collections.reverse(sealed);
@@ -133,62 +124,34 @@ public final class LsmEngine implements Engine {
       Version first = new Version(active, sealed, recovery.tables());
       active.release();
       versions = new VersionSet(directory, recovery.takeManifest(), recovery.nextFile(), first);
+      missAdvisor = new MissAdvisor(versions, memoryBytes);
       walPreallocator = new WalPreallocator(directory, versions);
-      compactor = new Compactor(directory, options, versions, health, traffic, this::tablesMerged);
+      compactor = new Compactor(directory, options, versions, health, traffic, this::tablesChanged);
       controller = new WriteController(options, versions, health, compactor, this::sealMemtable);
-      flusher = new Flusher(directory, options, versions, health, new FlushListener());
+      FlushEvents flushEvents =
+          new FlushEvents(walPreallocator, traffic, controller, compactor, this::tablesChanged);
+      flusher = new Flusher(directory, options, versions, health, flushEvents);
+      MemtableRotation memtables =
+          new MemtableRotation(
+              options, versions, logs, walPreallocator, pool, flusher, scans, recovery.lastLog());
       pipeline =
-          new CommitPipeline(
-              new Memtables(logBuffer, recovery.lastLog(), recovery.lastLogLength()),
-              health,
-              options.durability(),
-              log,
-              recovery.sequence());
+          new CommitPipeline(memtables, health, options.durability(), log, recovery.sequence());
+      stats = new StatsCollector(flusher, compactor, pipeline, controller, lookupCounts, traffic);
       recovery.oldestFirst().forEach(flusher::add);
     } catch (IOException | RuntimeException | Error e) {
       pool.close();
       throw e;
     }
-    versions.runSoon(this::expectMisses);
+    versions.runSoon(missAdvisor::tablesChanged);
     flusher.start();
     compactor.start();
   }
 
-  /**
-   * The log that takes writes from now on; null if there is no room for it. The store can then be read, and writes are
-   * refused until the log can be made.
-   */
-  private WalWriter beginFirstLog(Recovery recovery, long number, ByteBuffer buffer)
-      throws IOException {
-    WalWriter log;
-    try {
-      log =
-          new WalWriter(
-              directory,
-              number,
-              options.durability(),
-              buffer,
-              recovery.lastLog(),
-              recovery.lastLogLength(),
-              options.logRoomBytes());
-    } catch (SyncFailedException e) {
-      throw e;
-    } catch (IOException e) {
-      health.failed(Health.Activity.MAKING_LOG, e);
-      return null;
-    }
-    try {
-      recovery.noteLogs(number, options.durability() == Durability.POWER ? log.length() : 0);
-    } catch (SyncFailedException e) {
-      log.close();
-      throw e;
-    } catch (IOException e) {
-      LOG.warn(
-          "the manifest cannot name log {}, so that its loss would not be noticed: {}",
-          number,
-          e.toString());
-    }
-    return log;
+  /** Called by a flush or compaction thread after each publication of tables. */
+  private void tablesChanged() {
+    scans.enforceSoon(versions);
+    controller.roomMade();
+    missAdvisor.tablesChanged();
   }
 
   @Override
@@ -293,30 +256,13 @@ public final class LsmEngine implements Engine {
     checkOpen();
     CheckpointTarget.check(target, options.directory());
     flush();
-    try (CheckpointTarget making = CheckpointTarget.make(target, options.directory());
-        StoreDirectory other = making.directory()) {
-      linkTables(other);
-      making.finish();
-    } catch (IOException e) {
-      throw new UncheckedIOException(
-          "the checkpoint " + target + " cannot be made: " + e.getMessage(), e);
-    }
+    Checkpoint.make(target, options.directory(), directory, versions);
   }
 
   /** Makes a checkpoint in an empty directory. */
   void checkpoint(StoreDirectory target) throws IOException {
     flush();
-    linkTables(target);
-  }
-
-  private void linkTables(StoreDirectory target) throws IOException {
-    Version version = versions.acquire();
-    try {
-      // Asked for after the version is there: it is greater than all numbers in it.
-      Checkpoint.write(version, directory, target, versions.nextFile());
-    } finally {
-      VersionSet.releaseQuietly(version);
-    }
+    Checkpoint.fill(target, directory, versions);
   }
 
   @Override
@@ -341,91 +287,10 @@ public final class LsmEngine implements Engine {
   public EngineStats stats() {
     Version version = versions.acquire();
     try {
-      TreeStats tree = treeStats(version.tables());
-      return new EngineStats(
-          version.memtableBytes(),
-          version.sealedCount(),
-          flusher.flushes(),
-          flusher.flushBytes(),
-          flusher.flushNanos(),
-          compactor.compactions(),
-          // A flush writes to level 0 alone, a merge never.
-          tree.levels().stream().skip(1).mapToLong(TreeStats.Level::bytesWritten).sum(),
-          compactor.nanos(),
-          version.tables().count(),
-          version.tables().bytes(),
-          lookupCounts.filtered(),
-          lookupCounts.falsePositives(),
-          tree.walBytes(),
-          pipeline.logSyncs(),
-          tree.stallNanos().values().stream().mapToLong(Long::longValue).sum(),
-          tree);
+      return stats.collect(version);
     } finally {
       VersionSet.releaseQuietly(version);
     }
-  }
-
-  private TreeStats treeStats(TableSet tables) {
-    List<TreeStats.Level> levels = new ArrayList<>();
-    for (int level = 0; level <= TableEntry.LEVEL_BOTTOM; level++) {
-      List<TableSet.Placed> placed =
-          level == 0 ? tables.newestFirst() : CompactionPolicy.run(tables, level);
-      levels.add(
-          new TreeStats.Level(
-              level,
-              placed.size(),
-              CompactionPolicy.bytes(placed),
-              compactor.score(tables, level),
-              traffic.read(level),
-              traffic.written(level)));
-    }
-    return new TreeStats(
-        levels,
-        pipeline.acceptedBytes(),
-        pipeline.logBytes(),
-        lookupCounts.lookups(),
-        lookupCounts.absent(),
-        lookupCounts.searchesInVain(),
-        controller.stallNanos());
-  }
-
-  /** Scans may keep more than they may, since the version has changed. */
-  private void boundScans() {
-    if (scans.count() > 0) {
-      versions.runSoon(
-          () -> {
-            Version version = versions.acquire();
-            try {
-              scans.enforce(version);
-            } finally {
-              VersionSet.releaseQuietly(version);
-            }
-          });
-    }
-  }
-
-  private void tablesMerged() {
-    boundScans();
-    controller.roomMade();
-    expectMisses();
-  }
-
-  /** Where the tables do not fit the memory that there is, of the machine or the container, they must not be read around. */
-  private void expectMisses() {
-    Version version = versions.acquire();
-    try {
-      if (version.tables().bytes() > memoryBytes.getAsLong() / 2) {
-        version.tables().placed().forEach(placed -> placed.table().expectMisses());
-      }
-    } finally {
-      VersionSet.releaseQuietly(version);
-    }
-  }
-
-  /** Asked for late, because it takes a cold JVM a tenth of a second. */
-  private static final class Memory {
-    static final long BYTES =
-        ((OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean()).getTotalMemorySize();
   }
 
   private void checkOpen() {
@@ -461,25 +326,8 @@ public final class LsmEngine implements Engine {
     }
   }
 
-  /** Makes the logs durable and notes in the manifest which there are and how long, so that one that is cut is noticed. */
   private void closeLog() throws IOException {
-    List<LogEntry> logs = pipeline.close();
-    if (logs.isEmpty()) {
-      return;
-    }
-    List<LogEntry> needed = new ArrayList<>();
-    for (LogEntry log : logs) {
-      if (log.number() >= versions.firstLog()) {
-        needed.add(log);
-        if (options.durability() == Durability.PROCESS && log != logs.getLast()) {
-          try (WritableFile file =
-              directory.openAt(WalFormat.fileName(log.number()), log.length())) {
-            file.sync();
-          }
-        }
-      }
-    }
-    versions.noteLogs(needed);
+    logs.close(pipeline.close(), versions);
   }
 
   /** Keeps a copy of the value: one small object, where a lambda takes two and an array. */
@@ -489,93 +337,6 @@ public final class LsmEngine implements Engine {
     @Override
     public void accept(MemorySegment source, long offset, int length) {
       value = ValueSink.copy(source, offset, length);
-    }
-  }
-
-  /** Who wants to know of flushes. */
-  private final class FlushListener implements Flusher.Listener {
-    @Override
-    public void taken() {
-      walPreallocator.prepare();
-    }
-
-    @Override
-    public void building() {
-      walPreallocator.prepare();
-    }
-
-    @Override
-    public void built(long bytes, long nanos) {
-      traffic.addWritten(0, bytes);
-      controller.flushed(bytes, nanos);
-    }
-
-    @Override
-    public void published() {
-      boundScans();
-      controller.roomMade();
-      expectMisses();
-      compactor.tablesChanged();
-    }
-  }
-
-  /** The pipeline's view of the rest; called by its leader alone. */
-  private final class Memtables implements CommitPipeline.Memtables {
-    private final ByteBuffer logBuffer;
-    private final long recoveredLog;
-    private final long recoveredLogLength;
-
-    Memtables(ByteBuffer logBuffer, long recoveredLog, long recoveredLogLength) {
-      this.logBuffer = logBuffer;
-      this.recoveredLog = recoveredLog;
-      this.recoveredLogLength = recoveredLogLength;
-    }
-
-    @Override
-    public WalWriter firstLog() throws IOException {
-      return new WalWriter(
-          directory,
-          active().logNumber(),
-          options.durability(),
-          logBuffer,
-          recoveredLog,
-          recoveredLogLength,
-          options.logRoomBytes());
-    }
-
-    @Override
-    public Memtable active() {
-      return versions.current().active();
-    }
-
-    @Override
-    public boolean isSealDue() {
-      Version version = versions.current();
-      Memtable active = version.active();
-      return (active.bytes() >= options.flushThresholdBytes() || active.isFull())
-          && version.sealedCount() < options.memtablesMax();
-    }
-
-    @Override
-    public void seal(WalWriter log) {
-      Memtable full = versions.current().active();
-      versions.seal(new Memtable(pool, log.number()));
-      flusher.add(full);
-      boundScans();
-    }
-
-    @Override
-    public WalWriter newLog(WalWriter previous) throws IOException {
-      WalPreallocator.Prepared next = walPreallocator.take();
-      return new WalWriter(
-          directory,
-          next.number(),
-          next.file(),
-          options.durability(),
-          logBuffer,
-          previous.number(),
-          previous.certainLength(),
-          options.logRoomBytes());
     }
   }
 }

@@ -49,6 +49,21 @@ final class OpenScans {
     return open.size();
   }
 
+  /** Enforces the bound on another thread, after the version has changed. */
+  void enforceSoon(VersionSet versions) {
+    if (count() > 0) {
+      versions.runSoon(
+          () -> {
+            Version version = versions.acquire();
+            try {
+              enforce(version);
+            } finally {
+              VersionSet.releaseQuietly(version);
+            }
+          });
+    }
+  }
+
   /** Ends the oldest scans until the others keep no more than they may. The caller holds a reference of the version. */
   void enforce(Version current) {
     List<LsmScan> newestFirst;

@@ -163,7 +163,8 @@ final class Recovery implements AutoCloseable {
           directory.describe(Manifest.NAME)
               + " does not name table "
               + number
-              + " though the log it was made of is gone: its end is missing. Restore the store from a copy");
+              + " though the log it was made of is gone: its end is missing. Restore the store from"
+              + " a copy");
     }
   }
 
@@ -188,6 +189,7 @@ final class Recovery implements AutoCloseable {
         continue;
       }
       settle(log, result);
+      assert replayed.isEmpty() || replayed.getLast().number() < log : "logs out of order";
       replayed.add(new LogEntry(log, result.length()));
     }
     return dropped;
@@ -253,6 +255,7 @@ final class Recovery implements AutoCloseable {
    */
   void noteLogs(long newLog, long length) throws IOException {
     directory.sync();
+    assert newLog < nextFile && (replayed.isEmpty() || replayed.getLast().number() < newLog);
     boolean needed = !oldestFirst.isEmpty();
     List<LogEntry> all = new ArrayList<>(needed ? replayed : List.of());
     all.add(new LogEntry(newLog, length));
@@ -294,13 +297,9 @@ final class Recovery implements AutoCloseable {
     return sequence;
   }
 
-  /** The last log there was, 0 if none. */
-  long lastLog() {
-    return replayed.isEmpty() ? 0 : replayed.getLast().number();
-  }
-
-  long lastLogLength() {
-    return replayed.isEmpty() ? 0 : replayed.getLast().length();
+  /** The last log there was, with the bytes of it that count; number 0 if there was none. */
+  LogEntry lastLog() {
+    return replayed.isEmpty() ? new LogEntry(0, 0) : replayed.getLast();
   }
 
   /** Gives back the references it took; whoever needs its finds takes references of its own. */

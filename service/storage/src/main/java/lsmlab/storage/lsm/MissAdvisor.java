@@ -1,0 +1,40 @@
+package lsmlab.storage.lsm;
+
+import com.sun.management.OperatingSystemMXBean;
+import java.lang.management.ManagementFactory;
+import java.util.function.LongSupplier;
+
+/** Decides whether the tables fit in memory, and tells them to expect misses if they do not. Thread-safe. */
+final class MissAdvisor {
+
+  /** The memory of the machine or the container. Read late, because a cold JVM takes 100 ms for it. */
+  static final LongSupplier MACHINE = () -> Machine.MEMORY_BYTES;
+
+  private static final class Machine {
+    static final long MEMORY_BYTES =
+        ((OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean()).getTotalMemorySize();
+  }
+
+  private final VersionSet versions;
+  private final LongSupplier memoryBytes;
+
+  /**
+   * @param memoryBytes memory that all tables share
+   */
+  MissAdvisor(VersionSet versions, LongSupplier memoryBytes) {
+    this.versions = versions;
+    this.memoryBytes = memoryBytes;
+  }
+
+  /** Decides anew; call it after each change of the tables. */
+  void tablesChanged() {
+    Version version = versions.acquire();
+    try {
+      if (version.tables().bytes() > memoryBytes.getAsLong() / 2) {
+        version.tables().placed().forEach(placed -> placed.table().expectMisses());
+      }
+    } finally {
+      VersionSet.releaseQuietly(version);
+    }
+  }
+}
