@@ -58,6 +58,7 @@ public final class ReadGate {
         LockSupport.parkNanos(50_000);
       }
     }
+    assert phase == old + 1 : "two threads waited for readers at once";
   }
 
   private static int place(int phase, int stripe) {

@@ -312,6 +312,7 @@ final class CommitPipeline {
   }
 
   private void takeBack(IOException cause) {
+    assert busy.get() == 1 : "only the leader writes to the log";
     try {
       log.rollback();
     } catch (IOException e) {
@@ -331,8 +332,11 @@ final class CommitPipeline {
   }
 
   private void changeLog() throws IOException {
+    assert busy.get() == 1 : "only the leader changes the log";
     WalWriter next = memtables.newLog(log);
     WalWriter previous = log;
+    assert next.number() > previous.number() : next.number() + " follows " + previous.number();
+    assert memtables.active().logNumber() == previous.number() : "a log belongs to one memtable";
     if (sealedLogs.size() == SEALED_LOGS_MAX) {
       sealedLogs.removeFirst();
     }
@@ -375,6 +379,7 @@ final class CommitPipeline {
         return List.of();
       }
       log.finish();
+      assert log.synced() == log.length() : "the closed log is not durable";
       sealedLogs.add(new LogEntry(log.number(), log.length()));
       return List.copyOf(sealedLogs);
     } finally {

@@ -102,6 +102,9 @@ final class CompactionJob {
         new RateLimit(options.compactionBytesPerSecondMax(), RateLimit.Clock.SYSTEM, closing);
     this.below =
         task.inputs().stream().filter(placed -> placed.entry().level() == task.level()).toList();
+    assert isOrdered(below) : "tables of level " + task.level() + " are not in key order";
+    assert task.inputs().stream().allMatch(placed -> placed.entry().level() <= task.level())
+        : "a merge never moves pairs up";
     this.unread = new HashSet<>(TableSet.tableSet(task.inputs()));
     unread.forEach(Table::retain);
   }
@@ -178,6 +181,16 @@ final class CompactionJob {
     }
   }
 
+  private static boolean isOrdered(List<Placed> run) {
+    for (int i = 1; i < run.size(); i++) {
+      byte[] left = run.get(i - 1).table().maxKey();
+      if (Arrays.compareUnsigned(left, run.get(i).table().minKey()) >= 0) {
+        return false;
+      }
+    }
+    return true;
+  }
+
   /** Length of what all keys begin with. */
   private int sharedKeyBytes() {
     byte[] first = null;
@@ -225,6 +238,7 @@ final class CompactionJob {
         writer == null
             || writer.bytes() >= options.tableBytes() / 2
             || waiting >= 2 * options.tableBytes();
+    assert replaced < passed && passed <= below.size() : replaced + ", " + passed;
     if (large) {
       finishTable();
       Set<Table> left = TableSet.tableSet(below.subList(replaced, passed));
@@ -243,6 +257,7 @@ final class CompactionJob {
       full.finish();
       Table table = Table.openNew(directory, full.number());
       outputs.add(new Placed(new TableEntry(full.number(), task.level(), 0, table.bytes()), table));
+      assert isOrdered(outputs) : "a merge writes its tables in key order";
       pay(table.bytes());
       paidBytes = 0;
     }

@@ -244,6 +244,7 @@ final class Compactor implements AutoCloseable, WriteController.Merging {
   private void finished(long full) {
     lock.lock();
     try {
+      assert busy && full <= fullRequested;
       busy = false;
       fullDone = Math.max(fullDone, full);
       changed.signalAll();

@@ -114,6 +114,9 @@ final class Flusher implements AutoCloseable {
   void add(Memtable memtable) {
     lock.lock();
     try {
+      assert oldestFirst.isEmpty()
+              || oldestFirst.getLast().memtable.logNumber() < memtable.logNumber()
+          : "memtables must be handed over in the order of sealing";
       oldestFirst.addLast(new Job(memtable));
       changed.signalAll();
     } finally {
@@ -181,6 +184,8 @@ final class Flusher implements AutoCloseable {
     }
     lock.lock();
     try {
+      assert job.state == State.BUILDING : job.state;
+      assert job.built.entry().order() == job.memtable.logNumber();
       job.state = State.BUILT;
     } finally {
       lock.unlock();
@@ -262,8 +267,10 @@ final class Flusher implements AutoCloseable {
         try {
           publishing = false;
           for (Job job : ready) {
+            assert job.state == State.BUILT : job.state;
             if (done) {
-              oldestFirst.removeFirst();
+              Job published = oldestFirst.removeFirst();
+              assert published == job : "tables must be published oldest first";
             } else {
               job.state = State.WAITING;
             }

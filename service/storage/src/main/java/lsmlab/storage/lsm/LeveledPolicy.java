@@ -130,6 +130,7 @@ final class LeveledPolicy implements CompactionPolicy {
       level--;
       bytes /= fanout;
     }
+    assert level >= 1 && level <= LEVEL_BOTTOM : "level " + level;
     for (int upper = 1; upper < level; upper++) {
       if (!CompactionPolicy.run(tables, upper).isEmpty()) {
         return upper;

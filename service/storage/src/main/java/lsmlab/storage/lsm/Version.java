@@ -31,11 +31,23 @@ final class Version {
     this.active = active;
     this.sealed = sealed.toArray(Memtable[]::new);
     this.tables = tables;
+    assert isNewestFirst() : "memtables are not newest first";
     active.retain();
     for (Memtable memtable : this.sealed) {
       memtable.retain();
     }
     tables.retain();
+  }
+
+  private boolean isNewestFirst() {
+    long newer = active.logNumber();
+    for (Memtable memtable : sealed) {
+      if (memtable.logNumber() >= newer) {
+        return false;
+      }
+      newer = memtable.logNumber();
+    }
+    return true;
   }
 
   /** Looks a key up; one of {@link Lookup}'s. */

@@ -111,6 +111,7 @@ final class VersionSet implements AutoCloseable {
   void seal(Memtable fresh) {
     versionLock.lock();
     try {
+      assert fresh.logNumber() > current.active().logNumber() : "memtables must be sealed in order";
       List<Memtable> sealed = new ArrayList<>();
       sealed.add(current.active());
       sealed.addAll(current.sealed());
@@ -149,9 +150,11 @@ final class VersionSet implements AutoCloseable {
       long firstLog = firstLogWithout(flushed);
       List<Long> removedNumbers = removed.stream().map(Table::number).sorted().toList();
       List<TableEntry> entries = added.stream().map(TableSet.Placed::entry).toList();
+      assert firstLog >= manifest.firstLog() : "log " + firstLog + " was already dropped";
       // Before the manifest: tables that contradict each other must not become the truth.
       TableSet tables = current.tables().changed(removed, added);
       manifest.append(new Edit(nextFile.get(), firstLog, removedNumbers, entries, logs));
+      assert isNamedBy(manifest, tables) : "the manifest names other tables than the version has";
       removed.forEach(Table::retain);
       superfluous.addAll(removed);
       versionLock.lock();
@@ -187,6 +190,7 @@ final class VersionSet implements AutoCloseable {
 
   /** The change is made; what fails here is done after the next change, or at the next start. */
   private void cleanUp(long firstLog) {
+    assert manifestLock.isHeldByCurrentThread();
     try {
       manifest.noteSynced();
       superfluous.forEach(Table::markObsolete);
@@ -202,6 +206,12 @@ final class VersionSet implements AutoCloseable {
     }
   }
 
+  private static boolean isNamedBy(Manifest manifest, TableSet tables) {
+    Set<TableEntry> named = new HashSet<>(manifest.tables());
+    return named.size() == tables.count()
+        && tables.placed().stream().allMatch(placed -> named.contains(placed.entry()));
+  }
+
   private void releaseSuperfluous() {
     for (Table table : superfluous) {
       try {
@@ -214,7 +224,9 @@ final class VersionSet implements AutoCloseable {
   }
 
   private void replace(Version next) {
+    assert versionLock.isHeldByCurrentThread();
     Version old = current;
+    assert next.active().logNumber() >= old.active().logNumber() : "an older version came back";
     current = next;
     retired.add(() -> releaseQuietly(old));
   }

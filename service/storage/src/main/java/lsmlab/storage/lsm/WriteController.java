@@ -215,6 +215,7 @@ final class WriteController {
   }
 
   private void beginStall() {
+    assert lock.isHeldByCurrentThread() && waiting >= 0 : waiting;
     if (waiting++ == 0) {
       stallStart = System.nanoTime();
       stalled = 0;

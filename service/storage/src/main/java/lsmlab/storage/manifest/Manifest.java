@@ -204,6 +204,7 @@ public final class Manifest implements AutoCloseable {
    * @throws IOException otherwise: the change was not made, the manifest is as before and can be used
    */
   public void append(Edit edit) throws IOException {
+    assert edit.nextFile() >= nextFile && edit.firstLog() >= firstLog : "an edit never goes back";
     if (file.length() > rewriteBytes) {
       rewrite();
     }

@@ -36,11 +36,13 @@ public final class ChunkPool implements AutoCloseable {
       left = SLAB_BYTES;
     }
     left -= CHUNK_BYTES;
+    assert left >= 0 && left % CHUNK_BYTES == 0 : left;
     return slab.asSlice(SLAB_BYTES - CHUNK_BYTES - left, CHUNK_BYTES);
   }
 
   /** Gives a chunk back that nobody reads any more. */
   synchronized void give(MemorySegment chunk) {
+    assert chunk.byteSize() == CHUNK_BYTES : chunk.byteSize();
     unused.addFirst(chunk);
   }
 

@@ -311,6 +311,7 @@ public final class Memtable {
   }
 
   private void free() {
+    assert references.get() == 0 && chunks != null : "memtable of log " + logNumber;
     for (int i = 0; i < chunkCount; i++) {
       if (chunks[i].byteSize() == ChunkPool.CHUNK_BYTES && !isLarge(i)) {
         pool.give(chunks[i]);

@@ -21,6 +21,11 @@ final class BlockBuilder {
   private byte[] keys = new byte[4096];
   private byte[] values = new byte[VALUES_BYTES];
 
+  /** Bytes of values that fit without another array. */
+  int valueCapacity() {
+    return values.length;
+  }
+
   /** Pairs of the block so far. */
   int count() {
     return count;
@@ -32,6 +37,7 @@ final class BlockBuilder {
     if (values.length > VALUES_KEPT_MAX) {
       values = new byte[VALUES_BYTES];
     }
+    assert values.length <= VALUES_KEPT_MAX : values.length;
   }
 
   /** Bytes of the block with so much more in it; 0 if it is empty and nothing more comes. */
@@ -110,6 +116,8 @@ final class BlockBuilder {
    * @return whether the block is compressed
    */
   boolean finish(ByteBuffer out, long position, BlockCompressor compressor) {
+    assert count > 0 : "a block has at least one pair";
+    assert position % TableFormat.BLOCK_ALIGNMENT == 0 : position;
     final int start = out.position();
     layOut(out);
     boolean compressed = compressor != null && compressor.compress(out, start);

@@ -18,6 +18,8 @@ final class IndexBuilder {
   }
 
   void add(long blockOffset, byte[] key, int keyLength) {
+    assert blockOffset % TableFormat.BLOCK_ALIGNMENT == 0 : blockOffset;
+    assert count == 0 || blockOffset > offset(count - 1) : "blocks follow one another";
     if (count == blocks.length) {
       blocks = Arrays.copyOf(blocks, 2 * count);
       keyEnds = Arrays.copyOf(keyEnds, 2 * count);
@@ -30,6 +32,10 @@ final class IndexBuilder {
     System.arraycopy(key, 0, keys, start, keyLength);
     blocks[count] = (int) (blockOffset / TableFormat.BLOCK_ALIGNMENT);
     keyEnds[count++] = end;
+  }
+
+  private long offset(int block) {
+    return Integer.toUnsignedLong(blocks[block]) * TableFormat.BLOCK_ALIGNMENT;
   }
 
   private int keysLength() {

@@ -15,6 +15,7 @@ public final class LevelCursor implements Cursor {
    * @param tables by key, at least one
    */
   public LevelCursor(Table[] tables) {
+    assert tables.length > 0 : "a level without tables has no cursor";
     this.tables = tables;
   }
 

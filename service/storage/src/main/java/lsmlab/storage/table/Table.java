@@ -345,6 +345,7 @@ public final class Table {
 
   /** The manifest no longer names this table: its file goes with the last reference. */
   public void markObsolete() {
+    assert references.get() > 0 : file.describe() + " was dropped after its end";
     obsolete = true;
   }
 

@@ -225,6 +225,7 @@ public final class TableWriter implements AutoCloseable {
         directory.delete(name);
       }
     }
+    workspace.reset();
   }
 
   private void finishBlock() throws IOException {

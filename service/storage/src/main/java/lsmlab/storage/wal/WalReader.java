@@ -30,6 +30,11 @@ public final class WalReader {
   public record Result(
       long length, long fileLength, long previous, long previousLength, Durability durability) {
 
+    /** Checks that the records are within the file. */
+    public Result {
+      assert length >= 0 && length <= fileLength : length + " of " + fileLength;
+    }
+
     /** Whether something follows the last whole record. */
     public boolean isTorn() {
       return length < fileLength;

@@ -226,6 +226,7 @@ public final class WalWriter implements WriteSink<IOException>, AutoCloseable {
     try {
       file.pad(bytes);
       roomEnd = length + bytes;
+      assert roomEnd % PAGE_BYTES == 0 && roomEnd > length : roomEnd;
     } catch (IOException e) {
       roomEnd = Long.MAX_VALUE;
     }
@@ -237,6 +238,7 @@ public final class WalWriter implements WriteSink<IOException>, AutoCloseable {
    * be written, the log goes on without it.
    */
   private void noteSynced() {
+    assert buffer.position() == 0 && synced == file.length() : "a note tells of all before it";
     int start = begin(WalFormat.SYNCED, Long.BYTES);
     buffer.putLong(synced);
     end(start);
@@ -262,6 +264,7 @@ public final class WalWriter implements WriteSink<IOException>, AutoCloseable {
 
   /** Takes back what was collected since the last commit, written or not. */
   public void rollback() throws IOException {
+    assert committed <= file.length() : committed + " of " + file.length();
     buffer.clear();
     file.truncate(committed);
     roomEnd = Math.min(roomEnd, committed);
@@ -273,6 +276,7 @@ public final class WalWriter implements WriteSink<IOException>, AutoCloseable {
     file.sync();
     EventLog.walSync(System.nanoTime() - start);
     syncs++;
+    assert synced <= file.length() : synced + " of " + file.length();
     synced = file.length();
   }
 
