@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
@@ -14,6 +15,7 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -256,6 +258,29 @@ class WalTest {
       directory.replace("000005.wal", torn);
       assertEquals("a=1", read(-1).getFirst());
     }
+  }
+
+  /** Each place of the value looks like a record's header with a long payload: reading each payload would take minutes. */
+  @Test
+  void theEndOfALogIsFoundInTimeInProportionToItsLength() throws IOException {
+    byte[] value = new byte[4 << 20];
+    Arrays.fill(value, (byte) 0x10);
+    for (int i = 3; i < value.length; i += 4) {
+      value[i] = 0; // little-endian: some 1,000,000 bytes
+    }
+    long end;
+    try (WalWriter writer = writer(Durability.PROCESS)) {
+      put(writer, "a", "1");
+      writer.commit();
+      end = writer.length();
+      writer.put(new byte[] {'b'}, 0, 1, value, 0, value.length);
+      writer.commit();
+    }
+    byte[] content = directory.content("000005.wal");
+    directory.replace("000005.wal", Arrays.copyOf(content, content.length - 1)); // kill -9
+    WalReader.Result result =
+        assertTimeoutPreemptively(Duration.ofSeconds(20), () -> WalReader.check(directory, 5, -1));
+    assertEquals(end, result.length());
   }
 
   @Test

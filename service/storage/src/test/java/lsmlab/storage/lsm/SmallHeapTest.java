@@ -1,0 +1,72 @@
+package lsmlab.storage.lsm;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.List;
+import lsmlab.storage.Engine;
+import lsmlab.storage.LsmOptions;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Large values and a small heap, in a process of its own: what is taken can be flushed, what is larger is refused. */
+class SmallHeapTest {
+
+  private static final int HEAP_MIB = 256;
+
+  @TempDir Path directory;
+
+  @Test
+  void theLargestValueThatIsTakenCanBeFlushedAndALargerOneIsRefusedWhenItIsOffered()
+      throws Exception {
+    List<String> command =
+        List.of(
+            Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+            "-ea",
+            "-Xmx" + HEAP_MIB + "m",
+            "--enable-native-access=ALL-UNNAMED",
+            "-cp",
+            System.getProperty("java.class.path"),
+            Writer.class.getName(),
+            directory.resolve("store").toString());
+    Process process =
+        new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.DISCARD).start();
+    String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+    assertEquals(0, process.waitFor(), output);
+    int most = HEAP_MIB / 8 << 20;
+    assertEquals(
+        """
+        flushed
+        a value has at most %d bytes here, this one %d: a larger heap takes larger ones
+        read %d bytes
+        """
+            .formatted(most, most + 1, most),
+        output);
+  }
+
+  /** The process. */
+  static final class Writer {
+
+    private Writer() {}
+
+    /** Argument: the store. */
+    public static void main(String[] arguments) throws IOException {
+      LsmOptions options = LsmOptions.of(Path.of(arguments[0]));
+      byte[] key = {1};
+      try (Engine engine = LsmEngine.open(options)) {
+        engine.put(key, new byte[options.valueBytesMax()]);
+        engine.flush();
+        System.out.println("flushed");
+        try {
+          engine.put(key, new byte[options.valueBytesMax() + 1]);
+        } catch (IllegalArgumentException e) {
+          System.out.println(e.getMessage());
+        }
+        engine.flush();
+        System.out.println("read " + engine.get(key).length + " bytes");
+      }
+    }
+  }
+}
