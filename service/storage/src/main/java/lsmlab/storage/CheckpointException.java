@@ -1,6 +1,9 @@
 package lsmlab.storage;
 
-/** A checkpoint cannot be made at the place that was named. Nothing is left there; the message says what to do. */
+/**
+ * Thrown when no checkpoint can be made in the given directory. Nothing is left there. The message
+ * says what to do.
+ */
 public final class CheckpointException extends RuntimeException {
   private static final long serialVersionUID = 1L;
 

@@ -2,10 +2,16 @@ package lsmlab.storage;
 
 /** How tables are merged in the background. */
 public enum CompactionStrategy {
-  /** Each level below the top one is a sorted run, ten times as large as the one above: few runs to read, more to write. */
+  /**
+   * Each level below level 0 is one sorted run, {@code fanout} times as large as the level above
+   * it: few runs to read, more to write.
+   */
   LEVELED,
-  /** Runs of about the same size are merged into one: less to write, more runs to read and more room. */
+  /**
+   * Runs of about the same size are merged into one: less to write, more runs to read, more disk
+   * space.
+   */
   TIERED,
-  /** Nothing is merged unless {@link Engine#compact} asks for it. */
+  /** Only {@link Engine#compact} merges tables. */
   OFF
 }

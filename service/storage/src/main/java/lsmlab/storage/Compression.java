@@ -1,9 +1,12 @@
 package lsmlab.storage;
 
-/** How the blocks of a table are compressed, each by itself. */
+/** How the blocks of a table are compressed. Each block is compressed on its own. */
 public enum Compression {
-  /** Not at all: a lookup reads the block where it is mapped. */
+  /** No compression: a lookup reads the block in the mapped file. */
   NONE,
-  /** LZ4, where it makes a block at least an eighth smaller: less room and less to read, more CPU for each lookup. */
+  /**
+   * LZ4, if it makes a block at least an eighth smaller: less disk space and less to read, more CPU
+   * time for each lookup.
+   */
   LZ4
 }

@@ -1,6 +1,9 @@
 package lsmlab.storage;
 
-/** Stored bytes fail their checksum or contradict each other. The message names the file and the offset. */
+/**
+ * Thrown when stored bytes fail their checksum or contradict each other. The message names the file
+ * and the offset.
+ */
 public final class CorruptionException extends RuntimeException {
   private static final long serialVersionUID = 1L;
 

@@ -3,16 +3,17 @@ package lsmlab.storage;
 import java.nio.file.Path;
 
 /**
- * An ordered key-value store: what the server keeps its pairs in.
+ * An ordered key-value store, in which the server keeps its pairs.
  *
- * <p>Keys are byte strings of 1 to {@value #KEY_BYTES_MAX} bytes, ordered lexicographically by unsigned byte. Values
- * are byte strings of 0 bytes or more. All methods may be called by any number of threads at once.
+ * <p>Keys are 1 to {@value #KEY_BYTES_MAX} bytes long and ordered lexicographically by unsigned
+ * byte. Values are 0 or more bytes long. Thread-safe.
  *
- * <p><b>Acknowledged means kept.</b> When {@code put} or {@code delete} returns, the write survives what the store's
- * {@link Durability} promises; when it throws, the write may or may not be there after a restart, and is never half
- * there. A {@code get} that starts after a write has returned sees that write or a later one.
+ * <p><b>Acknowledged means kept.</b> When {@code put} or {@code delete} returns, the write survives
+ * what the store's {@link Durability} promises; when it throws, the write may or may not be there
+ * after a restart, but never in part. A {@code get} that starts after a write has returned sees
+ * that write or a later one.
  *
- * <p>The caller keeps its arrays: an engine copies what it stores and never changes what it was given.
+ * <p>An engine copies what it stores and never changes the caller's arrays.
  */
 public interface Engine extends WriteSink<RuntimeException>, AutoCloseable {
 
@@ -20,14 +21,14 @@ public interface Engine extends WriteSink<RuntimeException>, AutoCloseable {
   int KEY_BYTES_MAX = 65_535;
 
   /**
-   * Looks a key up and, where it is present, shows its value to the sink exactly once, on this thread.
+   * Looks up a key. If it is present, passes its value to the sink exactly once, on this thread.
    *
    * @return whether the key is present
-   * @throws CorruptionException if what is stored fails its checksum
+   * @throws CorruptionException if the stored bytes fail their checksum
    */
   boolean get(byte[] key, int keyOffset, int keyLength, ValueSink sink);
 
-  /** The value in an array of its own, or null where the key is absent. */
+  /** Returns a copy of the value, or null if the key is absent. */
   default byte[] get(byte[] key) {
     byte[][] found = new byte[1][];
     get(
@@ -39,83 +40,94 @@ public interface Engine extends WriteSink<RuntimeException>, AutoCloseable {
   }
 
   /**
-   * Stores the pair and returns once it is as durable as promised.
+   * Stores the pair. Returns once it is as durable as promised.
    *
-   * @throws OverloadedException if writes are held back (flushes do not keep up): nothing was written, try later
-   * @throws ReadOnlyException if the store no longer takes writes (disk full, or a failed sync): nothing acknowledged is lost
+   * @throws OverloadedException if flushes or merges do not keep up; nothing was written, try again
+   *     later
+   * @throws ReadOnlyException if the store takes no writes (disk full, or a failed sync); nothing
+   *     acknowledged is lost
    */
   @Override
   void put(
       byte[] key, int keyOffset, int keyLength, byte[] value, int valueOffset, int valueLength);
 
-  /** Stores the pair; see the form with slices. */
+  /** Stores the pair, as {@link #put(byte[], int, int, byte[], int, int)} does. */
   default void put(byte[] key, byte[] value) {
     put(key, 0, key.length, value, 0, value.length);
   }
 
-  /** Removes the key, present or not; throws as {@code put} does. */
+  /** Removes the key, whether or not it is present. Throws the same exceptions as {@code put}. */
   @Override
   void delete(byte[] key, int keyOffset, int keyLength);
 
-  /** Removes the key, present or not. */
+  /** Removes the key, whether or not it is present. */
   default void delete(byte[] key) {
     delete(key, 0, key.length);
   }
 
   /**
-   * Does several writes in their order and returns once each of them is as durable as promised or has failed: one hand-over
-   * to the kernel, or one sync, may serve them all. They are not a transaction: each is there or not by itself, as if it
-   * had been handed over alone, and {@link WriteBatch#failure} tells what {@code put} or {@code delete} would have thrown.
+   * Executes the writes in order. Returns once each of them is as durable as promised or has
+   * failed. All may share one write to the kernel and one sync. They are not a transaction: each
+   * succeeds or fails on its own, and {@link WriteBatch#failure} returns what {@code put} or {@code
+   * delete} would have thrown.
    *
-   * <p>Unless the engine knows better, one after the other.
+   * <p>By default the writes are executed one by one.
    *
-   * @throws IllegalStateException if the store is closed: nothing was written
+   * @throws IllegalStateException if the store is closed; nothing was written
    */
   default void write(WriteBatch batch) {
     batch.writeEach(this);
   }
 
   /**
-   * The pairs with {@code from ≤ key < to} in key order, as they were at the moment of this call. Close it: it keeps
-   * tables and memtables alive.
+   * Returns the pairs with {@code from ≤ key < to} in key order, as they are at the moment of this
+   * call. An open scan keeps tables and memtables alive, so close it.
    *
    * @param to null for no upper bound
    */
   Scan scan(byte[] from, byte[] to);
 
   /**
-   * Makes a store of its own of everything that was written before this call, in a new directory, by hard links: it takes no
-   * room until the two differ. Reads and writes go on.
+   * Makes an independent store in a new directory that holds everything written before this call.
+   * Its tables are hard links, so it takes no disk space until the two stores differ. Reads and
+   * writes continue meanwhile.
    *
-   * @param directory absolute; must not exist, its parent must, on the store's file system
-   * @throws CheckpointException if none can be made there
-   * @throws ReadOnlyException if what is in memory cannot be flushed
-   * @throws UnsupportedOperationException if the engine makes none
+   * @param directory an absolute path that does not exist; its parent must exist and be on the
+   *     store's file system
+   * @throws CheckpointException if no checkpoint can be made there
+   * @throws ReadOnlyException if the memtables cannot be flushed
+   * @throws UnsupportedOperationException if the engine makes no checkpoints
    */
   default void checkpoint(Path directory) {
     throw new UnsupportedOperationException("this engine makes no checkpoints");
   }
 
-  /** Seals the memtable and returns when everything written before this call is in tables. */
+  /** Seals the memtable. Returns once everything written before this call is in tables. */
   void flush();
 
-  /** Merges all tables into as few as the layout allows; returns when done. */
+  /** Merges all tables into as few as the layout allows. Returns when done. */
   void compact();
 
-  /** Returns when no flush and no compaction is running or due. */
+  /** Returns once no flush and no compaction is running or due. */
   void quiesce();
 
   /**
-   * Returns if the store takes writes, or refuses them for a passing reason such as a full disk.
+   * Returns if the store takes writes, or refuses them only for now, as on a full disk.
    *
-   * @throws ReadOnlyException if it takes none until it is opened again
+   * @throws ReadOnlyException if it takes no writes until it is opened again
    */
   default void checkWritable() {}
 
-  /** Counters since the store was opened and gauges of this moment; cheap enough for a scrape a second. */
+  /**
+   * Returns counters since the store was opened, and current gauges. Cheap enough for one call a
+   * second.
+   */
   EngineStats stats();
 
-  /** Finishes what runs, makes everything durable, releases files. Idempotent. No call may follow or overlap it. */
+  /**
+   * Finishes running flushes, stops merges, makes everything durable and releases all files.
+   * Idempotent. No other call may overlap or follow it.
+   */
   @Override
   void close();
 }

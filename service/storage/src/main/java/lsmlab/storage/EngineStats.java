@@ -1,6 +1,9 @@
 package lsmlab.storage;
 
-/** What an engine has done since it was opened (counters) and holds now (gauges). An engine without a part reports 0. */
+/**
+ * Counters of an engine since it was opened, and current gauges. An engine reports 0 for whatever
+ * it does not have.
+ */
 public record EngineStats(
     long memtableBytes,
     int memtablesSealed,
@@ -19,7 +22,7 @@ public record EngineStats(
     long writeStallNanos,
     TreeStats tree) {
 
-  /** Of an engine that has no levels, or does not tell of them. */
+  /** Makes the statistics of an engine that reports no levels. */
   public EngineStats(
       long memtableBytes,
       int memtablesSealed,
@@ -55,7 +58,7 @@ public record EngineStats(
         TreeStats.NONE);
   }
 
-  /** Of an engine that has none of these. */
+  /** The statistics of an engine that has none of these. */
   public static final EngineStats NONE =
       new EngineStats(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
 }

@@ -2,20 +2,20 @@ package lsmlab.storage;
 
 import java.util.Objects;
 
-/** What an engine accepts as key and value. */
+/** Checks that keys and values have lengths that an engine accepts. */
 public final class Limits {
 
-  /** Longest value in bytes: one block of a table must address it with 31 bits. */
+  /** Longest value in bytes. A table's block addresses its bytes with 31 bits. */
   public static final int VALUE_BYTES_MAX = 256 * 1024 * 1024;
 
   private Limits() {}
 
-  /** Estimated bytes of a write in the log. */
+  /** Returns the estimated bytes of a write in the WAL. */
   public static long recordBytes(int keyLength, int valueLength) {
     return (long) keyLength + valueLength + 32;
   }
 
-  /** Refuses a key that no engine takes. */
+  /** Throws {@link IllegalArgumentException} unless an engine accepts the key. */
   public static void checkKey(byte[] key, int offset, int length) {
     Objects.checkFromIndexSize(offset, length, key.length);
     if (length == 0 || length > Engine.KEY_BYTES_MAX) {
@@ -24,7 +24,7 @@ public final class Limits {
     }
   }
 
-  /** Refuses a value that no engine takes. */
+  /** Throws {@link IllegalArgumentException} unless an engine accepts the value. */
   public static void checkValue(byte[] value, int offset, int length) {
     Objects.checkFromIndexSize(offset, length, value.length);
     if (length > VALUE_BYTES_MAX) {

@@ -4,23 +4,29 @@ import java.nio.file.Path;
 import java.util.Objects;
 
 /**
- * How a store of the log-structured merge tree is laid out and what it promises. Made by {@link #builder}, whose setters give the defaults.
+ * The layout of a log-structured merge tree and what it promises. {@link #builder} starts from the
+ * defaults.
  *
- * @param directory the store; made where it does not exist
+ * @param directory of the store; created if it does not exist
  * @param durability what an acknowledged write survives
  * @param flushThresholdBytes size at which a memtable is sealed and handed to a flush thread
  * @param flushThreads threads that turn sealed memtables into tables, 1 or more
- * @param memtablesMax sealed memtables that may wait for a flush before writes are held back, 1 or more
- * @param compaction how tables are merged in the background; {@link Engine#compact} works either way
+ * @param memtablesMax sealed memtables that may wait for a flush before writes are held back, 1 or
+ *     more
+ * @param compaction how tables are merged in the background; {@link Engine#compact} works with each
+ *     setting
  * @param level0TablesMax tables of level 0 that make a compaction due, 1 or more
- * @param fanout size of a level as a multiple of the one above it; of {@link CompactionStrategy#LEVELED}
- * @param blockBytes size at which a table's block is closed: a block is at least one pair, however large
+ * @param fanout size of a level as a multiple of the level above it; used by {@link
+ *     CompactionStrategy#LEVELED}
+ * @param blockBytes size at which a table's block is closed; a block holds at least one pair,
+ *     however large
  * @param bloomBitsPerKey size of a table's filter; 0 for none
- * @param compression of the blocks of new tables; tables that are there are read whatever it is
- * @param tableBytes size at which compaction begins another table
- * @param compactionBytesPerSecondMax rate at which merging writes tables, over a few of them; 0 for no limit
- * @param valueBytesMax longest value that is taken; a table is written from memory, which must hold it
- * @param stallMillisMax how long a write waits for flushes before it fails with {@link OverloadedException}
+ * @param compression of the blocks of new tables; existing tables are read whatever this setting is
+ * @param tableBytes size at which compaction starts another table
+ * @param compactionBytesPerSecondMax average rate at which merges write tables; 0 for no limit
+ * @param valueBytesMax longest value that is accepted; a flush holds a value in memory twice
+ * @param stallMillisMax how long a write waits for flushes and merges before it fails with {@link
+ *     OverloadedException}
  */
 public record LsmOptions(
     Path directory,
@@ -60,7 +66,7 @@ public record LsmOptions(
     inRange("stallMillisMax", stallMillisMax, 0, 3_600_000);
   }
 
-  /** The defaults, for a store in this directory. */
+  /** Returns the defaults for a store in this directory. */
   public static LsmOptions of(Path directory) {
     return builder(directory).build();
   }
@@ -69,7 +75,10 @@ public record LsmOptions(
     return new Builder(directory);
   }
 
-  /** Bytes by which a WAL file is extended at a time: a small part of what it will hold, at most 1 MiB. */
+  /**
+   * Returns the number of bytes by which a WAL file is extended at a time: a 64th of a memtable, at
+   * most 1 MiB.
+   */
   public int logRoomBytes() {
     return Math.clamp(flushThresholdBytes / 64, 1, (int) MIB);
   }
@@ -81,7 +90,7 @@ public record LsmOptions(
     }
   }
 
-  /** Collects options; {@link #build} checks them. Not thread-safe. */
+  /** Collects options. {@link #build} checks them. Not thread-safe. */
   public static final class Builder {
     private final Path directory;
     private Durability durability = Durability.PROCESS;
@@ -97,7 +106,7 @@ public record LsmOptions(
     private long tableBytes = 64 * MIB;
     private long compactionBytesPerSecondMax = 0;
 
-    /** A table's writer holds a value twice, and the heap may be small. */
+    /** An eighth of the heap, because a flush holds a value in memory twice. */
     private int valueBytesMax =
         (int) Math.min(Limits.VALUE_BYTES_MAX, Runtime.getRuntime().maxMemory() / 8);
 

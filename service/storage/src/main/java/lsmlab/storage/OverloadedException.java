@@ -1,6 +1,9 @@
 package lsmlab.storage;
 
-/** Writes are held back because flushes do not keep up. Nothing was written; the caller may try again later. */
+/**
+ * Thrown when flushes or merges do not keep up with writes. Nothing was written; the caller may try
+ * again later.
+ */
 public final class OverloadedException extends RuntimeException {
   private static final long serialVersionUID = 1L;
 

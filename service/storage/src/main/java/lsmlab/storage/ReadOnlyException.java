@@ -1,6 +1,9 @@
 package lsmlab.storage;
 
-/** The store no longer takes writes; reads go on. The message says why and what to do. */
+/**
+ * Thrown when the store takes no writes. Reads still work. The message gives the reason and what to
+ * do.
+ */
 public final class ReadOnlyException extends RuntimeException {
   private static final long serialVersionUID = 1L;
 

@@ -3,7 +3,7 @@ package lsmlab.storage;
 import java.lang.foreign.MemorySegment;
 
 /**
- * A cursor over pairs in key order. Starts before the first pair. Used by one thread at a time.
+ * A cursor over pairs in key order. It starts before the first pair. For one thread at a time.
  *
  * <pre>{@code
  * try (Scan scan = engine.scan(from, to)) {
@@ -16,16 +16,21 @@ import java.lang.foreign.MemorySegment;
 public interface Scan extends AutoCloseable {
 
   /**
-   * Moves to the next pair; false at the end.
+   * Moves to the next pair. Returns false at the end.
    *
-   * @throws ScanEndedException if the engine has ended the scan, because it kept too much of an earlier moment
+   * @throws ScanEndedException if the engine has ended the scan, because it kept too much replaced
+   *     data alive
    */
   boolean next();
 
-  /** The key at the cursor; valid until the next call of {@link #next} or {@link #close}. */
+  /**
+   * Returns the key at the cursor, valid until the next call of {@link #next} or {@link #close}.
+   */
   MemorySegment key();
 
-  /** The value at the cursor; valid until the next call of {@link #next} or {@link #close}. */
+  /**
+   * Returns the value at the cursor, valid until the next call of {@link #next} or {@link #close}.
+   */
   MemorySegment value();
 
   @Override

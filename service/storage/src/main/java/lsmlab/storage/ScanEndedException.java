@@ -1,8 +1,8 @@
 package lsmlab.storage;
 
 /**
- * A scan was ended because it was read too slowly: what it kept of an earlier moment had grown past its bound. The caller
- * may begin another one after the last key that it was shown.
+ * Thrown when the engine ended a scan that was read too slowly: the replaced data that it kept
+ * alive exceeded its limit. The caller may start another scan after the last key that it read.
  */
 public final class ScanEndedException extends RuntimeException {
   private static final long serialVersionUID = 1L;

@@ -3,11 +3,11 @@ package lsmlab.storage;
 import java.util.Arrays;
 
 /**
- * Writes that are handed to an engine together, see {@link Engine#write}: add them in the order in which they are to be
- * done, hand them over, ask what became of each, clear the batch and use it again. Once it has grown, it allocates
- * nothing.
+ * Writes that an engine executes together, see {@link Engine#write}. Add them in the order of
+ * execution, pass the batch to the engine, ask for each failure, clear the batch and reuse it. Once
+ * it has grown, it allocates nothing.
  *
- * <p>For one thread. The arrays stay the caller's, who leaves them unchanged until {@code write} has returned.
+ * <p>For one thread. The caller must not change the arrays before {@code write} has returned.
  */
 public final class WriteBatch {
 
@@ -18,13 +18,13 @@ public final class WriteBatch {
   private int[] valueOffsets = new int[16];
   private int[] valueLengths = new int[16];
 
-  /** Why writes failed; null if none has. */
+  /** Reasons by index of the write; null if no write has failed. */
   private Throwable[] failures;
 
   private int size;
   private long bytes;
 
-  /** Adds a pair to be stored; refuses what {@link Engine#put} refuses. */
+  /** Adds a pair to store. Throws {@link IllegalArgumentException} as {@link Engine#put} does. */
   public void put(
       byte[] key, int keyOffset, int keyLength, byte[] value, int valueOffset, int valueLength) {
     Limits.checkKey(key, keyOffset, keyLength);
@@ -32,7 +32,9 @@ public final class WriteBatch {
     add(key, keyOffset, keyLength, value, valueOffset, valueLength);
   }
 
-  /** Adds a key to be removed; refuses what {@link Engine#delete} refuses. */
+  /**
+   * Adds a key to remove. Throws {@link IllegalArgumentException} as {@link Engine#delete} does.
+   */
   public void delete(byte[] key, int keyOffset, int keyLength) {
     Limits.checkKey(key, keyOffset, keyLength);
     add(key, keyOffset, keyLength, null, 0, 0);
@@ -62,17 +64,17 @@ public final class WriteBatch {
     valueLengths = Arrays.copyOf(valueLengths, capacity);
   }
 
-  /** Writes added since the batch was cleared. */
+  /** Returns the number of writes added since the batch was cleared. */
   public int size() {
     return size;
   }
 
-  /** Estimated bytes of all writes in the log. */
+  /** Returns the estimated bytes of all writes in the WAL. */
   public long bytes() {
     return bytes;
   }
 
-  /** The array that holds the key of a write. */
+  /** Returns the array that holds the key of a write. */
   public byte[] key(int index) {
     return keys[checked(index)];
   }
@@ -85,7 +87,7 @@ public final class WriteBatch {
     return keyLengths[checked(index)];
   }
 
-  /** The array that holds the value of a write; null for a removal. */
+  /** Returns the array that holds the value of a write, or null for a deletion. */
   public byte[] value(int index) {
     return values[checked(index)];
   }
@@ -98,13 +100,13 @@ public final class WriteBatch {
     return valueLengths[checked(index)];
   }
 
-  /** Why the write failed, as {@link Engine#put} would have thrown it; null if it was done. */
+  /** Returns what {@link Engine#put} would have thrown for this write, or null if it succeeded. */
   public Throwable failure(int index) {
     checked(index);
     return failures == null ? null : failures[index];
   }
 
-  /** Records that a write failed, and why; called by the engine. */
+  /** Records why a write failed. Called by the engine. */
   public void fail(int index, Throwable why) {
     checked(index);
     if (failures == null) {
@@ -113,14 +115,14 @@ public final class WriteBatch {
     failures[index] = why;
   }
 
-  /** Records that all writes failed, and why. */
+  /** Records why all writes failed. */
   public void failAll(Throwable why) {
     for (int i = 0; i < size; i++) {
       fail(i, why);
     }
   }
 
-  /** Forgets all writes. */
+  /** Removes all writes. */
   public void clear() {
     Arrays.fill(keys, 0, size, null);
     Arrays.fill(values, 0, size, null);
@@ -129,7 +131,7 @@ public final class WriteBatch {
     bytes = 0;
   }
 
-  /** Hands all writes on in their order, for an engine that has a batch of its own; passes on what the sink throws. */
+  /** Passes all writes to the sink in order. For an engine that has its own kind of batch. */
   public <X extends Exception> void writeTo(WriteSink<X> sink) throws X {
     for (int i = 0; i < size; i++) {
       writeTo(sink, i);
@@ -144,7 +146,7 @@ public final class WriteBatch {
     }
   }
 
-  /** Does the writes one by one and records those that fail. */
+  /** Executes the writes one by one and records those that fail. */
   void writeEach(Engine engine) {
     for (int i = 0; i < size; i++) {
       try {

@@ -1,17 +1,17 @@
 package lsmlab.storage;
 
 /**
- * What takes writes: an engine, a log, a batch on its way to an engine of another make. The arrays stay the caller's: they are
- * read during the call and not after.
+ * Receives writes: an engine, a WAL, or the batch of a peer engine. It reads the arrays only during
+ * the call.
  *
- * @param <X> what a write may fail with
+ * @param <X> exception that a write may throw
  */
 public interface WriteSink<X extends Exception> {
 
-  /** Takes a pair. */
+  /** Receives a pair to store. */
   void put(byte[] key, int keyOffset, int keyLength, byte[] value, int valueOffset, int valueLength)
       throws X;
 
-  /** Takes the removal of a key. */
+  /** Receives a key to remove. */
   void delete(byte[] key, int keyOffset, int keyLength) throws X;
 }

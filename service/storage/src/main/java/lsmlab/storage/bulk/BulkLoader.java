@@ -22,8 +22,9 @@ import lsmlab.storage.table.TableLayout;
 import lsmlab.storage.table.TableWriter;
 
 /**
- * Writes a dataset straight into tables: a closed store, compacted into the last level or all in level 0, byte for byte the
- * same for the same arguments. The manifest comes last, so that a load that was broken off leaves no store behind.
+ * Writes a dataset straight into the tables of a closed store. All tables are in the last level,
+ * without overlaps, or all in level 0. The same arguments give the same bytes. The manifest is
+ * written last, so an unfinished load leaves no store behind.
  */
 public final class BulkLoader {
 
@@ -31,10 +32,10 @@ public final class BulkLoader {
   private static final long DIGEST_BYTES = 1 << 20;
 
   /**
-   * What was written.
+   * Describes a written dataset.
    *
    * @param bytes of all tables
-   * @param contentHash SHA-256 in hex over the tables' own SHA-256, in their order
+   * @param contentHash SHA-256, in hex, over the SHA-256 of each table in order
    */
   public record Result(long pairs, int tables, long bytes, String contentHash) {}
 
@@ -47,11 +48,12 @@ public final class BulkLoader {
   private final AtomicLong written = new AtomicLong();
 
   /**
-   * @param directory empty but for a lock
+   * @param directory empty, except for its lock
    * @param pairs 1 to 10⁹
-   * @param tables files to spread them over evenly; at most {@code pairs}
-   * @param overlapping whether the tables are in level 0 and each has keys of the whole range, every {@code tables}-th
-   *     one, as memtables leave them that are never merged; otherwise each has a range of its own, in the last level
+   * @param tables number of tables over which the pairs are spread evenly; at most {@code pairs}
+   * @param overlapping whether the tables are in level 0, each with every {@code tables}-th key of
+   *     the whole range, like flushed tables that are never merged; otherwise they are in the last
+   *     level, each with a key range of its own
    */
   public BulkLoader(
       StoreDirectory directory,
@@ -76,13 +78,13 @@ public final class BulkLoader {
     this.overlapping = overlapping;
   }
 
-  /** Pairs written so far; may be asked by any thread. */
+  /** Returns the number of pairs written so far. Thread-safe. */
   public long written() {
     return written.get();
   }
 
   /**
-   * Writes the store with as many threads as given, each a table at a time.
+   * Writes the store with this many threads, each of which writes one table at a time.
    *
    * @throws IOException if it cannot be written
    */
@@ -146,7 +148,7 @@ public final class BulkLoader {
     return digest(number);
   }
 
-  /** Reads the table back, which is still in memory. */
+  /** Reads back the table, which is still in the page cache, and hashes it. */
   private TableResult digest(long number) throws IOException {
     MessageDigest digest = sha256();
     try (Arena arena = Arena.ofConfined()) {

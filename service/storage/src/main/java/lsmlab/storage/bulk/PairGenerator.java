@@ -3,21 +3,21 @@ package lsmlab.storage.bulk;
 import java.nio.charset.StandardCharsets;
 
 /**
- * The pairs of a dataset, each from nothing but the seed and its number, so that they can be made in any order and again
- * by whoever wants to check an answer.
+ * Generates the pairs of a dataset. Each pair depends only on the seed and its number, so pairs can
+ * be made in any order, and again to check a response.
  *
- * <p>Key i is {@code k} and i in nine digits. Value i is 90 to 110 % of the mean length, uniformly; its bytes are drawn
- * from 64 printable ASCII characters, which a compressor shrinks by the quarter that such characters leave and no more. If
- * fewer than 100 % of them are to be unique, the rest of the value repeats those.
- * The numbers are SplitMix64's (Steele, Lea, Flood, "Fast Splittable Pseudorandom Number Generators", 2014), begun at a
- * mix of seed and i. Immutable.
+ * <p>Key i is {@code k} and i in nine digits. The length of a value is uniform between 90 and 110%
+ * of the mean. Its bytes are random printable ASCII characters out of 64, so a compressor saves a
+ * quarter at most. If {@code uniquePercent} is below 100, the rest of the value repeats its unique
+ * part. The random numbers come from SplitMix64 (Steele, Lea, Flood, "Fast Splittable Pseudorandom
+ * Number Generators", 2014), seeded by a mix of seed and i. Immutable.
  */
 public final class PairGenerator {
 
-  /** Bytes of a key. */
+  /** Length of a key in bytes. */
   public static final int KEY_BYTES = 10;
 
-  /** Numbers that nine digits can write. */
+  /** Most pairs, because a key has nine digits. */
   public static final long PAIRS_MAX = 1_000_000_000L;
 
   private static final byte[] ALPHABET =
@@ -31,8 +31,9 @@ public final class PairGenerator {
   private final long seed;
 
   /**
-   * @param valueBytes mean length of a value, 0 or more
-   * @param uniquePercent part of a value that is drawn anew, 1 to 100; 25 compresses to about a quarter
+   * @param valueBytes mean length of a value in bytes, 0 to 64 MiB
+   * @param uniquePercent part of a value that is random, 1 to 100; with 25 a value compresses to
+   *     about a quarter
    */
   public PairGenerator(int valueBytes, int uniquePercent, long seed) {
     if (valueBytes < 0 || valueBytes > 64 * 1024 * 1024) {
@@ -68,7 +69,10 @@ public final class PairGenerator {
     }
   }
 
-  /** Writes value {@code number} to the start of the array, which has room for the longest, and returns its length. */
+  /**
+   * Writes value {@code number} to the start of the array, which must have room for the longest
+   * value, and returns its length.
+   */
   public int value(long number, byte[] value) {
     long state = mix(mix(seed + GAMMA) ^ (number * 0xD6E8FEB86659FD93L));
     int min = valueBytesMin();

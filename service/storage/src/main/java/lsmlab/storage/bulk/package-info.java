@@ -1,2 +1,2 @@
-/** Datasets: generated pairs, written straight into tables. */
+/** Datasets: generated pairs that are written straight into tables. */
 package lsmlab.storage.bulk;

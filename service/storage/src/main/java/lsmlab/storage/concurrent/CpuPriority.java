@@ -9,17 +9,19 @@ import java.util.Locale;
 import java.util.Optional;
 
 /**
- * Lets threads that flush and merge stand back behind those that serve, where they share a CPU. At the same priority a
- * writer that was preempted waits for its turn among them; that wait, not the disk, made the longest writes.
+ * Lowers the priority of threads that flush and merge, so that threads that serve requests go first
+ * on a shared CPU. At equal priority a preempted writer waits for its turn among them; that wait,
+ * not the disk, caused the longest writes.
  *
- * <p>Uses nice(3), which on Linux changes the calling thread alone; elsewhere nothing happens. A JVM's own thread
- * priorities have no effect on Linux unless it runs as root with a flag. Thread-safe.
+ * <p>Uses nice(3), which on Linux changes only the calling thread. Does nothing on other systems.
+ * Java's thread priorities have no effect on Linux, unless the JVM runs as root with a flag.
+ * Thread-safe.
  */
 public final class CpuPriority {
 
   /**
-   * Leaves a third of the CPU time of a thread that serves on the same CPU. Less would let merging fall behind for good
-   * where reads alone use up a CPU.
+   * Gives a background thread a third of the CPU time of a serving thread on the same CPU. With
+   * less, merges would fall behind for good if reads alone use up a CPU.
    */
   private static final int BACKGROUND_INCREMENT = 5;
 
@@ -38,13 +40,14 @@ public final class CpuPriority {
         .map(address -> linker.downcallHandle(address, FunctionDescriptor.of(JAVA_INT, JAVA_INT)));
   }
 
-  /** From now on the calling platform thread stands back. */
+  /** Lowers the priority of the calling platform thread for good. */
   public static void lowerForThisThread() {
     if (NICE == null) {
       return;
     }
     try {
-      int unused = (int) NICE.invokeExact(BACKGROUND_INCREMENT); // more niceness is never refused
+      int unused =
+          (int) NICE.invokeExact(BACKGROUND_INCREMENT); // raising the nice value is always allowed
     } catch (RuntimeException | Error e) {
       throw e;
     } catch (Throwable e) {

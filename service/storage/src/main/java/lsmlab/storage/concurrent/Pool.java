@@ -4,13 +4,16 @@ import java.util.concurrent.atomic.AtomicReferenceArray;
 import java.util.function.Supplier;
 
 /**
- * Lends objects that are costly to make to one thread at a time. Unlike a {@link ThreadLocal} it does not need an object for
- * each thread, so that many virtual threads can share a few. If more are lent than it keeps, it makes them and leaves
- * them to the garbage collector. Thread-safe; allocates nothing while it has one to lend.
+ * Lends objects that are expensive to make, each to one thread at a time. Unlike a {@link
+ * ThreadLocal} it needs no object for each thread, so many virtual threads can share a few. If all
+ * are lent, it makes another one, which the garbage collector may free later. Thread-safe.
+ * Allocates nothing as long as it has an object to lend.
  */
 public final class Pool<T> {
 
-  /** References that a cache line holds, so that two CPUs do not share one. */
+  /**
+   * Distance between two entries, in references: one cache line, so that two CPUs do not share one.
+   */
   private static final int STRIDE = 16;
 
   private final Supplier<T> make;
@@ -18,7 +21,7 @@ public final class Pool<T> {
   private final AtomicReferenceArray<T> kept;
 
   /**
-   * @param make makes another one; by any thread
+   * @param make makes another object; called by any thread
    */
   public Pool(Supplier<T> make) {
     int places = Integer.highestOneBit(2 * Runtime.getRuntime().availableProcessors() - 1) << 1;
@@ -27,7 +30,7 @@ public final class Pool<T> {
     this.kept = new AtomicReferenceArray<>(places * STRIDE);
   }
 
-  /** One that nobody else has until it is given back. */
+  /** Returns an object that nobody else uses until it is given back. */
   public T take() {
     int first = firstPlace();
     for (int i = 0; i <= mask; i++) {
@@ -42,7 +45,7 @@ public final class Pool<T> {
     return make.get();
   }
 
-  /** Gives one back that will not be used any more by its thread. */
+  /** Takes back an object, which the caller must not use any more. */
   public void give(T item) {
     int first = firstPlace();
     for (int i = 0; i <= mask; i++) {
@@ -53,7 +56,10 @@ public final class Pool<T> {
     }
   }
 
-  /** The same place for a thread each time, so that it mostly finds what its CPU has in its cache. */
+  /**
+   * Returns the same position for a thread each time, so that it usually finds an object that is in
+   * its CPU's cache.
+   */
   private int firstPlace() {
     return (int) Thread.currentThread().threadId() & mask;
   }

@@ -5,16 +5,16 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 
 /**
- * Keeps work to a number of bytes a second: whoever has done a piece pays for it, and waits until its time is due. Time
- * that the work itself takes counts; time in which nothing was paid for is not saved up, so there is no burst after a
- * pause. One user at a time.
+ * Limits work to a number of bytes a second. After each piece of work the caller pays for it, and
+ * waits until that is due. The time of the work itself counts. Unused time is not saved up, so
+ * there is no burst after a pause. For one thread at a time.
  */
 public final class RateLimit {
 
-  /** Time, and how it passes. */
+  /** A clock that can be replaced in tests. */
   public interface Clock {
 
-    /** The machine's. */
+    /** The clock of the machine. */
     Clock SYSTEM =
         new Clock() {
           @Override
@@ -28,14 +28,14 @@ public final class RateLimit {
           }
         };
 
-    /** Nanoseconds since some moment. */
+    /** Returns the nanoseconds since some fixed moment. */
     long nanos();
 
-    /** Returns after about so many nanoseconds, or earlier. */
+    /** Sleeps for about this many nanoseconds, or less. */
     void sleep(long nanos);
   }
 
-  /** Longest sleep before the question whether to stop is asked again. */
+  /** Longest sleep before {@code stop} is checked again. */
   private static final long SLEEP_NANOS_MAX = TimeUnit.MILLISECONDS.toNanos(20);
 
   private final long bytesPerSecond;
@@ -45,7 +45,7 @@ public final class RateLimit {
 
   /**
    * @param bytesPerSecond 0 for no limit
-   * @param stop whether to wait no longer
+   * @param stop whether to end the wait
    */
   public RateLimit(long bytesPerSecond, Clock clock, BooleanSupplier stop) {
     this.bytesPerSecond = bytesPerSecond;
@@ -54,14 +54,17 @@ public final class RateLimit {
     this.paidUntil = clock.nanos();
   }
 
-  /** Pays for what was done since the last call, or since this object was made; returns when that is due. */
+  /**
+   * Pays for the work since the last call, or since this object was created. Returns once it is
+   * due.
+   */
   public void pay(long bytes) {
     if (bytesPerSecond == 0) {
       return;
     }
     long cost = (long) (bytes * (1e9 / bytesPerSecond));
     long now = clock.nanos();
-    // Later than the rate demands: what is missing is not made up for.
+    // The work was slower than the rate allows. The difference is not saved up.
     paidUntil = paidUntil + cost - now < 0 ? now : paidUntil + cost;
     while (paidUntil - now > 0 && !stop.getAsBoolean()) {
       clock.sleep(Math.min(paidUntil - now, SLEEP_NANOS_MAX));

@@ -5,24 +5,29 @@ import java.lang.invoke.VarHandle;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Lets readers use what a pointer leads to without counting references, and lets one thread find out when all readers
- * that may have seen an old pointer are gone: sleepable read-copy-update with two phases and striped counters.
+ * Lets readers use the target of a pointer without counting references, and tells one thread when
+ * all readers that may have seen an old pointer have left. This is sleepable read-copy-update with
+ * two phases and striped counters.
  *
- * <p>A reader enters: reads the phase, adds one to that phase's counter of its stripe, and reads the phase again; had
- * it changed, it takes its one back and starts over. Then it may load the pointer. {@link #awaitReaders} is called after
- * the pointer was changed: it advances the phase and waits until each stripe's counter of the phase before has been
- * seen at zero. A reader that entered in that phase had its count up before the phase advanced, so it is waited for; one
- * that enters later loads the new pointer.
+ * <p>To enter, a reader reads the phase, increments that phase's counter of its stripe, and reads
+ * the phase again. If it has changed, the reader decrements the counter and starts over. Then it
+ * may load the pointer. {@link #awaitReaders}, called after the pointer was changed, advances the
+ * phase and waits until the old phase's counter of each stripe has been zero once. A reader that
+ * entered in the old phase had incremented its counter before, so it is waited for. A reader that
+ * enters later loads the new pointer.
  *
- * <p>Costs a reader two atomic additions to a cache line that few others use, about 10 ns. Sections must be short: no
- * section may wait for {@link #awaitReaders}. Source: McKenney, "Sleepable RCU" (2006), with a recheck on entry in
- * place of the second flip.
+ * <p>A section costs two atomic additions to a cache line that few others use, about 10 ns.
+ * Sections must be short, and must not wait for {@link #awaitReaders}. Source: McKenney, "Sleepable
+ * RCU" (2006), with a recheck on entry in place of the second flip.
  */
 public final class ReadGate {
 
   private static final int STRIPES = 32;
 
-  /** Longs from one counter to the next: two cache lines, because neighbours are fetched in pairs. */
+  /**
+   * Distance between two counters in longs: two cache lines, because the CPU fetches neighbours in
+   * pairs.
+   */
   private static final int STRIDE = 16;
 
   private static final VarHandle COUNTER = MethodHandles.arrayElementVarHandle(long[].class);
@@ -30,7 +35,7 @@ public final class ReadGate {
   private final long[] counters = new long[(2 * STRIPES + 1) * STRIDE];
   private volatile int phase;
 
-  /** Begins a section; the ticket ends it. */
+  /** Enters a section. Pass the returned ticket to {@link #exit}. */
   public int enter() {
     int stripe = (int) Thread.currentThread().threadId() & (STRIPES - 1);
     while (true) {
@@ -44,12 +49,15 @@ public final class ReadGate {
     }
   }
 
-  /** Ends the section. */
+  /** Leaves the section. */
   public void exit(int ticket) {
     COUNTER.getAndAdd(counters, ticket, -1L);
   }
 
-  /** Returns when every section that had begun before this call has ended. One thread at a time. */
+  /**
+   * Returns once every section that was entered before this call has been left. For one thread at a
+   * time.
+   */
   public void awaitReaders() {
     int old = phase;
     phase = old + 1;

@@ -2,7 +2,10 @@ package lsmlab.storage.concurrent;
 
 import java.util.concurrent.CountDownLatch;
 
-/** Threads of an engine. They are never interrupted while they may do I/O: that would close the channel for everyone. */
+/**
+ * Creates and joins the threads of an engine. Never interrupt them while they may do I/O, because
+ * an interrupt closes the channel for all threads.
+ */
 public final class Threads {
 
   private Threads() {}
@@ -13,7 +16,7 @@ public final class Threads {
     return thread;
   }
 
-  /** A daemon that gives way to threads that serve. */
+  /** Makes a daemon thread with a lower CPU priority than threads that serve requests. */
   public static Thread background(String name, Runnable body) {
     return daemon(
         name,
@@ -23,7 +26,7 @@ public final class Threads {
         });
   }
 
-  /** Waits for the thread's end; an interrupt of the caller is kept for later. */
+  /** Waits until the thread ends. Keeps an interrupt of the caller for later. */
   public static void join(Thread thread) {
     boolean interrupted = false;
     while (true) {
@@ -39,7 +42,7 @@ public final class Threads {
     }
   }
 
-  /** Waits for the latch; an interrupt of the caller is kept for later. */
+  /** Waits for the latch. Keeps an interrupt of the caller for later. */
   public static void await(CountDownLatch latch) {
     boolean interrupted = false;
     while (true) {

@@ -1,2 +1,2 @@
-/** Threads of an engine, what they wait for, and how readers do without locks. */
+/** Threads of an engine, rate limits, object pools, and protection of readers without locks. */
 package lsmlab.storage.concurrent;

@@ -3,19 +3,22 @@ package lsmlab.storage.cursor;
 import java.lang.foreign.MemorySegment;
 
 /**
- * Walks pairs and tombstones in key order, each key once. Shows where things lie instead of copying them. What it shows
- * is valid until it moves. Not thread-safe.
+ * Walks pairs and tombstones in key order, each key once. It does not copy keys and values, but
+ * tells where they are; that is valid until it moves. Not thread-safe.
  */
 public interface Cursor {
 
   /**
-   * Moves to the first pair whose key is not less than {@code key}, or to the first of all if it is null.
+   * Moves to the first pair whose key is not less than {@code key}, or to the first pair if {@code
+   * key} is null.
    *
-   * @return whether there is one
+   * @return whether there is such a pair
    */
   boolean seek(byte[] key);
 
-  /** Moves to the next pair; only after a {@code seek} or {@code next} that returned true. */
+  /**
+   * Moves to the next pair. Allowed only after a {@code seek} or {@code next} that returned true.
+   */
   boolean next();
 
   MemorySegment keySegment();
@@ -24,7 +27,7 @@ public interface Cursor {
 
   int keyLength();
 
-  /** Whether this is the mark of a deletion, whose value is empty. */
+  /** Whether the cursor is at a tombstone, which has an empty value. */
   boolean isTombstone();
 
   MemorySegment valueSegment();

@@ -5,39 +5,39 @@ import java.util.List;
 import lsmlab.storage.file.Bytes;
 
 /**
- * Several cursors as one: of pairs with the same key the one from the earliest source in the list is shown, the others
- * are passed over. A binary heap ordered by key, then by place in the list.
+ * Merges several cursors. Of pairs with the same key it shows the one from the first source in the
+ * list and skips the others. Uses a binary heap, ordered by key and then by position in the list.
  *
- * <p>Eight bytes of each source's key are kept as a number, so that most comparisons touch no key. Where all keys are known
- * to begin alike they are the eight bytes after that, as those before tell nothing apart.
+ * <p>Keeps eight bytes of each source's current key as a number, so that most comparisons touch no
+ * key. If all keys are known to share a prefix, these are the eight bytes after it.
  */
 public final class MergingCursor implements Cursor {
 
   private final Cursor[] sources;
 
-  /** Length of what all keys begin with. */
+  /** Length of the prefix that all keys share. */
   private final int shared;
 
-  /** Of each source that stands on a pair: the eight bytes of its key after the shared ones, unsigned. */
+  /** For each source at a pair: the eight bytes of its key after the shared prefix, unsigned. */
   private final long[] prefixes;
 
-  /** Indexes into {@code sources}; the first {@code heapSize} form a heap. */
+  /** Indexes into {@code sources}. The first {@code heapSize} entries form a heap. */
   private final int[] heap;
 
   private int heapSize;
   private Cursor top;
 
   /**
-   * @param newestFirst the sources, those whose pairs shadow the others' first
+   * @param newestFirst sources; pairs of an earlier one hide those of later ones
    */
   public MergingCursor(List<? extends Cursor> newestFirst) {
     this(newestFirst, 0);
   }
 
   /**
-   * Likewise, of keys of which more is known.
+   * Merges cursors whose keys share a prefix.
    *
-   * @param shared length of what all keys of all sources begin with
+   * @param shared length of the prefix that all keys of all sources share
    */
   public MergingCursor(List<? extends Cursor> newestFirst, int shared) {
     this.sources = newestFirst.toArray(Cursor[]::new);
@@ -63,7 +63,7 @@ public final class MergingCursor implements Cursor {
 
   @Override
   public boolean next() {
-    // Those that stand on the key just shown are passed over; they follow the top in heap order.
+    // Skip the sources at the key just shown; they follow the top in heap order.
     int shown = heap[0];
     while (heapSize > 1) {
       int second = heapSize > 2 && less(heap[2], heap[1]) ? 2 : 1;

@@ -1,2 +1,2 @@
-/** Walking pairs in key order, and many walks as one. */
+/** Cursors over pairs in key order, and the merge of several cursors. */
 package lsmlab.storage.cursor;

@@ -9,36 +9,39 @@ import lsmlab.storage.LsmOptions;
 import lsmlab.storage.lsm.LsmEngine;
 
 /**
- * The engines by name: what a configuration's {@code engine:} may say. Another engine is one class and one line here, or
- * a jar on the class path with a {@link Provider}.
+ * The engines by name, as {@code engine:} in a configuration gives it. To add an engine, write one
+ * class and one line here, or put a jar with a {@link Provider} on the class path.
  */
 public final class Engines {
 
-  /** Opens an engine. One that keeps nothing on disk takes no notice of the options. */
+  /** Opens an engine. An engine without files ignores the options. */
   @FunctionalInterface
   public interface Factory {
     Engine open(LsmOptions options);
   }
 
   /**
-   * @param name as a configuration names it
-   * @param summary one line for a listing
+   * @param name as given in a configuration
+   * @param summary one line for the list of engines
    * @param persistent whether pairs outlive the process
-   * @param loader opens it for loading many pairs: there a write is kept only once a later {@link Engine#flush} or
-   *     {@link Engine#close} has returned
+   * @param loader opens the engine to load many pairs; a write is then durable only after a later
+   *     {@link Engine#flush} or {@link Engine#close}
    */
   public record Entry(
       String name, String summary, boolean persistent, Factory factory, Factory loader) {
 
-    /** One whose writes are as fast when each is kept at once. */
+    /** Makes the entry of an engine that needs no special mode to load many pairs. */
     public Entry(String name, String summary, boolean persistent, Factory factory) {
       this(name, summary, persistent, factory, factory);
     }
   }
 
-  /** Adds engines from another jar, which names this in {@code META-INF/services/lsmlab.storage.engines.Engines$Provider}. */
+  /**
+   * Adds engines from another jar, which names its provider in {@code
+   * META-INF/services/lsmlab.storage.engines.Engines$Provider}.
+   */
   public interface Provider {
-    /** The engines, in the order of a listing. No name may be one of another engine. */
+    /** Returns the engines in the order of the list. Names must be unique. */
     List<Entry> engines();
   }
 
@@ -79,12 +82,12 @@ public final class Engines {
     return all;
   }
 
-  /** All of them, the default first. */
+  /** Returns all engines, the default first. */
   public static List<Entry> all() {
     return ALL;
   }
 
-  /** The engine of that name, if there is one. */
+  /** Returns the engine of this name, if there is one. */
   public static Optional<Entry> find(String name) {
     return ALL.stream().filter(entry -> entry.name().equals(name)).findFirst();
   }

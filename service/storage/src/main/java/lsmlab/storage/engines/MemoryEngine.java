@@ -16,10 +16,12 @@ import lsmlab.storage.Scan;
 import lsmlab.storage.ValueSink;
 
 /**
- * Pairs in a {@link ConcurrentSkipListMap}: what the service does when storage costs next to nothing. Keeps nothing.
+ * Keeps pairs in a {@link ConcurrentSkipListMap}, to measure the service with very cheap storage.
+ * Nothing outlives the process.
  *
- * <p>{@link #scan} copies its range's references under a lock that writers share, so that it shows one moment; for a
- * large range that is a pause for writers, which this engine accepts because it is there for comparison.
+ * <p>{@link #scan} copies the references of its range under a lock that excludes writers, so that
+ * it shows one moment. A large range stops writers for a while, which is acceptable for an engine
+ * that only serves comparisons.
  */
 public class MemoryEngine implements Engine {
 
@@ -28,7 +30,7 @@ public class MemoryEngine implements Engine {
   private final ReadWriteLock scanLock = new ReentrantReadWriteLock();
   private final LongAdder bytes = new LongAdder();
 
-  /** The pairs themselves, for whoever wants to look at them or change them without a call of the engine. */
+  /** Returns the map itself, so that callers can read and change pairs directly. */
   public final ConcurrentNavigableMap<byte[], byte[]> pairs() {
     return pairs;
   }

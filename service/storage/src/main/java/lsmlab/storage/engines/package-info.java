@@ -1,2 +1,2 @@
-/** The engines that a configuration can name, and those that keep nothing on disk. */
+/** The list of engines that a configuration can name, and the engines without files. */
 package lsmlab.storage.engines;

@@ -6,29 +6,30 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Writes a line of JSON to the log for each flush, compaction, stall and slow sync of the WAL, when it ends. RocksDB's
- * {@code EVENT_LOG_v1} does the same. The logger has this class's name and its level is debug; {@code service/jvm.options}
- * turns it on, and docs/contracts.md describes the lines.
+ * Writes a line of JSON to the log for each flush, compaction, stall and slow sync of the WAL, when
+ * it ends. RocksDB's {@code EVENT_LOG_v1} does the same. The logger has this class's name and its
+ * level is debug; {@code service/jvm.options} turns it on, and docs/contracts.md describes the
+ * lines.
  *
- * <p>An event costs a few microseconds in the thread that reports it, and nothing in a thread that serves requests,
- * except after a stall. Thread-safe.
+ * <p>An event costs a few microseconds in the thread that reports it, and nothing in a thread that
+ * serves requests, except after a stall. Thread-safe.
  */
 public final class EventLog {
 
   private static final Logger LOG = LoggerFactory.getLogger(EventLog.class);
 
-  /** A shorter sync is not reported: there may be thousands of them in a second. */
+  /** Shorter syncs are not reported, because there may be thousands of them a second. */
   private static final long SYNC_NANOS_MIN = TimeUnit.MILLISECONDS.toNanos(20);
 
   private EventLog() {}
 
-  /** A memtable became a table of level 0. */
+  /** Reports that a memtable was flushed to a table of level 0. */
   public static void flush(long nanos, long memtableBytes, long tableBytes) {
     write("flush", nanos, "\"bytes_in\":%d,\"bytes\":%d".formatted(memtableBytes, tableBytes));
   }
 
   /**
-   * Tables were merged.
+   * Reports a merge of tables.
    *
    * @param fromLevel lowest level of the inputs
    * @param level of the outputs
@@ -44,12 +45,15 @@ public final class EventLog {
             .formatted(fromLevel, level, tablesIn, bytesIn, bytes));
   }
 
-  /** From the first write that had to wait for room until no write waited any more. */
+  /**
+   * Reports a stall, which lasted from the first write that had to wait until no write waited any
+   * more.
+   */
   public static void stall(long nanos, int writes) {
     write("stall", nanos, "\"writes\":%d".formatted(writes));
   }
 
-  /** The WAL was synced; not reported if that took less than 20 ms. */
+  /** Reports a sync of the WAL, unless it took less than 20 ms. */
   public static void walSync(long nanos) {
     if (nanos >= SYNC_NANOS_MIN) {
       write("wal_sync", nanos, "");

@@ -8,7 +8,9 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.zip.CRC32C;
 
-/** Reading, comparing, hashing and checksumming of bytes in arrays and segments. Files are little-endian throughout. */
+/**
+ * Reads, compares, hashes and checksums bytes in arrays and segments. All files are little-endian.
+ */
 public final class Bytes {
 
   public static final ValueLayout.OfShort SHORT =
@@ -25,10 +27,10 @@ public final class Bytes {
   private static final VarHandle ARRAY_LONG =
       MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
 
-  /** Largest slice that one byte buffer shows. */
+  /** Largest slice for which one byte buffer is made. */
   private static final long SLICE_BYTES_MAX = 1 << 30;
 
-  /** Where bytes of a mapped file are checked; see {@link #update}. */
+  /** Buffer in which bytes of a mapped file are checksummed, see {@link #update}. */
   private static final ThreadLocal<byte[]> SCRATCH = ThreadLocal.withInitial(() -> new byte[8192]);
 
   private Bytes() {}
@@ -78,8 +80,8 @@ public final class Bytes {
   }
 
   /**
-   * Up to eight bytes as an unsigned big-endian number, filled with zeros on the right: where two prefixes differ,
-   * {@link Long#compareUnsigned} orders them as the bytes are ordered.
+   * Returns the first bytes, up to eight, as an unsigned big-endian number, padded with zeros on
+   * the right. If two prefixes differ, {@link Long#compareUnsigned} orders them like the bytes.
    */
   public static long prefix(byte[] a, int offset, int length) {
     if (length >= Long.BYTES) {
@@ -92,7 +94,7 @@ public final class Bytes {
     return prefix;
   }
 
-  /** The first eight bytes of a slice as a number, the first one the most significant; zeros after its end. */
+  /** Returns the prefix of a slice, as {@link #prefix(byte[], int, int)} does. */
   public static long prefix(MemorySegment segment, long offset, int length) {
     if (length >= Long.BYTES) {
       return segment.get(LONG_BIG, offset);
@@ -108,8 +110,8 @@ public final class Bytes {
   }
 
   /**
-   * A 64-bit hash whose every bit is good: multiply-and-fold over eight bytes at a time, after Wang Yi's wyhash, with
-   * constants of our own.
+   * Returns a 64-bit hash, each bit of which depends on all input. It multiplies and folds eight
+   * bytes at a time, like Wang Yi's wyhash, with other constants.
    */
   public static long hash(byte[] a, int offset, int length) {
     long h = length * 0x9E3779B97F4A7C15L;
@@ -129,7 +131,7 @@ public final class Bytes {
     return (mixed * b) ^ Math.unsignedMultiplyHigh(mixed, b);
   }
 
-  /** CRC32C of a slice. */
+  /** Returns the CRC32C of a slice. */
   public static int crc32c(MemorySegment segment, long offset, long length) {
     CRC32C crc = new CRC32C();
     update(crc, segment, offset, length);
@@ -137,9 +139,10 @@ public final class Bytes {
   }
 
   /**
-   * Continues a checksum over a slice. Bytes of a mapped file are copied to the heap first: a page that cannot be read
-   * (the file was cut short, the device fails) is a SIGBUS, which the JVM turns into an {@link InternalError} where it
-   * copies memory, but which kills it where it computes checksums.
+   * Continues a checksum over a slice. Copies bytes of a mapped file to the heap first. A page that
+   * cannot be read, because the file was cut short or the device fails, causes a SIGBUS. The JVM
+   * turns that into an {@link InternalError} while it copies memory, but dies from it while it
+   * computes a checksum.
    */
   public static void update(CRC32C crc, MemorySegment segment, long offset, long length) {
     if (segment.isMapped()) {
@@ -157,7 +160,7 @@ public final class Bytes {
     }
   }
 
-  /** CRC32C of what remains in a buffer, which is left as it was. */
+  /** Returns the CRC32C of the remaining bytes of a buffer, whose position does not change. */
   public static int crc32c(ByteBuffer bytes) {
     CRC32C crc = new CRC32C();
     crc.update(bytes.duplicate());

@@ -13,8 +13,8 @@ import java.util.stream.Stream;
 import lsmlab.storage.CheckpointException;
 
 /**
- * The directory that a checkpoint is to become. It is made under another name, {@code <name>.part}, and renamed when it is
- * whole, so that a directory of its own name is a whole checkpoint. For one thread.
+ * The directory of a checkpoint. It is created as {@code <name>.part} and renamed when it is
+ * complete, so a directory with the final name is a complete checkpoint. For one thread.
  */
 public final class CheckpointTarget implements AutoCloseable {
 
@@ -28,9 +28,9 @@ public final class CheckpointTarget implements AutoCloseable {
   }
 
   /**
-   * Checks the place, without touching it.
+   * Checks whether a checkpoint can be made at a path. Changes nothing.
    *
-   * @param store whose files are to be linked
+   * @param store directory of the store whose files will be linked
    * @throws CheckpointException if no checkpoint can be made there
    */
   public static void check(Path path, Path store) {
@@ -63,9 +63,9 @@ public final class CheckpointTarget implements AutoCloseable {
   }
 
   /**
-   * Makes the directory under its other name.
+   * Creates the directory under its temporary name.
    *
-   * @throws CheckpointException if it cannot be made
+   * @throws CheckpointException if it cannot be created
    */
   public static CheckpointTarget make(Path path, Path store) {
     check(path, store);
@@ -85,7 +85,9 @@ public final class CheckpointTarget implements AutoCloseable {
     return new CheckpointTarget(path, part);
   }
 
-  /** A file cannot be linked from one file system into another. */
+  /**
+   * Returns the error for a checkpoint on another file system, into which files cannot be linked.
+   */
   static CheckpointException otherFileSystem(Path path, Path store, Throwable cause) {
     return new CheckpointException(
         path
@@ -95,19 +97,19 @@ public final class CheckpointTarget implements AutoCloseable {
         cause);
   }
 
-  /** The directory to fill. */
+  /** Returns the directory to fill. */
   public OsStoreDirectory directory() throws IOException {
     return new OsStoreDirectory(part);
   }
 
-  /** Gives the directory, whose content is durable, its own name, durably. */
+  /** Durably gives the directory its final name. Its content must be durable already. */
   public void finish() throws IOException {
     Files.move(part, path, StandardCopyOption.ATOMIC_MOVE);
     finished = true;
     OsStoreDirectory.syncDirectory(path.getParent());
   }
 
-  /** Removes what was made unless it was finished. */
+  /** Deletes the directory unless it was finished. */
   @Override
   public void close() throws IOException {
     if (finished) {
@@ -123,7 +125,7 @@ public final class CheckpointTarget implements AutoCloseable {
     Files.delete(part);
   }
 
-  /** The reason of the operating system why a file cannot be linked. */
+  /** Whether a file could not be linked because the target is on another file system. */
   static boolean isOtherFileSystem(FileSystemException e) {
     return e.getReason() != null && e.getReason().contains("cross-device");
   }

@@ -16,8 +16,9 @@ import java.util.Locale;
 import java.util.Optional;
 
 /**
- * A lock on a directory itself, held until it is closed or the process ends (flock(2)). Java can lock files only, and a
- * lock file can be deleted under its owner. Does nothing where it is not Linux or the file system has no such locks.
+ * A lock on a directory itself (flock(2)), held until it is closed or the process ends. Java can
+ * only lock files, and a lock file can be deleted while it is locked. Does nothing on other systems
+ * than Linux, or if the file system has no such locks.
  */
 final class DirectoryLock implements AutoCloseable {
 
@@ -63,7 +64,7 @@ final class DirectoryLock implements AutoCloseable {
         .orElse(null);
   }
 
-  /** The lock; empty if someone else has it. */
+  /** Takes the lock. Returns empty if someone else holds it. */
   static Optional<DirectoryLock> take(Path directory) throws IOException {
     if (OPEN == null || FLOCK == null || CLOSE == null) {
       return Optional.of(new DirectoryLock(NONE));

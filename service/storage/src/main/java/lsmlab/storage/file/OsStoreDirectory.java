@@ -28,7 +28,7 @@ import lsmlab.storage.CheckpointException;
 /** A directory of the operating system. */
 public final class OsStoreDirectory implements StoreDirectory {
 
-  /** Held while a store is open. Its content means nothing. */
+  /** Name of the file that is locked while a store is open. Its content is not used. */
   public static final String LOCK_NAME = "LOCK";
 
   private final Path path;
@@ -36,8 +36,8 @@ public final class OsStoreDirectory implements StoreDirectory {
   private DirectoryLock directoryLock;
 
   /**
-   * @param path made where it does not exist
-   * @throws IOException if it cannot be made or is not a directory
+   * @param path of the directory; created if it does not exist
+   * @throws IOException if it cannot be created or is not a directory
    */
   public OsStoreDirectory(Path path) throws IOException {
     this.path = path;
@@ -157,7 +157,7 @@ public final class OsStoreDirectory implements StoreDirectory {
     if (lock == null) {
       throw inUse(file, null);
     }
-    // The file may have been deleted and made anew since another service took it.
+    // Another service may hold a lock on a LOCK file that was deleted and created again since.
     try {
       directoryLock = DirectoryLock.take(path).orElseThrow(() -> inUse(path, null));
     } catch (IOException e) {
@@ -204,8 +204,8 @@ public final class OsStoreDirectory implements StoreDirectory {
   }
 
   static void syncDirectory(Path directory) throws IOException {
-    // No FileChannel: an interrupt of the calling thread would close it and hide whether the sync
-    // succeeded.
+    // Not a FileChannel: an interrupt of the calling thread would close it and hide whether the
+    // sync succeeded.
     try (AsynchronousFileChannel channel = AsynchronousFileChannel.open(directory, READ)) {
       channel.force(true);
     } catch (IOException e) {
@@ -214,9 +214,10 @@ public final class OsStoreDirectory implements StoreDirectory {
   }
 
   /**
-   * A file. An interrupt closes a {@link FileChannel} under whoever writes at that moment, who may be any caller of the
-   * engine; so writing opens the file again, goes on, and leaves the thread interrupted. An interrupted sync would hide
-   * whether the device reported an error; so syncs go through a channel of another kind, which interrupts do not close.
+   * A file of the operating system. An interrupt of the writing thread, which may belong to any
+   * caller of the engine, closes its {@link FileChannel}. So a write then opens the file again,
+   * continues, and leaves the thread interrupted. An interrupted sync would hide whether the device
+   * reported an error. So syncs use another kind of channel, which an interrupt does not close.
    */
   private static final class OsFile implements WritableFile {
     private static final ByteBuffer ZEROS = ByteBuffer.allocateDirect(1 << 16).asReadOnlyBuffer();
@@ -226,7 +227,7 @@ public final class OsStoreDirectory implements StoreDirectory {
     private FileChannel channel;
     private long length;
 
-    /** Takes the channel over; closes it if the file cannot be opened a second time. */
+    /** Takes over the channel. Closes it if the file cannot be opened a second time. */
     OsFile(Path path, FileChannel channel, long length) throws IOException {
       this.path = path;
       this.channel = channel;

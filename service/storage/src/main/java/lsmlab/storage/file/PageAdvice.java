@@ -13,8 +13,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Tells the kernel how a mapped file will be read (posix_madvise(3)). Advice changes nothing but speed: where the C
- * library lacks the call, or the segment is no mapped file, nothing happens. Thread-safe.
+ * Tells the kernel how a mapped file will be read (posix_madvise(3)). This only affects speed. Does
+ * nothing if the C library lacks the call, or for memory that is not a mapped file. Thread-safe.
  */
 public final class PageAdvice {
 
@@ -24,7 +24,7 @@ public final class PageAdvice {
   private static final int RANDOM = 1;
   private static final int WILL_NEED = 3;
 
-  /** The smallest page there is; a larger one only makes the call look at some bytes more or refuse them. */
+  /** Size of the smallest page. If pages are larger, the call covers a few more bytes or fails. */
   private static final long PAGE_BYTES = 4096;
 
   private static final MethodHandle MADVISE = find().orElse(null);
@@ -42,7 +42,10 @@ public final class PageAdvice {
                     address, FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_LONG, JAVA_INT)));
   }
 
-  /** It will be read here and there: a page that is missing is read alone, without those around it. */
+  /**
+   * Tells the kernel to expect random access: it then reads a missing page without the pages around
+   * it.
+   */
   public static void random(MemorySegment mapped) {
     int error = advise(mapped, 0, mapped.byteSize(), RANDOM);
     if (error != 0) {
@@ -50,7 +53,10 @@ public final class PageAdvice {
     }
   }
 
-  /** These bytes will be read now: what is missing of them is read in one piece, while the caller goes on. */
+  /**
+   * Tells the kernel that these bytes will be read soon: it starts to read the missing ones at
+   * once, while the caller continues.
+   */
   public static void willNeed(MemorySegment mapped, long offset, long length) {
     advise(mapped, offset, length, WILL_NEED);
   }
@@ -59,7 +65,7 @@ public final class PageAdvice {
     if (MADVISE == null || !mapped.isMapped() || length == 0) {
       return 0;
     }
-    // The call wants the beginning of a page; a mapping begins at one.
+    // The call requires the start of a page; a mapping starts at one.
     long start = offset & -PAGE_BYTES;
     long end = Math.min(mapped.byteSize(), offset + length);
     MemorySegment slice = mapped.asSlice(start, end - start);

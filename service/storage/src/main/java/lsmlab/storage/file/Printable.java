@@ -3,17 +3,17 @@ package lsmlab.storage.file;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 
-/** Bytes as a person can read them. */
+/** Formats bytes for people. */
 public final class Printable {
 
-  /** Bytes shown of a longer string. */
+  /** Most bytes that are shown of a string. */
   private static final int SHOWN_BYTES_MAX = 48;
 
   private Printable() {}
 
   /**
-   * The bytes in quotes, those that are not printable ASCII as {@code \xNN}; of a long string its beginning and its
-   * length.
+   * Returns the bytes in quotes, with bytes that are not printable ASCII as {@code \xNN}. Of a long
+   * string, returns the beginning and the length.
    */
   public static String text(MemorySegment bytes, long offset, long length) {
     StringBuilder text = new StringBuilder("\"");
@@ -31,7 +31,7 @@ public final class Printable {
     return length <= SHOWN_BYTES_MAX ? text.toString() : text + "… (" + length + " bytes)";
   }
 
-  /** All bytes of an array; see the form with a segment. */
+  /** Returns all bytes of an array in the same form. */
   public static String text(byte[] bytes) {
     return text(MemorySegment.ofArray(bytes), 0, bytes.length);
   }

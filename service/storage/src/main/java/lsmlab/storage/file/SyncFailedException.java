@@ -3,8 +3,9 @@ package lsmlab.storage.file;
 import java.io.IOException;
 
 /**
- * The device did not confirm a sync. Nothing is known of what was written since the last one, and trying again would
- * lie: the kernel may have dropped the pages and report success. Whoever gets this stops writing for good.
+ * Thrown when the device did not confirm a sync. Bytes written since the last successful sync may
+ * be lost. A retry proves nothing: the kernel may have dropped the pages and then report success.
+ * So the store must stop writing until it is opened again.
  */
 public final class SyncFailedException extends IOException {
   private static final long serialVersionUID = 1L;

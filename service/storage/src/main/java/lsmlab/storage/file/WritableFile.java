@@ -3,32 +3,36 @@ package lsmlab.storage.file;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 
-/** A file that is written at its end. One user at a time. */
+/** A file that is written at its end. For one thread at a time. */
 public interface WritableFile extends AutoCloseable {
 
   /**
-   * Appends all remaining bytes. On failure some of them may have been appended; {@link #length} still counts only what
-   * earlier calls wrote, and the next write overwrites the rest.
+   * Appends all remaining bytes. If it fails, some of them may have been appended; {@link #length}
+   * does not count these, and the next write overwrites them.
    */
   void write(ByteBuffer bytes) throws IOException;
 
   /**
-   * Makes room: appends so many zeros that do not count as written, so that the next writes overwrite them. On failure
-   * some may have been appended.
+   * Preallocates: appends zeros that {@link #length} does not count and that the next writes
+   * overwrite. If it fails, some may have been appended.
    */
   void pad(int zeros) throws IOException;
 
-  /** Cuts the file back to {@code length}, no more than {@link #length}; room that was made is gone then. */
+  /**
+   * Cuts the file to {@code length} bytes, at most {@link #length}. Also removes preallocated
+   * zeros.
+   */
   void truncate(long length) throws IOException;
 
   /**
-   * Makes every byte written durable.
+   * Makes all written bytes durable.
    *
-   * @throws SyncFailedException if that is not certain; then nothing is known of the bytes since the last success
+   * @throws SyncFailedException if that is not certain; bytes since the last successful sync may be
+   *     lost then
    */
   void sync() throws IOException;
 
-  /** Bytes written. */
+  /** Returns the bytes written, without preallocated zeros. */
   long length();
 
   /** Closes without syncing. Idempotent. */

@@ -1,2 +1,2 @@
-/** The file-system seam, and how bytes are read, compared, hashed and checksummed. */
+/** The interface to the file system, and helpers that read, compare, hash and checksum bytes. */
 package lsmlab.storage.file;

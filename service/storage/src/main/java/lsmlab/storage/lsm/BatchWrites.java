@@ -6,21 +6,21 @@ import lsmlab.storage.ReadOnlyException;
 import lsmlab.storage.WriteBatch;
 
 /**
- * Brings a {@link WriteBatch} through the {@link CommitPipeline}: a {@link Write} for each of its writes, kept by the
- * thread and used again, so that a batch allocates nothing. For one thread.
+ * Commits a {@link WriteBatch} through the {@link CommitPipeline}. Each thread keeps and reuses its
+ * {@link Write} objects, so that a batch allocates nothing. For one thread.
  */
 final class BatchWrites {
 
-  /** Lets a write go ahead, or throws why it may not. */
+  /** Admits a write, or throws the reason why it is refused. */
   @FunctionalInterface
   interface Admission {
     void admit(long bytes, int valueLength);
   }
 
-  /** More writes than this are not kept for the thread's next batch. */
+  /** A thread keeps at most this many writes for its next batch. */
   private static final int KEPT_MAX = 1024;
 
-  /** A platform thread's own; a virtual thread may never hand over another batch. */
+  /** For platform threads only: a virtual thread may never commit another batch. */
   private static final ThreadLocal<BatchWrites> OWN = ThreadLocal.withInitial(BatchWrites::new);
 
   private Write[] writes = new Write[16];
@@ -28,10 +28,10 @@ final class BatchWrites {
   private BatchWrites() {}
 
   /**
-   * Admits the writes one after the other, commits those that were admitted, and records in the batch which failed. A
-   * write that is not admitted fails, and so do all after it: they would wait as long for the same room.
+   * Admits the writes in order, commits the admitted ones, and records failures in the batch. If a
+   * write is refused, all later ones fail too: they would wait just as long for the same room.
    *
-   * @param admission asked for one write after the other
+   * @param admission called for each write in order
    */
   static void commit(WriteBatch batch, Admission admission, CommitPipeline pipeline) {
     boolean virtual = Thread.currentThread().isVirtual();
@@ -41,7 +41,7 @@ final class BatchWrites {
       own.run(batch, admission, pipeline);
       done = true;
     } finally {
-      // After an error some may still be in the pipeline's list: none of them is used again.
+      // After an error some writes may still be in the pipeline's list, so none is reused.
       if (!virtual && (!done || own.writes.length > KEPT_MAX)) {
         OWN.remove();
       }

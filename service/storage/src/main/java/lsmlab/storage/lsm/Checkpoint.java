@@ -13,15 +13,17 @@ import lsmlab.storage.manifest.TableEntry;
 import lsmlab.storage.table.TableFormat;
 
 /**
- * A store of its own that shares the tables of another one, by hard links: tables never change. Its manifest is made last
- * and names all of them and no log, so that what is broken off is not a store.
+ * An independent store that shares the tables of another one by hard links, which is safe because
+ * tables never change. Its manifest is written last and names all tables and no log, so an
+ * unfinished checkpoint is not a store.
  */
 final class Checkpoint {
 
   private Checkpoint() {}
 
   /**
-   * Makes a checkpoint of the current version in a new directory, which gets its name when it is whole.
+   * Makes a checkpoint of the current version in a new directory, which gets its final name when it
+   * is complete.
    *
    * @param path of the new directory
    * @param store path of the store
@@ -38,7 +40,10 @@ final class Checkpoint {
     }
   }
 
-  /** Links the current version's tables into an empty directory and writes a manifest there, durably. */
+  /**
+   * Links the current version's tables into an empty directory and writes a manifest there,
+   * durably.
+   */
   static void fill(StoreDirectory to, StoreDirectory from, VersionSet versions) throws IOException {
     Version version = versions.acquire();
     try {

@@ -13,52 +13,56 @@ import lsmlab.storage.memtable.Memtable;
 import lsmlab.storage.wal.WalWriter;
 
 /**
- * Brings writes into the WAL and the memtable, many at once where many come at once.
+ * Writes to the WAL and to the memtable. Concurrent writes are committed as one group.
  *
- * <p>Protocol (flat combining): a writer puts its {@link Write} on a list and tries to become the leader. The leader
- * takes the whole list and commits it in order: all records to the WAL in one write, one sync if the promise is {@code
- * power}, then each into the memtable, then the sequence number up to which everything is visible. Then it gives up the
- * lead, and only then wakes whom it served, so that the next group is already on its way to the device meanwhile. A
- * writer that finds the lead taken spins shortly, then sleeps until it is served or nudged to lead.
+ * <p>Protocol (flat combining): a writer pushes its {@link Write} onto a list and tries to become
+ * the leader. The leader takes the whole list and commits it in order. It writes all records to the
+ * WAL at once, syncs once under {@code power}, adds each write to the memtable, and publishes the
+ * sequence number up to which everything is visible. It gives up the lead before it wakes the
+ * writers that it served, so that the next group is already on its way to the device. A writer that
+ * finds another leader spins briefly, then sleeps until it is served or woken to lead.
  *
- * <p>Under {@code power} a leader first waits shortly for the writers that were woken last, see {@link #awaitGroup}.
+ * <p>Under {@code power} a leader first waits briefly for the writers that were woken last, see
+ * {@link #awaitGroup}.
  *
- * <p>No write is lost between the list and the leader: a leader looks at the list again after it gave up the lead, and
- * nudges a writer it finds there; a writer sleeps only after it put its write on the list and then found the lead taken.
+ * <p>No write is left behind on the list. After giving up the lead, a leader looks at the list
+ * again and wakes a writer that it finds there. A writer sleeps only if it found another leader
+ * after it had pushed its write.
  *
- * <p>A thread may hand over several writes in one go. They stand on the list as a run, oldest first, so they are committed in
- * their order; the thread waits for the last of them, by which time all of them are finished.
+ * <p>A thread may push several writes at once. They stay together and in order on the list, so the
+ * thread only waits for the last one.
  *
- * <p>Leading means holding {@code busy}; it guards the WAL, the sequence number and writing to the memtable. Source:
- * Hendler, Incze, Shavit, Tzafrir, "Flat Combining and the Synchronization-Parallelism Tradeoff" (2010).
+ * <p>The leader holds {@code busy}, which guards the WAL, the sequence number and writing to the
+ * memtable. Source: Hendler, Incze, Shavit, Tzafrir, "Flat Combining and the
+ * Synchronization-Parallelism Tradeoff" (2010).
  */
 final class CommitPipeline {
 
-  /** What the pipeline needs of its neighbours. */
+  /** What the pipeline needs from the rest of the engine. */
   interface Memtables {
-    /** The memtable that takes writes. */
+    /** Returns the memtable that takes writes. */
     Memtable active();
 
-    /** Whether the active memtable should be sealed and may be. */
+    /** Whether the active memtable is full and may be sealed. */
     boolean isSealDue();
 
     /**
      * Seals the active memtable.
      *
-     * @param log the new memtable's
+     * @param log of the memtable that follows
      */
     void seal(WalWriter log);
 
-    /** The log of the active memtable, if it could not be made when the store was opened. */
+    /** Begins the log of the active memtable, if that failed when the store was opened. */
     WalWriter firstLog() throws IOException;
 
-    /** A new log that follows this one. */
+    /** Begins the log that follows this one. */
     WalWriter newLog(WalWriter previous) throws IOException;
   }
 
   private static final long GROUP_WAIT_NANOS_MAX = 1_000_000;
 
-  /** More than memtables can wait for a flush. */
+  /** More than the memtables that can wait for a flush. */
   private static final int SEALED_LOGS_MAX = 2048;
 
   private static final int SPINS = Runtime.getRuntime().availableProcessors() > 1 ? 100 : 0;
@@ -72,31 +76,37 @@ final class CommitPipeline {
   // Guarded by busy.
   private WalWriter log;
 
-  /** Logs sealed since the store was opened, oldest first, also those that are no longer needed. */
+  /**
+   * Logs sealed since the store was opened, oldest first, including those that are no longer
+   * needed.
+   */
   private final ArrayDeque<LogEntry> sealedLogs = new ArrayDeque<>();
 
   private long sequence;
 
-  /** Threads, not writes. */
+  /** Number of threads, not of writes, that the last group served. */
   private int servedLast;
 
-  /** What writing a group to the log has taken lately. */
+  /** Moving average of the time that it takes to write and sync a group. */
   private long syncNanos;
 
   private volatile long visible;
 
-  /** No write with a greater number is in a memtable; a look-up may already have shown one that is. */
+  /**
+   * Upper bound of the sequence numbers in the memtables. A lookup may already have returned a
+   * write up to this number.
+   */
   private volatile long announced;
 
-  /** Keys and values of all writes. */
+  /** Bytes of the keys and values of all writes. */
   private volatile long acceptedBytes;
 
   private volatile long logBytesBefore;
   private volatile long logSyncsBefore;
 
   /**
-   * @param log of the active memtable; null if it could not be made, which is then tried with each write
-   * @param sequence of the last write there is
+   * @param log of the active memtable; null if it could not be made, so that each write tries again
+   * @param sequence sequence number of the last write so far
    */
   CommitPipeline(
       Memtables memtables, Health health, Durability durability, WalWriter log, long sequence) {
@@ -110,9 +120,9 @@ final class CommitPipeline {
   }
 
   /**
-   * Everything up to this sequence number is in the memtables, every write among it that a look-up which has ended can have
-   * shown: a look-up sees a write as soon as it is in the memtable, a moment before its group is visible. Waits for that
-   * moment.
+   * Returns a sequence number up to which all writes are in the memtables. It includes each write
+   * that a finished lookup may have returned. A lookup sees a write as soon as it is in the
+   * memtable, shortly before its group becomes visible; this method waits for that.
    */
   long visible() {
     long shown = announced;
@@ -126,7 +136,7 @@ final class CommitPipeline {
     return visible;
   }
 
-  /** Commits the write and returns, or throws why it was not committed. */
+  /** Commits the write, or throws the reason why it was not committed. */
   void submit(Write write) {
     pending.push(write, write);
     await(write);
@@ -136,10 +146,11 @@ final class CommitPipeline {
   }
 
   /**
-   * Commits the first so many writes in their order and returns when all are finished; each says itself whether it failed.
+   * Commits the first {@code count} writes in order. Returns when all are finished; {@link
+   * Write#failure} tells which failed.
    *
-   * @param writes of this thread
-   * @param count none is allowed too
+   * @param writes of the calling thread
+   * @param count 0 or more
    */
   void submit(Write[] writes, int count) {
     if (count == 0) {
@@ -155,10 +166,10 @@ final class CommitPipeline {
     await(writes[count - 1]);
   }
 
-  /** Returns when the write is finished, which this thread may have to do itself. */
+  /** Returns when the write is finished. The calling thread may become the leader meanwhile. */
   private void await(Write write) {
-    // An interrupt must not close the log's channel, nor turn sleeping into spinning: it waits
-    // until the write is over.
+    // An interrupt must neither close the log's channel nor keep this thread from sleeping, so it
+    // is kept until the write is finished.
     boolean interrupted = Thread.interrupted();
     int spins = power ? 0 : SPINS;
     while (!write.isDone()) {
@@ -189,7 +200,7 @@ final class CommitPipeline {
         Write end = PendingWrites.groupEnd(oldest);
         RuntimeException failure = commit(oldest, end);
         for (Write write = oldest; write != end; ) {
-          // Read before it is finished: then it is its owner's again, who may use it anew.
+          // Read before finish(), after which the owner may reuse the write.
           Write next = write.next;
           served += write.awaited ? 1 : 0;
           if (write.finish(failure)) {
@@ -213,10 +224,10 @@ final class CommitPipeline {
   }
 
   /**
-   * Waits a moment for as many writers as were served last time: they have just been woken, and those that come
-   * after the list is taken wait for the whole of this sync and of the next. Without it groups are small and large in
-   * turn; with it 64 writers share nearly every sync. At most half a sync's time, so that it costs little where writers
-   * stay away, and nothing where there is one.
+   * Waits briefly until as many writers are waiting as the last group served. Those have just been
+   * woken, and a writer that arrives after the list is taken waits for this sync and the next.
+   * Without the wait, small and large groups alternate; with it, 64 writers share nearly every
+   * sync. The wait takes at most half a sync's time, and no time for a lone writer.
    */
   private void awaitGroup() {
     long start = System.nanoTime();
@@ -264,7 +275,7 @@ final class CommitPipeline {
     } catch (IOException e) {
       return Health.readOnly(e);
     } catch (RuntimeException | Error e) {
-      // The WAL and the memtable may disagree now. Nothing more becomes visible: nobody is to wait
+      // The WAL and the memtable may disagree now. Nothing more becomes visible, so nobody may wait
       // for it.
       announced = visible;
       health.failedForGood("a write", e);
@@ -274,8 +285,8 @@ final class CommitPipeline {
       try {
         seal();
       } catch (IOException e) {
-        // The group is written; the memtable goes on growing until a log can be made or writes are
-        // held back.
+        // The group is written. The memtable keeps growing until a log can be made or writes are
+        // refused.
       } catch (RuntimeException | Error e) {
         health.failedForGood("sealing a memtable", e);
       }
@@ -321,7 +332,7 @@ final class CommitPipeline {
     }
   }
 
-  /** Seals the memtable; that it failed is recorded, whoever asked for it. */
+  /** Seals the memtable. Records a failure in {@code health}. */
   private void seal() throws IOException {
     try {
       changeLog();
@@ -349,12 +360,12 @@ final class CommitPipeline {
     previous.close();
   }
 
-  /** Bytes of the keys and values that were committed. */
+  /** Returns the bytes of the keys and values that were committed. */
   long acceptedBytes() {
     return acceptedBytes;
   }
 
-  /** Bytes written to logs. */
+  /** Returns the bytes written to all logs. */
   long logBytes() {
     WalWriter current = log;
     return logBytesBefore + (current == null ? 0 : current.length());
@@ -366,9 +377,10 @@ final class CommitPipeline {
   }
 
   /**
-   * Makes the log durable and closes it, with a last record that says so. No write may follow.
+   * Makes the log durable, ends it with a record that says so, and closes it. No write may follow.
    *
-   * @return the logs written since the store was opened, oldest first; none if it takes no writes any more
+   * @return the logs written since the store was opened, oldest first; empty if the store takes no
+   *     writes
    */
   List<LogEntry> close() throws IOException {
     if (log == null) {

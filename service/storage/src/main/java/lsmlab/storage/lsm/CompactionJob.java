@@ -26,22 +26,23 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One merge, published piece by piece; {@link Compactor} says why that is right. Used once, by one thread. It holds a
- * reference of each table that it still reads, and none of a version: a table that it has left may go.
+ * One merge, published piece by piece; {@link Compactor} explains why that is correct. Used once,
+ * by one thread. It holds a reference to each table that it still reads and none to a version, so a
+ * table that it has finished reading can be deleted.
  */
 final class CompactionJob {
 
-  /** Ends a merge early because the store is being closed. */
+  /** Thrown to end a merge early because the store is being closed. */
   static final class BrokenOff extends RuntimeException {
     private static final long serialVersionUID = 1L;
   }
 
   private static final Logger LOG = LoggerFactory.getLogger(CompactionJob.class);
 
-  /** Pairs after which, at most, a closing store is noticed. */
+  /** Number of pairs between two checks whether the store is being closed. */
   private static final int ENTRIES_PER_CHECK = 1_024;
 
-  /** Bytes that are written at the full rate before the limit of the rate is asked. */
+  /** Bytes written between two calls of the rate limit. */
   private static final long BYTES_PER_PAYMENT = 1 << 20;
 
   private final StoreDirectory directory;
@@ -53,32 +54,35 @@ final class CompactionJob {
   private final LevelTraffic traffic;
   private final Runnable published;
 
-  /** Of the level that is written to, by key; those below {@code passed} have been read to their end. */
+  /**
+   * Inputs from the output level, by key. Those with an index below {@code passed} have been read
+   * to their end.
+   */
   private final List<Placed> below;
 
   private int passed;
 
-  /** The first of {@code below} that is still in the current version. */
+  /** Index of the first table in {@code below} that is still in the current version. */
   private int replaced;
 
-  /** Inputs of which a reference is held. */
+  /** Inputs to which this job holds a reference. */
   private final Set<Table> unread;
 
-  /** Tables that are finished and not yet published. */
+  /** Finished tables that are not yet published. */
   private final List<Placed> outputs = new ArrayList<>();
 
   private TableWriter writer;
   private final RateLimit rateLimit;
 
-  /** Of the table being written, bytes that the rate limit has been paid for. */
+  /** Bytes of the unfinished table that the rate limit has accounted for. */
   private long paidBytes;
 
   /**
-   * Takes a reference of each input; {@link #run} gives it back.
+   * Takes a reference to each input, which {@link #run} releases.
    *
-   * @param workspace the merge's alone until it has run
-   * @param closing whether to break off
-   * @param traffic told of the bytes that are published and of those that they replace
+   * @param workspace not used by anyone else until the merge has run
+   * @param closing whether to end the merge early
+   * @param traffic counts the bytes of published and of replaced tables
    * @param published called after each publication
    */
   CompactionJob(
@@ -110,9 +114,9 @@ final class CompactionJob {
   }
 
   /**
-   * Merges and publishes everything.
+   * Merges all inputs and publishes the outputs.
    *
-   * @throws BrokenOff if the store is being closed; what was published stays
+   * @throws BrokenOff if the store is being closed; published tables stay
    */
   void run() throws IOException {
     try {
@@ -128,7 +132,7 @@ final class CompactionJob {
     }
   }
 
-  /** Gives references back. A file that cannot be removed now is removed at the next start. */
+  /** Releases references. A file that cannot be deleted now is deleted at the next start. */
   private void release(Set<Table> tables) {
     for (Table table : tables) {
       unread.remove(table);
@@ -191,7 +195,7 @@ final class CompactionJob {
     return true;
   }
 
-  /** Length of what all keys begin with. */
+  /** Returns the length of the prefix that all keys share. */
   private int sharedKeyBytes() {
     byte[] first = null;
     int shared = Integer.MAX_VALUE;
@@ -209,7 +213,7 @@ final class CompactionJob {
     return task;
   }
 
-  /** Bytes of the inputs from level 0. */
+  /** Returns the bytes of the inputs from level 0. */
   long level0Bytes() {
     return task.inputs().stream()
         .filter(placed -> placed.entry().level() == 0)
@@ -225,8 +229,9 @@ final class CompactionJob {
   }
 
   /**
-   * The cursor has left at least one table of the level below. Replaces what it has left, unless that would make the
-   * tables too small: a table ends here from half of its usual size on, and at any size where much waits for it.
+   * Handles the inputs of the output level that the cursor has passed. Replaces them, unless the
+   * output tables would become too small. An output table ends here if it has at least half of its
+   * usual size, or if the passed tables add up to two tables of the usual size.
    */
   private void passOver(Cursor cursor) throws IOException {
     do {
@@ -263,13 +268,13 @@ final class CompactionJob {
     }
   }
 
-  /** Waits until so many bytes of the table being written are due. */
+  /** Waits until {@code bytes} of the unfinished table are due by the rate limit. */
   private void pay(long bytes) {
     rateLimit.pay(bytes - paidBytes);
     paidBytes = bytes;
   }
 
-  /** Puts the finished tables in the place of these. */
+  /** Replaces these tables with the finished ones. */
   private void publish(Set<Table> removed) throws IOException {
     if (removed.isEmpty() && outputs.isEmpty()) {
       return;
@@ -287,8 +292,8 @@ final class CompactionJob {
   }
 
   /**
-   * Removes what was written and not published. After a failed sync the files stay, as after a fault of the engine: the
-   * manifest may name them after a restart, which then sorts it out.
+   * Deletes tables that were not published. After a failed sync or an internal error the files
+   * stay, because the manifest may name them; the next start decides.
    */
   private void discard(Throwable reason) {
     boolean unnamed =

@@ -8,15 +8,16 @@ import lsmlab.storage.lsm.TableSet.Placed;
 import lsmlab.storage.manifest.TableEntry;
 import lsmlab.storage.table.Table;
 
-/** Decides what to merge. Stateless; may be asked by any thread. */
+/** Decides which tables to merge. Stateless and thread-safe. */
 interface CompactionPolicy {
 
   /**
    * Tables to merge.
    *
-   * @param newestFirst groups whose pairs shadow later groups'; tables of a group do not overlap
-   * @param level that the result belongs to
-   * @param dropTombstones whether nothing older than these tables can hold their keys
+   * @param newestFirst groups of tables; pairs of a group hide those of later groups, and tables of
+   *     one group do not overlap
+   * @param level of the merged tables
+   * @param dropTombstones whether no older table can hold one of these keys
    */
   record Task(List<List<Placed>> newestFirst, int level, boolean dropTombstones) {
     List<Placed> inputs() {
@@ -24,7 +25,7 @@ interface CompactionPolicy {
     }
   }
 
-  /** The policy that the options name. */
+  /** Returns the policy that the options select. */
   static CompactionPolicy of(LsmOptions options) {
     return switch (options.compaction()) {
       case LEVELED -> new LeveledPolicy(options);
@@ -34,19 +35,22 @@ interface CompactionPolicy {
   }
 
   /**
-   * The most urgent merge, or null if none is due.
+   * Returns the most urgent merge, or null if none is due.
    *
    * @param resting whether no more tables of level 0 are expected soon
    */
   Task pick(TableSet tables, boolean resting);
 
-  /** Tables of level 0 that make a merge due while writes go on. */
+  /** Returns the number of tables in level 0 that makes a merge due while writes continue. */
   int level0Trigger(TableSet tables);
 
-  /** How urgent a merge of this level is, 0 for level 0: from 1 on it is due. */
+  /** Returns how urgent a merge of this level is; from 1 on it is due. */
   double score(TableSet tables, int level);
 
-  /** Everything into the last level; null if it is there already and holds no tombstone. */
+  /**
+   * Returns a merge of all tables into the last level; null if all are there already and hold no
+   * tombstone.
+   */
   static Task all(TableSet tables) {
     List<Placed> bottom = run(tables, TableEntry.LEVEL_BOTTOM);
     boolean settled =
@@ -60,14 +64,17 @@ interface CompactionPolicy {
     return new Task(groups, TableEntry.LEVEL_BOTTOM, true);
   }
 
-  /** Each table of level 0 as a group of its own, newest first; the list may be added to. */
+  /**
+   * Returns each table of level 0 as a group of its own, newest first, in a list that the caller
+   * may extend.
+   */
   static List<List<Placed>> level0Groups(TableSet tables) {
     List<List<Placed>> groups = new ArrayList<>();
     tables.newestFirst().forEach(placed -> groups.add(List.of(placed)));
     return groups;
   }
 
-  /** A task that keeps tombstones as long as a deeper level may hold their keys. */
+  /** Returns a task that keeps tombstones if a deeper level may hold their keys. */
   static Task task(TableSet tables, List<List<Placed>> groups, int level) {
     assert level >= 1 && level <= TableEntry.LEVEL_BOTTOM : "level " + level;
     List<Placed> inputs = groups.stream().flatMap(List::stream).toList();
@@ -78,7 +85,7 @@ interface CompactionPolicy {
     return new Task(groups, level, nothingBelow);
   }
 
-  /** The tables of a level from 1 on, by key. */
+  /** Returns the tables of a level from 1 on, by key. */
   static List<Placed> run(TableSet tables, int level) {
     return level <= tables.levels().size() ? tables.levels().get(level - 1) : List.of();
   }
@@ -87,7 +94,7 @@ interface CompactionPolicy {
     return tables.stream().mapToLong(placed -> placed.table().bytes()).sum();
   }
 
-  /** The tables of a run whose keys lie between the least and the greatest of the others. */
+  /** Returns the tables of a run that overlap the key range of the others. */
   static List<Placed> overlapping(List<Placed> run, List<Placed> others) {
     byte[] min = null;
     byte[] max = null;
@@ -110,7 +117,7 @@ interface CompactionPolicy {
     return overlapping;
   }
 
-  /** Merges nothing by itself. */
+  /** Never merges in the background. */
   final class Off implements CompactionPolicy {
     @Override
     public Task pick(TableSet tables, boolean resting) {

@@ -15,15 +15,16 @@ import lsmlab.storage.stats.LevelTraffic;
 import lsmlab.storage.table.TableWorkspace;
 
 /**
- * Merges tables in one background thread, one {@link CompactionPolicy.Task} after the other: those that are due where
- * the options say so, and everything on demand. Inputs stay readable until what replaces them is published; a merge that
- * is broken off leaves nothing behind that is not named by the manifest.
+ * Merges tables in one background thread, one {@link CompactionPolicy.Task} after another: merges
+ * that the policy calls due, and a merge of everything on demand. Inputs stay readable until their
+ * replacement is published. A merge that ends early leaves no file that the manifest does not name.
  *
- * <p>A merge is published piece by piece, in key order: as soon as it has passed the end of some tables of the level it
- * writes to, these are replaced by what was written so far, and their room is free. The tables from above stay until
- * the last piece. Until then they say the same of a key as the level below does, or, where a tombstone was dropped
- * there, that it is deleted; so readers may ask in either order of publication, and a merge that is broken off in between
- * is simply done again. A merge thus takes the room of a few tables more, instead of that of the whole level.
+ * <p>A merge is published piece by piece, in key order. Once the merge has passed the end of some
+ * tables of its output level, the tables written so far replace them, and their disk space is free.
+ * So a merge needs space for a few tables, not for the whole level. The inputs from upper levels
+ * stay until the last piece. Until then they agree with the output level about each key: both hold
+ * the same value, or the upper level holds a tombstone and the output level nothing. So readers are
+ * right at any moment, and a merge that ends early can be repeated.
  */
 final class Compactor implements AutoCloseable, WriteController.Merging {
 
@@ -31,7 +32,7 @@ final class Compactor implements AutoCloseable, WriteController.Merging {
 
   private static final long RETRY_MILLIS = 1_000;
 
-  /** Without a new table for so long, no more are expected soon. */
+  /** If no table was added for this long, none is expected soon. */
   private static final long RESTING_MILLIS = 2_000;
 
   private final StoreDirectory directory;
@@ -41,7 +42,7 @@ final class Compactor implements AutoCloseable, WriteController.Merging {
   private final Runnable published;
   private final CompactionPolicy policy;
 
-  /** Of the compaction thread. */
+  /** Used by the compaction thread only. */
   private final TableWorkspace workspace = new TableWorkspace();
 
   private final Thread thread = Threads.background("lsmlab-compact", this::work);
@@ -58,7 +59,7 @@ final class Compactor implements AutoCloseable, WriteController.Merging {
   private volatile boolean closing;
   private volatile double level0Rate;
 
-  /** Of the compaction thread: merging since level 0 was merged last. */
+  /** Time spent merging since level 0 was merged last. Used by the compaction thread only. */
   private long nanosSinceLevel0;
 
   private final LongAdder compactions = new LongAdder();
@@ -88,7 +89,7 @@ final class Compactor implements AutoCloseable, WriteController.Merging {
     thread.start();
   }
 
-  /** Tables were added: look whether a merge is due. */
+  /** Tells the compactor that tables were added, so that it looks whether a merge is due. */
   void tablesChanged() {
     lock.lock();
     try {
@@ -99,7 +100,7 @@ final class Compactor implements AutoCloseable, WriteController.Merging {
     }
   }
 
-  /** Merges everything there is now and returns when done. */
+  /** Merges all current tables. Returns when done. */
   void compactAll() {
     long failuresBefore = health.failures();
     lock.lock();
@@ -154,7 +155,7 @@ final class Compactor implements AutoCloseable, WriteController.Merging {
     }
   }
 
-  /** Whether writing has ended, or someone waits for it to be as if it had. */
+  /** Whether writing has ended, or a caller of {@link #awaitIdle} asks to act as if it had. */
   private boolean isResting() {
     lock.lock();
     try {
@@ -196,7 +197,7 @@ final class Compactor implements AutoCloseable, WriteController.Merging {
     }
   }
 
-  /** The merge that is due, or null; it holds its inputs by itself. */
+  /** Returns the merge that is due, or null. It holds its own references to its inputs. */
   private CompactionJob begin(boolean everything) {
     Version version = versions.acquire();
     try {
@@ -213,7 +214,7 @@ final class Compactor implements AutoCloseable, WriteController.Merging {
     }
   }
 
-  /** Waits until something is due; false when nothing will be done any more. */
+  /** Waits until a merge is due. Returns false once the compactor is closing. */
   private boolean awaitWork() {
     lock.lock();
     try {
@@ -277,7 +278,7 @@ final class Compactor implements AutoCloseable, WriteController.Merging {
     nanos.add(took);
     nanosSinceLevel0 += took;
     if (job.level0Bytes() > 0) {
-      // With the time of deeper merges: level 0 grows meanwhile.
+      // Includes the time of deeper merges, because level 0 grows meanwhile.
       double rate = job.level0Bytes() * 1e9 / Math.max(1, nanosSinceLevel0);
       nanosSinceLevel0 = 0;
       level0Rate = level0Rate == 0 ? rate : level0Rate + RATE_WEIGHT * (rate - level0Rate);
@@ -290,13 +291,15 @@ final class Compactor implements AutoCloseable, WriteController.Merging {
     EventLog.compaction(nanos, fromLevel, level, inputs.size(), bytesIn, bytesOut);
   }
 
-  /** Bytes of level 0 merged in a second of merging, lately; 0 before the first such merge. */
+  /**
+   * Returns the recent rate at which level 0 was merged, in bytes a second; 0 before the first such
+   * merge.
+   */
   @Override
   public double level0Rate() {
     return level0Rate;
   }
 
-  /** Tables of level 0 that make a merge due while writes go on. */
   @Override
   public int level0Trigger(TableSet tables) {
     return policy.level0Trigger(tables);
@@ -306,7 +309,7 @@ final class Compactor implements AutoCloseable, WriteController.Merging {
     return compactions.sum();
   }
 
-  /** How urgent a merge of this level is; from 1 on it is due. */
+  /** Returns how urgent a merge of this level is; from 1 on it is due. */
   double score(TableSet tables, int level) {
     return policy.score(tables, level);
   }
@@ -315,7 +318,7 @@ final class Compactor implements AutoCloseable, WriteController.Merging {
     return nanos.sum();
   }
 
-  /** Breaks off what is running. */
+  /** Ends the running merge early. */
   @Override
   public void close() {
     closing = true;

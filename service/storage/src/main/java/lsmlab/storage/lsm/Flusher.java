@@ -24,32 +24,34 @@ import lsmlab.storage.table.TableWorkspace;
 import lsmlab.storage.table.TableWriter;
 
 /**
- * Turns sealed memtables into tables of level 0. Several threads may build at once, but tables are published in the
- * order in which their memtables were sealed: a reader asks memtables before tables, and would otherwise find an older
- * write in a memtable that waits than in a table that is there.
+ * Writes sealed memtables to tables of level 0. Several threads may build tables at once, but
+ * tables are published in the order in which their memtables were sealed. Readers search memtables
+ * before tables, so if a newer memtable became a table first, they would return an older write from
+ * a memtable that still waits.
  *
- * <p>What fails for lack of space is tried again each second; the memtable and its log stay meanwhile.
+ * <p>A flush that fails for lack of space is retried every second. The memtable and its log stay
+ * until then.
  */
 final class Flusher implements AutoCloseable {
 
-  /** Hears of progress, on a flush thread. */
+  /** Receives progress, on a flush thread. */
   interface Listener {
-    /** A memtable was taken: another one is being filled, and will be sealed in its turn. */
+    /** Called when a thread takes a memtable to flush; writers are already filling another one. */
     void taken();
 
-    /** A table is being built; called every millisecond or so. */
+    /** Called about every millisecond while a table is built. */
     void building();
 
-    /** A table was built: so many bytes in that time. */
+    /** Called when a table is built, with its bytes and the time it took. */
     void built(long bytes, long nanos);
 
-    /** Tables were published. */
+    /** Called after tables were published. */
     void published();
   }
 
   private static final long RETRY_MILLIS = 1_000;
 
-  /** Pairs after which the listener hears that a table is being built. */
+  /** Pairs written between two calls of {@link Listener#building}. */
   private static final int ENTRIES_PER_PROGRESS = 1_024;
 
   private enum State {
@@ -63,7 +65,7 @@ final class Flusher implements AutoCloseable {
     State state = State.WAITING;
     TableSet.Placed built;
 
-    /** The log in use when the table was begun; its name is on the device. */
+    /** The log in use when the table was begun. Its name is durable. */
     long logInUse;
 
     Job(Memtable memtable) {
@@ -110,7 +112,7 @@ final class Flusher implements AutoCloseable {
     threads.forEach(Thread::start);
   }
 
-  /** Takes over a sealed memtable; called in the order of sealing. */
+  /** Adds a sealed memtable. Called in the order of sealing. */
   void add(Memtable memtable) {
     lock.lock();
     try {
@@ -145,7 +147,7 @@ final class Flusher implements AutoCloseable {
     }
   }
 
-  /** Waits for a memtable to build a table of; null when there will be none. */
+  /** Waits for a memtable to flush. Returns null once the flusher is closing. */
   private Job take() {
     lock.lock();
     try {
@@ -177,9 +179,8 @@ final class Flusher implements AutoCloseable {
       flushNanos.add(nanos);
       listener.built(job.built.entry().bytes(), nanos);
       EventLog.flush(nanos, job.memtable.bytes(), job.built.entry().bytes());
-      // Before anyone can see that there is room again: who then waits for a flush must not be told
-      // of
-      // a failure that is over.
+      // Before others can see that there is room again: a caller that then waits for a flush must
+      // not get a failure that is over.
       health.succeeded(Health.Activity.FLUSHING);
     }
     lock.lock();
@@ -194,9 +195,9 @@ final class Flusher implements AutoCloseable {
 
   private TableSet.Placed write(Memtable memtable, TableWorkspace workspace) throws IOException {
     long number = versions.newFileNumber();
-    // The log's name becomes durable before a table of it can exist: at the start, a table that the
-    // manifest does not name is dropped if its log is there, and is proof of a lost manifest record
-    // if not.
+    // The log's name must be durable before its table exists. At the next start, a table that the
+    // manifest does not name is deleted if its log is there; if not, it proves that a manifest
+    // record was lost.
     directory.sync();
     try (TableWriter writer =
         new TableWriter(
@@ -232,7 +233,10 @@ final class Flusher implements AutoCloseable {
     }
   }
 
-  /** Publishes what is built, from the oldest on, unless another thread is at it, which then does it. */
+  /**
+   * Publishes built tables, oldest first. Returns at once if another thread is publishing; that
+   * thread then publishes these too.
+   */
   private void publish() throws IOException {
     while (true) {
       List<Job> ready = new ArrayList<>();
@@ -284,7 +288,7 @@ final class Flusher implements AutoCloseable {
     }
   }
 
-  /** After a failure: waits a while, then lets the memtable be tried again. */
+  /** Waits a while after a failure, then makes the memtable available for another try. */
   private void giveBack(Job job) {
     lock.lock();
     try {
@@ -304,16 +308,16 @@ final class Flusher implements AutoCloseable {
   }
 
   /**
-   * Waits until the memtables up to this log are in tables.
+   * Waits until all memtables up to this log are in tables.
    *
-   * @throws ReadOnlyException if that cannot be
+   * @throws ReadOnlyException if flushing fails
    * @throws IllegalStateException if the store is closed meanwhile
    */
   void awaitFlushed(long logNumber) {
     long failuresBefore = health.failures();
     lock.lock();
     try {
-      changed.signalAll(); // what failed a moment ago is tried again at once
+      changed.signalAll(); // retry a failed flush at once
       while (hasJobUpTo(logNumber)) {
         health.checkHopeful(Health.Activity.FLUSHING, failuresBefore);
         if (closing) {
@@ -356,7 +360,7 @@ final class Flusher implements AutoCloseable {
     return flushNanos.sum();
   }
 
-  /** Finishes what is being built; what waits stays in its log. */
+  /** Finishes tables that are being built. Memtables that still wait stay in their logs. */
   @Override
   public void close() throws IOException {
     lock.lock();
@@ -370,8 +374,8 @@ final class Flusher implements AutoCloseable {
     IOException failure = null;
     for (Job job : oldestFirst) {
       if (job.built != null) {
-        // Built but not published: the log still holds it. After a failed sync the manifest may
-        // name it, though.
+        // Built but not published, so the log still holds it. After a failed sync the manifest may
+        // name it, so it stays.
         if (health.isWritable()) {
           job.built.table().markObsolete();
         }

@@ -10,15 +10,15 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Whether a store may still be written. Two kinds of failure: a <i>final</i> one (a failed sync, a fault of the engine)
- * ends writing until the store is opened again; a <i>passing</i> one (no space left) lasts until what failed succeeds.
- * Thread-safe.
+ * Whether a store can be written. A <i>final</i> failure (a failed sync, an internal error) ends
+ * writing until the store is opened again. A <i>passing</i> failure (no space left) lasts until the
+ * same activity succeeds. Thread-safe.
  */
 final class Health {
 
   private static final Logger LOG = LoggerFactory.getLogger(Health.class);
 
-  /** What can fail in passing; each has its own failure and its own recovery. */
+  /** Activities that can fail in passing. Each fails and recovers on its own. */
   enum Activity {
     WRITING_LOG("writing the WAL"),
     MAKING_LOG("making a WAL"),
@@ -37,6 +37,8 @@ final class Health {
   private final AtomicLong failures = new AtomicLong();
 
   /**
+   * Checks that there was no final failure.
+   *
    * @throws ReadOnlyException after a final failure
    */
   void checkWritable() {
@@ -50,7 +52,7 @@ final class Health {
     return finalFailure == null;
   }
 
-  /** Records the failure of something that is worth trying again, unless it is one that is final by its kind. */
+  /** Records a passing failure, which will be retried, or a final one if a sync failed. */
   void failed(Activity activity, IOException e) {
     if (e instanceof SyncFailedException) {
       failedForGood(activity.text, e);
@@ -62,7 +64,7 @@ final class Health {
     }
   }
 
-  /** Records a failure after which nothing is written any more. */
+  /** Records a final failure. */
   void failedForGood(String what, Throwable e) {
     if (finalFailure == null) {
       finalFailure = e;
@@ -74,7 +76,7 @@ final class Health {
     }
   }
 
-  /** The activity has succeeded. */
+  /** Records that the activity succeeded, which ends its passing failure. */
   void succeeded(Activity activity) {
     if (!passing.isEmpty() && passing.remove(activity) != null) {
       LOG.info("{} works again", activity.text);
@@ -82,6 +84,8 @@ final class Health {
   }
 
   /**
+   * Checks that the activity is not failing.
+   *
    * @throws ReadOnlyException while the activity fails, or after a final failure
    */
   void checkHopeful(Activity activity) {
@@ -92,16 +96,20 @@ final class Health {
     }
   }
 
-  /** Failures of all activities so far, for {@link #checkHopeful(Activity, long)}. */
+  /**
+   * Returns the number of failures of all activities so far, for {@link #checkHopeful(Activity,
+   * long)}.
+   */
   long failures() {
     return failures.get();
   }
 
   /**
-   * Disregards failures of before, which may be over: the activity has been asked to try again since.
+   * Ignores failures from before the caller asked the activity to retry, because they may be over.
    *
-   * @param failuresBefore {@link #failures} of then
-   * @throws ReadOnlyException if the activity fails and something has failed since, or after a final failure
+   * @param failuresBefore result of {@link #failures} at that time
+   * @throws ReadOnlyException if the activity fails and there was a failure since, or after a final
+   *     failure
    */
   void checkHopeful(Activity activity, long failuresBefore) {
     checkWritable();

@@ -7,29 +7,33 @@ import lsmlab.storage.lsm.TableSet.Placed;
 import lsmlab.storage.manifest.TableEntry;
 
 /**
- * Keeps each level from 1 on a sorted run. Level 0 holds whole memtables, newest first, whose keys overlap; the last level,
- * {@link TableEntry#LEVEL_BOTTOM}, holds nearly everything. Level 0 is merged as a whole into the base level: the last one
- * while that is at most {@code fanout} times what a merge brings, else the one above it, and so on. So write amplification
- * is about the ratio of two levels times their number, as in Dong et al., "Optimizing Space Amplification in RocksDB"
- * (2017), where levels are likewise sized from the last one up.
+ * Keeps each level from 1 on as one sorted run. Level 0 holds flushed memtables, newest first,
+ * whose keys overlap. The last level, {@link TableEntry#LEVEL_BOTTOM}, holds nearly all pairs. All
+ * of level 0 is merged at once into the base level. The base level is the last one while that has
+ * at most {@code fanout} times the bytes of such a merge, else the level above it, and so on. So
+ * write amplification is about {@code fanout} times the number of levels. Source: Dong et al.,
+ * "Optimizing Space Amplification in RocksDB" (2017), which also sizes levels from the last one up.
  *
- * <p>The level with the highest score is merged first: level 0 by its number of tables, another one by its size, both as a
- * multiple of what makes a merge due. A level that always came first would let the next one grow without a bound while
- * writers keep it due.
+ * <p>The level with the highest score is merged first. The score is the number of tables in level
+ * 0, or the bytes of another level, as a multiple of what makes a merge due. If level 0 always came
+ * first, writers could keep it due, and the next level would grow without limit.
  *
- * <p>If level 0 is merged straight into the last level, each merge writes nearly all of the store anew. So while writes
- * go on it waits for more tables there: for {@value #SHARE_OF_BOTTOM} of the last level, at most {@value #LEVEL0_MAX} tables,
- * which a reader has to ask. Once writing has ended, the usual number suffices, so that a store at rest takes little more
- * room than its pairs.
+ * <p>If level 0 is merged straight into the last level, each merge rewrites nearly all of the
+ * store. So while writes continue, level 0 first grows to {@value #SHARE_OF_BOTTOM} of the last
+ * level, but to at most {@value #LEVEL0_MAX} tables, because a reader has to search each of them.
+ * Once writing has ended, the usual number makes a merge due, so that a store at rest takes little
+ * more space than its pairs.
  */
 final class LeveledPolicy implements CompactionPolicy {
 
   private static final int LEVEL_BOTTOM = TableEntry.LEVEL_BOTTOM;
 
-  /** Part of the last level that level 0 grows to before it is merged straight into it. */
+  /**
+   * Size of level 0, as a part of the last level, at which it is merged straight into that level.
+   */
   private static final double SHARE_OF_BOTTOM = 0.5;
 
-  /** Tables of level 0 that a merge waits for at most, unless the options want more. */
+  /** Most tables of level 0 that a merge waits for, unless the options ask for more. */
   private static final int LEVEL0_MAX = 8;
 
   private final long flushBytes;
@@ -72,7 +76,7 @@ final class LeveledPolicy implements CompactionPolicy {
       return 0;
     }
     long target = target(tables, level);
-    // What is left in a level above the base level goes down.
+    // Tables that are left in a level above the base level move down.
     return target == 0 ? 1 + (double) bytes / baseBytes : (double) bytes / target;
   }
 
@@ -99,7 +103,10 @@ final class LeveledPolicy implements CompactionPolicy {
     return CompactionPolicy.task(tables, groups, level);
   }
 
-  /** The table of a level that overlaps least of the next, by bytes. */
+  /**
+   * Returns a merge of the table of a level that overlaps the fewest bytes of the next level,
+   * relative to its own size.
+   */
   private Task oneTable(TableSet tables, int level) {
     List<Placed> next = CompactionPolicy.run(tables, level + 1);
     Placed best = null;
@@ -122,7 +129,10 @@ final class LeveledPolicy implements CompactionPolicy {
     return CompactionPolicy.task(tables, groups, level + 1);
   }
 
-  /** The level that level 0 is merged into: no deeper than the first one above it that holds something. */
+  /**
+   * Returns the level that level 0 is merged into: no deeper than the first level that holds a
+   * table.
+   */
   private int baseLevel(TableSet tables) {
     int level = LEVEL_BOTTOM;
     for (long bytes = CompactionPolicy.bytes(CompactionPolicy.run(tables, level));

@@ -33,12 +33,14 @@ import lsmlab.storage.wal.WalWriter;
 /**
  * A log-structured merge tree. Thread-safe.
  *
- * <p>A write goes through the {@link WriteController}, which may hold it back, and the {@link CommitPipeline} into the
- * WAL and the active memtable. A full memtable is sealed and a {@link Flusher} thread turns it into a table of level 0;
- * the {@link Compactor} merges tables. A read asks the active memtable, the sealed ones, the tables of level 0 from the
- * newest on, and one table of each further level; the first answer holds. It takes no lock and allocates nothing.
+ * <p>A write goes through the {@link WriteController}, which may hold it back, and the {@link
+ * CommitPipeline} into the WAL and the active memtable. A full memtable is sealed, and a {@link
+ * Flusher} thread writes it to a table of level 0. The {@link Compactor} merges tables. A lookup
+ * searches the active memtable, the sealed ones, the tables of level 0 from the newest on, and one
+ * table of each further level, and stops at the first hit. It takes no lock and allocates nothing.
  *
- * <p>What a store consists of at any moment is a {@link Version}; {@link VersionSet} says how it changes.
+ * <p>A {@link Version} is the content of the store at one moment. {@link VersionSet} explains how
+ * it changes.
  */
 public final class LsmEngine implements Engine {
 
@@ -60,10 +62,11 @@ public final class LsmEngine implements Engine {
   private final AtomicInteger closed = new AtomicInteger();
 
   /**
-   * Opens a store, made where it does not exist.
+   * Opens a store. Creates it if it does not exist.
    *
-   * @throws UncheckedIOException if it cannot be read or written, or is open elsewhere
-   * @throws CorruptionException if something acknowledged is damaged or missing; the store is left as it is
+   * @throws UncheckedIOException if the store cannot be read or written, or is open elsewhere
+   * @throws CorruptionException if acknowledged writes are damaged or missing; the store is left
+   *     unchanged
    */
   public static LsmEngine open(LsmOptions options) {
     try {
@@ -73,15 +76,18 @@ public final class LsmEngine implements Engine {
     }
   }
 
-  /** Opens the store in a directory of another kind; the options' path is not used. Closes the directory at the end. */
+  /**
+   * Opens the store in a directory of another kind, which the engine closes when it is closed. The
+   * options' path is not used.
+   */
   public static LsmEngine open(LsmOptions options, StoreDirectory directory) {
     return open(options, directory, MissAdvisor.MACHINE);
   }
 
   /**
-   * Likewise.
+   * Opens a store on a machine with another amount of memory.
    *
-   * @param memoryBytes what the tables have to share: the memory of the machine or the container
+   * @param memoryBytes memory of the machine or the container
    */
   static LsmEngine open(LsmOptions options, StoreDirectory directory, LongSupplier memoryBytes) {
     try {
@@ -190,7 +196,10 @@ public final class LsmEngine implements Engine {
     write(Write.begin(key, keyOffset, keyLength, null, 0, 0));
   }
 
-  /** Refuses a value that a flush could not write for lack of memory, after it was acknowledged. */
+  /**
+   * Refuses a value so large that a flush might fail for lack of memory, after the value was
+   * acknowledged.
+   */
   private void checkSize(int valueLength) {
     if (valueLength > options.valueBytesMax()) {
       throw new IllegalArgumentException(
@@ -199,7 +208,7 @@ public final class LsmEngine implements Engine {
     }
   }
 
-  /** Waits until a write of a batch may go ahead. */
+  /** Waits until a write of a batch may proceed. */
   private void admit(long bytes, int valueLength) {
     checkSize(valueLength);
     controller.admit(bytes);
@@ -223,7 +232,7 @@ public final class LsmEngine implements Engine {
 
   @Override
   public Scan scan(byte[] from, byte[] to) {
-    // The version first: a write that it lacks is then later than everything it holds.
+    // Take the version first, so that a write which it lacks is later than everything in it.
     Version version = versions.acquire();
     try {
       long sequence = pipeline.visible();
@@ -246,7 +255,7 @@ public final class LsmEngine implements Engine {
     long upTo = versions.logInUse();
     sealMemtable();
     if (versions.logInUse() == upTo) {
-      upTo--; // Nothing was in it.
+      upTo--; // The memtable was empty.
     }
     flusher.awaitFlushed(upTo);
   }
@@ -259,7 +268,7 @@ public final class LsmEngine implements Engine {
     Checkpoint.make(target, options.directory(), directory, versions);
   }
 
-  /** Makes a checkpoint in an empty directory. */
+  /** Makes a checkpoint in an empty directory of another kind. */
   void checkpoint(StoreDirectory target) throws IOException {
     flush();
     Checkpoint.fill(target, directory, versions);
@@ -330,7 +339,9 @@ public final class LsmEngine implements Engine {
     logs.close(pipeline.close(), versions);
   }
 
-  /** Keeps a copy of the value: one small object, where a lambda takes two and an array. */
+  /**
+   * Keeps a copy of the value. Takes one small object, where a lambda would take two and an array.
+   */
   private static final class ArraySink implements ValueSink {
     private byte[] value;
 

@@ -11,18 +11,20 @@ import lsmlab.storage.cursor.Cursor;
 import lsmlab.storage.file.Bytes;
 
 /**
- * The pairs of a range as of one moment: a merge of everything a version holds, without what was deleted.
+ * The pairs of a range at one moment: a merge of everything in a version, without deleted keys.
  *
- * <p>The engine may end it between two calls of {@link #next}, from any thread, to free what it keeps. So the pair at the
- * cursor is copied out, and {@code next} says that it is inside before it asks whether the scan was ended, while {@link
- * #end} says that it is ended before it asks whether {@code next} is inside: one of them sees the other, and the version is
- * given back once. A value too large to copy keeps the scan inside until it moves on.
+ * <p>Any thread of the engine may end the scan between two calls of {@link #next}, to free the
+ * memory and files that it keeps alive. So the pair at the cursor is copied out. Protocol: {@code
+ * next} first sets its state to inside, then checks whether the scan was ended; {@link #end} first
+ * marks the scan as ended, then checks whether {@code next} is inside. So at least one of them sees
+ * the other, and the version is released once. If a value is too large to copy, the scan stays
+ * inside until it moves on.
  */
 final class LsmScan implements Scan {
 
   private static final int COPY_BYTES_MAX = 1 << 20;
 
-  /** Free to be ended, inside {@link #next}, and given back. */
+  /** Not inside {@link #next}: the version may be released by {@link #end}. */
   private static final int FREE = 0;
 
   private static final int INSIDE = 1;
@@ -46,7 +48,7 @@ final class LsmScan implements Scan {
   private MemorySegment copySegment = MemorySegment.ofArray(copy).asReadOnly();
   private int keyLength;
 
-  /** −1 if the pair was not copied. */
+  /** Length of the copied value; −1 if the pair was not copied. */
   private int valueLength;
 
   private boolean started;
@@ -57,10 +59,10 @@ final class LsmScan implements Scan {
   @SuppressWarnings("unused") // through STATE
   private int state;
 
-  /** Why the engine ended it; null if it did not. */
+  /** Reason why the engine ended the scan; null if it did not. */
   private volatile String endedBecause;
 
-  /** Takes over a reference of the version. */
+  /** Takes over the caller's reference to the version. */
   LsmScan(Version version, Cursor cursor, OpenScans scans, byte[] from, byte[] to) {
     this.version = version;
     this.cursor = cursor;
@@ -70,7 +72,10 @@ final class LsmScan implements Scan {
     scans.add(this);
   }
 
-  /** What it keeps; of use to those who compare, as it may be given back at any moment. */
+  /**
+   * Returns the version that the scan keeps alive. Only compare it: it may be released at any
+   * moment.
+   */
   Version version() {
     return version;
   }
@@ -112,7 +117,7 @@ final class LsmScan implements Scan {
             > 0;
   }
 
-  /** Returns whether the cursor's pair is small enough. */
+  /** Copies the cursor's pair. Returns false if its value is too large. */
   private boolean copyPair() {
     keyLength = cursor.keyLength();
     valueLength = cursor.valueLength();
@@ -160,9 +165,10 @@ final class LsmScan implements Scan {
   }
 
   /**
-   * Ends it for good; by any thread. What it keeps is given back at once, or by its own thread, which is about to look.
+   * Ends the scan, from any thread. The version is released at once, or by the scan's own thread at
+   * the end of {@link #next}.
    *
-   * @return whether it was given back at once
+   * @return whether the version was released at once
    */
   boolean end(String because) {
     endedBecause = because;

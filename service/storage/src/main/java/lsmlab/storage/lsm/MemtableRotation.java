@@ -8,8 +8,8 @@ import lsmlab.storage.memtable.Memtable;
 import lsmlab.storage.wal.WalWriter;
 
 /**
- * Gives the {@link CommitPipeline} its memtables and logs: which memtable takes writes, when it is full, and what follows
- * it. Called by the pipeline's leader only.
+ * Gives the {@link CommitPipeline} its memtables and logs: which memtable takes writes, when it is
+ * full, and what follows it. Called by the pipeline's leader only.
  */
 final class MemtableRotation implements CommitPipeline.Memtables {
 

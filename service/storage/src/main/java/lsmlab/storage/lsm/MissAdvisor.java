@@ -4,10 +4,15 @@ import com.sun.management.OperatingSystemMXBean;
 import java.lang.management.ManagementFactory;
 import java.util.function.LongSupplier;
 
-/** Decides whether the tables fit in memory, and tells them to expect misses if they do not. Thread-safe. */
+/**
+ * Decides whether the tables fit in memory, and tells them to expect misses if they do not.
+ * Thread-safe.
+ */
 final class MissAdvisor {
 
-  /** The memory of the machine or the container. Read late, because a cold JVM takes 100 ms for it. */
+  /**
+   * The memory of the machine or the container. Read late, because a cold JVM takes 100 ms for it.
+   */
   static final LongSupplier MACHINE = () -> Machine.MEMORY_BYTES;
 
   private static final class Machine {
@@ -26,7 +31,7 @@ final class MissAdvisor {
     this.memoryBytes = memoryBytes;
   }
 
-  /** Decides anew; call it after each change of the tables. */
+  /** Decides again. Called after each change of the tables. */
   void tablesChanged() {
     Version version = versions.acquire();
     try {

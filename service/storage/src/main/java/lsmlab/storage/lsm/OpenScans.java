@@ -14,18 +14,18 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The scans that are open, and the bound on what they keep alive beyond the current version: memtables that were flushed,
- * and tables that were merged away. If it is more, the oldest scans are ended; the newest never is, because what one scan
- * keeps is bounded by one version. Thread-safe.
+ * The open scans, and the limit on what they keep alive beyond the current version: flushed
+ * memtables and replaced tables. If they exceed it, the oldest scans are ended. The newest scan is
+ * never ended, because one scan keeps only one version alive. Thread-safe.
  *
- * <p>Memtables may take as much as those of the store may, once more; tables as much as all current tables, and at least
- * {@link #TABLE_BYTES_MIN}.
+ * <p>Flushed memtables may take as much memory as the store's own memtables. Replaced tables may
+ * take as many bytes as all current tables, and at least {@link #TABLE_BYTES_MIN}.
  */
 final class OpenScans {
 
   private static final Logger LOG = LoggerFactory.getLogger(OpenScans.class);
 
-  /** So much of replaced tables may be kept in any case. */
+  /** Bytes of replaced tables that scans may always keep. */
   private static final long TABLE_BYTES_MIN = 64 << 20;
 
   /** Oldest first. */
@@ -49,7 +49,7 @@ final class OpenScans {
     return open.size();
   }
 
-  /** Enforces the bound on another thread, after the version has changed. */
+  /** Enforces the limit on the reclaiming thread. Called after each change of the version. */
   void enforceSoon(VersionSet versions) {
     if (count() > 0) {
       versions.runSoon(
@@ -64,7 +64,10 @@ final class OpenScans {
     }
   }
 
-  /** Ends the oldest scans until the others keep no more than they may. The caller holds a reference of the version. */
+  /**
+   * Ends the oldest scans until the others are within the limit. The caller holds a reference to
+   * the version.
+   */
   void enforce(Version current) {
     List<LsmScan> newestFirst;
     synchronized (this) {

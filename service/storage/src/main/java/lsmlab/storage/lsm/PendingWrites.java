@@ -3,12 +3,13 @@ package lsmlab.storage.lsm;
 import java.util.concurrent.atomic.AtomicReference;
 
 /**
- * Writes that wait to be committed: a stack that any thread pushes onto and the leader of the {@link CommitPipeline} takes whole.
- * They are linked through {@link Write#next}. Source: Treiber, "Systems Programming: Coping with Parallelism" (1986).
+ * Writes that wait to be committed. Any thread pushes onto this stack, and the leader of the {@link
+ * CommitPipeline} takes it whole. The writes are linked through {@link Write#next}. Source:
+ * Treiber, "Systems Programming: Coping with Parallelism" (1986).
  */
 final class PendingWrites {
 
-  /** Bytes of writes that go to the WAL together at most, unless one alone is larger. */
+  /** Most bytes of writes that go to the WAL together, unless a single write is larger. */
   private static final long GROUP_BYTES_MAX = 1 << 20;
 
   private final AtomicReference<Write> newest = new AtomicReference<>();
@@ -22,7 +23,7 @@ final class PendingWrites {
     } while (!newest.compareAndSet(head, newestOfRun));
   }
 
-  /** Takes all, linked from the oldest to the newest. Null where there is none. */
+  /** Takes all writes, linked from the oldest to the newest. Returns null if there is none. */
   Write takeAll() {
     Write newestFirst = newest.getAndSet(null);
     Write oldestFirst = null;
@@ -35,7 +36,7 @@ final class PendingWrites {
     return oldestFirst;
   }
 
-  /** Wakes the writer that came last, if there is one. */
+  /** Wakes the writer that pushed last, if there is one. */
   void nudge() {
     Write write = newest.get();
     if (write != null) {
@@ -43,7 +44,9 @@ final class PendingWrites {
     }
   }
 
-  /** How many threads wait, each for the last write of a run. For the leader: nobody may take them meanwhile. */
+  /**
+   * Returns how many threads wait. For the leader only: nobody else may take the writes meanwhile.
+   */
   int awaited() {
     int count = 0;
     for (Write write = newest.get(); write != null; write = write.next) {
@@ -53,9 +56,9 @@ final class PendingWrites {
   }
 
   /**
-   * Counts writes that were taken.
+   * Counts the writes from {@code first} to {@code end}.
    *
-   * @param end is not counted; null for all
+   * @param end first write that is not counted; null to count all
    */
   static int count(Write first, Write end) {
     int count = 0;
@@ -65,7 +68,10 @@ final class PendingWrites {
     return count;
   }
 
-  /** The first write that is not in the group which begins with {@code first}. A request to seal is a group. */
+  /**
+   * Returns the first write after the group that begins with {@code first}; null if there is none.
+   * A request to seal is a group of its own.
+   */
   static Write groupEnd(Write first) {
     Write end = first.next;
     if (first.isSeal()) {

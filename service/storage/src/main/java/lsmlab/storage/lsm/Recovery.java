@@ -20,19 +20,20 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Finds out what a store holds when it is opened. In this order: the manifest; the tables it names, each checked; files
- * it does not name, removed; the logs from the first one it needs on, each replayed into a memtable of its own, a torn
- * end cut.
+ * Recovers the content of a store when it is opened. The order is: read the manifest; open and
+ * check the tables that it names; replay each log that is still needed into a memtable of its own
+ * and cut a torn end; delete files that the manifest does not name.
  *
- * <p>{@link WalChain} says which logs there must be. A log that is missing or short lost acknowledged writes. Under {@code
- * power}, or if the manifest says what is on the device, that cannot have been a loss of power, so the store is not opened.
- * Otherwise the log is cut and later ones are dropped, so that what is left is what was there at one moment.
+ * <p>{@link WalChain} knows which logs must exist. If a log is missing or too short, acknowledged
+ * writes are lost. Under {@code power}, or if the manifest says that these bytes were on the
+ * device, a loss of power cannot be the cause, so the store is not opened. Otherwise the log is cut
+ * and later logs are dropped, so that the store holds what it held at one moment.
  */
 final class Recovery implements AutoCloseable {
 
   private static final Logger LOG = LoggerFactory.getLogger(Recovery.class);
 
-  /** Length from which on the manifest is written anew. */
+  /** Length in bytes at which the manifest is rewritten. */
   private static final long MANIFEST_REWRITE_BYTES = 1 << 20;
 
   private final StoreDirectory directory;
@@ -42,7 +43,7 @@ final class Recovery implements AutoCloseable {
   private final List<Memtable> oldestFirst = new ArrayList<>();
   private WalChain logs;
 
-  /** Logs that were replayed; they are on the device as they are. */
+  /** Logs that were replayed, each with its length. They are durable. */
   private final List<LogEntry> replayed = new ArrayList<>();
 
   private long nextFile;
@@ -55,7 +56,8 @@ final class Recovery implements AutoCloseable {
   }
 
   /**
-   * @throws CorruptionException if something acknowledged is missing or damaged; nothing was removed then
+   * @throws CorruptionException if acknowledged writes are missing or damaged; no file was deleted
+   *     then
    */
   void run() throws IOException {
     manifest = openManifest(directory.list());
@@ -109,7 +111,7 @@ final class Recovery implements AutoCloseable {
     }
   }
 
-  /** Opens a table that the manifest names and compares it with what the manifest says. */
+  /** Opens a table that the manifest names and checks that it has the length given there. */
   static Table open(StoreDirectory directory, TableEntry entry, List<String> names)
       throws IOException {
     String name = TableFormat.fileName(entry.number());
@@ -145,8 +147,8 @@ final class Recovery implements AutoCloseable {
   }
 
   /**
-   * A flushed table that is whole but not in the manifest, and whose log is gone although the manifest still needs it:
-   * then the manifest has lost its end.
+   * Checks a table that the manifest does not name. If it was flushed from a log that the manifest
+   * still needs, and that log is gone, the manifest has lost its last records.
    */
   private void checkIsOrphan(long number) throws IOException {
     long sourceLog;
@@ -169,8 +171,10 @@ final class Recovery implements AutoCloseable {
   }
 
   /**
-   * Replays the logs and returns the files of those that were never begun: made ahead, or at the moment of the crash. They
-   * hold nothing, and must go: the log that follows gives its predecessor's length, which has to be one that holds something.
+   * Replays the logs. Returns the numbers of those to delete: logs that follow a lost one, and logs
+   * without a first record, because they were preallocated or the crash came first. An empty log
+   * must be deleted, because the next log records the length of its predecessor, which must be a
+   * log with content.
    */
   private List<Long> replayLogs() throws IOException {
     List<Long> dropped = new ArrayList<>();
@@ -195,7 +199,9 @@ final class Recovery implements AutoCloseable {
     return dropped;
   }
 
-  /** Tells the manifest, before they are removed, that these logs need not be there any more. */
+  /**
+   * Records in the manifest that these logs are no longer needed. Called before they are deleted.
+   */
   private void forget(List<Long> dropped) throws IOException {
     List<LogEntry> named =
         manifest.logs().stream()
@@ -232,7 +238,10 @@ final class Recovery implements AutoCloseable {
     }
   }
 
-  /** Cuts a torn end or room, and makes what was replayed durable: it is relied upon from now on. */
+  /**
+   * Cuts a torn end or preallocated zeros, and syncs the log, because the store relies on its
+   * content from now on.
+   */
   private void settle(long log, WalReader.Result result) throws IOException {
     String name = WalFormat.fileName(log);
     if (result.isTorn()) {
@@ -247,11 +256,11 @@ final class Recovery implements AutoCloseable {
   }
 
   /**
-   * Makes it durable which logs must be there from now on: the new one, whose name this makes durable too, and those that
-   * were replayed. If they hold nothing they are dropped instead.
+   * Records durably which logs must exist from now on: the new log, whose file name becomes durable
+   * too, and the replayed ones. Replayed logs without writes are deleted instead.
    *
-   * @param length bytes of the new log that are on the device
-   * @throws IOException if the manifest cannot be written; it is as before then
+   * @param length bytes of the new log that are durable
+   * @throws IOException if the manifest cannot be written; it is unchanged then
    */
   void noteLogs(long newLog, long length) throws IOException {
     directory.sync();
@@ -277,7 +286,7 @@ final class Recovery implements AutoCloseable {
     return nextFile;
   }
 
-  /** The manifest, which is the caller's to close from now on. */
+  /** Returns the manifest, which the caller has to close. */
   Manifest takeManifest() {
     manifestTaken = true;
     return manifest;
@@ -287,22 +296,25 @@ final class Recovery implements AutoCloseable {
     return tables;
   }
 
-  /** Memtables of the replayed logs that hold something. */
+  /** Returns the memtables of the replayed logs that hold writes. */
   List<Memtable> oldestFirst() {
     return oldestFirst;
   }
 
-  /** Of the last write replayed. */
+  /** Returns the sequence number of the last replayed write. */
   long sequence() {
     return sequence;
   }
 
-  /** The last log there was, with the bytes of it that count; number 0 if there was none. */
+  /** Returns the last replayed log with its length; number and length are 0 if there was none. */
   LogEntry lastLog() {
     return replayed.isEmpty() ? new LogEntry(0, 0) : replayed.getLast();
   }
 
-  /** Gives back the references it took; whoever needs its finds takes references of its own. */
+  /**
+   * Releases its references. Whoever needs the recovered tables and memtables takes references
+   * before.
+   */
   @Override
   public void close() throws IOException {
     tables.releaseTables();

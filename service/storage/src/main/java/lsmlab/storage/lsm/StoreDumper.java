@@ -11,12 +11,15 @@ import lsmlab.storage.table.TableFormat;
 import lsmlab.storage.wal.WalDumper;
 import lsmlab.storage.wal.WalFormat;
 
-/** Prints one file of a store so that a person can read it, damage in its place. Changes nothing and takes no lock. */
+/**
+ * Prints one file of a store as text and marks damage where it occurs. Changes nothing and takes no
+ * lock.
+ */
 public final class StoreDumper {
 
   private StoreDumper() {}
 
-  /** Whether the name is one of a table, a WAL or a manifest. */
+  /** Whether the name is that of a table, a WAL or a manifest. */
   public static boolean canDump(String name) {
     return TableFormat.number(name) >= 0
         || WalFormat.number(name) >= 0
@@ -27,10 +30,10 @@ public final class StoreDumper {
   /**
    * Prints the file.
    *
-   * @param name as {@link #canDump} accepts it
-   * @return places that are damaged or torn, 0 for a sound file
-   * @throws IOException if it cannot be read
-   * @throws CorruptionException if the device does not give the bytes
+   * @param name a file name that {@link #canDump} accepts
+   * @return number of places that are damaged or torn; 0 for a sound file
+   * @throws IOException if the file cannot be read
+   * @throws CorruptionException if the device cannot read the file
    */
   public static long dump(StoreDirectory directory, String name, PrintWriter out)
       throws IOException {

@@ -12,13 +12,13 @@ import lsmlab.storage.table.Table;
 import lsmlab.storage.wal.WalFormat;
 import lsmlab.storage.wal.WalReader;
 
-/** Checks every checksum and the order of a closed store, and changes nothing. */
+/** Checks every checksum of a closed store and the order of its keys. Changes nothing. */
 public final class StoreVerifier {
 
   /**
-   * What was found sound.
+   * The files that were checked and found sound.
    *
-   * @param entries of all tables, tombstones and shadowed pairs too
+   * @param entries of all tables, including tombstones and overwritten pairs
    * @param logs that the store still needs
    */
   public record Report(int tables, long entries, long tableBytes, int logs, long logBytes) {}
@@ -26,10 +26,10 @@ public final class StoreVerifier {
   private StoreVerifier() {}
 
   /**
-   * @param directory a store that nobody has open; it is locked meanwhile
-   * @param progress told of each file before it is read
+   * @param directory of a store that is not open; it is locked meanwhile
+   * @param progress called with a description of each file before it is read
    * @throws CorruptionException at the first fault
-   * @throws IOException if it cannot be read or is not a store
+   * @throws IOException if the directory cannot be read or holds no store
    */
   public static Report verify(StoreDirectory directory, Consumer<String> progress)
       throws IOException {
@@ -52,7 +52,7 @@ public final class StoreVerifier {
         entries += table.entries();
         tableBytes += table.bytes();
       }
-      // Its constructor compares the tables' ranges.
+      // The constructor checks that tables of a level do not overlap.
       TableSet tables = new TableSet(opened);
       assert tables.count() == opened.size();
     } finally {

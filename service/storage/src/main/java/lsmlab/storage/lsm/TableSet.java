@@ -19,16 +19,16 @@ import lsmlab.storage.table.LevelCursor;
 import lsmlab.storage.table.Lookup;
 import lsmlab.storage.table.Table;
 
-/** The tables of one moment, by level. Immutable but for its count of references. */
+/** The tables of one moment, by level. Immutable except for its reference count. */
 final class TableSet {
 
-  /** A table and its place. */
+  /** A table and its level and order. */
   record Placed(TableEntry entry, Table table) {}
 
-  /** Level 0: keys may overlap; newest first. */
+  /** Tables of level 0, newest first. Their keys may overlap. */
   private final List<Placed> newestFirst;
 
-  /** Levels 1, 2, …: each without overlaps, by key. */
+  /** Tables of levels 1, 2, …, by key. Tables of one level do not overlap. */
   private final List<List<Placed>> levels;
 
   private final Table[] newestFirstTables;
@@ -36,7 +36,10 @@ final class TableSet {
   private final long bytes;
   private final int count;
 
-  /** Of those who use this set: a version that replaces another one with the same tables takes one, not one a table. */
+  /**
+   * References to this set. So a version with the same tables as the last one takes one reference,
+   * and not one for each table.
+   */
   private final AtomicInteger references = new AtomicInteger();
 
   TableSet(List<Placed> tables) {
@@ -77,7 +80,7 @@ final class TableSet {
     return placed.stream().map(Placed::table).toArray(Table[]::new);
   }
 
-  /** These tables without the removed ones and with the added. */
+  /** Returns these tables without the removed ones and with the added ones. */
   TableSet changed(Set<Table> removed, List<Placed> added) {
     List<Placed> all = new ArrayList<>();
     for (Placed placed : placed()) {
@@ -90,7 +93,9 @@ final class TableSet {
     return new TableSet(all);
   }
 
-  /** Looks a key up, newest table first; one of {@link Lookup}'s, but never FILTERED. */
+  /**
+   * Looks up a key, newest table first. Returns a constant of {@link Lookup}, but never FILTERED.
+   */
   int get(byte[] key, int keyOffset, int keyLength, ValueSink sink, LookupCounts counts) {
     if (count == 0) {
       return Lookup.ABSENT;
@@ -119,7 +124,10 @@ final class TableSet {
     return found;
   }
 
-  /** The table of a run that may hold the key, or null. Runs are the tables of level 0, then the further levels. */
+  /**
+   * Returns the table of a run that may hold the key, or null. Runs are the tables of level 0, then
+   * the further levels.
+   */
   private Table candidate(int run, byte[] key, int keyOffset, int keyLength) {
     if (run < newestFirstTables.length) {
       Table table = newestFirstTables[run];
@@ -165,14 +173,17 @@ final class TableSet {
     return bytes;
   }
 
-  /** Takes a reference; the first one takes a reference of each table. Only while someone else keeps the tables. */
+  /**
+   * Takes a reference. The first one takes a reference to each table, so someone else must hold
+   * references to them.
+   */
   void retain() {
     if (references.getAndIncrement() == 0) {
       placed().forEach(placed -> placed.table().retain());
     }
   }
 
-  /** Gives a reference back; the last one gives those of the tables back. */
+  /** Releases a reference. The last one releases the references to the tables. */
   void release() throws IOException {
     int left = references.decrementAndGet();
     assert left >= 0 : "a set of tables was released too often";
@@ -181,7 +192,7 @@ final class TableSet {
     }
   }
 
-  /** Gives back a reference of each table, even if one fails. */
+  /** Releases a reference to each table, even if one release fails. */
   void releaseTables() throws IOException {
     IOException failure = null;
     for (Placed placed : placed()) {

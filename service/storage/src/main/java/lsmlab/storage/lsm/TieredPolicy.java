@@ -6,13 +6,15 @@ import lsmlab.storage.lsm.TableSet.Placed;
 import lsmlab.storage.manifest.TableEntry;
 
 /**
- * Merges runs of similar size: the tables of level 0, and as many of the next older runs as are no larger than everything
- * newer together. Each level from 1 on is a run, the deeper the older; the result goes as deep as the runs that stay allow.
- * So each run is larger than all newer ones together, there are few of them, and a pair is written again about as often as
- * the store has doubled since. Source: "universal" compaction of RocksDB; Dong et al., "Optimizing Space Amplification in
+ * Merges runs of similar size: the tables of level 0, then each next older run, as long as it is no
+ * larger than all newer ones together. Each level from 1 on is one run; deeper ones are older. The
+ * result goes to the level above the first run that is not merged. So each run is larger than all
+ * newer ones together, there are few runs, and a pair is rewritten about once each time the store
+ * doubles. Source: RocksDB's universal compaction; Dong et al., "Optimizing Space Amplification in
  * RocksDB" (2017), section 2.
  *
- * <p>If level 1 is taken by a run, there is no place above it: that run is merged too, however large it is.
+ * <p>If level 1 holds a run, that run is always merged too, because there is no level above it for
+ * the result.
  */
 final class TieredPolicy implements CompactionPolicy {
 
@@ -51,7 +53,7 @@ final class TieredPolicy implements CompactionPolicy {
     return level0TablesMax;
   }
 
-  /** Only the newest runs make a merge due. */
+  /** Only level 0 makes a merge due. */
   @Override
   public double score(TableSet tables, int level) {
     return level == 0 ? (double) tables.newestFirst().size() / level0TablesMax : 0;

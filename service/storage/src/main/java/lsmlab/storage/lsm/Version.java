@@ -12,8 +12,9 @@ import lsmlab.storage.stats.LookupCounts;
 import lsmlab.storage.table.Lookup;
 
 /**
- * Everything a reader needs at one moment: the memtables and the tables. Immutable but for the content of the active
- * memtable. Counted by reference; it holds one reference of each of its memtables and tables.
+ * Everything that a reader needs at one moment: the memtables and the tables. Immutable, except
+ * that writes are added to the active memtable. Counts references, and holds one reference to each
+ * of its memtables and to its set of tables.
  */
 final class Version {
 
@@ -23,7 +24,7 @@ final class Version {
   private final AtomicInteger references = new AtomicInteger(1);
 
   /**
-   * Takes a reference of each part.
+   * Takes a reference to each part.
    *
    * @param sealed newest first
    */
@@ -50,7 +51,7 @@ final class Version {
     return true;
   }
 
-  /** Looks a key up; one of {@link Lookup}'s. */
+  /** Looks up a key. Returns a constant of {@link Lookup}. */
   int get(byte[] key, int keyOffset, int keyLength, ValueSink sink, LookupCounts counts) {
     int found = active.get(key, keyOffset, keyLength, sink);
     if (found != Lookup.ABSENT) {
@@ -65,7 +66,7 @@ final class Version {
     return tables.get(key, keyOffset, keyLength, sink, counts);
   }
 
-  /** Cursors over all parts, newest first. */
+  /** Returns a cursor for each part, newest first. */
   List<Cursor> cursors(long sequenceMax) {
     List<Cursor> cursors = new ArrayList<>();
     cursors.add(active.cursor(sequenceMax));
@@ -101,13 +102,16 @@ final class Version {
     return bytes;
   }
 
-  /** Takes another reference; only by someone who holds one or whose {@link ReadGate} section the holder waits for. */
+  /**
+   * Takes another reference. The caller holds one already, or is in a section of the {@link
+   * ReadGate} that the holder waits for.
+   */
   void retain() {
     int before = references.getAndIncrement();
     assert before > 0 : "a version was retained after its end";
   }
 
-  /** Gives a reference back; the last one gives the parts back. */
+  /** Releases a reference. The last one releases the parts. */
   void release() throws IOException {
     int left = references.decrementAndGet();
     assert left >= 0 : "a version was released too often";

@@ -23,15 +23,17 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The current {@link Version}, how it changes, and what becomes of old ones.
+ * Holds the current {@link Version}, replaces it, and releases old ones.
  *
- * <p>Protocol of a change to the tables, under {@code manifestLock}: the new tables' files and names are durable; the
- * change goes to the manifest and is synced; the current version is replaced under {@code versionLock}; the manifest
- * notes the sync; logs that are no longer needed are removed. Sealing a memtable needs only {@code versionLock}, so
- * that a writer never waits for a sync of the manifest.
+ * <p>Protocol of a change of the tables, under {@code manifestLock}: the files and names of the new
+ * tables are already durable; append the change to the manifest and sync it; replace the current
+ * version under {@code versionLock}; record in the manifest that the change is durable; delete logs
+ * that are no longer needed. Sealing a memtable needs only {@code versionLock}, so a writer never
+ * waits for a sync of the manifest.
  *
- * <p>A replaced version goes to the reclaiming thread, which waits until no reader can still be about to use it and then
- * gives its reference back: unmapping and deleting happen there or where a scan is closed, never in a look-up.
+ * <p>A replaced version goes to the reclaiming thread, which waits until no reader can be about to
+ * use it, then releases it. So files are unmapped and deleted on that thread or when a scan is
+ * closed, never in a lookup.
  */
 final class VersionSet implements AutoCloseable {
 
@@ -47,8 +49,8 @@ final class VersionSet implements AutoCloseable {
   private final Thread reclaimer;
 
   /**
-   * Tables that the manifest no longer names, each with a reference, until the manifest has noted that this is durable.
-   * Guarded by {@code manifestLock}.
+   * Tables that the manifest no longer names, each with a reference, until the manifest records
+   * that the change is durable. Guarded by {@code manifestLock}.
    */
   private final List<Table> superfluous = new ArrayList<>();
 
@@ -63,17 +65,17 @@ final class VersionSet implements AutoCloseable {
     reclaimer.start();
   }
 
-  /** For short use of {@link #current} without a reference. */
+  /** Returns the gate that protects short uses of {@link #current} without a reference. */
   ReadGate gate() {
     return gate;
   }
 
-  /** The version of this moment: to be used within a section of the gate. */
+  /** Returns the current version. Use it only within a section of the gate. */
   Version current() {
     return current;
   }
 
-  /** The version of this moment with a reference of its own. */
+  /** Returns the current version with a reference, which the caller releases. */
   Version acquire() {
     int ticket = gate.enter();
     try {
@@ -88,7 +90,7 @@ final class VersionSet implements AutoCloseable {
     }
   }
 
-  /** The number of the log that takes writes. */
+  /** Returns the number of the log that takes writes. */
   long logInUse() {
     Version version = acquire();
     try {
@@ -98,7 +100,7 @@ final class VersionSet implements AutoCloseable {
     }
   }
 
-  /** Greater than the number of every file that there is. */
+  /** Returns a number greater than that of every file so far. */
   long nextFile() {
     return nextFile.get();
   }
@@ -107,7 +109,10 @@ final class VersionSet implements AutoCloseable {
     return nextFile.getAndIncrement();
   }
 
-  /** Puts a new memtable in front; the active one becomes the newest sealed one. Takes over the reference. */
+  /**
+   * Makes {@code fresh} the active memtable; the active one becomes the newest sealed one. Takes
+   * over the caller's reference.
+   */
   void seal(Memtable fresh) {
     versionLock.lock();
     try {
@@ -123,10 +128,11 @@ final class VersionSet implements AutoCloseable {
   }
 
   /**
-   * Publishes the tables of flushed memtables, which are the oldest sealed ones, and drops those and their logs.
+   * Publishes the tables of flushed memtables, which must be the oldest sealed ones. Drops the
+   * memtables and their logs.
    *
-   * @param log one whose name is certainly on the device
-   * @throws IOException if the manifest could not be written; nothing has changed then
+   * @param log a log whose file name is durable
+   * @throws IOException if the manifest cannot be written; nothing has changed then
    */
   void publishFlush(List<Memtable> flushed, List<TableSet.Placed> added, LogEntry log)
       throws IOException {
@@ -134,9 +140,9 @@ final class VersionSet implements AutoCloseable {
   }
 
   /**
-   * Publishes merged tables in place of others, whose files go with their last reader.
+   * Replaces tables with merged ones. The replaced files are deleted after their last reader.
    *
-   * @throws IOException if the manifest could not be written; nothing has changed then
+   * @throws IOException if the manifest cannot be written; nothing has changed then
    */
   void publishCompaction(Set<Table> removed, List<TableSet.Placed> added) throws IOException {
     publish(Set.of(), removed, added, List.of());
@@ -151,7 +157,7 @@ final class VersionSet implements AutoCloseable {
       List<Long> removedNumbers = removed.stream().map(Table::number).sorted().toList();
       List<TableEntry> entries = added.stream().map(TableSet.Placed::entry).toList();
       assert firstLog >= manifest.firstLog() : "log " + firstLog + " was already dropped";
-      // Before the manifest: tables that contradict each other must not become the truth.
+      // Built before the manifest is written, because it checks that no tables overlap.
       TableSet tables = current.tables().changed(removed, added);
       manifest.append(new Edit(nextFile.get(), firstLog, removedNumbers, entries, logs));
       assert isNamedBy(manifest, tables) : "the manifest names other tables than the version has";
@@ -174,7 +180,7 @@ final class VersionSet implements AutoCloseable {
     }
   }
 
-  /** The log of the oldest memtable that is not among those flushed. */
+  /** Returns the log of the oldest memtable that is not among the flushed ones. */
   private long firstLogWithout(Set<Memtable> flushed) {
     Version version = current;
     long first = version.active().logNumber();
@@ -188,7 +194,10 @@ final class VersionSet implements AutoCloseable {
     return first;
   }
 
-  /** The change is made; what fails here is done after the next change, or at the next start. */
+  /**
+   * Cleans up after a change. Whatever fails here is repeated after the next change, or at the next
+   * start.
+   */
   private void cleanUp(long firstLog) {
     assert manifestLock.isHeldByCurrentThread();
     try {
@@ -253,7 +262,7 @@ final class VersionSet implements AutoCloseable {
     }
   }
 
-  /** Gives a version's reference back; a file that cannot be removed now is removed at the next start. */
+  /** Releases a version. A file that cannot be deleted now is deleted at the next start. */
   static void releaseQuietly(Version version) {
     try {
       version.release();
@@ -262,24 +271,24 @@ final class VersionSet implements AutoCloseable {
     }
   }
 
-  /** Runs something short on the reclaiming thread, before this object is closed. */
+  /** Runs a short task on the reclaiming thread. Not allowed after {@link #close}. */
   void runSoon(Runnable task) {
     retired.add(task);
   }
 
-  /** Returns when every version replaced so far has been given back by this object. */
+  /** Returns once this object has released every version that was replaced before this call. */
   void awaitReclaimed() {
     CountDownLatch reached = new CountDownLatch(1);
     retired.add(reached::countDown);
     Threads.await(reached);
   }
 
-  /** The first log that is still needed. */
+  /** Returns the number of the first log that is still needed. */
   long firstLog() {
     return firstLogWithout(Set.of());
   }
 
-  /** Makes it durable that these logs must be there with these lengths, which are on the device. */
+  /** Records durably that these logs must exist with these lengths, which are already durable. */
   void noteLogs(List<LogEntry> logs) throws IOException {
     manifestLock.lock();
     try {
@@ -291,11 +300,14 @@ final class VersionSet implements AutoCloseable {
     }
   }
 
-  /** Ends the reclaiming thread and gives the current version back after its last reader. Later ones are refused. */
+  /**
+   * Ends the reclaiming thread and releases the current version after its last reader. Refuses
+   * readers from then on.
+   */
   @Override
   public void close() throws IOException {
     awaitReclaimed();
-    // It waits in take() and does no I/O there, so an interrupt harms no channel.
+    // The thread is in take(), where it does no I/O, so the interrupt closes no channel.
     reclaimer.interrupt();
     Threads.join(reclaimer);
     Version last = current;

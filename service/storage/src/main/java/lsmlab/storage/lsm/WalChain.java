@@ -15,8 +15,9 @@ import lsmlab.storage.wal.WalFormat;
 import lsmlab.storage.wal.WalReader;
 
 /**
- * The logs that a store still needs, and what is known of each beside its own content: the manifest names those that must
- * be there, and each log's first record gives the number and the length of the one before it. Immutable.
+ * The logs that a store still needs, and what other files say about each: the manifest names logs
+ * that must exist, and the first record of each log gives the number and the length of its
+ * predecessor. Immutable.
  */
 final class WalChain {
 
@@ -28,12 +29,12 @@ final class WalChain {
   /** Logs that have a first record. */
   private final TreeSet<Long> begun = new TreeSet<>();
 
-  /** Bytes of a log that are certainly on the device. */
+  /** Bytes of each log that are certainly durable, by the log's number. */
   private final Map<Long, Long> certain = new HashMap<>();
 
   /**
    * @param names of the files in the directory
-   * @throws CorruptionException if a log is missing, or the beginning of one is damaged
+   * @throws CorruptionException if a log is missing, or its first record is damaged
    */
   WalChain(StoreDirectory directory, List<String> names, Manifest manifest) throws IOException {
     this.directory = directory;
@@ -59,7 +60,7 @@ final class WalChain {
     }
   }
 
-  /** The logs' numbers, oldest first. */
+  /** Returns the numbers of the logs, oldest first. */
   List<Long> numbers() {
     return new ArrayList<>(numbers);
   }
@@ -68,7 +69,7 @@ final class WalChain {
     return numbers.contains(log);
   }
 
-  /** Bytes that the next log gives this one; −1 if there is none that says so. */
+  /** Returns this log's length as the next log records it; −1 if no log does. */
   long expectedLength(long log) {
     WalReader.Result next = next(log);
     return next != null && next.previous() == log ? next.previousLength() : -1;
@@ -80,7 +81,7 @@ final class WalChain {
   }
 
   /**
-   * Whether the log before this one is gone, lost with the power.
+   * Whether a loss of power took the predecessor of this log.
    *
    * @throws CorruptionException if it cannot have been lost so
    */
@@ -100,7 +101,8 @@ final class WalChain {
   }
 
   /**
-   * Whether a log that was read up to {@code length} has lost its end with the power, so that later logs do not count.
+   * Whether a loss of power took the end of a log that has only {@code length} bytes, so that later
+   * logs must be dropped.
    *
    * @throws CorruptionException if it cannot have been lost so
    */

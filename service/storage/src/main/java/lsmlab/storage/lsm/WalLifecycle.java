@@ -16,8 +16,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Begins the logs of a store, one after the other, and makes them durable when the store is closed. All logs share one
- * buffer, because only the last one is written to. Used by one thread at a time.
+ * Begins the logs of a store, one after another, and makes them durable when the store is closed.
+ * All logs share one buffer, because only the last one is written to. Used by one thread at a time.
  */
 final class WalLifecycle {
 
@@ -38,7 +38,8 @@ final class WalLifecycle {
   /**
    * Begins the first log of a store that has just been recovered.
    *
-   * @return null if the log cannot be made: the store can then be read, and refuses writes until it can be made
+   * @return null if the log cannot be made: the store can then be read, and refuses writes until it
+   *     can be made
    * @throws SyncFailedException if it is not certain that the log is durable
    */
   WalWriter beginFirst(Recovery recovery, long number, Health health) throws IOException {
@@ -65,7 +66,7 @@ final class WalLifecycle {
     return log;
   }
 
-  /** Makes a log's file and begins it; {@code previous} is the log before it. */
+  /** Creates and begins a log; {@code previous} is the log before it. */
   WalWriter begin(long number, LogEntry previous) throws IOException {
     assert number > previous.number() : "log " + number + " follows log " + previous.number();
     return new WalWriter(
@@ -78,7 +79,7 @@ final class WalLifecycle {
         options.logRoomBytes());
   }
 
-  /** Begins a log in a file that was made ahead; removes the file if that fails. */
+  /** Begins a log in a file that was created in advance. Deletes the file if that fails. */
   WalWriter begin(WalPreallocator.Prepared next, LogEntry previous) throws IOException {
     assert next.number() > previous.number()
         : "log " + next.number() + " follows log " + previous.number();
@@ -94,8 +95,8 @@ final class WalLifecycle {
   }
 
   /**
-   * Makes closed logs durable and records in the manifest which logs there are and how long, so that the next start
-   * notices one that is missing or cut.
+   * Makes closed logs durable and records in the manifest which logs there are and how long, so
+   * that the next start notices one that is missing or cut.
    *
    * @param written logs since the store was opened, oldest first; the last one is durable
    */

@@ -6,18 +6,19 @@ import lsmlab.storage.file.WritableFile;
 import lsmlab.storage.wal.WalFormat;
 
 /**
- * Makes the file of the next log ahead, on another thread than a writer's: making a file can wait for the file system's
- * journal, tens of milliseconds while tables are being synced, and every write would wait with it.
+ * Creates the file of the next log in advance, on a flush thread. Creating a file can wait for the
+ * file system's journal, for tens of milliseconds while tables are being synced, and every write
+ * would wait too.
  *
- * <p>Two memtables can be sealed while one is being flushed, so a flush thread looks after it while it builds a table too,
- * not only when it begins.
+ * <p>Several memtables can be sealed during one flush, so a flush thread calls {@link #prepare}
+ * repeatedly while it builds a table.
  *
- * <p>A file that was made and not used is empty. It is removed when the store is closed; after a crash it is a log without a
- * first record, which holds nothing and is removed at the next start. Thread-safe.
+ * <p>An unused file is empty. It is deleted when the store is closed. After a crash it is a log
+ * without a first record, which the next start deletes. Thread-safe.
  */
 final class WalPreallocator implements AutoCloseable {
 
-  /** A log's file, empty. */
+  /** The empty file of a log. */
   record Prepared(long number, WritableFile file) {}
 
   private final StoreDirectory directory;
@@ -31,8 +32,8 @@ final class WalPreallocator implements AutoCloseable {
   }
 
   /**
-   * Makes the file unless it is there; costs nothing if it is. That it cannot be made is told to who {@link #take takes}
-   * it, who tries again.
+   * Creates the file unless it exists already, which costs nothing. If it cannot be created, {@link
+   * #take} tries again and throws the error.
    */
   void prepare() {
     if (prepared == null) {
@@ -51,7 +52,7 @@ final class WalPreallocator implements AutoCloseable {
     }
   }
 
-  /** The file, made now if it is not there. Its user closes it. */
+  /** Returns the file, and creates it if necessary. The caller closes it. */
   synchronized Prepared take() throws IOException {
     Prepared taken = prepared == null ? make() : prepared;
     prepared = null;
@@ -63,7 +64,7 @@ final class WalPreallocator implements AutoCloseable {
     return new Prepared(number, directory.create(WalFormat.fileName(number)));
   }
 
-  /** Removes what was not used. */
+  /** Deletes an unused file. */
   @Override
   public synchronized void close() throws IOException {
     closed = true;

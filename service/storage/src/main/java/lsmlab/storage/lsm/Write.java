@@ -7,11 +7,11 @@ import lsmlab.storage.Limits;
 import lsmlab.storage.WriteSink;
 
 /**
- * One write on its way through the {@link CommitPipeline}: handed over by its thread, finished by whichever thread
- * commits it. The arrays stay the caller's; they are read until the write is finished and not after.
+ * One write on its way through the {@link CommitPipeline}. Its owner pushes it, and the thread that
+ * commits it finishes it. The caller's arrays are read only until the write is finished.
  *
- * <p>May be used again by the same thread once it is finished ({@link #reset}): a leader that is late touches its owner
- * alone, to wake it for nothing.
+ * <p>Its owner may reuse a finished write ({@link #reset}). A leader that is late may then wake the
+ * owner for no reason, which is harmless.
  */
 final class Write {
 
@@ -29,8 +29,8 @@ final class Write {
   }
 
   /**
-   * A platform thread's own, used for one write after the other. An object for each PUT, 56 bytes, made a young collection
-   * every ten seconds of overwriting at full speed, which stopped all writers for 10 to 40 ms.
+   * The write that a platform thread reuses. A new object of 56 bytes for each PUT would cause a
+   * young collection every ten seconds at full speed, which stops all writers for 10 to 40 ms.
    */
   private static final ThreadLocal<Write> OWN = ThreadLocal.withInitial(Write::seal);
 
@@ -38,16 +38,16 @@ final class Write {
   int keyOffset;
   int keyLength;
 
-  /** Null for a deletion, and for a request to seal the memtable, which has no key either. */
+  /** Null for a deletion. A request to seal the memtable has neither a key nor a value. */
   byte[] value;
 
   int valueOffset;
   int valueLength;
 
-  /** Its thread waits for this one; not for those which the same thread handed over before it, in one go. */
+  /** Whether the owner waits for this write. False for all but the last write of a run. */
   boolean awaited = true;
 
-  /** The next one in the pipeline's list. */
+  /** The next write in the pipeline's list. */
   Write next;
 
   private Thread owner;
@@ -60,7 +60,7 @@ final class Write {
     reset(key, keyOffset, keyLength, value, valueOffset, valueLength);
   }
 
-  /** Makes it another write of this thread's. */
+  /** Reuses this object for another write of the calling thread. */
   final void reset(
       byte[] newKey,
       int newKeyOffset,
@@ -79,7 +79,7 @@ final class Write {
     state = WAITING;
   }
 
-  /** Hands it, which is no request to seal, to where it shall be done. */
+  /** Passes the write, which must not be a request to seal, to the sink. */
   <X extends Exception> void writeTo(WriteSink<X> sink) throws X {
     if (value == null) {
       sink.delete(key, keyOffset, keyLength);
@@ -88,18 +88,20 @@ final class Write {
     }
   }
 
-  /** Lets go of the caller's arrays and of the write it was linked to. */
+  /** Clears the references to the caller's arrays and to the next write. */
   void forget() {
     key = null;
     value = null;
     next = null;
   }
 
-  /** A write of the calling thread, which {@link #end ends} it before it begins another. */
+  /**
+   * Returns a write of the calling thread, which must call {@link #end} before it begins another.
+   */
   static Write begin(
       byte[] key, int keyOffset, int keyLength, byte[] value, int valueOffset, int valueLength) {
     if (Thread.currentThread().isVirtual()) {
-      // It may do no more than this one write.
+      // A virtual thread may never write again.
       return new Write(key, keyOffset, keyLength, value, valueOffset, valueLength);
     }
     Write own = OWN.get();
@@ -109,8 +111,8 @@ final class Write {
   }
 
   /**
-   * Lets go of the arrays and of what it was linked to; by its thread. One that is not done, because committing it ended in
-   * an error, may still be in the pipeline's list: it is never used again.
+   * Clears the references to the arrays. Called by the owner. A write that is not done, because
+   * committing it ended in an error, may still be in the pipeline's list, so it is never reused.
    */
   void end() {
     if (isDone()) {
@@ -120,7 +122,7 @@ final class Write {
     }
   }
 
-  /** A request to seal the memtable once everything before it is in. */
+  /** Returns a request to seal the memtable after all earlier writes. */
   static Write seal() {
     return new Write(null, 0, 0, null, 0, 0);
   }
@@ -129,12 +131,12 @@ final class Write {
     return key == null;
   }
 
-  /** Estimated bytes in the log. */
+  /** Returns the estimated bytes of this write in the WAL. */
   long bytes() {
     return bytes(keyLength, valueLength);
   }
 
-  /** Estimated bytes in the log of a write with a key and a value of these lengths. */
+  /** Returns the estimated bytes in the WAL of a write with a key and a value of these lengths. */
   static long bytes(int keyLength, int valueLength) {
     return Limits.recordBytes(keyLength, valueLength);
   }
@@ -143,7 +145,7 @@ final class Write {
     return (int) STATE.getAcquire(this) == DONE;
   }
 
-  /** Sleeps until woken, unless it is done. May return for no reason. */
+  /** Sleeps until woken, unless the write is done. May return for no reason. */
   void park() {
     if (STATE.compareAndSet(this, WAITING, PARKED)) {
       LockSupport.park(this);
@@ -151,15 +153,15 @@ final class Write {
     }
   }
 
-  /** Wakes the owner so that it looks for work itself. */
+  /** Wakes the owner, which then looks whether to lead. */
   void nudge() {
     LockSupport.unpark(owner);
   }
 
   /**
-   * Marks it done.
+   * Marks the write as done.
    *
-   * @param reason why it was not written, or null if it was
+   * @param reason why it was not committed, or null if it was
    * @return whether the owner sleeps and must be woken
    */
   boolean finish(RuntimeException reason) {

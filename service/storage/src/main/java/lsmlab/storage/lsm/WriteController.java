@@ -15,23 +15,23 @@ import lsmlab.storage.event.EventLog;
 import lsmlab.storage.memtable.Memtable;
 
 /**
- * Holds writes back when flushing or merging does not keep up, so that memory, the tables a reader has to ask and the
- * room that unmerged tables take stay bounded: smoothly at first, then altogether, then with an {@link
- * OverloadedException}.
+ * Holds writes back if flushes or merges do not keep up. So memory, the number of tables that a
+ * lookup searches and the disk space of unmerged tables stay bounded. Writes are first slowed down,
+ * then stopped, then refused with an {@link OverloadedException}.
  *
- * <p>Writes together are paced to the lower of two rates.
+ * <p>All writes together are paced to the lower of two rates.
  *
  * <ul>
- *   <li>For memory: from half of the memtables' room on, a rate that falls with the room that is left, from four times the
- *       rate at which memtables have been flushed lately down to nine tenths of it.
- *   <li>For level 0: from the number of tables on at which a merge is due (at least {@value #LEVEL0_SLOW_MIN}), a rate that
- *       falls with each further one, from one and a half times the rate at which level 0 has been merged lately, so
- *       that what comes during a merge is about two thirds of what the merge takes away.
+ *   <li>For memory: once half of the memtables' memory is used, the rate falls with the memory that
+ *       is left, from four times the recent rate of flushing down to nine tenths of it.
+ *   <li>For level 0: once it has as many tables as make a merge due, and at least {@value
+ *       #LEVEL0_SLOW_MIN}, the rate falls with each further table. It begins at one and a half
+ *       times the recent rate of merging level 0.
  * </ul>
  *
- * <p>Neither jumps: the measured rates move by a part with each flush and merge, the filling by single writes, as the
- * memtables count for the part of a table that they are going to be. Only a full memory, or {@value #LEVEL0_STOP} tables,
- * stop writes altogether.
+ * <p>Neither rate jumps. The measured rates are moving averages, and each write counts at once,
+ * because a memtable counts as a fraction of a table. Only full memory, or {@value #LEVEL0_STOP}
+ * tables in level 0, stops writes.
  */
 final class WriteController {
 
@@ -47,7 +47,7 @@ final class WriteController {
   private static final double SLOWEST = 0.9;
   private static final double RATE_WEIGHT = 0.2;
 
-  /** Longest wait for room before the writer looks again. */
+  /** Longest sleep before a stopped write checks again whether there is room. */
   private static final long SLEEP_NANOS_MAX = 20_000_000;
 
   private final LsmOptions options;
@@ -61,28 +61,31 @@ final class WriteController {
   private final Condition roomMade = lock.newCondition();
   private volatile double flushRate = RATE_FIRST;
 
-  // Guarded by lock: writes that wait for room, all that have waited since the first of them, and
-  // since when.
+  // Guarded by lock: writes that wait for room, all writes that have waited in this stall, and when
+  // it began.
   private int waiting;
   private int stalled;
   private long stallStart;
 
-  /** What it has to know of merging. */
+  /** What the controller needs to know about merging. */
   interface Merging {
-    /** Tables of level 0 that make a merge due. */
+    /** Returns the number of tables in level 0 that makes a merge due. */
     int level0Trigger(TableSet tables);
 
-    /** Bytes of level 0 merged in a second of merging, lately; 0 if that is not known. */
+    /**
+     * Returns the recent rate at which level 0 was merged, in bytes a second; 0 if it is not known.
+     */
     double level0Rate();
   }
 
-  /** What to know of the tables, worked out once for each set of them. */
+  /** Facts about level 0, computed once for each set of tables. */
   private record Level0(TableSet tables, int count, int slowFrom) {}
 
   private volatile Level0 level0 = new Level0(null, 0, LEVEL0_SLOW_MIN);
 
   /**
-   * @param sealer seals the active memtable; throws {@link ReadOnlyException} if no log can be made for the next one
+   * @param sealer seals the active memtable, or throws {@link ReadOnlyException} if the next log
+   *     cannot be made
    */
   WriteController(
       LsmOptions options, VersionSet versions, Health health, Merging merging, Runnable sealer) {
@@ -97,10 +100,11 @@ final class WriteController {
   }
 
   /**
-   * Returns when a write of this size may go ahead.
+   * Returns once a write of this size may proceed.
    *
-   * @throws OverloadedException if that took longer than the options allow
-   * @throws ReadOnlyException if the store takes no writes, or there is no room and making some fails
+   * @throws OverloadedException if that takes longer than the options allow
+   * @throws ReadOnlyException if the store takes no writes, or if memory is full and flushing or
+   *     merging fails
    */
   void admit(long bytes) {
     health.checkWritable();
@@ -153,8 +157,9 @@ final class WriteController {
   }
 
   /**
-   * Whether the memtables have all the room they may have. Usually that is one active and {@code memtablesMax} sealed ones;
-   * but while no new log can be made none is sealed, and the active one grows into the room of the others.
+   * Whether the memtables use all the memory that they may use: that of one active and {@code
+   * memtablesMax} sealed ones. While no new log can be made, none is sealed, and the active one may
+   * use the memory of the others.
    */
   private boolean hasNoMemory(Version version) {
     Memtable active = version.active();
@@ -163,7 +168,10 @@ final class WriteController {
         || (active.isFull() && version.sealedCount() >= options.memtablesMax());
   }
 
-  /** The rate for memory, in bytes a second; infinite while there is plenty. */
+  /**
+   * Returns the rate for memory in bytes a second; infinite while less than half of the memory is
+   * used.
+   */
   private double flushingRate(double filled) {
     double pressure = Math.min(1, 2 * filled / (options.memtablesMax() + 1.0) - 1);
     return pressure <= 0
@@ -171,7 +179,7 @@ final class WriteController {
         : flushRate * (FASTEST - (FASTEST - SLOWEST) * pressure);
   }
 
-  /** The rate for level 0, in bytes a second; infinite while it is short. */
+  /** Returns the rate for level 0 in bytes a second; infinite while it has few tables. */
   private double mergingRate(Level0 top, double filled) {
     double over = (top.count() + filled - top.slowFrom()) / top.slowFrom();
     double rate = merging.level0Rate();
@@ -194,7 +202,7 @@ final class WriteController {
           throw overloaded();
         }
         try {
-          // Bounded, because merging makes room without a signal.
+          // Bounded, because a merge makes room without a signal.
           roomMade.awaitNanos(Math.min(left, SLEEP_NANOS_MAX));
         } catch (InterruptedException e) {
           interrupted = true;
@@ -223,7 +231,9 @@ final class WriteController {
     stalled++;
   }
 
-  /** If the active memtable could not be sealed, because no log could be made for the next one, tries that again. */
+  /**
+   * Tries again to seal a memtable that could not be sealed because the next log could not be made.
+   */
   private void sealOverdue() {
     Version version = versions.current();
     if (version.sealedCount() < options.memtablesMax() && hasNoMemory(version)) {
@@ -236,7 +246,7 @@ final class WriteController {
     return isFull(version, level0(version.tables()));
   }
 
-  /** What makes room fails: waiting for it would only delay the news. */
+  /** Throws if flushing or merging fails, because waiting for room would then be pointless. */
   private void checkHopeful() {
     health.checkHopeful(Health.Activity.MAKING_LOG);
     health.checkHopeful(Health.Activity.FLUSHING);
@@ -252,13 +262,13 @@ final class WriteController {
             + " tables for a merge");
   }
 
-  /** A memtable of that many bytes was flushed in that time. */
+  /** Reports that a memtable of that many bytes was flushed in that time. */
   void flushed(long bytes, long nanos) {
     double rate = bytes * 1e9 / Math.max(1, nanos) * options.flushThreads();
     flushRate = Math.max(RATE_MIN, flushRate + RATE_WEIGHT * (rate - flushRate));
   }
 
-  /** Something was published: writers that wait look again. */
+  /** Wakes stopped writes, because tables were published. */
   void roomMade() {
     lock.lock();
     try {
@@ -268,7 +278,7 @@ final class WriteController {
     }
   }
 
-  /** Time that writers have spent held back, by cause, in all threads together. */
+  /** Returns the time for which writes were held back, by cause, summed over all threads. */
   Map<StallCause, Long> stallNanos() {
     Map<StallCause, Long> nanos = new EnumMap<>(StallCause.class);
     stallNanos.forEach((cause, adder) -> nanos.put(cause, adder.sum()));

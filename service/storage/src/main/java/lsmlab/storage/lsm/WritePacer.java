@@ -4,22 +4,23 @@ import java.util.concurrent.atomic.AtomicLong;
 import lsmlab.storage.concurrent.RateLimit;
 
 /**
- * Delays writes so that all together keep to a rate. Each write is charged the time that its bytes take at the rate of the
- * moment, and waits until what was charged before it is due.
+ * Delays writes so that all together keep to a rate. Each write is charged the time that its bytes
+ * take at the current rate, and waits until the sum of all charges is due.
  *
- * <p>Nobody is charged for more than can be waited for: the debt never exceeds {@link #DEBT_NANOS_MAX}, so a write waits no
- * longer than that for others. A large write, whose own time is longer, has a debt of its own kind that small writes do
- * not wait for. What a bounded debt lets through is stopped by the bound on memory. Thread-safe.
+ * <p>The debt never exceeds {@link #DEBT_NANOS_MAX}, so no write waits longer than that for others.
+ * Large writes, which take longer than that alone, have a debt of their own, for which small writes
+ * do not wait. If the limited debt lets too many writes through, the limit on memory stops them.
+ * Thread-safe.
  */
 final class WritePacer {
 
-  /** Shorter delays are saved up: a sleep takes at least some 60 µs. */
+  /** Shorter delays are saved up, because a sleep takes at least about 60 µs. */
   private static final long SLEEP_NANOS_MIN = 200_000;
 
-  /** The longest a small write waits. */
+  /** Longest wait of a small write. */
   static final long DEBT_NANOS_MAX = 20_000_000;
 
-  /** The longest a large write waits. */
+  /** Longest wait of a large write. */
   static final long LARGE_DEBT_NANOS_MAX = 100_000_000;
 
   private final RateLimit.Clock clock;

@@ -1,5 +1,6 @@
 /**
- * The log-structured merge tree itself: how writes are committed, memtables flushed, tables merged, and a store recovered.
+ * The log-structured merge tree: commits writes, flushes memtables, merges tables and recovers a
+ * store.
  *
  * <pre>
  *   put ─► WriteController ─► CommitPipeline ─► WAL file
@@ -9,7 +10,7 @@
  *                      VersionSet: replaces it with each change, after the manifest says so
  * </pre>
  *
- * <p>{@link lsmlab.storage.lsm.LsmEngine} is the entry; {@link lsmlab.storage.lsm.StoreVerifier} and {@link
- * lsmlab.storage.lsm.StoreDumper} look into a closed store.
+ * <p>Start at {@link lsmlab.storage.lsm.LsmEngine}. {@link lsmlab.storage.lsm.StoreVerifier} and
+ * {@link lsmlab.storage.lsm.StoreDumper} inspect a closed store.
  */
 package lsmlab.storage.lsm;

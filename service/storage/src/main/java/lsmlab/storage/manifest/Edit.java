@@ -6,13 +6,14 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * One change, applied whole or not at all.
+ * One change of the store, applied as a whole or not at all.
  *
- * @param nextFile no file has this number or a greater one
- * @param firstLog logs before this one are in tables
+ * @param nextFile greater than the number of every file
+ * @param firstLog number of the first log that is still needed; the writes of earlier ones are in
+ *     tables
  * @param removed numbers of tables that are no longer part of the store
- * @param added tables that are from now on
- * @param logs logs that must be there; of one that is known already the greater length counts
+ * @param added tables that are part of the store from now on
+ * @param logs logs that must exist; if a log is already known, the greater length counts
  */
 public record Edit(
     long nextFile, long firstLog, List<Long> removed, List<TableEntry> added, List<LogEntry> logs) {
@@ -20,7 +21,7 @@ public record Edit(
   private static final int ENTRY_BYTES = 28;
   private static final int LOG_BYTES = 16;
 
-  /** A change that says nothing of logs beyond the first one. */
+  /** Makes a change that adds no logs. */
   public Edit(long nextFile, long firstLog, List<Long> removed, List<TableEntry> added) {
     this(nextFile, firstLog, removed, added, List.of());
   }

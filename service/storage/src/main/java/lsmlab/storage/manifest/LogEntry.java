@@ -1,14 +1,14 @@
 package lsmlab.storage.manifest;
 
 /**
- * A log that must be there as long as it is needed.
+ * A log that must exist as long as it is needed.
  *
  * @param number of the log's file
- * @param length bytes of whole records that are certainly on the device; 0 if only the file's name is; {@link
- *     #DROPPED} if the log need not be there any more
+ * @param length bytes of whole records that are certainly durable; 0 if only the file's name is;
+ *     {@link #DROPPED} if the log is no longer needed
  */
 public record LogEntry(long number, long length) {
 
-  /** Length of a log that was lost with the power and removed. */
+  /** Length that marks a log as deleted, because a loss of power took it. */
   public static final long DROPPED = -1;
 }

@@ -16,15 +16,15 @@ import lsmlab.storage.file.Bytes;
 import lsmlab.storage.file.StoreDirectory;
 import lsmlab.storage.file.WritableFile;
 
-/** Reads and writes the manifest. Not thread-safe: whoever changes the set of tables holds a lock. */
+/** Reads and writes the manifest. Not thread-safe: callers that change the tables hold a lock. */
 public final class Manifest implements AutoCloseable {
 
   public static final String NAME = "MANIFEST";
 
-  /** What a rewrite is called until it is renamed; left over from a crash, it means nothing. */
+  /** Name of a rewritten manifest until it is renamed. After a crash such a file is ignored. */
   public static final String TEMPORARY_NAME = "MANIFEST.tmp";
 
-  /** "LSMLABMF" as it stands in the file. May never change. */
+  /** The bytes "LSMLABMF" of the file. May never change. */
   static final long MAGIC = 0x464D42414C4D534CL;
 
   private static final int VERSION = 2;
@@ -37,7 +37,7 @@ public final class Manifest implements AutoCloseable {
   private final long rewriteBytes;
   private final Map<Long, TableEntry> tables = new TreeMap<>();
 
-  /** Length by number of each log that must be there. */
+  /** Length of each log that must exist, by its number. */
   private final TreeMap<Long, Long> logs = new TreeMap<>();
 
   private long nextFile = 1;
@@ -49,7 +49,7 @@ public final class Manifest implements AutoCloseable {
     this.rewriteBytes = rewriteBytes;
   }
 
-  /** Makes the manifest of a new store that consists of these tables, and makes it durable. */
+  /** Creates the durable manifest of a new store with this content. */
   public static Manifest create(StoreDirectory directory, Edit content, long rewriteBytes)
       throws IOException {
     Manifest manifest = new Manifest(directory, rewriteBytes);
@@ -59,9 +59,9 @@ public final class Manifest implements AutoCloseable {
   }
 
   /**
-   * Opens an existing one for reading and changing; a torn tail is cut.
+   * Opens an existing manifest for reading and appending. Cuts a torn end.
    *
-   * @param rewriteBytes length from which on it is written anew
+   * @param rewriteBytes length in bytes at which the manifest is rewritten
    * @throws CorruptionException if it is damaged
    */
   public static Manifest open(StoreDirectory directory, long rewriteBytes) throws IOException {
@@ -77,7 +77,10 @@ public final class Manifest implements AutoCloseable {
     return manifest;
   }
 
-  /** Reads an existing one and changes nothing, not even a torn tail. Cannot be appended to. */
+  /**
+   * Reads an existing manifest, which cannot be appended to then. Changes nothing, not even a torn
+   * end.
+   */
   public static Manifest read(StoreDirectory directory) throws IOException {
     Manifest manifest = new Manifest(directory, Long.MAX_VALUE);
     manifest.read();
@@ -138,7 +141,7 @@ public final class Manifest implements AutoCloseable {
     apply(Edit.decode(payload));
   }
 
-  /** The bytes of a manifest, little-endian. */
+  /** Returns the bytes of a manifest as a little-endian buffer. */
   static ByteBuffer content(StoreDirectory directory, String name) throws IOException {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment bytes = directory.map(name, arena);
@@ -156,7 +159,7 @@ public final class Manifest implements AutoCloseable {
         .order(ByteOrder.LITTLE_ENDIAN);
   }
 
-  /** Where the record after the one at {@code position} begins. */
+  /** Returns the offset after the record at {@code position}. */
   static int end(ByteBuffer in, int position) {
     return position + HEADER_BYTES + in.getInt(position + 4);
   }
@@ -198,10 +201,11 @@ public final class Manifest implements AutoCloseable {
   }
 
   /**
-   * Makes a change durable and then part of the truth.
+   * Makes a change durable, then applies it.
    *
-   * @throws lsmlab.storage.file.SyncFailedException if it is not known whether the change will be there after a restart
-   * @throws IOException otherwise: the change was not made, the manifest is as before and can be used
+   * @throws lsmlab.storage.file.SyncFailedException if it is unknown whether a restart will find
+   *     the change
+   * @throws IOException if the change was not made; the manifest is unchanged and usable
    */
   public void append(Edit edit) throws IOException {
     assert edit.nextFile() >= nextFile && edit.firstLog() >= firstLog : "an edit never goes back";
@@ -214,8 +218,8 @@ public final class Manifest implements AutoCloseable {
   }
 
   /**
-   * Notes that the last change is on the device. To be called before anything goes that the change made superfluous. It
-   * is not synced: it has to be in the file before the files are gone, in the order that one running system shows.
+   * Records that the last change is durable. Call it before deleting files that the change made
+   * unnecessary. The record is not synced: it only has to be written before the files are deleted.
    */
   public void noteSynced() throws IOException {
     ByteBuffer synced = ByteBuffer.allocate(Long.BYTES).order(ByteOrder.LITTLE_ENDIAN);
@@ -230,7 +234,7 @@ public final class Manifest implements AutoCloseable {
       try {
         file.truncate(before);
       } catch (IOException cannotTruncate) {
-        e.addSuppressed(cannotTruncate); // the next record overwrites what is there
+        e.addSuppressed(cannotTruncate); // the next record overwrites the partial one
       }
       throw e;
     }
@@ -260,7 +264,7 @@ public final class Manifest implements AutoCloseable {
       try {
         next.close();
       } catch (IOException cannotClose) {
-        e.addSuppressed(cannotClose); // the first may be a failed sync, which is final
+        e.addSuppressed(cannotClose); // the first error may be a failed sync, which is final
       }
       throw e;
     }
@@ -293,22 +297,22 @@ public final class Manifest implements AutoCloseable {
         cause);
   }
 
-  /** The tables of the store. */
+  /** Returns the tables of the store. */
   public Collection<TableEntry> tables() {
     return List.copyOf(tables.values());
   }
 
-  /** No file of the store that the manifest knew of has this number or a greater one. */
+  /** Returns a number greater than that of every file that the manifest knows. */
   public long nextFile() {
     return nextFile;
   }
 
-  /** Logs that must be there, by number. */
+  /** Returns the logs that must exist, by number. */
   public List<LogEntry> logs() {
     return logs.entrySet().stream().map(log -> new LogEntry(log.getKey(), log.getValue())).toList();
   }
 
-  /** Logs before this one are in tables. */
+  /** Returns the number of the first log that is still needed. */
   public long firstLog() {
     return firstLog;
   }

@@ -6,12 +6,18 @@ import java.nio.BufferUnderflowException;
 import java.nio.ByteBuffer;
 import lsmlab.storage.file.StoreDirectory;
 
-/** Prints a manifest record by record; where one is not whole it says so and goes on at the next whole one. */
+/**
+ * Prints a manifest record by record. Reports a record that is not whole, and continues at the next
+ * whole one.
+ */
 public final class ManifestDumper {
 
   private ManifestDumper() {}
 
-  /** Prints the manifest and returns how many places are not whole records; a torn end counts as one. */
+  /**
+   * Prints the manifest. Returns the number of places that are no whole records; a torn end counts
+   * as one.
+   */
   public static long dump(StoreDirectory directory, String name, PrintWriter out)
       throws IOException {
     ByteBuffer in = Manifest.content(directory, name);

@@ -1,15 +1,17 @@
 package lsmlab.storage.manifest;
 
 /**
- * A table as the manifest names it.
+ * A table as the manifest describes it.
  *
  * @param number of the table's file
- * @param level 0 for tables whose keys may overlap, newest by {@code order}; from 1 on they do not overlap in a level
- * @param order greater for newer tables of level 0: the number of the WAL whose writes are in it
+ * @param level 0 for flushed tables, whose keys may overlap; tables of a level from 1 on do not
+ *     overlap
+ * @param order age of a table of level 0, greater for newer ones: the number of the WAL it was
+ *     flushed from
  * @param bytes of the file
  */
 public record TableEntry(long number, int level, long order, long bytes) {
 
-  /** The deepest level, which holds nearly everything. */
+  /** The deepest level, which holds nearly all pairs. */
   public static final int LEVEL_BOTTOM = 6;
 }

@@ -1,8 +1,8 @@
 /**
- * The manifest: the only truth about which tables a store consists of and which logs it still needs.
+ * The manifest alone decides which tables a store consists of and which logs it still needs.
  *
- * <p>One file, {@code MANIFEST}, appended to and synced with every change; when it has grown it is written anew beside
- * and renamed over. All numbers are little-endian.
+ * <p>It is one file, {@code MANIFEST}. Each change appends a record and syncs it. A manifest that
+ * has grown is rewritten under another name, which then replaces it. All numbers are little-endian.
  *
  * <pre>
  *  record:   ┌─────────┬────────────┬─────────┬─────────┐
@@ -17,11 +17,12 @@
  *  type 3 synced:   offset u64                                   all before it is on the device
  * </pre>
  *
- * <p>{@code logs} names logs that must be there from then on, each with the bytes that are certainly on the device: the
- * log in use when the store is opened and at each flush, and the last one with its whole length when the store is closed.
+ * <p>{@code logs} names logs that must exist from then on, each with the bytes that are certainly
+ * durable: the log in use when the store is opened and at each flush, and all needed logs with
+ * their whole lengths when the store is closed.
  *
- * <p>A {@code synced} record follows each edit before anything is removed that the edit made superfluous. So the last
- * edit can be told from a torn tail: what ends at or below the last synced offset is damaged when it is not whole, what
- * begins above it was never relied upon and is cut.
+ * <p>A {@code synced} record follows each edit before files are deleted that the edit made
+ * unnecessary. So a damaged edit can be told from a torn end: a record below the last synced offset
+ * that is not whole is damage. One above it was never relied on, and is cut.
  */
 package lsmlab.storage.manifest;

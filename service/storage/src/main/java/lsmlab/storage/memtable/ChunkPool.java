@@ -5,27 +5,31 @@ import java.lang.foreign.MemorySegment;
 import java.util.ArrayDeque;
 
 /**
- * Native memory for memtables, in {@link LargePages}, in chunks that are used again: a fresh one costs page faults and
- * an arena that is closed costs every thread a handshake, a used one neither. It holds as much as was ever in use at
- * once, which the limit on waiting memtables bounds. Thread-safe.
+ * Lends chunks of native memory, in {@link LargePages}, to memtables and reuses them. Fresh memory
+ * costs page faults, and closing an arena costs a handshake of all threads; a reused chunk costs
+ * neither. The pool keeps the most memory that was ever in use, which the limit on waiting
+ * memtables bounds. Thread-safe.
  */
 public final class ChunkPool implements AutoCloseable {
 
-  /** Bytes of a chunk. */
+  /** Bytes in a chunk. */
   static final int CHUNK_BYTES = 1 << 20;
 
-  /** Bytes that are asked of the kernel at a time; it gives them when they are first written. */
+  /**
+   * Bytes that are requested from the kernel at a time. It provides them when they are first
+   * written.
+   */
   private static final long SLAB_BYTES = 32L * CHUNK_BYTES;
 
   private final Arena arena = Arena.ofShared();
   private final ArrayDeque<MemorySegment> unused = new ArrayDeque<>();
 
-  /** What chunks are cut from, and how much of it is left. */
+  /** Memory that new chunks are cut from; its last {@code left} bytes are unused. */
   private MemorySegment slab;
 
   private long left;
 
-  /** A chunk, its content undefined. */
+  /** Returns a chunk with undefined content. */
   synchronized MemorySegment take() {
     MemorySegment chunk = unused.pollFirst();
     if (chunk != null) {
@@ -40,13 +44,13 @@ public final class ChunkPool implements AutoCloseable {
     return slab.asSlice(SLAB_BYTES - CHUNK_BYTES - left, CHUNK_BYTES);
   }
 
-  /** Gives a chunk back that nobody reads any more. */
+  /** Takes back a chunk that nobody reads any more. */
   synchronized void give(MemorySegment chunk) {
     assert chunk.byteSize() == CHUNK_BYTES : chunk.byteSize();
     unused.addFirst(chunk);
   }
 
-  /** Frees all chunks, given back or not. */
+  /** Frees all chunks, including those that are still lent. */
   @Override
   public void close() {
     arena.close();

@@ -12,13 +12,13 @@ import java.lang.invoke.MethodHandle;
 import java.util.Locale;
 
 /**
- * Native memory for which Linux is asked to use pages of 2 MiB (mmap(2) and madvise(2)): one fault where there are 512
- * otherwise, and fewer misses of the TLB. Memory that is not used yet costs nothing. Elsewhere, or where the kernel
- * refuses, it is memory as usual. Thread-safe.
+ * Allocates native memory for which it asks Linux to use pages of 2 MiB (mmap(2) and madvise(2)).
+ * That takes one page fault instead of 512, and causes fewer TLB misses. Unused memory costs
+ * nothing. On other systems, or if the kernel refuses, it is ordinary memory. Thread-safe.
  */
 final class LargePages {
 
-  /** Of x86 and, with pages of 4 KiB, of ARM. */
+  /** Size of a large page on x86, and on ARM with pages of 4 KiB. */
   private static final long PAGE_BYTES = 2L << 20;
 
   private static final int PROT_READ_WRITE = 3;
@@ -53,17 +53,17 @@ final class LargePages {
   }
 
   /**
-   * Memory that is freed with the arena; its content is zeros.
+   * Allocates zeroed memory that is freed with the arena.
    *
-   * @param bytes of it
-   * @throws OutOfMemoryError if there is none
+   * @param bytes size of the memory
+   * @throws OutOfMemoryError if there is not enough memory
    */
   static MemorySegment allocate(long bytes, Arena arena) {
     if (MMAP == null || MUNMAP == null || MADVISE == null) {
       return arena.allocate(bytes, Long.BYTES);
     }
     try {
-      // As much more as it takes to begin where a large page may.
+      // One large page more, so that the memory can start at a multiple of its size.
       long mapped = bytes + PAGE_BYTES;
       MemorySegment start =
           (MemorySegment)
@@ -76,7 +76,7 @@ final class LargePages {
           start
               .reinterpret(mapped, arena, whole -> unmap(whole, mapped))
               .asSlice(-start.address() & (PAGE_BYTES - 1), bytes);
-      // Refused where the kernel has no large pages: it stays as it is.
+      // A kernel without large pages refuses, and the memory stays as it is.
       int unused = (int) MADVISE.invokeExact(memory, bytes, MADV_HUGEPAGE);
       return memory;
     } catch (RuntimeException | Error e) {

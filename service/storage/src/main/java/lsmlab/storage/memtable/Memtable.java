@@ -13,19 +13,20 @@ import lsmlab.storage.file.Bytes;
 import lsmlab.storage.table.Lookup;
 
 /**
- * What was written last, sorted, in native memory: a skip list in an arena, with one writer at a time and any number of
- * readers that take no lock.
+ * The latest writes, sorted by key: a skip list in native memory. One thread at a time writes, any
+ * number of threads read, and readers take no lock.
  *
- * <p>Every write adds a node, an overwrite too: nodes are ordered by key, then newest first by sequence number, so that
- * a cursor shows the pairs of one moment while writes go on. A node never changes but for its links, which are stored
- * with release and loaded with acquire, lowest level first: whoever sees a link sees the node behind it whole.
+ * <p>Every write adds a node, even if it overwrites a key. Nodes are ordered by key, then by
+ * sequence number, newest first. So a cursor can show the pairs of one moment while writes
+ * continue. Only the links of a node change. They are stored with release and loaded with acquire
+ * semantics, lowest level first, so a reader that sees a link also sees the whole node.
  *
- * <p>A single writer needs no compare-and-swap and no retries; the commit pipeline serialises writers anyway, for the
- * WAL. Source: Pugh, "Skip Lists: A Probabilistic Alternative to Balanced Trees" (1990); links are 32-bit references
- * (chunk, place in units of 8 bytes).
+ * <p>A single writer needs no compare-and-swap. The commit pipeline serializes writers anyway,
+ * because of the WAL. Source: Pugh, "Skip Lists: A Probabilistic Alternative to Balanced Trees"
+ * (1990); links are 32-bit references (chunk, and offset in units of 8 bytes).
  *
- * <p>Values lie in chunks of their own, so that the nodes, of which a search touches some twenty, lie close together:
- * eight megabytes of nodes for 64 of pairs, a cache line each.
+ * <p>Values are in chunks of their own, so that the nodes, about twenty of which a search touches,
+ * are close together: 8 MB of nodes for 64 MB of pairs, one cache line each.
  *
  * <pre>
  *  node: ┌────────┬────────────┬───────────┬──────────┬────────┬──────────┬──────────────┬─────┐
@@ -38,7 +39,10 @@ import lsmlab.storage.table.Lookup;
  */
 public final class Memtable {
 
-  /** A quarter of the nodes of a level reach the next: room for 16 million before the top one fills. */
+  /**
+   * A quarter of the nodes of a level are also in the next one, so 12 levels suffice for 16 million
+   * nodes.
+   */
   private static final int LEVELS_MAX = 12;
 
   static final int PREFIX = 0;
@@ -55,12 +59,12 @@ public final class Memtable {
   private static final int PLACE_MASK = (1 << CHUNK_SHIFT) - 1;
   private static final int CHUNKS_MAX = 1 << (Integer.SIZE - CHUNK_SHIFT);
 
-  /** The head's reference. No node links to it, so that 0 stands for no node, and for no value. */
+  /** Reference of the head. No node links to it, so 0 also stands for no node and for no value. */
   private static final int HEAD = 0;
 
   static final int NONE = 0;
 
-  /** A larger value gets a chunk of its own. */
+  /** Size above which a value gets a chunk of its own. */
   private static final int SHARED_BYTES_MAX = ChunkPool.CHUNK_BYTES / 16;
 
   static final ValueLayout.OfLong LONG = ValueLayout.JAVA_LONG;
@@ -71,15 +75,15 @@ public final class Memtable {
   private final long logNumber;
   private final SplittableRandom random = new SplittableRandom();
 
-  /** Of the node being added: the one before it on each level. */
+  /** The predecessor on each level of the node that is being added. */
   private final int[] before = new int[LEVELS_MAX];
 
-  /** Grows by replacement. An element is set before the first link to it is stored. */
+  /** Replaced to grow. A chunk is stored here before the first link to it. */
   private MemorySegment[] chunks = new MemorySegment[16];
 
   private int chunkCount;
 
-  /** Of large values; null while there is none. */
+  /** Holds large values; null while there is none. */
   private Arena largeValues;
 
   private final Filling nodes = new Filling();
@@ -89,7 +93,7 @@ public final class Memtable {
   private final AtomicInteger references = new AtomicInteger(1);
 
   /**
-   * @param logNumber the WAL that holds the same writes
+   * @param logNumber number of the WAL that holds the same writes
    */
   public Memtable(ChunkPool pool, long logNumber) {
     this.pool = pool;
@@ -103,7 +107,10 @@ public final class Memtable {
     bytes = 0;
   }
 
-  /** Adds a write. One thread at a time; {@code sequence} greater than all before. A null value is a deletion. */
+  /**
+   * Adds a write. For one thread at a time. {@code sequence} is greater than all before. A null
+   * value is a deletion.
+   */
   public void add(
       long sequence,
       byte[] key,
@@ -114,7 +121,7 @@ public final class Memtable {
       int valueLength) {
     int levels = randomLevels();
     int fixed = LINKS + levels * Integer.BYTES;
-    // A key has at most 64 KiB: with its links it fits a chunk.
+    // A key has at most 64 KiB, so with its links it fits a chunk.
     int node = allocate(nodes, fixed + keyLength);
     MemorySegment chunk = chunk(node);
     long at = place(node);
@@ -149,7 +156,7 @@ public final class Memtable {
   /**
    * Looks up the newest write of a key.
    *
-   * @return one of {@link Lookup}'s
+   * @return a constant of {@link Lookup}
    */
   public int get(byte[] key, int keyOffset, int keyLength, ValueSink sink) {
     long prefix = Bytes.prefix(key, keyOffset, keyLength);
@@ -168,9 +175,9 @@ public final class Memtable {
   }
 
   /**
-   * The first node whose key is not less than the one given, or {@link #NONE}.
+   * Returns the first node whose key is not less than the given one, or {@link #NONE}.
    *
-   * @param path receives the last node before it on each level; null if that is not wanted
+   * @param path receives the last node before it on each level; may be null
    */
   private int find(long prefix, byte[] key, int keyOffset, int keyLength, int[] path) {
     int node = HEAD;
@@ -228,7 +235,7 @@ public final class Memtable {
     return at + LINKS + 4L * chunk.get(INT, at + LEVELS);
   }
 
-  /** Where the next allocation of a kind goes. */
+  /** Position of the next allocation. */
   private static final class Filling {
     int chunk = -1;
     int place;
@@ -275,33 +282,36 @@ public final class Memtable {
     return levels;
   }
 
-  /** Native memory in use, in bytes. */
+  /** Returns the native memory in use, in bytes. */
   public long bytes() {
     return bytes;
   }
 
-  /** Whether it can take no more, however few its bytes: seal it. */
+  /**
+   * Whether the memtable must be sealed because it has nearly used up its chunks, however few bytes
+   * it holds.
+   */
   public boolean isFull() {
     return chunkCount > CHUNKS_MAX - 1024;
   }
 
-  /** Writes it holds, overwritten ones too. */
+  /** Returns the number of writes, including overwritten ones. */
   public long entries() {
     return entries;
   }
 
-  /** The WAL that holds the same writes. */
+  /** Returns the number of the WAL that holds the same writes. */
   public long logNumber() {
     return logNumber;
   }
 
-  /** Takes another reference; only by someone who holds one. It begins with one. */
+  /** Takes another reference. The caller holds one already; a new memtable has one. */
   public void retain() {
     int before = references.getAndIncrement();
     assert before > 0 : "memtable of log " + logNumber + " was retained after its end";
   }
 
-  /** Gives a reference back; the last one frees the memory. */
+  /** Releases a reference. The last one frees the memory. */
   public void release() {
     int left = references.decrementAndGet();
     assert left >= 0 : "memtable of log " + logNumber + " was released too often";
@@ -328,18 +338,19 @@ public final class Memtable {
   }
 
   /**
-   * A cursor over each key's newest write with a sequence number of at most {@code sequenceMax}; tombstones are shown.
+   * Returns a cursor over the newest write of each key with a sequence number of at most {@code
+   * sequenceMax}, including tombstones.
    */
   public Cursor cursor(long sequenceMax) {
     return new MemtableCursor(this, sequenceMax);
   }
 
-  /** The first node of all, or {@link #NONE}. */
+  /** Returns the first node, or {@link #NONE}. */
   int first() {
     return next(HEAD, 0);
   }
 
-  /** The first node whose key is not less, or {@link #NONE}. */
+  /** Returns the first node whose key is not less than this one, or {@link #NONE}. */
   int firstFrom(byte[] key) {
     return find(Bytes.prefix(key, 0, key.length), key, 0, key.length, null);
   }

@@ -4,7 +4,7 @@ import java.lang.foreign.MemorySegment;
 import lsmlab.storage.cursor.Cursor;
 import lsmlab.storage.file.Bytes;
 
-/** Walks a memtable as it was after the write of a sequence number. */
+/** Walks a memtable as it was after the write with a given sequence number. */
 final class MemtableCursor implements Cursor {
 
   private final Memtable memtable;
@@ -33,7 +33,7 @@ final class MemtableCursor implements Cursor {
     return settle(next);
   }
 
-  /** Moves on to the first node that is old enough to be seen. */
+  /** Moves to the first node, from the candidate on, whose sequence number is not too great. */
   private boolean settle(int candidate) {
     node = candidate;
     while (node != Memtable.NONE) {

@@ -1,2 +1,2 @@
-/** What was written last: a skip list in native memory. */
+/** Memtables: the latest writes, in skip lists in native memory. */
 package lsmlab.storage.memtable;

@@ -2,13 +2,13 @@ package lsmlab.storage.stats;
 
 import java.util.concurrent.atomic.AtomicLongArray;
 
-/** Bytes that flushes and merges have read from and written to each level. Thread-safe. */
+/** Counts the bytes that flushes and merges read from and write to each level. Thread-safe. */
 public final class LevelTraffic {
 
   private final AtomicLongArray read;
   private final AtomicLongArray written;
 
-  /** Nothing was read or written yet. */
+  /** Makes counters that start at 0. */
   public LevelTraffic(int levels) {
     read = new AtomicLongArray(levels);
     written = new AtomicLongArray(levels);

@@ -2,7 +2,7 @@ package lsmlab.storage.stats;
 
 import java.util.concurrent.atomic.LongAdder;
 
-/** Counts what lookups met in tables. Thread-safe; many threads count at once without a common cell. */
+/** Counts the results of lookups in tables. Thread-safe. Threads do not contend for one counter. */
 public final class LookupCounts {
 
   private final LongAdder lookups = new LongAdder();
@@ -12,18 +12,18 @@ public final class LookupCounts {
   private final LongAdder falsePositives = new LongAdder();
 
   /**
-   * Counts a lookup that has ended.
+   * Counts a finished lookup.
    *
-   * @param tablesFiltered tables that a filter spared
-   * @param tablesInVain tables that were searched and did not hold the key
-   * @param tablesWrong those of them whose filter let the lookup pass
+   * @param tablesFiltered tables whose filter ruled out the key
+   * @param tablesInVain tables that were searched although they do not hold the key
+   * @param tablesWrong tables among these whose filter wrongly admitted the key
    */
   public void count(boolean found, int tablesFiltered, int tablesInVain, int tablesWrong) {
     lookups.increment();
     if (!found) {
       absent.increment();
     }
-    // Mostly zero, and adding zero costs as much as adding any other number.
+    // Usually zero, and adding zero would cost as much as adding another number.
     if (tablesFiltered > 0) {
       filtered.add(tablesFiltered);
     }

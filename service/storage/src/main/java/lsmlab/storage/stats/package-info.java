@@ -1,2 +1,2 @@
-/** Counters of an engine. Any number of threads may add to them. */
+/** Counters of an engine. They are thread-safe. */
 package lsmlab.storage.stats;

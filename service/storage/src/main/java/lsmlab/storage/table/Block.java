@@ -4,17 +4,20 @@ import java.lang.foreign.MemorySegment;
 import lsmlab.storage.file.Bytes;
 
 /**
- * Reads a block where it lies; the drawing is in the package's documentation. Static, with the memory and the block's start
- * in it as arguments, so that a look-up allocates nothing.
+ * Reads a block in place; the package's documentation draws its format. All methods are static and
+ * take the memory and the start of the block in it, so that a lookup allocates nothing.
  */
 final class Block {
 
-  /** Shorter than this no block can be. */
+  /** Length of the shortest possible block. */
   static final long BYTES_MIN = TableFormat.BLOCK_HEADER_BYTES + 2L * TableFormat.SLOT_BYTES;
 
   private Block() {}
 
-  /** Whether the stored block is compressed; nothing else here reads such a one. */
+  /**
+   * Whether the stored block is compressed. No other method of this class may read a compressed
+   * block.
+   */
   static boolean isCompressed(MemorySegment bytes, long start) {
     return bytes.get(Bytes.INT, start + 4) < 0;
   }
@@ -31,7 +34,10 @@ final class Block {
     return bytes.get(Bytes.INT, start + TableFormat.BLOCK_HEADER_BYTES + 4 + 8L * pair);
   }
 
-  /** The pair with that key, or −1 − (the first pair with a greater one). */
+  /**
+   * Returns the index of the pair with this key, or −1 − (index of the first pair with a greater
+   * key).
+   */
   static int search(MemorySegment bytes, long start, byte[] key, int keyOffset, int keyLength) {
     int low = 0;
     int high = pairs(bytes, start) - 1;
@@ -52,13 +58,13 @@ final class Block {
     return -1 - low;
   }
 
-  /** The checksum that stands in a block of a whole table, without its place. */
+  /** Returns the checksum stored in a block, with the mask of its place removed. */
   static int checksum(MemorySegment table, long start) {
     return table.get(Bytes.INT, start) ^ TableFormat.placeMask(start);
   }
 
   /**
-   * Whether a block's offsets ascend and stay within it, so that reading it never leaves it.
+   * Whether the offsets of a block ascend and stay within it, so that reading it never leaves it.
    *
    * @param length of the block, at least {@link #BYTES_MIN}
    */

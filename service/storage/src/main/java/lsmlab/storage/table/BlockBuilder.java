@@ -6,12 +6,18 @@ import java.nio.ByteBuffer;
 import java.util.Arrays;
 import lsmlab.storage.file.Bytes;
 
-/** Collects the pairs of one block after the other and lays each out as the package's documentation draws it. */
+/**
+ * Collects the pairs of a block and lays it out as the package's documentation draws it. Reused for
+ * the next block.
+ */
 final class BlockBuilder {
 
   private static final int VALUES_BYTES = 8192;
 
-  /** A larger array, which only a very large value needs, is not kept for the next block. */
+  /**
+   * Size above which the array, which then holds a very large value, is not kept for the next
+   * block.
+   */
   private static final int VALUES_KEPT_MAX = 4 << 20;
 
   private int count;
@@ -21,17 +27,17 @@ final class BlockBuilder {
   private byte[] keys = new byte[4096];
   private byte[] values = new byte[VALUES_BYTES];
 
-  /** Bytes of values that fit without another array. */
+  /** Returns the bytes of values for which there is room now. */
   int valueCapacity() {
     return values.length;
   }
 
-  /** Pairs of the block so far. */
+  /** Returns the number of pairs in the block so far. */
   int count() {
     return count;
   }
 
-  /** Forgets the pairs. */
+  /** Removes all pairs. */
   void clear() {
     count = 0;
     if (values.length > VALUES_KEPT_MAX) {
@@ -40,7 +46,10 @@ final class BlockBuilder {
     assert values.length <= VALUES_KEPT_MAX : values.length;
   }
 
-  /** Bytes of the block with so much more in it; 0 if it is empty and nothing more comes. */
+  /**
+   * Returns the bytes that the block would have with this much more in it; 0 for a block without
+   * pairs.
+   */
   long bytesWith(int morePairs, int moreKeyBytes, int moreValueBytes) {
     int pairs = count + morePairs;
     return pairs == 0
@@ -61,7 +70,7 @@ final class BlockBuilder {
     return count == 0 ? 0 : valueEnds[count - 1];
   }
 
-  /** Adds a pair, copied, or the mark of a deletion, which has no value. */
+  /** Copies a pair into the block, or a tombstone, which has no value. */
   void add(
       MemorySegment key,
       long keyOffset,
@@ -87,31 +96,31 @@ final class BlockBuilder {
     count++;
   }
 
-  /** The bytes of all keys one after the other; valid until the next change. */
+  /** Returns the bytes of all keys, one after another, valid until the next change. */
   byte[] keys() {
     return keys;
   }
 
-  /** Where the last key begins in {@link #keys}. */
+  /** Returns the start of the last key in {@link #keys}. */
   int lastKeyStart() {
     return count == 1 ? 0 : keyEnds[count - 2];
   }
 
-  /** Length of the block's first key. */
+  /** Returns the length of the first key. */
   int firstKeyLength() {
     return keyEnds[0];
   }
 
-  /** Bytes of the whole block, padded, before compression. */
+  /** Returns the bytes of the whole block, padded, before compression. */
   int bytes() {
     return Math.toIntExact(TableWriter.align(bytesWith(0, 0, 0), TableFormat.BLOCK_ALIGNMENT));
   }
 
   /**
-   * Lays the block out and begins the next one.
+   * Lays out the block and begins the next one.
    *
    * @param out little-endian, with room for {@link #bytes}
-   * @param position of the block in the file
+   * @param position offset of the block in the file
    * @param compressor null for no compression
    * @return whether the block is compressed
    */

@@ -10,23 +10,27 @@ import net.jpountz.lz4.LZ4Factory;
 import net.jpountz.lz4.LZ4SafeDecompressor;
 
 /**
- * One block of a table after the other, checked anew, where it can be read: in the mapping, or decompressed into a
- * buffer. A block is valid until the next one is read. Not thread-safe.
+ * Gives access to one block at a time, either in the mapped file or decompressed into a buffer.
+ * Checks each block when it enters it. A block is valid until the next one is entered. Not
+ * thread-safe.
  *
- * <p>The stored bytes of a compressed block are copied to the heap first and checked there: a page that cannot be read
- * would end the JVM in native code. The decompressor stays within its buffers whatever it is given.
+ * <p>A compressed block is first copied to the heap and checked there, because a page that cannot
+ * be read would end the JVM in native code. The decompressor stays within its buffers, even for
+ * damaged input.
  */
 final class BlockView {
 
-  /** Views for lookups, so that none allocates a buffer: two for each CPU are kept. */
+  /**
+   * Views for lookups, so that a lookup allocates no buffer. Keeps about two views for each CPU.
+   */
   static final Pool<BlockView> POOL = new Pool<>(BlockView::new);
 
-  /** Loaded with the first compressed block. */
+  /** Loads LZ4 when the first compressed block is read. */
   private static final class Lz4 {
     static final LZ4SafeDecompressor DECOMPRESSOR = LZ4Factory.fastestInstance().safeDecompressor();
   }
 
-  /** Larger buffers, which only a large value needs, are not kept. */
+  /** Size above which buffers, which then hold a large value, are not kept. */
   private static final int KEPT_BYTES_MAX = 1 << 20;
 
   private static final byte[] NOTHING = new byte[0];
@@ -37,20 +41,20 @@ final class BlockView {
   private MemorySegment bytes = contentSegment;
   private long start;
 
-  /** Where the block is. */
+  /** Returns the memory that holds the block. */
   MemorySegment bytes() {
     return bytes;
   }
 
-  /** Offset of the block in {@link #bytes}. */
+  /** Returns the offset of the block in {@link #bytes}. */
   long start() {
     return start;
   }
 
   /**
-   * Moves to a block.
+   * Enters a block.
    *
-   * @throws lsmlab.storage.CorruptionException if it is damaged
+   * @throws lsmlab.storage.CorruptionException if the block is damaged
    * @throws InternalError if the file cannot be read there
    */
   void enter(Table table, int block) {
@@ -62,7 +66,7 @@ final class BlockView {
     }
   }
 
-  /** Forgets the table, and buffers that are too large to keep. */
+  /** Drops the reference to the table, and buffers that are too large to keep. */
   void clear() {
     if (content.length > KEPT_BYTES_MAX) {
       stored = NOTHING;

@@ -4,17 +4,17 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 
 /**
- * A blocked Bloom filter: a key's eight bits lie in one line of 64 bytes, one bit in each of its eight words, so that a
- * probe costs one cache miss. About 1.1 % false positives at 10 bits a key.
+ * A blocked Bloom filter: the eight bits of a key are in one cache line of 64 bytes, one in each of
+ * its eight words. So a probe costs one cache miss. About 1.1% false positives at 10 bits a key.
  *
- * <p>Source: Putze, Sanders, Singler, "Cache-, Hash- and Space-Efficient Bloom Filters" (2007), section 3; one bit per
- * word as in the split block filter of Apache Impala.
+ * <p>Source: Putze, Sanders, Singler, "Cache-, Hash- and Space-Efficient Bloom Filters" (2007),
+ * section 3; one bit per word as in the split block filter of Apache Impala.
  */
 final class BloomFilter {
 
   private static final int WORDS = 8;
 
-  /** Odd constants; the top six bits of {@code hash × constant} choose a word's bit. */
+  /** Odd constants. The top six bits of {@code hash × constant} choose the bit of a word. */
   private static final long[] SALT = {
     0x9E3779B97F4A7C15L,
     0xBF58476D1CE4E5B9L,
@@ -28,7 +28,7 @@ final class BloomFilter {
 
   private BloomFilter() {}
 
-  /** Bytes of a filter for that many keys, a multiple of 64; 0 for no filter. */
+  /** Returns the bytes of a filter for this many keys, a multiple of 64; 0 if it has no bits. */
   static long bytes(long keys, int bitsPerKey) {
     if (bitsPerKey == 0) {
       return 0;
@@ -37,7 +37,7 @@ final class BloomFilter {
     return Math.max(1, (keys * bitsPerKey + lineBits - 1) / lineBits) * TableFormat.LINE_BYTES;
   }
 
-  /** Adds a key's hash to a filter that is {@code length} bytes from {@code offset}. */
+  /** Adds the hash of a key to the filter of {@code length} bytes at {@code offset}. */
   static void add(MemorySegment segment, long offset, long length, long hash) {
     long line = line(offset, length, hash);
     for (int i = 0; i < WORDS; i++) {
@@ -47,10 +47,10 @@ final class BloomFilter {
     }
   }
 
-  /** Whether a key with this hash may have been added; never false for one that was. */
+  /** Whether a key with this hash may have been added. Never false for a key that was added. */
   static boolean mayContain(MemorySegment segment, long offset, long length, long hash) {
     long line = line(offset, length, hash);
-    // All eight, although one that is missing decides: where it will be cannot be predicted.
+    // Tests all eight bits, because the CPU could not predict an early exit.
     long missing = 0;
     for (int i = 0; i < WORDS; i++) {
       missing |= ~segment.get(WORD, line + i * Long.BYTES) & bit(hash, i);

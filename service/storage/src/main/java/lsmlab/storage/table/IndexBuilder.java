@@ -4,7 +4,7 @@ import java.nio.ByteBuffer;
 import java.util.Arrays;
 import lsmlab.storage.file.Bytes;
 
-/** Collects the first key and the place of each block, and lays out a table's index. */
+/** Collects the first key and the offset of each block, and lays out the index of a table. */
 final class IndexBuilder {
 
   private int count;
@@ -12,7 +12,7 @@ final class IndexBuilder {
   private int[] keyEnds = new int[256];
   private byte[] keys = new byte[4096];
 
-  /** Forgets the blocks. */
+  /** Removes all blocks. */
   void clear() {
     count = 0;
   }
@@ -42,15 +42,14 @@ final class IndexBuilder {
     return count == 0 ? 0 : keyEnds[count - 1];
   }
 
-  /** Bytes of the index of a table whose blocks end at {@code dataEnd}. */
+  /** Returns the bytes of the index of a table whose blocks end at {@code dataEnd}. */
   int bytes(long dataEnd) {
     long length = 8 + 8L * count + 4L * (count + 1) + 4L * (count + 1) + keysLength();
-    // The filter that follows begins at a multiple of a cache line, counted from the start of the
-    // file.
+    // The filter that follows starts at a multiple of a cache line in the file.
     return Math.toIntExact(TableWriter.align(dataEnd + length, TableFormat.LINE_BYTES) - dataEnd);
   }
 
-  /** Lays the index out; {@code out} is little-endian and has room for {@link #bytes}. */
+  /** Lays out the index. {@code out} is little-endian and has room for {@link #bytes}. */
   void write(ByteBuffer out, long dataEnd, byte[] minKey, byte[] maxKey) {
     final int end = out.position() + bytes(dataEnd);
     int mismatch = Arrays.mismatch(minKey, maxKey);

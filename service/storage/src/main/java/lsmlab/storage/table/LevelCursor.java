@@ -4,7 +4,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
 import lsmlab.storage.cursor.Cursor;
 
-/** Walks tables that do not overlap, in their order, as if they were one. */
+/** Walks the tables of a level, which do not overlap, as if they were one table. */
 public final class LevelCursor implements Cursor {
 
   private final Table[] tables;
@@ -12,14 +12,17 @@ public final class LevelCursor implements Cursor {
   private Cursor current;
 
   /**
-   * @param tables by key, at least one
+   * @param tables in key order, at least one
    */
   public LevelCursor(Table[] tables) {
     assert tables.length > 0 : "a level without tables has no cursor";
     this.tables = tables;
   }
 
-  /** The first table of a level whose greatest key is not less than this one; the level's size if there is none. */
+  /**
+   * Returns the index of the first table whose greatest key is not less than this key; the number
+   * of tables if there is none.
+   */
   public static int firstEndingFrom(Table[] level, byte[] key, int keyOffset, int keyLength) {
     int low = 0;
     int high = level.length;

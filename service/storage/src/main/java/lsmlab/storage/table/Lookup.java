@@ -1,18 +1,21 @@
 package lsmlab.storage.table;
 
-/** What a look-up in one memtable or table can find. Numbers, so that a look-up allocates nothing. */
+/**
+ * Results of a lookup in one memtable or table. They are numbers, so that a lookup allocates
+ * nothing.
+ */
 public final class Lookup {
 
-  /** Nothing: older sources decide. */
+  /** No write of the key: search older memtables and tables. */
   public static final int ABSENT = 0;
 
-  /** The value, which was shown to the sink. */
+  /** The value, which was passed to the sink. */
   public static final int FOUND = 1;
 
-  /** A tombstone: the key is absent whatever older sources hold. */
+  /** A tombstone: the key is absent, whatever older tables hold. */
   public static final int DELETED = 2;
 
-  /** Nothing, and the filter said so without a look at the blocks. */
+  /** No write of the key, according to the filter; no block was searched. */
   public static final int FILTERED = 3;
 
   private Lookup() {}

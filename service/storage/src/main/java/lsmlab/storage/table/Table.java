@@ -15,15 +15,17 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * An open table: its file, mapped. Thread-safe.
+ * An open table, whose file is mapped. Thread-safe.
  *
- * <p>Footer, index, filter and properties are checked when it is opened; a compressed block whenever it is read; another
- * one when it is first read through this mapping, after which a bit remembers it. A check at every read would pull all of a block through the cache for one
- * pair of it, about the cost of the read itself; compaction and {@link #verify} check every block anew, so that damage
- * that comes later is not handed on.
+ * <p>Opening checks the footer, index, filter and properties. A compressed block is checked each
+ * time it is read. An uncompressed block is checked when a lookup first reads it, and a bit records
+ * that. Checking it each time would pull the whole block through the cache for one pair, which
+ * costs about as much as the lookup itself. Compactions and {@link #verify} check every block
+ * again, so that later damage is not copied into new tables.
  *
- * <p>Counted by reference: opened with one, {@link #release} of the last one unmaps it, and removes the file if the
- * table was marked obsolete. Whoever reads holds a reference or is inside a section that its holder waits for.
+ * <p>Counts references and starts with one. The last {@link #release} unmaps the file, and deletes
+ * it if the table was marked obsolete. Readers must hold a reference, or be in a {@link
+ * lsmlab.storage.concurrent.ReadGate} section that the holder of a reference waits for.
  */
 public final class Table {
 
@@ -39,16 +41,22 @@ public final class Table {
   private final byte[] minKey;
   private final byte[] maxKey;
 
-  /** A bit for each block that passed its check. Written without synchronisation: a lost bit costs another check. */
+  /**
+   * One bit for each block that passed its check. Written without synchronization: a lost bit costs
+   * another check.
+   */
   private final long[] checked;
 
   private final AtomicInteger references = new AtomicInteger(1);
   private volatile boolean obsolete;
 
-  /** Whether what is read of it is likely to be missing in memory. */
+  /** Whether lookups expect that the pages they need are not in memory. */
   private volatile boolean random;
 
-  /** A copy of the filter that nothing pushes out of memory; null where it is read in the mapping. Published by {@link #random}. */
+  /**
+   * A copy of the filter in native memory; null if the filter is read in the mapping. Published by
+   * {@link #random}.
+   */
   private MemorySegment residentFilter;
 
   private Table(TableFile file, Arena arena) throws IOException {
@@ -90,10 +98,10 @@ public final class Table {
   }
 
   /**
-   * Opens a table that was just written, before anything names it. Where it cannot be opened its file is removed: it
-   * would be written again under another number, and again, and fill the device.
+   * Opens a table that was just written, before the manifest names it. If it cannot be opened,
+   * deletes its file: each retry writes a new file, which would otherwise fill the device.
    *
-   * @throws CorruptionException if it is damaged; the file stays, to be looked at
+   * @throws CorruptionException if the table is damaged; the file stays for inspection
    */
   public static Table openNew(StoreDirectory directory, long number) throws IOException {
     try {
@@ -109,10 +117,10 @@ public final class Table {
   }
 
   /**
-   * Looks a key up.
+   * Looks up a key.
    *
    * @param hash of the key, from {@link Bytes#hash}
-   * @return one of {@link Lookup}'s
+   * @return a constant of {@link Lookup}
    */
   public int get(long hash, byte[] key, int keyOffset, int keyLength, ValueSink sink) {
     try {
@@ -135,7 +143,7 @@ public final class Table {
     }
   }
 
-  /** Looks a key up in the block that begins there. */
+  /** Looks up a key in the block that starts at {@code start}. */
   private static int get(
       MemorySegment bytes, long start, byte[] key, int keyOffset, int keyLength, ValueSink sink) {
     int pair = Block.search(bytes, start, key, keyOffset, keyLength);
@@ -170,11 +178,12 @@ public final class Table {
   }
 
   /**
-   * From now on look-ups expect that the pages they need are not in memory: a block is then read as a whole, in one piece,
-   * and nothing around it. Otherwise a page is read with many around it, which fills the memory soon where all of it has
-   * room, and reads the same again and again where it has not. What look-ups need beside blocks, the filter and the
-   * blocks' first keys, is copied out of the mapping, whose pages the kernel takes for others: four bytes and a
-   * key for each block, and the filter. For a caller that holds a reference.
+   * From now on lookups expect that the pages they need are not in memory. A lookup then reads a
+   * whole block at once and nothing around it. By default the kernel also reads many pages around a
+   * missing one. That fills the memory quickly if all tables fit, and rereads the same pages again
+   * and again if they do not. The filter and the first keys of the blocks are copied into native
+   * memory, because the kernel would reclaim their pages. They take the filter's bytes plus four
+   * bytes and a key for each block. The caller holds a reference.
    */
   public synchronized void expectMisses() {
     if (!random) {
@@ -183,8 +192,7 @@ public final class Table {
         index.copyFirstKeys(arena);
         residentFilter = copyOfFilter();
       } catch (OutOfMemoryError | InternalError e) {
-        // Without native memory it is read in the mapping; what cannot be read the next look-up
-        // will tell.
+        // Keep reading in the mapping. If a page cannot be read, the next lookup reports it.
         LOG.warn("{}: index and filter stay in the mapping: {}", file.describe(), e.getMessage());
       }
       random = true;
@@ -196,14 +204,16 @@ public final class Table {
     return copy.copyFrom(bytes.asSlice(filterOffset, filterLength));
   }
 
-  /** Has blocks read that will be needed at once; there may be fewer. */
+  /**
+   * Asks the kernel to read blocks that will be needed soon. Blocks after the last one are ignored.
+   */
   void readAhead(int block, int blocks) {
     long start = index.blockOffset(block);
     int end = Math.min(index.blockCount(), block + blocks);
     PageAdvice.willNeed(bytes, start, index.blockOffset(end) - start);
   }
 
-  /** Whether a cursor has to ask for what comes next itself. */
+  /** Whether a cursor has to ask for the next blocks itself. */
   boolean missesExpected() {
     return random;
   }
@@ -212,12 +222,18 @@ public final class Table {
     return index.blockCount();
   }
 
-  /** The last block whose first key is not greater, or −1 if the key is before all of them. */
+  /**
+   * Returns the last block whose first key is not greater than the key; −1 if the key is before all
+   * blocks.
+   */
   int findBlock(byte[] key, int keyOffset, int keyLength) {
     return index.findBlock(key, keyOffset, keyLength);
   }
 
-  /** Where the block begins in the file; for the number of blocks, where the last one ends. */
+  /**
+   * Returns the offset of a block in the file. For the number of blocks, returns where the last one
+   * ends.
+   */
   long blockOffset(int block) {
     return index.blockOffset(block);
   }
@@ -226,12 +242,12 @@ public final class Table {
     return tail.compressed && Block.isCompressed(bytes, index.blockOffset(block));
   }
 
-  /** The whole file. */
+  /** Returns the whole file. */
   MemorySegment mapped() {
     return bytes;
   }
 
-  /** Where the block begins, after it has passed its check once. */
+  /** Returns the offset of a block. Checks the block unless it has been checked before. */
   private long checkedBlock(int block) {
     long bit = 1L << (block & 63);
     if ((checked[block >>> 6] & bit) == 0) {
@@ -241,7 +257,10 @@ public final class Table {
     return index.blockOffset(block);
   }
 
-  /** Checks an uncompressed block's checksum and that its offsets stay within it; gives where it begins. */
+  /**
+   * Checks the checksum of an uncompressed block, and that its offsets stay within it. Returns its
+   * offset.
+   */
   long checkBlock(int block) {
     long start = index.blockOffset(block);
     long length = index.blockOffset(block + 1) - start;
@@ -258,13 +277,17 @@ public final class Table {
     return start;
   }
 
-  /** A cursor that checks each block on entering it; the caller keeps a reference meanwhile. */
+  /**
+   * Returns a cursor that checks each block when it enters it. The caller holds a reference
+   * meanwhile.
+   */
   public Cursor cursor() {
     return new TableCursor(this);
   }
 
   /**
-   * Checks every block anew, that keys ascend throughout, that the index, the filter and the counts agree with them.
+   * Checks every block again, that the keys ascend, and that the index, filter and counts agree
+   * with the pairs.
    *
    * @throws CorruptionException at the first fault
    */
@@ -276,7 +299,7 @@ public final class Table {
     }
   }
 
-  /** Whether lookups ask a filter first. */
+  /** Whether the table has a filter. */
   public boolean hasFilter() {
     return filterLength > 0;
   }
@@ -303,35 +326,37 @@ public final class Table {
     return tail.tombstones;
   }
 
-  /** The WAL whose memtable this was, or 0. */
+  /** Returns the number of the WAL that this table was flushed from, or 0. */
   public long sourceLog() {
     return tail.sourceLog;
   }
 
-  /** Not to be changed. */
+  /** Returns the first key. Do not change it. */
   public byte[] minKey() {
     return minKey;
   }
 
-  /** Not to be changed. */
+  /** Returns the last key. Do not change it. */
   public byte[] maxKey() {
     return maxKey;
   }
 
-  /** Whether the key is between the first and the last. */
+  /** Whether the key is between the first and the last key of the table. */
   public boolean covers(byte[] key, int keyOffset, int keyLength) {
     int to = keyOffset + keyLength;
     return Arrays.compareUnsigned(key, keyOffset, to, minKey, 0, minKey.length) >= 0
         && Arrays.compareUnsigned(key, keyOffset, to, maxKey, 0, maxKey.length) <= 0;
   }
 
-  /** Takes another reference; only by someone who holds one. */
+  /** Takes another reference. The caller holds one already. */
   public void retain() {
     int before = references.getAndIncrement();
     assert before > 0 : file.describe() + " was retained after its end";
   }
 
-  /** Gives one back. The last one unmaps, and removes the file if the table is obsolete. */
+  /**
+   * Releases a reference. The last one unmaps the file, and deletes it if the table is obsolete.
+   */
   public void release() throws IOException {
     int left = references.decrementAndGet();
     assert left >= 0 : file.describe() + " was released too often";
@@ -343,7 +368,9 @@ public final class Table {
     }
   }
 
-  /** The manifest no longer names this table: its file goes with the last reference. */
+  /**
+   * Marks the table as no longer named by the manifest, so that the last release deletes its file.
+   */
   public void markObsolete() {
     assert references.get() > 0 : file.describe() + " was dropped after its end";
     obsolete = true;

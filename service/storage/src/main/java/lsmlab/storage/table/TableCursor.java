@@ -3,7 +3,7 @@ package lsmlab.storage.table;
 import java.lang.foreign.MemorySegment;
 import lsmlab.storage.cursor.Cursor;
 
-/** Walks a table. Checks every block's checksum as it enters it. */
+/** Walks a table. Checks each block when it enters it. */
 final class TableCursor implements Cursor {
 
   private static final int BLOCKS_AHEAD = 128;
@@ -12,7 +12,7 @@ final class TableCursor implements Cursor {
   private final BlockView view = new BlockView();
   private int block;
 
-  /** The first block that was not asked for ahead. */
+  /** The first block that the kernel was not yet asked to read. */
   private int readTo;
 
   private MemorySegment bytes;
@@ -40,7 +40,7 @@ final class TableCursor implements Cursor {
     return next();
   }
 
-  /** The block's first pair whose key is not less. */
+  /** Returns the first pair of the block whose key is not less than {@code wanted}. */
   private int firstFrom(byte[] wanted) {
     if (wanted == null) {
       return 0;
@@ -71,7 +71,8 @@ final class TableCursor implements Cursor {
 
   private void enter(int wanted) {
     if (table.missesExpected() && wanted >= readTo) {
-      // A cursor that goes on asks for more at once; one that looks at a pair or two does not.
+      // Asks for many blocks only if the cursor moves on to the next one: most cursors read a pair
+      // or two.
       int blocks = wanted == block + 1 ? BLOCKS_AHEAD : 1;
       table.readAhead(wanted, blocks);
       readTo = wanted + blocks;

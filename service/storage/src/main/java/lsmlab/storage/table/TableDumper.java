@@ -10,8 +10,9 @@ import lsmlab.storage.file.Printable;
 import lsmlab.storage.file.StoreDirectory;
 
 /**
- * Prints a table: what its end says of it, then each block's pairs. A block that is damaged is named in its place and
- * the others follow; where the end is damaged, the blocks cannot be found and only that is said.
+ * Prints a table: first its footer and properties, then the pairs of each block. A damaged block is
+ * reported in its place, and the next one follows. If the end of the file is damaged, the blocks
+ * cannot be found, and only the damage is reported.
  */
 public final class TableDumper {
 
@@ -24,7 +25,7 @@ public final class TableDumper {
     this.out = out;
   }
 
-  /** Prints the table and returns how many faults were met. */
+  /** Prints the table and returns the number of faults. */
   public static long dump(StoreDirectory directory, long number, PrintWriter out)
       throws IOException {
     try (Arena arena = Arena.ofConfined()) {

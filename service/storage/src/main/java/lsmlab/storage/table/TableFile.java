@@ -6,7 +6,7 @@ import java.lang.foreign.MemorySegment;
 import lsmlab.storage.CorruptionException;
 import lsmlab.storage.file.StoreDirectory;
 
-/** The file of table {@code number}, and what is said of it when it is damaged. */
+/** The file of table {@code number}, and the errors that report its damage. */
 record TableFile(StoreDirectory directory, long number) {
 
   private String name() {
@@ -21,7 +21,7 @@ record TableFile(StoreDirectory directory, long number) {
     directory.delete(name());
   }
 
-  /** The file's content is wrong at this place. */
+  /** Returns the error for wrong content at an offset. */
   CorruptionException corrupt(long offset, String what) {
     return new CorruptionException(
         describe()
@@ -32,7 +32,7 @@ record TableFile(StoreDirectory directory, long number) {
             + ". The file was damaged after it was written; restore the store from a copy");
   }
 
-  /** The file has no content where it should have some. */
+  /** Returns the error for a file of which a page cannot be read. */
   CorruptionException unreadable(Throwable cause) {
     return new CorruptionException(
         describe() + ": the file cannot be read (cut short, or a device error)", cause);

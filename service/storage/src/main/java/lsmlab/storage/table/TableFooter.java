@@ -5,7 +5,10 @@ import lsmlab.storage.CorruptionException;
 import lsmlab.storage.ValueSink;
 import lsmlab.storage.file.Bytes;
 
-/** What stands behind a table's blocks: index, filter, properties, footer. All of it is checked on reading. Immutable. */
+/**
+ * The sections behind the blocks of a table: index, filter, properties and footer. Checks all of
+ * them. Immutable.
+ */
 final class TableFooter {
 
   final TableIndex index;
@@ -22,11 +25,12 @@ final class TableFooter {
   final byte[] maxKey;
 
   /**
-   * Reads it.
+   * Reads and checks the sections.
    *
    * @param bytes the whole table
    * @throws CorruptionException if a section is damaged
-   * @throws IndexOutOfBoundsException or {@link NegativeArraySizeException} if lengths contradict each other
+   * @throws IndexOutOfBoundsException or {@link NegativeArraySizeException} if lengths contradict
+   *     each other
    */
   TableFooter(TableFile file, MemorySegment bytes) {
     long size = bytes.byteSize();

@@ -1,15 +1,15 @@
 package lsmlab.storage.table;
 
-/** Constants of the file format; the drawing is in the package's documentation. */
+/** Constants of the file format, which the package's documentation draws. */
 public final class TableFormat {
 
-  /** "LSMLABST" as it stands in the file. May never change. */
+  /** The bytes "LSMLABST" of the file. May never change. */
   static final long MAGIC = 0x545342414C4D534CL;
 
-  /** The version of tables without compressed blocks; part of a dataset's identity. */
+  /** Version of tables without compressed blocks. Part of a dataset's identity. */
   public static final int VERSION = 2;
 
-  /** The version of tables with compressed blocks. An engine without compression refuses them. */
+  /** Version of tables with compressed blocks. Engines older than compression refuse it. */
   static final int VERSION_COMPRESSED = 3;
 
   static final int FOOTER_BYTES = 80;
@@ -22,25 +22,31 @@ public final class TableFormat {
   static final int COMPRESSED_HEADER_BYTES = 12;
   static final int COMPRESSED_BIT = 0x8000_0000;
 
-  /** Larger blocks are not compressed: writer and reader hold a block in memory twice. */
+  /**
+   * Size above which a block is not compressed, because writer and reader hold a block in memory
+   * twice.
+   */
   static final int COMPRESSIBLE_BYTES_MAX = 16 << 20;
 
   static final int TOMBSTONE_BIT = 0x8000_0000;
   static final int OFFSET_MASK = 0x7fff_ffff;
 
-  /** Largest file: block offsets are 32 bits in units of {@link #BLOCK_ALIGNMENT}. */
+  /**
+   * Most bytes of all blocks: a block's offset has 32 bits and counts units of {@link
+   * #BLOCK_ALIGNMENT}.
+   */
   static final long DATA_BYTES_MAX = 0xffff_ffffL * BLOCK_ALIGNMENT;
 
   private static final String SUFFIX = ".sst";
 
   private TableFormat() {}
 
-  /** The name of table {@code number}'s file. */
+  /** Returns the file name of table {@code number}. */
   public static String fileName(long number) {
     return "%06d%s".formatted(number, SUFFIX);
   }
 
-  /** The number in a table's file name, or −1 if it is not one. */
+  /** Returns the number in the file name of a table, or −1 if it is not such a name. */
   public static long number(String fileName) {
     if (!fileName.endsWith(SUFFIX)) {
       return -1;
@@ -53,7 +59,10 @@ public final class TableFormat {
     return fileName(number).equals(fileName) ? number : -1;
   }
 
-  /** What a block's checksum is combined with. */
+  /**
+   * Returns the mask that is combined with a block's checksum, so that a block in the wrong place
+   * is noticed.
+   */
   static int placeMask(long blockOffset) {
     long mixed = (blockOffset + 1) * 0x9E3779B97F4A7C15L;
     return (int) (mixed >>> 32);

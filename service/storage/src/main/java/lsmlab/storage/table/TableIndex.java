@@ -8,18 +8,19 @@ import java.util.List;
 import lsmlab.storage.file.Bytes;
 
 /**
- * Which block a key is in: a search over eight bytes of each block's first key, those after what all keys of the table
- * share, which stand in one array of the heap. Only keys that agree in these too are compared in the file, or in a copy of
- * them. Thread-safe.
+ * Finds the block that may hold a key. Searches an array in the heap that has eight bytes of each
+ * block's first key: those after the prefix that all keys of the table share. Compares whole keys,
+ * in the file or in a copy, only if these eight bytes are equal. Thread-safe.
  *
- * <p>A binary search would wait for a line of memory at each of its last steps, one after the other. So every eighth entry is
- * repeated in an array above, every eighth of these in a further one: a look-up counts in eight neighbours at a time, which
- * lie in one or two lines, and all but the lowest array stay in the CPU's caches. Source: Rao and Ross, "Cache Conscious
- * Indexing for Decision-Support in Main Memory" (1999), CSS-trees.
+ * <p>A binary search would wait for another cache line at each of its last steps. So every eighth
+ * entry is repeated in a second array, every eighth entry of that in a third, and so on. At each
+ * level a lookup compares eight neighbours, which are in one or two cache lines, and all arrays but
+ * the lowest stay in the CPU's caches. Source: Rao and Ross, "Cache Conscious Indexing for
+ * Decision-Support in Main Memory" (1999), CSS-trees.
  */
 final class TableIndex {
 
-  /** Where the blocks' whole first keys are, and where their ends, beginning with a zero. */
+  /** Memory of the whole first keys of all blocks, and of their ends, which begin with a zero. */
   private record FirstKeys(MemorySegment bytes, long endsOffset, long keysOffset) {
 
     int compare(byte[] key, int keyOffset, int keyLength, int block) {
@@ -29,35 +30,36 @@ final class TableIndex {
     }
   }
 
-  /** In the mapping or in a copy; either may be met by a look-up. */
+  /** In the mapping or in a copy; a lookup may see either. */
   private volatile FirstKeys firstKeys;
 
-  /** The table's first key: its beginning is what all keys share. */
+  /** The first key of the table. All keys share its beginning. */
   private final byte[] firstKey;
 
-  /** Length of what all keys begin with. */
+  /** Length of the prefix that all keys share. */
   private final int shared;
 
-  /** Entries of an array that one entry of the array above stands for. */
+  /** Number of entries that one entry of the next higher array stands for. */
   private static final int FANOUT = 8;
 
-  /** What arrays are filled up with, so that groups are whole. */
+  /** Fills the arrays up to whole groups. */
   private static final long GREATEST = -1L;
 
   /**
-   * Of each block's first key, the eight bytes after the shared ones, as unsigned numbers; then every eighth of these, and so on
-   * up to an array of one group.
+   * The lowest array holds the eight bytes after the shared prefix of each block's first key, as
+   * unsigned numbers. Each further array holds every eighth entry of the one before; the last one
+   * is a single group.
    */
   private final long[][] levels;
 
-  /** Place of each block in units of 8 bytes, unsigned, and the end of the last. */
+  /** Offset of each block and the end of the last one, unsigned, in units of 8 bytes. */
   private final int[] blocks;
 
   /**
-   * Reads an index whose checksum was found right.
+   * Reads an index whose checksum has been checked.
    *
    * @param bytes the whole table
-   * @param offset of the index in it
+   * @param offset of the index in {@code bytes}
    */
   TableIndex(MemorySegment bytes, long offset, byte[] firstKey) {
     this.firstKey = firstKey;
@@ -67,7 +69,7 @@ final class TableIndex {
     long blocksOffset = prefixesOffset + 8L * count;
     long endsOffset = blocksOffset + 4L * (count + 1);
     firstKeys = new FirstKeys(bytes, endsOffset, endsOffset + 4L * (count + 1));
-    // In one piece: a store is opened by a cold JVM, to which each single access costs a
+    // Copied at once, because a single access costs a cold JVM, which opens the store, a
     // microsecond.
     long[] prefixes = filledUp(count);
     MemorySegment.copy(bytes, Bytes.LONG, prefixesOffset, prefixes, 0, count);
@@ -100,12 +102,18 @@ final class TableIndex {
     return blocks.length - 1;
   }
 
-  /** Where the block begins in the file; for the number of blocks, where the last one ends. */
+  /**
+   * Returns the offset of a block in the file. For the number of blocks, returns where the last one
+   * ends.
+   */
   long blockOffset(int block) {
     return (blocks[block] & 0xffff_ffffL) * TableFormat.BLOCK_ALIGNMENT;
   }
 
-  /** Has the blocks' first keys read from a copy from now on, which the kernel does not take for other files' pages. */
+  /**
+   * From now on reads the first keys of the blocks from a copy, whose pages the kernel does not
+   * reclaim.
+   */
   void copyFirstKeys(Arena arena) {
     FirstKeys mapped = firstKeys;
     long endsLength = mapped.keysOffset - mapped.endsOffset;
@@ -115,7 +123,10 @@ final class TableIndex {
     firstKeys = new FirstKeys(copy, 0, endsLength);
   }
 
-  /** The last block whose first key is not greater, or −1 if the key is before all of them. */
+  /**
+   * Returns the last block whose first key is not greater than the key; −1 if the key is before all
+   * blocks.
+   */
   int findBlock(byte[] key, int keyOffset, int keyLength) {
     int head = Math.min(shared, keyLength);
     int order = Arrays.compareUnsigned(key, keyOffset, keyOffset + head, firstKey, 0, head);
@@ -136,7 +147,10 @@ final class TableIndex {
         : findAmongEqual(last, wanted, key, keyOffset, keyLength);
   }
 
-  /** The last entry that is not greater; the first is not, and this is less than what groups are filled up with. */
+  /**
+   * Returns the last entry that is not greater than {@code wanted}. The first entry must not be
+   * greater, and {@code wanted} must be less than {@link #GREATEST}.
+   */
   private int lastNotGreater(long wanted) {
     int last = 0;
     for (int i = levels.length - 1; i >= 0; i--) {
@@ -145,7 +159,10 @@ final class TableIndex {
     return last;
   }
 
-  /** The last of a group that is not greater; its first is not. Without a branch, which nobody could predict. */
+  /**
+   * Returns the last entry of a group that is not greater than {@code wanted}; the first entry must
+   * not be greater. Has no branch, because the CPU could not predict it.
+   */
   private static int lastNotGreater(long[] level, int first, long wanted) {
     int last = first;
     for (int i = 1; i < FANOUT; i++) {
@@ -154,7 +171,10 @@ final class TableIndex {
     return last;
   }
 
-  /** Blocks whose first keys share the prefix, up to {@code last}: their whole keys decide. */
+  /**
+   * Finds the block by whole keys, if the eight bytes of several blocks up to {@code last} equal
+   * {@code wanted}.
+   */
   private int findAmongEqual(int last, long wanted, byte[] key, int keyOffset, int keyLength) {
     long[] prefixes = levels[0];
     int low = 0;

@@ -4,7 +4,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
 import lsmlab.storage.ValueSink;
 
-/** Reads a whole table and compares it with what its index, filter and properties say. */
+/** Reads a whole table and compares its pairs with its index, filter and properties. */
 final class TableVerifier {
 
   private final Table table;

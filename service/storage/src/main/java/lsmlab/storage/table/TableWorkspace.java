@@ -4,16 +4,19 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 
 /**
- * Memory that tables are laid out in, kept from one {@link TableWriter} to the next: a writer that begins with nothing
- * leaves a few megabytes of garbage a table, of which the young collection in the middle of it copies what lives, and has
- * fresh native memory zeroed and faulted in. Holds what the largest table needed. One writer at a time; not thread-safe.
+ * Memory in which tables are laid out, reused by one {@link TableWriter} after another. Without it
+ * each table would leave a few megabytes of garbage, and the kernel would have to zero fresh native
+ * memory. Its arrays grow to what the largest table needed, except those for a huge value. For one
+ * writer at a time; not thread-safe.
  */
 public final class TableWorkspace {
 
-  /** What the buffer begins with; it grows up to a piece, so that a small table needs little. */
+  /**
+   * Initial size of the buffer. It grows up to a piece, so that a small table needs little memory.
+   */
   static final int OUT_BYTES_MIN = 1 << 16;
 
-  /** A larger buffer, which only a very large value or index needs, is not kept. */
+  /** Size above which a buffer, which then holds a very large value or index, is not kept. */
   private static final int OUT_BYTES_KEPT_MAX = 16 << 20;
 
   final BlockBuilder block = new BlockBuilder();
@@ -27,7 +30,7 @@ public final class TableWorkspace {
     return ByteBuffer.allocateDirect(bytes).order(ByteOrder.LITTLE_ENDIAN);
   }
 
-  /** Made with the first table that is compressed. */
+  /** Returns the compressor, made for the first compressed table. */
   BlockCompressor compressor() {
     if (compressor == null) {
       compressor = new BlockCompressor();
@@ -35,7 +38,7 @@ public final class TableWorkspace {
     return compressor;
   }
 
-  /** Makes it ready for another table, however the last one ended. */
+  /** Makes the workspace ready for another table, even if the last one was not finished. */
   void reset() {
     block.clear();
     index.clear();

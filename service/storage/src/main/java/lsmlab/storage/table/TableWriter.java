@@ -10,22 +10,25 @@ import lsmlab.storage.file.StoreDirectory;
 import lsmlab.storage.file.WritableFile;
 
 /**
- * Writes one table: pairs in strictly ascending key order, then {@link #finish}. Closed before that, it removes what it
- * wrote. Holds one block, its index and eight bytes a key in memory, see {@link TableWorkspace}. Not thread-safe.
+ * Writes one table: add pairs in strictly ascending key order, then call {@link #finish}. If it is
+ * closed before that, it deletes its file. It holds one block, the index and eight bytes for each
+ * key in memory, see {@link TableWorkspace}. Not thread-safe.
  */
 public final class TableWriter implements AutoCloseable {
 
   /**
-   * A file is written in pieces of so many bytes, each at a multiple of it, the last one excepted. Linux then keeps it in
-   * pages of two megabytes where the file system can (ext4 from 6.16 on, XFS), and maps them as such: a random look-up
-   * misses the TLB far less often than with the small pages that small writes leave behind.
+   * Size of the pieces in which a merged table is written. Each piece but the last is whole and
+   * aligned. Linux then keeps the file in pages of 2 MiB, if the file system can (ext4 since 6.16,
+   * XFS), and maps these. So a random lookup misses the TLB far less often than with the small
+   * pages of small writes.
    */
   private static final int LARGE_PIECE_BYTES = 2 << 20;
 
   /**
-   * A flushed table's, which lives only until it is merged. A kernel that does not preempt itself copies a piece in one go, and a
-   * writer that wakes up on that CPU waits for the end: usually half a millisecond for a large one, but tens where the
-   * memory that it goes to is the host's at first.
+   * Size of the pieces of a flushed table, which lives only until it is merged. A kernel without
+   * preemption copies a piece in one go, and a writer that wakes on that CPU waits for it. A large
+   * piece usually takes half a millisecond, but tens of milliseconds if a virtual machine's host
+   * has to provide the memory first.
    */
   private static final int SMALL_PIECE_BYTES = 128 << 10;
 
@@ -48,7 +51,7 @@ public final class TableWriter implements AutoCloseable {
   private boolean finished;
 
   /**
-   * @param sourceLog the WAL whose memtable this is, or 0
+   * @param sourceLog number of the WAL that the table is flushed from; 0 for another table
    */
   public TableWriter(StoreDirectory directory, long number, long sourceLog, TableLayout layout)
       throws IOException {
@@ -56,9 +59,9 @@ public final class TableWriter implements AutoCloseable {
   }
 
   /**
-   * Likewise, in memory that was used before.
+   * Begins a table in reused memory.
    *
-   * @param workspace this writer's alone until it is closed
+   * @param workspace not used by anyone else until this writer is closed
    */
   public TableWriter(
       StoreDirectory directory,
@@ -92,7 +95,7 @@ public final class TableWriter implements AutoCloseable {
     append(key, keyOffset, keyLength, value, valueOffset, valueLength, false);
   }
 
-  /** Adds the mark of a deletion. */
+  /** Adds a tombstone. */
   public void addTombstone(MemorySegment key, long keyOffset, int keyLength) throws IOException {
     append(key, keyOffset, keyLength, MemorySegment.NULL, 0, 0, true);
     tombstones++;
@@ -132,12 +135,15 @@ public final class TableWriter implements AutoCloseable {
     entries++;
   }
 
-  /** Bytes written so far and those of the block being filled, before its compression: about what the file will have. */
+  /**
+   * Returns about the length of the file so far: the bytes of finished blocks and of the current
+   * block before compression.
+   */
   public long bytes() {
     return position + block.bytesWith(0, 0, 0);
   }
 
-  /** The table's number. */
+  /** Returns the number of the table. */
   public long number() {
     return number;
   }
@@ -146,7 +152,10 @@ public final class TableWriter implements AutoCloseable {
     return entries;
   }
 
-  /** Ends the file and syncs it. There must have been a pair. The directory is the caller's to sync. */
+  /**
+   * Ends the file and syncs it. At least one pair must have been added. The caller has to sync the
+   * directory.
+   */
   public void finish() throws IOException {
     if (entries == 0) {
       throw new IllegalStateException(name + ": a table has at least one pair");
@@ -207,14 +216,14 @@ public final class TableWriter implements AutoCloseable {
     out.position(out.position() + length);
   }
 
-  /** Counts the last so many bytes of the buffer as written; their checksum. */
+  /** Counts the last {@code length} bytes of the buffer as written, and returns their checksum. */
   private int wrote(int length) {
     position += length;
     ByteBuffer bytes = workspace.out.duplicate().flip();
     return Bytes.crc32c(bytes.position(bytes.limit() - length));
   }
 
-  /** Removes the file unless it was finished. */
+  /** Deletes the file unless it was finished. */
   @Override
   public void close() throws IOException {
     if (!finished) {
@@ -245,7 +254,10 @@ public final class TableWriter implements AutoCloseable {
     position += out.position() - start;
   }
 
-  /** The buffer that has room for {@code bytes} more, after whole pieces in it have been written if need be. */
+  /**
+   * Returns the buffer with room for {@code bytes} more. Writes whole pieces to the file if there
+   * are any.
+   */
   private ByteBuffer reserve(int bytes) throws IOException {
     if (workspace.out.position() >= pieceBytes) {
       writePieces(workspace.out);

@@ -1,8 +1,8 @@
 /**
  * SSTables: sorted, immutable, checksummed files of pairs and tombstones.
  *
- * <p>All numbers are little-endian. The magic and the meaning of {@code version} may never change; everything else may,
- * with a new version.
+ * <p>All numbers are little-endian. The magic and the meaning of {@code version} may never change;
+ * everything else may, with a new version.
  *
  * <pre>
  *  file
@@ -11,12 +11,12 @@
  *  └──────────┴─────┴──────────┴───────┴────────┴────────────┴────────┘
  *   each begins at a multiple of 8        └ at a multiple of 64
  *
- *  block: keys lie together at its head, so that a search touches one or two cache lines before the value's
+ *  block: keys are together at its start, so that a search touches few cache lines
  *  ┌─────────┬───────────┬───────────────────────────────────┬──────┬────────┬────────────┐
  *  │ crc u32 │ count u32 │ (count+1) × {key u32, value u32}  │ keys │ values │ zeros to 8 │
  *  └─────────┴───────────┴───────────────────────────────────┴──────┴────────┴────────────┘
- *   crc:   CRC32C of the rest of the block, xor a hash of the block's place in the file, so that a block that was
- *          written to the wrong place does not pass
+ *   crc:   CRC32C of the rest of the block, xor a hash of the block's offset in the file: a block
+ *          that was written to the wrong place does not pass
  *   key:   offset of key i from the block's start; that of key i+1 is its end
  *   value: the same for value i; bit 31 is set for a tombstone
  *
@@ -25,15 +25,16 @@
  *  │ crc u32 │ content u32 │ compressed u32 │ LZ4 block of compressed bytes │ zeros to 8 │
  *  └─────────┴─────────────┴────────────────┴───────────────────────────────┴────────────┘
  *   crc:     as above, of what is stored
- *   content: length of the block as drawn above without the zeros, and bit 31; LZ4 holds all of it but its crc
+ *   content: length of the block as drawn above without the zeros, with bit 31 set
+ *   LZ4 block: the block as drawn above without its crc and the zeros
  *
  *  index: finds the block by its first key
  *  ┌───────────┬──────────────┬──────────────┬──────────────────┬─────────────────┬──────┬─────────────┐
  *  │ count u32 │ shared u32   │ n × prefix   │ (n+1) × block/8  │ (n+1) × key u32 │ keys │ zeros to 64 │
  *  │           │              │     u64      │       u32        │                 │      │             │
  *  └───────────┴──────────────┴──────────────┴──────────────────┴─────────────────┴──────┴─────────────┘
- *   shared: length of what all keys of the table begin with
- *   prefix: the eight bytes after that as a number, the first byte the most significant, zeros where the key ends
+ *   shared: length of the prefix that all keys of the table share
+ *   prefix: the eight bytes after that as a big-endian number, padded with zeros
  *   block:  offset of block i in units of 8 bytes; the last one is the end of the blocks
  *   key:    offset of the first key of block i from the start of {@code keys}
  *
@@ -43,7 +44,7 @@
  *  ┌────────────┬────────────┬─────────────┬────────────────┬───────────────┬───────────────┬─────┬─────┐
  *  │ number u64 │ source u64 │ entries u64 │ tombstones u64 │ min bytes u32 │ max bytes u32 │ min │ max │
  *  └────────────┴────────────┴─────────────┴────────────────┴───────────────┴───────────────┴─────┴─────┘
- *   number: the one in the file's name;  source: the WAL that a flushed memtable came from, else 0
+ *   number: the one in the file's name;  source: the WAL that the table was flushed from, else 0
  *
  *  footer, 80 bytes
  *  ┌───────────────┬───────────────┬───────────────┬───────────────┬───────────────┬───────────────┐

@@ -10,7 +10,10 @@ import lsmlab.storage.file.Bytes;
 import lsmlab.storage.file.Printable;
 import lsmlab.storage.file.StoreDirectory;
 
-/** Prints a log record by record; where one is not whole it says so and goes on at the next whole one. */
+/**
+ * Prints a log record by record. Reports a record that is not whole, and continues at the next
+ * whole one.
+ */
 public final class WalDumper {
 
   private final MemorySegment bytes;
@@ -19,7 +22,10 @@ public final class WalDumper {
   private final PrintWriter out;
   private long faults;
 
-  /** See {@link WalFormat#head}; of the first record until that was read, without which no other can be. */
+  /**
+   * Key of the record heads, see {@link WalFormat#head}. The first record contains the salt for all
+   * others.
+   */
   private long key;
 
   private WalDumper(MemorySegment bytes, long number, PrintWriter out) {
@@ -31,7 +37,8 @@ public final class WalDumper {
   }
 
   /**
-   * Prints the log and returns how many places are not whole records; a torn end counts as one, zeros at the end do not.
+   * Prints the log. Returns the number of places that are no whole records. A torn end counts as
+   * one, zeros at the end do not count.
    */
   public static long dump(StoreDirectory directory, long number, PrintWriter out)
       throws IOException {
@@ -103,7 +110,9 @@ public final class WalDumper {
     return "DAMAGED: " + what;
   }
 
-  /** Prints what is not a record; returns where the next one begins, or the end. */
+  /**
+   * Prints a place that is no whole record. Returns the offset of the next record, or of the end.
+   */
   private long printDamage(long position) {
     long next = position + 1;
     while (next < size && !WalReader.isWhole(bytes, next, key)) {

@@ -1,6 +1,6 @@
 package lsmlab.storage.wal;
 
-/** Constants of the log's format; the drawing is in the package's documentation. */
+/** Constants of the log format, which the package's documentation draws. */
 public final class WalFormat {
 
   static final int VERSION = 2;
@@ -16,24 +16,28 @@ public final class WalFormat {
 
   static final int BEGIN_PAYLOAD_BYTES = 29;
 
-  /** Bytes of the record that notes how far the log is synced. */
+  /** Bytes of a {@code synced} record. */
   static final int SYNCED_BYTES = HEADER_BYTES + Long.BYTES;
 
-  /** Smallest unit that a device writes whole or not at all; its sectors may be larger. */
+  /** Smallest unit that a device may write atomically. Its sectors may be larger. */
   static final int SECTOR_BYTES = 512;
 
   private static final String SUFFIX = ".wal";
 
   private WalFormat() {}
 
-  /** The key of log {@code number}'s record heads; its first record, which tells the salt, has 0 for it. */
+  /**
+   * Returns the key of the record heads of log {@code number}. The first record, which contains the
+   * salt, uses 0 as salt.
+   */
   static long key(long number, long salt) {
     return salt ^ (number + 1) * 0x9E3779B97F4A7C15L;
   }
 
   /**
-   * The first field of a record: a hash of the others, of the place and of the log's random salt. Bytes of a value cannot
-   * pass for a record, because whoever chose the value knew neither its place nor the salt.
+   * Returns the first field of a record: a hash of the other fields, the offset and the random salt
+   * of the log. So bytes of a value cannot pass for a record: a client knows neither their offset
+   * nor the salt.
    */
   static int head(long key, long position, int crc, int length, byte type) {
     long hash = key ^ (position + 1) * 0xD6E8FEB86659FD93L;
@@ -44,12 +48,12 @@ public final class WalFormat {
     return (int) (hash >>> 32);
   }
 
-  /** The name of log {@code number}'s file. */
+  /** Returns the file name of log {@code number}. */
   public static String fileName(long number) {
     return "%06d%s".formatted(number, SUFFIX);
   }
 
-  /** The number in a log's file name, or −1 if it is not one. */
+  /** Returns the number in the file name of a log, or −1 if it is not such a name. */
   public static long number(String fileName) {
     if (!fileName.endsWith(SUFFIX)) {
       return -1;

@@ -9,23 +9,27 @@ import lsmlab.storage.Durability;
 import lsmlab.storage.file.Bytes;
 import lsmlab.storage.file.StoreDirectory;
 
-/** Reads one log after a restart and decides where it ends; the rules are in the package's documentation. */
+/**
+ * Reads one log after a restart and decides where it ends, by the rules in the package's
+ * documentation.
+ */
 public final class WalReader {
 
-  /** Receives the writes of a log in their order. A null value is a deletion. */
+  /** Receives the writes of a log in order. A null value is a deletion. */
   @FunctionalInterface
   public interface Handler {
     void write(byte[] key, byte[] value);
   }
 
   /**
-   * What a log was found to be.
+   * Result of reading a log.
    *
-   * @param length bytes of whole records from the start; 0 if not even {@code begin} is whole
+   * @param length bytes of whole records from the start; 0 if even the {@code begin} record is not
+   *     whole
    * @param fileLength bytes of the file
-   * @param previous the log before it, 0 if there is none that matters
-   * @param previousLength bytes of that one that count
-   * @param durability under which the log was written; null if {@code length} is 0
+   * @param previous number of the log before it; 0 if there is none or it is not needed
+   * @param previousLength bytes of whole records in that log
+   * @param durability durability with which the log was written; null if {@code length} is 0
    */
   public record Result(
       long length, long fileLength, long previous, long previousLength, Durability durability) {
@@ -48,7 +52,10 @@ public final class WalReader {
   private final MemorySegment bytes;
   private final long size;
 
-  /** See {@link WalFormat#head}; of the log's first record until that was read. */
+  /**
+   * Key of the record heads, see {@link WalFormat#head}. The first record contains the salt for all
+   * others.
+   */
   private long key;
 
   private WalReader(String file, long number, MemorySegment bytes) {
@@ -60,9 +67,9 @@ public final class WalReader {
   }
 
   /**
-   * Reads the log, writes to the handler, and tells where it ends.
+   * Reads the log, passes its writes to the handler, and returns where it ends.
    *
-   * @param expectedLength what the next log says of this one's length, or −1 if there is no next one
+   * @param expectedLength length of this log as the next one records it; −1 if there is no next one
    * @throws CorruptionException if something acknowledged is damaged
    */
   public static Result replay(
@@ -77,7 +84,7 @@ public final class WalReader {
     }
   }
 
-  /** What the log says of the one before it; nothing is checked beyond its first record. */
+  /** Reads only the first record, which names the log before this one. */
   public static Result begin(StoreDirectory directory, long number) throws IOException {
     String name = WalFormat.fileName(number);
     try (Arena arena = Arena.ofConfined()) {
@@ -113,7 +120,10 @@ public final class WalReader {
             .formatted(file, version, WalFormat.VERSION));
   }
 
-  /** A log without a first record holds nothing: its first sector never reached the device, or was not written whole. */
+  /**
+   * Checks that a log without a first record was never begun: its first sector is zeros, or its
+   * file is too short.
+   */
   private void checkNeverBegun() {
     long beginBytes = WalFormat.HEADER_BYTES + (long) WalFormat.BEGIN_PAYLOAD_BYTES;
     if (size < beginBytes || allZero(0, Math.min(size, WalFormat.SECTOR_BYTES))) {
@@ -164,8 +174,9 @@ public final class WalReader {
   }
 
   /**
-   * Decides whether the log may end at {@code position}, where no whole record is; throws if not. Takes time in
-   * proportion to what follows: a head is checked at each byte, a payload only behind a head that is right.
+   * Decides whether the log may end at {@code position}, where there is no whole record. Throws if
+   * it may not. Takes time linear in the bytes that follow: it checks a head at each byte, and a
+   * payload only after a correct head.
    */
   private void judge(long position, long syncedBefore, long expectedLength, Durability durability) {
     long synced = syncedBefore;
@@ -194,20 +205,25 @@ public final class WalReader {
     if (expectedLength > position && expectedLength <= size) {
       throw damaged(position, "the next log gives this one " + expectedLength + " bytes");
     }
-    // Under power the end was not synced, so nobody relies on it. Otherwise what was handed to the
-    // kernel is there, unless the file ends before the record does.
+    // Under power the end was not synced, so it was not acknowledged. Under process every byte that
+    // the kernel got is there, unless the file ends within the record.
     if (durability == Durability.PROCESS && !endsBeforeItsRecord(position)) {
       throw damaged(position, "the file goes on after it, so that it was written whole");
     }
   }
 
-  /** Whether the file ends within the record that was begun at {@code position}: its write was cut short. */
+  /**
+   * Whether the file ends within the record at {@code position}, because its write was cut short.
+   */
   private boolean endsBeforeItsRecord(long position) {
     return size - position < WalFormat.HEADER_BYTES
         || (isHead(bytes, position, key) && end(position) > size);
   }
 
-  /** Whether some sector between the two places, or what it has there, is zeros: it never reached the device. */
+  /**
+   * Whether the part of some sector between the two offsets is all zeros, so that the sector never
+   * reached the device.
+   */
   private boolean lostSector(long from, long to) {
     for (long start = from; start < to; ) {
       long end = (start / WalFormat.SECTOR_BYTES + 1) * WalFormat.SECTOR_BYTES;
@@ -238,7 +254,7 @@ public final class WalReader {
     return isWhole(bytes, position, key);
   }
 
-  /** Whether a record that passes its checks is there. */
+  /** Whether there is a record at {@code position} that passes its checks. */
   static boolean isWhole(MemorySegment bytes, long position, long key) {
     if (!isHead(bytes, position, key) || end(bytes, position) > bytes.byteSize()) {
       return false;
@@ -248,7 +264,9 @@ public final class WalReader {
         == bytes.get(Bytes.INT, position + WalFormat.CRC);
   }
 
-  /** Whether the header of a record is there; its payload may be damaged or missing. */
+  /**
+   * Whether there is a record header at {@code position}. The payload may be damaged or missing.
+   */
   private static boolean isHead(MemorySegment bytes, long position, long key) {
     if (bytes.byteSize() - position < WalFormat.HEADER_BYTES) {
       return false;
@@ -268,7 +286,7 @@ public final class WalReader {
     return end(bytes, position);
   }
 
-  /** Where the record after the one at {@code position} begins. */
+  /** Returns the offset after the record at {@code position}. */
   static long end(MemorySegment bytes, long position) {
     return position + WalFormat.HEADER_BYTES + bytes.get(Bytes.INT, position + WalFormat.LENGTH);
   }
@@ -279,7 +297,7 @@ public final class WalReader {
     return array;
   }
 
-  /** Checks a log without delivering it. */
+  /** Checks a log without passing on its writes. */
   public static Result check(StoreDirectory directory, long number, long expectedLength)
       throws IOException {
     return replay(directory, number, expectedLength, IGNORE);

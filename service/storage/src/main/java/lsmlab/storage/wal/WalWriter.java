@@ -12,8 +12,8 @@ import lsmlab.storage.file.StoreDirectory;
 import lsmlab.storage.file.WritableFile;
 
 /**
- * Writes one log. Records are collected with {@link #put} and {@link #delete} and go out together with {@link #commit};
- * if that fails, {@link #rollback} takes them back. One user at a time.
+ * Writes one log. {@link #put} and {@link #delete} collect records, and {@link #commit} writes them
+ * together. If that fails, {@link #rollback} discards them. For one thread at a time.
  */
 public final class WalWriter implements WriteSink<IOException>, AutoCloseable {
 
@@ -27,27 +27,30 @@ public final class WalWriter implements WriteSink<IOException>, AutoCloseable {
   private final ByteBuffer buffer;
   private final CRC32C crc = new CRC32C();
 
-  /** See {@link WalFormat#head}. */
+  /** Key of the record heads, see {@link WalFormat#head}. */
   private long key;
 
-  /** Where the last commit ended. */
+  /** Length of the log after the last commit. */
   private long committed;
 
-  /** What is known to be on the device. */
+  /** Bytes that are known to be on the device. */
   private long synced;
 
   private long syncs;
 
-  /** The file's end, room included; {@link Long#MAX_VALUE} if no more is to be made. */
+  /**
+   * Length of the file with its preallocated zeros; {@link Long#MAX_VALUE} if preallocation failed.
+   */
   private long roomEnd;
 
   /**
-   * Makes the log, and in {@code power} durability makes it durable that it exists.
+   * Creates and begins the log. Under {@code power} makes its existence durable.
    *
-   * @param buffer for records on their way; direct, shared by the logs of a store as one is written at a time
-   * @param previous the log before this one, 0 if there is none that matters
-   * @param previousLength bytes of it that count
-   * @param roomBytes zeros by which the file is made longer each time it is full, under {@code power} only
+   * @param buffer direct buffer for records; shared by the logs of a store, because one is written
+   *     at a time
+   * @param previous number of the log before this one; 0 if there is none or it is not needed
+   * @param previousLength bytes of whole records in that log
+   * @param roomBytes zeros by which the file is extended when it is full, under {@code power} only
    */
   public WalWriter(
       StoreDirectory directory,
@@ -70,9 +73,9 @@ public final class WalWriter implements WriteSink<IOException>, AutoCloseable {
   }
 
   /**
-   * Likewise, of a file that was made ahead.
+   * Begins the log in a file that was created in advance.
    *
-   * @param file the log's own, empty; taken over, and removed if the log cannot be begun
+   * @param file empty file of the log; owned by the writer, and deleted if the log cannot be begun
    */
   public WalWriter(
       StoreDirectory directory,
@@ -109,14 +112,16 @@ public final class WalWriter implements WriteSink<IOException>, AutoCloseable {
       }
       committed = file.length();
     } catch (IOException e) {
-      // The log before this one goes on, with the same buffer.
+      // The previous log continues, with the same buffer.
       buffer.clear();
       remove(directory, e);
       throw e;
     }
   }
 
-  /** Takes the file away; that it cannot be must not hide why, which may be a failed sync. */
+  /**
+   * Deletes the file. A failure to do so must not hide the first error, which may be a failed sync.
+   */
   private void remove(StoreDirectory directory, IOException why) {
     try {
       file.close();
@@ -126,7 +131,7 @@ public final class WalWriter implements WriteSink<IOException>, AutoCloseable {
     }
   }
 
-  /** Collects a pair. */
+  /** Adds a record for a pair. */
   @Override
   public void put(
       byte[] key, int keyOffset, int keyLength, byte[] value, int valueOffset, int valueLength)
@@ -134,7 +139,7 @@ public final class WalWriter implements WriteSink<IOException>, AutoCloseable {
     collect(WalFormat.PUT, key, keyOffset, keyLength, value, valueOffset, valueLength);
   }
 
-  /** Collects a deletion. */
+  /** Adds a record for a deletion. */
   @Override
   public void delete(byte[] key, int keyOffset, int keyLength) throws IOException {
     collect(WalFormat.DELETE, key, keyOffset, keyLength, key, 0, 0);
@@ -164,7 +169,7 @@ public final class WalWriter implements WriteSink<IOException>, AutoCloseable {
       end(start);
       return;
     }
-    // Too large for the buffer: the checksum is made first, then the value goes out piece by piece.
+    // Too large for the buffer: compute the checksum first, then write the value piece by piece.
     crc.reset();
     crc.update(
         buffer.duplicate().position(start + WalFormat.HEADER_BYTES).limit(buffer.position()));
@@ -202,7 +207,7 @@ public final class WalWriter implements WriteSink<IOException>, AutoCloseable {
     buffer.putInt(start, WalFormat.head(key, file.length() + start, payloadCrc, length, type));
   }
 
-  /** Hands what was collected to the kernel, and in {@code power} durability to the device. */
+  /** Writes the collected records to the kernel, and under {@code power} to the device. */
   public void commit() throws IOException {
     drain();
     if (power) {
@@ -214,8 +219,9 @@ public final class WalWriter implements WriteSink<IOException>, AutoCloseable {
   }
 
   /**
-   * Appends zeros where the file is full: a sync of bytes that only replace others needs no commit of the file system's
-   * journal, which would wait for the tables that are being written too. Where there is no room on the disk it is left.
+   * Extends a full file by zeros, unless the disk is full. A sync of bytes that only overwrite
+   * others needs no commit of the file system's journal. Such a commit would also wait for tables
+   * that are being written.
    */
   private void makeRoom() {
     long length = file.length();
@@ -233,9 +239,9 @@ public final class WalWriter implements WriteSink<IOException>, AutoCloseable {
   }
 
   /**
-   * Notes in the log how far it is known to be on the device. The note is handed to the kernel and not synced: after the
-   * death of the process it tells damage from a torn end, and a loss of power that takes it takes nothing else. If it cannot
-   * be written, the log goes on without it.
+   * Records in the log up to which offset it is synced. The record itself is not synced. After a
+   * kill it distinguishes damage from a torn end. A loss of power may take it, but then nothing
+   * else is lost. If it cannot be written, the log continues without it.
    */
   private void noteSynced() {
     assert buffer.position() == 0 && synced == file.length() : "a note tells of all before it";
@@ -249,7 +255,10 @@ public final class WalWriter implements WriteSink<IOException>, AutoCloseable {
     }
   }
 
-  /** Makes the log durable, with a last record that says so, and cuts off the room that is left. No write may follow. */
+  /**
+   * Makes the log durable, adds a record that says so, and cuts off the preallocated zeros. No
+   * write may follow.
+   */
   public void finish() throws IOException {
     drain();
     sync();
@@ -262,7 +271,7 @@ public final class WalWriter implements WriteSink<IOException>, AutoCloseable {
     committed = file.length();
   }
 
-  /** Takes back what was collected since the last commit, written or not. */
+  /** Discards the records since the last commit, whether or not they were written. */
   public void rollback() throws IOException {
     assert committed <= file.length() : committed + " of " + file.length();
     buffer.clear();
@@ -270,7 +279,7 @@ public final class WalWriter implements WriteSink<IOException>, AutoCloseable {
     roomEnd = Math.min(roomEnd, committed);
   }
 
-  /** Makes all that was written durable. */
+  /** Makes all written bytes durable. */
   public void sync() throws IOException {
     long start = System.nanoTime();
     file.sync();
@@ -289,22 +298,25 @@ public final class WalWriter implements WriteSink<IOException>, AutoCloseable {
     return number;
   }
 
-  /** Bytes of whole, committed records. */
+  /** Returns the bytes of whole, committed records. */
   public long length() {
     return committed;
   }
 
-  /** Bytes of whole records that must be found: under {@code power} those that were synced, without the note behind them. */
+  /**
+   * Returns the bytes of whole records that must be there after a crash: under {@code power} the
+   * synced ones, without the {@code synced} record after them.
+   */
   public long certainLength() {
     return power ? synced : committed;
   }
 
-  /** Bytes known to be on the device. */
+  /** Returns the bytes that are known to be on the device. */
   public long synced() {
     return synced;
   }
 
-  /** Calls of sync that succeeded. */
+  /** Returns the number of successful syncs. */
   public long syncs() {
     return syncs;
   }

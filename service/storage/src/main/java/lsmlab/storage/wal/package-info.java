@@ -1,6 +1,6 @@
 /**
- * The write-ahead log: one file for each memtable, {@code NNNNNN.wal}, removed once the memtable is in a table that the
- * manifest names.
+ * The write-ahead log: one file for each memtable, {@code NNNNNN.wal}, deleted once the memtable is
+ * in a table that the manifest names.
  *
  * <p>All numbers are little-endian.
  *
@@ -19,25 +19,32 @@
  *  type 4 synced: offset u64                                                          all before it is on the device
  * </pre>
  *
- * <p>Under {@code power} the file ends with zeros, room for the records to come: syncing bytes that only replace others needs
- * no commit of the file system's journal. They are cut off when the store is closed.
+ * <p>Under {@code power} the file ends with preallocated zeros for the next records, because
+ * syncing bytes that only overwrite others needs no commit of the file system's journal. They are
+ * cut off when the store is closed.
  *
- * <p>The salt is random and part of the head of every record but {@code begin}. So bytes of a value cannot pass for a
- * record, not even a copy of the log itself: no copy lies where the original does.
+ * <p>The salt is random, and the head of every record but {@code begin} depends on it. So bytes of
+ * a value cannot pass for a record. Not even a copy of the log can, because its offset differs from
+ * the original's.
  *
- * <p>A {@code synced} record follows each group that was synced. It is handed to the kernel before the writers are
- * answered and reaches the device with the next sync; so a store whose process was killed knows what was acknowledged.
+ * <p>A {@code synced} record follows each synced group. It is written before the writers get their
+ * responses, and reaches the device with the next sync. So after a kill the store knows which
+ * writes were acknowledged.
  *
- * <p>If reading meets a record that is not whole, either the end of the log was lost before anyone was told that it is
- * kept, and the log is cut there; or something acknowledged was damaged, and the store must not be opened. It is damage if
+ * <p>If the reader finds a record that is not whole, there are two cases. Either the end of the log
+ * was lost before it was acknowledged, and the log is cut there; or acknowledged writes are
+ * damaged, and the store must not be opened. It is damage if
+ *
  * <ul>
- *   <li>the place is below an offset that a {@code synced} record anywhere in the file, the next log's {@code begin} or the
- *       manifest gives as kept;
- *   <li>or no sector of 512 bytes from there to the next whole record is zeros, as one that never reached the device is,
- *       and either whole records follow, or the log is a {@code process} one and its file does not end within the record.
+ *   <li>its offset is below one that is recorded as durable, by a {@code synced} record anywhere in
+ *       the file, by the {@code begin} record of the next log, or by the manifest;
+ *   <li>or if no sector of 512 bytes from there to the next whole record is all zeros (such a
+ *       sector never reached the device), and either whole records follow, or the log was written
+ *       under {@code process} and its file does not end within the record.
  * </ul>
  *
- * <p>Under {@code process} the loss of power may take any sector. A damaged record whose value holds a sector of zeros
- * cannot be told from that, and neither can a file that was cut short: the log is cut there, as after a loss of power.
+ * <p>Under {@code process} a loss of power may take any sector. A damaged record whose value
+ * contains a sector of zeros looks the same, and so does a file that was cut short. In both cases
+ * the log is cut there, as after a loss of power.
  */
 package lsmlab.storage.wal;
