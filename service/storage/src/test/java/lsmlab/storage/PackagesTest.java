@@ -12,7 +12,7 @@ import java.util.Map;
 import java.util.TreeMap;
 import org.junit.jupiter.api.Test;
 
-/** The structure of the module: which package may use which. */
+/** Checks the structure of the module: which package may use which. */
 class PackagesTest {
 
   private static final int FILES_MAX = 25;
@@ -38,7 +38,7 @@ class PackagesTest {
     assertTrue(files.values().stream().allMatch(count -> count <= FILES_MAX), files.toString());
   }
 
-  /** Each package is a slice of its own, the root package too. */
+  /** Each package, including the root package, is one slice. */
   private static final class ByPackage implements SliceAssignment {
     @Override
     public SliceIdentifier getIdentifierOf(JavaClass javaClass) {

@@ -80,7 +80,7 @@ class PairGeneratorTest {
     assertThrows(IllegalArgumentException.class, () -> new PairGenerator(500, 101, 1));
   }
 
-  /** Pinned, because whoever checks answers makes the values again. */
+  /** Pinned, because programs that check responses generate the values again. */
   @Test
   void aValueDependsOnSeedAndNumberAlone() {
     byte[] value = new byte[40];

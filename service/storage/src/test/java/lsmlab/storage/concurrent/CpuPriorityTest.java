@@ -21,7 +21,10 @@ class CpuPriorityTest {
     assertEquals(before, niceOfThisThread());
   }
 
-  /** The 19th field of stat, the 17th after the name in brackets (proc_pid_stat(5)). */
+  /**
+   * Returns the 19th field of stat, which is the 17th after the name in brackets
+   * (proc_pid_stat(5)).
+   */
   private static int niceOfThisThread() {
     try {
       String stat = Files.readString(Path.of("/proc/thread-self/stat"));

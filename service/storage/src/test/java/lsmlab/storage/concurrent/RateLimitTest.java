@@ -6,7 +6,10 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Test;
 
-/** With a clock of its own: no time passes but what is slept and what the test says work has taken. */
+/**
+ * Uses a fake clock, which only advances when someone sleeps and when the test says that work took
+ * time.
+ */
 class RateLimitTest {
 
   private static final long MILLI = 1_000_000;

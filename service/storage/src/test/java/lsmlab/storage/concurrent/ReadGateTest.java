@@ -33,7 +33,9 @@ class ReadGateTest {
     gate.awaitReaders();
   }
 
-  /** A pointer is replaced and what it led to is then destroyed: no reader may ever meet a destroyed one. */
+  /**
+   * Replaces a pointer and then destroys its old target: no reader may ever see a destroyed target.
+   */
   @Test
   void nobodyMeetsWhatWasDestroyed() throws InterruptedException {
     ReadGate gate = new ReadGate();

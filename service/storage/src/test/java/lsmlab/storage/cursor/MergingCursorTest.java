@@ -17,7 +17,7 @@ import net.jqwik.api.Property;
 
 class MergingCursorTest {
 
-  /** Merging the sources is the same as putting the oldest first into one map, then the others over it. */
+  /** Merging the sources equals putting all of them into one map, oldest first. */
   @Property(tries = 200)
   void earlierSourcesShadowLaterOnes(@ForAll long seed) {
     SplittableRandom random = new SplittableRandom(seed);
@@ -58,7 +58,10 @@ class MergingCursorTest {
     }
   }
 
-  /** Keys that share long beginnings, differ in length alone, or hold zeros, where eight bytes of them do not decide. */
+  /**
+   * Returns keys for which eight bytes do not decide: keys with long common prefixes, keys that
+   * differ only in length, and keys with zeros.
+   */
   @Property(tries = 300)
   void knowingWhatAllKeysBeginWithChangesNothing(@ForAll long seed) {
     SplittableRandom random = new SplittableRandom(seed);

@@ -4,14 +4,17 @@ import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.random.RandomGenerator;
 
-/** A file of a {@link SimulatedDirectory}, whatever its name: its bytes, and those of its last sync. Not thread-safe. */
+/**
+ * A file of a {@link SimulatedDirectory}, independent of its name: its current bytes, and those of
+ * its last sync. Not thread-safe.
+ */
 final class Inode {
 
   byte[] bytes = new byte[0];
   int length;
   byte[] synced = new byte[0];
 
-  /** A file that is on the disk as it is. */
+  /** Makes a file whose content is synced. */
   static Inode synced(byte[] content) {
     Inode inode = new Inode();
     inode.bytes = content;
@@ -40,7 +43,9 @@ final class Inode {
     return copy;
   }
 
-  /** What is left of it when the machine has lost power: by chance old or new in each block, and of either length. */
+  /**
+   * Returns what a loss of power leaves: each block is randomly old or new, and so is the length.
+   */
   Inode losePower(RandomGenerator random, int blockBytes) {
     byte[] current = content();
     int end =

@@ -7,19 +7,22 @@ import java.util.Arrays;
 import java.util.Map;
 import java.util.TreeMap;
 
-/** What Linux knows of the files that this process has mapped. */
+/** What Linux reports about the mapped files of this process. */
 public final class MappedFiles {
 
   private static final Path SMAPS = Path.of("/proc/self/smaps");
 
   private MappedFiles() {}
 
-  /** Whether this system tells. */
+  /** Whether this system reports mapped files. */
   public static boolean areKnown() throws IOException {
     return Files.isReadable(SMAPS) && Files.readString(SMAPS).contains("VmFlags:");
   }
 
-  /** The mapped files in a directory, each with whether the kernel reads its pages alone, without those around them. */
+  /**
+   * Returns the mapped files of a directory, each with whether the kernel reads a missing page
+   * without the pages around it.
+   */
   public static Map<Path, Boolean> readAtRandom(Path directory) throws IOException {
     Map<Path, Boolean> found = new TreeMap<>();
     String prefix = directory.toRealPath() + "/";

@@ -18,16 +18,17 @@ import java.util.TreeSet;
 import java.util.random.RandomGenerator;
 
 /**
- * A store's directory in memory that can lose power. Each file keeps its bytes and those of its last sync; the directory
- * keeps its names and those of its last sync. {@link #losePower} keeps each unsynced block of 4 KiB, or of 512 bytes, and
- * each unsynced name by chance; a block that is lost shows what was synced there, or zeros.
+ * A directory of a store, in memory, that can lose power. Each file keeps its current bytes and
+ * those of its last sync. The directory keeps its current names and those of its last sync. {@link
+ * #losePower} randomly keeps or loses each unsynced block of 4 KiB, or of 512 bytes, and each
+ * unsynced name. A lost block has its synced content, or zeros.
  *
- * <p>A {@link Fault} sees every operation before it takes place and may make it fail. After {@link #freeze} every
- * operation fails and nothing changes any more: the process has died. Thread-safe.
+ * <p>A {@link Fault} is called before each operation and may make it fail. {@link #freeze}
+ * simulates the death of the process: every later operation fails and changes nothing. Thread-safe.
  */
 public final class SimulatedDirectory implements StoreDirectory {
 
-  /** What an operation does. */
+  /** Kinds of operations. */
   public enum Operation {
     LIST,
     CREATE,
@@ -48,12 +49,13 @@ public final class SimulatedDirectory implements StoreDirectory {
   public interface Fault {
     /**
      * @param name of the file, empty for the directory
-     * @throws IOException to let the operation fail; a write, or room made, may then be there in part
+     * @throws IOException to make the operation fail; a write or preallocation may then be partly
+     *     done
      */
     void before(Operation operation, String name) throws IOException;
   }
 
-  /** Which syncs are carried out: a test may plant the fault of a missing one. */
+  /** Decides which syncs are executed. So a test can plant the fault of a missing sync. */
   @FunctionalInterface
   public interface SyncFilter {
     /**
@@ -69,27 +71,32 @@ public final class SimulatedDirectory implements StoreDirectory {
   private boolean frozen;
   private boolean locked;
 
-  /** Files open for writing, and maps with what keeps them: what is left of these after a store's end was leaked. */
+  /**
+   * Files that are open for writing. Files and mappings that are left after a store was closed are
+   * leaks.
+   */
   private final Set<File> open = new HashSet<>();
 
   private final Map<MemorySegment.Scope, String> maps = new IdentityHashMap<>();
 
-  /** Lets this decide about every operation from now on. */
+  /** Calls this fault before every operation from now on. */
   public synchronized void setFault(Fault fault) {
     this.fault = fault;
   }
 
-  /** Leaves out syncs from now on. */
+  /** Executes only the syncs that pass this filter from now on. */
   public synchronized void setSyncFilter(SyncFilter filter) {
     this.syncFilter = filter;
   }
 
-  /** The process dies: every operation fails from now on. */
+  /** Simulates the death of the process: every operation fails from now on. */
   public synchronized void freeze() {
     frozen = true;
   }
 
-  /** Names of files that are open for writing or mapped now, each with what it is. */
+  /**
+   * Returns the files that are open for writing or mapped now, each with which of the two it is.
+   */
   public synchronized List<String> inUse() {
     List<String> inUse = new ArrayList<>();
     open.forEach(file -> inUse.add(file.name + " is open"));
@@ -102,25 +109,27 @@ public final class SimulatedDirectory implements StoreDirectory {
     return inUse;
   }
 
-  /** Names of the files that end so. */
+  /** Returns the names of the files with this suffix. */
   public synchronized List<String> names(String suffix) {
     return names.keySet().stream().filter(name -> name.endsWith(suffix)).toList();
   }
 
-  /** Whether a file of that name is mapped now. */
+  /** Whether a file of this name is mapped now. */
   public synchronized boolean isMapped(String name) {
     return maps.entrySet().stream()
         .anyMatch(map -> map.getValue().equals(name) && map.getKey().isAlive());
   }
 
-  /** What is left where nothing survives a loss of power that was not synced: what may be relied upon. */
+  /** Returns what a loss of power leaves at least: only what was synced. */
   public synchronized SimulatedDirectory certain() {
     SimulatedDirectory certain = new SimulatedDirectory();
     syncedNames.forEach((name, inode) -> certain.replace(name, inode.synced));
     return certain;
   }
 
-  /** What the next process finds after this one has died; the machine went on. */
+  /**
+   * Returns what the next process finds after this process has died while the machine kept running.
+   */
   public synchronized SimulatedDirectory afterKill() {
     SimulatedDirectory after = new SimulatedDirectory();
     Map<Inode, Inode> copies = new IdentityHashMap<>();
@@ -131,7 +140,10 @@ public final class SimulatedDirectory implements StoreDirectory {
     return after;
   }
 
-  /** What the next process finds after the machine has lost power; its device writes either size of blocks whole. */
+  /**
+   * Returns what the next process finds after a loss of power. The device's atomic block has a
+   * random size, 4 KiB or 512 bytes.
+   */
   public synchronized SimulatedDirectory losePower(RandomGenerator random) {
     SimulatedDirectory after = new SimulatedDirectory();
     TreeSet<String> all = new TreeSet<>(names.keySet());
@@ -150,12 +162,12 @@ public final class SimulatedDirectory implements StoreDirectory {
     return after;
   }
 
-  /** The bytes of a file, for a test to look at or to damage. */
+  /** Returns the bytes of a file, which a test can inspect or damage. */
   public synchronized byte[] content(String name) {
     return names.get(name).content();
   }
 
-  /** Puts other bytes into a file, as damage does; they count as synced. */
+  /** Replaces the bytes of a file, as damage does. They count as synced. */
   public synchronized void replace(String name, byte[] content) {
     Inode inode = Inode.synced(content.clone());
     names.put(name, inode);

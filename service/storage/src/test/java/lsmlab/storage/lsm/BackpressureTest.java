@@ -17,7 +17,9 @@ import lsmlab.storage.TreeStats.StallCause;
 import lsmlab.storage.file.SimulatedDirectory;
 import org.junit.jupiter.api.Test;
 
-/** Flushing that is stuck: writes are held back, then refused, and go on when it is over. */
+/**
+ * If flushing is stuck, writes are held back, then refused, and accepted again when it continues.
+ */
 class BackpressureTest {
 
   private final SimulatedDirectory directory = new SimulatedDirectory();
@@ -32,7 +34,9 @@ class BackpressureTest {
         directory);
   }
 
-  /** Tables cannot be made until the latch opens. The lock of the directory is not held meanwhile. */
+  /**
+   * Blocks the creation of tables until the latch opens, without holding the lock of the directory.
+   */
   private void holdTables(CountDownLatch release) {
     directory.setFault(
         (operation, name) -> {
@@ -131,7 +135,7 @@ class BackpressureTest {
     }
   }
 
-  /** Who waits for a flush that is stuck must not wait for ever when the store is closed. */
+  /** A caller that waits for a stuck flush must not wait forever when the store is closed. */
   @Test
   void closingEndsTheWaitForAFlush() throws InterruptedException {
     AtomicBoolean held = new AtomicBoolean(true);

@@ -113,7 +113,10 @@ class CheckpointTest {
     }
   }
 
-  /** One thread writes numbers in order: a checkpoint holds all up to some number that was acknowledged, and none after it. */
+  /**
+   * One thread writes numbers in order. A checkpoint holds all numbers up to an acknowledged one,
+   * and none after it.
+   */
   @Test
   void showsOneMomentWhileWritesAndMergesGoOn() throws Exception {
     AtomicInteger acknowledged = new AtomicInteger();
@@ -215,7 +218,10 @@ class CheckpointTest {
     assertFalse(Files.exists(target));
   }
 
-  /** However it ends, the place holds either no store or a whole one; and the store itself is none the worse. */
+  /**
+   * However it ends, the directory holds either no store or a complete one, and the original store
+   * is unharmed.
+   */
   @Test
   void aCheckpointThatIsBrokenOffByALossOfPowerIsNoStore() throws IOException {
     int whole = 0;

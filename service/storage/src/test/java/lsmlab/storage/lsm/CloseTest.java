@@ -15,7 +15,7 @@ import lsmlab.storage.LsmOptions;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The store is closed while others read. */
+/** Closes the store while other threads read. */
 class CloseTest {
 
   private static final int ROUNDS = 8;
@@ -31,7 +31,7 @@ class CloseTest {
     return ("value" + "x".repeat(i)).getBytes(StandardCharsets.UTF_8);
   }
 
-  /** Every look-up gets its answer from tables and memtables that are still there, or hears that the store is closed. */
+  /** Every lookup returns its result, or throws because the store is closed. */
   @Test
   void aReaderGetsItsAnswerOrHearsThatTheStoreIsClosed(@TempDir Path path)
       throws InterruptedException {

@@ -41,10 +41,11 @@ import lsmlab.storage.table.TableWriter;
 import org.junit.jupiter.api.Test;
 
 /**
- * What is picked for a merge and what the merge makes of it, without an engine and its threads: random tables come into
- * level 0, merges are run, broken off by an error at a random file operation, and followed by others. After every
- * publication, piece by piece, the tables must answer as a sorted map does. Small sizes bring out all levels. The number
- * of seeds is a tenth of the system property {@code lsmlab.models}, at least 20.
+ * Tests which merges are picked and what they produce, without the threads of an engine. Random
+ * tables are added to level 0, and merges run. Some are ended by an error at a random file
+ * operation, and followed by others. After each published piece, lookups in the tables must match a
+ * sorted map. Small sizes make sure that all levels are used. The number of seeds is a tenth of the
+ * system property {@code lsmlab.models}, at least 20.
  */
 class CompactionJobTest {
 
@@ -59,7 +60,10 @@ class CompactionJobTest {
           .bloomBitsPerKey(4)
           .build();
 
-  /** A failed sync is final for an engine; a file that cannot be deleted stays until the next start. */
+  /**
+   * Operations that never fail here: a failed sync is final for an engine, and after a failed
+   * deletion the file stays until the next start.
+   */
   private static final Set<Operation> EXCEPTED =
       EnumSet.of(Operation.SYNC_FILE, Operation.SYNC_DIRECTORY, Operation.DELETE);
 
@@ -67,7 +71,7 @@ class CompactionJobTest {
     return text.getBytes(StandardCharsets.UTF_8);
   }
 
-  /** One store, as it is to an engine's compaction thread. */
+  /** One store, as the compaction thread of an engine sees it. */
   private static final class Store implements AutoCloseable {
     final SplittableRandom random;
     private final TableWorkspace workspace = new TableWorkspace();
@@ -100,7 +104,7 @@ class CompactionJobTest {
       return versions.current().tables();
     }
 
-    /** A flushed memtable of random writes, some of them deletions. */
+    /** Adds a table of random writes, some of which are deletions. */
     void flush() throws IOException {
       NavigableMap<String, String> writes = new TreeMap<>();
       int from = random.nextInt(KEYS);
@@ -146,7 +150,7 @@ class CompactionJobTest {
       }
     }
 
-    /** Merges until nothing is due, or an error ends a merge. */
+    /** Merges until no merge is due, or until an error ends one. */
     void merge(CompactionPolicy.Task first) throws IOException {
       for (CompactionPolicy.Task task = first; task != null; ) {
         checkTask(task);
@@ -185,7 +189,7 @@ class CompactionJobTest {
       }
     }
 
-    /** A tombstone may go only if no table that is not merged and is older can have its key. */
+    /** A tombstone may be dropped only if no older table outside the merge can hold its key. */
     private void checkTask(CompactionPolicy.Task task) {
       Set<Table> inputs = TableSet.tableSet(task.inputs());
       List<Placed> deeper =
@@ -314,7 +318,7 @@ class CompactionJobTest {
     assertTrue(tombstonesKept >= SEEDS, "merges above older tables: " + tombstonesKept);
   }
 
-  /** The files are those that the manifest names, each sound. */
+  /** Checks that exactly the tables that the manifest names are there, and that each is sound. */
   private static void checkOnDisk(Store store) throws IOException {
     store.versions.awaitReclaimed();
     List<String> named =

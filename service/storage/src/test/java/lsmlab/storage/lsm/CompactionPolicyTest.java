@@ -41,7 +41,7 @@ class CompactionPolicyTest {
         .tableBytes(10_000);
   }
 
-  /** Adds a table of about so many bytes; those of a level do not overlap. */
+  /** Adds a table of about this many bytes. Tables of a level do not overlap. */
   private void add(int level, int bytes) throws IOException {
     number++;
     try (TableWriter writer =
@@ -80,7 +80,7 @@ class CompactionPolicyTest {
     assertTrue(deeper.inputs().stream().noneMatch(placed -> placed.entry().level() == 0));
   }
 
-  /** Writing goes on for as long as it takes: no level grows past a small multiple of its target. */
+  /** Under continuous writes, no level grows beyond a small multiple of its target. */
   @ParameterizedTest
   @EnumSource(
       names = {"LEVELED", "TIERED"},

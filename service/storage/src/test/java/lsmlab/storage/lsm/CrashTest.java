@@ -19,9 +19,9 @@ import lsmlab.storage.file.SimulatedDirectory.SyncFilter;
 import org.junit.jupiter.api.Test;
 
 /**
- * Random operations, a crash at a random file operation, a restart on what is left, several times over. The number of
- * seeds is the system property {@code lsmlab.crash.seeds}; a failure names the seed, which fixes everything but the
- * timing of background threads.
+ * Random operations, a crash at a random file operation, and a restart with what is left, repeated
+ * several times. The number of seeds is the system property {@code lsmlab.crash.seeds}. A failure
+ * names its seed, which determines everything except the timing of background threads.
  */
 class CrashTest {
 
@@ -33,7 +33,7 @@ class CrashTest {
     POWER_LOSS
   }
 
-  /** What is done again and again until the crash. */
+  /** The operation that is repeated until the crash. */
   private interface Step {
     void take(History history, Engine engine, RandomGenerator random);
   }
@@ -83,7 +83,7 @@ class CrashTest {
     mustBeFound(name -> !name.isEmpty(), History::step);
   }
 
-  /** The test itself is tested: with a sync left out it has to fail. */
+  /** Checks the test itself: it must fail if a sync is left out. */
   private static void mustBeFound(SyncFilter planted, Step step) {
     try {
       run(Durability.POWER, Crash.POWER_LOSS, 1_000, planted, step);

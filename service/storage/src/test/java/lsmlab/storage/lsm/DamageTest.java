@@ -27,8 +27,8 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /**
- * A small store with tables, a tombstone and a log, with each byte changed and each file cut at each length: every
- * answer is right, or there is a clear error. Never a wrong answer.
+ * Changes each byte of a small store with tables, a tombstone and a log, and cuts each file at each
+ * length. Each result must be right or a clear error, never wrong.
  */
 class DamageTest {
 
@@ -114,7 +114,7 @@ class DamageTest {
     }
   }
 
-  /** Prints a file, which never dies of what is in it; returns the faults it saw. */
+  /** Prints a file, which must work for any content. Returns the number of faults found. */
   private static long dump(SimulatedDirectory directory, String name) throws IOException {
     StringWriter out = new StringWriter();
     long faults = StoreDumper.dump(directory, name, new PrintWriter(out));
@@ -157,7 +157,10 @@ class DamageTest {
     }
   }
 
-  /** Opens and reads; the answers are one of those allowed, or there is an error, of which this tells. */
+  /**
+   * Opens and reads the store. Checks that each result is an allowed one or an error. Returns
+   * whether there was an error.
+   */
   private boolean isRefused(
       SimulatedDirectory directory, String what, List<NavigableMap<String, String>> allowed) {
     try (Engine engine = LsmEngine.open(options(), directory)) {

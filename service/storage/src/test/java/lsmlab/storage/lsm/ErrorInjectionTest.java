@@ -27,7 +27,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** One scenario, again and again, with its first, second, third … file operation failing, until none fails. */
+/**
+ * Repeats one scenario, in which the first, second, third … file operation fails, until none fails.
+ */
 class ErrorInjectionTest {
 
   private static final int WRITES = 60;
@@ -35,7 +37,10 @@ class ErrorInjectionTest {
   private static final Set<Operation> TAKES_SPACE =
       EnumSet.of(Operation.CREATE, Operation.WRITE, Operation.PAD);
 
-  /** What each key may hold: what was acknowledged last, and what was tried since and failed. */
+  /**
+   * The values that each key may have: the last acknowledged one, and those of later writes that
+   * failed.
+   */
   private final Map<String, Set<String>> allowed = new HashMap<>();
 
   private static LsmOptions options(Durability durability) {
@@ -73,7 +78,7 @@ class ErrorInjectionTest {
     }
   }
 
-  /** A failure in what a failure makes necessary: taking back half a write, trying again. */
+  /** A second failure in the reaction to a first one: taking back a partial write, or a retry. */
   @ParameterizedTest
   @EnumSource(Durability.class)
   void everyTwoFailuresInARowAreSurvived(Durability durability) throws IOException {
@@ -111,7 +116,9 @@ class ErrorInjectionTest {
     assertEquals(EnumSet.allOf(Operation.class), met);
   }
 
-  /** The disk fills up at the N-th operation, and has room again at the scenario's end. */
+  /**
+   * The disk becomes full at the N-th operation, and has space again at the end of the scenario.
+   */
   @ParameterizedTest
   @EnumSource(Durability.class)
   void aFullDiskIsSurvivedWithoutARestart(Durability durability)
@@ -166,7 +173,10 @@ class ErrorInjectionTest {
     return met[0];
   }
 
-  /** What failed for lack of space is known to have failed until it was tried again. */
+  /**
+   * Retries the action, because a failure for lack of space is reported until a retry of the engine
+   * succeeds.
+   */
   private static void awaitSuccess(Runnable action) throws InterruptedException {
     for (int tries = 0; ; tries++) {
       try {
@@ -183,7 +193,7 @@ class ErrorInjectionTest {
     boolean fails(int operation);
   }
 
-  /** Returns whether a failure was met. */
+  /** Returns whether a failure occurred. */
   private boolean run(Durability durability, String what, Chooser chooser, AtomicInteger count)
       throws IOException {
     SimulatedDirectory directory = new SimulatedDirectory();
@@ -237,7 +247,10 @@ class ErrorInjectionTest {
     }
   }
 
-  /** Made in a directory without faults: it is whole, or there is an error and no store. */
+  /**
+   * Makes a checkpoint in a directory without faults. It is complete, or there is an error and no
+   * store.
+   */
   private static void checkpoint(LsmEngine engine) {
     SimulatedDirectory target = new SimulatedDirectory();
     try {
@@ -270,7 +283,7 @@ class ErrorInjectionTest {
     }
   }
 
-  /** Three writes at once; each is acknowledged or not by itself. */
+  /** Commits three writes as a batch. Each is acknowledged or fails on its own. */
   private void putTogether(Engine engine, int round) {
     WriteBatch batch = new WriteBatch();
     for (int n = 0; n < 3; n++) {

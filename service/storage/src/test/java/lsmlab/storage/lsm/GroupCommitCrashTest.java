@@ -22,8 +22,9 @@ import lsmlab.storage.file.SimulatedDirectory.SyncFilter;
 import org.junit.jupiter.api.Test;
 
 /**
- * Several writers, whose writes are committed in groups, and a loss of power: what each of them was told is kept is
- * there, or the one later write of that key it was waiting for. Half of them hand over several writes at once.
+ * Several writers, whose writes are committed in groups, and a loss of power. Each key then holds
+ * its last acknowledged write, or the one write that was not acknowledged yet. Half of the writers
+ * use batches.
  */
 class GroupCommitCrashTest {
 
@@ -32,7 +33,10 @@ class GroupCommitCrashTest {
   private static final int KEYS = 5;
   private static final long WRITES = 100_000;
 
-  /** One thread's keys and what it knows of them: −1 for never tried. */
+  /**
+   * The keys of one thread, with the last acknowledged and the last tried write of each; −1 if
+   * there was none.
+   */
   private static final class Writer implements Runnable {
     final long[] acknowledged = new long[KEYS];
     final long[] tried = new long[KEYS];
@@ -76,7 +80,7 @@ class GroupCommitCrashTest {
       }
     }
 
-    /** One to {@link #KEYS} writes at a time, each of another key. */
+    /** Writes one to {@link #KEYS} different keys at a time. */
     private void writeTogether() {
       WriteBatch batch = new WriteBatch();
       for (long i = 0; i < WRITES; i += batch.size()) {
@@ -122,7 +126,7 @@ class GroupCommitCrashTest {
     run(SEEDS, name -> true);
   }
 
-  /** The test itself is tested: with the log's sync left out it has to fail. */
+  /** Checks the test itself: it must fail if the sync of the log is left out. */
   @Test
   void aMissingSyncOfTheLogIsFound() throws InterruptedException, IOException {
     try {

@@ -17,18 +17,24 @@ import lsmlab.storage.LsmOptions;
 import lsmlab.storage.Scan;
 import lsmlab.storage.WriteBatch;
 
-/** Random operations on an engine, and what it must hold after each of them. */
+/** Random operations on an engine, and its expected content after each of them. */
 final class History {
 
   private static final int KEYS = 40;
 
-  /** What the store held after write i of this history; element 0 is the beginning. */
+  /**
+   * Content of the store after write i of this history; element 0 is the content before the first
+   * write.
+   */
   private final List<NavigableMap<String, String>> states = new ArrayList<>();
 
-  /** The first state that a later one may not fall behind: everything up to it is durable by any promise. */
+  /**
+   * The oldest state that a restart may show, because everything up to it is durable with either
+   * durability.
+   */
   private int durableFrom;
 
-  /** How many of the last states no write has been acknowledged for. */
+  /** Number of states at the end whose writes were not acknowledged. */
   private int pending;
 
   private int value;
@@ -42,7 +48,7 @@ final class History {
     return states.get(states.size() - 1);
   }
 
-  /** One random operation; the answer of a reading one is checked. */
+  /** Executes one random operation. Checks the result of a read. */
   void step(Engine engine, RandomGenerator random) {
     switch (random.nextInt(20)) {
       case 0 -> {
@@ -67,7 +73,7 @@ final class History {
     }
   }
 
-  /** A few random writes that are handed over together. */
+  /** Commits a batch of a few random writes. */
   void stepTogether(Engine engine, RandomGenerator random) {
     batch.clear();
     for (int i = random.nextInt(1, 9); i > 0; i--) {
@@ -106,7 +112,7 @@ final class History {
     pending--;
   }
 
-  /** Notes what the store will hold after one more write; null removes the key. */
+  /** Notes the content of the store after another write; a null value removes the key. */
   private byte[] note(String key, String newValue) {
     NavigableMap<String, String> next = new TreeMap<>(last());
     if (newValue == null) {
@@ -130,12 +136,15 @@ final class History {
     return mark + "x".repeat(length);
   }
 
-  /** What was written is durable by any promise. */
+  /** Notes that everything written so far is durable, with either durability. */
   void allDurable() {
     durableFrom = states.size() - 1;
   }
 
-  /** After a restart that loses nothing that was acknowledged: what was under way may be there, from its beginning on. */
+  /**
+   * Checks the store after a restart that must keep every acknowledged write. The first writes that
+   * were not acknowledged may be there too.
+   */
   void checkNothingLost(Engine engine) {
     NavigableMap<String, String> found = contents(engine, "");
     List<NavigableMap<String, String>> possible =
@@ -145,7 +154,10 @@ final class History {
     }
   }
 
-  /** After a restart that may have lost the latest writes, but no others: some moment's state, not an older one. */
+  /**
+   * Checks the store after a restart that may have lost only the latest writes: it holds the state
+   * of one moment, and none that is older than allowed.
+   */
   void checkIsOneMoment(Engine engine) {
     NavigableMap<String, String> found = contents(engine, "");
     for (int i = states.size() - 1; i >= durableFrom; i--) {
@@ -192,7 +204,7 @@ final class History {
     return end < 0 ? value : value.substring(0, end) + "x" + (value.length() - end);
   }
 
-  /** Options under which a few hundred writes meet every mechanism. */
+  /** Returns options with which a few hundred writes use every mechanism of the engine. */
   static LsmOptions tinyOptions(RandomGenerator random, Durability durability) {
     return LsmOptions.builder(java.nio.file.Path.of("unused"))
         .durability(durability)

@@ -29,9 +29,10 @@ import lsmlab.storage.lsm.RegisterChecker.Operation;
 import org.junit.jupiter.api.Test;
 
 /**
- * Threads that write, delete, read and scan a few keys at once, while memtables are sealed, flushed and merged under
- * them: each key's history has an order, over a crash and a restart too, and a scan shows one moment. The number of
- * histories is the system property {@code lsmlab.histories}.
+ * Several threads write, delete, read and scan a few keys, while memtables are sealed and flushed
+ * and tables are merged. The history of each key must be linearizable, even over a crash and a
+ * restart, and each scan must show one moment. The number of histories is the system property
+ * {@code lsmlab.histories}.
  */
 class LinearizabilityTest {
 
@@ -44,7 +45,7 @@ class LinearizabilityTest {
     return text.getBytes(StandardCharsets.UTF_8);
   }
 
-  /** What all threads did, by key. */
+  /** Operations of all threads, by key. */
   private static final class Recording {
     private final Map<String, List<Operation>> byKey = new HashMap<>();
 
@@ -61,7 +62,7 @@ class LinearizabilityTest {
     }
   }
 
-  /** One thread's work. */
+  /** The work of one thread. */
   private static final class Client implements Runnable {
     private final Engine engine;
     private final Recording recording;
@@ -121,7 +122,10 @@ class LinearizabilityTest {
       }
     }
 
-    /** Several writes at once, of one key perhaps: each is one that took as long as all. */
+    /**
+     * Commits a batch, maybe with several writes of one key. Each write takes as long as the whole
+     * batch.
+     */
     private void writeTogether(int i) {
       WriteBatch batch = new WriteBatch();
       List<String> keys = new ArrayList<>();
@@ -156,7 +160,7 @@ class LinearizabilityTest {
     recording.add(key, new Operation(false, value, called, System.nanoTime()));
   }
 
-  /** A scan reads every key at the moment at which it was begun. */
+  /** A scan reads every key as it was when the scan began. */
   private static void scan(Engine engine, Recording recording) {
     long called = System.nanoTime();
     long begun;
@@ -234,7 +238,10 @@ class LinearizabilityTest {
     }
   }
 
-  /** One writer writes a round to each key in turn, so any one moment shows at most two rounds, the newer ones first. */
+  /**
+   * One writer writes a round number to each key in turn. So each moment shows at most two rounds,
+   * the newer one first.
+   */
   @Test
   void aScanShowsOneMoment() throws InterruptedException {
     int rounds = 20 * HISTORIES;
@@ -279,7 +286,10 @@ class LinearizabilityTest {
     }
   }
 
-  /** Writes of several threads go out in groups; a look-up may see one before the whole group is in memory. */
+  /**
+   * Writes of several threads are committed in groups. A lookup may see one before the whole group
+   * is in the memtable.
+   */
   @Test
   void aScanIsNotOlderThanALookUpBeforeIt() throws InterruptedException {
     int lookUps = 100 * HISTORIES;

@@ -185,7 +185,10 @@ class LsmEngineTest {
     }
   }
 
-  /** Above half of the memory tables are read without what is around; nothing else changes, at whatever size. */
+  /**
+   * If the tables exceed half of the memory, the kernel reads no pages around missing ones. Nothing
+   * else changes.
+   */
   @ParameterizedTest
   @ValueSource(longs = {1, Long.MAX_VALUE})
   void tablesBeyondTheMemoryAreReadAtRandom(long memoryBytes)
@@ -215,7 +218,7 @@ class LsmEngineTest {
     assertEquals(List.of("key0770=value770"), scan(engine, "key0769", "key0772"));
   }
 
-  /** The kernel is told by a thread of the engine, a moment after a table can be read. */
+  /** Waits, because a thread of the engine advises the kernel shortly after a table can be read. */
   private void awaitReadAtRandom(boolean expected) throws IOException, InterruptedException {
     boolean told = !MappedFiles.areKnown();
     for (int tries = 0; !told; tries++) {

@@ -24,14 +24,15 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /**
- * Tables that are cut short while they are mapped and read: the kernel answers a touch of what is gone with SIGBUS, as
- * it does when the device cannot read a page. Every answer is right or an error, and the JVM lives. In a process of its
- * own, because that is what is at stake.
+ * Cuts tables short while they are mapped and read. The kernel answers an access beyond the end
+ * with SIGBUS, as it does if the device cannot read a page. Each result must be right or an error,
+ * and the JVM must survive. Runs in a separate process, because that process may die.
  *
- * <p>The error is a {@link CorruptionException}, or the JVM's own {@link InternalError}, here called late: compiled code
- * notices the fault of a plain load only at its next safepoint poll, which may be the one of its return or of its caller's
- * loop, behind the handler that would translate it. How often depends on what was inlined where; interpreted code and
- * copies of memory are always translated. The server answers both with 500.
+ * <p>The error is a {@link CorruptionException}, or the JVM's own {@link InternalError}, which this
+ * test calls late. Compiled code notices the fault of a plain load only at its next safepoint poll.
+ * That poll may come after the handler that would translate the error, depending on inlining.
+ * Errors in interpreted code and in copies of memory are always translated. The server answers both
+ * with 500.
  */
 class MappedDamageTest {
 
@@ -60,9 +61,12 @@ class MappedDamageTest {
     assertTrue(output.matches("(?s).*right [1-9]\\d* .*"), "nothing was left: " + output);
   }
 
-  /** The process. */
+  /** The separate process. */
   static final class Reader {
-    /** A compressor saves a part of it, so that the compressed tables are longer than what is kept. */
+    /**
+     * Compresses only in part, so that compressed tables are longer than the part of the file that
+     * is kept.
+     */
     private static final String PADDING =
         new SplittableRandom(1)
             .ints(600, 'a', 'q')
@@ -128,7 +132,10 @@ class MappedDamageTest {
       }
     }
 
-    /** Arguments: the store, {@code cold} or {@code warm}: whether compiled code has read everything before, compression. */
+    /**
+     * Arguments: the store; {@code cold} or {@code warm}, whether everything has been read by
+     * compiled code before; the compression.
+     */
     public static void main(String[] arguments) throws IOException {
       Path store = Path.of(arguments[0]);
       LsmOptions options =

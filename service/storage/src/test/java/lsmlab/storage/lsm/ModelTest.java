@@ -12,8 +12,8 @@ import lsmlab.storage.file.SimulatedDirectory;
 import org.junit.jupiter.api.Test;
 
 /**
- * The engine against a sorted map, under random options. The number of seeds is the system property {@code
- * lsmlab.models}; a failure names the seed.
+ * Compares the engine with a sorted map, under random options. The number of seeds is the system
+ * property {@code lsmlab.models}. A failure names its seed.
  */
 class ModelTest {
 
@@ -34,7 +34,7 @@ class ModelTest {
     }
   }
 
-  /** With other options after each reopening. */
+  /** The options change each time the store is opened. */
   @Test
   void behavesLikeASortedMap() {
     forEachSeed(
@@ -57,7 +57,7 @@ class ModelTest {
         });
   }
 
-  /** The same writes leave the same pairs whatever the options are. */
+  /** The same writes leave the same pairs under all options. */
   @Test
   void optionsDoNotMatter() {
     forEachSeed(

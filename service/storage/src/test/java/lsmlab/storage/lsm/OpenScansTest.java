@@ -17,7 +17,7 @@ import lsmlab.storage.ScanEndedException;
 import lsmlab.storage.file.SimulatedDirectory;
 import org.junit.jupiter.api.Test;
 
-/** What open scans keep is bounded: the oldest are ended. */
+/** The data that open scans keep alive is limited: the oldest scans are ended. */
 class OpenScansTest {
 
   private static final LsmOptions OPTIONS =

@@ -16,8 +16,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * What a store says that may not be written. In a process of its own, from which setpriv(1) takes root's right to ignore
- * permissions.
+ * Error messages for stores without write permission. Runs in a separate process, from which
+ * setpriv(1) removes root's right to ignore permissions.
  */
 class PermissionTest {
 
@@ -79,7 +79,7 @@ class PermissionTest {
     }
   }
 
-  /** The process. */
+  /** The separate process. */
   static final class Opener {
 
     private Opener() {}

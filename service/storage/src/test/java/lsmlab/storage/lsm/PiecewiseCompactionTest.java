@@ -32,9 +32,9 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /**
- * A merge of several levels that is published in pieces, looked at before each of its file operations: by readers, by
- * scans that go on all the while, by a restart after a kill or a loss of power at that moment; ended there by closing the
- * store, and by an error.
+ * A merge of several levels that is published in pieces, checked before each of its file
+ * operations: by readers, by scans that continue meanwhile, and by a restart after a kill or a loss
+ * of power at that moment. It is also ended there by closing the store and by an error.
  */
 class PiecewiseCompactionTest {
 
@@ -51,7 +51,10 @@ class PiecewiseCompactionTest {
 
   private final NavigableMap<String, String> model = new TreeMap<>();
 
-  /** A store with a last level of many tables, and two tables of newer writes and deletions above it. */
+  /**
+   * Makes a store with many tables in the last level, and two tables of newer writes and deletions
+   * above it.
+   */
   private SimulatedDirectory sound;
 
   private static byte[] bytes(String text) {
@@ -121,7 +124,7 @@ class PiecewiseCompactionTest {
     StoreVerifier.verify(left, file -> {});
   }
 
-  /** Names of the files of the tables that the manifest names. */
+  /** Returns the file names of the tables that the manifest names. */
   private static List<String> named(SimulatedDirectory directory) throws IOException {
     return Manifest.read(directory).tables().stream()
         .map(entry -> TableFormat.fileName(entry.number()))
@@ -129,7 +132,7 @@ class PiecewiseCompactionTest {
         .toList();
   }
 
-  /** A scan that goes on, pair by pair, while the merge does. */
+  /** A scan that advances pair by pair during the merge. */
   private final class SlowScan implements AutoCloseable {
     private final NavigableMap<String, String> found = new TreeMap<>();
     private final Scan scan;
@@ -225,7 +228,7 @@ class PiecewiseCompactionTest {
     checkAfterRestart(sound, "after the end");
   }
 
-  /** It stands still after its third piece until a table that it has left is gone. */
+  /** The merge waits after its third piece until a table that it has passed is deleted. */
   @Test
   void whatItHasLeftIsDeletedBeforeItIsDone() {
     AtomicInteger publications = new AtomicInteger();

@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** Writes that a store cannot take are refused in time, and taken again once it can. */
+/** Writes are refused in time when a store cannot take them, and accepted again once it can. */
 class RefusalTest {
 
   private static final Set<Operation> TAKES_SPACE =

@@ -8,21 +8,22 @@ import java.util.Objects;
 import java.util.Set;
 
 /**
- * Decides whether a concurrent history of one register is linearizable: whether each operation can be given a moment
- * between its call and its return such that each read gives what the write before it wrote.
+ * Decides whether a concurrent history of one register is linearizable: whether there is a moment
+ * for each operation, between its call and its return, such that each read returns the value of the
+ * last write before it.
  *
- * <p>The search is that of Wing and Gong ("Testing and verifying concurrent objects", 1993) with the states it has been
- * in remembered, after Lowe ("Testing for linearizability", 2017). A write that never returned may have any moment after
- * its call, or none.
+ * <p>Source: the search of Wing and Gong ("Testing and verifying concurrent objects", 1993), which
+ * also remembers visited states as in Lowe ("Testing for linearizability", 2017). A write that
+ * never returned takes effect at any moment after its call, or never.
  */
 final class RegisterChecker {
 
-  /** The return of an operation that never returned. */
+  /** Return time of an operation that never returned. */
   static final long NEVER = Long.MAX_VALUE;
 
   /**
-   * @param called and {@code returned}: moments on one clock; an operation that was called at the moment at which another
-   *     returned counts as concurrent
+   * @param called and {@code returned}: moments on one clock; an operation that was called at the
+   *     moment at which another returned counts as concurrent
    * @param value written or read; null for absent
    */
   record Operation(boolean isWrite, String value, long called, long returned) {}
@@ -36,14 +37,20 @@ final class RegisterChecker {
     this.operations = operations;
   }
 
-  /** Whether the history is linearizable, the register being absent at first. A read that never returned is left out. */
+  /**
+   * Whether the history is linearizable. The register starts absent. Reads that never returned are
+   * ignored.
+   */
   static boolean isLinearizable(List<Operation> history) {
     List<Operation> operations = new ArrayList<>(history);
     operations.removeIf(operation -> !operation.isWrite() && operation.returned() == NEVER);
     return new RegisterChecker(operations).search();
   }
 
-  /** Depth first, with a stack of its own: a history is longer than a thread's stack may be deep. */
+  /**
+   * Searches depth first, with an explicit stack, because a history may be longer than a thread's
+   * stack is deep.
+   */
   private boolean search() {
     List<State> open = new ArrayList<>();
     State beginning = new State(new BitSet(operations.size()), null);

@@ -10,7 +10,10 @@ import java.util.SplittableRandom;
 import lsmlab.storage.lsm.RegisterChecker.Operation;
 import org.junit.jupiter.api.Test;
 
-/** The checker is checked: histories that are known to be linearizable, and such as are known not to be. */
+/**
+ * Checks the checker, with histories that are known to be linearizable and others that are known
+ * not to be.
+ */
 class RegisterCheckerTest {
 
   private static Operation write(String value, long called, long returned) {
@@ -59,7 +62,10 @@ class RegisterCheckerTest {
         "a pending write that came and went");
   }
 
-  /** Random histories made from a register have an order; with one read changed to an older value most have none. */
+  /**
+   * Random histories of a real register are linearizable. With one read changed to an older value,
+   * most are not.
+   */
   @Test
   void findsOneWrongReadInALongHistory() {
     int refused = 0;

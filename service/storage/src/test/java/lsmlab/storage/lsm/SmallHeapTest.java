@@ -11,7 +11,10 @@ import lsmlab.storage.LsmOptions;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Large values and a small heap, in a process of its own: what is taken can be flushed, what is larger is refused. */
+/**
+ * Large values with a small heap, in a separate process: an accepted value can be flushed, a larger
+ * one is refused.
+ */
 class SmallHeapTest {
 
   private static final int HEAP_MIB = 256;
@@ -46,7 +49,7 @@ class SmallHeapTest {
         output);
   }
 
-  /** The process. */
+  /** The separate process. */
   static final class Writer {
 
     private Writer() {}

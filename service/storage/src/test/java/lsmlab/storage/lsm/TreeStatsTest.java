@@ -40,7 +40,7 @@ class TreeStatsTest {
     return "key%05d".formatted(i).getBytes(StandardCharsets.UTF_8);
   }
 
-  /** Every second key from {@code first} on, flushed into a table of its own. */
+  /** Writes every second key from {@code first} on, and flushes them into one table. */
   private static void table(Engine engine, int first) {
     for (int i = 0; i < PAIRS; i++) {
       engine.put(key(first + 2 * i), new byte[VALUE_BYTES]);

@@ -41,8 +41,9 @@ class VersionTest {
   }
 
   /**
-   * A writer that seals a memtable must not touch each table. So a table counts the sets that hold it, not the versions: each
-   * has two references here, one of this test and one of the set, however many memtables were sealed.
+   * A writer that seals a memtable must not touch each table. So a table counts the sets that hold
+   * it, not the versions. Here each table has two references, this test's and the set's, however
+   * many memtables were sealed.
    */
   @Test
   void sealingAMemtableTakesNoReferenceOfEachTable() throws IOException {

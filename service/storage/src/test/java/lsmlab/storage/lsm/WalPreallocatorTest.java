@@ -26,7 +26,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** The log's file that is made ahead: over a crash, over errors, and at the end. */
+/** The preallocated log file: over a crash, over errors, and when the store is closed. */
 class WalPreallocatorTest {
 
   private final SimulatedDirectory directory = new SimulatedDirectory();
@@ -46,7 +46,7 @@ class WalPreallocatorTest {
     engine.put(bytes(key), bytes(value));
   }
 
-  /** Pairs in a table, in the log in use, and a log made ahead. */
+  /** Makes a store with pairs in a table and in the current log, and with a preallocated log. */
   private LsmEngine withLogAhead(Durability durability) {
     LsmEngine engine = LsmEngine.open(options(durability), directory);
     put(engine, "flushed", "1");
@@ -91,7 +91,10 @@ class WalPreallocatorTest {
     died.close();
   }
 
-  /** The log after the restart gives the length of the one that holds something, however many were made ahead. */
+  /**
+   * The first log after the restart records the length of the last log with content, however many
+   * logs were preallocated.
+   */
   @Test
   void afterACrashTheLogBeforeItIsStillKnownToItsLastByte() {
     LsmEngine died = withLogAhead(Durability.POWER);
@@ -187,7 +190,10 @@ class WalPreallocatorTest {
     }
   }
 
-  /** What is no I/O error is a fault of the engine: it ends writing, and nobody waits for a flush that will not come. */
+  /**
+   * An error that is not an I/O error is an internal one: it ends writing, and nobody waits for a
+   * flush that will never happen.
+   */
   @Test
   void aFaultWhileMakingItEndsWriting() {
     directory.setFault(
@@ -211,7 +217,7 @@ class WalPreallocatorTest {
     }
   }
 
-  /** The failure to remove the log must not make a passing one of it. */
+  /** A failure to delete the log must not turn the final failure into a passing one. */
   @Test
   void aFailedSyncWhileALogIsBegunIsFinalEvenIfTheLogCannotBeRemoved() {
     AtomicInteger left = new AtomicInteger();

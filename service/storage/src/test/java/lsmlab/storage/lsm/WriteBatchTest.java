@@ -28,7 +28,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** Writes that are handed over together: done in order, with one write to the log, each with an outcome of its own. */
+/**
+ * Batches: the writes are executed in order, with one write to the log, and each succeeds or fails
+ * on its own.
+ */
 class WriteBatchTest {
 
   private final SimulatedDirectory directory = new SimulatedDirectory();

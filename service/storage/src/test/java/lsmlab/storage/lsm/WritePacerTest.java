@@ -8,7 +8,7 @@ import org.junit.jupiter.api.Test;
 
 class WritePacerTest {
 
-  /** Time passes only where someone sleeps. */
+  /** A clock that only advances when someone sleeps. */
   private static final class Time implements RateLimit.Clock {
     long now = Long.MAX_VALUE - 1_000_000_000;
 

@@ -74,7 +74,10 @@ class ChunkPoolTest {
     assertFalse(flagsOfMappingAt(address).contains("hg"), "still mapped");
   }
 
-  /** The kernel's flags of the mapping that begins there; none if there is none. */
+  /**
+   * Returns the kernel's flags of the mapping that starts at this address; empty if there is no
+   * such mapping.
+   */
   private static List<String> flagsOfMappingAt(long address) throws IOException {
     boolean here = false;
     for (String line : Files.readAllLines(SMAPS)) {

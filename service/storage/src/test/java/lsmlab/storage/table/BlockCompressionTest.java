@@ -86,7 +86,7 @@ class BlockCompressionTest {
     assertEquals(TableFormat.VERSION_COMPRESSED, version(compressed));
   }
 
-  /** As without compression, byte for byte, so that an engine that knows none can read it. */
+  /** The table equals an uncompressed one, byte for byte, so that older engines can read it. */
   @Test
   void whatDoesNotShrinkIsStoredAsItIs() throws IOException {
     SimulatedDirectory plain =
@@ -130,7 +130,10 @@ class BlockCompressionTest {
     table.release();
   }
 
-  /** The checksum says that a block is as it was written; the decompressor must not have to believe it. */
+  /**
+   * The decompressor must not rely on the checksum, which only tells that a block is as it was
+   * written.
+   */
   @Property(tries = 500)
   void contentThatIsNoLz4IsRefusedHoweverItsChecksumIs(@ForAll long seed) throws IOException {
     SplittableRandom random = new SplittableRandom(seed);

@@ -13,7 +13,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** A level of many tables, of two keys each: table i has 4i and 4i+2. */
+/** A level of many tables with two keys each: table i has the keys 4i and 4i+2. */
 class LevelCursorTest {
 
   private static final int TABLES = 50;

@@ -12,7 +12,7 @@ import java.util.SplittableRandom;
 import java.util.TreeSet;
 import org.junit.jupiter.api.Test;
 
-/** The index against a walk over all first keys. */
+/** Compares the index with a linear search over all first keys. */
 class TableIndexTest {
 
   private static final int SEEDS = 300;
@@ -46,7 +46,10 @@ class TableIndexTest {
         () -> HexFormat.of().formatHex(key) + " of " + firstKeys.length);
   }
 
-  /** Few different bytes, the least and the greatest among them: keys agree far, and some in all that the index keeps. */
+  /**
+   * Returns keys of few different bytes, including the smallest and the greatest. So keys share
+   * long prefixes, and some share all bytes that the index keeps.
+   */
   private static byte[] randomKey(SplittableRandom random, byte[] bytes, int lengthMax) {
     byte[] key = new byte[random.nextInt(1, lengthMax + 1)];
     for (int i = 0; i < key.length; i++) {
@@ -79,7 +82,7 @@ class TableIndexTest {
     }
   }
 
-  /** Around each number of blocks at which a group, or an array, is full. */
+  /** Returns numbers of blocks around those at which a group or an array is full. */
   @Test
   void findsItWhateverTheNumberOfBlocks() {
     for (int count = 1; count <= 600; count++) {

@@ -51,7 +51,10 @@ class TableTest {
     return Table.open(directory, 7);
   }
 
-  /** A key's value; {@link #TOMBSTONE} for a deletion, null where the table has nothing. */
+  /**
+   * Returns the value of a key; {@link #TOMBSTONE} for a deletion, null if the table does not hold
+   * the key.
+   */
   private static byte[] get(Table table, byte[] key) {
     byte[][] found = new byte[1][];
     int answer =
@@ -64,7 +67,10 @@ class TableTest {
     return answer == Lookup.DELETED ? TOMBSTONE : answer == Lookup.FOUND ? found[0] : null;
   }
 
-  /** Keys that share long prefixes, differ in length, and hold zero bytes: what an index by prefixes may get wrong. */
+  /**
+   * Returns keys that an index of prefixes may get wrong: with long common prefixes, of different
+   * lengths, and with zero bytes.
+   */
   private static byte[] awkwardKey(SplittableRandom random) {
     byte[] key = new byte[1 + random.nextInt(random.nextBoolean() ? 3 : 14)];
     for (int i = 0; i < key.length; i++) {

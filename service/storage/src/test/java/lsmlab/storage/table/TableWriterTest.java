@@ -23,7 +23,10 @@ class TableWriterTest {
 
   @TempDir private Path path;
 
-  /** Small ones let writers have the CPU in between, large ones let Linux map the table in large pages. */
+  /**
+   * Small pieces let writers use the CPU in between. Large pieces let Linux map the table in large
+   * pages.
+   */
   @Test
   void aFlushedTableIsWrittenInSmallPiecesAMergedOneInLarge() throws IOException {
     assertPieces(write(1, 9), 128 << 10);
@@ -38,7 +41,7 @@ class TableWriterTest {
     }
   }
 
-  /** Bytes of each write of a table of some six megabytes. */
+  /** Writes a table of about 6 MB. Returns the bytes of each write call. */
   private List<Integer> write(long number, long sourceLog) throws IOException {
     List<Integer> writes = new ArrayList<>();
     try (OsStoreDirectory directory = new OsStoreDirectory(path);

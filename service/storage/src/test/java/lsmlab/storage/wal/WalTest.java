@@ -57,7 +57,7 @@ class WalTest {
     return writes;
   }
 
-  /** A log with three commits; returns where each begins. */
+  /** Writes a log with three commits. Returns the offset of each. */
   private long[] threeCommits(Durability durability) throws IOException {
     long[] starts = new long[3];
     try (WalWriter writer = writer(durability)) {
@@ -230,7 +230,7 @@ class WalTest {
     }
   }
 
-  /** As a device does that writes sectors of 512 bytes on its own. */
+  /** Loses sectors of 512 bytes, as a device does that writes them independently. */
   @Test
   void anyLostSectorOfTheLastGroupEndsTheLogThere() throws IOException {
     byte[] before;
@@ -260,7 +260,10 @@ class WalTest {
     }
   }
 
-  /** Each place of the value looks like a record's header with a long payload: reading each payload would take minutes. */
+  /**
+   * Every fourth byte of the value looks like the start of a record with a long payload. Reading
+   * each of these payloads would take a minute.
+   */
   @Test
   void theEndOfALogIsFoundInTimeInProportionToItsLength() throws IOException {
     byte[] value = new byte[4 << 20];
