@@ -5,8 +5,9 @@ import lsmlab.storage.Engine;
 import lsmlab.storage.concurrent.Pool;
 
 /**
- * A direct buffer for a key and one for a value, lent until {@link #close}. Direct memory is costly to make and is freed by
- * the garbage collector alone, so that not even a virtual thread, which lives for one request, has buffers of its own.
+ * A direct buffer for a key and one for a value, lent until {@link #close}. Direct memory is
+ * expensive to allocate, and only the garbage collector frees it. So threads share pooled buffers;
+ * a virtual thread, which lives for one request, would waste its own.
  */
 final class DirectBuffers implements AutoCloseable {
 
@@ -17,32 +18,32 @@ final class DirectBuffers implements AutoCloseable {
 
   private DirectBuffers() {}
 
-  /** Buffers that nobody else has until they are closed. */
+  /** Returns buffers that nobody else uses until they are closed. */
   static DirectBuffers take() {
     return POOL.take();
   }
 
-  /** The key as a buffer. */
+  /** Returns a buffer that holds the key. */
   ByteBuffer key(byte[] source, int offset, int length) {
     return keyWithRoom(length).clear().put(source, offset, length).flip();
   }
 
-  /** The value as a buffer. */
+  /** Returns a buffer that holds the value. */
   ByteBuffer value(byte[] source, int offset, int length) {
     return valueWithRoom(length).clear().put(source, offset, length).flip();
   }
 
-  /** The buffer for a key. */
+  /** Returns the buffer for a key. */
   ByteBuffer key() {
     return key;
   }
 
-  /** The buffer for a value. */
+  /** Returns the buffer for a value. */
   ByteBuffer value() {
     return value;
   }
 
-  /** The buffer for a key, with room for this length at least. */
+  /** Returns the buffer for a key, with room for at least this length. */
   ByteBuffer keyWithRoom(int length) {
     if (length > key.capacity()) {
       key = ByteBuffer.allocateDirect(Engine.KEY_BYTES_MAX);
@@ -50,7 +51,7 @@ final class DirectBuffers implements AutoCloseable {
     return key;
   }
 
-  /** The buffer for a value, with room for this length at least. */
+  /** Returns the buffer for a value, with room for at least this length. */
   ByteBuffer valueWithRoom(int length) {
     if (length > value.capacity()) {
       value = ByteBuffer.allocateDirect(Math.max(length, 2 * value.capacity()));

@@ -4,7 +4,7 @@ import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 import org.rocksdb.RocksDB;
 
-/** A {@link RocksScan} whose keys and values cross JNI in direct buffers. */
+/** A {@link RocksScan} that passes keys and values through JNI in direct buffers. */
 final class DirectRocksScan extends RocksScan {
 
   private final DirectBuffers buffers = DirectBuffers.take();

@@ -28,26 +28,28 @@ import org.h2.mvstore.MVStoreException;
 import org.h2.mvstore.type.ByteArrayDataType;
 
 /**
- * H2's MVStore: a B-tree whose pages are copied when they change and appended to one file in chunks.
+ * H2's MVStore: a B-tree that copies changed pages and appends them to one file in chunks.
  *
- * <p>It has no log: a change is in the file only after {@code commit()}, which writes every page that changed. To keep
- * the interface's promise each write waits for a commit that covers it ({@link Durability#PROCESS}), followed by
- * {@code sync()} ({@link Durability#POWER}). Writers that arrive during a commit share the next one:
+ * <p>It has no log. A change reaches the file only with {@code commit()}, which writes every
+ * changed page. To keep the promise of the interface, each write waits for a commit that covers it
+ * ({@link Durability#PROCESS}) and for a {@code sync()} after it ({@link Durability#POWER}).
+ * Writers that arrive during a commit share the next one:
  *
  * <pre>
  *   writer: map.put, number = ++written, lock, committed ≥ number? done.
  *           else last = written, commit, [sync], committed = last, unlock
  * </pre>
  *
- * A put precedes its number, so a commit that starts after {@code last} was read holds every write up to {@code last}.
+ * A put takes its number after it has changed the map, so a commit that starts after {@code last}
+ * was read includes every write up to {@code last}.
  *
- * <p>MVStore's defaults hold, save for a page cache of 1 GiB of heap (system property {@value #CACHE_PROPERTY}, bytes).
- * Of the options only directory and durability apply. MVStore keeps replaced chunks for 45 seconds before it uses their
- * space again.
+ * <p>Uses MVStore's defaults, except for a page cache of 1 GiB of heap (system property {@value
+ * #CACHE_PROPERTY}, bytes). Of the options, only directory and durability apply. MVStore reuses the
+ * space of replaced chunks after 45 seconds.
  */
 public final class MvStoreEngine implements Engine {
 
-  /** System property: bytes of the page cache, in the heap. */
+  /** System property with the bytes of the page cache, which is in the heap. */
   public static final String CACHE_PROPERTY = "lsmlab.mvstore.cache_bytes";
 
   private static final long CACHE_BYTES = 1L << 30;
@@ -67,7 +69,7 @@ public final class MvStoreEngine implements Engine {
   private final MVStore store;
   private final MVMap<byte[], byte[]> map;
 
-  /** Changes pages in memory, without a promise. */
+  /** Changes pages in memory only, which promises nothing. */
   private final WriteSink<RuntimeException> changes =
       new WriteSink<RuntimeException>() {
         @Override
@@ -102,14 +104,14 @@ public final class MvStoreEngine implements Engine {
                 .valueType(ByteArrayDataType.INSTANCE));
   }
 
-  /** Opens or makes the store. */
+  /** Opens or creates the store. */
   public static MvStoreEngine open(LsmOptions options) {
     return open(options, true);
   }
 
   /**
-   * Opens or makes the store for loading: a write is kept only once a later {@link #flush} or {@link #close} has
-   * returned. It spares a load of millions of pairs a commit for each.
+   * Opens or creates the store to load many pairs. A write is durable only after a later {@link
+   * #flush} or {@link #close}, so that a load does not commit each pair.
    */
   public static MvStoreEngine openForLoading(LsmOptions options) {
     return open(options, false);
@@ -180,7 +182,10 @@ public final class MvStoreEngine implements Engine {
     }
   }
 
-  /** One commit for all of them. Where it fails any of them may be in the store, as with a single write. */
+  /**
+   * Commits all writes at once. If that fails, each of them may or may not be in the store, as with
+   * a single write.
+   */
   @Override
   public void write(WriteBatch batch) {
     try {
@@ -234,8 +239,8 @@ public final class MvStoreEngine implements Engine {
   }
 
   /**
-   * Rewrites thinly filled chunks. The file keeps its length: MVStore's {@code compactFile}, which would move chunks to
-   * shorten it, fails an assertion of its own in this version.
+   * Rewrites sparsely filled chunks. The file keeps its length, because MVStore's {@code
+   * compactFile}, which would shorten it, fails an internal assertion in this version.
    */
   @Override
   public void compact() {
@@ -255,7 +260,7 @@ public final class MvStoreEngine implements Engine {
     flush();
   }
 
-  /** A commit counts as a flush, the file as one table. */
+  /** Returns statistics in which a commit counts as a flush, and the file as one table. */
   @Override
   public EngineStats stats() {
     return new EngineStats(
@@ -299,7 +304,7 @@ public final class MvStoreEngine implements Engine {
     }
   }
 
-  /** MVStore's error as the interface names it. */
+  /** Translates an error of MVStore into one of the interface. */
   static RuntimeException translated(String doing, MVStoreException e) {
     String message = "mvstore: " + doing + ": " + e.getMessage();
     return switch (e.getErrorCode()) {

@@ -9,8 +9,8 @@ import org.h2.mvstore.MVStore;
 import org.h2.mvstore.MVStoreException;
 
 /**
- * A cursor over the root page of one moment as a {@link Scan}. Registering the version keeps MVStore from reusing the
- * pages below that root until the scan is closed.
+ * A {@link Scan} over the root page of one moment. It registers the version, so that MVStore does
+ * not reuse the pages below that root before the scan is closed.
  */
 final class MvStoreScan implements Scan {
 

@@ -4,7 +4,10 @@ import java.util.List;
 import java.util.Optional;
 import lsmlab.storage.engines.Engines;
 
-/** The peers by name: {@link Engines} lists them behind the lab's own engines where this jar is on the class path. */
+/**
+ * The peers by name. {@link Engines} lists them after the lab's own engines if this jar is on the
+ * class path.
+ */
 public final class PeerEngines implements Engines.Provider {
 
   private static final List<Engines.Entry> ALL =
@@ -26,16 +29,16 @@ public final class PeerEngines implements Engines.Provider {
               MvStoreEngine::open,
               MvStoreEngine::openForLoading));
 
-  /** For the class path's service loader. */
+  /** For the service loader. */
   public PeerEngines() {}
 
-  /** The peers alone. */
+  /** Returns the peers only. */
   @Override
   public List<Engines.Entry> engines() {
     return ALL;
   }
 
-  /** The engine of that name, the lab's own or a peer. */
+  /** Returns the engine of this name, which is the lab's own or a peer. */
   public static Optional<Engines.Entry> find(String name) {
     return Engines.find(name);
   }

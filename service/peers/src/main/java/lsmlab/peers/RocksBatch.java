@@ -4,7 +4,7 @@ import lsmlab.storage.WriteSink;
 import org.rocksdb.RocksDBException;
 import org.rocksdb.WriteBatch;
 
-/** RocksDB's own batch, filled from ours. For one thread. */
+/** RocksDB's batch, filled from a {@link lsmlab.storage.WriteBatch}. For one thread. */
 final class RocksBatch implements WriteSink<RocksDBException>, AutoCloseable {
 
   final WriteBatch batch = new WriteBatch();

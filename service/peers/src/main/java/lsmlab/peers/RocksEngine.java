@@ -39,22 +39,23 @@ import org.rocksdb.WriteOptions;
 /**
  * RocksDB through rocksdbjni.
  *
- * <p>RocksDB's defaults hold, save for these: {@code compression}, the same for all levels; a bloom filter of {@code bloomBitsPerKey}; blocks of
- * {@code blockBytes}; an LRU block cache of 2 GiB (system property {@value #BLOCK_CACHE_PROPERTY}, bytes);
- * {@code write_buffer_size} is {@code flushThresholdBytes}; {@code disable_auto_compactions} where compaction is off.
- * {@link Durability#POWER} is {@code WriteOptions.sync}; {@link Durability#PROCESS} is RocksDB's default, which hands
- * each record of the WAL to the kernel before it returns.
+ * <p>Uses RocksDB's defaults, except for these: {@code compression}, the same for all levels; a
+ * bloom filter of {@code bloomBitsPerKey}; blocks of {@code blockBytes}; an LRU block cache of 2
+ * GiB (system property {@value #BLOCK_CACHE_PROPERTY}, bytes); {@code write_buffer_size} is {@code
+ * flushThresholdBytes}; {@code disable_auto_compactions} if compaction is off. {@link
+ * Durability#POWER} sets {@code WriteOptions.sync}. {@link Durability#PROCESS} is RocksDB's
+ * default, which writes each WAL record to the kernel before it returns.
  *
- * <p>When flushes do not keep up RocksDB makes the writer wait inside the call; this engine never throws
- * {@link lsmlab.storage.OverloadedException}.
+ * <p>If flushes do not keep up, RocksDB blocks the writer. So this engine never throws {@link
+ * lsmlab.storage.OverloadedException}.
  *
- * <p>A value is copied by JNI into an array that threads share one after the other, and shown to the sink from there; {@link #get(byte[])}
- * lets JNI make the result's array itself, one copy. Bytes of the WAL and its syncs are not counted: RocksDB counts
- * them only with statistics that slow every operation.
+ * <p>JNI copies a value into a pooled array, which is passed to the sink. {@link #get(byte[])} lets
+ * JNI create the resulting array, which takes one copy. WAL bytes and syncs are not counted,
+ * because RocksDB counts them only with statistics that slow down every operation.
  */
 public class RocksEngine implements Engine {
 
-  /** System property: bytes of the block cache. */
+  /** System property with the bytes of the block cache. */
   public static final String BLOCK_CACHE_PROPERTY = "lsmlab.rocksdb.block_cache_bytes";
 
   private static final long BLOCK_CACHE_BYTES = 2L << 30;
@@ -82,8 +83,8 @@ public class RocksEngine implements Engine {
   /**
    * Opens the store.
    *
-   * @param blockCache closed with the store
-   * @param tuning changes what is set otherwise
+   * @param blockCache cache that is closed with the store
+   * @param tuning changes the options after all others are set
    */
   RocksEngine(
       LsmOptions wanted, Cache blockCache, BiConsumer<Options, BlockBasedTableConfig> tuning)
@@ -119,7 +120,7 @@ public class RocksEngine implements Engine {
   }
 
   /**
-   * Opens or makes the store.
+   * Opens or creates the store.
    *
    * @throws IllegalStateException if this jar has no native library for this platform
    * @throws CorruptionException if RocksDB finds the store damaged
@@ -128,7 +129,7 @@ public class RocksEngine implements Engine {
     return open(options, Slices.bytesProperty(BLOCK_CACHE_PROPERTY, BLOCK_CACHE_BYTES));
   }
 
-  /** Opens or makes the store with a block cache of this many bytes. */
+  /** Opens or creates the store with a block cache of this many bytes. */
   public static RocksEngine open(LsmOptions options, long blockCacheBytes) {
     return opened(
         options,
@@ -140,7 +141,7 @@ public class RocksEngine implements Engine {
     T open() throws RocksDBException;
   }
 
-  /** Opens or makes the store, with RocksDB's errors as the interface names them. */
+  /** Opens or creates the store. Translates RocksDB's errors. */
   static <T extends RocksEngine> T opened(LsmOptions options, Opening<T> opening) {
     loadLibrary();
     try {
@@ -153,7 +154,7 @@ public class RocksEngine implements Engine {
     }
   }
 
-  /** Loads the native library; what {@link #open} does first. Idempotent. */
+  /** Loads the native library, as {@link #open} does first. Idempotent. */
   public static void loadLibrary() {
     try {
       RocksDB.loadLibrary();
@@ -223,7 +224,7 @@ public class RocksEngine implements Engine {
     }
   }
 
-  /** One record of RocksDB's WAL for all of them, and one sync; they fail together. */
+  /** Executes all writes with one WAL record and one sync. They succeed or fail together. */
   @Override
   public void write(WriteBatch batch) {
     try (RocksBatch writes = new RocksBatch()) {
@@ -339,7 +340,7 @@ public class RocksEngine implements Engine {
     events.close();
   }
 
-  /** RocksDB's error as the interface names it. */
+  /** Translates an error of RocksDB into one of the interface. */
   static RuntimeException translated(String doing, RocksDBException e) {
     String message = "rocksdb: " + doing + ": " + e.getMessage();
     Status status = e.getStatus();

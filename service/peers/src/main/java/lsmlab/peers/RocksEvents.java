@@ -13,8 +13,8 @@ import org.rocksdb.RocksDB;
 import org.rocksdb.TableProperties;
 
 /**
- * Counts flushes and compactions from RocksDB's background threads, so that the operations themselves pay nothing for
- * being counted. Thread-safe.
+ * Counts flushes and compactions on RocksDB's background threads, so that counting costs reads and
+ * writes nothing. Thread-safe.
  */
 final class RocksEvents extends AbstractEventListener {
 

@@ -8,7 +8,10 @@ import org.rocksdb.RocksDBException;
 import org.rocksdb.RocksIterator;
 import org.rocksdb.Slice;
 
-/** A RocksDB iterator as a {@link Scan}: it sees the store as it was when the iterator was made. */
+/**
+ * A {@link Scan} over a RocksDB iterator. It shows the store as it was when the iterator was
+ * created.
+ */
 class RocksScan implements Scan {
 
   private final Slice upperBound;

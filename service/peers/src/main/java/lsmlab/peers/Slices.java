@@ -4,15 +4,15 @@ import java.util.Arrays;
 import java.util.Objects;
 import lsmlab.storage.Engine;
 
-/** What every peer checks and copies alike. */
+/** Checks and copies that all peers share. */
 final class Slices {
 
-  /** Larger buffers, which only a large value needs, are not kept. */
+  /** Size above which a buffer, which then held a large value, is not kept. */
   static final int KEPT_BYTES_MAX = 4 << 20;
 
   private Slices() {}
 
-  /** Refuses a key outside its array, an empty one and one that is too long. */
+  /** Throws if a key is empty, too long or outside its array. */
   static void checkKey(byte[] key, int offset, int length) {
     Objects.checkFromIndexSize(offset, length, key.length);
     if (length == 0 || length > Engine.KEY_BYTES_MAX) {
@@ -21,18 +21,21 @@ final class Slices {
     }
   }
 
-  /** The slice as an array: the given one where the slice is all of it. Only for what is not kept. */
+  /**
+   * Returns the slice as an array: the given array if the slice is all of it, else a copy. Do not
+   * keep the result.
+   */
   static byte[] view(byte[] source, int offset, int length) {
     return offset == 0 && length == source.length ? source : copy(source, offset, length);
   }
 
-  /** The slice in an array of its own; refuses one outside its array. */
+  /** Copies the slice into a new array. Throws if it is outside the given array. */
   static byte[] copy(byte[] source, int offset, int length) {
     Objects.checkFromIndexSize(offset, length, source.length);
     return Arrays.copyOfRange(source, offset, offset + length);
   }
 
-  /** A whole number of bytes from a system property, or the default. */
+  /** Returns a number of bytes from a system property, or the default. */
   static long bytesProperty(String name, long otherwise) {
     String text = System.getProperty(name);
     if (text == null) {

@@ -16,20 +16,26 @@ import org.rocksdb.RocksDB;
 import org.rocksdb.RocksDBException;
 
 /**
- * RocksDB as somebody tunes it who knows it: the fair peer. The promises are those of {@link RocksEngine}.
+ * RocksDB as an expert would tune it, for a fair comparison. Its promises are those of {@link
+ * RocksEngine}.
  *
  * <ul>
- *   <li>as many write buffers as the lab's engine has memtables, so as much memory; a bloom filter in each of them;
- *   <li>WAL files used again, dirty pages handed to the device early, background threads of low priority;
+ *   <li>as many write buffers as the lab's engine has memtables, so as much memory, each with a
+ *       bloom filter;
+ *   <li>reused WAL files, early write-back of dirty pages, background threads with low priority;
  *   <li>a lock-free block cache (HyperClockCache) and a hash index in each data block;
- *   <li>direct buffers across JNI instead of arrays, which threads share one after the other;
- *   <li>with the system property {@value #DIRECT_CACHE_PROPERTY} direct I/O and a block cache of that many bytes: for data
- *       larger than memory, where the kernel's page cache would hold every block twice.
+ *   <li>pooled direct buffers across JNI instead of arrays;
+ *   <li>with the system property {@value #DIRECT_CACHE_PROPERTY}, direct I/O and a block cache of
+ *       that many bytes, for data larger than memory: the kernel's page cache would hold each block
+ *       a second time.
  * </ul>
  */
 public final class TunedRocksEngine extends RocksEngine {
 
-  /** System property: bytes of the block cache in front of direct I/O. Without it, files are read through the page cache. */
+  /**
+   * System property with the bytes of the block cache for direct I/O. If it is not set, files are
+   * read through the page cache.
+   */
   public static final String DIRECT_CACHE_PROPERTY = "lsmlab.rocksdb.direct_cache_bytes";
 
   private static final long CACHE_BYTES = 2L << 30;
@@ -41,7 +47,9 @@ public final class TunedRocksEngine extends RocksEngine {
     super(wanted, cache, (options, tables) -> tune(wanted, direct, options, tables));
   }
 
-  /** Opens or makes the store; throws as {@link RocksEngine#open(LsmOptions)} does. */
+  /**
+   * Opens or creates the store. Throws the same exceptions as {@link RocksEngine#open(LsmOptions)}.
+   */
   public static TunedRocksEngine open(LsmOptions options) {
     long directBytes = Slices.bytesProperty(DIRECT_CACHE_PROPERTY, 0);
     return opened(
@@ -95,7 +103,7 @@ public final class TunedRocksEngine extends RocksEngine {
     }
   }
 
-  /** The value in a buffer, or null. */
+  /** Returns the value in a buffer, or null if the key is absent. */
   private ByteBuffer find(DirectBuffers own, byte[] key, int offset, int length) {
     Slices.checkKey(key, offset, length);
     try {

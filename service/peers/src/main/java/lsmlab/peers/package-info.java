@@ -1,8 +1,9 @@
 /**
- * Other people's storage engines behind {@link lsmlab.storage.Engine}: what ours is compared with.
+ * Other storage engines behind {@link lsmlab.storage.Engine}, with which the lab's own is compared.
  *
- * <p>Each keeps the promises of that interface with its own means, and is called the fastest way its Java interface
- * offers, so that a comparison measures the engine and not the wrapper. Each keeps its own defaults save for what the
- * class comment names. Another peer is one class and one line in {@link lsmlab.peers.PeerEngines}.
+ * <p>Each keeps the promises of that interface by its own means. Each is called in the fastest way
+ * that its Java API offers, so that a comparison measures the engine and not the wrapper. Each uses
+ * its own defaults, except for those that the class comment names. To add a peer, write one class
+ * and one line in {@link lsmlab.peers.PeerEngines}.
  */
 package lsmlab.peers;

@@ -38,8 +38,8 @@ import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * What {@link Engine} promises, tested on every engine that stores anything. An engine's own test names it and inherits
- * the rest.
+ * Tests of what {@link Engine} promises, for every engine that stores pairs. The test of an engine
+ * extends this class and names the engine.
  */
 abstract class EngineContract {
 

@@ -37,7 +37,7 @@ class RocksEngineTest extends EngineContract {
     }
   }
 
-  /** What this process has made so far. */
+  /** Returns the number of write calls that this process has made so far. */
   private static long writeCalls() throws IOException {
     return Files.readAllLines(Path.of("/proc/self/io")).stream()
         .filter(line -> line.startsWith("syscw: "))

@@ -45,7 +45,10 @@ class TunedRocksEngineTest extends EngineContract {
     }
   }
 
-  /** A virtual thread lives for one request: buffers of its own would be made and thrown away with each. */
+  /**
+   * A virtual thread lives for one request, so it would allocate and discard buffers of its own for
+   * each.
+   */
   @Test
   void virtualThreadsShareDirectBuffers(@TempDir Path directory) throws Exception {
     int threads = 4_000;

@@ -10,12 +10,12 @@ import lsmlab.storage.Engine;
 import lsmlab.storage.LsmOptions;
 
 /**
- * A process that writes numbered pairs, says each number once the write was acknowledged, and is killed without notice
- * while it goes on writing.
+ * A process that writes numbered pairs, prints the number of each acknowledged write, and is killed
+ * while it writes.
  */
 final class Victim {
 
-  /** Acknowledged writes before the kill. */
+  /** Number of acknowledged writes before the kill. */
   static final int WRITES = 500;
 
   private Victim() {}
@@ -24,7 +24,10 @@ final class Victim {
     return "value " + i + " " + "y".repeat(i % 100);
   }
 
-  /** Runs a victim, kills it and returns how many writes it had acknowledged: keys 0 to that number, exclusive. */
+  /**
+   * Runs a victim, kills it and returns the number of acknowledged writes: those of keys 0 to that
+   * number, exclusive.
+   */
   static int run(String engine, Path store, Durability durability)
       throws IOException, InterruptedException {
     List<String> command = new ArrayList<>();

@@ -22,7 +22,10 @@ import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
-/** What a checksum of a WAL record (512 bytes) and of a table's block (4 KiB) costs, and where the bytes may lie. */
+/**
+ * Measures the checksum of a WAL record (512 bytes) and of a table's block (4 KiB), in the heap and
+ * in native memory.
+ */
 @State(Scope.Benchmark)
 @BenchmarkMode(Mode.AverageTime)
 @OutputTimeUnit(TimeUnit.NANOSECONDS)
@@ -66,7 +69,7 @@ public class ChecksumBenchmark {
     return checksum.getValue();
   }
 
-  /** As a table's block is checked: through a view of the mapping. */
+  /** Checksums a slice of a mapping, as for a block of a table. */
   @Benchmark
   public int crc32cOfSegment() {
     return Bytes.crc32c(off, 0, bytes);

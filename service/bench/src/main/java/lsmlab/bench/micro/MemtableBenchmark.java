@@ -23,9 +23,9 @@ import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * What a memtable may be made of: the arena skip list that it is made of, and the JDK's {@link ConcurrentSkipListMap}
- * with copied arrays, the baseline. A fill puts as many pairs of 500 bytes, in random order, as make a memtable of the
- * default size; a GET finds a random one among them.
+ * Compares the memtable's arena skip list with a baseline, the JDK's {@link ConcurrentSkipListMap}
+ * with copied arrays. A fill puts pairs of 500 bytes in random order, up to the default size of a
+ * memtable. A GET finds a random one of them.
  */
 @State(Scope.Benchmark)
 @BenchmarkMode(Mode.AverageTime)
@@ -68,7 +68,7 @@ public class MemtableBenchmark {
     pool.close();
   }
 
-  /** Time of one PUT within a fill. */
+  /** Measures the time of one PUT within a fill. */
   @Benchmark
   @OperationsPerInvocation(PAIRS)
   public void fill() {
@@ -100,7 +100,7 @@ public class MemtableBenchmark {
     };
   }
 
-  /** The engine's own. */
+  /** The engine's memtable. */
   private static final class ArenaSkipList implements Structure {
     private final Memtable memtable;
     private long sequence;
@@ -127,7 +127,7 @@ public class MemtableBenchmark {
     }
   }
 
-  /** The JDK's. */
+  /** The JDK's skip list. */
   private record JdkSkipList(ConcurrentSkipListMap<byte[], byte[]> map) implements Structure {
 
     @Override

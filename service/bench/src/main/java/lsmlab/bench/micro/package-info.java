@@ -1,2 +1,4 @@
-/** JMH benchmarks of single parts: for questions that a whole store in motion answers too coarsely. */
+/**
+ * JMH benchmarks of single parts, for questions that a benchmark of a whole store cannot answer.
+ */
 package lsmlab.bench.micro;

@@ -9,7 +9,7 @@ import lsmlab.storage.LsmOptions;
 import lsmlab.storage.engines.Engines;
 
 /**
- * What a workload works with.
+ * The engine, the settings and the pairs of a workload.
  *
  * @param engine name of the engine
  */
@@ -19,17 +19,17 @@ record Context(String engine, Settings settings, Pairs pairs) {
     return PeerEngines.find(engine).orElseThrow();
   }
 
-  /** The loaded store, see {@link Settings#base}. */
+  /** Returns the directory of the loaded store, see {@link Settings#base}. */
   Path base() {
     return settings.base(engine);
   }
 
-  /** The store to write to, see {@link Settings#scratch}. */
+  /** Returns the directory of the store to write to, see {@link Settings#scratch}. */
   Path scratch() {
     return settings.scratch(engine);
   }
 
-  /** Opens a store; everything but directory and durability is its default. */
+  /** Opens a store with default options, except for directory and durability. */
   Engine open(Path directory, Durability durability) {
     return open(LsmOptions.builder(directory).durability(durability).build());
   }
@@ -38,12 +38,12 @@ record Context(String engine, Settings settings, Pairs pairs) {
     return entry().factory().open(options);
   }
 
-  /** Opens the loaded store for a load that may wait long for flushes. */
+  /** Opens the loaded store to fill it, with a long limit for waits for flushes. */
   Engine openForLoading() {
     return entry().loader().open(LsmOptions.builder(base()).stallMillisMax(600_000).build());
   }
 
-  /** Loads RocksDB's native library, so that its loading is not charged to the first open. */
+  /** Loads RocksDB's native library, so that the first open does not include that time. */
   void prepareProcess() {
     if (engine.startsWith("rocksdb")) {
       RocksEngine.loadLibrary();

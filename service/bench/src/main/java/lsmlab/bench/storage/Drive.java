@@ -13,17 +13,20 @@ import java.util.concurrent.Future;
 import java.util.function.Supplier;
 import org.HdrHistogram.Histogram;
 
-/** Threads that repeat one operation until a limit is reached. */
+/** Runs threads that repeat one operation until they reach a limit. */
 final class Drive {
 
   /** One operation of one thread. */
   @FunctionalInterface
   interface Operation {
-    /** Does it with 64 random bits; returns the bytes of the pair that was read or written. */
+    /**
+     * Executes the operation with 64 random bits. Returns the bytes of the pair that was read or
+     * written.
+     */
     int run(long bits);
   }
 
-  /** What ends a thread, whichever comes first. */
+  /** Limits of a thread. It ends at the first one that it reaches. */
   record Limit(long nanos, long operations, long bytes) {
 
     static Limit seconds(long seconds) {
@@ -40,15 +43,15 @@ final class Drive {
   }
 
   /**
-   * What the threads did together.
+   * Results of all threads together.
    *
-   * @param perSecond sum of each thread's own rate
-   * @param allocated bytes of heap
+   * @param perSecond operations a second, summed over the rates of all threads
+   * @param allocated bytes allocated in the heap
    * @param latency nanoseconds, one value an operation; empty if not timed
    */
   record Result(long operations, long bytes, double perSecond, long allocated, Histogram latency) {}
 
-  /** An untimed run looks at the clock after this many operations only. */
+  /** Operations between two looks at the clock in an untimed run. */
   private static final int BATCH = 256;
 
   private static final ThreadMXBean THREADS = (ThreadMXBean) ManagementFactory.getThreadMXBean();
@@ -66,7 +69,7 @@ final class Drive {
    *
    * @param seed thread i draws its random bits from {@code seed + i}
    * @param timed whether to read the clock after each operation
-   * @param operations makes one for each thread
+   * @param operations makes the operation of each thread
    */
   static Result run(
       int threads, long seed, Limit limit, boolean timed, Supplier<Operation> operations)
@@ -128,7 +131,7 @@ final class Drive {
     return new Result(count, bytes, count * 1e9 / (before - start), allocated, latency);
   }
 
-  /** Nanoseconds to three digits, of any length. */
+  /** Returns a histogram of nanoseconds, with three digits and without an upper limit. */
   static Histogram histogram() {
     Histogram histogram = new Histogram(3);
     histogram.setAutoResize(true);

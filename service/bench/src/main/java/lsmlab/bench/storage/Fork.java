@@ -11,8 +11,9 @@ import java.util.Map;
 import java.util.function.UnaryOperator;
 
 /**
- * A JVM that runs one workload on one engine. The parent starts it by {@link #start}; the child's {@link #main} prints
- * its figures as one line of JSON after {@value #MARK} and halts, so that whatever the workload left open stays unclosed.
+ * A JVM that runs one workload on one engine. The parent calls {@link #start}. The child's {@link
+ * #main} prints its figures as one line of JSON after {@value #MARK} and halts, so a workload can
+ * leave a store unclosed.
  */
 public final class Fork {
 
@@ -22,9 +23,9 @@ public final class Fork {
   private Fork() {}
 
   /**
-   * Runs a workload; what else its JVM prints goes to standard error.
+   * Runs a workload. All other output of its JVM goes to standard error.
    *
-   * @param wrapper makes the command that is started from the JVM's
+   * @param wrapper returns the command to start, given the command of the JVM
    * @throws IOException if the JVM ends without figures
    */
   public static Map<String, Double> start(

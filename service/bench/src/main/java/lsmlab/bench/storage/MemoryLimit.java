@@ -8,8 +8,9 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * A control group with a memory limit, in which a process can be started: heap, native memory and the page cache of what it
- * reads count together. Needs a writable cgroup file system, as root has it; works with version 1 and 2.
+ * A control group with a memory limit, in which a process can be started. The limit applies to its
+ * heap, native memory and page cache together. Needs a writable cgroup file system, version 1 or 2,
+ * so usually root.
  */
 public final class MemoryLimit implements AutoCloseable {
 
@@ -22,12 +23,15 @@ public final class MemoryLimit implements AutoCloseable {
     this.group = group;
   }
 
-  /** A new group with this limit in bytes, or empty if none can be made. Close it after its processes have ended. */
+  /**
+   * Makes a group with this limit in bytes. Returns empty if that is impossible. Close the group
+   * after its processes have ended.
+   */
   public static Optional<MemoryLimit> of(long bytes) {
     return of(ROOT, bytes);
   }
 
-  /** The same in a control group file system that is mounted elsewhere. */
+  /** Makes a group in a control group file system that is mounted elsewhere. */
   static Optional<MemoryLimit> of(Path root, long bytes) {
     Path versionOne = root.resolve("memory");
     boolean first = Files.isDirectory(versionOne);
@@ -51,7 +55,7 @@ public final class MemoryLimit implements AutoCloseable {
     }
   }
 
-  /** The command that runs {@code command} inside the group. */
+  /** Returns the command that runs {@code command} inside the group. */
   public List<String> wrap(List<String> command) {
     List<String> wrapped =
         new ArrayList<>(
@@ -64,7 +68,7 @@ public final class MemoryLimit implements AutoCloseable {
     return wrapped;
   }
 
-  /** Removes the group, once the kernel has let go of its last process. */
+  /** Removes the group after its last process has ended. */
   @Override
   public void close() throws IOException {
     for (int tries = 1; ; tries++) {

@@ -5,13 +5,13 @@ import java.util.List;
 import lsmlab.bench.harness.Numbers;
 
 /**
- * One row of the table for each peer.
+ * A metric, which has one row in the table for each peer.
  *
- * @param name as the workloads and {@code storage.json} name it
- * @param text for people
- * @param higherIsBetter which way is up
- * @param ratioWanted least ratio to the tuned RocksDB that we aim at, or NaN
- * @param valueWanted bound that our own median must keep, on its better side, or NaN
+ * @param name in the workloads and in {@code storage.json}
+ * @param text in the table
+ * @param higherIsBetter whether a higher value is better
+ * @param ratioWanted target: least ratio to the tuned RocksDB, or NaN
+ * @param valueWanted target: limit of our own median, or NaN
  */
 record Metric(
     String name,
@@ -23,7 +23,7 @@ record Metric(
 
   private static final double NONE = Double.NaN;
 
-  /** All metrics that have rows, in their order. */
+  /** All metrics in the order of their rows. */
   static final List<Metric> ALL = new ArrayList<>();
 
   static {
@@ -77,12 +77,12 @@ record Metric(
     ALL.add(new Metric(name, text, unit, false, ratioWanted, valueWanted));
   }
 
-  /** How many times better ours is: above 1 is better, whichever way is up. */
+  /** Returns how many times better ours is. Above 1 ours is better, for all metrics. */
   double ratio(double ours, double theirs) {
     return higherIsBetter ? ours / theirs : theirs / ours;
   }
 
-  /** What is aimed at, in words; empty without a target. */
+  /** Returns the target as text; empty if there is none. */
   String target() {
     String sign = higherIsBetter ? "≥ " : "≤ ";
     if (!Double.isNaN(valueWanted)) {

@@ -5,13 +5,14 @@ import static java.nio.charset.StandardCharsets.US_ASCII;
 import java.util.SplittableRandom;
 
 /**
- * The pairs every engine is given. Key i is {@code k} and i in nine digits, ten bytes; a value depends on seed, i and
- * version alone, its length is uniform over 90–110% of the mean. Values are slices of one pool of random printable
- * bytes, so that making one costs the measurement nothing. Immutable, thread-safe.
+ * The pairs that every engine gets. Key i has ten bytes: {@code k} and i in nine digits. A value
+ * depends only on the seed, i and its version. Its length is uniform between 90 and 110% of the
+ * mean. Values are slices of one pool of random printable bytes, so making a value costs nothing.
+ * Immutable and thread-safe.
  */
 public final class Pairs {
 
-  /** Bytes of a key. */
+  /** Length of a key in bytes. */
   public static final int KEY_BYTES = 10;
 
   private static final int DIGITS = 9;
@@ -53,7 +54,7 @@ public final class Pairs {
     return count;
   }
 
-  /** Array that holds all values; see {@link #valueOffset}. Not to be changed. */
+  /** Returns the array that holds all values, see {@link #valueOffset}. Do not change it. */
   public byte[] pool() {
     return pool;
   }
@@ -73,7 +74,7 @@ public final class Pairs {
     return lengthMin + lengthRange - 1;
   }
 
-  /** The number of a pair, each as likely as any other, from 64 random bits. */
+  /** Returns the number of a pair, uniformly distributed, for 64 random bits. */
   public int uniform(long bits) {
     return (int) Math.unsignedMultiplyHigh(bits, count);
   }
@@ -86,7 +87,7 @@ public final class Pairs {
         && java.util.Arrays.equals(value, 0, value.length, pool, offset, offset + length);
   }
 
-  /** Bytes of keys and values together in version 0. */
+  /** Returns the bytes of all keys and values in version 0. */
   public long bytes() {
     long bytes = 0;
     for (int i = 0; i < count; i++) {
@@ -95,7 +96,7 @@ public final class Pairs {
     return bytes;
   }
 
-  /** Writes key i into the array. A key that is present has {@code 0 ≤ i < count}. */
+  /** Writes key i into the array. Keys of the store have {@code 0 ≤ i < count}. */
   public static void key(byte[] key, int i) {
     key[0] = 'k';
     int rest = i;
@@ -106,13 +107,13 @@ public final class Pairs {
     }
   }
 
-  /** Writes a key that is absent but sorts between those of the pairs i and i + 1. */
+  /** Writes an absent key that sorts between those of the pairs i and i + 1. */
   public static void absentKey(byte[] key, int i) {
     key(key, i);
     key[KEY_BYTES] = '~';
   }
 
-  /** Key i, for messages. */
+  /** Returns key i as text, for messages. */
   public static String keyText(int i) {
     byte[] key = new byte[KEY_BYTES];
     key(key, i);

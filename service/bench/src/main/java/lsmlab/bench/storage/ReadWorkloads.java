@@ -17,8 +17,8 @@ import lsmlab.storage.Engine;
 import lsmlab.storage.Scan;
 
 /**
- * Reads of the loaded store. A GET returns the value in an array of its own, and a scan copies each value into one array;
- * each length is compared with what was stored, and in the warm-up the bytes are too.
+ * Reads of the loaded store. A GET returns the value in a new array. A scan copies each value into
+ * one reused array. The length of each value is checked, and in the warm-up its bytes too.
  */
 final class ReadWorkloads {
 
@@ -26,15 +26,18 @@ final class ReadWorkloads {
 
   private static final int MEMORY_THREADS = 8;
 
-  /** One of this many pairs is read to fill the memory: a block holds eight, and a quarter of the blocks have room. */
+  /**
+   * The warm-up reads one in this many pairs to fill the memory: a block holds eight pairs, and a
+   * quarter of the blocks fit.
+   */
   private static final int MEMORY_WARMUP_PART = 16;
 
-  /** A device too slow to fill the memory in this time is measured with less of it filled. */
+  /** Longest warm-up. A slow device is then measured with less of the memory filled. */
   private static final int MEMORY_WARMUP_SECONDS_MAX = 60;
 
   private ReadWorkloads() {}
 
-  /** All in memory: a scan reads everything first. */
+  /** Reads a store that is in memory, because a scan reads all of it first. */
   static Map<String, Double> get(Context context) throws InterruptedException {
     Settings settings = context.settings();
     Limit warmup = Limit.seconds(settings.warmupSeconds());
@@ -67,8 +70,9 @@ final class ReadWorkloads {
   }
 
   /**
-   * GETs in a process that may use a quarter of the data's size for its heap, its native memory and the page cache of what
-   * it reads. The files' pages are dropped first, so that this process is charged for them.
+   * GETs in a process whose heap, native memory and page cache together are limited to a quarter of
+   * the size of the data. The pages of the files are dropped first, so that they count for this
+   * process.
    */
   static Map<String, Double> memory(Context context) throws IOException, InterruptedException {
     for (Path file : Stores.regularFiles(context.base())) {
@@ -80,8 +84,9 @@ final class ReadWorkloads {
   }
 
   /**
-   * No interval repeats the keys of an earlier one, and the warm-up lasts until the memory is full: otherwise the engine
-   * that got less far in the warm-up would find more of the measured keys in memory.
+   * No interval repeats the keys of an earlier one, and the warm-up lasts until the memory is full.
+   * Otherwise an engine that was slower in the warm-up would find more of the measured keys in
+   * memory.
    */
   static Map<String, Double> memory(Context context, Engine engine) throws InterruptedException {
     Settings settings = context.settings();
@@ -149,7 +154,7 @@ final class ReadWorkloads {
     };
   }
 
-  /** Reads pairs in key order from a random one on. */
+  /** Scans pairs in key order, starting at a random one. */
   private static Operation scan(Engine engine, Pairs pairs) {
     byte[] key = new byte[Pairs.KEY_BYTES];
     byte[] value = new byte[pairs.valueBytesMax()];

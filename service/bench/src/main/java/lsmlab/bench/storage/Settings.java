@@ -3,7 +3,7 @@ package lsmlab.bench.storage;
 import java.nio.file.Path;
 
 /**
- * What a fork is told: the same for every engine of a run. Travels to the fork as JSON.
+ * Settings of a fork, the same for all engines of a run. Passed to the fork as JSON.
  *
  * @param pairs number of keys
  * @param valueBytes mean bytes of a value
@@ -24,7 +24,7 @@ public record Settings(
     long replayBytes,
     Path stores) {
 
-  /** The same with another number of keys. */
+  /** Returns the same settings with another number of keys. */
   public Settings withPairs(int number) {
     return new Settings(
         number, valueBytes, seed, seconds, warmupSeconds, overwriteBytes, replayBytes, stores);
@@ -34,12 +34,14 @@ public record Settings(
     return new Pairs(pairs, valueBytes, seed);
   }
 
-  /** The engine's loaded store, made once and only read from. */
+  /**
+   * Returns the directory of the engine's loaded store, which is created once and never written to.
+   */
   public Path base(String engine) {
     return stores.resolve(engine + "-" + pairs + "x" + valueBytes + "-" + seed);
   }
 
-  /** A store that one measurement may write to, gone afterwards. */
+  /** Returns the directory of a store for one measurement, which is deleted afterwards. */
   public Path scratch(String engine) {
     return stores.resolve("scratch-" + engine);
   }

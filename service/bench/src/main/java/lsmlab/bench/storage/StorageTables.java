@@ -9,15 +9,15 @@ import lsmlab.bench.harness.Summary;
 /** The tables of the storage benchmark, as Markdown. */
 public final class StorageTables {
 
-  /** The peer that the targets refer to. */
+  /** The peer to which the targets refer. */
   static final String REFERENCE = "rocksdb-tuned";
 
   private StorageTables() {}
 
   /**
-   * Ours against each peer, a row for each metric and peer, and the overwrite by tenths.
+   * Returns a table with a row for each metric and peer, and a table of the overwrite by tenths.
    *
-   * @param engines ours first
+   * @param engines the lab's own first
    */
   public static String of(Figures figures, List<String> engines) {
     String ours = engines.getFirst();
@@ -64,7 +64,7 @@ public final class StorageTables {
         target.isEmpty() ? "" : met ? "met" : "**not met**");
   }
 
-  /** The engine that was better in every round, or nobody. */
+  /** Returns the engine that was better in every round, or nobody. */
   static String winner(Summary ratio, String ours, String peer) {
     return ratio.lowest() > 1
         ? "`" + ours + "`"

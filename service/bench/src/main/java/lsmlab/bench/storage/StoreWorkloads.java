@@ -6,12 +6,15 @@ import lsmlab.storage.Durability;
 import lsmlab.storage.Engine;
 import lsmlab.storage.LsmOptions;
 
-/** Making a store, opening it, and replaying its WAL. */
+/** Creates a store, opens it, and replays its WAL. */
 final class StoreWorkloads {
 
   private StoreWorkloads() {}
 
-  /** Makes the store that others read: every pair in key order, compacted, closed. */
+  /**
+   * Creates the store that other workloads read: writes every pair in key order, compacts and
+   * closes it.
+   */
   static Map<String, Double> load(Context context) {
     try (Engine engine = context.openForLoading()) {
       WriteWorkloads.Writer writer = new WriteWorkloads.Writer(engine, context.pairs());
@@ -26,8 +29,9 @@ final class StoreWorkloads {
   }
 
   /**
-   * Opens the loaded store, cleanly closed before, until the first GET has returned. The first time is {@code open_cold}:
-   * the JVM loads and interprets every class on the way. Loading a native library is not charged.
+   * Opens the loaded store, which was closed cleanly, and waits for the first GET. The first time
+   * is {@code open_cold}, for which the JVM loads and interprets all classes. Loading a native
+   * library does not count.
    */
   static Map<String, Double> open(Context context) {
     context.prepareProcess();
@@ -52,7 +56,10 @@ final class StoreWorkloads {
     }
   }
 
-  /** Fills the WAL of an empty store without a flush. The caller must end the process without closing the store. */
+  /**
+   * Fills the WAL of an empty store without a flush. The caller must end the process without
+   * closing the store.
+   */
   static Map<String, Double> fillLog(Context context) {
     Engine engine = context.open(replayOptions(context));
     WriteWorkloads.Writer writer = new WriteWorkloads.Writer(engine, context.pairs());
@@ -62,7 +69,10 @@ final class StoreWorkloads {
     return Map.of();
   }
 
-  /** Opens the store that {@link #fillLog} left: bytes of the store's files by the time until it is open. */
+  /**
+   * Opens the store that {@link #fillLog} left. The rate is the bytes of its files divided by the
+   * time to open it.
+   */
   static Map<String, Double> replay(Context context) {
     context.prepareProcess();
     LsmOptions options = replayOptions(context);

@@ -9,12 +9,12 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.stream.Stream;
 
-/** Stores as files. */
+/** Copies, deletes and measures stores as files. */
 public final class Stores {
 
   private Stores() {}
 
-  /** Length of all files together; files that vanish meanwhile count nothing. */
+  /** Returns the total length of all files. Files that are deleted meanwhile count as 0. */
   public static long bytes(Path store) {
     long bytes = 0;
     for (Path file : files(store)) {
@@ -34,7 +34,7 @@ public final class Stores {
     return files(store).stream().filter(Files::isRegularFile).toList();
   }
 
-  /** Asks the kernel to forget what its page cache holds of a file that has been synced: coreutils' dd. */
+  /** Drops a synced file from the kernel's page cache, by dd of coreutils. */
   static void dropFromPageCache(Path file) throws IOException, InterruptedException {
     List<String> command = List.of("dd", "if=" + file, "iflag=nocache", "count=0", "status=none");
     if (new ProcessBuilder(command).inheritIO().start().waitFor() != 0) {
@@ -42,7 +42,10 @@ public final class Stores {
     }
   }
 
-  /** Bytes that this process has handed to write calls so far ({@code wchar} in proc_pid_io(5)). */
+  /**
+   * Returns the bytes that this process has passed to write calls so far ({@code wchar} in
+   * proc_pid_io(5)).
+   */
   static long bytesWrittenByThisProcess() throws IOException {
     for (String line : Files.readAllLines(Path.of("/proc/self/io"))) {
       if (line.startsWith("wchar: ")) {
@@ -59,14 +62,14 @@ public final class Stores {
     }
   }
 
-  /** The files of a directory whose names end so. */
+  /** Returns the files of a directory whose names have this suffix. */
   public static List<Path> list(Path directory, String end) throws IOException {
     try (Stream<Path> files = Files.list(directory)) {
       return files.filter(file -> file.toString().endsWith(end)).toList();
     }
   }
 
-  /** Deletes a store, present or not. */
+  /** Deletes a store if it exists. */
   public static void delete(Path store) throws IOException {
     if (Files.exists(store)) {
       for (Path file : files(store).stream().sorted(Comparator.reverseOrder()).toList()) {

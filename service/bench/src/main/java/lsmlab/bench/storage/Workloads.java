@@ -4,7 +4,7 @@ import java.io.IOException;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
-/** The workloads by name. Another one is one method and one line here. */
+/** The workloads by name. To add one, write one method and one line here. */
 final class Workloads {
 
   /** Runs on one engine in one JVM and returns its figures by metric, in the metric's unit. */

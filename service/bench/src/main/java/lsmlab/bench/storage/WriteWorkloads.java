@@ -19,10 +19,10 @@ import lsmlab.storage.Engine;
 import lsmlab.storage.OverloadedException;
 import org.HdrHistogram.Histogram;
 
-/** Writes. Flushes and compactions that fall into an interval count. */
+/** Workloads that write. An interval includes the flushes and compactions that happen in it. */
 final class WriteWorkloads {
 
-  /** Parts of the overwrite whose rates and write amplification are compared. */
+  /** Number of parts of the overwrite, whose rates and write amplifications are compared. */
   static final int PARTS = 10;
 
   private static final int PUT_LIMIT_INTERVALS = 10;
@@ -35,8 +35,8 @@ final class WriteWorkloads {
   private WriteWorkloads() {}
 
   /**
-   * One thread puts every pair once, in random order, into an empty store, then deletes every one in the same order;
-   * process durability. An engine that is not done after ten intervals is stopped there.
+   * One thread puts every pair once, in random order, into an empty store, then deletes all in the
+   * same order, with process durability. Both end after ten intervals at the latest.
    */
   static Map<String, Double> put(Context context) throws IOException, InterruptedException {
     putAndDelete(context, context.settings().warmupSeconds());
@@ -75,7 +75,10 @@ final class WriteWorkloads {
     };
   }
 
-  /** Writers put pairs at random into an empty store, power durability: each waits until its write is synced. */
+  /**
+   * Writers put random pairs into an empty store, with power durability: each waits until its write
+   * is synced.
+   */
   static Map<String, Double> sync(Context context) throws InterruptedException {
     Settings settings = context.settings();
     Pairs pairs = context.pairs();
@@ -92,7 +95,9 @@ final class WriteWorkloads {
     }
   }
 
-  /** Threads that GET and PUT pairs of the loaded store at random, half of each; process durability. */
+  /**
+   * Threads GET and PUT random pairs of the loaded store, half of each, with process durability.
+   */
   static Map<String, Double> mixed(Context context) throws IOException, InterruptedException {
     Settings settings = context.settings();
     Stores.copy(context.base(), context.scratch());
@@ -127,10 +132,11 @@ final class WriteWorkloads {
   }
 
   /**
-   * One thread overwrites the loaded store's pairs at random as fast as the engine takes them, until a number of bytes is
-   * written. Write amplification is what the process hands to the kernel's write calls by the bytes of keys and values
-   * acknowledged: of all until the engine is at rest, of a tenth until its last PUT. Space is the size of the store, sampled
-   * once a second, by that of the pairs.
+   * One thread overwrites random pairs of the loaded store as fast as the engine accepts them,
+   * until a number of bytes is written. Write amplification is the bytes that the process passes to
+   * write calls, divided by the bytes of acknowledged keys and values. The total includes all
+   * writes until the engine is at rest; a tenth ends with its last PUT. Space amplification is the
+   * size of the store, sampled once a second, divided by the size of the pairs.
    */
   static Map<String, Double> overwrite(Context context) throws IOException, InterruptedException {
     Path store = context.scratch();
@@ -183,7 +189,10 @@ final class WriteWorkloads {
     return figures.get(prefix + PARTS) / figures.get(prefix + 2);
   }
 
-  /** The store's size once it has not changed for two seconds: engines remove replaced files late. */
+  /**
+   * Returns the size of the store once it has not changed for two seconds, because engines delete
+   * replaced files late.
+   */
   private static double bytesAtRest(Path store) throws InterruptedException {
     long before = Stores.bytes(store);
     int still = 0;
@@ -207,8 +216,8 @@ final class WriteWorkloads {
   }
 
   /**
-   * Writes pairs by number, for one thread. An engine that refuses a PUT because it is overloaded is asked again until it
-   * takes it, so that the refusals count as the stall that they are.
+   * Writes pairs by number. For one thread. Repeats a PUT until an overloaded engine accepts it, so
+   * that refusals count as stalls.
    */
   static final class Writer {
 

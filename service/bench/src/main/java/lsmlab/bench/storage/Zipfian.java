@@ -1,9 +1,10 @@
 package lsmlab.bench.storage;
 
 /**
- * Draws numbers of which few are frequent: rank r comes up in proportion to {@code 1 / r^0.99}, and the ranks are scattered
- * over all numbers. This is YCSB's scrambled Zipfian distribution (Cooper et al., 2010), drawn as in Gray et al., "Quickly
- * generating billion-record synthetic databases", 1994. Immutable, thread-safe.
+ * Draws numbers from a scrambled Zipfian distribution, as YCSB does (Cooper et al., 2010): rank r
+ * has a probability proportional to {@code 1 / r^0.99}, and the ranks are scattered over all
+ * numbers. Source: Gray et al., "Quickly generating billion-record synthetic databases" (1994).
+ * Immutable and thread-safe.
  */
 final class Zipfian {
 
@@ -14,7 +15,7 @@ final class Zipfian {
   private final double eta;
 
   /**
-   * @param count the numbers are 0 … count − 1; at least 2
+   * @param count at least 2; the numbers are 0 … count − 1
    */
   Zipfian(int count) {
     this.count = count;
@@ -27,7 +28,7 @@ final class Zipfian {
     eta = (1 - Math.pow(2.0 / count, 1 - THETA)) / (1 - zetaOfTwo / zeta);
   }
 
-  /** The rank that these random bits stand for: 0 is the most frequent one. */
+  /** Returns the rank for these random bits; 0 is the most frequent one. */
   int rank(long bits) {
     double uniform = (bits >>> 11) * 0x1p-53;
     double scaled = uniform * zeta;
@@ -40,7 +41,7 @@ final class Zipfian {
     return (int) Math.min(count - 1, count * Math.pow(eta * uniform - eta + 1, 1 / (1 - THETA)));
   }
 
-  /** The number that these random bits stand for. */
+  /** Returns the number for these random bits. */
   int number(long bits) {
     return (int) Long.remainderUnsigned(Pairs.mix(rank(bits) + 1L), count);
   }

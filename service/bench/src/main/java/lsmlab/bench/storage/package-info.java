@@ -1,6 +1,8 @@
 /**
- * The storage engine against its peers. Each measurement is a {@linkplain lsmlab.bench.storage.Fork JVM of its own} that
- * runs one {@linkplain lsmlab.bench.storage.Workloads workload} on one engine, with the same keys, values, durability and
- * heap for all: no engine's profile shapes another's compiled code, and the variation from JVM to JVM shows.
+ * Compares the storage engine with its peers. Each measurement runs one {@linkplain
+ * lsmlab.bench.storage.Workloads workload} on one engine in a {@linkplain lsmlab.bench.storage.Fork
+ * JVM of its own}, with the same keys, values, durability and heap for all. So the profile of one
+ * engine does not affect the compiled code of another, and the variation between JVMs becomes
+ * visible.
  */
 package lsmlab.bench.storage;

@@ -25,7 +25,7 @@ class MemoryLimitTest {
     return "lsmlab-bench-" + ProcessHandle.current().pid();
   }
 
-  /** In the machine's own control groups, where this process may make one. */
+  /** Uses the machine's control groups, if this process may create one. */
   @Test
   void aProcessIsStartedInsideAndTheGroupGoesAfterwards() throws Exception {
     Optional<MemoryLimit> made = MemoryLimit.of(BYTES);

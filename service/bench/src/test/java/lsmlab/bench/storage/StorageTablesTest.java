@@ -28,7 +28,8 @@ class StorageTablesTest {
     String table = StorageTables.of(figures, List.of("lsm", "rocksdb", "rocksdb-tuned"));
     assertTrue(
         table.contains(
-            "| PUT, power durability, 64 writers | 1/s | 130 | 100 | `rocksdb-tuned` | 1.30× (1.30 … 1.30) | 2 | `lsm` | ≥ 1.30× | met |"),
+            "| PUT, power durability, 64 writers | 1/s | 130 | 100 | `rocksdb-tuned` | 1.30× (1.30"
+                + " … 1.30) | 2 | `lsm` | ≥ 1.30× | met |"),
         table);
     assertTrue(table.contains("| `rocksdb` | 1.50× (1.50 … 1.50) | 2 | `lsm` |  |  |"), table);
     assertTrue(table.contains("| `rocksdb-tuned` | 4.50× (4.50 … 4.50) |"), table);
