@@ -54,7 +54,7 @@ public final class Engines {
               LsmEngine::open),
           new Entry(
               "memory",
-              "a concurrent skip list in the heap; nothing is kept after the process ends",
+              "a concurrent skip list in the heap; nothing outlives the process",
               false,
               options -> new MemoryEngine()),
           new Entry(

@@ -74,11 +74,12 @@ public final class CheckpointTarget implements AutoCloseable {
       Files.createDirectory(part);
     } catch (FileAlreadyExistsException e) {
       throw new CheckpointException(
-          part + " exists: another checkpoint is being made there, or was broken off; remove it",
+          part
+              + " exists: another checkpoint is being made there, or one was interrupted; delete it",
           e);
     } catch (AccessDeniedException e) {
       throw new CheckpointException(
-          part + " cannot be made: permission denied; make its parent writable", e);
+          part + " cannot be created: permission denied; make its parent directory writable", e);
     } catch (IOException e) {
       throw new CheckpointException(part + " cannot be made: " + e.getMessage(), e);
     }

@@ -60,7 +60,7 @@ final class Health {
     }
     failures.incrementAndGet();
     if (passing.put(activity, e) == null) {
-      LOG.error("{} failed and will be tried again: {}", activity.text, e.toString());
+      LOG.error("{} failed and will be retried: {}", activity.text, e.toString());
     }
   }
 
@@ -121,10 +121,10 @@ final class Health {
   static ReadOnlyException readOnly(Throwable cause) {
     String what =
         cause instanceof SyncFailedException
-            ? "what was written last may not be on the device; check it and restart the service"
+            ? "the latest writes may not be on the device; check it and restart the service"
             : cause instanceof IOException
-                ? "make room on the device or repair it"
-                : "this is a fault of the engine; restart the service";
+                ? "free space on the device or repair it"
+                : "this is an internal error; restart the service";
     return new ReadOnlyException("the store takes no writes: " + cause + "; " + what, cause);
   }
 }

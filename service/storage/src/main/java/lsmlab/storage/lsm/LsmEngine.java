@@ -203,7 +203,7 @@ public final class LsmEngine implements Engine {
   private void checkSize(int valueLength) {
     if (valueLength > options.valueBytesMax()) {
       throw new IllegalArgumentException(
-          "a value has at most %d bytes here, this one %d: a larger heap takes larger ones"
+          "the value has %2$d bytes, but with this heap at most %1$d bytes are allowed: a larger heap (-Xmx) allows larger values"
               .formatted(options.valueBytesMax(), valueLength));
     }
   }

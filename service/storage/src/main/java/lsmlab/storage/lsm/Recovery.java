@@ -88,7 +88,7 @@ final class Recovery implements AutoCloseable {
       if (TableFormat.number(name) >= 0 || WalFormat.number(name) >= 0) {
         throw new CorruptionException(
             directory.describe(Manifest.NAME)
-                + " is missing though "
+                + " is missing, but "
                 + name
                 + " is there: restore the store from a copy");
       }
@@ -118,7 +118,7 @@ final class Recovery implements AutoCloseable {
     if (!names.contains(name)) {
       throw new CorruptionException(
           directory.describe(name)
-              + " is missing though the manifest names it: restore the store from a copy");
+              + " is missing, but the manifest names it: restore the store from a copy");
     }
     Table table = Table.open(directory, entry.number());
     if (table.bytes() != entry.bytes()) {
@@ -157,7 +157,7 @@ final class Recovery implements AutoCloseable {
       sourceLog = table.sourceLog();
       table.release();
     } catch (CorruptionException e) {
-      LOG.info("an unfinished table is removed: {}", e.getMessage());
+      LOG.info("an unfinished table is deleted: {}", e.getMessage());
       return;
     }
     if (sourceLog >= manifest.firstLog() && !logs.contains(sourceLog)) {
@@ -165,8 +165,8 @@ final class Recovery implements AutoCloseable {
           directory.describe(Manifest.NAME)
               + " does not name table "
               + number
-              + " though the log it was made of is gone: its end is missing. Restore the store from"
-              + " a copy");
+              + " though the log that it was flushed from is gone: the manifest has lost its last"
+              + " records. Restore the store from a copy");
     }
   }
 
@@ -182,7 +182,7 @@ final class Recovery implements AutoCloseable {
     for (long log : logs.numbers()) {
       lost |= logs.isPreviousLost(log);
       if (lost) {
-        LOG.warn("{} follows a log that was lost with the power: dropped", log);
+        LOG.warn("{} follows a log that was lost in a loss of power: dropped", log);
         dropped.add(log);
         continue;
       }
@@ -246,7 +246,7 @@ final class Recovery implements AutoCloseable {
     String name = WalFormat.fileName(log);
     if (result.isTorn()) {
       LOG.info(
-          "{}: {} bytes after the last whole record are cut off: room made ahead, or a torn end",
+          "{}: {} bytes after the last whole record are cut off: preallocated zeros or a torn end",
           directory.describe(name),
           result.fileLength() - result.length());
     }

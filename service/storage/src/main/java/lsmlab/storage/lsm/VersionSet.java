@@ -211,7 +211,7 @@ final class VersionSet implements AutoCloseable {
         }
       }
     } catch (IOException e) {
-      LOG.warn("superfluous files stay until the next change of tables: {}", e.toString());
+      LOG.warn("unneeded files stay until the next change of the tables: {}", e.toString());
     }
   }
 

@@ -48,7 +48,7 @@ final class WalChain {
       if (!numbers.contains(log.number())) {
         throw new CorruptionException(
             describe(log.number())
-                + " is missing though the manifest names it: restore the store from a copy");
+                + " is missing, but the manifest names it: restore the store from a copy");
       }
       certain.put(log.number(), log.length());
     }
@@ -93,7 +93,7 @@ final class WalChain {
     if (begin.durability() == Durability.POWER) {
       throw new CorruptionException(
           describe(begin.previous())
-              + " is missing though "
+              + " is missing, but "
               + WalFormat.fileName(log)
               + " follows it: restore the store from a copy");
     }

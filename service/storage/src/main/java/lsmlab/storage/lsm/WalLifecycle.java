@@ -59,7 +59,7 @@ final class WalLifecycle {
       throw e;
     } catch (IOException e) {
       LOG.warn(
-          "the manifest cannot name log {}, so that its loss would not be noticed: {}",
+          "the manifest cannot name log {}, so its loss would not be noticed: {}",
           number,
           e.toString());
     }

@@ -110,20 +110,20 @@ public final class Manifest implements AutoCloseable {
           throw corrupt(position, "a record of unknown type " + type, null);
         }
       } catch (BufferUnderflowException e) {
-        throw corrupt(position, "a record is shorter than it says", e);
+        throw corrupt(position, "a record is shorter than its content", e);
       }
       position = end(in, position);
     }
     if (position == 0) {
-      throw corrupt(0, "the snapshot it begins with is damaged", null);
+      throw corrupt(0, "the first record is damaged", null);
     }
     for (int at = position + 1; at < in.limit() && position < in.limit(); at++) {
       if (isWhole(in, at)) {
-        throw corrupt(position, "a record is damaged and whole ones follow it", null);
+        throw corrupt(position, "a record is damaged, and whole ones follow it", null);
       }
     }
     if (position < synced) {
-      throw corrupt(position, "a record is damaged that was synced", null);
+      throw corrupt(position, "a synced record is damaged", null);
     }
     return position;
   }
@@ -135,7 +135,7 @@ public final class Manifest implements AutoCloseable {
     int version = payload.getInt();
     if (version != VERSION) {
       throw new CorruptionException(
-          "%s: manifest format version %d, this engine reads %d: open the store with the engine that wrote it, or load the data anew"
+          "%s: manifest format version %d, this engine reads %d: open the store with the engine that wrote it, or load the data again"
               .formatted(directory.describe(NAME), version, VERSION));
     }
     apply(Edit.decode(payload));

@@ -71,7 +71,7 @@ public final class ManifestDumper {
       }
       return 0;
     } catch (BufferUnderflowException e) {
-      out.printf("%10s  DAMAGED: the record is shorter than it says%n", "");
+      out.printf("%10s  DAMAGED: the record is shorter than its content%n", "");
       return 1;
     }
   }

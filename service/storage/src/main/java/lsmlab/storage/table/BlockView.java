@@ -81,7 +81,7 @@ final class BlockView {
     long storedLength = table.blockOffset(block + 1) - offset;
     if (storedLength < TableFormat.COMPRESSED_HEADER_BYTES
         || storedLength > TableFormat.COMPRESSIBLE_BYTES_MAX) {
-      throw table.corrupt(offset, "the index gives block " + block + " an impossible place");
+      throw table.corrupt(offset, "the index gives block " + block + " an impossible offset");
     }
     int length = (int) storedLength;
     stored = withRoom(stored, length);
@@ -98,7 +98,7 @@ final class BlockView {
         || contentLength > TableFormat.COMPRESSIBLE_BYTES_MAX
         || compressedLength < 0
         || compressedLength > length - TableFormat.COMPRESSED_HEADER_BYTES) {
-      throw table.corrupt(offset, "block " + block + " contradicts itself");
+      throw table.corrupt(offset, "block " + block + " is inconsistent");
     }
     if (content.length < contentLength) {
       content = withRoom(content, contentLength);
@@ -106,7 +106,7 @@ final class BlockView {
     }
     decompress(table, block, compressedLength, contentLength);
     if (!Block.isSound(contentSegment, 0, contentLength)) {
-      throw table.corrupt(offset, "block " + block + " contradicts itself");
+      throw table.corrupt(offset, "block " + block + " is inconsistent");
     }
     bytes = contentSegment;
     start = 0;

@@ -87,7 +87,7 @@ public final class Table {
       return table;
     } catch (IndexOutOfBoundsException | NegativeArraySizeException e) {
       throw new CorruptionException(
-          file.describe() + ": the lengths in a section contradict each other", e);
+          file.describe() + ": the lengths in a section are inconsistent", e);
     } catch (InternalError e) {
       throw new CorruptionException(file.describe() + ": the file cannot be read", e);
     } finally {
@@ -265,14 +265,14 @@ public final class Table {
     long start = index.blockOffset(block);
     long length = index.blockOffset(block + 1) - start;
     if (start < 0 || length < Block.BYTES_MIN) {
-      throw corrupt(start, "the index gives block " + block + " an impossible place");
+      throw corrupt(start, "the index gives block " + block + " an impossible offset");
     }
     int crc = Bytes.crc32c(bytes, start + Integer.BYTES, length - Integer.BYTES);
     if (crc != Block.checksum(bytes, start)) {
       throw corrupt(start, "the checksum of block " + block + " does not match");
     }
     if (!Block.isSound(bytes, start, length)) {
-      throw corrupt(start, "block " + block + " contradicts itself");
+      throw corrupt(start, "block " + block + " is inconsistent");
     }
     return start;
   }

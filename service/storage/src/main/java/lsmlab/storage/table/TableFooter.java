@@ -36,7 +36,7 @@ final class TableFooter {
     long size = bytes.byteSize();
     long footer = size - TableFormat.FOOTER_BYTES;
     if (footer < 0 || bytes.get(Bytes.LONG, size - Long.BYTES) != TableFormat.MAGIC) {
-      throw file.corrupt(Math.max(0, footer), "this is not a table or its end is missing");
+      throw file.corrupt(Math.max(0, footer), "this is not a table, or its end is missing");
     }
     int crc = Bytes.crc32c(bytes, footer, TableFormat.FOOTER_CRC_OFFSET);
     if (crc != bytes.get(Bytes.INT, footer + TableFormat.FOOTER_CRC_OFFSET)) {
@@ -62,7 +62,7 @@ final class TableFooter {
     if (propertiesOffset + propertiesLength != footer
         || filterOffset + filterLength != propertiesOffset
         || indexOffset + indexLength != filterOffset) {
-      throw file.corrupt(footer, "the sections do not meet");
+      throw file.corrupt(footer, "the sections are not adjacent");
     }
 
     long number = bytes.get(Bytes.LONG, propertiesOffset);

@@ -37,8 +37,8 @@ final class TableVerifier {
         check(
             table.findBlock(key, 0, key.length) == block,
             offset,
-            "the index leads to another block than the one that holds the key");
-        check(table.mayContain(key), offset, "the filter denies a key that is there");
+            "the index finds another block than the one that holds the key");
+        check(table.mayContain(key), offset, "the filter excludes a key of the table");
         if (Block.valueSlot(bytes, start, pair) < 0) {
           tombstones++;
         }
@@ -47,8 +47,11 @@ final class TableVerifier {
       }
     }
     check(Arrays.equals(last, table.maxKey()), 0, "the last key is not the greatest");
-    check(entries == table.entries(), 0, "it holds another number of pairs than it says");
-    check(tombstones == table.tombstones(), 0, "it holds another number of tombstones");
+    check(entries == table.entries(), 0, "the number of pairs differs from its properties");
+    check(
+        tombstones == table.tombstones(),
+        0,
+        "the number of tombstones differs from its properties");
   }
 
   private void check(boolean holds, long offset, String what) {

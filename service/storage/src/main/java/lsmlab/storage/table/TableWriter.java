@@ -112,7 +112,7 @@ public final class TableWriter implements AutoCloseable {
       throws IOException {
     if (lastKeyLength >= 0
         && Bytes.compare(workspace.lastKey, 0, lastKeyLength, key, keyOffset, keyLength) >= 0) {
-      throw new IllegalStateException(name + ": keys must ascend; this is a fault of the engine");
+      throw new IllegalStateException(name + ": keys must ascend; this is an internal error");
     }
     if (block.count() > 0 && block.bytesWith(1, keyLength, valueLength) > layout.blockBytes()) {
       finishBlock();

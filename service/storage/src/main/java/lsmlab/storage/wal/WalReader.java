@@ -116,7 +116,7 @@ public final class WalReader {
 
   private static CorruptionException otherVersion(String file, int version) {
     return new CorruptionException(
-        "%s: WAL format version %d, this engine reads %d: open the store with the engine that wrote it, or load the data anew"
+        "%s: WAL format version %d, this engine reads %d: open the store with the engine that wrote it, or load the data again"
             .formatted(file, version, WalFormat.VERSION));
   }
 
@@ -134,7 +134,7 @@ public final class WalReader {
         && bytes.get(ValueLayout.JAVA_BYTE, 16) == WalFormat.BEGIN) {
       throw otherVersion(file, 1);
     }
-    throw damaged(0, "it is the log's first one, which is written whole");
+    throw damaged(0, "it is the first record of the log, which is written at once");
   }
 
   private Result replay(long expectedLength, Handler handler) {
@@ -203,12 +203,12 @@ public final class WalReader {
       throw damaged(position, "whole records follow it");
     }
     if (expectedLength > position && expectedLength <= size) {
-      throw damaged(position, "the next log gives this one " + expectedLength + " bytes");
+      throw damaged(position, "the next log says that this one has " + expectedLength + " bytes");
     }
     // Under power the end was not synced, so it was not acknowledged. Under process every byte that
     // the kernel got is there, unless the file ends within the record.
     if (durability == Durability.PROCESS && !endsBeforeItsRecord(position)) {
-      throw damaged(position, "the file goes on after it, so that it was written whole");
+      throw damaged(position, "the file continues after it, so it was written completely");
     }
   }
 
@@ -246,7 +246,7 @@ public final class WalReader {
 
   private CorruptionException damaged(long position, String why) {
     return new CorruptionException(
-        "%s at offset %d: a record is damaged, and %s. Something acknowledged would be lost: restore the store from a copy"
+        "%s at offset %d: a record is damaged, and %s. Acknowledged writes would be lost: restore the store from a copy"
             .formatted(file, position, why));
   }
 

@@ -206,7 +206,7 @@ class WalPreallocatorTest {
     try (Engine engine = LsmEngine.open(options(Durability.POWER), directory)) {
       put(engine, "key", "value");
       ReadOnlyException e = assertThrows(ReadOnlyException.class, engine::flush);
-      assertTrue(e.getMessage().contains("fault of the engine"), e.getMessage());
+      assertTrue(e.getMessage().contains("internal error"), e.getMessage());
       assertThrows(ReadOnlyException.class, () -> put(engine, "more", "value"));
       assertArrayEquals(bytes("value"), engine.get(bytes("key")));
     }
