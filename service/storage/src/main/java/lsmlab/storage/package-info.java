@@ -7,7 +7,7 @@
  * manifest} draw the file formats. Every byte on disk goes through {@code file.StoreDirectory}.
  *
  * <pre>
- *   engines ─► lsm ─► bulk, table, wal, manifest, memtable ─► cursor, file ─► this package
+ *   engines ─► lsm ─► version ─► bulk, table, wal, manifest, memtable ─► cursor, file ─► this package
  * </pre>
  */
 package lsmlab.storage;

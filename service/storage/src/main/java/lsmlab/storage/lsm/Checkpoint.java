@@ -11,6 +11,9 @@ import lsmlab.storage.manifest.Edit;
 import lsmlab.storage.manifest.Manifest;
 import lsmlab.storage.manifest.TableEntry;
 import lsmlab.storage.table.TableFormat;
+import lsmlab.storage.version.TableSet;
+import lsmlab.storage.version.Version;
+import lsmlab.storage.version.VersionSet;
 
 /**
  * An independent store that shares the tables of another one by hard links, which is safe because

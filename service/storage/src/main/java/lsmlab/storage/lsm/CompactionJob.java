@@ -14,7 +14,6 @@ import lsmlab.storage.cursor.MergingCursor;
 import lsmlab.storage.file.Bytes;
 import lsmlab.storage.file.StoreDirectory;
 import lsmlab.storage.file.SyncFailedException;
-import lsmlab.storage.lsm.TableSet.Placed;
 import lsmlab.storage.manifest.TableEntry;
 import lsmlab.storage.stats.LevelTraffic;
 import lsmlab.storage.table.LevelCursor;
@@ -22,6 +21,9 @@ import lsmlab.storage.table.Table;
 import lsmlab.storage.table.TableLayout;
 import lsmlab.storage.table.TableWorkspace;
 import lsmlab.storage.table.TableWriter;
+import lsmlab.storage.version.TableSet;
+import lsmlab.storage.version.TableSet.Placed;
+import lsmlab.storage.version.VersionSet;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 

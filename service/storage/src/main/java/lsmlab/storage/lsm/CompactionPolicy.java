@@ -4,9 +4,10 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import lsmlab.storage.LsmOptions;
-import lsmlab.storage.lsm.TableSet.Placed;
 import lsmlab.storage.manifest.TableEntry;
 import lsmlab.storage.table.Table;
+import lsmlab.storage.version.TableSet;
+import lsmlab.storage.version.TableSet.Placed;
 
 /** Decides which tables to merge. Stateless and thread-safe. */
 interface CompactionPolicy {

@@ -10,9 +10,12 @@ import lsmlab.storage.LsmOptions;
 import lsmlab.storage.concurrent.Threads;
 import lsmlab.storage.event.EventLog;
 import lsmlab.storage.file.StoreDirectory;
-import lsmlab.storage.lsm.TableSet.Placed;
 import lsmlab.storage.stats.LevelTraffic;
 import lsmlab.storage.table.TableWorkspace;
+import lsmlab.storage.version.TableSet;
+import lsmlab.storage.version.TableSet.Placed;
+import lsmlab.storage.version.Version;
+import lsmlab.storage.version.VersionSet;
 
 /**
  * Merges tables in one background thread, one {@link CompactionPolicy.Task} after another: merges

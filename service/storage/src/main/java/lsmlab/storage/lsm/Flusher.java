@@ -22,6 +22,8 @@ import lsmlab.storage.table.Table;
 import lsmlab.storage.table.TableLayout;
 import lsmlab.storage.table.TableWorkspace;
 import lsmlab.storage.table.TableWriter;
+import lsmlab.storage.version.TableSet;
+import lsmlab.storage.version.VersionSet;
 
 /**
  * Writes sealed memtables to tables of level 0. Several threads may build tables at once, but

@@ -3,8 +3,9 @@ package lsmlab.storage.lsm;
 import java.util.ArrayList;
 import java.util.List;
 import lsmlab.storage.LsmOptions;
-import lsmlab.storage.lsm.TableSet.Placed;
 import lsmlab.storage.manifest.TableEntry;
+import lsmlab.storage.version.TableSet;
+import lsmlab.storage.version.TableSet.Placed;
 
 /**
  * Keeps each level from 1 on as one sorted run. Level 0 holds flushed memtables, newest first,

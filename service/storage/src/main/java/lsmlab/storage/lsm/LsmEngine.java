@@ -28,6 +28,10 @@ import lsmlab.storage.memtable.Memtable;
 import lsmlab.storage.stats.LevelTraffic;
 import lsmlab.storage.stats.LookupCounts;
 import lsmlab.storage.table.Lookup;
+import lsmlab.storage.version.LsmScan;
+import lsmlab.storage.version.OpenScans;
+import lsmlab.storage.version.Version;
+import lsmlab.storage.version.VersionSet;
 import lsmlab.storage.wal.WalWriter;
 
 /**

@@ -5,6 +5,9 @@ import lsmlab.storage.LsmOptions;
 import lsmlab.storage.manifest.LogEntry;
 import lsmlab.storage.memtable.ChunkPool;
 import lsmlab.storage.memtable.Memtable;
+import lsmlab.storage.version.OpenScans;
+import lsmlab.storage.version.Version;
+import lsmlab.storage.version.VersionSet;
 import lsmlab.storage.wal.WalWriter;
 
 /**

@@ -3,6 +3,8 @@ package lsmlab.storage.lsm;
 import com.sun.management.OperatingSystemMXBean;
 import java.lang.management.ManagementFactory;
 import java.util.function.LongSupplier;
+import lsmlab.storage.version.Version;
+import lsmlab.storage.version.VersionSet;
 
 /**
  * Decides whether the tables fit in memory, and tells them to expect misses if they do not.

@@ -14,6 +14,7 @@ import lsmlab.storage.memtable.ChunkPool;
 import lsmlab.storage.memtable.Memtable;
 import lsmlab.storage.table.Table;
 import lsmlab.storage.table.TableFormat;
+import lsmlab.storage.version.TableSet;
 import lsmlab.storage.wal.WalFormat;
 import lsmlab.storage.wal.WalReader;
 import org.slf4j.Logger;

@@ -7,6 +7,8 @@ import lsmlab.storage.TreeStats;
 import lsmlab.storage.manifest.TableEntry;
 import lsmlab.storage.stats.LevelTraffic;
 import lsmlab.storage.stats.LookupCounts;
+import lsmlab.storage.version.TableSet;
+import lsmlab.storage.version.Version;
 
 /** Collects the counters and gauges of an engine's parts. Thread-safe. */
 final class StatsCollector {

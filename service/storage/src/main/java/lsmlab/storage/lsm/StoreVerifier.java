@@ -9,6 +9,7 @@ import lsmlab.storage.file.StoreDirectory;
 import lsmlab.storage.manifest.Manifest;
 import lsmlab.storage.manifest.TableEntry;
 import lsmlab.storage.table.Table;
+import lsmlab.storage.version.TableSet;
 import lsmlab.storage.wal.WalFormat;
 import lsmlab.storage.wal.WalReader;
 

@@ -2,8 +2,9 @@ package lsmlab.storage.lsm;
 
 import java.util.List;
 import lsmlab.storage.LsmOptions;
-import lsmlab.storage.lsm.TableSet.Placed;
 import lsmlab.storage.manifest.TableEntry;
+import lsmlab.storage.version.TableSet;
+import lsmlab.storage.version.TableSet.Placed;
 
 /**
  * Merges runs of similar size: the tables of level 0, then each next older run, as long as it is no

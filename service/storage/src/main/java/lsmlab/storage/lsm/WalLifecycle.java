@@ -10,6 +10,7 @@ import lsmlab.storage.file.StoreDirectory;
 import lsmlab.storage.file.SyncFailedException;
 import lsmlab.storage.file.WritableFile;
 import lsmlab.storage.manifest.LogEntry;
+import lsmlab.storage.version.VersionSet;
 import lsmlab.storage.wal.WalFormat;
 import lsmlab.storage.wal.WalWriter;
 import org.slf4j.Logger;

@@ -3,6 +3,7 @@ package lsmlab.storage.lsm;
 import java.io.IOException;
 import lsmlab.storage.file.StoreDirectory;
 import lsmlab.storage.file.WritableFile;
+import lsmlab.storage.version.VersionSet;
 import lsmlab.storage.wal.WalFormat;
 
 /**

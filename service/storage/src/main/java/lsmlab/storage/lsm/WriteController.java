@@ -13,6 +13,9 @@ import lsmlab.storage.TreeStats.StallCause;
 import lsmlab.storage.concurrent.RateLimit;
 import lsmlab.storage.event.EventLog;
 import lsmlab.storage.memtable.Memtable;
+import lsmlab.storage.version.TableSet;
+import lsmlab.storage.version.Version;
+import lsmlab.storage.version.VersionSet;
 
 /**
  * Holds writes back if flushes or merges do not keep up. So memory, the number of tables that a

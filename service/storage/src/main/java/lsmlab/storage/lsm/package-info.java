@@ -11,6 +11,7 @@
  * </pre>
  *
  * <p>Start at {@link lsmlab.storage.lsm.LsmEngine}. {@link lsmlab.storage.lsm.StoreVerifier} and
- * {@link lsmlab.storage.lsm.StoreDumper} inspect a closed store.
+ * {@link lsmlab.storage.lsm.StoreDumper} inspect a closed store. The package {@code version} holds
+ * the content of the store at one moment.
  */
 package lsmlab.storage.lsm;

@@ -23,7 +23,6 @@ import lsmlab.storage.cursor.Cursor;
 import lsmlab.storage.cursor.MergingCursor;
 import lsmlab.storage.file.SimulatedDirectory;
 import lsmlab.storage.file.SimulatedDirectory.Operation;
-import lsmlab.storage.lsm.TableSet.Placed;
 import lsmlab.storage.manifest.Edit;
 import lsmlab.storage.manifest.LogEntry;
 import lsmlab.storage.manifest.Manifest;
@@ -38,6 +37,10 @@ import lsmlab.storage.table.TableFormat;
 import lsmlab.storage.table.TableLayout;
 import lsmlab.storage.table.TableWorkspace;
 import lsmlab.storage.table.TableWriter;
+import lsmlab.storage.version.TableSet;
+import lsmlab.storage.version.TableSet.Placed;
+import lsmlab.storage.version.Version;
+import lsmlab.storage.version.VersionSet;
 import org.junit.jupiter.api.Test;
 
 /**

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -47,7 +48,9 @@ class LogBytesKillTest {
       Process process = start(store, kill);
       try (BufferedReader lines = process.inputReader()) {
         for (int i = 0; i < ACKNOWLEDGED_MIN; i++) {
-          note(lines.readLine(), acknowledged);
+          String line = lines.readLine();
+          assertTrue(line != null, "the process ended by itself");
+          note(line, acknowledged);
         }
         Thread.sleep(random.nextInt(200));
         process.destroyForcibly(); // SIGKILL
@@ -117,7 +120,7 @@ class LogBytesKillTest {
           try (InputStream in = Files.newInputStream(log)) {
             return in.readNBytes(VALUE_BYTES - Long.BYTES);
           }
-        } catch (IOException e) {
+        } catch (IOException | UncheckedIOException e) {
           Thread.onSpinWait(); // the log was deleted meanwhile
         }
       }

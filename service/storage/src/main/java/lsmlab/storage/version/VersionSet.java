@@ -1,4 +1,4 @@
-package lsmlab.storage.lsm;
+package lsmlab.storage.version;
 
 import java.io.IOException;
 import java.util.ArrayList;
@@ -35,7 +35,7 @@ import org.slf4j.LoggerFactory;
  * use it, then releases it. So files are unmapped and deleted on that thread or when a scan is
  * closed, never in a lookup.
  */
-final class VersionSet implements AutoCloseable {
+public final class VersionSet implements AutoCloseable {
 
   private static final Logger LOG = LoggerFactory.getLogger(VersionSet.class);
 
@@ -56,7 +56,7 @@ final class VersionSet implements AutoCloseable {
 
   private volatile Version current;
 
-  VersionSet(StoreDirectory directory, Manifest manifest, long nextFile, Version first) {
+  public VersionSet(StoreDirectory directory, Manifest manifest, long nextFile, Version first) {
     this.directory = directory;
     this.manifest = manifest;
     this.nextFile = new AtomicLong(nextFile);
@@ -66,17 +66,17 @@ final class VersionSet implements AutoCloseable {
   }
 
   /** Returns the gate that protects short uses of {@link #current} without a reference. */
-  ReadGate gate() {
+  public ReadGate gate() {
     return gate;
   }
 
   /** Returns the current version. Use it only within a section of the gate. */
-  Version current() {
+  public Version current() {
     return current;
   }
 
   /** Returns the current version with a reference, which the caller releases. */
-  Version acquire() {
+  public Version acquire() {
     int ticket = gate.enter();
     try {
       Version version = current;
@@ -91,7 +91,7 @@ final class VersionSet implements AutoCloseable {
   }
 
   /** Returns the number of the log that takes writes. */
-  long logInUse() {
+  public long logInUse() {
     Version version = acquire();
     try {
       return version.active().logNumber();
@@ -101,11 +101,11 @@ final class VersionSet implements AutoCloseable {
   }
 
   /** Returns a number greater than that of every file so far. */
-  long nextFile() {
+  public long nextFile() {
     return nextFile.get();
   }
 
-  long newFileNumber() {
+  public long newFileNumber() {
     return nextFile.getAndIncrement();
   }
 
@@ -113,7 +113,7 @@ final class VersionSet implements AutoCloseable {
    * Makes {@code fresh} the active memtable; the active one becomes the newest sealed one. Takes
    * over the caller's reference.
    */
-  void seal(Memtable fresh) {
+  public void seal(Memtable fresh) {
     versionLock.lock();
     try {
       assert fresh.logNumber() > current.active().logNumber() : "memtables must be sealed in order";
@@ -134,7 +134,7 @@ final class VersionSet implements AutoCloseable {
    * @param log a log whose file name is durable
    * @throws IOException if the manifest cannot be written; nothing has changed then
    */
-  void publishFlush(List<Memtable> flushed, List<TableSet.Placed> added, LogEntry log)
+  public void publishFlush(List<Memtable> flushed, List<TableSet.Placed> added, LogEntry log)
       throws IOException {
     publish(new HashSet<>(flushed), Set.of(), added, List.of(log));
   }
@@ -144,7 +144,8 @@ final class VersionSet implements AutoCloseable {
    *
    * @throws IOException if the manifest cannot be written; nothing has changed then
    */
-  void publishCompaction(Set<Table> removed, List<TableSet.Placed> added) throws IOException {
+  public void publishCompaction(Set<Table> removed, List<TableSet.Placed> added)
+      throws IOException {
     publish(Set.of(), removed, added, List.of());
   }
 
@@ -263,7 +264,7 @@ final class VersionSet implements AutoCloseable {
   }
 
   /** Releases a version. A file that cannot be deleted now is deleted at the next start. */
-  static void releaseQuietly(Version version) {
+  public static void releaseQuietly(Version version) {
     try {
       version.release();
     } catch (IOException e) {
@@ -272,24 +273,24 @@ final class VersionSet implements AutoCloseable {
   }
 
   /** Runs a short task on the reclaiming thread. Not allowed after {@link #close}. */
-  void runSoon(Runnable task) {
+  public void runSoon(Runnable task) {
     retired.add(task);
   }
 
   /** Returns once this object has released every version that was replaced before this call. */
-  void awaitReclaimed() {
+  public void awaitReclaimed() {
     CountDownLatch reached = new CountDownLatch(1);
     retired.add(reached::countDown);
     Threads.await(reached);
   }
 
   /** Returns the number of the first log that is still needed. */
-  long firstLog() {
+  public long firstLog() {
     return firstLogWithout(Set.of());
   }
 
   /** Records durably that these logs must exist with these lengths, which are already durable. */
-  void noteLogs(List<LogEntry> logs) throws IOException {
+  public void noteLogs(List<LogEntry> logs) throws IOException {
     manifestLock.lock();
     try {
       manifest.append(

@@ -1,4 +1,4 @@
-package lsmlab.storage.lsm;
+package lsmlab.storage.version;
 
 import java.io.IOException;
 import java.util.ArrayList;
@@ -20,10 +20,10 @@ import lsmlab.storage.table.Lookup;
 import lsmlab.storage.table.Table;
 
 /** The tables of one moment, by level. Immutable except for its reference count. */
-final class TableSet {
+public final class TableSet {
 
   /** A table and its level and order. */
-  record Placed(TableEntry entry, Table table) {}
+  public record Placed(TableEntry entry, Table table) {}
 
   /** Tables of level 0, newest first. Their keys may overlap. */
   private final List<Placed> newestFirst;
@@ -42,7 +42,7 @@ final class TableSet {
    */
   private final AtomicInteger references = new AtomicInteger();
 
-  TableSet(List<Placed> tables) {
+  public TableSet(List<Placed> tables) {
     TreeMap<Integer, List<Placed>> byLevel = new TreeMap<>();
     for (Placed placed : tables) {
       byLevel.computeIfAbsent(placed.entry().level(), level -> new ArrayList<>()).add(placed);
@@ -96,7 +96,7 @@ final class TableSet {
   /**
    * Looks up a key, newest table first. Returns a constant of {@link Lookup}, but never FILTERED.
    */
-  int get(byte[] key, int keyOffset, int keyLength, ValueSink sink, LookupCounts counts) {
+  public int get(byte[] key, int keyOffset, int keyLength, ValueSink sink, LookupCounts counts) {
     if (count == 0) {
       return Lookup.ABSENT;
     }
@@ -139,7 +139,7 @@ final class TableSet {
   }
 
   /** Adds a cursor for each table of level 0 and each further level, newest first. */
-  void addCursors(List<Cursor> cursors) {
+  public void addCursors(List<Cursor> cursors) {
     for (Table table : newestFirstTables) {
       cursors.add(table.cursor());
     }
@@ -150,26 +150,26 @@ final class TableSet {
     }
   }
 
-  List<Placed> newestFirst() {
+  public List<Placed> newestFirst() {
     return newestFirst;
   }
 
   /** Level 1 is at index 0. */
-  List<List<Placed>> levels() {
+  public List<List<Placed>> levels() {
     return levels;
   }
 
-  List<Placed> placed() {
+  public List<Placed> placed() {
     List<Placed> all = new ArrayList<>(newestFirst);
     levels.forEach(all::addAll);
     return all;
   }
 
-  int count() {
+  public int count() {
     return count;
   }
 
-  long bytes() {
+  public long bytes() {
     return bytes;
   }
 
@@ -193,7 +193,7 @@ final class TableSet {
   }
 
   /** Releases a reference to each table, even if one release fails. */
-  void releaseTables() throws IOException {
+  public void releaseTables() throws IOException {
     IOException failure = null;
     for (Placed placed : placed()) {
       try {
@@ -207,7 +207,7 @@ final class TableSet {
     }
   }
 
-  static Set<Table> tableSet(List<Placed> placed) {
+  public static Set<Table> tableSet(List<Placed> placed) {
     Set<Table> tables = new HashSet<>();
     placed.forEach(each -> tables.add(each.table()));
     return tables;

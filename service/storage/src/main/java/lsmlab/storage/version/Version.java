@@ -1,4 +1,4 @@
-package lsmlab.storage.lsm;
+package lsmlab.storage.version;
 
 import java.io.IOException;
 import java.util.ArrayList;
@@ -16,7 +16,7 @@ import lsmlab.storage.table.Lookup;
  * that writes are added to the active memtable. Counts references, and holds one reference to each
  * of its memtables and to its set of tables.
  */
-final class Version {
+public final class Version {
 
   private final Memtable active;
   private final Memtable[] sealed;
@@ -28,7 +28,7 @@ final class Version {
    *
    * @param sealed newest first
    */
-  Version(Memtable active, List<Memtable> sealed, TableSet tables) {
+  public Version(Memtable active, List<Memtable> sealed, TableSet tables) {
     this.active = active;
     this.sealed = sealed.toArray(Memtable[]::new);
     this.tables = tables;
@@ -52,7 +52,7 @@ final class Version {
   }
 
   /** Looks up a key. Returns a constant of {@link Lookup}. */
-  int get(byte[] key, int keyOffset, int keyLength, ValueSink sink, LookupCounts counts) {
+  public int get(byte[] key, int keyOffset, int keyLength, ValueSink sink, LookupCounts counts) {
     int found = active.get(key, keyOffset, keyLength, sink);
     if (found != Lookup.ABSENT) {
       return found;
@@ -67,7 +67,7 @@ final class Version {
   }
 
   /** Returns a cursor for each part, newest first. */
-  List<Cursor> cursors(long sequenceMax) {
+  public List<Cursor> cursors(long sequenceMax) {
     List<Cursor> cursors = new ArrayList<>();
     cursors.add(active.cursor(sequenceMax));
     for (Memtable memtable : sealed) {
@@ -77,24 +77,24 @@ final class Version {
     return cursors;
   }
 
-  Memtable active() {
+  public Memtable active() {
     return active;
   }
 
-  int sealedCount() {
+  public int sealedCount() {
     return sealed.length;
   }
 
   /** Newest first. */
-  List<Memtable> sealed() {
+  public List<Memtable> sealed() {
     return List.of(sealed);
   }
 
-  TableSet tables() {
+  public TableSet tables() {
     return tables;
   }
 
-  long memtableBytes() {
+  public long memtableBytes() {
     long bytes = active.bytes();
     for (Memtable memtable : sealed) {
       bytes += memtable.bytes();
@@ -112,7 +112,7 @@ final class Version {
   }
 
   /** Releases a reference. The last one releases the parts. */
-  void release() throws IOException {
+  public void release() throws IOException {
     int left = references.decrementAndGet();
     assert left >= 0 : "a version was released too often";
     if (left == 0) {

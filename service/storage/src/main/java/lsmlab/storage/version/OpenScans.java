@@ -1,4 +1,4 @@
-package lsmlab.storage.lsm;
+package lsmlab.storage.version;
 
 import java.util.ArrayList;
 import java.util.Collections;
@@ -7,9 +7,9 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
 import lsmlab.storage.LsmOptions;
-import lsmlab.storage.lsm.TableSet.Placed;
 import lsmlab.storage.memtable.Memtable;
 import lsmlab.storage.table.Table;
+import lsmlab.storage.version.TableSet.Placed;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -21,7 +21,7 @@ import org.slf4j.LoggerFactory;
  * <p>Flushed memtables may take as much memory as the store's own memtables. Replaced tables may
  * take as many bytes as all current tables, and at least {@link #TABLE_BYTES_MIN}.
  */
-final class OpenScans {
+public final class OpenScans {
 
   private static final Logger LOG = LoggerFactory.getLogger(OpenScans.class);
 
@@ -33,7 +33,7 @@ final class OpenScans {
 
   private final long memtableBytesMax;
 
-  OpenScans(LsmOptions options) {
+  public OpenScans(LsmOptions options) {
     this.memtableBytesMax = options.flushThresholdBytes() * (options.memtablesMax() + 1L);
   }
 
@@ -50,7 +50,7 @@ final class OpenScans {
   }
 
   /** Enforces the limit on the reclaiming thread. Called after each change of the version. */
-  void enforceSoon(VersionSet versions) {
+  public void enforceSoon(VersionSet versions) {
     if (count() > 0) {
       versions.runSoon(
           () -> {

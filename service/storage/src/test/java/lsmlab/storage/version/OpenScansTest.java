@@ -1,4 +1,4 @@
-package lsmlab.storage.lsm;
+package lsmlab.storage.version;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
@@ -15,6 +15,7 @@ import lsmlab.storage.LsmOptions;
 import lsmlab.storage.Scan;
 import lsmlab.storage.ScanEndedException;
 import lsmlab.storage.file.SimulatedDirectory;
+import lsmlab.storage.lsm.LsmEngine;
 import org.junit.jupiter.api.Test;
 
 /** The data that open scans keep alive is limited: the oldest scans are ended. */

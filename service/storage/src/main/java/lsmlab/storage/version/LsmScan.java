@@ -1,4 +1,4 @@
-package lsmlab.storage.lsm;
+package lsmlab.storage.version;
 
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -20,7 +20,7 @@ import lsmlab.storage.file.Bytes;
  * the other, and the version is released once. If a value is too large to copy, the scan stays
  * inside until it moves on.
  */
-final class LsmScan implements Scan {
+public final class LsmScan implements Scan {
 
   private static final int COPY_BYTES_MAX = 1 << 20;
 
@@ -63,7 +63,7 @@ final class LsmScan implements Scan {
   private volatile String endedBecause;
 
   /** Takes over the caller's reference to the version. */
-  LsmScan(Version version, Cursor cursor, OpenScans scans, byte[] from, byte[] to) {
+  public LsmScan(Version version, Cursor cursor, OpenScans scans, byte[] from, byte[] to) {
     this.version = version;
     this.cursor = cursor;
     this.scans = scans;

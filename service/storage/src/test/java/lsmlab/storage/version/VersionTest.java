@@ -1,4 +1,4 @@
-package lsmlab.storage.lsm;
+package lsmlab.storage.version;
 
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -9,7 +9,6 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import lsmlab.storage.file.SimulatedDirectory;
-import lsmlab.storage.lsm.TableSet.Placed;
 import lsmlab.storage.manifest.TableEntry;
 import lsmlab.storage.memtable.ChunkPool;
 import lsmlab.storage.memtable.Memtable;
@@ -17,6 +16,7 @@ import lsmlab.storage.table.Table;
 import lsmlab.storage.table.TableFormat;
 import lsmlab.storage.table.TableLayout;
 import lsmlab.storage.table.TableWriter;
+import lsmlab.storage.version.TableSet.Placed;
 import org.junit.jupiter.api.Test;
 
 class VersionTest {
