@@ -181,7 +181,8 @@ class DamageTest {
                   " at offset ",
                   " is missing",
                   " bytes, the manifest says",
-                  "contradict",
+                  "has lost its last records",
+                  "inconsistent",
                   "version")
               .anyMatch(e.getMessage()::contains);
       assertTrue(placed, what + ": " + e.getMessage());

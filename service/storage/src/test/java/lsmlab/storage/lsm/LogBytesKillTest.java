@@ -53,7 +53,7 @@ class LogBytesKillTest {
           note(line, acknowledged);
         }
         Thread.sleep(random.nextInt(200));
-        process.destroyForcibly(); // SIGKILL
+        process.toHandle().destroyForcibly(); // kill -9; unlike Process, it leaves the output open
         lines.lines().forEach(line -> note(line, acknowledged));
       }
       process.waitFor();
