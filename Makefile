@@ -5,7 +5,7 @@ MAKEFLAGS += --no-print-directory
 
 # A JDK ≥ 25 for Maven and for everything Maven starts; the default `java` may be older.
 JDK = $(shell bin/find-jdk)
-# Maven's own libraries use what JDK 25 warns of; our compilers' and tests' warnings are not touched by this.
+# Maven's own libraries use methods that JDK 25 warns about; warnings of our compilers and tests are unaffected.
 MVN = JAVA_HOME="$(JDK)" MAVEN_OPTS="--sun-misc-unsafe-memory-access=allow $$MAVEN_OPTS" \
   mvn --batch-mode --no-transfer-progress -q -Dstyle.color=never
 VENV = .venv/bin
@@ -19,7 +19,7 @@ SERVICE_SOURCES := $(shell find service -path '*/target' -prune -o -path '*/src/
 LOADGEN_SOURCES := $(shell find loadgen -path loadgen/target -prune -o \( -name '*.rs' -o -name 'Cargo.*' -o -name '*.lua' \) -type f -print 2>/dev/null)
 PROFILER_SOURCES := $(shell find profiler -path profiler/target -prune -o \( -name '*.rs' -o -name 'Cargo.*' -o -name '*.toml' -o -name '*.ttf' \) -type f -print 2>/dev/null)
 
-# Only what was given on the command line counts: an environment may hold a NAME of its own.
+# Only settings of the command line count: an environment may have another NAME.
 quote = '$(subst ','\'',$(1))'
 given = $(if $(filter command line,$(origin $(1))),$(2) $(call quote,$($(1))))
 OVERRIDES = $(call given,RATE,--rate) $(call given,DURATION,--duration) $(call given,WARMUP,--warmup) \
@@ -46,12 +46,12 @@ manifests: ## the objects that RUNTIME=kubernetes makes (docs/cluster.md): make 
 	@$(if $(UNKNOWN),echo 'no such setting: $(UNKNOWN); there are: $(SETTINGS)' >&2; exit 2)
 	@bin/lab manifests $(call quote,$(NAME)) $(call given,THREADS,--threads) $(call given,CONNECTIONS,--connections)
 .PHONY: search capacity
-# What every step of a search is set to, as KEY=VALUE words.
+# The settings of every step of a search, as KEY=VALUE words.
 STEP_WORDS = $(foreach v,DURATION WARMUP THREADS CONNECTIONS VARIANT ENGINE WORKERS SELECTORS QUEUE_CAPACITY RATE SCALE REPEAT PROFILE,$(if $(filter command line,$(origin $(v))),$(call quote,$(v)=$($(v)))))
 search: ## the highest rate that holds a limit: make search NAME=stack-get SLO='p99.9<100ms' [VARIANT=queue] [RESUME=1] …
 	@$(if $(and $(filter command line,$(origin NAME)),$(filter command line,$(origin SLO))),,echo "NAME or SLO is missing: make search NAME=stack-get SLO='p99.9<100ms'" >&2; exit 2)
 	@bin/lab search $(call given,RUNTIME,--runtime) $(call quote,$(NAME)) $(call quote,$(SLO)) $(STEP_WORDS)
-capacity: ## what this machine serves of an experiment at most, for RATE=auto: make capacity NAME=stack-get
+capacity: ## the highest rate that this machine serves, for RATE=auto: make capacity NAME=stack-get
 	@$(if $(filter command line,$(origin NAME)),,echo 'NAME is missing: make capacity NAME=stack-get (make list shows them all)' >&2; exit 2)
 	@bin/lab capacity $(call given,RUNTIME,--runtime) $(call quote,$(NAME)) $(STEP_WORDS)
 .PHONY: suite suites
@@ -64,7 +64,7 @@ suites: ## the suites
 	@bin/lab suites
 list: ## the experiments
 	@bin/lab list
-results: ## the runs there are, newest first [NAME=stack-get] [VARIANT=queue] [SINCE=7d] [VALID=1] [LAST=50]; and results/index.html
+results: ## all runs, newest first [NAME=stack-get] [VARIANT=queue] [SINCE=7d] [VALID=1] [LAST=50]; and results/index.html
 	@bin/lab results $(call given,VARIANT,--variant) $(call given,RUNTIME,--runtime) $(call given,SINCE,--since) \
 	  $(if $(filter 1,$(VALID)),--valid) $(call given,LAST,--last) $(call given,NAME,--)
 	@bin/lab index
@@ -88,7 +88,7 @@ compare: ## is B better, worse, or the same: make compare A=queue-get B='stack-g
 	@$(if $(filter-out $(COMPARE_SETTINGS),$(UNKNOWN)),echo 'no such setting: $(filter-out $(COMPARE_SETTINGS),$(UNKNOWN)); there are: $(COMPARE_SETTINGS) $(filter-out NAME REPEAT,$(SETTINGS))' >&2; exit 2)
 	@bin/lab compare $(call quote,$(A)) $(call quote,$(B)) $(COMPARE_WORDS) $(call given,RUNTIME,--runtime)
 .PHONY: profiling-cost
-profiling-cost: ## what being profiled costs: make profiling-cost NAME=stack-get [BLOCKS=10] [RATE=20000] [DURATION=10s] …
+profiling-cost: ## what profiling costs: make profiling-cost NAME=stack-get [BLOCKS=10] [RATE=20000] [DURATION=10s] …
 	@$(if $(filter command line,$(origin NAME)),,echo 'NAME is missing: make profiling-cost NAME=stack-get (make list shows them all)' >&2; exit 2)
 	@$(if $(filter-out $(COMPARE_SETTINGS),$(UNKNOWN)),echo 'no such setting: $(filter-out $(COMPARE_SETTINGS),$(UNKNOWN)); there are: $(COMPARE_SETTINGS) $(filter-out REPEAT PROFILE,$(SETTINGS))' >&2; exit 2)
 	@bin/lab profiling-cost $(call quote,$(NAME)) $(COMPARE_WORDS) $(call given,RUNTIME,--runtime)
@@ -104,23 +104,23 @@ validate: ## check the experiment files without running them; the service is bui
 parse-load: ## print the JSON of a wrk2 report: make parse-load FILE=load.txt
 	@$(if $(filter command line,$(origin FILE)),,echo 'FILE is missing: make parse-load FILE=load.txt' >&2; exit 2)
 	@bin/lab parse-load $(call quote,$(FILE))
-doctor: ## what this machine has and lacks for each runtime, and the command that gets it
+doctor: ## what this machine has and lacks for each runtime, and the command that installs it
 	@bin/lab doctor
 
 ##@ This machine
 .PHONY: calibrate quiet unquiet
 calibrate: ## what this machine can do, and the smallest difference that it can show: make calibrate [STARTS=20]
 	@bin/lab calibrate $(call given,STARTS,--starts) $(call given,RUNTIME,--runtime)
-quiet: ## make it quieter, as root: governor, huge pages, interrupts; every change is printed
+quiet: ## make this machine quieter, as root: governor, huge pages, interrupts; every change is printed
 	@bin/lab quiet
-unquiet: ## put back what `make quiet` changed, also after a crash
+unquiet: ## restore what `make quiet` changed, also after a crash
 	@bin/lab unquiet
 
 ##@ Stack (docker)
 .PHONY: up open down
 up: ## start Prometheus, Grafana, node-exporter and the artifact server, to stay up across runs
 	@bin/lab up
-open: ## print the addresses of what is up, and open Grafana and the results in a browser
+open: ## print the addresses of the stack, and open Grafana and the results in a browser
 	@bin/lab open
 down: ## stop all containers of the lab
 	@bin/lab down
@@ -156,24 +156,24 @@ test: test-service test-loadgen test-profiler test-lab test-dashboards test-e2e 
 test-service: ## storage engine and server
 	@bin/find-jdk >/dev/null
 	$(MVN) -f service/pom.xml verify
-# More threads than CPUs: most of its tests wait for servers that wait. Those that measure run one at a time.
+# More threads than CPUs: most tests wait for servers that wait. Tests that measure run one at a time.
 test-loadgen: ## load generator
 	RUST_TEST_THREADS=6 cargo test --quiet --locked --manifest-path loadgen/Cargo.toml
 test-profiler: ## profile command and pictures
 	cargo test --quiet --locked --manifest-path profiler/Cargo.toml
-# More processes than CPUs: most of its tests wait for fakes that wait.
-test-lab: ## experiments, phases, analysis, report (pages in headless Chromium where it is installed)
+# More processes than CPUs: most tests wait for fakes that wait.
+test-lab: ## experiments, phases, analysis, report (pages in headless Chromium, if it is installed)
 	@bin/lab --version >/dev/null
 	$(VENV)/pytest -q -rs -n 6 lab/tests --ignore lab/tests/e2e
 test-dashboards: ## Prometheus configuration and rules, dashboards
 	@bin/lab --version >/dev/null
 	$(VENV)/python dashboards/check.py
-test-e2e: build ## whole experiments in both runtimes; docker's only where an engine answers
+test-e2e: build ## whole experiments in both runtimes; docker's only if an engine answers
 	@bin/lab --version >/dev/null
 	$(VENV)/pytest -q -ra lab/tests/e2e
 
 .PHONY: test-kubernetes
-# One node, so generators and service share it, and each of the two CPUs has its side.
+# One node, which generators and service share; each side has one of the two CPUs.
 test-kubernetes: build ## whole experiments in a cluster of one node made for it, as root; not part of `make test` (docs/cluster.md)
 	@bin/lab --version >/dev/null
 	@kubernetes/cluster missing >/dev/null || { echo "test-kubernetes did not run: $$(kubernetes/cluster missing)"; exit 1; }

@@ -1,4 +1,4 @@
-//! Whose fault is it? Delays of the generator are told from those of the server, on every request.
+//! Delays of the generator are told from those of the server, on every request.
 
 mod support;
 
@@ -6,7 +6,7 @@ use std::process::Stdio;
 use std::time::Duration;
 use support::{Manner, OK, Run, TruthServer, command, load};
 
-/// Runs the generator, stops the whole process for `stop` after `before`, and lets it go on.
+/// Runs the generator, stops the whole process for `stop` after `before`, and lets it continue.
 fn load_stopped(flags: &str, url: &str, before: Duration, stop: Duration) -> Run {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("load.json");

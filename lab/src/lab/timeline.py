@@ -9,7 +9,7 @@ timeline.csv has the columns
 - every sample of the service's and the load generator's own metrics, under its Prometheus name, histogram buckets left
   out. Counters are as scraped; they begin anew with each start of the service.
 
-A value that could not be had is empty. One thread writes; the others only set attributes of `Watched`. It yields to
+A value that was not available is empty. One thread writes; the others only set attributes of `Watched`. It yields to
 whatever else wants its CPU, the load generator say; where nothing is left for it, seconds are missing.
 """
 

@@ -262,7 +262,7 @@ fn scraped<R>(metrics: SocketAddr, run: impl FnOnce() -> R) -> (R, usize) {
         scope.spawn(|| {
             while !ended.load(Ordering::Relaxed) {
                 let (mut text, request) = (String::new(), b"GET /metrics HTTP/1.1\r\nHost: bench\r\n\r\n");
-                // There is nobody to ask before the run and after it.
+                // Before and after the run no generator answers.
                 let asked = TcpStream::connect(metrics).and_then(|mut stream| {
                     stream.write_all(request)?;
                     stream.read_to_string(&mut text)
@@ -279,7 +279,7 @@ fn scraped<R>(metrics: SocketAddr, run: impl FnOnce() -> R) -> (R, usize) {
     (result, scrapes.into_inner())
 }
 
-/// CPU time of all children that have been waited for.
+/// CPU time of all children that have ended.
 fn cpu_of_children_s() -> f64 {
     // SAFETY: an all-zero rusage is valid, and the call fills it in.
     let usage = unsafe {

@@ -30,7 +30,7 @@ pub enum Operation {
     Post,
     /// DELETE.
     Delete,
-    /// HEAD, whose response has no body whatever its headers say.
+    /// HEAD: its response has no body, even if its headers say so.
     Head,
     /// Any other.
     Other,

@@ -23,7 +23,7 @@ public final class VerifyCommand implements Callable<Integer> {
 
   @Spec private CommandSpec spec;
 
-  @Option(names = "--dir", required = true, description = "The store; nobody may have it open.")
+  @Option(names = "--dir", required = true, description = "The store; it must be closed.")
   private Path dir;
 
   @Override

@@ -18,7 +18,7 @@ import java.util.concurrent.atomic.AtomicInteger;
  *
  * <p><b>Why tasks of a class of its own.</b> A {@code Runnable} becomes a task that can be interrupted, and such a task
  * might wait for others: a worker that takes one with another behind it wakes one more worker, until all are awake.
- * Requests wait for nobody. With a plain task the selector thread wakes a worker if its queue seemed empty, and each worker
+ * Requests do not wait for each other. With a plain task the selector thread wakes a worker if its queue seemed empty, and each worker
  * wakes one more when it begins: enough to have all of them at work if there is work for all.
  *
  * <p><b>Where it comes from.</b> D. Lea, "A Java Fork/Join Framework", Java Grande 2000; asynchronous mode is the one

@@ -16,7 +16,7 @@ import java.util.concurrent.TimeUnit;
  *
  * <p><b>Why the selector runs what no worker waits for.</b> Rejecting it, as {@code ThreadPoolExecutor} does by default,
  * answers 503 to most requests that arrive together, even at low load. Waiting for a worker costs a context switch for
- * each request, and the selector serves nobody meanwhile: {@link OneNioWorkersVariant} does that.
+ * each request, and the selector serves no connection meanwhile: {@link OneNioWorkersVariant} does that.
  *
  * <p><b>Where it comes from.</b> {@code ThreadPoolExecutor} over a {@code SynchronousQueue} with its {@code
  * CallerRunsPolicy}; W. N. Scherer, D. Lea and M. L. Scott, "Scalable Synchronous Queues", PPoPP 2006.

@@ -11,7 +11,7 @@ import lsmlab.storage.WriteBatch;
  *
  * <p><b>How a request travels.</b> Socket → selector thread → queue → a worker, with those that wait behind it → storage →
  * socket. The worker executes the reads, hands all writes to the engine in one call, then sends all responses in the order
- * of the queue. It waits for nobody: at low load a batch is one request.
+ * of the queue. It does not wait for more: at low load a batch is one request.
  *
  * <p><b>What it costs.</b> The first request of a batch waits for the last one's storage work, and every read for the
  * batch's log write. In exchange the writes of a batch share one handover to the kernel and, with {@code durability: power},

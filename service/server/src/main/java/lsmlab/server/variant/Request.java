@@ -5,7 +5,7 @@ import lsmlab.storage.WriteBatch;
 /**
  * A parsed request on its way to the storage, as a {@link Variant} sees it.
  *
- * <p>Whoever takes it completes it exactly once, on any threads, in one of these ways:
+ * <p>The variant completes it exactly once, on any threads, in one of these ways:
  *
  * <ul>
  *   <li>{@link #run}, or {@link #execute} and then {@link #send}

@@ -11,7 +11,7 @@ import org.jctools.queues.MpscArrayQueue;
  * worker → storage → socket. A range goes to the worker of its first key.
  *
  * <p><b>What it costs.</b> Workers share nothing: no two of them meet at a queue, and two writes of one key never run at
- * once. But nobody helps a worker whose keys are popular: with a skewed load one queue fills and rejects while other
+ * once. But no other worker helps one whose keys are popular: with a skewed load one queue fills and rejects while other
  * workers sleep. {@code queue_capacity} is divided among the workers and rounded up to powers of two.
  *
  * <p><b>Where it comes from.</b> Shared-nothing, thread-per-core servers: M. Stonebraker et al., "The End of an

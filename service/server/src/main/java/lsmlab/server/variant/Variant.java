@@ -16,7 +16,7 @@ import one.nio.server.ServerConfig;
  *
  * <p><b>To add one</b>: implement this interface in one class and name it in one line of {@link Variants}.
  *
- * <p><b>Rules.</b> {@code submit} does not wait: a selector thread that waits serves nobody. Everything is bounded,
+ * <p><b>Rules.</b> {@code submit} does not wait: a selector thread that waits serves no connection. Everything is bounded,
  * and a request that does not fit is rejected. The difference between two variants is what their two classes say: none
  * looks at the current thread. A variant's own threads are named {@code worker-N}, because profiles are split by thread
  * name. Threads are never interrupted at work: an interrupt closes the file that the thread is reading.
