@@ -153,7 +153,7 @@ def test_two_runs_at_once_are_refused(checkout: FakeCheckout) -> None:
     checkout.wait_for_phase("measure")
     code, output = checkout.lab("run", "fake")
     assert code == 1
-    assert f"another run goes on on this machine: process {first.pid}, experiment fake" in output
+    assert f"another run is in progress on this machine: process {first.pid}, experiment fake" in output
     assert len(checkout.runs()) == 1
     assert first.poll() is None
     checkout.wait_for_phase("measure")
@@ -169,7 +169,7 @@ def test_the_lock_is_the_machines_and_not_the_checkouts(tmp_path: Path) -> None:
     one.wait_for_phase("measure")
     code, output = other.lab("run", "fake", LAB_LOCK=lock)
     assert code == 1
-    assert f"another run goes on on this machine: process {first.pid}, experiment fake" in output
+    assert f"another run is in progress on this machine: process {first.pid}, experiment fake" in output
     assert other.runs() == []
     os.kill(first.pid, signal.SIGINT)
     first.communicate(timeout=LIMIT_S)

@@ -198,7 +198,7 @@ def test_prune_waits_for_no_run(house: Checkout) -> None:
     run(house, "a", 1)
     lock = RunLock(house.run_lock)
     lock.take("a run")
-    with pytest.raises(RunError, match="another run goes on"):
+    with pytest.raises(RunError, match="another run is in progress"):
         prune(house)
     lock.release()
     with pytest.raises(InputError, match="KEEP=0"):

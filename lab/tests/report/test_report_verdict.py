@@ -52,7 +52,7 @@ def test_percentiles_among_unanswered_requests_are_lower_bounds(tmp_path: Path) 
     assert "≥" in rows["p90"]
     assert "≥" in rows["p99"]
     assert "≥" not in rows["p50"]
-    assert "1,400 requests had no answer at the end" in page.text
+    assert "1,400 requests had no response at the end" in page.text
 
 
 def test_refusals_put_goodput_and_the_latency_of_served_requests_in_front(tmp_path: Path) -> None:

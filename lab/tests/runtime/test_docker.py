@@ -345,7 +345,7 @@ def test_down_refuses_while_a_run_goes_on(docker: FakeDocker, tmp_path: Path) ->
     docker.answers([*ANSWERS, {"match": "ps -a", "stdout": container("service", os.getppid())}])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(engine, "command_line", lambda _: "python -m lab run x")
-        with pytest.raises(RunError, match="a run goes on"):
+        with pytest.raises(RunError, match="a run is in progress"):
             Stack(Checkout(tmp_path)).down()
     assert not docker.calls(" down ")
 

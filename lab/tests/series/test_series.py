@@ -55,7 +55,7 @@ def test_runs_are_ordinary_runs_in_the_given_order_and_built_once(place: Place, 
     answer = answer_of(place, planned("queue"), planned("stack"), planned("queue", 2))
     console = Console(record=True, width=200)
     with Series(place, answer, console) as series:
-        with pytest.raises(RunError, match="another run goes on"):
+        with pytest.raises(RunError, match="another run is in progress"):
             RunLock(place.checkout.run_lock).take("a second lab")
         series.execute()
     documents = [manifest(place, run) for run in reread(place, answer).runs]

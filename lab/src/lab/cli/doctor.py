@@ -29,5 +29,5 @@ def print_checks(console: Console) -> int:
         because = f", because {why}" if why else ""
         console.print(f"Without RUNTIME they take: {name}{because}.", soft_wrap=True, highlight=False)
         return 0
-    console.print("No runtime can work yet. The commands above get what is missing for either.", highlight=False)
+    console.print("No runtime can work yet. The commands above install what is missing.", highlight=False)
     return 1

@@ -31,7 +31,7 @@ class RateChoice(Strict):
         declared = f"declared are {self.declared_per_s:,}/s"
         if self.how == "auto" and self.share is not None and self.saturation_per_s is not None:
             least = "at least " if self.saturation_is_lower_bound else ""
-            source = "the share that the reference had of its own" if self.share_from == "reference" else "by default"
+            source = "the reference's own share" if self.share_from == "reference" else "by default"
             return (
                 f"RATE=auto: {self.share:.0%} of the {least}{self.saturation_per_s:,.0f}/s that this machine "
                 f"saturates at ({source}); {declared}"

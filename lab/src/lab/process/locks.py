@@ -71,7 +71,7 @@ class RunLock:
             holder = file.read().strip()
             file.close()
             raise RunError(
-                f"another run goes on on this machine{f': {holder}' if holder else ''}",
+                f"another run is in progress on this machine{f': {holder}' if holder else ''}",
                 "Wait for its end, or end it: two at once would measure each other",
             ) from None
         file.truncate(0)

@@ -97,7 +97,7 @@ def _percentile_note(data: ReportData, summary: Summary) -> str:
             notes.append("* It moved this percentile by more than 10% and 100 µs: read the net value.")
     if summary.censored is not None:
         left = numbers.count(summary.censored.count)
-        notes.append(f"{left} requests had no answer at the end; they count as the longest, so “≥” is a lower bound.")
+        notes.append(f"{left} requests had no response at the end; they count as the longest, so “≥” is a lower bound.")
     if _has_unserved(summary):
         notes.append(
             "“Served” are the responses with an expected status; the first column has refusals and errors too."

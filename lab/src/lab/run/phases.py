@@ -103,7 +103,7 @@ def write_run_info(
         return
     info = _labels({**labels, "phase": phase})
     text = (
-        "# HELP lab_run_info The run that goes on, and its phase.\n"
+        "# HELP lab_run_info The current run and its phase.\n"
         "# TYPE lab_run_info gauge\n"
         f"lab_run_info{{{info}}} 1\n"
         "# HELP lab_phase_start_seconds When the phase began, seconds since the epoch.\n"

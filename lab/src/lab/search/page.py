@@ -66,7 +66,7 @@ def write_search_page(results: Path, answer: Answer, experiment: Experiment) -> 
             "A step is a run: a fresh start of the service, quiescence, a warm-up, then the rate. It holds if at least "
             f"99% of the offered requests were served, {label(slo.percentile)} of all requests that were due is below "
             "the limit, and the median latency does not grow from second to second.",
-            "The rate is doubled until a step fails, then each step is made at the median of what is known of the "
+            "The rate is doubled until a step fails, then each step is made at the median of the belief about the "
             "highest rate that holds (probabilistic bisection on the logarithm of the rate), until 90% of the "
             "probability lie within 5%. A step that the machine disturbed is made again, at most four times, whatever "
             "it said.",

@@ -146,7 +146,7 @@ def _started(answer: Answer, first: Manifest | None) -> str:
 def _cautions(answer: Answer, cases: list[CaseFigures], manifests: list[Manifest]) -> list[str]:
     said = []
     if answer.missing:
-        said.append(f"incomplete: {len(answer.missing)} of {len(answer.runs)} runs are missing; RESUME=1 goes on")
+        said.append(f"incomplete: {len(answer.missing)} of {len(answer.runs)} runs are missing; RESUME=1 continues")
     disturbed = sum(len(case.disturbed) for case in cases)
     if disturbed:
         said.append(f"{disturbed} runs were disturbed by something else on this machine and left out of every claim")

@@ -83,7 +83,7 @@ def run_suite(place: Place, request: SuiteRequest, console: Console, runtime: st
     except KeyboardInterrupt:
         console.print(
             f"{len(answer.runs) - len(answer.missing)} of {len(answer.runs)} runs are kept. "
-            f"The same command with RESUME=1 goes on with them.",
+            f"The same command with RESUME=1 continues with them.",
             highlight=False,
         )
         raise

@@ -29,7 +29,7 @@ def open_pages() -> None:
 
     addresses = Stack(find_checkout()).addresses()
     if not addresses:
-        raise InputError("nothing of the stack is up", "make up starts it")
+        raise InputError("the stack is not running", "make up starts it")
     for name, address in addresses.items():
         typer.echo(f"{name:<14}{address}")
     for name in ("grafana", "artifacts"):
