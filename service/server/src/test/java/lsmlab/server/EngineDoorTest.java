@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Test;
 
 class EngineDoorTest {
 
-  /** An engine of which every method does the same. */
+  /** An engine whose methods all do the same. */
   private static Engine engine(Callable<Object> action) {
     Class<?>[] types = {Engine.class};
     return (Engine)

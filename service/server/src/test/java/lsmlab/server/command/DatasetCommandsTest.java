@@ -27,7 +27,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import picocli.CommandLine;
 
-/** The commands as a shell meets them. */
+/** The commands, run as from a shell. */
 class DatasetCommandsTest {
 
   @TempDir Path temporary;
@@ -87,7 +87,7 @@ class DatasetCommandsTest {
     assertTrue(verified.out().startsWith("sound: 3 tables with 3000 entries"), verified.out());
   }
 
-  /** Each lookup has to ask all tables: the worst that a store without compaction can be. */
+  /** Each lookup searches all tables: the worst case of a store without compaction. */
   @Test
   void overlappingTablesAreSearchedWhereTheirFiltersDoNotSpareIt() throws IOException {
     for (int bits : new int[] {0, 10}) {

@@ -16,12 +16,12 @@ import org.junit.jupiter.api.TestFactory;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Clients that mean harm: each of them ends, and nobody else notices. */
+/** Hostile clients: the connection of each ends, and other clients notice nothing. */
 class AbuseTest {
 
   private static final String TARGET = "/v0/entity?id=k";
 
-  /** A beginning after which a client sends a byte now and then, without end. */
+  /** A beginning after which a client sends a byte now and then, for ever. */
   private record Drip(String name, String beginning, String byteNowAndThen) {}
 
   private static final List<Drip> DRIPS =
@@ -94,7 +94,7 @@ class AbuseTest {
     }
   }
 
-  /** The server has no way to say what it has read, but another exchange on the same selectors comes after it. */
+  /** The server cannot report what it has read, but a later exchange on the same selectors shows it. */
   private static int unread(TestServer server) {
     try (RawClient one = server.connect();
         RawClient other = server.connect()) {

@@ -24,7 +24,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Clients that others have written. Those that are not installed are skipped. */
+/** Clients of other projects. Those that are not installed are skipped. */
 class ClientsTest {
 
   private static final int[] SIZES = {0, 1, 255, 4096, 65_535, 65_536, 65_537, 1 << 20};
@@ -45,7 +45,7 @@ class ClientsTest {
     assumeTrue(there, program + " is not installed");
   }
 
-  /** Runs a command that must end well; returns what it has printed. */
+  /** Runs a command that must end well; returns its output. */
   private String run(String... command) throws IOException, InterruptedException {
     Path output = directory.resolve("output");
     Process process =

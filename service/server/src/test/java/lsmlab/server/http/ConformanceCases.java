@@ -4,8 +4,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * What the data port answers to what bytes. Every case starts from a store with {@code k → value} and {@code empty → }
- * and tells the statuses that come back and whether the connection then goes on.
+ * The responses of the data port to given bytes. Every case starts from a store with {@code k → value} and {@code empty
+ * → }. It states the expected statuses, and whether the connection stays open.
  */
 final class ConformanceCases {
 

@@ -115,13 +115,13 @@ class ConformanceTest {
         client.send(bytes.substring(at, at + piece));
       }
     } catch (SocketException e) {
-      // the server has answered and closed before the end of what it refuses
+      // the server has answered and closed before the end of the refused request
     }
   }
 
   /**
-   * Every case cut in two at every byte. An exchange on another connection of the same selector stands between the two
-   * parts, so that the first has been read by itself; nothing depends on it.
+   * Every case cut in two at every byte. An exchange on another connection of the same selector separates the two
+   * parts, so that the first is read alone; the test depends on no time.
    */
   @Test
   void answersTheSameCutAtEveryByte() throws IOException {

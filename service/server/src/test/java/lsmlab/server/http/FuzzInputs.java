@@ -2,7 +2,10 @@ package lsmlab.server.http;
 
 import java.util.random.RandomGenerator;
 
-/** Requests from a seed: valid ones, and valid ones with a few bytes changed. Few keys, so that they meet. */
+/**
+ * Requests from a seed: valid ones, and valid ones with a few bytes changed. There are few keys, so that requests often
+ * meet.
+ */
 final class FuzzInputs {
 
   private static final String[] KEYS = {

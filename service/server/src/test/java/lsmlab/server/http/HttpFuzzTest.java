@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Whatever bytes come, the stated answer goes back. */
+/** Every input gets the expected response. */
 class HttpFuzzTest {
 
   private static final long SEED = Long.getLong("fuzz.seed", 1);
@@ -51,7 +51,7 @@ class HttpFuzzTest {
     }
   }
 
-  /** -Dfuzz.inputs, a million by default, over all variants; -Dfuzz.seed. */
+  /** Inputs: -Dfuzz.inputs, a million by default, over all variants. Seed: -Dfuzz.seed. */
   @Test
   @Tag("slow")
   void aMillionInputsOverAllVariants() throws Exception {

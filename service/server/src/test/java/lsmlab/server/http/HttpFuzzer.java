@@ -14,10 +14,10 @@ import lsmlab.server.variant.VariantSettings;
 import lsmlab.storage.Engine;
 
 /**
- * Sends what {@link FuzzInputs} makes to a server and compares every byte that comes back with what {@link HttpModel}
- * says, connection by connection. A connection is made from one seed, begins with an empty store and takes up to
- * {@value #INPUTS_PER_CONNECTION} inputs, pipelined and cut at random; {@link #connection} with the seed that a failure
- * names repeats it. Meanwhile other connections to the same selectors must go on to be served.
+ * Sends the inputs of {@link FuzzInputs} to a server and compares every byte of its responses with {@link HttpModel},
+ * connection by connection. A connection is made from one seed, begins with an empty store and takes up to {@value
+ * #INPUTS_PER_CONNECTION} inputs, pipelined and cut at random; {@link #connection} with the seed that a failure names
+ * repeats it. Meanwhile other connections to the same selectors must still be served.
  */
 final class HttpFuzzer implements AutoCloseable {
 
@@ -40,7 +40,7 @@ final class HttpFuzzer implements AutoCloseable {
     }
   }
 
-  /** What a campaign has done. */
+  /** The counts of a campaign. */
   record Count(long inputs, long connections) {}
 
   /** Runs connection after connection until there were so many inputs. */
@@ -101,7 +101,7 @@ final class HttpFuzzer implements AutoCloseable {
     }
   }
 
-  /** Whether all could be sent. */
+  /** Whether everything could be sent. */
   private boolean sendInPieces(RawClient client, String bytes, RandomGenerator random)
       throws IOException {
     int cuts = random.nextInt(4) == 0 ? 1 + random.nextInt(6) : 0;
@@ -167,7 +167,7 @@ final class HttpFuzzer implements AutoCloseable {
     assertEquals(404, canaries.get(canary).exchange(ConformanceCases.get("id=canary")).status());
   }
 
-  /** Fails where something is left of the connections. */
+  /** Fails if anything is left of the connections. */
   @Override
   public void close() throws IOException {
     for (int i = 0; i < CANARIES; i++) {

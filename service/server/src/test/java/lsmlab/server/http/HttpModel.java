@@ -17,18 +17,18 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * What the data port must answer to a stream of bytes, whatever their split: a second parser, slow and written with
- * regular expressions and the JDK's decoders, that shares no code with the server's. Texts are Latin-1: a char is a
- * byte. One connection, one thread.
+ * The correct responses of the data port to a stream of bytes, however it is split. This is a second parser, slow and
+ * written with regular expressions and the JDK's decoders, that shares no code with the server's. Texts are Latin-1: a
+ * char is a byte. One connection, one thread.
  */
 final class HttpModel {
 
   /**
-   * A reply that must come.
+   * An expected response.
    *
-   * @param body the exact body, null where it only has to say what was wrong
-   * @param headOnly the reply has no body though it may give a length
-   * @param mayContinue 100 Continue may come before it
+   * @param body the exact body, null if any error text will do
+   * @param headOnly the response has no body though it may give a length
+   * @param mayContinue 100 Continue may precede it
    */
   record Expected(
       int status,
@@ -70,7 +70,7 @@ final class HttpModel {
     this.maxKeyBytes = maxKeyBytes;
   }
 
-  /** Whether the server ends the connection after the last reply. */
+  /** Whether the server ends the connection after the last response. */
   boolean closed() {
     return closed;
   }
@@ -80,12 +80,14 @@ final class HttpModel {
     return rest.isEmpty() && toDrop == 0;
   }
 
-  /** Whether a request waits for its body after having asked for leave to send it, so that a 100 may come by itself. */
+  /**
+   * Whether a request waits for its body after it asked for permission to send it, so that a 100 may arrive by itself.
+   */
   boolean promised() {
     return promised;
   }
 
-  /** The replies to what these bytes complete. */
+  /** The responses to the requests that these bytes complete. */
   List<Expected> feed(String bytes) {
     rest += bytes;
     promised = false;
@@ -101,7 +103,7 @@ final class HttpModel {
     return all;
   }
 
-  /** Takes one request off the stream; false if more is needed. */
+  /** Takes one request off the stream; false if it is incomplete. */
   private boolean request(List<Expected> all) {
     if (rest.startsWith("\r\n")) {
       rest = rest.substring(2);
@@ -171,7 +173,7 @@ final class HttpModel {
     return 0;
   }
 
-  /** Checks a header, with its line end; as {@link #requestLine}. */
+  /** Checks a header, with its line end; returns what {@link #requestLine} returns. */
   private int header(String bytes) {
     headerBytes += bytes.length();
     if (bytes.length() > LsmHttpRequest.LINE_BYTES_MAX
@@ -207,13 +209,13 @@ final class HttpModel {
         length = Long.parseLong(value);
       }
       default -> {
-        // says nothing to this server
+        // has no meaning for this server
       }
     }
     return 0;
   }
 
-  /** Answers a request whose head is well-formed and takes {@code headBytes}; false where its body is not there. */
+  /** Answers a request whose head is well-formed and takes {@code headBytes}; false if its body is incomplete. */
   private boolean serve(List<Expected> all, int headBytes) {
     String path = target;
     if (path.startsWith("http://")) {
@@ -308,7 +310,7 @@ final class HttpModel {
     return body.toString();
   }
 
-  /** The parameters that matter, decoded; null where the query must be refused. */
+  /** The known parameters, decoded; null if the query must be refused. */
   private Map<String, String> parameters(String query, boolean entity) {
     Set<String> wanted = entity ? Set.of("id") : Set.of("start", "end");
     Map<String, String> found = new TreeMap<>();

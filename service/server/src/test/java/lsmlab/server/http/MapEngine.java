@@ -8,7 +8,7 @@ import lsmlab.storage.Scan;
 import lsmlab.storage.ValueSink;
 import lsmlab.storage.engines.MemoryEngine;
 
-/** The engine in memory; counts open scans, and lets a test step in before each operation. */
+/** The engine in memory; counts open scans, and lets a test run code before each operation. */
 public class MapEngine extends MemoryEngine {
 
   public final ConcurrentNavigableMap<byte[], byte[]> pairs = pairs();
@@ -29,7 +29,7 @@ public class MapEngine extends MemoryEngine {
         keyOffset,
         keyLength,
         (source, offset, length) -> {
-          // not at the beginning of its memory: an offset that is forgotten shows
+          // not at the beginning of its memory, so that a forgotten offset shows
           byte[] shifted = new byte[length + 7];
           System.arraycopy(ValueSink.copy(source, offset, length), 0, shifted, 5, length);
           sink.accept(MemorySegment.ofArray(shifted), 5, length);

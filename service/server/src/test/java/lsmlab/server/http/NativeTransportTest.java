@@ -6,7 +6,7 @@ import lsmlab.server.admin.Environment;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 
-/** Where the whole suite is run for the native transport's sake, it is to be the one that is tested. */
+/** When the suite runs for the native transport, the server must really use it. */
 class NativeTransportTest {
 
   @Test

@@ -23,7 +23,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** What clients see when the service cannot do what they ask, and afterwards. */
+/** What clients see while the service cannot do what they ask, and afterwards. */
 class OverloadTest {
 
   private static final VariantSettings SMALL =
@@ -44,7 +44,7 @@ class OverloadTest {
       }
     }
 
-    /** Keeps its pairs, for the test to look at. */
+    /** Keeps its pairs, so that the test can look at them. */
     @Override
     public void close() {}
   }
@@ -71,7 +71,7 @@ class OverloadTest {
         client.send(ConformanceCases.get("id=s"));
         clients.add(client);
       }
-      // everything is either rejected at once or held by the gate
+      // every request is either rejected at once or held by the gate
       Eventually.equal(
           count,
           () ->
@@ -135,7 +135,7 @@ class OverloadTest {
         for (int i = 0; i < count; i++) {
           assertEquals(503, eager.read().status());
         }
-        // all connections share the refusals: a pause after each but the last
+        // all connections share the limit of refusals: a pause after each but the last
         long least =
             (count - 1)
                 * (clients.size() + 1L)
@@ -204,7 +204,7 @@ class OverloadTest {
               case 'e' -> throw new AssertionError("an error");
               case 'i' -> throw new InternalError("a fault in an unsafe memory access operation");
               default -> {
-                // works
+                // the engine works
               }
             }
           }

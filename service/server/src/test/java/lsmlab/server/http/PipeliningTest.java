@@ -20,7 +20,7 @@ import lsmlab.server.variant.Variants;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Pipelines of any depth: every request is answered, in order, whatever the variant. */
+/** Pipelines of any depth: every variant answers every request, in order. */
 class PipeliningTest {
 
   private static final int RECEIVE_BUFFER_BYTES = 256 * 1024;
@@ -70,7 +70,7 @@ class PipeliningTest {
     }
   }
 
-  /** Sends 3,000 requests without waiting and compares each reply with what a map would answer. */
+  /** Sends 3,000 requests without waiting and compares each response with a map. */
   private static Void converse(TestServer server, int seed) throws IOException {
     Random random = new Random(seed);
     Map<String, String> model = new HashMap<>();
@@ -146,7 +146,7 @@ class PipeliningTest {
     MapEngine engine = new MapEngine();
     String large = "x".repeat(1_000_000);
     engine.put("large".getBytes(US_ASCII), large.getBytes(US_ASCII));
-    // More than the kernel takes for a client that does not read, so its response is sent in part.
+    // More than the kernel takes for a client that does not read, so the response is sent in part.
     String huge = "y".repeat(16_000_000);
     engine.put("huge".getBytes(US_ASCII), huge.getBytes(US_ASCII));
     try (TestServer server = new TestServer(variant, engine);

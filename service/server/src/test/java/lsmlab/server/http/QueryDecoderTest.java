@@ -18,7 +18,7 @@ class QueryDecoderTest {
     assertEquals(jdkAccepts(bytes), QueryDecoder.isUtf8(bytes, bytes.length));
   }
 
-  /** Bytes that random ones seldom are: leads, continuations and their limits. */
+  /** Bytes that random generation seldom yields: leads, continuations and their limits. */
   @Property(tries = 5000)
   void agreesWithTheJdkNearTheLimits(@ForAll @Size(min = 1, max = 5) int[] choices) {
     int[] interesting = {

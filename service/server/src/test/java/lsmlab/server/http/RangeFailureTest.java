@@ -26,7 +26,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** A range whose storage fails in its middle: the client must not take the part for the whole. */
+/** A range whose storage fails in the middle: the client must not take the part for the whole. */
 class RangeFailureTest {
 
   private static final int VALUE_BYTES = 10_000;
@@ -36,13 +36,13 @@ class RangeFailureTest {
 
   /** How the storage fails. */
   private enum Failure {
-    /** Damage that a checksum has shown. */
+    /** Damage that a checksum detects. */
     CORRUPT,
-    /** A fault that the JVM has noticed late. */
+    /** A fault that the JVM detects late. */
     INTERNAL,
-    /** Not a failure: the engine takes back what a slow reader keeps. */
+    /** Not a failure: the engine takes back old data that a slow reader keeps. */
     ENDED,
-    /** A value whose page is gone, noticed where the server copies it. */
+    /** A value whose page is gone, detected when the server copies it. */
     UNREADABLE
   }
 

@@ -12,12 +12,12 @@ import java.util.LinkedHashMap;
 import java.util.Locale;
 import java.util.Map;
 
-/** A client that sends exactly the bytes it is given and reads replies one by one. Texts are Latin-1: a char is a byte. */
+/** A client that sends exactly the given bytes and reads responses one by one. Texts are Latin-1: a char is a byte. */
 public final class RawClient implements AutoCloseable {
 
   private static final int TIMEOUT_MILLIS = 60_000;
 
-  /** A reply; header names in lower case. */
+  /** A response; header names in lower case. */
   public record Reply(int status, Map<String, String> headers, String body) {}
 
   /** Takes a chunk. */
@@ -61,23 +61,23 @@ public final class RawClient implements AutoCloseable {
     return send(bytes).read();
   }
 
-  /** Says that no more will be sent. */
+  /** Ends its sending direction. */
   public void shutdownOutput() throws IOException {
     socket.shutdownOutput();
   }
 
-  /** Ends the connection with a reset, as a client that dies does. */
+  /** Ends the connection with a reset, like a client that dies. */
   public void reset() throws IOException {
     socket.setSoLinger(true, 0);
     socket.close();
   }
 
-  /** The next reply. */
+  /** The next response. */
   public Reply read() throws IOException {
     return read(false);
   }
 
-  /** The next reply, one to a HEAD where it has no body whatever its headers say. */
+  /** The next response, to a HEAD: without a body, even if its headers give a length. */
   public Reply read(boolean headOnly) throws IOException {
     String statusLine = line();
     String[] words = statusLine.split(" ", 3);
@@ -114,7 +114,7 @@ public final class RawClient implements AutoCloseable {
     return "close".equals(headers.get("connection")) ? readToEnd() : "";
   }
 
-  /** The next reply, a 200 in chunks, chunk by chunk. */
+  /** The next response, a 200 in chunks, chunk by chunk. */
   public void readChunks(ChunkSink sink) throws IOException {
     String head = line();
     for (String line = line(); !line.isEmpty(); line = line()) {
@@ -165,12 +165,12 @@ public final class RawClient implements AutoCloseable {
     }
   }
 
-  /** Whatever comes until the server closes. */
+  /** All bytes until the server closes. */
   public String readToEnd() throws IOException {
     return new String(in.readAllBytes(), StandardCharsets.ISO_8859_1);
   }
 
-  /** Takes up to so many bytes of whatever comes; fewer after the end. */
+  /** Takes up to {@code count} bytes; fewer after the end. */
   void skip(int count) {
     try {
       socket.getInputStream().readNBytes(count);

@@ -13,7 +13,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Clients that do not read: what they hold is bounded, others do not notice, and nothing is lost when they do read. */
+/**
+ * Clients that do not read: the memory they hold is bounded, others do not notice, and nothing is lost when they read
+ * again.
+ */
 class SlowReaderTest {
 
   static Stream<String> variants() {
@@ -116,7 +119,7 @@ class SlowReaderTest {
       assertEquals(404, idle.exchange(ConformanceCases.get("id=x")).status());
       server.server().check(now + Deadlines.REQUEST_MILLIS_MAX - 5_000);
       assertEquals(2, server.metrics.connections().get(), "in time");
-      // A selector of its own may still have to read the beginning of the request.
+      // The selector may still have to read the beginning of the request.
       Eventually.equal(
           1,
           () -> {
@@ -127,8 +130,7 @@ class SlowReaderTest {
       assertEquals(408, sender.read().status());
       assertTrue(sender.isClosedByPeer());
       assertEquals(404, idle.exchange(ConformanceCases.get("id=x")).status());
-      // Until the selector is done with the request that it has answered, the connection is not
-      // idle.
+      // Until the selector has finished with the answered request, the connection is not idle.
       Eventually.equal(
           0,
           () -> {
@@ -146,8 +148,7 @@ class SlowReaderTest {
     try (TestServer server = new TestServer("sync", engine);
         RawClient other = server.connect();
         RawClient slow = new RawClient(server.port(), 256 * 1024)) {
-      // More than the kernel takes for a client that does not read, so its response is sent in
-      // part.
+      // More than the kernel takes for a client that does not read, so the response is sent in part.
       String value = "x".repeat(16_000_000);
       engine.put("k".getBytes(US_ASCII), value.getBytes(US_ASCII));
       slow.send(ConformanceCases.get("id=k").repeat(3));

@@ -10,7 +10,7 @@ import lsmlab.server.variant.VariantSettings;
 import lsmlab.server.variant.Variants;
 import lsmlab.storage.Engine;
 
-/** A data port on a free port around an engine of the test's. */
+/** A data port on a free port, with an engine of the test. */
 public final class TestServer implements AutoCloseable {
 
   public static final int MAX_VALUE_BYTES = 1 << 20;
@@ -98,7 +98,10 @@ public final class TestServer implements AutoCloseable {
     return busy;
   }
 
-  /** Workers of every server here that are not waiting: a variant that hands over runs requests itself until one is. */
+  /**
+   * Workers of all servers in this JVM that are not waiting. A variant that hands over runs requests itself until one
+   * waits.
+   */
   public static int busyWorkers() {
     return busy(workers());
   }

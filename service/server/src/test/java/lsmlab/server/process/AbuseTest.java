@@ -13,7 +13,7 @@ import lsmlab.server.http.RawClient;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What has ended, blocked or delayed the whole process. */
+/** Inputs that ended, blocked or delayed the whole process. */
 class AbuseTest {
 
   @TempDir Path directory;

@@ -17,14 +17,14 @@ import lsmlab.server.http.RawClient;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Does what docs/add-a-variant.md tells a reader to do: one class and one line. */
+/** Follows docs/add-a-variant.md: one class and one line. */
 class AddAVariantTest {
 
   private static final Path PAGE = Path.of("..", "..", "docs", "add-a-variant.md");
   private static final Path VARIANTS =
       Path.of("src", "main", "java", "lsmlab", "server", "variant", "Variants.java");
 
-  /** The line of the list before which the page has the new one put. */
+  /** The line of the list before which the page inserts the new one. */
   private static final String BEFORE = "          new Entry(\"queue\",";
 
   @TempDir Path directory;

@@ -20,7 +20,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** {@code POST /checkpoint} as its clients meet it. */
+/** {@code POST /checkpoint}, as clients use it. */
 class CheckpointTest {
 
   private static final int PAIRS = 300;
@@ -68,7 +68,7 @@ class CheckpointTest {
         assertTrue(verify.output().contains(PAIRS + " entries"));
       }
       put(client, PAIRS, 2 * PAIRS);
-      // The checkpoint's service runs beside the first: nothing is shared but what never changes.
+      // The checkpoint's service runs beside the first: they share only files that never change.
       try (ServiceProcess other = ServiceProcess.serve(second);
           RawClient reader = other.connect()) {
         for (int i = 0; i < 2 * PAIRS; i++) {

@@ -22,7 +22,10 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Many connections that do nothing, or do not read, beside clients that work: memory is bounded and nobody notices. */
+/**
+ * Many connections that do nothing, or do not read, beside clients that work: memory is bounded and the others notice
+ * nothing.
+ */
 class CrowdTest {
 
   private static final int SMALL_RECEIVE_BUFFER_BYTES = 8 * 1024;

@@ -19,8 +19,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /**
- * A service whose disk runs full, on a small tmpfs of its own. Mounting needs root and the right to mount; where it is
- * refused these tests are skipped and say so.
+ * A service whose disk runs full, on a small tmpfs. Mounting needs root; without that right these tests are skipped and
+ * say so.
  */
 class DiskFullTest {
 
@@ -71,7 +71,7 @@ class DiskFullTest {
     }
   }
 
-  /** With compaction off nothing replaced is ever given back, so the disk runs full in any case. */
+  /** With compaction off no space is ever freed, so the disk always runs full. */
   @ParameterizedTest
   @CsvSource({"process,100000000", "power,100000000", "process,500000", "power,500000"})
   void writesAreRefusedWhileItIsFullAndNothingIsLost(String durability, int flushThreshold)
@@ -111,7 +111,10 @@ class DiskFullTest {
     }
   }
 
-  /** Puts until it is taken: a flush that failed is tried again after a while, and writes may be held back until then. */
+  /**
+   * Repeats a PUT until it is accepted: a failed flush is tried again after a while, and writes may be held back until
+   * then.
+   */
   private static void putPatiently(RawClient client, int i) throws Exception {
     long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(RETRY_SECONDS_MAX);
     RawClient.Reply reply = put(client, i);

@@ -13,7 +13,7 @@ import lsmlab.server.http.RawClient;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The log's lines about flushes and compactions, as the lab reads them. */
+/** The log's lines about flushes and compactions, in the form that the lab reads. */
 class EventLogTest {
 
   private static final String MARK = " EventLog - ";

@@ -24,7 +24,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The service as a process: what it promises when it is killed, stopped, or started wrongly. */
+/** The service as a process: its promises when it is killed, stopped, or started wrongly. */
 class ProcessTest {
 
   @TempDir Path directory;
@@ -162,7 +162,7 @@ class ProcessTest {
     assertTrue(Files.notExists(directory.resolve("store")));
   }
 
-  /** The largest value that a configuration may name is one that can be written, kept, flushed and read. */
+  /** The largest value that a configuration may allow can be written, kept, flushed and read. */
   @Test
   void theLargestValueThatTheHeapHasRoomForIsServed() throws Exception {
     int bytes = 24_000_000;
@@ -182,7 +182,7 @@ class ProcessTest {
     }
   }
 
-  /** Two readers keep tables that the store has replaced since, more than it lets them: it ends the older one's scan. */
+  /** Two readers keep more replaced tables than the store allows: it ends the older one's scan. */
   @Test
   void aRangeThatIsReadTooSlowlyIsCutOffAndThatIsNoError() throws Exception {
     int pairs = 75;

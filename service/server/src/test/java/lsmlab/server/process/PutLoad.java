@@ -11,9 +11,10 @@ import java.util.concurrent.atomic.AtomicInteger;
 import lsmlab.server.http.RawClient;
 
 /**
- * Clients that write pairs as fast as they are acknowledged: the model outside the process. Before a request its write
- * is noted as sent, after the reply as acknowledged; so after a death each key holds the write acknowledged last or the
- * one sent after it, never an older one. Each key has one client, is written more than once, and is sometimes deleted.
+ * Clients that write pairs as fast as they are acknowledged: the model outside the process. A write is noted as sent
+ * before its request, and as acknowledged after its response. So after a kill each key holds the write acknowledged
+ * last or the one sent after it, never an older one. Each key has one client, is written more than once, and is
+ * sometimes deleted.
  */
 final class PutLoad {
 
@@ -36,7 +37,7 @@ final class PutLoad {
   }
 
   /**
-   * Starts them over what another load left.
+   * Starts them over the data of another load.
    *
    * @param before ended and settled; null for an empty store
    */
@@ -82,7 +83,7 @@ final class PutLoad {
         : "PUT" + target + "Content-Length: " + body.length() + "\r\n\r\n" + body;
   }
 
-  /** What a key holds after write n; null for nothing. */
+  /** The value of a key after write n; null for nothing. */
   static String value(int n) {
     return n % DELETE_EVERY == 0 ? null : n + ":" + "x".repeat(n * 37 % 900);
   }
@@ -94,8 +95,8 @@ final class PutLoad {
   }
 
   /**
-   * Compares every key with what the service holds now. A write whose reply did not come is taken for what it turned out
-   * to be: from now on it must not come or go.
+   * Compares every key with the service's current value. A write without a response is settled by what is found: from
+   * now on it must not change.
    */
   void checkAndSettle(ServiceProcess service) throws IOException {
     try (RawClient client = service.connect()) {

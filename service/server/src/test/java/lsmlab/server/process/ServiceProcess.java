@@ -52,7 +52,7 @@ final class ServiceProcess implements AutoCloseable {
     return new ServiceProcess(List.of(), List.of(arguments));
   }
 
-  /** Runs any command with classes that take the place of the service's own. */
+  /** Runs any command with classes that replace the service's own. */
   static ServiceProcess runWith(Path classes, String... arguments) throws IOException {
     String classPath = classes + File.pathSeparator + System.getProperty("java.class.path");
     return new ServiceProcess(List.of(), classPath, List.of(), List.of(arguments));
@@ -63,13 +63,13 @@ final class ServiceProcess implements AutoCloseable {
     return serve(directory, List.of(), lines);
   }
 
-  /** As the other form, with more flags for the JVM, which win over the usual ones. */
+  /** Like the other form, with more flags for the JVM, which override the usual ones. */
   static ServiceProcess serve(Path directory, List<String> jvmFlags, String... lines)
       throws IOException {
     return serve(directory, List.of(), jvmFlags, lines);
   }
 
-  /** As the first form, in a process that can have so many files open. */
+  /** Like the first form, in a process with this limit of open files. */
   static ServiceProcess serveWithFiles(Path directory, int filesMax, String... lines)
       throws IOException {
     String limit = "ulimit -n " + filesMax + "; exec \"$@\"";
@@ -77,9 +77,9 @@ final class ServiceProcess implements AutoCloseable {
   }
 
   /**
-   * Has every fdatasync(2) of the process fail from now on, as on a device that cannot keep what it was given.
+   * Makes every fdatasync(2) of the process fail from now on, as on a device that cannot keep data.
    *
-   * @return what ends that when it is ended; null if there is no strace here, or it may not trace
+   * @return end it to stop that; null if strace is missing or may not trace
    */
   Process failSyncs() throws IOException {
     List<String> command =

@@ -9,7 +9,10 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import lsmlab.server.http.RawClient;
 
-/** Clients that put pairs until the service stops, singly, pipelined, or on ever new connections, and remember what was said. */
+/**
+ * Clients that put pairs until the service stops, singly, pipelined, or on ever new connections, and remember the
+ * responses.
+ */
 final class StopLoad {
 
   /** By key: the numbers of the last write acknowledged and of the last one sent. */
@@ -24,12 +27,12 @@ final class StopLoad {
   /** Clients whose last connection was ended by the service. */
   final AtomicInteger ended = new AtomicInteger();
 
-  /** Requests that got neither an answer nor the end of their connection, and answers that were not expected. */
+  /** Requests that got neither a response nor the end of their connection, and unexpected responses. */
   final List<String> failures = java.util.Collections.synchronizedList(new ArrayList<>());
 
   private final List<Thread> clients = new ArrayList<>();
 
-  /** Starts so many; each ends when its connection does. */
+  /** Starts this many clients; each ends when its connection does. */
   StopLoad(ServiceProcess service, int count) {
     start(service, count, 1, false);
   }
@@ -37,7 +40,7 @@ final class StopLoad {
   /**
    * Starts more clients.
    *
-   * @param depth requests that are sent before their answers are read, up to {@value #KEYS_PER_CLIENT}
+   * @param depth requests that are sent before their responses are read, up to {@value #KEYS_PER_CLIENT}
    * @param reconnecting whether each such batch has a connection of its own; these end when they cannot connect
    */
   StopLoad start(ServiceProcess service, int count, int depth, boolean reconnecting) {

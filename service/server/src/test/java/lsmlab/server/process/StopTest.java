@@ -18,7 +18,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** SIGTERM under load: what was acknowledged is kept, and nobody is left waiting. */
+/** SIGTERM under load: acknowledged writes are kept, and no client is left waiting. */
 class StopTest {
 
   @TempDir Path directory;
@@ -47,7 +47,7 @@ class StopTest {
     }
   }
 
-  /** Clients one request at a time, clients that pipeline, and clients that come and go, when SIGTERM arrives. */
+  /** Clients with one request at a time, clients that pipeline, and clients that reconnect, when SIGTERM arrives. */
   private String terminate(String variant, int afterAcknowledged) throws Exception {
     StopLoad load;
     String[] config = {"variant: " + variant, "flush_threshold_bytes: 200000"};

@@ -23,7 +23,7 @@ import one.nio.server.Server;
 import one.nio.server.ServerConfig;
 import org.junit.jupiter.api.Test;
 
-/** The variants that leave the scheduling to somebody else: their library is the one that they name. */
+/** The variants whose library does the scheduling: it is the library that they name. */
 class LibraryVariantsTest {
 
   private static final long MINUTE = 60_000_000_000L;
@@ -62,7 +62,7 @@ class LibraryVariantsTest {
     assertTrue(frames("disruptor").contains("com.lmax.disruptor.BatchEventProcessor"));
   }
 
-  /** The library would halt workers that have not begun to run, whatever waits for them. */
+  /** The library would halt workers that have not begun to run, even while requests wait. */
   @Test
   void aDisruptorThatIsClosedRightAwayCompletesWhatItWasGiven() {
     for (int i = 0; i < 300; i++) {
@@ -132,7 +132,7 @@ class LibraryVariantsTest {
     }
   }
 
-  /** Counts by which listening socket connections came. */
+  /** Counts connections by their listening socket. */
   private static final class Counting extends Server {
     final Set<Integer> acceptors = ConcurrentHashMap.newKeySet();
 

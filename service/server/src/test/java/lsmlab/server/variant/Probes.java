@@ -16,7 +16,7 @@ final class Probes {
 
   private Probes() {}
 
-  /** Starts a variant as the service does, with a server that never accepts a connection. */
+  /** Starts a variant like the service, with a server that never accepts a connection. */
   static Variant start(Variants.Entry entry, VariantSettings settings) {
     Variant variant = entry.factory().apply(settings.withStorage(batch -> {}));
     AcceptorConfig acceptor = new AcceptorConfig();
@@ -34,7 +34,7 @@ final class Probes {
     }
   }
 
-  /** A variant whose end is the end of its server too. */
+  /** A variant whose end also ends its server. */
   private record Stopping(Variant variant, Server server) implements Variant {
     @Override
     public void submit(Request request) {
@@ -124,7 +124,7 @@ final class Probes {
     }
   }
 
-  /** A request that keeps its worker busy until it is told. */
+  /** A request that keeps its worker busy until it is released. */
   static class Blocker extends Probe {
     final CountDownLatch started = new CountDownLatch(1);
     final CountDownLatch end = new CountDownLatch(1);

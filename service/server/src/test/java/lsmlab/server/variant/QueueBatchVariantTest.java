@@ -21,7 +21,7 @@ class QueueBatchVariantTest {
   private static final int PUT = 1;
   private static final int GET = 0;
 
-  /** Has one worker find all the requests at once. */
+  /** Lets one worker find all the requests at once. */
   private static void runTogether(int batch, Consumer<WriteBatch> storage, List<Probe> requests)
       throws InterruptedException {
     Variant variant =

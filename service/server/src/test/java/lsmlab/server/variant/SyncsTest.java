@@ -18,7 +18,7 @@ import lsmlab.storage.lsm.LsmEngine;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** How often the WAL is synced for the same PUTs with {@code durability: power}, by variant. */
+/** Counts the WAL's syncs for the same PUTs with {@code durability: power}, by variant. */
 class SyncsTest {
 
   private static final int PUTS = 48;

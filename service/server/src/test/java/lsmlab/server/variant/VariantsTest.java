@@ -20,7 +20,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** The contract of {@link Variant}, of every one that is registered, without HTTP or storage. */
+/** The contract of {@link Variant}, for every registered variant, without HTTP or storage. */
 class VariantsTest {
 
   private static final long MINUTE = TimeUnit.MINUTES.toNanos(1);
@@ -46,7 +46,7 @@ class VariantsTest {
     return Probes.start(entry, new VariantSettings(workers, capacity, MINUTE));
   }
 
-  /** A variant that hands over needs a worker that waits already; others do not mind. */
+  /** A variant that hands over needs a waiting worker; others do not mind. */
   private static void awaitWaitingWorkers() {
     Eventually.equal(0, TestServer::busyWorkers, "workers that do not wait for work");
   }
