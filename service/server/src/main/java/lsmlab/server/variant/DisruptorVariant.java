@@ -137,7 +137,7 @@ final class DisruptorVariant implements Variant {
   @Override
   public void close() {
     long deadline = System.nanoTime() + closeNanosMax;
-    // The library waits only for workers that it has seen running, and one may have been started just now.
+    // The library waits only for workers that it has seen running; one may have just started.
     while (queueDepth() > 0 && System.nanoTime() - deadline < 0) {
       LockSupport.parkNanos(LOOK_NANOS);
     }

@@ -72,7 +72,7 @@ final class ParkingLot {
           return;
         }
       }
-      // All woke by themselves. Check again: another producer may have left a newly parked worker to this thread.
+      // All woke by themselves. Check again: a worker that parked since may be left to this thread.
       waking.set(false);
     }
   }

@@ -148,7 +148,7 @@ class SlowReaderTest {
     try (TestServer server = new TestServer("sync", engine);
         RawClient other = server.connect();
         RawClient slow = new RawClient(server.port(), 256 * 1024)) {
-      // More than the kernel takes for a client that does not read, so the response is sent in part.
+      // More than the kernel buffers for a client that does not read: only a part is sent.
       String value = "x".repeat(16_000_000);
       engine.put("k".getBytes(US_ASCII), value.getBytes(US_ASCII));
       slow.send(ConformanceCases.get("id=k").repeat(3));
