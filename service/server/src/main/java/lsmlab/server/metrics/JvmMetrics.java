@@ -1,60 +1,154 @@
 package lsmlab.server.metrics;
 
+import com.sun.management.OperatingSystemMXBean;
 import com.sun.management.ThreadMXBean;
-import io.prometheus.metrics.core.metrics.CounterWithCallback;
-import io.prometheus.metrics.core.metrics.GaugeWithCallback;
-import io.prometheus.metrics.instrumentation.jvm.JvmBufferPoolMetrics;
-import io.prometheus.metrics.instrumentation.jvm.JvmCompilationMetrics;
-import io.prometheus.metrics.instrumentation.jvm.JvmGarbageCollectorMetrics;
-import io.prometheus.metrics.instrumentation.jvm.JvmMemoryMetrics;
-import io.prometheus.metrics.instrumentation.jvm.ProcessMetrics;
-import io.prometheus.metrics.model.registry.PrometheusRegistry;
+import com.sun.management.UnixOperatingSystemMXBean;
+import java.io.IOException;
 import java.lang.invoke.MethodHandle;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.MethodType;
+import java.lang.management.BufferPoolMXBean;
+import java.lang.management.CompilationMXBean;
+import java.lang.management.GarbageCollectorMXBean;
 import java.lang.management.ManagementFactory;
+import java.lang.management.MemoryMXBean;
+import java.lang.management.MemoryPoolMXBean;
+import java.lang.management.MemoryUsage;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.function.ToLongFunction;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The metrics of the JVM and the process: the Prometheus client's own, and those that it lacks.
+ * The metrics of the JVM and the process, under the names that the Prometheus client library gives them.
  *
- * <p>The client's {@code JvmThreadsMetrics} is left out: at each scrape it stops all threads twice, to search for
- * deadlocks and to count thread states. These pauses would show up as latency.
+ * <p>Its metrics of thread states are left out: they stop all threads at each scrape, and the pauses would be measured
+ * as latency.
  */
 final class JvmMetrics {
 
   private static final Logger log = LoggerFactory.getLogger(JvmMetrics.class);
 
+  private static final double NANOS = 1e9;
+  private static final double MILLIS = 1e3;
+
+  private static final Path STATUS = Path.of("/proc/self/status");
+  private static final String RESIDENT = "VmRSS:";
+
   private JvmMetrics() {}
 
-  static void register(PrometheusRegistry registry) {
-    JvmMemoryMetrics.builder().register(registry);
-    JvmBufferPoolMetrics.builder().register(registry);
-    JvmGarbageCollectorMetrics.builder().register(registry);
-    JvmCompilationMetrics.builder().register(registry);
-    ProcessMetrics.builder().register(registry);
-    java.lang.management.ThreadMXBean threads = ManagementFactory.getThreadMXBean();
-    GaugeWithCallback.builder()
-        .name("jvm_threads_current")
-        .help("Platform threads.")
-        .callback(out -> out.call(threads.getThreadCount()))
-        .register(registry);
-    if (threads instanceof ThreadMXBean hotspot && hotspot.getTotalThreadAllocatedBytes() >= 0) {
-      CounterWithCallback.builder()
-          .name("jvm_allocated_bytes_total")
-          .help("Bytes that all threads allocated.")
-          .callback(out -> out.call(hotspot.getTotalThreadAllocatedBytes()))
-          .register(registry);
+  static void register(MetricsText text) {
+    memory(text);
+    collections(text);
+    process(text);
+    threads(text);
+    CompilationMXBean compilation = ManagementFactory.getCompilationMXBean();
+    if (compilation != null && compilation.isCompilationTimeMonitoringSupported()) {
+      text.counter(
+          "jvm_compilation_time_seconds_total",
+          "Time spent in JIT compilation.",
+          () -> compilation.getTotalCompilationTime() / MILLIS);
     }
-    safepoints(registry);
+    safepoints(text);
+  }
+
+  private static void memory(MetricsText text) {
+    area(text, "jvm_memory_used_bytes", "Memory in use.", MemoryUsage::getUsed);
+    area(text, "jvm_memory_committed_bytes", "Memory reserved.", MemoryUsage::getCommitted);
+    area(text, "jvm_memory_max_bytes", "Limit of the memory; -1 if none.", MemoryUsage::getMax);
+    List<MemoryPoolMXBean> pools = ManagementFactory.getMemoryPoolMXBeans();
+    text.gauge(
+        "jvm_memory_pool_used_bytes",
+        "Memory in use, by pool.",
+        "pool",
+        out -> pools.forEach(pool -> out.accept(pool.getName(), pool.getUsage().getUsed())));
+    List<BufferPoolMXBean> buffers = ManagementFactory.getPlatformMXBeans(BufferPoolMXBean.class);
+    text.gauge(
+        "jvm_buffer_pool_used_bytes",
+        "Memory of buffers outside the heap.",
+        "pool",
+        out -> buffers.forEach(pool -> out.accept(pool.getName(), pool.getMemoryUsed())));
+  }
+
+  private static void area(
+      MetricsText text, String name, String help, ToLongFunction<MemoryUsage> value) {
+    MemoryMXBean memory = ManagementFactory.getMemoryMXBean();
+    text.gauge(
+        name,
+        help,
+        "area",
+        out -> {
+          out.accept("heap", value.applyAsLong(memory.getHeapMemoryUsage()));
+          out.accept("nonheap", value.applyAsLong(memory.getNonHeapMemoryUsage()));
+        });
+  }
+
+  private static void collections(MetricsText text) {
+    String name = "jvm_gc_collection_seconds";
+    String header = MetricsText.header(name, "summary", "Time spent in garbage collections.");
+    List<GarbageCollectorMXBean> collectors = ManagementFactory.getGarbageCollectorMXBeans();
+    text.add(
+        page -> {
+          page.append(header);
+          for (GarbageCollectorMXBean gc : collectors) {
+            String count = MetricsText.series(name + "_count", "gc", gc.getName());
+            String sum = MetricsText.series(name + "_sum", "gc", gc.getName());
+            MetricsText.sample(page, count, gc.getCollectionCount());
+            MetricsText.sample(page, sum, gc.getCollectionTime() / MILLIS);
+          }
+        });
+  }
+
+  private static void process(MetricsText text) {
+    if (ManagementFactory.getOperatingSystemMXBean() instanceof OperatingSystemMXBean system) {
+      text.counter(
+          "process_cpu_seconds_total",
+          "CPU time of the process.",
+          () -> system.getProcessCpuTime() / NANOS);
+      if (system instanceof UnixOperatingSystemMXBean unix) {
+        text.gauge("process_open_fds", "Open file descriptors.", unix::getOpenFileDescriptorCount);
+      }
+    }
+    if (Files.isReadable(STATUS)) {
+      text.gauge(
+          "process_resident_memory_bytes",
+          "Memory of the process that is in RAM.",
+          JvmMetrics::residentBytes);
+    }
+  }
+
+  /** The line is {@code VmRSS:     123456 kB}. */
+  private static double residentBytes() {
+    try {
+      String status = Files.readString(STATUS, StandardCharsets.ISO_8859_1);
+      int begin = status.indexOf(RESIDENT) + RESIDENT.length();
+      String kilobytes = status.substring(begin, status.indexOf("kB", begin)).strip();
+      return 1024.0 * Long.parseLong(kilobytes);
+    } catch (IOException | IndexOutOfBoundsException | NumberFormatException e) {
+      log.debug("no process_resident_memory_bytes: {}", e.toString());
+      return Double.NaN;
+    }
+  }
+
+  private static void threads(MetricsText text) {
+    java.lang.management.ThreadMXBean threads = ManagementFactory.getThreadMXBean();
+    text.gauge("jvm_threads_current", "Platform threads.", threads::getThreadCount);
+    if (threads instanceof ThreadMXBean hotspot && hotspot.getTotalThreadAllocatedBytes() >= 0) {
+      text.counter(
+          "jvm_allocated_bytes_total",
+          "Bytes that all threads allocated.",
+          hotspot::getTotalThreadAllocatedBytes);
+    }
   }
 
   /**
-   * Registers the time at safepoints. Its management bean is not exported; the jar's manifest opens it ({@code
-   * Add-Exports}). On a class path it stays closed, and the metric is left out.
+   * Adds the time at safepoints. Its management bean is not exported: the jar's manifest opens it ({@code Add-Exports}),
+   * a class path does not, and then the metric is left out.
    */
-  private static void safepoints(PrometheusRegistry registry) {
+  private static void safepoints(MetricsText text) {
     try {
       Class<?> bean = Class.forName("sun.management.HotspotRuntimeMBean");
       Object runtime =
@@ -65,11 +159,10 @@ final class JvmMetrics {
           MethodHandles.lookup()
               .findVirtual(bean, "getTotalSafepointTime", MethodType.methodType(long.class))
               .bindTo(runtime);
-      CounterWithCallback.builder()
-          .name("jvm_safepoint_seconds_total")
-          .help("Time that threads were stopped at safepoints.")
-          .callback(out -> out.call(read(millis) / 1e3))
-          .register(registry);
+      text.counter(
+          "jvm_safepoint_seconds_total",
+          "Time that threads were stopped at safepoints.",
+          () -> read(millis) / MILLIS);
     } catch (ReflectiveOperationException e) {
       log.debug("no jvm_safepoint_seconds_total: {}", e.toString());
     }

@@ -1,9 +1,7 @@
 package lsmlab.server.metrics;
 
-import io.prometheus.metrics.core.metrics.CounterWithCallback;
-import io.prometheus.metrics.core.metrics.GaugeWithCallback;
-import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.util.Locale;
+import java.util.function.Consumer;
 import java.util.function.ObjDoubleConsumer;
 import java.util.function.Supplier;
 import java.util.function.ToDoubleFunction;
@@ -15,24 +13,33 @@ final class TreeMetrics {
 
   private static final double NANOS = 1e9;
 
-  private final PrometheusRegistry registry;
+  private final MetricsText text;
   private final Supplier<TreeStats> stats;
 
-  private TreeMetrics(PrometheusRegistry registry, Supplier<TreeStats> stats) {
-    this.registry = registry;
+  private TreeMetrics(MetricsText text, Supplier<TreeStats> stats) {
+    this.text = text;
     this.stats = stats;
   }
 
   /**
-   * Adds the metrics to a registry.
+   * Adds the metrics to a page.
    *
    * @param stats those of the current scrape
    */
-  static void register(PrometheusRegistry registry, Supplier<TreeStats> stats) {
-    new TreeMetrics(registry, stats).register();
+  static void register(MetricsText text, Supplier<TreeStats> stats) {
+    new TreeMetrics(text, stats).register();
   }
 
   private void register() {
+    text.counter(
+        "lsmlab_write_stall_seconds_total",
+        "Time that writes were held back.",
+        "cause",
+        out ->
+            stats
+                .get()
+                .stallNanos()
+                .forEach((cause, nanos) -> out.accept(label(cause), nanos / NANOS)));
     gauge("lsmlab_level_tables", "SSTables of a level.", Level::tables);
     gauge("lsmlab_level_bytes", "Bytes in the SSTables of a level.", Level::bytes);
     gauge("lsmlab_level_score", "How urgent a merge of a level is: due from 1 on.", Level::score);
@@ -68,54 +75,38 @@ final class TreeMetrics {
   }
 
   private void gauge(String name, String help, ToDoubleFunction<Level> value) {
-    GaugeWithCallback.builder()
-        .name(name)
-        .help(help)
-        .labelNames("level")
-        .callback(out -> eachLevel(value, (level, now) -> out.call(now, level)))
-        .register(registry);
+    text.gauge(name, help, "level", eachLevel(value));
   }
 
   private void counter(String name, String help, ToDoubleFunction<Level> value) {
-    CounterWithCallback.builder()
-        .name(name)
-        .help(help)
-        .labelNames("level")
-        .callback(out -> eachLevel(value, (level, now) -> out.call(now, level)))
-        .register(registry);
+    text.counter(name, help, "level", eachLevel(value));
   }
 
-  private void eachLevel(ToDoubleFunction<Level> value, ObjDoubleConsumer<String> out) {
-    for (Level level : stats.get().levels()) {
-      out.accept(Integer.toString(level.level()), value.applyAsDouble(level));
-    }
+  private Consumer<ObjDoubleConsumer<String>> eachLevel(ToDoubleFunction<Level> value) {
+    return out -> {
+      for (Level level : stats.get().levels()) {
+        out.accept(Integer.toString(level.level()), value.applyAsDouble(level));
+      }
+    };
   }
 
   private void total(String name, String help, ToDoubleFunction<TreeStats> value) {
-    CounterWithCallback.builder()
-        .name(name)
-        .help(help)
-        .callback(out -> out.call(value.applyAsDouble(stats.get())))
-        .register(registry);
+    text.counter(name, help, () -> value.applyAsDouble(stats.get()));
   }
 
   /** A ratio without any events yet is left out. */
   private void ratio(String name, String help, ToDoubleFunction<TreeStats> value) {
-    GaugeWithCallback.builder()
-        .name(name)
-        .help(help)
-        .callback(
-            out -> {
-              double now = value.applyAsDouble(stats.get());
-              if (now > 0) {
-                out.call(now);
-              }
-            })
-        .register(registry);
+    text.gauge(
+        name,
+        help,
+        () -> {
+          double now = value.applyAsDouble(stats.get());
+          return now > 0 ? now : Double.NaN;
+        });
   }
 
   /** The name of a cause as a label. */
-  static String label(TreeStats.StallCause cause) {
+  private static String label(TreeStats.StallCause cause) {
     return cause.name().toLowerCase(Locale.ROOT);
   }
 }

@@ -59,8 +59,8 @@ class MetricsPageTest {
     String text = page.render();
     for (String series :
         List.of(
-            "lsmlab_flushes_total 0.0",
-            "lsmlab_rejected_total{reason=\"queue_full\"} 0.0",
+            "lsmlab_flushes_total 0",
+            "lsmlab_rejected_total{reason=\"queue_full\"} 0",
             "jvm_memory_used_bytes{area=\"heap\"} ",
             "jvm_gc_collection_seconds_sum{gc=",
             "jvm_threads_current ",
@@ -94,7 +94,7 @@ class MetricsPageTest {
     try (Engine tree = Engines.find("lsm").orElseThrow().factory().open(options)) {
       MetricsPage treePage = new MetricsPage(metrics, variant, tree::stats, Map.of("a", "b"));
       String fresh = treePage.render();
-      assertTrue(fresh.contains("\nlsmlab_level_tables{level=\"6\"} 0.0\n"), fresh);
+      assertTrue(fresh.contains("\nlsmlab_level_tables{level=\"6\"} 0\n"), fresh);
       assertTrue(!fresh.contains("\nlsmlab_space_amplification "), fresh);
       byte[] key = {1};
       tree.put(key, new byte[99]);
@@ -104,19 +104,19 @@ class MetricsPageTest {
       String text = treePage.render();
       for (String series :
           List.of(
-              "lsmlab_level_tables{level=\"0\"} 0.0",
-              "lsmlab_level_tables{level=\"6\"} 1.0",
+              "lsmlab_level_tables{level=\"0\"} 0",
+              "lsmlab_level_tables{level=\"6\"} 1",
               "lsmlab_level_bytes{level=\"6\"} ",
-              "lsmlab_level_score{level=\"6\"} 0.0",
+              "lsmlab_level_score{level=\"6\"} 0",
               "lsmlab_level_written_bytes_total{level=\"0\"} ",
               "lsmlab_level_read_bytes_total{level=\"0\"} ",
-              "lsmlab_accepted_bytes_total 100.0",
-              "lsmlab_table_lookups_total 1.0",
-              "lsmlab_table_searches_total 1.0",
-              "lsmlab_read_amplification 1.0",
-              "lsmlab_space_amplification 1.0",
+              "lsmlab_accepted_bytes_total 100",
+              "lsmlab_table_lookups_total 1",
+              "lsmlab_table_searches_total 1",
+              "lsmlab_read_amplification 1",
+              "lsmlab_space_amplification 1",
               "lsmlab_write_amplification ",
-              "lsmlab_write_stall_seconds_total{cause=\"level0_full\"} 0.0")) {
+              "lsmlab_write_stall_seconds_total{cause=\"level0_full\"} 0")) {
         assertTrue(text.contains("\n" + series), series + " in\n" + text);
       }
     }
