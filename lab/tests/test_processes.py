@@ -62,7 +62,18 @@ def test_a_helper_yields_to_a_program_of_the_lab(processes: Processes) -> None:
     before = ticks(helper.pid)
     assert eventually(lambda: ticks(program.pid) >= 100)
     assert ticks(helper.pid) - before <= 30
-    assert os.getsid(processes.start(["sleep", "60"], own_session=True).pid) != os.getsid(0)
+
+
+def test_a_nice_program_leaves_the_cpu_to_the_others_and_is_not_starved(processes: Processes) -> None:
+    cpus = sorted(os.sched_getaffinity(0))[:1]
+    busy = ["sh", "-c", "while :; do :; done"]
+    nice, program = processes.start(busy, cpus=cpus, niceness=10), processes.start(busy, cpus=cpus)
+    own = os.getpriority(os.PRIO_PROCESS, 0)
+    assert os.getpriority(os.PRIO_PROCESS, program.pid) == own
+    assert eventually(lambda: os.getpriority(os.PRIO_PROCESS, nice.pid) == min(own + 10, 19))
+    before = ticks(nice.pid)
+    assert eventually(lambda: ticks(program.pid) >= 200)
+    assert 1 <= ticks(nice.pid) - before <= 60
 
 
 def ticks(pid: int) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -148,6 +149,12 @@ def process_of(program: str, mention: Path) -> tuple[int, list[str]]:
 
     wait_until(look)
     return found[0]
+
+
+def test_node_exporter_collects_the_same_in_both_runtimes() -> None:
+    dockerfile = (ROOM.parent / "node-exporter" / "Dockerfile").read_text()
+    words = set(re.findall(r'"(--collector\.[a-z-]+)"', dockerfile))
+    assert words == set(local.COLLECTOR_WORDS)
 
 
 @pytest.mark.usefixtures("programs")

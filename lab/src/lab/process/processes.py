@@ -2,11 +2,10 @@
 
 Each is started in a process group of its own, so that a terminal's Ctrl-C reaches the lab alone and the lab decides the
 order in which things end, and so that a group can be killed with all its descendants. A watchdog kills the groups when
-the lab itself is killed. CPU affinity is set by `taskset`, which replaces itself by the program.
+the lab itself is killed. `taskset` sets CPU affinity, `nice` niceness; both replace themselves by the program.
 
-The load generator and the service stay in the lab's session. Linux gives each session an equal share of a CPU
-(sched(7), "The autogroup feature") and compares scheduling classes only within one, so the lab's helpers in SCHED_IDLE
-yield to programs of the lab's session alone.
+All stay in the lab's session. Linux gives each session an equal share of a CPU (sched(7), "The autogroup feature") and
+compares niceness and scheduling classes only within one.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ class Process:
 
     @property
     def pid(self) -> int:
-        """The program's pid; with pinning too, since taskset replaces itself."""
+        """The program's pid; with pinning too, since taskset and nice replace themselves."""
         return self._popen.pid
 
     @property
@@ -104,18 +103,18 @@ class Processes:
         argv: Sequence[str],
         *,
         cpus: Sequence[int] = (),
-        own_session: bool = False,
+        niceness: int = 0,
         stdout: int | IO[bytes] = subprocess.DEVNULL,
         stderr: int | IO[bytes] = subprocess.STDOUT,
         cwd: Path | None = None,
         env: Mapping[str, str] | None = None,
         name: str = "",
     ) -> Process:
-        """Start a program pinned to `cpus` (none: not pinned); with `own_session`, it gets a fair share of a busy CPU.
+        """Start a program pinned to `cpus` (none: not pinned); with a niceness from 1 to 19 it yields to the others.
 
         RunError if it cannot be started, or after close().
         """
-        command = [*_pinning(cpus), *argv]
+        command = [*_pinning(cpus), *(["nice", "-n", str(niceness)] if niceness else []), *argv]
         name = name or Path(argv[0]).name
         try:
             with shielded(), self._lock:
@@ -129,8 +128,7 @@ class Processes:
                     stderr=stderr,
                     cwd=cwd,
                     env=None if env is None else dict(env),
-                    start_new_session=own_session,
-                    process_group=None if own_session else 0,
+                    process_group=0,
                 )
                 process = Process(popen, name, self)
                 self._live[popen.pid] = process

@@ -117,6 +117,7 @@ class Run:
             self.state.artifacts.manifest.complete = True
             self.state.artifacts.write(self._phases.done)
             report.write(self.state.directory)
+            self.plan.runtime.monitoring.await_scrape()  # of the verdict, which this phase published
         self._stop()
 
     def _preflight(self) -> None:

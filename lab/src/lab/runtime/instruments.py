@@ -19,6 +19,9 @@ class Monitoring:
     def up(self, plan: CpuPlan, ports: Ports, progress: Progress) -> None:
         """Start what is installed; tell `progress` what is missing. Never raises RunError."""
 
+    def await_scrape(self) -> None:
+        """Wait until what the lab has just published has been scraped; return at once if nothing scrapes it."""
+
     def down(self) -> None:
         """End what `up` started. Idempotent."""
 

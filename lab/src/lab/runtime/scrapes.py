@@ -11,6 +11,8 @@ from itertools import pairwise
 from lab.http import fetch
 
 ANSWER_LIMIT_S = 5.0
+SCRAPED_S = 2.2
+"""What is published for this long is scraped: once a second, and a scrape takes up to 0.9 s."""
 GAP_MIN_S = 5.0
 """Rates in the dashboards look back 5 s or more, so a shorter gap does not show in them."""
 

@@ -25,7 +25,7 @@ from lab.runtime.specs import Ports
 SERVICES = ("prometheus", "node-exporter", "artifacts", "grafana")
 NETWORKS = ("published", "scraped")  # as docker-compose.yml names them
 BUILT_HERE = ("prometheus", "node-exporter", "artifacts")
-PROMETHEUS, GRAFANA = "prometheus", "grafana"
+PROMETHEUS, NODE_EXPORTER, GRAFANA = "prometheus", "node-exporter", "grafana"
 PULL_LIMIT_S = 300
 SETTLE_S = 0.5  # a container that cannot start ends within this time
 NO_GRAFANA = "Grafana's image is not here, so there are no dashboards: 'make up' pulls it where its registry is reached"
@@ -102,6 +102,11 @@ class DockerMonitoring(Monitoring):
                 raise RunError(f"a run is in progress (process {owner})", "Wait for its end, or end it first")
         argv = self._docker.compose("--profile", GRAFANA, "--profile", "tools", "down", "--remove-orphans")
         self._docker.ask(argv, "stopping the stack")
+
+    def await_scrape(self) -> None:
+        """Wait if Prometheus and node-exporter were up at the start of the run."""
+        if {PROMETHEUS, NODE_EXPORTER} <= self._watching:
+            time.sleep(scrapes.SCRAPED_S)
 
     def loaded(self, begin: float) -> None:
         """Note a load that began at a Unix time and ends now."""

@@ -1,11 +1,13 @@
 """Prometheus and node-exporter beside a local run, if they are on the PATH. A run never fails because they are missing.
 
-Both yield to any other program on their CPU: on a small machine that is the load generator, whose sends would be late.
+Both yield to whatever else wants their CPU: on a small machine that is the load generator, which would be late. Their
+niceness leaves them a twentieth of a CPU that two busy threads of the load generator share with them; they need less.
 """
 
 from __future__ import annotations
 
 import shutil
+import time
 from pathlib import Path
 
 import yaml
@@ -25,6 +27,10 @@ PROMETHEUS, NODE_EXPORTER = "Prometheus", "node-exporter"
 PROMETHEUS_PORT = 9090
 NODE_EXPORTER_PORT = 9100
 NODE_EXPORTER_NAMES = ("node_exporter", "prometheus-node-exporter")
+NICENESS = 10
+COLLECTORS = ("cpu", "diskstats", "filesystem", "meminfo", "pressure", "stat", "textfile")
+"""What the dashboards and rules use. All that node-exporter has take several times the CPU time."""
+COLLECTOR_WORDS = ("--collector.disable-defaults", *(f"--collector.{name}" for name in COLLECTORS))
 RETENTION = ("--storage.tsdb.retention.time=30d", "--storage.tsdb.retention.size=4GB")
 LOOKBACK = "--query.lookback-delta=20s"
 """How long a series is current after its last sample. The default of 5 minutes would let one run show in the next."""
@@ -52,7 +58,7 @@ class LocalMonitoring(Monitoring):
             self._start(
                 notes, NODE_EXPORTER, NODE_EXPORTER_PORT, plan,
                 [exporter, f"--web.listen-address={HOST}:{NODE_EXPORTER_PORT}",
-                 f"--collector.textfile.directory={self._checkout.metrics}"],
+                 f"--collector.textfile.directory={self._checkout.metrics}", *COLLECTOR_WORDS],
             )  # fmt: skip
         if prometheus is None:
             notes.append("no Prometheus on the PATH: metrics of this run are in timeline.csv only")
@@ -86,6 +92,11 @@ class LocalMonitoring(Monitoring):
             found += [note for note in stored if NODE_EXPORTER in names or NODE_EXPORTER not in note]
         return (*self._notes, *found)
 
+    def await_scrape(self) -> None:
+        """Wait if both programs run."""
+        if sum(process.alive() for process in self._started) == 2:
+            time.sleep(scrapes.SCRAPED_S)
+
     def down(self) -> None:
         """End the programs started here."""
         for process in self._started:
@@ -97,7 +108,7 @@ class LocalMonitoring(Monitoring):
             notes.append(f"{name} was not started: port {port} is taken")
             return
         try:
-            self._started.append(self._processes.start(argv, cpus=plan.other, own_session=True, name=name))
+            self._started.append(self._processes.start(argv, cpus=plan.other, niceness=NICENESS, name=name))
         except RunError as error:
             notes.append(f"{name} was not started: {error.message}")
 
