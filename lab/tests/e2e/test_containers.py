@@ -17,6 +17,8 @@ from typing import Any
 
 import pytest
 
+from lab.runtime import scrapes
+
 from .conftest import CHECKOUT, require
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(1800)]
@@ -53,12 +55,16 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     require("docker")
     copy = tmp_path_factory.mktemp("clone") / "lab"
     subprocess.run(["git", "clone", "--quiet", str(CHECKOUT), str(copy)], check=True)
+    # Small, for the test that fills it.
+    memory = ["--opt", "type=tmpfs", "--opt", "device=tmpfs", "--opt", "o=size=16m,mode=1777"]
+    docker("volume", "create", *memory, f"{PROJECT}_prometheus")
     try:
         compose(copy, "build", *STARTED, "profiler", "loadgen")
         compose(copy, "up", "--detach", "--no-build", *STARTED, "profiler")
         yield copy
     finally:
         compose(copy, "down", "--volumes", "--remove-orphans")
+        docker("volume", "rm", "--force", f"{PROJECT}_prometheus")
 
 
 def inspect(service: str) -> dict[str, Any]:
@@ -140,6 +146,15 @@ def test_every_service_of_the_stack_is_declared_with_the_same_limits(clone: Path
         assert set(service.get("cap_add") or []) == (set(CAPABILITIES) if name == "profiler" else set()), name
         assert service["security_opt"] == ["no-new-privileges"], name
         assert service["pids_limit"] > 0, name
+
+
+def test_nobody_logs_in_to_grafana(clone: Path) -> None:
+    declared = json.loads(compose(clone, "--profile", "grafana", "config", "--format", "json"))["services"]["grafana"]
+    settings = declared["environment"]
+    assert settings["GF_AUTH_ANONYMOUS_ORG_ROLE"] == "Viewer"
+    assert settings["GF_AUTH_DISABLE_LOGIN_FORM"] == "true"
+    assert settings["GF_AUTH_BASIC_ENABLED"] == "false"
+    assert settings["GF_SECURITY_DISABLE_INITIAL_ADMIN_CREATION"] == "true"
 
 
 def listening(table: str) -> set[tuple[str, int]]:
@@ -229,6 +244,24 @@ def test_the_artifact_server_shows_results_and_nothing_else(clone: Path, path: s
     assert int(done.stdout) == status
 
 
+def test_the_artifact_server_opens_with_the_history_and_names_the_type_of_each_file(clone: Path) -> None:
+    (clone / "results" / "index.html").write_text("<p>history</p>")
+    assert eventually(f"http://127.0.0.1:{PORTS['ARTIFACTS']}/") == "<p>history</p>"
+    for name, kind in {
+        "index.html": "text/html; charset=utf-8",
+        "run.json": "application/json",
+        "timeline.csv": "text/csv; charset=utf-8",
+        "load.txt": "text/plain; charset=utf-8",
+        "latency.hlog": "text/plain; charset=utf-8",
+        "cpu.svg": "image/svg+xml",
+        "cpu.png": "image/png",
+        "profile.jfr": "application/octet-stream",
+    }.items():
+        (clone / "results" / name).touch()
+        head = curl(f"/{name}", "--head", "--write-out", "%{content_type}", "-o", os.devnull).stdout.decode()
+        assert head == kind, name
+
+
 def test_the_artifact_server_compresses_and_serves_ranges(clone: Path) -> None:
     (clone / "results" / "large.json").write_text("[" + "1," * 10_000 + "1]")
     url = f"http://127.0.0.1:{PORTS['ARTIFACTS']}/large.json"
@@ -296,3 +329,15 @@ def test_a_run_is_downloaded_as_an_archive_without_what_is_hidden_and_with_links
 def test_an_archive_is_of_a_run_and_of_nothing_else(run: Path, path: str, words: list[str], status: int) -> None:
     done = curl(path, *words, "-o", os.devnull, "-w", "%{http_code}")
     assert int(done.stdout) == status
+
+
+def test_a_full_volume_does_not_end_prometheus_and_the_gap_is_told(clone: Path) -> None:
+    url = f"http://127.0.0.1:{PORTS['PROMETHEUS']}"
+    eventually(f"{url}/-/ready")
+    began = time.time()
+    sh(clone, "prometheus", "cat /dev/zero > /prometheus/full 2>/dev/null || true")
+    deadline = time.monotonic() + START_LIMIT_S
+    while not (told := " ".join(scrapes.missing(url, began, time.time()))).startswith("Prometheus stored nothing"):
+        assert time.monotonic() < deadline, told
+        time.sleep(0.5)
+    assert inspect("prometheus")["State"]["Running"] is True
