@@ -250,7 +250,7 @@ def test_the_artifact_server_opens_with_the_history_and_names_the_type_of_each_f
     for name, kind in {
         "index.html": "text/html; charset=utf-8",
         "run.json": "application/json",
-        "timeline.csv": "text/csv; charset=utf-8",
+        "timeline.csv": "text/csv",
         "load.txt": "text/plain; charset=utf-8",
         "latency.hlog": "text/plain; charset=utf-8",
         "cpu.svg": "image/svg+xml",
