@@ -10,7 +10,7 @@ from selenium.webdriver import Chrome
 
 from lab.report import write
 from report.synthesis import Shape, make_run
-from support.chromium import CLIPPED_TEXT, LOW_CONTRAST, OVERFLOWING, TOUCHING_TICKS, entries, open_page
+from support.chromium import CLIPPED_TEXT, OVERFLOWING, TOUCHING_TICKS, entries, low_contrast, open_page
 
 pytestmark = pytest.mark.browser
 
@@ -52,7 +52,7 @@ def test_it_opens_without_an_error_and_fetches_nothing(browser: Chrome, runs: di
 def test_every_text_has_contrast(browser: Chrome, runs: dict[str, Path], name: str, scheme: str) -> None:
     open_page(browser, runs[name] / "report.html", scheme=scheme)
     browser.execute_script("document.querySelectorAll('details').forEach((d) => (d.open = true))")
-    assert browser.execute_script(LOW_CONTRAST) == []
+    assert low_contrast(browser) == []
 
 
 def test_light_and_dark_differ(browser: Chrome, runs: dict[str, Path]) -> None:
@@ -155,6 +155,6 @@ def test_flame_graphs_are_inside_the_page_and_link_to_the_interactive_ones(
 def test_it_prints_in_dark_ink_on_white(browser: Chrome, runs: dict[str, Path]) -> None:
     open_page(browser, runs["several"] / "report.html", scheme="dark", media="print", width=800)
     assert browser.execute_script("return getComputedStyle(document.body).color") == "rgb(0, 0, 0)"
-    assert browser.execute_script(LOW_CONTRAST) == []
+    assert low_contrast(browser) == []
     pages = browser.execute_cdp_cmd("Page.printToPDF", {"printBackground": False})["data"]
     assert len(pages) > 10_000

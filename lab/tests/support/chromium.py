@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import shutil
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from selenium.webdriver import Chrome, ChromeOptions
 from selenium.webdriver.chrome.service import Service
 
-# Contrast of every visible text with what lies behind it (WCAG 2.2, 1.4.3): below 4.5, or 3 for large text.
-LOW_CONTRAST = """
+# Contrast of the text in plots with what lies behind it (WCAG 2.2, 1.4.3): below 4.5. axe-core cannot judge it, because
+# it knows no background of an SVG.
+LOW_CONTRAST_IN_PLOTS = """
 const luminance = ([r, g, b]) => {
   const [x, y, z] = [r, g, b].map((c) => (c / 255 <= 0.04045 ? c / 255 / 12.92 : ((c / 255 + 0.055) / 1.055) ** 2.4));
   return 0.2126 * x + 0.7152 * y + 0.0722 * z;
@@ -24,17 +26,12 @@ const behind = (element) => {
   return [255, 255, 255];
 };
 const found = [];
-const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-while (walker.nextNode()) {
-  const element = walker.currentNode.parentElement;
-  if (!walker.currentNode.data.trim() || !element.checkVisibility()) continue;
-  if (element.closest(".unseen, .skip, script, style")) continue;
-  const style = getComputedStyle(element);
-  const ink = parse(element.closest("svg") ? style.fill : style.color);
-  const [one, two] = [luminance(ink), luminance(behind(element))].sort((a, b) => b - a);
+for (const text of document.querySelectorAll("svg text")) {
+  if (!text.textContent.trim() || !text.checkVisibility()) continue;
+  const inks = [luminance(parse(getComputedStyle(text).fill)), luminance(behind(text))];
+  const [one, two] = inks.sort((a, b) => b - a);
   const ratio = (one + 0.05) / (two + 0.05);
-  const large = parseFloat(style.fontSize) >= 24 || (parseFloat(style.fontSize) >= 18.66 && style.fontWeight >= 700);
-  if (ratio < (large ? 3 : 4.5)) found.push(`${ratio.toFixed(2)} ${walker.currentNode.data.trim()}`);
+  if (ratio < 4.5) found.push(`${ratio.toFixed(2)} ${text.textContent.trim()}`);
 }
 return found;
 """
@@ -44,6 +41,10 @@ return [...document.querySelectorAll("body *")]
   .filter((e) => e.checkVisibility() && !e.closest(".scroll, .flame, .unseen, .skip, svg"))
   .filter((e) => e.getBoundingClientRect().right > wide + 1)
   .map((e) => `${e.tagName}.${e.className} ${e.textContent.trim().slice(0, 40)}`);
+"""
+CUT_TABLES = """
+return [...document.querySelectorAll(".scroll")]
+  .filter((e) => e.checkVisibility() && e.scrollWidth > e.clientWidth + 1).map((e) => e.getAttribute("aria-label"));
 """
 CLIPPED_TEXT = """
 const cut = [];
@@ -99,3 +100,31 @@ def open_page(browser: Chrome, page: Path, width: int = 1280, scheme: str = "lig
     for kind in ("browser", "performance"):
         entries(browser, kind)
     browser.get(page.as_uri())
+
+
+def low_contrast(browser: Chrome) -> list[str]:
+    """Return the texts of the open page whose contrast is too low, each with what is wrong."""
+    return _axe(browser, "rule", ["color-contrast"]) + browser.execute_script(LOW_CONTRAST_IN_PLOTS)
+
+
+def accessibility_problems(browser: Chrome) -> list[str]:
+    """Return what axe-core finds against WCAG 2.1 A and AA and its best practices."""
+    return _axe(browser, "tag", ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"])
+
+
+def _axe(browser: Chrome, kind: str, values: list[str]) -> list[str]:
+    """Run axe-core's rules of these values. It asserts that a rule applied: a check of nothing finds nothing."""
+    if browser.execute_script("return typeof axe") == "undefined":
+        browser.execute_script((files("axe_core_python") / "axe.min.js").read_text(encoding="utf-8"))
+    found: dict[str, list[dict[str, Any]]] = browser.execute_async_script(
+        "const [kind, values, done] = arguments;"
+        "axe.run(document, {runOnly: {type: kind, values}, resultTypes: ['violations']}).then(done)",
+        kind,
+        values,
+    )
+    assert found["passes"] or found["violations"], "axe-core found nothing to check"
+    return [
+        f"{rule['id']}: {node['html'][:120]}: {node['failureSummary']}"
+        for rule in found["violations"]
+        for node in rule["nodes"]
+    ]

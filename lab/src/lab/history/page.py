@@ -44,7 +44,7 @@ def write_index(checkout: Checkout) -> Path:
 
 
 def _is_answer(path: Path) -> bool:
-    return path.stem in ("suite", "compare", "search") and not (path.parent / "run.json").exists()
+    return path.stem in ("suite", "compare", "search", "sweep") and not (path.parent / "run.json").exists()
 
 
 def _page(rows: list[RunRow], answers: list[str]) -> str:

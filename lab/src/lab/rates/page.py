@@ -24,6 +24,9 @@ from lab.report.page import asset, fonts, template_environment
 from lab.report.tables import Cell, Table
 from lab.series import Answer
 
+SAID_SHORT = 20
+"""A verdict of at most this many letters needs no wide column."""
+
 
 @dataclass(frozen=True)
 class Content:
@@ -93,7 +96,7 @@ def points_table(points: Sequence[Point], caption: str, percentile: str) -> Tabl
         if published:
             row.append(Cell(numbers.rate(point.published_per_s), "reference-figure"))
             row.append(Cell(numbers.latency(point.published_ms.get("99")), "reference-figure"))
-        tone = {True: "said", False: "said bad", None: "said none"}[point.good]
+        tone = {True: "", False: "bad", None: "none"}[point.good] + (" said" if len(point.said) > SAID_SHORT else "")
         row += [Cell(numbers.count(point.requests), css), Cell(point.said, tone), _link(point.run)]
         rows.append(row)
     columns = ["", "Offered /s", "Served /s", *(label(name) for name in shown)]
