@@ -1,4 +1,4 @@
-"""`lab results`: all runs, newest first, from the index (lab/history)."""
+"""`lab results` and `lab changes`: all runs, and whether an experiment changed over time (lab/history)."""
 
 from __future__ import annotations
 
@@ -39,6 +39,36 @@ def print_results(console: Console, checkout: Checkout, wanted: Filter, last: in
     _print(console, [COLUMNS, *(_cells(row) for row in rows)])
     if len(rows) < count:
         console.print(f"the newest {len(rows):,} of {count:,} runs; LAST=0 shows all", highlight=False)
+
+
+def print_changes(console: Console, checkout: Checkout, name: str, against: str, metric: str) -> None:
+    """Print the changes of level of an experiment against a reference. InputError for what there are no runs of."""
+    from lab.history.changes import LEVEL_MIN, level_changes, pairs_of  # noqa: PLC0415 - SciPy takes a second to load
+    from lab.report import numbers  # noqa: PLC0415
+
+    history = History(checkout)
+    try:
+        history.refresh()
+        for one in (name, against):
+            history.require(one)
+        pairs = pairs_of(history.rows(Filter(name=name)), history.rows(Filter(name=against)), metric)
+    finally:
+        history.close()
+    few = len(pairs) < 2 * LEVEL_MIN
+    lines = [f"{metric} of {name} ÷ that of {against}, {len(pairs)} pairs of runs within an hour of each other"]
+    if few:
+        lines.append(f"  too few to tell: at least {2 * LEVEL_MIN}")
+    changes = level_changes(pairs)
+    lines += [
+        f"  since {change.run} {numbers.ratio(change.after / change.before)} "
+        f"(×{change.before:.3g} to ×{change.after:.3g}, n = {change.pairs_before} and {change.pairs_after}; "
+        f"a change of {numbers.share(change.detectable)} would have been found)"
+        for change in changes
+    ]
+    if not changes and not few:
+        lines.append("  no change of level")
+    for line in lines:
+        console.print(Text(line), highlight=False, soft_wrap=True)
 
 
 def _print(console: Console, table: list[tuple[str, ...]]) -> None:

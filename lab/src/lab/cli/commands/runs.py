@@ -1,4 +1,4 @@
-"""Look at finished runs and keep them: results, index, export, tag, prune, report, parse-load."""
+"""Look at finished runs and keep them: results, changes, index, export, tag, prune, report, parse-load."""
 
 from __future__ import annotations
 
@@ -29,6 +29,18 @@ def results(  # noqa: PLR0917 - one parameter an option
     from lab.history.index import Filter  # noqa: PLC0415
 
     print_results(console(), find_checkout(), Filter(name, variant, runtime, since, valid), last)
+
+
+@commands.command()
+def changes(
+    name: Annotated[str, typer.Argument(help="The experiment.")],
+    against: Annotated[str, typer.Argument(help="The reference experiment, which was run beside it each time.")],
+    metric: Annotated[str, typer.Option(help="p50, p99, p99.9, max, rate or cpu.")] = "p99",
+) -> None:
+    """Say when an experiment changed: change points of its ratio to a reference run beside each run."""
+    from lab.cli.results import print_changes  # noqa: PLC0415
+
+    print_changes(console(), find_checkout(), name, against, metric)
 
 
 @commands.command()

@@ -1,0 +1,104 @@
+"""Whether an experiment changed over time, by its ratio to a reference experiment that was run beside it.
+
+A machine drifts over days, and the reference drifts with it, so their ratio tells a change of the service from one of
+the machine. Change points by PELT (Killick et al., JASA 107, 2012) on the logarithm of the ratios; a level has at least
+three pairs, and a change counts if it is larger than what its two levels can show (lab.statistics.detectable).
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+
+import numpy as np
+
+from lab.errors import InputError
+from lab.history.index import RunRow
+from lab.statistics import detectable, independent
+
+BESIDE = timedelta(hours=1)
+"""Runs whose starts are further apart are not beside each other."""
+LEVEL_MIN = 3
+PENALTY = 6.0
+"""Of a further change point, times ln n, in units of the noise: tests/history/test_changes.py simulates it."""
+METRICS = {"p50": "p50", "p99": "p99", "p99.9": "p999", "max": "max", "rate": "achieved", "cpu": "cpu"}
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A run, the reference run beside it, and the ratio of the metric, run ÷ reference."""
+
+    run: str
+    reference: str
+    ratio: float
+
+
+@dataclass(frozen=True)
+class LevelChange:
+    """A change of level at `run`: the geometric means of the ratios before and after, and of how many pairs.
+
+    `detectable` is the smallest change, as a ratio minus one, that levels like these show in four of five cases.
+    """
+
+    run: str
+    before: float
+    after: float
+    pairs_before: int
+    pairs_after: int
+    detectable: float
+
+
+def pairs_of(runs: Sequence[RunRow], references: Sequence[RunRow], metric: str) -> list[Pair]:
+    """Return each run with the nearest reference run within an hour, oldest first.
+
+    Runs count that are complete and like the newest one: with the same overrides. InputError for an unknown metric.
+    """
+    if metric not in METRICS:
+        raise InputError(f"METRIC={metric}: is not allowed; allowed: {', '.join(METRICS)}")
+    of_runs, of_references = _usable(runs, METRICS[metric]), _usable(references, METRICS[metric])
+    times = [started for started, _, _ in of_references]
+    found = []
+    for started, name, value in of_runs:
+        at = bisect_left(times, started)
+        near = [one for one in of_references[max(0, at - 1) : at + 1] if abs(one[0] - started) <= BESIDE]
+        if near:
+            _, reference, theirs = min(near, key=lambda one: abs(one[0] - started))
+            found.append(Pair(name, reference, value / theirs))
+    return found
+
+
+def level_changes(pairs: Sequence[Pair]) -> list[LevelChange]:
+    """Return the changes of level, oldest first; none for fewer than six pairs."""
+    if len(pairs) < 2 * LEVEL_MIN:
+        return []
+    import ruptures  # noqa: PLC0415 - it brings scipy, which takes a second to load
+
+    logs = np.log([pair.ratio for pair in pairs])
+    noise = max(float(np.median(np.abs(np.diff(logs)))) / 0.6745 / math.sqrt(2), 1e-3)
+    found = ruptures.Pelt(model="l2", min_size=LEVEL_MIN, jump=1).fit((logs / noise)[:, None])
+    ends = [0, *found.predict(pen=PENALTY * math.log(len(logs)))]
+    changes = []
+    for (start, middle), (_, end) in pairwise(pairwise(ends)):
+        before, after = logs[start:middle], logs[middle:end]
+        difference = independent(list(before), list(after))
+        smallest = detectable(difference.error, difference.freedom) if difference.error else 0.0
+        if abs(difference.mean) > smallest:
+            levels = math.exp(before.mean()), math.exp(after.mean())
+            changes.append(LevelChange(pairs[middle].run, *levels, len(before), len(after), math.expm1(smallest)))
+    return changes
+
+
+def _usable(rows: Sequence[RunRow], field: str) -> list[tuple[datetime, str, float]]:
+    """Return start, name and value of the runs that count, oldest first."""
+    complete = sorted((row for row in rows if row.state in ("valid", "suspect")), key=lambda row: row.run_id)
+    alike = [row for row in complete if row.note == complete[-1].note]
+    values = [(row, getattr(row, field)) for row in alike]
+    return [(_started(row), row.name, float(value)) for row, value in values if value]
+
+
+def _started(row: RunRow) -> datetime:
+    return datetime.strptime(row.run_id[:16], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
