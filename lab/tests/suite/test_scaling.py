@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 
 import pytest
@@ -21,20 +22,24 @@ from lab.suite.planning import plan_rounds
 from lab.suite.scaling import scales_of
 from support.checkout import FakeCheckout
 
+QUIET = Console(quiet=True)
 SUITE = """\
 title: A
 question: B?
 groups:
   GET: {baseline: fake, others: [other]}
-experiments: [alone, swept]
+experiments: [alone, swept, alone-too]
 """
 
 
 @pytest.fixture
 def place(checkout: FakeCheckout) -> Place:
-    for name, variant in (("other", "queue"), ("alone", "mpmc")):
-        checkout.experiment(name, title=name, service={"variant": variant})
-    load = {"script": "get.lua", "rate": [100, 400], "threads": 1, "connections": 1, "duration": "1s"}
+    checkout.experiment("other", title="other", service={"variant": "queue"})
+    for name, rate in (("alone", 100), ("alone-too", 20)):
+        load = {"script": "put.lua", "rate": rate, "threads": 1, "connections": rate, "duration": "1s"}
+        checkout.experiment(name, title=name, service={"variant": name}, load=load)
+    load = {"script": "get.lua", "rate": [100, 400], "threads": 1, "connections": 1, "duration": "1s",
+            "args": {"keys": "sequential"}}  # fmt: skip
     checkout.experiment("swept", title="A sweep", service={"variant": "sync"}, load=load)
     checkout.write("experiments/suites/scaled.yaml", SUITE)
     house = Checkout(checkout.root)
@@ -42,37 +47,62 @@ def place(checkout: FakeCheckout) -> Place:
     return Place(house, lambda: LocalRuntime(house), cpus, Ports(0, 0, 0), False, Capacities(house, cpus, "local"))
 
 
-def measured(place: Place, name: str, per_s: float) -> Capacity:
+def measured(place: Place, name: str, per_s: float, capacities: Capacities | None = None) -> Capacity:
     capacity = Capacity(experiment=name, per_s=per_s, lower_bound=False, measured_at=datetime.now(UTC), runs=[])
-    assert place.capacities is not None
-    place.capacities.add(Catalogue(place.checkout).read(name), capacity)
+    capacities = capacities or place.capacities
+    assert capacities is not None
+    capacities.add(Catalogue(place.checkout).read(name), capacity)
     return capacity
 
 
-def test_a_group_has_the_factor_of_its_baseline(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+class Measuring:
+    """Stands in for `measure_capacity`: it knows what each experiment saturates at, and remembers what it was asked."""
+
+    def __init__(self, place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.asked: dict[str, dict[str, str]] = {}
+        self._place = place
+        monkeypatch.setattr(scaling, "measure_capacity", self.measure)
+
+    def measure(self, _: Place, capacities: Capacities, name: str, *, words: Mapping[str, str],
+                experiment: Experiment, console: Console) -> Capacity:  # fmt: skip
+        self.asked[name] = dict(words)
+        return measured(self._place, name, {"fake": 50.0, "swept": 200.0, "alone": 1000.0}[name], capacities)
+
+
+def test_what_is_under_the_same_load_has_one_factor(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     suite, cases = read_suite(place.checkout, "scaled")
-    asked = []
-
-    def measure(_: Place, __: Capacities, name: str, *, words: object, experiment: Experiment, console: Console) -> Capacity:  # fmt: skip  # noqa: E501
-        asked.append(name)
-        return measured(place, name, {"fake": 50.0, "swept": 200.0}[name])
-
-    monkeypatch.setattr(scaling, "measure_capacity", measure)
+    measuring = Measuring(place, monkeypatch)
     measured(place, "alone", 1000.0)
-    factors = scales_of(place, suite, cases, "auto", Console(quiet=True))
-    assert asked == ["fake", "swept"], "each once, and never one that is known or that follows its baseline"
-    assert factors["fake"] == factors["other"]
+    factors = scales_of(place, suite, cases, "auto", given={}, console=QUIET)
+    assert list(measuring.asked) == ["fake", "swept"], "each once, and none that is known or follows another"
+    assert factors["fake"] == factors["other"], "a group has its baseline's"
     assert float(factors["fake"]) * 100 == pytest.approx(0.7 * 50)
     assert float(factors["alone"]) * 100 == pytest.approx(0.7 * 1000)
+    assert factors["alone-too"] == factors["alone"], "they ask the same, at another rate and over more connections"
     assert float(factors["swept"]) * 400 == pytest.approx(0.7 * 200)
     plan = plan_rounds(Catalogue(place.checkout), cases, 1, {}, seed=1, scales=factors)
     rates = {one.label: one.overrides.get("rate") for one in plan if one.experiment == "swept"}
     assert rates == {"swept@100": "35", "swept@400": "140"}
 
 
+def test_a_short_suite_measures_in_short_runs_whose_capacities_count_for_no_other(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    suite, cases = read_suite(place.checkout, "scaled")
+    measuring = Measuring(place, monkeypatch)
+    given = {"duration": "3s", "warmup": "1m", "profile": "off"}
+    for _ in range(2):
+        scales_of(place, suite, cases, "auto", given=given, console=QUIET)
+    short = {name: {"duration": "3s"} for name in ("fake", "swept", "alone")}
+    assert measuring.asked == short, "never in longer ones, and each once"
+    measuring.asked.clear()
+    scales_of(place, suite, cases, "auto", given={}, console=QUIET)
+    assert measuring.asked == {name: {} for name in ("fake", "swept", "alone")}
+
+
 def test_a_number_is_the_factor_of_all_and_nothing_is_as_declared(place: Place) -> None:
     suite, cases = read_suite(place.checkout, "scaled")
-    assert set(scales_of(place, suite, cases, "0.3", Console(quiet=True)).values()) == {"0.3"}
-    assert scales_of(place, suite, cases, None, Console(quiet=True)) == {}
+    assert set(scales_of(place, suite, cases, "0.3", given={}, console=QUIET).values()) == {"0.3"}
+    assert scales_of(place, suite, cases, None, given={}, console=QUIET) == {}
     assert overrides_of(cases[0], {"duration": "2s"}, "0.3") == {"scale": "0.3", "duration": "2s"}
     assert overrides_of(cases[0], {}, None) == {}

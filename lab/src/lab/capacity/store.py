@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
@@ -46,8 +47,12 @@ class Capacity(BaseModel):
 class Capacities:
     """The saturations of one machine, CPU plan and runtime."""
 
-    def __init__(self, checkout: Checkout, cpus: CpuPlan, runtime: str) -> None:
-        self._checkout, self._cpus, self._runtime = checkout, cpus, runtime
+    def __init__(self, checkout: Checkout, cpus: CpuPlan, runtime: str, times: Mapping[str, str] | None = None) -> None:
+        self._checkout, self._cpus, self._runtime, self._times = checkout, cpus, runtime, dict(times or {})
+
+    def within(self, times: Mapping[str, str]) -> Capacities:
+        """Return those that were measured in other times than usual: `{"duration": "3s"}`. They are kept apart."""
+        return Capacities(self._checkout, self._cpus, self._runtime, times)
 
     @property
     def path(self) -> Path:
@@ -96,6 +101,8 @@ class Capacities:
         resolved = experiment.resolved()
         load = {name: value for name, value in resolved["load"].items() if name not in NOT_OF_THE_SERVICE}
         what = {"service": resolved["service"], "dataset": resolved.get("dataset"), "load": load, "here": self._here}
+        if self._times:
+            what["times"] = self._times
         return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:16]
 
     @cached_property

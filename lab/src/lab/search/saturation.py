@@ -1,4 +1,7 @@
-"""Measures the highest rate that the service answers: short runs at growing rates, until it no longer keeps up."""
+"""Measures the highest rate that the service answers: short runs at growing rates, until it no longer keeps up.
+
+Each lasts 8 s after 8 s of warm-up, or as long as `words` say.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +20,8 @@ from lab.search.judge import GENERATOR_CHECKS, SERVED_SHARE_MIN
 from lab.series import Place, PlannedRun, Series, make_answer
 
 KIND = "capacity"
-DURATION_S = 8
-WARMUP_S = 8
-GROWTH = 1.5
+TIMES = {"duration": "8s", "warmup": "8s"}
+GROWTH = 2.0
 MILD = 1.08
 """The last runs offer only this much more: a service that is offered far more than it serves may serve less than it
 can."""
@@ -69,8 +71,8 @@ def measure_capacity(
 
 def planned(name: str, words: Mapping[str, str], rate_per_s: int, number: int) -> PlannedRun:
     """Return one run: one repetition, no profile."""
-    own = {"rate": str(rate_per_s), "duration": f"{DURATION_S}s", "warmup": f"{WARMUP_S}s", "repeat": "1"}
-    return PlannedRun(experiment=name, overrides={**words, **own, "profile": "off"}, round=number)
+    own = {"rate": str(rate_per_s), "repeat": "1", "profile": "off"}
+    return PlannedRun(experiment=name, overrides={**TIMES, **words, **own}, round=number)
 
 
 def served_per_s(manifest: Manifest) -> float:

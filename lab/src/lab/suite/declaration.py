@@ -20,7 +20,11 @@ from lab.experiment.explain import explain
 from lab.experiment.model import Event, Strict
 from lab.experiment.yaml_file import YamlFile, read_yaml
 from lab.paths import Checkout
+from lab.statistics import BLOCKS_MIN
 
+ROUNDS_DEFAULT = BLOCKS_MIN
+"""As many starts as a claim needs at least."""
+ROUNDS_MAX = 100
 Metric = Literal["rate", "p50", "p99", "p99.9", "max", "cpu", "alloc"]
 """Figures that a rule can compare: served requests a second, latencies, the service's CPU time and its allocated bytes
 a request."""
@@ -97,13 +101,17 @@ class Group(Strict):
 
 
 class Suite(Strict):
-    """One suite. `experiments` run besides those of the groups; a name may be a pattern such as `*-get`."""
+    """One suite. `experiments` run besides those of the groups; a name may be a pattern such as `*-get`.
+
+    `rounds` is the number of fresh starts of each experiment if the user gives none.
+    """
 
     title: Annotated[str, Field(min_length=1)]
     question: Annotated[str, Field(min_length=1)]
     source: str | None = None
     groups: dict[str, Group] = Field(default_factory=dict)
     experiments: tuple[str, ...] = ()
+    rounds: Annotated[int, Field(ge=1, le=ROUNDS_MAX)] = ROUNDS_DEFAULT
     findings: tuple[Finding, ...] = ()
 
 

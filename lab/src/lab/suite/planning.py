@@ -14,9 +14,6 @@ from lab.experiment import Catalogue
 from lab.series import PlannedRun
 from lab.suite.declaration import Case, overrides_of
 
-ROUNDS_DEFAULT = 6
-"""The number of starts that a claim needs (lab.statistics.BLOCKS_MIN)."""
-
 
 def plan_rounds(
     catalogue: Catalogue,

@@ -18,13 +18,12 @@ from lab.series.execute import expected_s, resolve
 from lab.series.show import time_left
 from lab.statistics import BLOCKS_MIN
 from lab.suite import page
-from lab.suite.declaration import read_suite
+from lab.suite.declaration import ROUNDS_DEFAULT, ROUNDS_MAX, read_suite
 from lab.suite.figures import troubles_of
-from lab.suite.planning import ROUNDS_DEFAULT, plan_rounds
+from lab.suite.planning import plan_rounds
 from lab.suite.scaling import scales_of
 
 KIND = "suite"
-ROUNDS_MAX = 100
 
 
 @dataclass(frozen=True)
@@ -78,7 +77,8 @@ def run_suite(place: Place, request: SuiteRequest, console: Console, runtime: st
     try:
         with Series(place, answer, console) as series:
             series.execute()
-            _repeat_disturbed(series, results, console)
+            if request.rounds >= BLOCKS_MIN:  # with fewer, nothing is claimed that a disturbance could spoil
+                _repeat_disturbed(series, results, console)
         answer.state = "complete"
     except KeyboardInterrupt:
         console.print(
@@ -131,10 +131,12 @@ def _answer(place: Place, request: SuiteRequest, console: Console, runtime: str)
         console.print("no incomplete suite of this request: a new one begins", highlight=False)
     catalogue = Catalogue(place.checkout)
     seed = random.SystemRandom().randrange(2**31) if request.seed is None else request.seed
-    scales = scales_of(place, suite, cases, request.scale, console)
+    for one in plan_rounds(catalogue, cases, 1, request.overrides, seed=seed):
+        resolve(place.checkout, one)  # bad input ends the suite before anything is measured
+    scales = scales_of(place, suite, cases, request.scale, given=request.overrides, console=console)
     planned = plan_rounds(catalogue, cases, request.rounds, request.overrides, seed=seed, scales=scales)
     for one in planned:
-        resolve(place.checkout, one)  # bad input ends the suite before anything is made
+        resolve(place.checkout, one)  # nor is anything made for a scale that does not fit
     return make_answer(results, KIND, request.name, asked, planned, seed=seed)
 
 

@@ -29,7 +29,7 @@ commands = typer.Typer()
 @commands.command()
 def suite(  # noqa: PLR0917 - one parameter an option
     name: Annotated[str, typer.Argument(help="The suite: a file under experiments/suites. `lab suites` shows all.")],
-    rounds: Annotated[int, typer.Option(envvar="ROUNDS", help="Fresh starts of each experiment; 6 for a claim.")] = 6,
+    rounds: Annotated[int | None, typer.Option(envvar="ROUNDS", help="Fresh starts of each; 6 for a claim.")] = None,
     scale: Annotated[str | None, typer.Option(metavar="N", help="Factor of every declared rate: 0.3, auto.")] = None,
     duration: Annotated[str | None, override("How long each start is measured: 20s, 1m.", "TIME")] = None,
     warmup: Annotated[str | None, override("Load before measuring, not counted: 10s; 0s: none.", "TIME")] = None,
@@ -54,12 +54,12 @@ def suite(  # noqa: PLR0917 - one parameter an option
 
     checkout = find_checkout()
     check_name(runtime)
-    read_suite(checkout, name)
+    declared, _ = read_suite(checkout, name)
     ports = ports_of(port, admin_port, loadgen_metrics_port)
     chosen = choose(checkout, runtime, tell).name
     request = SuiteRequest(
         name=name,
-        rounds=rounds,
+        rounds=declared.rounds if rounds is None else rounds,
         scale=scale,
         overrides=words_of(duration=duration, warmup=warmup, profile=profile),
         resume=resume,
