@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,12 @@ def test_a_ratio_is_reproduced_if_its_whole_interval_lies_in_the_claim(
     assert len(judged.runs) == 12
     if verdict == "not comparable here":
         assert judged.why.startswith("cannot tell")
+
+
+def test_a_claim_of_no_change_is_told_as_equal() -> None:
+    cases = {"sync": case("sync", BASE), "queue": case("queue", worse(0.06))}
+    judged = judge(finding(kind="ratio", metric="rate", of="queue", to="sync", low=1), cases)
+    assert judged.why == "claimed at least equal"
 
 
 def test_five_starts_are_too_few_whatever_they_say() -> None:
@@ -95,6 +102,12 @@ def test_shares_of_categories_add_up_and_need_samples(shares: dict[str, float], 
     assert f"{samples:,} cpu samples" in judged.ours
 
 
+def test_a_share_of_locks_is_one_of_waiting_time() -> None:
+    cases = {"queue": case("queue", BASE, {"lock": {"queue": 0.9, "dao get": 0.1}})}
+    rule = {"kind": "share", "event": "lock", "categories": ["queue"], "of": "queue", "low": 0.7}
+    assert "90.0% of the waiting time in 5,000 lock samples" in judge(finding(**rule), cases).ours
+
+
 def test_a_share_without_a_profile_says_so() -> None:
     cases = {"queue": case("queue", BASE)}
     cases["queue"].__dict__["profile"] = None
@@ -116,18 +129,20 @@ def test_allocation_is_compared_by_bytes_a_request() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rule", "verdict"),
+    ("rule", "verdict", "ours"),
     [
-        ({"kind": "kept", "of": "sync", "high": 0.99}, "reproduced"),
-        ({"kind": "kept", "of": "sync", "low": 0.99}, "not reproduced"),
-        ({"kind": "latency", "metric": "max", "of": "sync", "high": 100}, "not reproduced"),
-        ({"kind": "latency", "metric": "max", "of": "sync", "low": 100}, "reproduced"),
-        ({"kind": "latency", "metric": "max", "of": "sync", "high": 205}, "not comparable here"),
+        ({"kind": "kept", "of": "sync", "high": 0.99}, "reproduced", "at most 80.5%"),
+        ({"kind": "kept", "of": "sync", "low": 0.99}, "not reproduced", "at least 79.5%"),
+        ({"kind": "latency", "metric": "max", "of": "sync", "high": 100}, "not reproduced", "at most 210 ms"),
+        ({"kind": "latency", "metric": "max", "of": "sync", "low": 100}, "reproduced", "at least 200 ms"),
+        ({"kind": "latency", "metric": "max", "of": "sync", "high": 205}, "not comparable here", "at most 210 ms"),
     ],
 )
-def test_every_start_has_to_agree_on_a_bound(rule: dict[str, Any], verdict: str) -> None:
+def test_every_start_has_to_agree_on_a_bound(rule: dict[str, Any], verdict: str, ours: str) -> None:
     starts = [{**start, "max": 200.0 + n * 2} for n, start in enumerate(BASE)]
-    assert judge(finding(**rule), {"sync": case("sync", starts)}).verdict == verdict
+    judged = judge(finding(**rule), {"sync": case("sync", starts)})
+    assert judged.verdict == verdict
+    assert ours in judged.ours, "the end of the figures that decides"
 
 
 def test_nothing_is_said_of_an_experiment_without_an_undisturbed_start() -> None:
@@ -193,3 +208,11 @@ def test_a_latency_at_another_rate_than_the_published_one_is_not_compared() -> N
     judged = judge(finding(kind="latency", metric="max", of="sync", high=100), {"sync": case("sync", starts)})
     assert judged.verdict == "not comparable here"
     assert judged.why == "published at 1,000/s, and 300/s were offered to sync here"
+
+
+def test_a_rate_fitted_to_this_machine_is_the_published_share_of_its_saturation() -> None:
+    starts = [{"rate": 300.0, "offered": 300.0, "max": 5.0}] * 6
+    cases = {"sync": replace(case("sync", starts), same_share=True)}
+    judged = judge(finding(kind="kept", of="sync", low=0.99), cases)
+    assert judged.verdict == "reproduced"
+    assert judged.why == "claimed at least 99.0%, under the same share of the saturation as published"

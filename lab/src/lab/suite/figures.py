@@ -62,7 +62,8 @@ class CaseFigures:
     """Everything about one case.
 
     `starts` are complete runs without outside disturbance, `disturbed` are the other complete ones, `incomplete` are
-    the names of runs that did not end well.
+    the names of runs that did not end well. `same_share`: SCALE=auto fitted the rate by a published saturation, so the
+    offered share of the service's saturation is the published one.
     """
 
     case: Case
@@ -72,6 +73,7 @@ class CaseFigures:
     planned: int
     incomplete: list[str]
     results: Path
+    same_share: bool = False
 
     @cached_property
     def sample(self) -> Sample:
@@ -118,6 +120,7 @@ class CaseFigures:
 def collect(catalogue: Catalogue, results: Path, answer: Answer, cases: list[Case]) -> dict[str, CaseFigures]:
     """Read every finished run of the answer; runs that are not complete are counted and otherwise left out."""
     collected = {}
+    fitted = str(answer.request.get("scale")).strip().lower() == "auto"
     for case in cases:
         planned = [one for one in answer.runs if case_of(one, cases) == case]
         starts: list[Start] = []
@@ -135,7 +138,10 @@ def collect(catalogue: Catalogue, results: Path, answer: Answer, cases: list[Cas
         experiment = catalogue.read(case.experiment)
         if case.rate_per_s is not None:
             experiment = experiment.at_rate(case.rate_per_s)
-        collected[str(case)] = CaseFigures(case, experiment, starts, disturbed, len(planned), incomplete, results)
+        same_share = fitted and experiment.reference is not None and experiment.reference.saturated_at_per_s is not None
+        collected[str(case)] = CaseFigures(
+            case, experiment, starts, disturbed, len(planned), incomplete, results, same_share
+        )
     return collected
 
 

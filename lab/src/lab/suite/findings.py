@@ -22,6 +22,8 @@ RATE_WITHIN = 0.01
 """Offered rates that differ by a larger share than this are different loads."""
 SAMPLES_MIN = 400
 """A share of fewer samples than this is uncertain by more than five points."""
+WEIGHED = {"alloc": "the bytes in ", "lock": "the waiting time in "}
+"""What the shares of an event are shares of, if not of its samples."""
 TITLES = {
     "rate": "served a second",
     "p50": "p50",
@@ -140,12 +142,15 @@ def judge(finding: Finding, cases: Mapping[str, CaseFigures]) -> Judged:
     ]
     if few:
         return Judged(finding.says, "not comparable here", ours, few[0], runs)
+    claim = _claim(rule)
+    if rule.kind in ("kept", "latency") and all(case.same_share for case in involved):
+        claim += ", under the same share of the saturation as published"
     if all(part.low >= rule.low and part.high <= rule.high for part in parts):
-        return Judged(finding.says, "reproduced", ours, f"claimed {_claim(rule)}", runs)
+        return Judged(finding.says, "reproduced", ours, f"claimed {claim}", runs)
     outside = [part for part in parts if part.high < rule.low or part.low > rule.high]
     if outside:
-        return Judged(finding.says, "not reproduced", ours, f"claimed {_claim(rule)}", runs)
-    why = f"cannot tell: claimed {_claim(rule)}, and the interval reaches beyond it"
+        return Judged(finding.says, "not reproduced", ours, f"claimed {claim}", runs)
+    why = f"cannot tell: claimed {claim}, and the interval reaches beyond it"
     return Judged(finding.says, "not comparable here", ours, why, runs)
 
 
@@ -163,7 +168,8 @@ def _unmet(rule: Rule, involved: list[CaseFigures]) -> str:
     """Return why the condition of a rule is not met, empty if it is met."""
     for case in involved:
         kept, declared, offered = case.kept, case.experiment.load.rate_per_s, case.offered_per_s
-        if rule.kind in ("kept", "latency") and offered and abs(offered / declared - 1) > RATE_WITHIN:
+        other_load = bool(offered) and abs((offered or 0) / declared - 1) > RATE_WITHIN and not case.same_share
+        if rule.kind in ("kept", "latency") and other_load:
             return f"published at {declared:,}/s, and {numbers.rate(offered)}/s were offered to {case.case} here"
         if rule.needs == "saturated" and kept is not None and kept >= KEPT_MIN:
             return (
@@ -193,8 +199,8 @@ def _part(rule: Rule, case: CaseFigures, cases: Mapping[str, CaseFigures]) -> _P
     if not values:
         return _Part(0, 0, f"{case.case}: not measured", few)
     low, high = min(values), max(values)
-    shown = (numbers.share if rule.kind == "kept" else numbers.latency)(high if rule.kind == "latency" else low)
-    word = "at most" if rule.kind == "latency" else "at least"
+    word, bound = ("at most", high) if math.isfinite(rule.high) else ("at least", low)
+    shown = numbers.share(bound) if rule.kind == "kept" else numbers.latency(bound)
     what = "of the offered rate" if rule.kind == "kept" else TITLES[metric]
     return _Part(low, high, f"{case.case}: {what} {word} {shown} in each start, n = {len(values)}", few)
 
@@ -223,7 +229,7 @@ def _share_part(rule: Rule, case: CaseFigures) -> _Part:
         low, high = max(0.0, sum(b[0] for b in bounds)), min(1.0, sum(b[1] for b in bounds))
     text = (
         f"{case.case}: {' + '.join(rule.categories)} {numbers.share_within(share, (low, high) if bounds else None)} "
-        f"of {samples:,} {event} samples"
+        f"of {WEIGHED.get(event, '')}{samples:,} {event} samples"
     )
     if samples < SAMPLES_MIN:
         return _Part(low, high, text, f"{samples:,} samples are too few: at least {SAMPLES_MIN}")
@@ -234,10 +240,12 @@ def _too_few(count: int) -> str:
     return "" if count >= BLOCKS_MIN else f"too few starts to judge: {count}, at least {BLOCKS_MIN}"
 
 
+def _ratio_word(ratio: float) -> str:
+    return "equal" if ratio == 1 else numbers.ratio(ratio)
+
+
 def _claim(rule: Rule) -> str:
-    show = {"ratio": numbers.ratio, "share": numbers.share, "kept": numbers.share, "latency": numbers.latency}[
-        rule.kind
-    ]
+    show = {"ratio": _ratio_word, "share": numbers.share, "kept": numbers.share, "latency": numbers.latency}[rule.kind]
     if math.isinf(rule.high):
         return f"at least {show(rule.low)}"
     return f"at most {show(rule.high)}" if rule.low == 0 else f"{show(rule.low)} to {show(rule.high)}"

@@ -27,7 +27,7 @@ from lab.suite.charts import group_cases, latency_chart, ratio_chart
 from lab.suite.declaration import Suite, read_suite
 from lab.suite.figures import CaseFigures, collect
 from lab.suite.findings import Judged, judge
-from lab.suite.sentences import GroupAnswer, answer_group
+from lab.suite.sentences import GroupAnswer, Said, answer_alone, answer_group
 
 PAGE, MARKDOWN = "suite.html", "suite.md"
 TO_RESULTS = "../../"
@@ -35,6 +35,7 @@ TO_RESULTS = "../../"
 TONES = {"reproduced": "valid", "not reproduced": "invalid", "not comparable here": "suspect"}
 EVENTS = ("cpu", "alloc", "lock")
 FLAMES_MAX = 12
+HEADLINES_MAX = 8
 
 
 @dataclass(frozen=True)
@@ -70,11 +71,19 @@ class Content:
     cautions: list[str]
     groups: list[GroupShown]
     others: Table | None
+    alone: list[Said]
     judged: list[Judged]
     flames: list[Flame]
     runs: Table
     environment: Table | None
     runtime: str
+
+    @property
+    def headlines(self) -> list[str]:
+        """The answers in a line each: of each group, or of each experiment where there are no groups and not many."""
+        if self.groups or len(self.alone) > HEADLINES_MAX:
+            return [group.answer.headline for group in self.groups]
+        return [said.text for said in self.alone]
 
     @property
     def counted(self) -> str:
@@ -118,6 +127,7 @@ def gather(checkout: Checkout, answer: Answer, *, link: str = TO_RESULTS) -> Con
         cautions=_cautions(answer, list(collected.values()), manifests),
         groups=groups,
         others=tables.figure_table("Other experiments" if groups else "Experiments", further) if further else None,
+        alone=answer_alone(further),
         judged=[judge(finding, collected) for finding in suite.findings],
         flames=_flames(list(collected.values()), link),
         runs=tables.run_table(answer, list(collected.values()), link),
@@ -146,13 +156,16 @@ def _started(answer: Answer, first: Manifest | None) -> str:
 def _cautions(answer: Answer, cases: list[CaseFigures], manifests: list[Manifest]) -> list[str]:
     said = []
     if answer.missing:
-        said.append(f"incomplete: {len(answer.missing)} of {len(answer.runs)} runs are missing; RESUME=1 continues")
+        said.append(f"incomplete: {len(answer.missing)} of {len(answer.runs)} runs missing; RESUME=1 continues")
     disturbed = sum(len(case.disturbed) for case in cases)
     if disturbed:
-        said.append(f"{disturbed} runs were disturbed by something else on this machine and left out of every claim")
+        were = "run was" if disturbed == 1 else "runs were"
+        said.append(f"{disturbed} {were} disturbed by something else on this machine and left out of every claim")
     half = sum(len(case.incomplete) for case in cases)
     if half:
-        said.append(f"{half} runs began and did not end well; they are not used")
+        said.append(
+            f"{half} {'run' if half == 1 else 'runs'} did not end well and {'is' if half == 1 else 'are'} not used"
+        )
     sources = {(m.environment.git.commit, m.environment.git.diff_hash) for m in manifests if m.environment.git}
     if len(sources) > 1:
         said.append(f"the runs are of {len(sources)} states of the source: they may be of different services")
@@ -216,7 +229,7 @@ def render_markdown(content: Content, *, pictures: dict[str, str] | None = None)
         f"*{markdown_text(content.suite.question)}*",
         f"Suite `{content.name}` of {content.started}, {content.runtime} runtime, {len(content.answer.runs)} runs.",
         "\n".join(f"- {markdown_text(sentence(line))}" for line in content.cautions),
-        *[f"**{markdown_text(group.answer.headline)}**" for group in content.groups],
+        *[f"**{markdown_text(line)}**" for line in content.headlines],
         f"**{markdown_text(f'Published findings: {content.counted}')}**" if content.judged else "",
     ]
     if content.judged:
@@ -238,7 +251,9 @@ def render_markdown(content: Content, *, pictures: dict[str, str] | None = None)
         for table in (group.figures, *group.categories):
             parts += [f"### {markdown_text(table.caption)}", markdown_table(table), markdown_text(table.note)]
     if content.others is not None:
-        parts += [f"## {content.others.caption}", markdown_table(content.others), markdown_text(content.others.note)]
+        parts += [f"## {content.others.caption}"]
+        parts += ["\n".join(f"- {markdown_text(said.text)}" for said in content.alone)]
+        parts += [markdown_table(content.others), markdown_text(content.others.note)]
     shown = [flame for flame in content.flames if flame.name in files]
     if shown:
         parts.append("## Flame graphs of the CPU")

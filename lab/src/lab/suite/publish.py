@@ -1,4 +1,4 @@
-"""`lab findings`: the page of a finished suite as a few small files that can be kept with the source.
+"""`make findings`: the page of a finished suite as a few small files that can be kept with the source.
 
 `docs/findings/<suite>/` gets a README.md, the charts as SVG and the CPU flame graphs as pictures of at most 80 kB.
 `docs/findings/README.md` lists all findings.
@@ -113,7 +113,7 @@ def _list(findings: Path) -> None:
     parts = [
         "# Findings",
         "What the suites of this lab found on one machine. Each page says on which, and how to repeat it is in "
-        "[suites.md](../suites.md). `lab findings NAME` writes these pages.",
+        "[suites.md](../suites.md). `make findings NAME=queues` writes one.",
     ]
     for page in sorted(findings.glob("*/README.md")):
         text = page.read_text(encoding="utf-8")

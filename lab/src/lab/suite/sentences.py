@@ -5,13 +5,13 @@ Every word is chosen by a number. Claims without enough data are left out.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from lab.report import numbers
 from lab.statistics import BLOCKS_MIN
 from lab.suite.declaration import Suite
-from lab.suite.figures import CaseFigures, Profile
+from lab.suite.figures import KEPT_MIN, CaseFigures, Profile
 from lab.suite.findings import TITLES, Ratio, allocated_bytes, ratio_of
 
 METRICS = ("rate", "p50", "p99", "p99.9", "cpu")
@@ -51,6 +51,33 @@ def answer_group(name: str, suite: Suite, cases: Mapping[str, CaseFigures]) -> G
     return GroupAnswer(name, _headline(name, group.baseline, group.others, cases, ratios), sentences, ratios)
 
 
+def answer_alone(cases: Sequence[CaseFigures]) -> list[Said]:
+    """Return up to which rate each experiment keeps up, of a sweep from all its rates; nothing if none can tell."""
+    if all(len(case.starts) < BLOCKS_MIN for case in cases):
+        return []
+    experiments: dict[str, list[CaseFigures]] = {}
+    for case in cases:
+        experiments.setdefault(case.case.experiment, []).append(case)
+    return [_keeps_up(name, points) for name, points in experiments.items()]
+
+
+def _keeps_up(name: str, points: Sequence[CaseFigures]) -> Said:
+    runs = tuple(start.run for point in points for start in point.starts)
+    fewest = min(len(point.starts) for point in points)
+    if fewest < BLOCKS_MIN:
+        return Said(f"{name}: too few starts to judge: {fewest}, at least {BLOCKS_MIN}.", runs)
+    by_rate = sorted(points, key=lambda point: point.offered_per_s or 0)
+    kept = [point for point in by_rate if (point.kept or 0) >= KEPT_MIN]
+    beyond = next((point for point in by_rate if point not in kept), None)
+    parts = []
+    if kept:
+        parts.append(f"keeps up with {numbers.rate(kept[-1].offered_per_s)}/s ({_p99(kept[-1])})")
+    if beyond is not None:
+        offered, served = numbers.rate(beyond.offered_per_s), numbers.rate(beyond.mean("rate"))
+        parts.append(f"serves {served}/s when {offered}/s are offered")
+    return Said(f"{name} {', and '.join(parts)}.", runs)
+
+
 def _headline(
     name: str, baseline: str, others: tuple[str, ...], cases: Mapping[str, CaseFigures], ratios: list[Ratio]
 ) -> str:
@@ -68,12 +95,14 @@ def _headline(
     if ahead:
         best = max(ahead, key=lambda one: ahead[one].value if higher else -ahead[one].value)
         return f"{name}: {best} {what}: {numbers.ratio(ahead[best].value)} against {baseline} ({ahead[best].interval})."
+    losses = ", ".join(f"{one} {numbers.ratio(r.value)} ({r.interval})" for one, r in behind.items())
     if behind and len(behind) == len(relevant):
-        losses = ", ".join(f"{one} {numbers.ratio(r.value)}" for one, r in behind.items())
         return f"{name}: {baseline} {what}, {said}; against it: {losses}."
-    unsure = [one for one in relevant if one not in behind]
-    shown = ", ".join(unsure)
-    return f"{name}: none is certainly better than {baseline} ({said}); no difference could be shown for {shown}."
+    unsure = ", ".join(one for one in relevant if one not in behind)
+    worse = f" {losses} {'is' if len(behind) == 1 else 'are'} certainly worse;" if behind else ""
+    return (
+        f"{name}: none is certainly better than {baseline} ({said});{worse} no difference could be shown for {unsure}."
+    )
 
 
 def _p99(case: CaseFigures) -> str:

@@ -132,7 +132,10 @@ def environment_table(manifest: Manifest) -> Table:
             rows.append([Cell(name), Cell(value)])
 
     if (cpu := environment.cpu) is not None:
-        add("Processor", f"{cpu.model}, {cpu.logical} CPUs" + (f", in {cpu.hypervisor}" if cpu.hypervisor else ""))
+        add(
+            "Processor",
+            f"{cpu.model}, {cpu.logical} CPUs" + (f", {_virtual(cpu.hypervisor)}" if cpu.hypervisor else ""),
+        )
     add("Memory", numbers.size(environment.memory_bytes) if environment.memory_bytes else None)
     add("System", f"{environment.os}, Linux {environment.kernel}" if environment.os else environment.kernel)
     if (plan := environment.cpu_plan) is not None and plan.service:
@@ -146,6 +149,10 @@ def environment_table(manifest: Manifest) -> Table:
         add("Source", f"commit {git.commit[:12]}" + (", changed" if git.dirty else ""))
     add("Fingerprint", environment.fingerprint)
     return Table("environment-table", "Environment of the first run", ("", ""), rows)
+
+
+def _virtual(hypervisor: str) -> str:
+    return "in a virtual machine" if hypervisor == "yes" else f"in {hypervisor}"
 
 
 def _latency(ms: float | None) -> Cell:
