@@ -60,6 +60,10 @@ suite: ## several, interleaved, and one page with findings: make suite NAME=queu
 	@bin/lab suite $(call quote,$(NAME)) $(call given,ROUNDS,--rounds) $(call given,SCALE,--scale) $(call given,SEED,--seed) \
 	  $(call given,DURATION,--duration) $(call given,WARMUP,--warmup) $(call given,PROFILE,--profile) $(call given,RUNTIME,--runtime) \
 	  $(if $(filter 1,$(RESUME)),--resume)
+.PHONY: findings
+findings: ## keep the newest whole suite of that name as docs/findings/NAME: make findings NAME=queues
+	@$(if $(filter command line,$(origin NAME)),,echo 'NAME is missing: make findings NAME=queues (make suites shows them all)' >&2; exit 2)
+	@bin/lab findings $(call quote,$(NAME))
 suites: ## the suites
 	@bin/lab suites
 list: ## the experiments
@@ -68,7 +72,10 @@ results: ## all runs, newest first [NAME=stack-get] [VARIANT=queue] [SINCE=7d] [
 	@bin/lab results $(call given,VARIANT,--variant) $(call given,RUNTIME,--runtime) $(call given,SINCE,--since) \
 	  $(if $(filter 1,$(VALID)),--valid) $(call given,LAST,--last) $(call given,NAME,--)
 	@bin/lab index
-.PHONY: export prune tag
+.PHONY: export prune tag changes
+changes: ## since when an experiment is slower, by its ratio to another run beside it: make changes NAME=stack-get AGAINST=sync-get [METRIC=p99]
+	@$(if $(and $(filter command line,$(origin NAME)),$(filter command line,$(origin AGAINST))),,echo 'NAME and AGAINST are missing: make changes NAME=stack-get AGAINST=sync-get' >&2; exit 2)
+	@bin/lab changes $(call quote,$(NAME)) $(call quote,$(AGAINST)) $(call given,METRIC,--metric)
 export: ## pack a run, or a suite with its runs, into one .tar.gz: make export RUN=stack-get/20261121T091433Z [OUT=file]
 	@$(if $(filter command line,$(origin RUN)),,echo 'RUN is missing: make export RUN=stack-get/20261121T091433Z (make results shows the runs)' >&2; exit 2)
 	@bin/lab export $(call quote,$(RUN)) $(call given,OUT,--out)
@@ -198,7 +205,7 @@ torture-loadgen: ## the load generator's long tests, 70 minutes: an hour of load
 	cd loadgen && cargo test --quiet --locked --release --test truth --test shapes -- --include-ignored --test-threads=1
 	cd loadgen && SOAK_SECONDS=$(or $(SOAK_SECONDS),3600) cargo test --quiet --locked --release --test endurance
 
-torture-lab: build ## disturbances planted into real runs, searches, the overhead of the lab, on a machine that is quiet otherwise; 15 minutes
+torture-lab: build ## disturbances and differences planted into real runs, searches, the overhead of the lab, on a quiet machine; half an hour
 	@bin/lab --version >/dev/null
 	$(VENV)/pytest -q -ra -m torture --ignore-glob='*/test_profiling_*' lab/tests/e2e
 

@@ -1,0 +1,76 @@
+"""Comparisons of real services whose difference is known: none, 200 µs that were planted, and the storage engine.
+
+They measure, so they need a machine that is quiet otherwise, and take 16 minutes: `make torture-lab`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from .conftest import CHECKOUT
+from .copied import VARIANTS, copy_of_checkout, make_in, register_variants
+
+SOURCE = Path(__file__).parent / "planted/SlowedVariant.java"
+PLANTED_MS = 0.2
+
+pytestmark = pytest.mark.torture
+
+
+def compare(checkout: Path, a: str, b: str, **settings: str) -> dict[str, Any]:
+    """Compare by `make compare`; return the result, with its metrics by name."""
+    before = set((checkout / "results/compare").glob("*"))
+    words = {"RUNTIME": "local", "METRIC": "p50", "BLOCKS": "6", "PROFILE": "off", **settings}
+    output = make_in(checkout, "compare", f"A={a}", f"B={b}", *(f"{key}={value}" for key, value in words.items()))
+    (directory,) = set((checkout / "results/compare").glob("*")) - before
+    result: dict[str, Any] = json.loads((directory / "compare.json").read_text())["result"]
+    print(result["sentence"])
+    result["by_name"] = {metric["name"]: metric for metric in result["metrics"]}
+    result["output"] = output
+    return result
+
+
+@pytest.mark.timeout(2400)
+def test_a_service_against_itself_is_never_better_or_worse_ten_times_of_ten() -> None:
+    """With X=20%, because a test at 5% alone would call one in twenty of these pairs different."""
+    settings = {"RATE": "2000", "DURATION": "2s", "WARMUP": "2s", "X": "20%"}
+    verdicts = [compare(CHECKOUT, "get-blocks-4k", "get-blocks-4k", **settings)["verdict"] for _ in range(10)]
+    assert set(verdicts) <= {"same", "cannot tell"}, verdicts
+    assert verdicts.count("same") >= 5, "nor are they never told apart because nothing is"
+
+
+def test_a_variant_that_takes_200_us_more_is_worse_by_that() -> None:
+    with copy_of_checkout("slowed") as copy:
+        shutil.copy(SOURCE, copy / VARIANTS)
+        register_variants(copy, ['new Entry("slowed", SlowedVariant.SUMMARY, SlowedVariant::of)'])
+        settings = {"RATE": "1000", "DURATION": "4s", "WARMUP": "3s"}
+        result = compare(copy, "get-blocks-4k", "get-blocks-4k VARIANT=slowed", **settings)
+    assert result["verdict"] == "worse", result["sentence"]
+    metric = result["by_name"]["p50"]
+    assert metric["difference"] == pytest.approx(PLANTED_MS, rel=0.2)
+    assert metric["difference_low"] <= metric["difference"] <= metric["difference_high"]
+
+
+def test_the_storage_engine_costs_what_the_benchmark_says() -> None:
+    """The benchmark leaves the JIT compiler's threads out of the CPU time and saturates; so within a factor of two."""
+    settings = {"RATE": "20000", "DURATION": "4s", "WARMUP": "10s"}
+    result = compare(CHECKOUT, "null-put", "lsm-put", **settings)
+    cost_us = result["by_name"]["cpu"]
+    low_us, high_us = benchmarked_us()
+    print(f"the engine costs {cost_us['difference']:.1f} µs a PUT; the benchmark says {low_us} to {high_us} µs")
+    assert cost_us["verdict"] == "worse", result["sentence"]
+    assert cost_us["difference_low"] <= 2 * high_us
+    assert cost_us["difference_high"] >= low_us / 2
+
+
+def benchmarked_us() -> tuple[float, float]:
+    """Return the lowest and the highest figure of docs/benchmarks.md for what `lsm` costs a PUT more than `null`."""
+    puts = (CHECKOUT / "docs/benchmarks.md").read_text().partition("| PUT | 1/s | CPU µs a request |")[2]
+    found = re.search(r"^\| `lsm` \|[^|]*\|[^|]*\| `null` \| [\d.]+ \(([\d.]+) … ([\d.]+)\)", puts, re.MULTILINE)
+    assert found is not None, "make bench-server writes this line"
+    return float(found[1]), float(found[2])
