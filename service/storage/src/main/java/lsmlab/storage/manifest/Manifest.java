@@ -117,10 +117,12 @@ public final class Manifest implements AutoCloseable {
     if (position == 0) {
       throw corrupt(0, "the first record is damaged", null);
     }
-    for (int at = position + 1; at < in.limit() && position < in.limit(); at++) {
-      if (isWhole(in, at)) {
-        throw corrupt(position, "a record is damaged, and whole ones follow it", null);
+    for (int at = position + 1; at < in.limit(); ) {
+      boolean whole = isWhole(in, at);
+      if (whole && type(in, at) == SYNCED) {
+        synced = Math.max(synced, payload(in, at).getLong());
       }
+      at = whole ? end(in, at) : at + 1;
     }
     if (position < synced) {
       throw corrupt(position, "a synced record is damaged", null);

@@ -92,6 +92,35 @@ class ManifestTest {
     assertTrue(e.getMessage().contains("MANIFEST at offset"), e.getMessage());
   }
 
+  /** A loss of power may take the record of a sync and spare a later edit that was not synced. */
+  @Test
+  void anEditBehindALostRecordIsCutUnlessItWasSynced() throws IOException {
+    int note;
+    int end;
+    byte[] unsynced;
+    try (Manifest manifest = empty(1 << 20)) {
+      manifest.append(add(1));
+      note = directory.content(Manifest.NAME).length;
+      manifest.noteSynced();
+      end = directory.content(Manifest.NAME).length;
+      manifest.append(add(2));
+      unsynced = directory.content(Manifest.NAME);
+      manifest.noteSynced();
+    }
+    byte[] synced = directory.content(Manifest.NAME);
+    for (int lost = note + 1; lost <= end; lost++) {
+      Arrays.fill(unsynced, note, lost, (byte) 0);
+      directory.replace(Manifest.NAME, unsynced);
+      try (Manifest manifest = Manifest.open(directory, 1 << 20)) {
+        assertEquals(List.of(1L), numbers(manifest));
+      }
+      assertEquals(note, directory.content(Manifest.NAME).length);
+      Arrays.fill(synced, note, lost, (byte) 0);
+      directory.replace(Manifest.NAME, synced);
+      assertThrows(CorruptionException.class, () -> Manifest.open(directory, 1 << 20));
+    }
+  }
+
   @Test
   void aFailedWriteChangesNothing() throws IOException {
     try (Manifest manifest = empty(1 << 20)) {
