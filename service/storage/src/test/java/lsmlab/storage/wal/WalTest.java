@@ -266,7 +266,7 @@ class WalTest {
    */
   @Test
   void theEndOfALogIsFoundInTimeInProportionToItsLength() throws IOException {
-    byte[] value = new byte[4 << 20];
+    byte[] value = new byte[16 << 20];
     Arrays.fill(value, (byte) 0x10);
     for (int i = 3; i < value.length; i += 4) {
       value[i] = 0; // little-endian: some 1,000,000 bytes
