@@ -75,7 +75,6 @@ def test_a_suite_of_two_profiled_experiments_ends_with_its_page() -> None:
     assert console_errors(finished.directory / "suite.html") == []
 
 
-@pytest.mark.torture
 @pytest.mark.browser
 def test_a_suite_of_five_experiments_ends_with_the_verdict_on_each_published_finding() -> None:
     finished = run_suite("sync-vs-async", "local", "PROFILE=off")
