@@ -88,7 +88,7 @@ def test_the_load_generators_command_line_is_wrk2s_with_our_additions(checkout: 
         command[1:]
         == (
             "-t4 -c64 -d1m -R70000 -L -s /s/get.lua --timeout 2s --json /o/load.json --hdr-log /o/latency.hlog "
-            f"--metrics 127.0.0.1:{Ports().loadgen_metrics} http://127.0.0.1:8080 -- pairs=10"
+            f"--real-time --metrics 127.0.0.1:{Ports().loadgen_metrics} http://127.0.0.1:8080 -- pairs=10"
         ).split()
     )
 

@@ -142,6 +142,11 @@ pub struct Arguments {
     #[arg(long, value_enum, default_value_t = Idle::Sleep)]
     pub idle: Idle,
 
+    /// Run the event loops at real-time priority, so that other processes do not hold them up. A loop keeps its usual
+    /// priority if the system refuses, and returns to it once it uses over 90% of a CPU in a second.
+    #[arg(long)]
+    pub real_time: bool,
+
     /// CPUs for the threads, such as 1 or 0,2-3. Each thread is pinned to one CPU; threads of one CPU share an event
     /// loop. Default: the CPUs of the process, without pinning.
     #[arg(long, value_name = "LIST", value_parser = cpu_list)]
@@ -221,6 +226,11 @@ impl Arguments {
                  and -c one of -t",
                 self.part, self.threads, self.connections
             ));
+        }
+        if self.real_time && self.idle != Idle::Sleep {
+            return Err(
+                "--real-time needs --idle sleep: a loop that polls would keep its CPU from everybody else".to_owned()
+            );
         }
         if self.pool == Pool::Open && self.catch_up_max.is_some() {
             return Err("--catch-up-max limits single connections: it needs --pool fixed".to_owned());
@@ -405,6 +415,8 @@ mod tests {
         assert!(error.contains("raise -c or lower -t"), "{error}");
         let error = parse("-R10 --pool open --catch-up-max 2 http://h").unwrap().validate().unwrap_err();
         assert!(error.contains("needs --pool fixed"), "{error}");
+        let error = parse("-R10 --real-time --idle hybrid http://h").unwrap().validate().unwrap_err();
+        assert!(error.contains("needs --idle sleep"), "{error}");
         let error = parse("--rate-plan 0-10:1s --warmup 1s http://h").unwrap().validate().unwrap_err();
         assert!(error.contains("begin with another"), "{error}");
         let error = parse("-R10 --json /nowhere/at/all/x.json http://h").unwrap().validate().unwrap_err();

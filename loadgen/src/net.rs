@@ -193,6 +193,24 @@ pub fn shorten_time_slice_of_this_thread() -> io::Result<()> {
     }
 }
 
+/// Takes the second lowest real-time priority: only other real-time threads can hold this thread up. What it starts does
+/// not inherit it.
+pub fn take_real_time_priority_of_this_thread() -> io::Result<()> {
+    // The lab's sampler has the lowest, and need not be on time.
+    set_policy_of_this_thread(libc::SCHED_RR | libc::SCHED_RESET_ON_FORK, 2)
+}
+
+/// Returns to the usual scheduling.
+pub fn leave_real_time_priority_of_this_thread() -> io::Result<()> {
+    set_policy_of_this_thread(libc::SCHED_OTHER | libc::SCHED_RESET_ON_FORK, 0)
+}
+
+fn set_policy_of_this_thread(policy: libc::c_int, priority: libc::c_int) -> io::Result<()> {
+    let parameters = libc::sched_param { sched_priority: priority };
+    // SAFETY: `parameters` lives through the call; 0 means the calling thread.
+    check(unsafe { libc::sched_setscheduler(0, policy, &raw const parameters) }).map(|_| ())
+}
+
 /// Lets other threads of this process run first: this thread's work can wait.
 pub fn lower_priority_of_this_thread() -> io::Result<()> {
     const NICE: i32 = 10;
@@ -252,6 +270,19 @@ mod tests {
         let before = scheduling();
         shorten_time_slice_of_this_thread().unwrap();
         assert_eq!(scheduling(), before);
+    }
+
+    #[test]
+    fn real_time_priority_is_taken_where_that_is_allowed_and_given_back() {
+        // SAFETY: the call takes an integer; 0 means the calling thread.
+        let policy = || unsafe { libc::sched_getscheduler(0) } & !libc::SCHED_RESET_ON_FORK;
+        let before = policy();
+        match take_real_time_priority_of_this_thread() {
+            Ok(()) => assert_eq!(policy(), libc::SCHED_RR),
+            Err(error) => assert_eq!((policy(), error.kind()), (before, io::ErrorKind::PermissionDenied)),
+        }
+        leave_real_time_priority_of_this_thread().unwrap();
+        assert_eq!(policy(), libc::SCHED_OTHER);
     }
 
     #[test]

@@ -181,3 +181,35 @@ fn polling_is_told_from_work() {
     );
     assert!(slept.number("spin_s") < 0.01, "{}", slept.number("spin_s"));
 }
+
+/// Whether threads of this process may have real-time priority.
+fn real_time_is_allowed() -> bool {
+    std::thread::spawn(|| loadgen::net::take_real_time_priority_of_this_thread().is_ok()).join().unwrap()
+}
+
+#[test]
+fn real_time_priority_is_reported_as_it_was_had() {
+    let server = server_that_answers_after(Duration::ZERO);
+    for (flags, wanted) in [("", false), ("--real-time", real_time_is_allowed())] {
+        let run = load(&format!("-t2 -c2 -d1s -R20 {flags}"), &server.url());
+        run.assert_every_request_has_an_outcome();
+        let loops = run.json["loops"].as_array().unwrap();
+        assert!(!loops.is_empty() && loops.iter().all(|row| row["real_time"] == wanted), "{flags}: {loops:?}");
+    }
+}
+
+#[test]
+#[ignore = "takes a whole CPU at real-time priority for a second"]
+fn a_loop_that_needs_a_whole_cpu_gives_real_time_priority_up() {
+    let server = server_that_answers_after(Duration::ZERO);
+    let directory = tempfile::tempdir().unwrap();
+    let script = directory.path().join("slow.lua");
+    let text = "function request() local till = os.clock() + 0.002
+        while os.clock() < till do end
+        return wrk.format() end";
+    std::fs::write(&script, text).unwrap();
+    let run = load(&format!("-t1 -c16 -d3s -R1000 --real-time -s {}", script.display()), &server.url());
+    let first_second_s = run.json["series"][0]["cpu_s"].as_f64().unwrap();
+    assert!(first_second_s > 0.9 || !real_time_is_allowed(), "{first_second_s}");
+    assert_eq!(run.json["loops"][0]["real_time"], false);
+}

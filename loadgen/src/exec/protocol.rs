@@ -39,6 +39,8 @@ pub struct WorkerPlan {
     pub expected: ExpectedStatuses,
     /// What to do until the next request is due.
     pub idle: Idle,
+    /// Whether to take real-time priority if the system allows it.
+    pub real_time: bool,
     /// CPUs to pin the loops to, in turn; empty: no pinning.
     pub cpus: Vec<usize>,
     /// Set to end the run early.
@@ -177,6 +179,8 @@ pub struct WorkerResult {
     pub spin_ns: u64,
     /// CPU time used.
     pub cpu_ns: u64,
+    /// Whether it had real-time priority, up to its end.
+    pub real_time: bool,
     /// The longest gaps in which it did not run.
     pub stops: Vec<Stop>,
     /// Why it ended early, if it failed.
@@ -203,6 +207,7 @@ mod tests {
             batch_latency: false,
             expected: ExpectedStatuses::with(&[]),
             idle: Idle::Sleep,
+            real_time: false,
             cpus: Vec::new(),
             stop: Arc::default(),
         }

@@ -38,6 +38,8 @@ const READ_BYTES: usize = 64 * 1024;
 const CONNECTING_MAX: usize = 64;
 /// How often the loop checks time limits and the stop flag.
 const TICK_NS: u64 = 100 * MILLISECOND;
+/// A loop that uses more CPU time in a second gives real-time priority up: it would starve what else runs on its CPU.
+const REAL_TIME_CPU_NS_MAX: u64 = 900 * MILLISECOND;
 
 /// A loop's state.
 #[derive(Debug)]
@@ -77,6 +79,8 @@ pub struct Worker<'a> {
     idle_ns: u64,
     polling: Polling,
     stops: StopFinder,
+    /// Whether this thread has real-time priority.
+    real_time: bool,
     /// CPU time and polling of this thread at the last interval sent.
     cpu_delivered_ns: u64,
     spin_delivered_ns: u64,
@@ -129,6 +133,7 @@ impl<'a> Worker<'a> {
             idle_ns: 0,
             polling: Polling::new(),
             stops: StopFinder::default(),
+            real_time: false,
             cpu_delivered_ns: 0,
             spin_delivered_ns: 0,
             cpu_at_start_ns: 0,
@@ -159,8 +164,11 @@ impl<'a> Worker<'a> {
             net::pin_this_thread(cpu).map_err(|error| WorkerError::Cpu { cpu, error })?;
         }
         net::set_timer_slack_of_this_thread_to_minimum()?;
-        // If the kernel refuses, the slice stays as it was, and the send lag shows what that costs.
-        let _ = net::shorten_time_slice_of_this_thread();
+        // If the kernel refuses either, the send lag shows what that costs.
+        self.real_time = self.plan.real_time && net::take_real_time_priority_of_this_thread().is_ok();
+        if !self.real_time {
+            let _ = net::shorten_time_slice_of_this_thread();
+        }
         self.connect_all()?;
         self.connect_errors_at_start = self.interval.errors.connect;
         let connected = self.connections.iter().filter(|connection| connection.phase == Phase::Idle).count();
@@ -346,6 +354,9 @@ impl<'a> Worker<'a> {
         self.interval.cpu_ns = cpu_ns - self.cpu_delivered_ns;
         self.interval.work_ns_max = self.interval.cpu_ns.saturating_sub(spin_ns - self.spin_delivered_ns);
         (self.cpu_delivered_ns, self.spin_delivered_ns) = (cpu_ns, spin_ns);
+        if self.real_time && self.interval.cpu_ns > REAL_TIME_CPU_NS_MAX {
+            self.real_time = net::leave_real_time_priority_of_this_thread().is_err();
+        }
         let empty = self.spare.try_recv().unwrap_or_default();
         let interval = std::mem::replace(&mut self.interval, empty);
         let _ = self.messages.send(Message::Interval { worker: self.number, index: self.second, interval });
@@ -408,6 +419,7 @@ impl<'a> Worker<'a> {
             idle_ns: self.idle_ns,
             spin_ns: self.polling.spent_ns(),
             cpu_ns: self.cpu_delivered_ns - self.cpu_at_start_ns,
+            real_time: self.real_time,
             stops: std::mem::take(&mut self.stops).into_longest(),
             failure,
         }

@@ -53,6 +53,8 @@ pub struct LoopEnding {
     pub spin_ns: u64,
     /// CPU time used.
     pub cpu_ns: u64,
+    /// Whether it had real-time priority, up to its end.
+    pub real_time: bool,
     /// Start and length of its longest stops.
     pub stops: Vec<(u64, u64)>,
 }
@@ -130,7 +132,8 @@ impl Ending {
         let spin_ns = self.loops.iter().map(|ended| ended.spin_ns).sum::<u64>().min(self.cpu_ns);
         let loops = self.loops.iter().map(|ended| {
             let cpu_s = ended.cpu_ns as f64 / SECOND as f64;
-            LoopCpu { cpu_s, spin_s: (ended.spin_ns as f64 / SECOND as f64).min(cpu_s) }
+            let spin_s = (ended.spin_ns as f64 / SECOND as f64).min(cpu_s);
+            LoopCpu { cpu_s, spin_s, real_time: ended.real_time }
         });
         self.threads.sort_unstable_by_key(|thread| thread.thread);
         Results {

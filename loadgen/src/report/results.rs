@@ -99,6 +99,8 @@ pub struct LoopCpu {
     pub cpu_s: f64,
     /// The part of it spent in empty polls.
     pub spin_s: f64,
+    /// Whether it ran at real-time priority, up to its end.
+    pub real_time: bool,
 }
 
 /// The results of a run.

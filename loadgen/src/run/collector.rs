@@ -198,6 +198,7 @@ impl<'a> Collector<'a> {
             idle_ns: result.idle_ns,
             spin_ns: result.spin_ns,
             cpu_ns: result.cpu_ns,
+            real_time: result.real_time,
             stops: result.stops.iter().map(|stop| (since_ns(stop.start_ns), stop.length_ns)).collect(),
         });
         Ending {

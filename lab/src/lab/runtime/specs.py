@@ -149,9 +149,7 @@ class LoadSpec:
         words = ["--json", str(self.out / "load.json"), "--hdr-log", str(self.out / "latency.hlog")]
         if self.expect:
             words += ["--expect", ",".join(map(str, self.expect))]
-        if self.polling:
-            words += ["--idle", "hybrid"]
-        return words
+        return [*words, *(["--idle", "hybrid"] if self.polling else ["--real-time"])]
 
 
 @dataclass(frozen=True)
