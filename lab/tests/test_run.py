@@ -133,6 +133,32 @@ def test_another_load_generator_takes_the_place_of_ours(checkout: FakeCheckout) 
         assert "does not write load.json, latency.hlog" in (checkout.runs()[-1] / report).read_text(), report
 
 
+def test_one_more_repetition_with_our_own_generator_shows_the_size_of_the_others_error(checkout: FakeCheckout) -> None:
+    published = Path(__file__).parent / "analysis/testdata/wrk2/put-dummy-t1-c1-R1000-d1m.txt"
+    checkout.script("wrk2", f"cat {published}")
+    code, output = checkout.lab("run", "fake", "--profile", "off", LOADGEN=str(checkout.root / "wrk2"))
+    assert code == 0, output
+    directory, manifest = checkout.runs()[-1], checkout.manifest()
+    assert [path.name for path in directory.glob("measure/*")] == ["1"]
+    own = json.loads((directory / "reference-generator/load.json").read_text())["latency_us"]["percentiles"]
+    summary = manifest["summary"]
+    reference = summary["reference_generator"]
+    assert reference["source"] == "reference-generator"
+    assert reference["latency_ms"]["percentiles"]["50"] == pytest.approx(own["50"] / 1e3, rel=0.01)
+    assert len(summary["repetitions"]) == 1
+    assert summary["latency_ms"]["percentiles"]["50"] == pytest.approx(1.054), "no figure of the run includes it"
+    checks = {check["name"]: check for check in manifest["validity"]["checks"]}
+    said = checks["generator's error"]["detail"]
+    assert "The lab's own, in one more repetition at the same load, shows its size: p50 " in said
+    assert "against 1.1 ms" in said
+    assert said in manifest["validity"]["findings"]
+    assert [phase["name"] for phase in manifest["phases"]].count("reference") == 1
+    for report in ("report.md", "report.html"):
+        text = (directory / report).read_text()
+        assert "Lab’s generator" in text, report
+        assert "shows its size: p50 " in text, report
+
+
 def test_a_sweep_is_a_run_at_each_of_its_rates(checkout: FakeCheckout) -> None:
     load = {"script": "get.lua", "rate": [100, 200], "threads": 1, "connections": 1, "duration": "1s", "warmup": "0s"}
     reference = {"source": "a report", "at": [{"rate": 200, "requests_per_second": 199}]}

@@ -110,6 +110,18 @@ def test_the_report_says_what_is_missing(other_run: OtherRun) -> None:
         assert LACKING in (other_run.directory / report).read_text(), report
 
 
+def test_a_repetition_with_our_own_stands_beside_it(other_run: OtherRun) -> None:
+    own = json.loads((other_run.directory / "reference-generator/load.json").read_text())
+    assert own["generator"]["name"] == "loadgen"
+    assert (own["rate_per_s"], own["duration_s"]) == (RATE, DURATION_S)
+    run = manifest(other_run)
+    reference = run["summary"]["reference_generator"]["latency_ms"]["percentiles"]
+    assert reference["50"] == pytest.approx(own["latency_us"]["percentiles"]["50"] / 1e3, rel=0.01)
+    checks = {check["name"]: check["detail"] for check in run["validity"]["checks"]}
+    assert "The lab's own, in one more repetition at the same load, shows its size: p50 " in checks["generator's error"]
+    assert "Lab’s generator" in (other_run.directory / "report.html").read_text()
+
+
 def test_an_option_that_wrk2_lacks_would_have_ended_the_run() -> None:
     done = subprocess.run([STANDIN / "wrk2", "--json", "x"], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (1, "wrk2: unrecognized option '--json'\n")

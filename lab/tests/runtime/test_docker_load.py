@@ -48,8 +48,25 @@ def test_another_load_generator_is_asked_for_nothing_it_does_not_know(
     assert not {"--json", "--hdr-log", "--metrics"} & set(words)
     assert runtime.loadgen_metrics_url(Alive()) is None  # type: ignore[arg-type]
     assert runtime.custom_loadgen == "somebody/wrk2", "the run records which one it was"
+    assert docker.calls("run --detach")[0]["environment"]["LOADGEN_IMAGE"] == "somebody/wrk2"
     runtime.build(tmp_path / "build.log", quiet)
-    assert "loadgen" not in docker.calls(" build ")[0]["words"]
+    (build,) = docker.calls(" build ")
+    assert ("loadgen" in build["words"], build["environment"]["LOADGEN_IMAGE"]) == (True, ""), "ours, for a reference"
+    runtime.close()
+
+
+@pytest.mark.parametrize("setting", ["LOADGEN", "LOADGEN_IMAGE"])
+def test_our_own_load_generator_can_be_asked_for_beside_another(
+    docker: FakeDocker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, setting: str
+) -> None:
+    monkeypatch.setenv(setting, "/usr/bin/wrk2" if setting == "LOADGEN" else "somebody/wrk2")
+    docker.answers([{"match": "wait lsmlab-load", "stdout": "0\n"}])
+    runtime = DockerRuntime(Checkout(tmp_path / "checkout"))
+    runtime.load(load_spec(tmp_path, own=True), Alive(), quiet)  # type: ignore[arg-type]
+    (call,) = docker.calls("run --detach")
+    assert {"--json", "--hdr-log", "--metrics"} <= set(call["words"])
+    assert not [word for word in call["words"] if word.startswith("--entrypoint")]
+    assert call["environment"]["LOADGEN_IMAGE"] == ""
     runtime.close()
 
 
@@ -76,7 +93,7 @@ def test_a_program_of_this_machine_is_mounted_into_the_container_of_the_load(
     assert words[at + 1 :][-3:] == ["http://127.0.0.1:8080", "--", "pairs=2000000"]
     assert not {"--json", "--hdr-log", "--metrics"} & set(words)
     runtime.build(tmp_path / "build.log", quiet)
-    assert ("loadgen" in docker.calls(" build ")[0]["words"]) == (not image), "it runs in ours, or in the one named"
+    assert "loadgen" in docker.calls(" build ")[0]["words"], "it runs in ours, which a reference repetition needs too"
     runtime.close()
 
 

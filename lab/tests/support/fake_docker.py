@@ -44,7 +44,7 @@ class FakeDocker:
 
 def main() -> None:
     directory, words = Path(sys.argv[1]), sys.argv[2:]
-    environment = {key: value for key, value in os.environ.items() if key.startswith("LAB_")}
+    environment = {key: value for key, value in os.environ.items() if key.startswith(("LAB_", "LOADGEN"))}
     with (directory / "calls.jsonl").open("a") as file:
         file.write(json.dumps({"words": words, "environment": environment}) + "\n")
     for rule in json.loads((directory / "rules.json").read_text()):

@@ -16,6 +16,8 @@ from lab.analysis.wrk2 import parse_load_text
 from lab.manifest import Censored, Distribution, Measurement
 
 US_PER_MS = 1e3
+REFERENCE_GENERATOR = "reference-generator"
+"""The directory of the repetition that the lab's own load generator made beside another one."""
 
 
 @dataclass(frozen=True)

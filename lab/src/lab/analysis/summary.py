@@ -9,7 +9,7 @@ from pathlib import Path
 from statistics import mean, stdev
 
 from lab.analysis.histogram import Sample
-from lab.analysis.outputs import Outputs, measured_sources, read_outputs
+from lab.analysis.outputs import REFERENCE_GENERATOR, Outputs, measured_sources, read_outputs
 from lab.analysis.timeline import Timeline, TimelineError, read_timeline
 from lab.errors import LabError
 from lab.manifest import (
@@ -36,8 +36,8 @@ def summarise(run_dir: Path, *, rate_offered_per_s: float) -> Summary:
     """Summarise the run in ``run_dir``.
 
     ``rate_offered_per_s`` is the experiment's rate, used if the load generator does not report it (wrk2). Reads
-    ``measure/<n>``, ``profile`` and, for the service's CPU time, ``timeline.csv``; changes nothing. Raises
-    ``NothingMeasuredError`` if no repetition left a report, ``LoadError`` if one cannot be read.
+    ``measure/<n>``, ``profile``, ``reference-generator`` and, for the service's CPU time, ``timeline.csv``; changes
+    nothing. Raises ``NothingMeasuredError`` if no repetition left a report, ``LoadError`` if one cannot be read.
     """
     outputs = [found for source in measured_sources(run_dir) if (found := read_outputs(run_dir, source)) is not None]
     if not outputs:
@@ -47,14 +47,17 @@ def summarise(run_dir: Path, *, rate_offered_per_s: float) -> Summary:
         )
     timeline = _timeline(run_dir)
     repetitions = [_measurement(output, rate_offered_per_s, timeline) for output in outputs]
-    profiled_output = read_outputs(run_dir, PROFILED)
-    profiled = None if profiled_output is None else _measurement(profiled_output, rate_offered_per_s, timeline)
+    profiled, reference = (
+        None if (output := read_outputs(run_dir, name)) is None else _measurement(output, rate_offered_per_s, timeline)
+        for name in (PROFILED, REFERENCE_GENERATOR)
+    )
     together = _together(repetitions, Sample.merged(output.sample for output in outputs), outputs)
     return Summary(
         **{name: getattr(together, name) for name in Measurement.model_fields},
         repetitions=repetitions,
         agreement=_agreement(repetitions),
         profiled=profiled,
+        reference_generator=reference,
         # With one unprofiled repetition, the difference between two starts would be taken for the profiler's.
         profiling_cost=None if profiled is None or len(outputs) < 2 else _profiling_cost(together, profiled),
     )

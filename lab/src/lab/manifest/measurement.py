@@ -135,10 +135,12 @@ class Summary(Measurement):
     """All unprofiled repetitions together.
 
     Counts are sums, rates means over time, percentiles come from the merged histograms. ``repetitions`` has each one by
-    itself, ``profiled`` the profiled repetition, which is not part of the figures above.
+    itself, ``profiled`` the profiled repetition, which is not part of the figures above. Neither is
+    ``reference_generator``, a repetition with the lab's own load generator if another one applied the load.
     """
 
     repetitions: list[Measurement]
     agreement: Agreement | None = None
     profiled: Measurement | None = None
+    reference_generator: Measurement | None = None
     profiling_cost: ProfilingCost | None = None

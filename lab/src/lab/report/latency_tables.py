@@ -26,6 +26,8 @@ def percentile_table(data: ReportData) -> Table | None:
         columns.append(("Served", summary.served_ms, None))
     if summary.profiled is not None:
         columns.append(("While profiled", summary.profiled.latency_ms, None))
+    if summary.reference_generator is not None:
+        columns.append(("Lab’s generator", summary.reference_generator.latency_ms, None))
     if summary.uncorrected_ms is not None and summary.uncorrected_ms.count:
         columns.append(("From sending", summary.uncorrected_ms, None))
     reference = data.reference
@@ -104,6 +106,11 @@ def _percentile_note(data: ReportData, summary: Summary) -> str:
         )
     if any(not supported(summary.latency_ms.count, p) for p in REPORTED):
         notes.append("“needs n” stands where the sample is too small: ten requests must lie beyond a percentile.")
+    if summary.reference_generator is not None:
+        notes.append(
+            "“Lab’s generator” is one more repetition at the same load with the lab's own load generator; no figure of "
+            "this run includes it."
+        )
     if any(output.log is None and "latency.hlog" in output.lacks for output in data.repetitions):
         notes.append("The load generator wrote no histogram log: figures are those of its text, rounded as it rounds.")
     elif any(not output.exact for output in data.repetitions):

@@ -20,6 +20,8 @@ def rate_table(data: ReportData) -> Table | None:
     rows += [_rate_row(f"Repetition {r.source.rpartition('/')[2]}", r) for r in summary.repetitions]
     if summary.profiled is not None:
         rows.append(_rate_row("While profiled", summary.profiled))
+    if summary.reference_generator is not None:
+        rows.append(_rate_row("Lab’s generator", summary.reference_generator))
     if data.reference is not None and data.reference.requests_per_s is not None:
         published = [Cell("Published"), Cell(numbers.UNKNOWN), Cell(numbers.rate(data.reference.requests_per_s))]
         rows.append([*published, *(Cell(numbers.UNKNOWN, "none") for _ in range(6))])

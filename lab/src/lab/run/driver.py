@@ -150,11 +150,16 @@ class Run:
             provide_dataset(self.state, active, self._show.note)
 
     def _repetitions(self) -> list[Repetition]:
-        """Return the plan of this run's session: the repetitions, then the profiled one."""
+        """Return the plan of this run's session: the repetitions, then the profiled one.
+
+        Another load generator does not report its own error; a repetition with the lab's own shows the size of it.
+        """
         plan, state = self.plan, self.state
         wanted = plan.experiment
         of_run = Repetition(wanted, state.dataset, state.directory, state.environment, of=wanted.repeat)
         repetitions = [replace(of_run, number=number) for number in range(1, wanted.repeat + 1)]
+        if plan.runtime.custom_loadgen:
+            repetitions.append(replace(of_run, reference=True))
         if (spec := profile_spec(state)) is not None:
             repetitions.append(replace(of_run, profile=spec))
         return repetitions

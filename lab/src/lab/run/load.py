@@ -30,6 +30,7 @@ def apply_load(
         cpus=plan.cpus.loadgen,
         timeout_s=load.timeout_s,
         expect=load.expect,
+        own=repetition.reference,
         # A generator that polls never wakes up, so helpers on its CPU would delay it for whole time slices.
         polling=bool(plan.cpus.loadgen) and not set(plan.cpus.loadgen) & set(plan.cpus.other),
     )

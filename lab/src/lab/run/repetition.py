@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from lab.analysis.outputs import REFERENCE_GENERATOR
 from lab.dataset import Dataset
 from lab.experiment import Experiment
 from lab.manifest import Environment
@@ -17,7 +18,8 @@ class Repetition:
 
     `directory` is the run directory that it fills. `number` counts the unprofiled repetitions of that run from 1, `of`
     is their total; a profiled one has a `profile` instead of a number. The service's own facts go into `environment`. A
-    `label` replaces the numbers after a phase's name.
+    `label` replaces the numbers after a phase's name. The `reference` repetition uses the lab's own load generator even
+    if another one replaces it, and has no number either.
     """
 
     experiment: Experiment
@@ -28,10 +30,13 @@ class Repetition:
     of: int = 1
     profile: ProfileSpec | None = None
     label: str = ""
+    reference: bool = False
 
     @property
     def out(self) -> Path:
         """The directory of the load generator's outputs."""
+        if self.reference:
+            return self.directory / REFERENCE_GENERATOR
         return self.directory / "measure" / str(self.number) if self.profile is None else self.profile.out
 
     @property
@@ -46,4 +51,6 @@ class Repetition:
             return f" {self.label}"
         if self.profile is not None:
             return " profiled"
+        if self.reference:
+            return " reference"
         return "" if self.of == 1 else f" {self.number}/{self.of}"

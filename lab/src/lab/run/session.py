@@ -53,8 +53,11 @@ class Session:
         code = self._state.stop_service()
         return [] if code in (0, None) else [f"the service {describe_exit(code)} when it was asked to end"]
 
-    def prepare(self, repetition: Repetition) -> None:
-        """Start a fresh service on fresh data, wait until it rests, and warm it up."""
+    def prepare(self, repetition: Repetition) -> Path | None:
+        """Start a fresh service on fresh data, wait until it rests, and warm it up.
+
+        Returns the directory of the warm-up's outputs, which the next start removes; None without a warm-up.
+        """
         number, suffix = repetition.number, repetition.suffix
         self._started += 1
         with self._phases.phase(
@@ -83,9 +86,11 @@ class Session:
         ) as active:
             if warmup_s == 0:
                 active.skip("the experiment asks for none")
-                return
-            (work / "warm-up").mkdir()
-            self._load(repetition, work / "warm-up", warmup_s, "the warm-up")
+                return None
+            outputs = work / "warm-up"
+            outputs.mkdir()
+            self._load(repetition, outputs, warmup_s, "the warm-up")
+            return outputs
 
     def _start_service(self, repetition: Repetition, work: Path) -> str:
         state, settings = self._state, repetition.experiment.service
@@ -120,7 +125,7 @@ class Session:
         duration_s = repetition.experiment.load.duration_s
         repetition.out.mkdir(parents=True)
         with self._phases.phase(
-            "measure",
+            "reference" if repetition.reference else "measure",
             duration_s + LOAD_MARGIN_S,
             repetition=repetition.number,
             label=f"measure{repetition.suffix}",

@@ -84,7 +84,10 @@ class Runtime(abc.ABC):
     dataset, and `ServiceSpec.dataset` names one.
     """
     custom_loadgen: str = ""
-    """The load generator that replaces the lab's own: a path, or the name of an image. Empty for the lab's own."""
+    """The load generator that replaces the lab's own: a path, or the name of an image. Empty for the lab's own.
+
+    The lab's own is built in any case, for `LoadSpec.own`.
+    """
 
     @abc.abstractmethod
     def __init__(self, checkout: Checkout) -> None:

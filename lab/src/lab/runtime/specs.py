@@ -123,7 +123,7 @@ class LoadSpec:
     `script` is a path on the host. `words` reach the script's init(args). `out` is an existing directory: the runtime
     leaves `load.txt` (stdout), `load.json` and `latency.hlog` in it, and stderr in `load.err` if there was any.
     `expect` are statuses that count as served besides 200 to 399. With `polling` the lab's own load generator polls
-    while it waits for a request to be due.
+    while it waits for a request to be due. With `own` it is the lab's own even if another one replaces it.
     """
 
     script: Path
@@ -137,6 +137,7 @@ class LoadSpec:
     timeout_s: float | None = None
     expect: tuple[int, ...] = ()
     polling: bool = False
+    own: bool = False
 
     def wrk2_words(self, script: str) -> list[str]:
         """Return the options that wrk2 has too; `script` is the script's path as the load generator sees it."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from lab.analysis.checks.check_input import CheckInput
 from lab.analysis.percentiles import label
-from lab.manifest import Check, Measurement
+from lab.manifest import Check, Measurement, Summary
 from lab.units import format_duration
 
 MOVED_SHARE = 0.10
@@ -38,7 +38,7 @@ def own_error(known: CheckInput) -> Check:
     name = "generator's error"
     repetitions = known.summary.repetitions
     if any(r.net_latency_ms is None for r in repetitions):
-        detail = f"{UNKNOWN_ERROR}: it does not report it. A run with the lab's own at the same load shows its size"
+        detail = f"{UNKNOWN_ERROR}: it does not report it. {_beside_the_labs_own(known.summary)}"
         return Check(name=name, outcome="unknown", detail=detail)
     reasons = [reason for r in repetitions for reason in _reasons(r, several=len(repetitions) > 1)]
     if reasons:
@@ -49,6 +49,20 @@ def own_error(known: CheckInput) -> Check:
     parts.append(f"it moved {', '.join(label(p) for p in moved)}: see the net values" if moved else "")
     detail = "; ".join(part for part in parts if part) or "it moved no percentile"
     return Check(name=name, outcome="note" if moved else "pass", detail=f"the load generator: {detail}")
+
+
+def _beside_the_labs_own(summary: Summary) -> str:
+    """Say what the lab's own load generator measured at the same load, beside the other one."""
+    own = summary.reference_generator
+    pairs = [
+        f"{label(p)} {format_duration(own.latency_ms.percentiles[p] / 1e3)} against "
+        f"{format_duration(summary.latency_ms.percentiles[p] / 1e3)}"
+        for p in JUDGED
+        if own is not None and p in own.latency_ms.percentiles and p in summary.latency_ms.percentiles
+    ]
+    if not pairs:
+        return "A run with the lab's own at the same load shows its size"
+    return f"The lab's own, in one more repetition at the same load, shows its size: {', '.join(pairs)}"
 
 
 def _reasons(r: Measurement, *, several: bool) -> list[str]:

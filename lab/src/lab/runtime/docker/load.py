@@ -26,13 +26,13 @@ INTERRUPT_GRACE_S = 5.0
 
 
 class Load:
-    """One load at a time. `program` replaces the image's load generator; `custom` if it is not the lab's own."""
+    """One load at a time. `program` replaces the load generator in its image, `image` the whole image."""
 
-    def __init__(self, docker: Docker, processes: Processes, program: Path | None, *, custom: bool) -> None:
+    def __init__(self, docker: Docker, processes: Processes, program: Path | None, image: str) -> None:
         self._docker = docker
         self._processes = processes
         self._program = program
-        self._custom = custom
+        self._image = image
         self._name: str | None = None
 
     def run(self, docker: Docker, spec: LoadSpec, service: Service, loaded: Callable[[float], None]) -> LoadResult:
@@ -43,7 +43,8 @@ class Load:
         name = f"{engine.PROJECT}-load-{docker.owner}"
         docker.settings["LAB_CPUS_LOADGEN"] = cpu_list(spec.cpus)
         mounts = [f"--volume={spec.out}:{spec.out}", f"--volume={spec.script.parent}:{spec.script.parent}:ro"]
-        if self._program:
+        docker.settings["LOADGEN_IMAGE"] = "" if spec.own else self._image
+        if self._program and not spec.own:
             inside = f"{LOADGEN_DIR}/{self._program.name}"
             mounts += [f"--volume={self._program}:{inside}:ro", f"--entrypoint={inside}"]
         docker.ask(
@@ -75,7 +76,7 @@ class Load:
 
     def _words(self, spec: LoadSpec) -> list[str]:
         words = spec.wrk2_words(str(spec.script))
-        if not self._custom:  # wrk2 has none of these options
+        if spec.own or not (self._program or self._image):  # wrk2 has none of these options
             words += [*spec.own_words(), "--metrics", f"{EVERY_INTERFACE}:{LOADGEN_METRICS_PORT}"]
         return [*words, f"http://127.0.0.1:{DATA_PORT}", "--", *spec.words]
 

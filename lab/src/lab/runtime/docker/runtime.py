@@ -71,7 +71,7 @@ class DockerRuntime(Runtime):
         self.monitoring: DockerMonitoring = DockerMonitoring(checkout, self._docker, self._processes)
         self.profiler = DockerProfiler(self._docker, self._processes)
         self.catalogue = ServiceImage(self._docker, checkout.cache / "docker-service.json")
-        self._load = Load(self._docker, self._processes, self._loadgen_program, custom=bool(self.custom_loadgen))
+        self._load = Load(self._docker, self._processes, self._loadgen_program, self._loadgen_image)
 
     @classmethod
     def checks(cls) -> list[Check]:
@@ -117,7 +117,6 @@ class DockerRuntime(Runtime):
         if service_only:
             self._compose_build(["service"], log, progress)
             return
-        services = [service for service in BUILT_HERE if service != "loadgen" or not self._loadgen_image]
         if self._loadgen_image and not self._docker.image_id(self._loadgen_image):
             progress(f"pulling {self._loadgen_image}")
             self._processes.run(
@@ -126,13 +125,13 @@ class DockerRuntime(Runtime):
                 name=f"pulling {self._loadgen_image}",
                 hint="LOADGEN_IMAGE must name an image that is here or can be pulled",
             )
-        self._compose_build(services, log, progress)
+        self._compose_build(list(BUILT_HERE), log, progress)
 
     def _compose_build(self, services: list[str], log: Path, progress: Progress) -> None:
         self._processes.run(
             self._docker.compose("build", *services),
             log=log,
-            env=self._docker.environment(),
+            env=self._docker.environment(LOADGEN_IMAGE=""),  # the image that is built here is the lab's own
             on_line=lambda line: progress(line) if "[" in line and "] " in line else None,
             name="docker compose build",
             hint=BUILD_HINT,

@@ -68,10 +68,8 @@ class LocalRuntime(Runtime):
         return self._checkout.root / SERVICE_JAR
 
     @property
-    def loadgen_program(self) -> Path:
+    def own_loadgen(self) -> Path:
         """The load generator: `LOADGEN`, or the lab's own."""
-        if self._loadgen_program:
-            return self._loadgen_program
         return self._checkout.root / "loadgen" / "target" / "release" / "loadgen"
 
     @property
@@ -112,7 +110,7 @@ class LocalRuntime(Runtime):
         """Run make's targets; each does nothing if nothing changed."""
         targets = ["build-service"]
         if not service_only:
-            targets += ["build-profiler"] if self.custom_loadgen else ["build-loadgen", "build-profiler"]
+            targets += ["build-loadgen", "build-profiler"]
         for target in targets:
             progress(f"make {target}")
             self._processes.run(
@@ -184,8 +182,9 @@ class LocalRuntime(Runtime):
 
     def load_command(self, spec: LoadSpec, url: str) -> list[str]:
         """Return the load generator's command line: wrk2's, and the lab's own options if it is the lab's own."""
-        command = [str(self.loadgen_program), *spec.wrk2_words(str(spec.script))]
-        if not self.custom_loadgen:
+        other = None if spec.own else self._loadgen_program
+        command = [str(other or self.own_loadgen), *spec.wrk2_words(str(spec.script))]
+        if other is None:
             command += [*spec.own_words(), "--metrics", f"{HOST}:{self._ports.loadgen_metrics}"]
         return [*command, url, "--", *spec.words]
 
