@@ -32,7 +32,7 @@ SETTINGS = NAME RATE SCALE RESUME DURATION WARMUP THREADS CONNECTIONS VARIANT RE
   CPUS_SERVICE CPUS_LOADGEN CPUS_OTHER STRICT PORT ADMIN_PORT LOADGEN_METRICS_PORT MONITORING LOADGEN LOADGEN_IMAGE \
   GENERATORS SPREAD HOST_NETWORK STORE SERVICE_CPUS SERVICE_MEMORY LOAD_CPUS EXCLUSIVE_CPUS REGISTRY IMAGE_PULL NAMESPACE
 UNKNOWN = $(filter-out $(SETTINGS) -%,$(foreach v,$(.VARIABLES),$(if $(filter command line,$(origin $(v))),$(v))))
-COMPARE_SETTINGS = A B BASE BLOCKS X METRIC SEED
+COMPARE_SETTINGS = A B BASE BLOCKS X METRIC SEED FORCE
 
 ##@ Experiments
 .PHONY: experiment list results variants validate doctor parse-load
@@ -89,8 +89,8 @@ diff: build-profiler ## which code changed, with differential flame graphs: make
 	@$(if $(and $(filter command line,$(origin A)),$(filter command line,$(origin B))),,echo 'A and B are missing: make diff A=stack-get B=queue-get (make results shows the runs)' >&2; exit 2)
 	@bin/lab diff $(call quote,$(A)) $(call quote,$(B)) $(if $(filter 1,$(FORCE)),--force)
 .PHONY: compare
-COMPARE_WORDS = $(foreach v,RATE DURATION WARMUP THREADS CONNECTIONS VARIANT ENGINE WORKERS SELECTORS QUEUE_CAPACITY PROFILE BLOCKS X METRIC SEED,$(if $(filter command line,$(origin $(v))),$(v)=$(call quote,$($(v)))))
-compare: ## is B better, worse, or the same: make compare A=queue-get B='stack-get VARIANT=queue' [BLOCKS=10] [X=5%] [DURATION=10s] … (experiments or runs)
+COMPARE_WORDS = $(foreach v,RATE DURATION WARMUP THREADS CONNECTIONS VARIANT ENGINE WORKERS SELECTORS QUEUE_CAPACITY PROFILE BLOCKS X METRIC SEED FORCE,$(if $(filter command line,$(origin $(v))),$(v)=$(call quote,$($(v)))))
+compare: ## is B better, worse, or the same: make compare A=queue-get B='stack-get VARIANT=queue' [BLOCKS=10] [X=5%] [DURATION=10s] [FORCE=1] … (experiments or runs)
 	@$(if $(and $(filter command line,$(origin A)),$(filter command line,$(origin B))),,echo "A and B are missing: make compare A=queue-get B=stack-get, or B='queue-get VARIANT=stack'" >&2; exit 2)
 	@$(if $(filter-out $(COMPARE_SETTINGS),$(UNKNOWN)),echo 'no such setting: $(filter-out $(COMPARE_SETTINGS),$(UNKNOWN)); there are: $(COMPARE_SETTINGS) $(filter-out NAME REPEAT,$(SETTINGS))' >&2; exit 2)
 	@bin/lab compare $(call quote,$(A)) $(call quote,$(B)) $(COMPARE_WORDS) $(call given,RUNTIME,--runtime)

@@ -129,6 +129,30 @@ def test_finished_runs_of_six_starts_each_are_judged(checkout: FakeCheckout) -> 
     assert "6 starts a side" in output
 
 
+def test_a_machine_that_is_not_fit_to_measure_takes_the_verdict_away_unless_it_is_forced(
+    checkout: FakeCheckout,
+) -> None:
+    code, output = checkout.lab("compare", "fake", "fake", *QUICK, "DURATION=1s", "FORCE=1", FAKE_STEAL="0.5")
+    assert code == 0, output
+    why = "the machine was not fit to measure: A: the hypervisor took 50% of a CPU of the service"
+    assert "verdict: same within 5.0%" in output
+    assert f"FORCE=1: {why}" in output
+    found, directory = record(checkout)
+    assert [line[:3] for line in found["result"]["forced"]] == ["A: ", "B: "]
+    for page in ("compare.html", "compare.md"):
+        assert f"FORCE=1: {why}" in (directory / page).read_text(), page
+        assert "as set, without a pilot" in (directory / page).read_text(), page
+    sides = str(directory / "a"), str(directory / "b")
+    code, output = checkout.lab("compare", *sides, "METRIC=p50")
+    assert code == 0, output
+    assert "verdict: cannot tell" in output
+    assert f"Cannot tell: {why}" in output
+    code, output = checkout.lab("compare", *sides, "METRIC=p50", "FORCE=1")
+    assert code == 0, output
+    assert "verdict: same within 5.0%" in output
+    assert f"FORCE=1: {why}" in output
+
+
 def test_regress_compares_with_the_service_of_an_earlier_commit(checkout: FakeCheckout) -> None:
     jar = "service/server/target/service/lsmlab-server.jar"
     checkout.write("Makefile", f"build-service build-loadgen build-profiler:\n\t@mkdir -p {Path(jar).parent}\n"

@@ -51,6 +51,7 @@ def test_the_default_is_ten_blocks_within_five_per_cent_by_p99() -> None:
         ({"x": "0%"}, "X=0%: must be a share in per cent"),
         ({"metric": "p95"}, "METRIC=p95: is not allowed; allowed: p50, p99, p99.9"),
         ({"seed": "-1"}, "SEED=-1: must be a whole number"),
+        ({"force": "yes"}, "FORCE=yes: is not allowed; allowed: 1"),
     ],
 )
 def test_what_is_refused_and_why(given: dict[str, str], said: str) -> None:

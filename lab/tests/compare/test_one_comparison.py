@@ -12,7 +12,8 @@ import pytest
 
 from support.checkout import SCHEMA, FakeCheckout, nothing_is_left
 
-QUICK = ("BLOCKS=6", "METRIC=p50", "WARMUP=0s", "PROFILE=off")
+QUICK = ("BLOCKS=6", "METRIC=p50", "PROFILE=off")
+STEADY_AFTER_S = 12
 
 
 def record(checkout: FakeCheckout) -> tuple[dict[str, Any], Path]:
@@ -24,6 +25,7 @@ def record(checkout: FakeCheckout) -> tuple[dict[str, Any], Path]:
 def done(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[FakeCheckout, str]]:
     """Compare an experiment with a variant of itself, once, for the tests that look at the result."""
     checkout = FakeCheckout(tmp_path_factory.mktemp("compare")).build()
+    checkout.environment |= {"FAKE_WARM_UP_TAKES_S": "0.1", "FAKE_STEADY_AFTER_S": str(STEADY_AFTER_S)}
     code, output = checkout.lab("compare", "fake", "fake VARIANT=queue", *QUICK, "DURATION=2s", "SEED=3")
     assert code == 0, output
     yield checkout, output
@@ -52,7 +54,22 @@ def test_every_block_has_a_fresh_start_of_each_side_and_windows_in_turns(done: t
         sources = [w["source"] for block in found["blocks"] for w in block["windows"] if w["side"] == side]
         assert sources == [f"measure/{n}" for n in range(1, 13)]
         starts = (directory / side / "service.log").read_text().count("ready data=")
-        assert starts == 6
+        assert starts == 7, "a pilot, and one in each block"
+
+
+def test_a_pilot_says_how_long_both_sides_are_warmed_up(done: tuple[FakeCheckout, str]) -> None:
+    found, directory = record(done[0])
+    design = found["design"]
+    assert design["pilot"] == {"length_s": 60, "a": STEADY_AFTER_S, "b": STEADY_AFTER_S}
+    assert design["warmup_s"] == STEADY_AFTER_S
+    where = "12 s, from a pilot of 60 s: A was steady after 12 s, B was steady after 12 s"
+    assert where in (directory / "compare.html").read_text()
+    assert f"warm-up of each start: {where}" in done[1]
+    for side in "ab":
+        run = json.loads((directory / side / "run.json").read_text())
+        assert run["experiment"]["resolved"]["load"]["warmup_s"] == STEADY_AFTER_S
+        assert "warmup" not in run["experiment"]["overrides"]
+        assert not list(directory.glob(f"{side}/**/warm-up")), "the pilot's output is thrown away"
 
 
 def test_both_services_are_alive_at_once_on_ports_of_their_own(done: tuple[FakeCheckout, str]) -> None:

@@ -1,6 +1,7 @@
 """Stands in for the load generator: wrk2's command line, one request, and the three outputs of docs/contracts.md.
 
-Over `FAKE_SATURATED_AT_PER_S` requests a second, no more than that are served, and all latencies are 100 ms longer.
+Over `FAKE_SATURATED_AT_PER_S` requests a second, no more than that are served, and all latencies are 100 ms longer. A
+warm-up takes `FAKE_WARM_UP_TAKES_S`, whatever its length, and its seconds are slower up to `FAKE_STEADY_AFTER_S`.
 """
 
 from __future__ import annotations
@@ -45,7 +46,10 @@ def main() -> None:
     if "FAKE_LOADGEN_STARTED" in os.environ:
         with Path(os.environ["FAKE_LOADGEN_STARTED"]).open("a") as told:
             told.write(f"{options['--json']}\n")
-    end = time.monotonic() + duration
+    takes = duration
+    if "/warm-up/" in options.get("--json", ""):
+        takes = float(os.environ.get("FAKE_WARM_UP_TAKES_S", duration))
+    end = time.monotonic() + takes
     until = Path(os.environ.get("FAKE_LOADGEN_UNTIL", "/nonexistent"))
     while time.monotonic() < end and not ended_early and not until.exists():
         time.sleep(0.01)
@@ -56,6 +60,16 @@ def main() -> None:
 
 def saturated_at() -> float:
     return float(os.environ.get("FAKE_SATURATED_AT_PER_S", "inf"))
+
+
+def series(seconds: int, rate: int) -> list[dict[str, float]]:
+    if "FAKE_STEADY_AFTER_S" not in os.environ:
+        return []
+    steady_after_s = int(os.environ["FAKE_STEADY_AFTER_S"])
+    return [
+        {"t_s": t, "due": rate, "requests": rate, "p50_us": (900.0 if t < steady_after_s else 300.0) + t % 3}
+        for t in range(seconds)
+    ]
 
 
 def write(
@@ -105,7 +119,7 @@ def write(
                 "unfinished": {"count": 0, "oldest_us": 0},
                 "cpu_s": 0.1,
                 "kept_schedule": {"verdict": True, "reasons": []},
-                "series": [],
+                "series": series(seconds, rate),
             }
         )
     )

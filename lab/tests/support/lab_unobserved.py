@@ -1,11 +1,13 @@
 """The lab, started as `python -m lab`, but blind to what else goes on on this machine while fakes are measured.
 
 The figures of the fakes do not depend on it, so neither may the verdicts: a busy machine would withdraw a comparison
-and make the steps of a search again.
+and make the steps of a search again. With `FAKE_STEAL`, the hypervisor takes that much of each CPU for two minutes.
 """
 
 from __future__ import annotations
 
+import os
+import time
 from pathlib import Path
 
 from lab.cli import main
@@ -13,10 +15,17 @@ from lab.cpu_plan import CpuPlan
 from lab.machine.audit import MachineAudit
 
 
-def write_no_rows(_: MachineAudit, file: Path, __: CpuPlan) -> None:
-    """Write the evidence of a machine that nobody watched."""
-    file.write_text("time_s,interval_s\n")
+def write_rows(_: MachineAudit, file: Path, plan: CpuPlan) -> None:
+    """Write the evidence of a machine that nobody watched, or whose time is stolen."""
+    columns, rows = ["time_s", "interval_s"], []
+    if steal := os.environ.get("FAKE_STEAL"):
+        interval_s, stolen_s = 0.1, 0.1 * float(steal)
+        cpus = sorted({*plan.service, *plan.loadgen})
+        columns += [f"cpu{cpu}_steal_s" for cpu in cpus]
+        begin = time.time()
+        rows = [[begin + i * interval_s, interval_s, *(stolen_s for _ in cpus)] for i in range(1200)]
+    file.write_text("".join(",".join(map(str, row)) + "\n" for row in [columns, *rows]))
 
 
-MachineAudit.start = write_no_rows  # type: ignore[method-assign]
+MachineAudit.start = write_rows  # type: ignore[method-assign]
 main()

@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 SECONDS_MIN = 10
 SEGMENT_MIN = 3
 PENALTY = 15.0
+RATIO_MIN = 1.10
+"""A change of level by less does not count."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,10 @@ class Change:
         low, high = sorted((self.before, self.after))
         return high / low if low > 0 else math.inf
 
+    def counts(self, size_min: float) -> bool:
+        """Whether it is large enough to count: by over 10%, and by more than `size_min`."""
+        return abs(self.after - self.before) > size_min and self.ratio > RATIO_MIN
+
 
 def changes(values: NDArray[np.float64]) -> list[Change]:
     """Return the changes of level of a positive series; none for one shorter than ten seconds."""
@@ -46,6 +52,12 @@ def changes(values: NDArray[np.float64]) -> list[Change]:
     ends = [0, *found.predict(pen=PENALTY * math.log(len(values)))]
     medians = [float(np.median(values[a:b])) for a, b in pairwise(ends)]
     return [Change(ends[i + 1], medians[i], medians[i + 1]) for i in range(len(medians) - 1)]
+
+
+def steady_from(values: NDArray[np.float64], size_min: float) -> int | None:
+    """Return the second from which on a series keeps its level; None if it does not do so for ten seconds."""
+    last = max((change.second for change in changes(values) if change.counts(size_min)), default=0)
+    return last if len(values) - last >= SECONDS_MIN else None
 
 
 def halves(values: NDArray[np.float64]) -> Change | None:

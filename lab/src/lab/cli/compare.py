@@ -15,8 +15,9 @@ from rich.text import Text
 
 from lab.compare import page
 from lab.compare.design import DESIGN_SETTINGS, read_design
-from lab.compare.execution import ComparePlan, Comparison
+from lab.compare.execution import Comparison
 from lab.compare.finished import compare_finished, find_run
+from lab.compare.plan import ComparePlan
 from lab.compare.profiles import compare_profiles
 from lab.compare.revision import built_revision, require_one_table_format
 from lab.compare.sides import parse_words, read_side
@@ -50,9 +51,11 @@ def compare(
     design = read_design({key: text for key, text in given.items() if key not in OVERRIDABLE}, secrets.randbelow(10**6))
     runs = find_run(checkout, sides[0]), find_run(checkout, sides[1])
     if runs[0] is not None and runs[1] is not None:
-        useless = [key.upper() for key in given if key not in ("x", "metric")]
+        useless = [key.upper() for key in given if key not in ("x", "metric", "force")]
         if useless:
-            raise InputError(f"{', '.join(useless)}: finished runs are compared as they are; only X and METRIC go")
+            raise InputError(
+                f"{', '.join(useless)}: finished runs are compared as they are; only X, METRIC and FORCE go"
+            )
         record, directory = compare_finished(checkout, runs[0], runs[1], design)
         compare_profiles(checkout, directory, (runs[0], runs[1]), (record.a.label, record.b.label))
         page.write(directory)

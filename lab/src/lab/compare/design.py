@@ -25,18 +25,22 @@ WITHIN_DEFAULT = 0.05
 WINDOW_MAX_S = 30
 METRICS = ("p50", "p99", "p99.9")
 """Metrics that may be declared as the primary one. If a side is saturated, the throughput replaces it."""
-DESIGN_SETTINGS = ("blocks", "x", "metric", "seed")
+DESIGN_SETTINGS = ("blocks", "x", "metric", "seed", "force")
 _LOOKS = "/".join(str(look.blocks) for look in LOOKS_DEFAULT)
 
 
 @dataclass(frozen=True)
 class Design:
-    """The settings, fixed before the first block. `within` is the share up to which a difference is irrelevant."""
+    """The settings, fixed before the first block. `within` is the share up to which a difference is irrelevant.
+
+    With `force` the verdict stands even if the machine was not fit to measure.
+    """
 
     looks: tuple[Look, ...]
     within: float
     metric: str
     seed: int
+    force: bool = False
 
     @property
     def blocks_max(self) -> int:
@@ -83,7 +87,7 @@ class Windows:
 
 
 def read_design(given: Mapping[str, str], seed: int) -> Design:
-    """Return the design from BLOCKS, X, METRIC and SEED. Raises InputError that names the setting."""
+    """Return the design from BLOCKS, X, METRIC, SEED and FORCE. Raises InputError that names the setting."""
     metric = given.get("metric", "p99")
     if metric not in METRICS:
         raise InputError(f"METRIC={metric}: is not allowed; allowed: {', '.join(METRICS)}")
@@ -91,7 +95,11 @@ def read_design(given: Mapping[str, str], seed: int) -> Design:
         if not re.fullmatch(r"\d{1,9}", given["seed"]):
             raise InputError(f"SEED={given['seed']}: must be a whole number of at most 9 digits")
         seed = int(given["seed"])
-    return Design(_looks(given.get("blocks", str(BLOCKS_DEFAULT))), _share(given.get("x", "5%")), metric, seed)
+    force = given.get("force", "0")
+    if force not in ("0", "1"):
+        raise InputError(f"FORCE={force}: is not allowed; allowed: 1, or 0 for the default")
+    looks, within = _looks(given.get("blocks", str(BLOCKS_DEFAULT))), _share(given.get("x", "5%"))
+    return Design(looks, within, metric, seed, force == "1")
 
 
 def _looks(text: str) -> tuple[Look, ...]:

@@ -10,33 +10,25 @@ from __future__ import annotations
 import contextlib
 import shutil
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from dataclasses import replace
 from pathlib import Path
-from typing import Literal
 
 from lab import report
-from lab.calibration import read_calibration
-from lab.compare import page
-from lab.compare.design import Design, Letter, Windows
-from lab.compare.judging import Question, judge_blocks, withdrawn
-from lab.compare.measurement import measured
+from lab.compare import page, pilot
+from lab.compare.blocks import Blocks
+from lab.compare.conclusion import judge, with_environment
+from lab.compare.design import Letter, Windows
+from lab.compare.ending import tell_error
+from lab.compare.plan import ComparePlan, RunningSide, first_record, with_warmup
 from lab.compare.profiles import compare_profiles
-from lab.compare.record import Block, ComparisonRecord, DesignRecord, LookRecord, Result, SideRecord, Window
-from lab.compare.sides import Side, differences
-from lab.cpu_plan import CpuPlan
+from lab.compare.record import ComparisonRecord, Result
 from lab.errors import LabError, RefusedError
-from lab.experiment import Experiment
-from lab.experiment.model import ProfileSettings
 from lab.machine import noise
 from lab.machine.cpus import pin_self, usable_cpus
-from lab.manifest import Check, Git, Phase
-from lab.paths import Checkout
+from lab.manifest import Phase
 from lab.process.locks import RunLock, remove_stale
-from lab.prometheus import scrape
 from lab.run.cleanup import clean_up, explained, summarise
-from lab.run.collect import collect, profile_spec
+from lab.run.collect import collect
 from lab.run.directory import make_run_directory
 from lab.run.driver import (
     ANALYSE_LIMIT_S,
@@ -50,63 +42,20 @@ from lab.run.driver import (
 from lab.run.phases import Phases, write_run_info
 from lab.run.preflight import check_choices, check_space
 from lab.run.provision import provide_dataset
-from lab.run.repetition import Repetition
-from lab.run.session import Session
 from lab.run.show import Show
-from lab.run.signals import TerminatedError, signals_held_off, signals_raise
-from lab.run.state import RunPlan, RunState
-from lab.run.summary import INTERRUPTED_EXIT, print_error
-from lab.runtime.base import Ports, ProfileSpec, Runtime
-from lab.units import duration_word, format_duration
+from lab.run.signals import signals_held_off, signals_raise
+from lab.units import format_duration
 
 DIRECTORY = "compare"
 START_S = 6.0
 """Seconds of a start beyond its warm-up: used to estimate the time left before the first block is over."""
-TELLING_CHECKS = frozenset({"errors", "generator's error", "schedule", "outputs"})
-"""Checks of a side, besides those of the environment, whose failure a reader of a comparison must know."""
-
-
-@dataclass(frozen=True)
-class ComparePlan:
-    """What to compare and where. `compared` names differences besides those in the experiments' declarations.
-
-    With `recorded`, side B is profiled like this in each of its windows: the comparison shows what profiling costs.
-    """
-
-    checkout: Checkout
-    a: Side
-    b: Side
-    design: Design
-    runtime: Runtime
-    cpus: CpuPlan
-    ports: Ports
-    compared: tuple[str, ...] = ()
-    recorded: ProfileSettings | None = None
-
-
-@dataclass
-class _Running:
-    """One side while the comparison goes on."""
-
-    letter: Letter
-    side: Side
-    windows: Windows
-    state: RunState
-    phases: Phases
-    session: Session
-    finished: bool = field(default=False)
-
-    @property
-    def other(self) -> Letter:
-        """The other side's letter."""
-        return "b" if self.letter == "a" else "a"
 
 
 class Comparison:
     """One comparison; use once."""
 
     def __init__(self, plan: ComparePlan, show: Show) -> None:
-        self.plan = plan
+        self.plan = plan = plan.with_one_warmup()
         self.record: ComparisonRecord | None = None
         self.directory: Path | None = None
         self._show = show
@@ -114,10 +63,12 @@ class Comparison:
         self._run_lock = RunLock(plan.checkout.run_lock)
         self._all_cpus = tuple(usable_cpus())
         windows = Windows.of(plan.a.experiment)
-        self._sides: dict[Letter, _Running] = {
-            "a": self._running("a", plan.a, windows),
-            "b": self._running("b", plan.b, Windows.of(plan.b.experiment, windows.count)),
+        parts: dict[Letter, Windows] = {"a": windows, "b": Windows.of(plan.b.experiment, windows.count)}
+        self._sides: dict[Letter, RunningSide] = {
+            letter: RunningSide.of(plan, letter, cut, Phases(show, self._phase_changed), show)
+            for letter, cut in parts.items()
         }
+        self._blocks = Blocks(plan, self._sides)
         self._began = 0.0
 
     def execute(self) -> int:
@@ -134,25 +85,6 @@ class Comparison:
         except KeyboardInterrupt as late:  # in the few instructions before signals were held off
             return self._end(error or late)
 
-    def _running(self, letter: Letter, side: Side, windows: Windows) -> _Running:
-        plan = RunPlan(
-            checkout=self.plan.checkout,
-            name=side.name,
-            experiment=_cut(side.experiment, windows, self.plan.design.blocks_max),
-            overrides=side.overrides,
-            runtime=self.plan.runtime,
-            cpus=self.plan.cpus,
-            ports=self.plan.ports,
-            monitoring=False,
-            beside=letter == "b",
-            service_root=None if side.revision is None else side.revision.root,
-        )
-        state = RunState(plan)
-        if side.revision is not None:
-            state.environment.git = Git(commit=side.revision.commit, dirty=False)
-        phases = Phases(self._show, self._phase_changed)
-        return _Running(letter, side, windows, state, phases, Session(state, phases, self._show))
-
     def _run(self) -> None:
         self._run_lock.take(f"comparison of {self.plan.a.label} and {self.plan.b.label}")
         self._preflight()
@@ -162,16 +94,19 @@ class Comparison:
             with self._phases.phase("dataset", DATASET_LIMIT_S, label=f"dataset {side.letter.upper()}") as active:
                 provide_dataset(side.state, active, self._show.note)
         pin_self(self.plan.cpus.other)
-        self._began = time.monotonic()
         self._say(f"about {format_duration(self._estimate_s())}: {self._shape()}")
-        result = self._blocks()
-        self._profile()
+        self._pilot()
+        self._began = time.monotonic()
+        result = self._execute_blocks()
+        self._blocks.profile()
         pin_self(self._all_cpus)
         self._collect()
         with self._phases.phase("analyse", ANALYSE_LIMIT_S):
             for side in self._sides.values():
                 self._summarise(side)
-            self._known.result = self._with_environment(result)
+            if result is not None:
+                force = self.plan.design.force
+                self._known.result = with_environment(result, self._sides, self._known.blocks, force=force)
         with self._phases.phase("report", ANALYSE_LIMIT_S):
             self._known.complete = True
             self._write()
@@ -194,41 +129,21 @@ class Comparison:
             remove_stale(plan.checkout, self._show.note)
             plan.runtime.preflight(plan.cpus, plan.ports, self._show.note)
             for side in self._sides.values():
-                check_space(side.state.plan)
+                longest_s = pilot.PILOT_S if self._has_pilot else side.side.experiment.load.warmup_s
+                space = with_warmup(side.state.plan.experiment, longest_s)
+                check_space(replace(side.state.plan, experiment=space))
             active.remarks += [f"noise: {finding}" for finding in noise.audit()]
             active.detail = f"{plan.runtime.name}; {describe_cpus(plan.cpus)}"
 
     def _make(self) -> None:
         """Make the directory of the comparison, with a subdirectory for each side."""
-        plan, design = self.plan, self.plan.design
-        self.directory = make_run_directory(plan.checkout.results, DIRECTORY)
-        differ = differences(plan.a.experiment, plan.b.experiment)
-        windows = self._sides["a"].windows
-        self.record = ComparisonRecord(
-            comparison_id=self.directory.name,
-            kind="in turns",
-            runtime=plan.runtime.name,  # type: ignore[arg-type]
-            a=_side_record(plan.a, "a"),
-            b=_side_record(plan.b, "b"),
-            compared=[*differ.compared, *plan.compared],
-            besides=list(differ.besides),
-            design=DesignRecord(
-                looks=[LookRecord(blocks=look.blocks, alpha=look.alpha) for look in design.looks],
-                within=design.within,
-                metric=design.metric,
-                seed=design.seed,
-                orders=list(design.orders()),  # type: ignore[arg-type]
-                windows=windows.count,
-                window_s=float(windows.length_s),
-                warmup_s=plan.a.experiment.load.warmup_s,
-                calibration=_calibrated(plan.checkout, design.metric),
-            ),
-        )
+        self.directory = make_run_directory(self.plan.checkout.results, DIRECTORY)
+        self.record = first_record(self.plan, self.directory.name, self._sides["a"].windows)
         for letter, side in self._sides.items():
             (self.directory / letter).mkdir()
             side.state.timeline.start()
             side.state.make(self.directory / letter)
-        for line in differ.besides:
+        for line in self.record.besides:
             self._say(f"! the sides differ in more than the service: {line}")
         self._write()
 
@@ -238,104 +153,39 @@ class Comparison:
             for side in self._sides.values():
                 check_choices(side.state.plan)
 
-    def _blocks(self) -> Result | None:
+    @property
+    def _has_pilot(self) -> bool:
+        """Whether a pilot is made: another load generator does not report its seconds."""
+        return not self.plan.warmup_given and not self.plan.runtime.custom_loadgen
+
+    def _pilot(self) -> None:
+        """Find how long to warm up, unless the user said it."""
+        if not self._has_pilot:
+            return
+        found = pilot.run_pilot(self._sides)
+        warmup_s = pilot.warmup_of(found)
+        self._known.design.pilot, self._known.design.warmup_s = found, warmup_s
+        for side in self._sides.values():
+            side.set_warmup(warmup_s)
+        self._say(f"  warm-up of each start: {warmup_s:g} s, {found}")
+
+    def _execute_blocks(self) -> Result | None:
         """Execute blocks up to the look that decides, or the last one; return the result of that look."""
         looks = {look.blocks: look for look in self.plan.design.looks}
         result = None
         for number, order in enumerate(self._known.design.orders, start=1):
-            self._known.blocks.append(self._block(number, order))
+            self._known.blocks.append(self._blocks.execute(number, order))
             self._write()
             left_s = self._left_s(number)
             left = f"; about {format_duration(left_s)} left" if left_s >= 1 else ""
             self._say(f"  block {number} of {self.plan.design.blocks_max} is over{left}")
             if number in looks:
-                result = self._judge(looks[number].alpha)
+                result = judge(self.plan.design, self._sides, self._known.blocks, looks[number].alpha)
                 if len(looks) > 1:
                     self._say(f"  look after {number} blocks: {result.verdict}")
                 if result.verdict != "cannot tell":
                     break
         return result
-
-    def _block(self, number: int, order: Literal["ab", "ba"]) -> Block:
-        letters: list[Letter] = ["a", "b"] if order == "ab" else ["b", "a"]
-        for letter in letters:
-            self._sides[letter].session.stop_service()
-        for letter in letters:
-            side = self._sides[letter]
-            side.session.prepare(self._repetition(side, number, 1))
-            side.state.scrape_service(on=False)
-        windows = self._sides["a"].windows
-        done = [self._window(self._sides[letter], number, window) for letter, window in windows.sequence(order)]
-        return Block(number=number, order=order, windows=done)
-
-    def _window(self, side: _Running, block: int, window: int) -> Window:
-        """Measure one window; the services' own counters are read before and after it, never during it."""
-        repetition, other = self._repetition(side, block, window), self._sides[side.other]
-        with self._recording(side):
-            before, idle_before = _used(side), _used(other)
-            start = datetime.now(UTC)
-            side.session.measure(repetition)
-            end = datetime.now(UTC)
-            after, idle_after = _used(side), _used(other)
-        return Window(
-            side=side.letter,
-            source=repetition.out.relative_to(side.state.directory).as_posix(),
-            start=start,
-            end=end,
-            service_cpu_s=_increase(before, after, CPU),
-            idle_cpu_s=_increase(idle_before, idle_after, CPU),
-            allocated_bytes=_increase(before, after, ALLOCATED),
-        )
-
-    @contextlib.contextmanager
-    def _recording(self, side: _Running) -> Iterator[None]:
-        """Profile side B during a window, if that is compared; the recording itself is deleted."""
-        settings = self.plan.recorded
-        if settings is None or side.letter == "a":
-            yield
-            return
-        out = side.state.directory / "recording"
-        out.mkdir()
-        interval, cpus = duration_word(settings.interval_s), self.plan.cpus.other
-        spec = ProfileSpec(out=out, events=settings.events, interval=interval, title=side.side.label, cpus=cpus)
-        self.plan.runtime.profiler.start(spec, side.state.service)
-        yield
-        self.plan.runtime.profiler.stop(spec, side.state.service)
-        shutil.rmtree(out)
-
-    def _repetition(self, side: _Running, block: int, window: int) -> Repetition:
-        state, count = side.state, side.windows.count
-        return Repetition(
-            side.state.plan.experiment,
-            state.dataset,
-            state.directory,
-            state.environment,
-            number=(block - 1) * count + window,
-            of=self.plan.design.blocks_max * count,
-            label=f"{side.letter.upper()} {block}/{self.plan.design.blocks_max}",
-        )
-
-    def _profile(self) -> None:
-        """Profile each side once more, on a service of its own and alone, at the same rate."""
-        for side in self._sides.values():
-            side.session.stop_service()
-        for side in self._sides.values():
-            spec = profile_spec(side.state)
-            if spec is None:
-                continue
-            # The recording takes one side's whole duration: the windows of a block together.
-            load = side.side.experiment.load
-            experiment = side.state.plan.experiment.model_copy(update={"load": load})
-            repetition = replace(
-                self._repetition(side, 1, 1),
-                experiment=experiment,
-                number=None,
-                profile=spec,
-                label=side.letter.upper(),
-            )
-            side.session.prepare(repetition)
-            side.session.profile(repetition, spec)
-            side.session.stop_service()
 
     def _collect(self) -> None:
         for side in self._sides.values():
@@ -343,7 +193,7 @@ class Comparison:
             with self._phases.phase("collect", COLLECT_LIMIT_S, label=label) as active:
                 active.remarks += collect(side.state, side.session, self._show.note)
 
-    def _summarise(self, side: _Running) -> None:
+    def _summarise(self, side: RunningSide) -> None:
         """Complete the side's run directory, like a run of that many repetitions."""
         manifest = side.state.artifacts.manifest
         done = len(self._known.blocks) * side.windows.count
@@ -351,46 +201,6 @@ class Comparison:
         summarise(side.state, self._phases_of(side))
         side.state.artifacts.finish(self._phases_of(side), complete=True)
         side.finished = True
-
-    def _judge(self, alpha: float) -> Result:
-        """Judge the blocks so far."""
-        by_side = {
-            letter: [
-                measured(
-                    side.state.directory,
-                    [window for window in block.windows if window.side == letter],
-                    float(side.state.plan.experiment.load.rate_per_s),
-                )
-                for block in self._known.blocks
-            ]
-            for letter, side in self._sides.items()
-        }
-        question = Question(self.plan.design.metric, self.plan.design.within, alpha)
-        return judge_blocks(by_side["a"], by_side["b"], question, names_of(self.plan.a, self.plan.b))
-
-    def _with_environment(self, result: Result | None) -> Result | None:
-        """Add the results of the sides' checks; the verdict is withdrawn if the machine was not fit to measure."""
-        if result is None:
-            return None
-        cautions = list(result.cautions)
-        unfit: list[str] = []
-        for side in self._sides.values():
-            validity = side.state.artifacts.manifest.validity
-            for check in validity.checks if validity is not None else []:
-                if check.environment and check.outcome == "fail":
-                    unfit.append(f"{side.letter.upper()}: {check.detail}")
-                elif _is_telling(check):
-                    cautions.append(f"{side.letter.upper()}: {_shortened(check.detail)}")
-        idle = [window.idle_cpu_s for block in self._known.blocks for window in block.windows]
-        length_s = sum((w.end - w.start).total_seconds() for block in self._known.blocks for w in block.windows)
-        known = [cpu_s for cpu_s in idle if cpu_s is not None]
-        result = result.model_copy(
-            update={
-                "cautions": cautions,
-                "idle_cpu_share": sum(known) / length_s if known and len(known) == len(idle) and length_s else None,
-            }
-        )
-        return withdrawn(result, "the machine was not fit to measure: " + "; ".join(unfit)) if unfit else result
 
     def _end(self, error: BaseException | None) -> int:
         left: list[str] = []
@@ -414,12 +224,11 @@ class Comparison:
         return self._tell_end(error, list(dict.fromkeys(left)))
 
     def _tell_end(self, error: BaseException | None, left: list[str]) -> int:
-        console = self._show.console
         if isinstance(error, RefusedError) and self.directory is not None:
             shutil.rmtree(self.directory)  # it holds no more than the log of a build
             self.directory = self.record = None
         if error is None:
-            page.tell(console, self._known, self._where)
+            page.tell(self._show.console, self._known, self._where)
             return 0
         if self.record is not None:
             self.record.complete, self.record.result = False, None
@@ -428,29 +237,10 @@ class Comparison:
                 page.write(self._where)
         phases = [self._phases, *(side.phases for side in self._sides.values())]
         failed = next((p.failed for p in phases if p.failed), None) or self._phases.latest or "preflight"
-        code = 1
-        if isinstance(error, KeyboardInterrupt):
-            code = error.exit_code if isinstance(error, TerminatedError) else INTERRUPTED_EXIT
-            console.print(f"[yellow]Interrupted[/] in phase {failed}{'.' if left else '; nothing is left running.'}")
-        elif isinstance(error, LabError):
-            code = error.exit_code if self.record is None else 1
-            print_error(console, error)
-        else:
-            console.print(f"The lab itself failed: {type(error).__name__}: {error}", style="bold red", markup=False)
-            if self.directory is None:
-                console.print_exception()
-        for what in left:
-            console.print(f"May still be running: {what}", style="bold red", markup=False, highlight=False)
-        if self.record is not None:
-            blocks = len(self.record.blocks)
-            console.print(
-                f"What was collected: {self._where} ({blocks} whole blocks; incomplete, so it is not judged)",
-                highlight=False,
-                soft_wrap=True,
-            )
-        return code
+        collected = None if self.record is None else (self._where, len(self.record.blocks))
+        return tell_error(self._show.console, error, failed, left, collected)
 
-    def _phases_of(self, side: _Running) -> list[Phase]:
+    def _phases_of(self, side: RunningSide) -> list[Phase]:
         return sorted([*self._phases.done, *side.phases.done], key=lambda phase: phase.start)
 
     def _write(self) -> None:
@@ -478,7 +268,8 @@ class Comparison:
             for side in self._sides.values()
             if side.side.experiment.profile is not None
         )
-        return self.plan.design.blocks_max * each + profiled
+        piloted = 2 * (pilot.PILOT_S + START_S) if self._has_pilot else 0.0
+        return piloted + self.plan.design.blocks_max * each + profiled
 
     def _left_s(self, done: int) -> float:
         """Return the time left, estimated from the blocks so far; profiles and pages count as one more block."""
@@ -512,59 +303,3 @@ class Comparison:
     @property
     def _run_info_path(self) -> Path:
         return self.plan.checkout.metrics / "lab.prom"
-
-
-CPU, ALLOCATED = "process_cpu_seconds_total", "jvm_allocated_bytes_total"
-"""The service's own counters."""
-
-
-def names_of(a: Side, b: Side) -> tuple[str, str]:
-    """Return the names of the sides in sentences: their labels, with A and B if both have the same label."""
-    return (a.label, b.label) if a.label != b.label else (f"A ({a.label})", f"B ({b.label})")
-
-
-def _cut(experiment: Experiment, windows: Windows, blocks: int) -> Experiment:
-    """Return the experiment of one window, which the side repeats."""
-    load = experiment.load.model_copy(update={"duration_s": float(windows.length_s)})
-    return experiment.model_copy(update={"load": load, "repeat": blocks * windows.count})
-
-
-def _calibrated(checkout: Checkout, metric: str) -> str | None:
-    """Return the smallest difference of a metric that this machine can show, by its last calibration."""
-    calibration = read_calibration(checkout)
-    if calibration is None or metric not in calibration.smallest_difference:
-        return None
-    size = calibration.smallest_difference[metric]
-    return f"{metric} {size:.1%} with {calibration.pairs} pairs of starts ({calibration.experiment})"
-
-
-def _side_record(side: Side, directory: str) -> SideRecord:
-    return SideRecord(
-        label=side.label,
-        name=side.name,
-        title=side.experiment.title,
-        overrides=dict(side.overrides),
-        directory=directory,
-    )
-
-
-def _used(side: _Running) -> dict[str, float]:
-    return scrape(f"{side.state.service.admin_url}/metrics")
-
-
-def _increase(before: dict[str, float], after: dict[str, float], counter: str) -> float | None:
-    if counter not in before or counter not in after:
-        return None
-    return max(0.0, after[counter] - before[counter])
-
-
-def _shortened(detail: str) -> str:
-    """Return the result of a check for the first window that it mentions; the side's own page has the others."""
-    first, *more = detail.split("; ")
-    return first + (f", and {len(more)} more, listed in its report" if more else "")
-
-
-def _is_telling(check: Check) -> bool:
-    if check.outcome not in ("warn", "fail"):
-        return False
-    return check.environment or check.name in TELLING_CHECKS

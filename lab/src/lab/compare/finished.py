@@ -10,6 +10,7 @@ import os
 from pathlib import Path
 
 from lab.analysis.outputs import measured_sources, read_outputs
+from lab.compare.conclusion import unfit_result
 from lab.compare.design import Design
 from lab.compare.judging import Question, change_of, in_words, judge_blocks, withdrawn
 from lab.compare.measurement import METRICS, Measured, of_outputs
@@ -53,8 +54,7 @@ def compare_finished(checkout: Checkout, a: Path, b: Path, design: Design) -> tu
         for check in (run.validity.checks if run.validity is not None else [])
         if check.environment and check.outcome == "fail"
     ]
-    if unfit:
-        result = withdrawn(result, "the machine was not fit to measure: " + "; ".join(unfit))
+    result = unfit_result(result, unfit, force=design.force)
     cautions = ["these runs were made one after the other: a drift of the machine is part of their difference"]
     differ = [str(d) for d in environment_differences(runs[0].environment, runs[1].environment, EXPECTED)]
     if len(differ) > ENVIRONMENT_SHOWN_MAX:

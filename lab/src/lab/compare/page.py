@@ -80,7 +80,7 @@ def tell(console: Console, record: ComparisonRecord, directory: Path) -> None:
     console.print()
     console.print(Text.assemble("verdict: ", (_word(record), STYLES[result.verdict])))
     console.print(Text(f"  {result.sentence}"), soft_wrap=True, highlight=False)
-    for line in [*result.cautions, *(f"the sides differ in more than the service: {line}" for line in record.besides)]:
+    for line in _cautions(record):
         console.print(Text(f"  • {line}"), soft_wrap=True, highlight=False)
     for metric in result.metrics:
         if not metric.primary:
@@ -115,7 +115,7 @@ def _content(directory: Path) -> _Content:
         record=record,
         verdict=_word(record),
         said=said,
-        cautions=[*(result.cautions if result is not None else []), *_besides(record)],
+        cautions=_cautions(record),
         figures=_figures(primary) if primary is not None else [],
         ratios=ratio_chart(primary, record.design.within) if primary is not None else None,
         percentiles=_percentiles(record, sides),
@@ -128,8 +128,18 @@ def _content(directory: Path) -> _Content:
     )
 
 
-def _besides(record: ComparisonRecord) -> list[str]:
-    return [f"the sides differ in more than the service: {line}" for line in record.besides]
+def _cautions(record: ComparisonRecord) -> list[str]:
+    """Return what a reader must know of the verdict, the gravest first."""
+    result, pilot = record.result, record.design.pilot
+    found = [] if result is None else [f"FORCE=1: the machine was not fit to measure: {why}" for why in result.forced]
+    found += [] if result is None else result.cautions
+    if pilot is not None:
+        found += [
+            f"{letter} was not steady within the pilot's {pilot.length_s:g} s, so its warm-up may be too short"
+            for letter, after_s in (("A", pilot.a), ("B", pilot.b))
+            if after_s is None
+        ]
+    return found + [f"the sides differ in more than the service: {line}" for line in record.besides]
 
 
 def _figures(metric: MetricResult) -> list[Figure]:

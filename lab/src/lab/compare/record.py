@@ -64,8 +64,30 @@ class LookRecord(Strict):
     alpha: float
 
 
+class PilotRecord(Strict):
+    """One start of each side before the first block, under load for `length_s` seconds.
+
+    `a` and `b` are the seconds after which each was steady; `None`: it was not.
+    """
+
+    length_s: float
+    a: float | None
+    b: float | None
+
+    def __str__(self) -> str:
+        """Return the result in a few words."""
+        sides = (
+            f"{letter} was not steady" if after_s is None else f"{letter} was steady after {after_s:g} s"
+            for letter, after_s in (("A", self.a), ("B", self.b))
+        )
+        return f"from a pilot of {self.length_s:g} s: {', '.join(sides)}"
+
+
 class DesignRecord(Strict):
-    """The settings, fixed before the first block; `calibration` has the detectable difference of this machine."""
+    """The settings, fixed before the first block; `calibration` has the detectable difference of this machine.
+
+    `warmup_s` comes from the pilot, if there was one.
+    """
 
     looks: list[LookRecord]
     within: float
@@ -75,6 +97,7 @@ class DesignRecord(Strict):
     windows: Annotated[int, Field(ge=1)] = 1
     window_s: float | None = None
     warmup_s: float | None = None
+    pilot: PilotRecord | None = None
     calibration: str | None = None
 
 
@@ -110,13 +133,17 @@ class MetricResult(Strict):
 
 
 class Result(Strict):
-    """The verdict on B against A in the primary metric, one sentence that says it, and what limits it."""
+    """The verdict on B against A in the primary metric, one sentence that says it, and what limits it.
+
+    `forced` are the reasons why the machine was not fit to measure, if the verdict stands in spite of them.
+    """
 
     verdict: VerdictWord
     sentence: str
     cautions: list[str] = Field(default_factory=list)
     saturated: list[Literal["a", "b"]] = Field(default_factory=list)
     idle_cpu_share: float | None = None
+    forced: list[str] = Field(default_factory=list)
     metrics: list[MetricResult]
 
 

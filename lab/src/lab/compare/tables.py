@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from lab.compare.judging import difference_in_unit, in_unit
-from lab.compare.record import ComparisonRecord, MetricResult
+from lab.compare.record import ComparisonRecord, DesignRecord, MetricResult
 from lab.manifest import Manifest
 from lab.report import numbers
 from lab.report.tables import EVENT_NAMES, Cell, Table
@@ -105,7 +105,7 @@ def design_table(record: ComparisonRecord) -> Table:
             ("Blocks", f"{len(record.blocks)}, in the order {' '.join(b.order.upper() for b in record.blocks)}"),
             ("Seed of the order", str(design.seed)),
             ("Load in a block", f"{design.windows} windows of {design.window_s:g} s a side, in turns"),
-            ("Warm-up of each start", f"{design.warmup_s:g} s"),
+            ("Warm-up of each start", f"{design.warmup_s:g} s, {_origin(design)}"),
         ]
     if design.calibration is not None:
         pairs.append(("Smallest difference by calibration", design.calibration))
@@ -113,6 +113,10 @@ def design_table(record: ComparisonRecord) -> Table:
         pairs.append(("CPU of the side without load", numbers.share(record.result.idle_cpu_share) + " of one CPU"))
     rows = [[Cell(name), Cell(value)] for name, value in pairs]
     return Table("design", "How it was compared", ("", "Value"), rows)
+
+
+def _origin(design: DesignRecord) -> str:
+    return "as set, without a pilot" if design.pilot is None else str(design.pilot)
 
 
 def profile_table(event: str, found: Mapping[str, Any]) -> Table | None:

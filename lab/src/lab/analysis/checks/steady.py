@@ -15,10 +15,9 @@ from lab.units import format_duration
 SHORT_SHARE = 0.05
 SHORT_MIN = 10
 """A second is short if it answered 5%, and ten requests, fewer than were due, or if that many waited at its end."""
-LEVEL_RATIO_NOTE = 1.10
 LEVEL_RATIO_WARN = 1.25
 LEVEL_MIN_MS = 0.02
-"""A change of the median latency that counts: its ratio, and its size."""
+"""A change of the median latency: the ratio that makes a run suspect, and the size from which on it counts."""
 JIT_SHARE_NOTE = 0.05
 JIT_SHARE_WARN = 0.15
 """CPUs that the JIT compiler may use in the second half of a measurement."""
@@ -66,8 +65,7 @@ def steady(known: CheckInput) -> Check:
             continue
         seen += 1
         for change in [*changes(p50_ms), both]:
-            large = abs(change.after - change.before) > LEVEL_MIN_MS and change.ratio > LEVEL_RATIO_NOTE
-            if large and (worst is None or change.ratio > worst[0].ratio):
+            if change.counts(LEVEL_MIN_MS) and (worst is None or change.ratio > worst[0].ratio):
                 worst = change, window.repetition
     jit_share = _jit_share(known)
     if worst is None and jit_share is not None and jit_share > JIT_SHARE_NOTE:

@@ -28,7 +28,7 @@ def compare(  # noqa: PLR0917 - one parameter an option
         list[str] | None,
         typer.Argument(
             help="RATE=, DURATION= and the other overrides, for both sides; BLOCKS=10 (or 6/12/18), X=5%, METRIC=p99, "
-            "SEED=.",
+            "SEED=, FORCE=1 to judge even if the machine was not fit to measure.",
             metavar="[KEY=VALUE]...",
         ),
     ] = None,

@@ -1,0 +1,111 @@
+"""Executes blocks: in each both services are started afresh and stay alive, and windows of load alternate."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Literal
+
+from lab.compare.design import Letter
+from lab.compare.plan import ComparePlan, RunningSide
+from lab.compare.record import Block, Window
+from lab.prometheus import scrape
+from lab.run.collect import profile_spec
+from lab.runtime.base import ProfileSpec
+from lab.units import duration_word
+
+CPU, ALLOCATED = "process_cpu_seconds_total", "jvm_allocated_bytes_total"
+"""The service's own counters."""
+
+
+class Blocks:
+    """Executes the blocks of one comparison, and its profiles."""
+
+    def __init__(self, plan: ComparePlan, sides: Mapping[Letter, RunningSide]) -> None:
+        self._plan = plan
+        self._sides = sides
+
+    def execute(self, number: int, order: Literal["ab", "ba"]) -> Block:
+        """Start both sides afresh and measure their windows; `number` counts from 1."""
+        letters: list[Letter] = ["a", "b"] if order == "ab" else ["b", "a"]
+        self._stop_services()
+        for letter in letters:
+            side = self._sides[letter]
+            side.session.prepare(side.repetition(number, 1))
+            side.state.scrape_service(on=False)
+        windows = self._sides["a"].windows
+        done = [self._window(letter, number, window) for letter, window in windows.sequence(order)]
+        return Block(number=number, order=order, windows=done)
+
+    def profile(self) -> None:
+        """Profile each side once more, on a service of its own and alone, at the same rate."""
+        self._stop_services()
+        for side in self._sides.values():
+            spec = profile_spec(side.state)
+            if spec is None:
+                continue
+            # The recording takes one side's whole duration: the windows of a block together.
+            load = side.side.experiment.load
+            repetition = replace(
+                side.repetition(1, 1),
+                experiment=side.state.plan.experiment.model_copy(update={"load": load}),
+                number=None,
+                profile=spec,
+                label=side.letter.upper(),
+            )
+            side.session.prepare(repetition)
+            side.session.profile(repetition, spec)
+            side.session.stop_service()
+
+    def _stop_services(self) -> None:
+        for side in self._sides.values():
+            side.session.stop_service()
+
+    def _window(self, letter: Letter, block: int, window: int) -> Window:
+        """Measure one window; the services' own counters are read before and after it, never during it."""
+        side, other = self._sides[letter], self._sides["b" if letter == "a" else "a"]
+        repetition = side.repetition(block, window)
+        with self._recording(side):
+            before, idle_before = _used(side), _used(other)
+            start = datetime.now(UTC)
+            side.session.measure(repetition)
+            end = datetime.now(UTC)
+            after, idle_after = _used(side), _used(other)
+        return Window(
+            side=letter,
+            source=repetition.out.relative_to(side.state.directory).as_posix(),
+            start=start,
+            end=end,
+            service_cpu_s=_increase(before, after, CPU),
+            idle_cpu_s=_increase(idle_before, idle_after, CPU),
+            allocated_bytes=_increase(before, after, ALLOCATED),
+        )
+
+    @contextlib.contextmanager
+    def _recording(self, side: RunningSide) -> Iterator[None]:
+        """Profile side B during a window, if that is compared; the recording itself is deleted."""
+        settings = self._plan.recorded
+        if settings is None or side.letter == "a":
+            yield
+            return
+        out = side.state.directory / "recording"
+        out.mkdir()
+        interval, cpus = duration_word(settings.interval_s), self._plan.cpus.other
+        spec = ProfileSpec(out=out, events=settings.events, interval=interval, title=side.side.label, cpus=cpus)
+        self._plan.runtime.profiler.start(spec, side.state.service)
+        yield
+        self._plan.runtime.profiler.stop(spec, side.state.service)
+        shutil.rmtree(out)
+
+
+def _used(side: RunningSide) -> dict[str, float]:
+    return scrape(f"{side.state.service.admin_url}/metrics")
+
+
+def _increase(before: dict[str, float], after: dict[str, float], counter: str) -> float | None:
+    if counter not in before or counter not in after:
+        return None
+    return max(0.0, after[counter] - before[counter])

@@ -1,0 +1,77 @@
+"""What the blocks of a comparison say, and what the checks of its sides add to that."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from lab.compare.design import Design, Letter
+from lab.compare.judging import Question, judge_blocks, withdrawn
+from lab.compare.measurement import measured
+from lab.compare.plan import RunningSide, names_of
+from lab.compare.record import Block, Result
+from lab.manifest import Check
+
+TELLING_CHECKS = frozenset({"errors", "generator's error", "schedule", "outputs"})
+"""Checks of a side, besides those of the environment, whose failure a reader of a comparison must know."""
+
+
+def judge(design: Design, sides: Mapping[Letter, RunningSide], blocks: Sequence[Block], alpha: float) -> Result:
+    """Judge the blocks so far."""
+    by_side = {
+        letter: [
+            measured(
+                side.state.directory,
+                [window for window in block.windows if window.side == letter],
+                float(side.state.plan.experiment.load.rate_per_s),
+            )
+            for block in blocks
+        ]
+        for letter, side in sides.items()
+    }
+    question = Question(design.metric, design.within, alpha)
+    return judge_blocks(by_side["a"], by_side["b"], question, names_of(sides["a"].side, sides["b"].side))
+
+
+def with_environment(
+    result: Result, sides: Mapping[Letter, RunningSide], blocks: Sequence[Block], *, force: bool
+) -> Result:
+    """Add the results of the sides' checks; the verdict is withdrawn if the machine was not fit to measure.
+
+    With `force` it stands, and the result says why it would have been withdrawn.
+    """
+    cautions = list(result.cautions)
+    unfit: list[str] = []
+    for side in sides.values():
+        validity = side.state.artifacts.manifest.validity
+        for check in validity.checks if validity is not None else []:
+            if check.environment and check.outcome == "fail":
+                unfit.append(f"{side.letter.upper()}: {check.detail}")
+            elif _is_telling(check):
+                cautions.append(f"{side.letter.upper()}: {_shortened(check.detail)}")
+    windows = [window for block in blocks for window in block.windows]
+    length_s = sum((window.end - window.start).total_seconds() for window in windows)
+    known = [window.idle_cpu_s for window in windows if window.idle_cpu_s is not None]
+    idle_share = sum(known) / length_s if known and len(known) == len(windows) and length_s else None
+    result = result.model_copy(update={"cautions": cautions, "idle_cpu_share": idle_share})
+    return unfit_result(result, unfit, force=force)
+
+
+def unfit_result(result: Result, unfit: Sequence[str], *, force: bool) -> Result:
+    """Return what is left of a result if the machine was not fit to measure, for the reasons `unfit`."""
+    if not unfit:
+        return result
+    if force:
+        return result.model_copy(update={"forced": list(unfit)})
+    return withdrawn(result, "the machine was not fit to measure: " + "; ".join(unfit))
+
+
+def _shortened(detail: str) -> str:
+    """Return the result of a check for the first window that it mentions; the side's own page has the others."""
+    first, *more = detail.split("; ")
+    return first + (f", and {len(more)} more, listed in its report" if more else "")
+
+
+def _is_telling(check: Check) -> bool:
+    if check.outcome not in ("warn", "fail"):
+        return False
+    return check.environment or check.name in TELLING_CHECKS

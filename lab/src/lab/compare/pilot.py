@@ -1,0 +1,56 @@
+"""How long both sides are warmed up: found on one pilot start of each, before the first block.
+
+A pilot is a start under load for a minute. It was steady after the last change of its median latency, or of the
+requests answered if it cannot keep up. The longer time of the two is the warm-up of both sides. It is fixed before the
+first block, because rules that end a warm-up while it goes on misjudge (Traini et al., EMSE 2023).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from lab.analysis.checks.steady import LEVEL_MIN_MS
+from lab.analysis.load import Second, read_load_json
+from lab.analysis.steadiness import steady_from
+from lab.compare.design import Letter
+from lab.compare.plan import RunningSide, with_warmup
+from lab.compare.record import PilotRecord
+
+PILOT_S = 60.0
+WARMUP_MIN_S, WARMUP_MAX_S = 5.0, 60.0
+KEPT_UP = 0.99
+"""A pilot that answered a smaller share of what was due is saturated: its latency grows for as long as it runs."""
+
+
+def run_pilot(sides: Mapping[Letter, RunningSide]) -> PilotRecord:
+    """Start each side once and return when it was steady. The services stay up until the first block ends them."""
+    found: dict[Letter, float | None] = {}
+    for letter, side in sides.items():
+        experiment = with_warmup(side.state.plan.experiment, PILOT_S)
+        pilot = replace(side.repetition(1, 1), experiment=experiment, label=f"pilot {letter.upper()}")
+        outputs = side.session.prepare(pilot)
+        seconds = [] if outputs is None else read_load_json(outputs / "load.json").series
+        found[letter] = steady_after_s(seconds)
+    return PilotRecord(length_s=PILOT_S, a=found["a"], b=found["b"])
+
+
+def steady_after_s(seconds: Sequence[Second]) -> float | None:
+    """Return after how many seconds a start was steady; None if it was not, or if its report does not say."""
+    whole = seconds[:-1]  # the last second may be a part of one
+    known = [second for second in whole if second.requests and second.p50_us is not None]
+    due = sum(second.due or 0 for second in whole)
+    if due and sum(second.requests for second in whole) < KEPT_UP * due:
+        found = steady_from(np.array([float(second.requests) for second in known]), 0.0)
+    else:
+        found = steady_from(np.array([(second.p50_us or 0.0) / 1e3 for second in known]), LEVEL_MIN_MS)
+    return None if found is None else math.ceil(known[found].t_s)
+
+
+def warmup_of(pilot: PilotRecord) -> float:
+    """Return the warm-up of both sides in seconds: the longer one, within its bounds."""
+    needed = (WARMUP_MAX_S if side is None else side for side in (pilot.a, pilot.b))
+    return min(max(WARMUP_MIN_S, *needed), WARMUP_MAX_S)
