@@ -17,7 +17,7 @@ use std::time::Duration;
 
 /// The file's name in the output directory.
 pub const RECORDING: &str = "profile.jfr";
-/// The file beside it, with async-profiler's counters.
+/// The file beside it, with async-profiler's counters, or `null` if it did not say.
 pub const COUNTS: &str = "recorder.json";
 /// A chunk is readable by itself: if the JVM dies, at most this much is lost.
 const CHUNK_S: u32 = 10;
@@ -118,9 +118,7 @@ pub fn stop(tools: &Tools, jvm: &Jvm, attach: &Attach, out: &Path) -> Result<()>
         bail!("no recording was running, or it was started with another --out: there is no {}", file.display());
     }
     let bytes = check_recording(&file)?;
-    if let Some(counts) = counts {
-        write_new(&file.with_file_name(COUNTS), serde_json::to_string(&counts)?.as_bytes())?;
-    }
+    write_new(&file.with_file_name(COUNTS), serde_json::to_string(&counts)?.as_bytes())?;
     println!("recorded {} ({bytes} bytes)", file.display());
     Ok(())
 }
@@ -146,7 +144,7 @@ impl Counts {
     pub fn read(recording: &Path) -> Option<Counts> {
         let path = recording.with_file_name(COUNTS);
         let file = fs::OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(path);
-        serde_json::from_reader(file.ok()?.take(4096)).ok()
+        serde_json::from_reader::<_, Option<Counts>>(file.ok()?.take(4096)).ok().flatten()
     }
 }
 
@@ -331,6 +329,8 @@ mod tests {
         write_new(&directory.path().join(COUNTS), serde_json::to_string(&counts).unwrap().as_bytes()).unwrap();
         assert_eq!(fs::read_to_string(&secret).unwrap(), "untouched");
         assert_eq!(Counts::read(&recording), Some(counts));
+        write_new(&directory.path().join(COUNTS), b"null").unwrap();
+        assert_eq!(Counts::read(&recording), None, "async-profiler did not say");
     }
 
     #[test]

@@ -9,7 +9,7 @@ import pytest
 
 from experiment_files.examples import WHOLE
 from lab.errors import InputError
-from lab.experiment import Catalogue, Experiment
+from lab.experiment import Catalogue, Experiment, apply_overrides
 from lab.paths import Checkout
 from support.checkout import FakeCheckout
 
@@ -21,7 +21,7 @@ def test_units_are_resolved_into_the_names_of_machines(read: Callable[[str], Exp
     assert resolved["service"]["compaction"] == "on"
     assert resolved["load"]["rate_per_s"] == 70_000
     assert resolved["load"]["duration_s"] == 60.0
-    assert resolved["profile"] == {"events": ["cpu", "wall"], "interval_s": 0.001}
+    assert resolved["profile"] == {"events": ["cpu", "wall"], "interval_s": 0.001, "pprof": False}
     assert resolved["reference"]["requests_per_s"] == 59899.55
     assert resolved["reference"]["latency_ms"] == {"mean": 4486.0, "50": 5570.0, "99.9": 8530.0, "100": 8580.0}
 
@@ -51,6 +51,14 @@ def test_a_profile_can_be_left_out(read: Callable[[str], Experiment]) -> None:
     assert read(text).profile is None
 
 
+def test_depth_native_memory_and_pprof_are_there_on_request(read: Callable[[str], Experiment]) -> None:
+    asked = WHOLE.replace("[cpu, wall]", "[cpu, nativemem]\n  depth: 64\n  pprof: true")
+    profile = {"events": ["cpu", "nativemem"], "interval_s": 0.001, "depth": 64, "pprof": True}
+    assert read(asked).resolved()["profile"] == profile
+    after, _ = apply_overrides(read(asked), {"rate": "1k", "profile": "on"})
+    assert after.resolved()["profile"] == profile
+
+
 CASES = [
     ("  workers: 8", "  wokers: 8", ":4: unknown key service.wokers; did you mean workers?; allowed here: batch,"),
     ("rate: 70k", "rate: abc", ":13: load.rate: 'abc' is not a whole number, which may end in k or M: 70000, 70k"),
@@ -63,6 +71,12 @@ CASES = [
     ("workers: 8", "workers: 5000", ":4: service.workers: 5000 is out of range: must be at most 1024"),
     ("repeat: 3", "repeat: 0", ":18: repeat: 0 is out of range: must be at least 1"),
     ("[cpu, wall]", "[cpu, wal]", ":20: profile.events.1: 'wal' is not allowed; did you mean wall?; allowed: cpu,"),
+    ("interval: 1ms", "depth: 0", ":21: profile.depth: 0 is out of range: must be at least 1"),
+    ("interval: 1ms", "depth: 4096", ":21: profile.depth: 4096 is out of range: must be at most 2048"),
+    ("interval: 1ms", "depth: deep", ":21: profile.depth: 'deep' is not a whole number"),
+    ("interval: 1ms", "pprof: maybe", ":21: profile.pprof: must be true or false, not 'maybe'"),
+    ("interval: 1ms", "prof: true", ":21: unknown key profile.prof; did you mean pprof?; allowed here: depth, events,"),
+    ("[cpu, wall]", "[nativmem]", ":20: profile.events.0: 'nativmem' is not allowed; did you mean nativemem?"),
     ("[cpu, wall]", "[cpu, cpu]", ":20: profile.events: an event is named twice"),
     ("connections: 64", "connections: 2", ":11: load: connections (2) must be at least threads (4)"),
     ("  connections: 64\n", "", ":11: load.connections is missing"),

@@ -267,7 +267,7 @@ def test_choices_are_asked_once_an_image(docker: FakeDocker, runtime: DockerRunt
 def test_a_profile_is_copied_out_before_the_sidecar_goes(
     docker: FakeDocker, runtime: DockerRuntime, tmp_path: Path
 ) -> None:
-    spec = ProfileSpec(tmp_path / "profile", ("cpu", "alloc"), "500us", "a title", (3,))
+    spec = ProfileSpec(tmp_path / "profile", ("cpu", "alloc"), "500us", "a title", (3,), depth=64, pprof=True)
     spec.out.mkdir()
     runtime.profiler.start(spec, Alive())  # type: ignore[arg-type]
     runtime.profiler.stop(spec, Alive())  # type: ignore[arg-type]
@@ -275,8 +275,12 @@ def test_a_profile_is_copied_out_before_the_sidecar_goes(
     start = next(words for words in order if "start" in words)
     assert start[start.index("--events") + 1] == "cpu,alloc"
     assert start[start.index("--interval") + 1] == "500us"
-    copied = order.index(["cp", "lsmlab-profiler-1:/profile/profile.jfr", str(spec.out)])
-    assert copied < order.index(["rm", "--force", "--volumes", "lsmlab-profiler-1"])
+    assert start[start.index("--depth") + 1] == "64"
+    gone = order.index(["rm", "--force", "--volumes", "lsmlab-profiler-1"])
+    for name in ("profile.jfr", "recorder.json"):
+        assert order.index(["cp", f"lsmlab-profiler-1:/profile/{name}", str(spec.out)]) < gone
+    runtime.profiler.convert(spec, lambda _: None)
+    assert "--pprof" in docker.calls("convert")[0]["words"]
     assert docker.calls("up --detach")[0]["environment"]["LAB_CPUS_OTHER"] == "3"
 
 

@@ -13,17 +13,21 @@ from PIL import Image
 
 def main() -> None:
     command, *rest = sys.argv[1:]
+    pprof = "--pprof" in rest
+    rest = [word for word in rest if word != "--pprof"]
     options = dict(zip(rest[::2], rest[1::2], strict=True))
     out = Path(options["--out"])
     if "FAKE_PROFILE_LOG" in os.environ:
         with Path(os.environ["FAKE_PROFILE_LOG"]).open("a", encoding="utf-8") as log:
-            log.write(f"{command} {out.parent.name} {options.get('--events', '')}\n")
+            depth = f" depth {options['--depth']}" if "--depth" in options else ""
+            log.write(f"{command} {out.parent.name} {options.get('--events', '')}{depth}\n")
     if command == "start":
         os.kill(int(options["--pid"]), 0)
         (out / "started").touch()
     elif command == "stop":
         (out / "started").unlink()
         (out / "profile.jfr").write_bytes(b"FLR\0")
+        (out / "recorder.json").write_text('{"samples": 700, "lost": 3}')
     elif command == "convert":
         time.sleep(float(os.environ.get("FAKE_CONVERT_S", "0")))
         if "FAKE_CONVERT_FAILS" in os.environ:
@@ -32,6 +36,8 @@ def main() -> None:
         for event in events:
             for form in ("", "-threads", "-heatmap"):
                 (out / f"{event}{form}.html").write_text("<!doctype html><title>fake</title><p>fake")
+            if pprof:
+                (out / f"{event}.pprof").write_bytes(b"pprof")
             (out / f"{event}.collapsed").write_text("a;b;c 700\n")
             (out / f"{event}.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>')
             Image.new("RGB", (9, 9)).save(out / f"{event}.png")
@@ -45,6 +51,8 @@ def main() -> None:
                     "version": 1,
                     "engine": "ctimer",
                     "interval_us": 500,
+                    "kernel_frames": False,
+                    "samples_lost": json.loads((out / "recorder.json").read_text())["lost"],
                     "events": {event: {"samples": 700, "empty": False} for event in events},
                     "async_profiler": "4.6",
                 }

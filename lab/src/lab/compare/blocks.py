@@ -94,7 +94,7 @@ class Blocks:
         out = side.state.directory / "recording"
         out.mkdir()
         interval, cpus = duration_word(settings.interval_s), self._plan.cpus.other
-        spec = ProfileSpec(out=out, events=settings.events, interval=interval, title=side.side.label, cpus=cpus)
+        spec = ProfileSpec(out, settings.events, interval, title=side.side.label, cpus=cpus, depth=settings.depth)
         self._plan.runtime.profiler.start(spec, side.state.service)
         yield
         self._plan.runtime.profiler.stop(spec, side.state.service)

@@ -98,6 +98,8 @@ def _sentence(finding: ErrorDetails, place: Place, model: type[BaseModel]) -> st
         return f"{name}: {given!r} has not the form {context['pattern']}"
     if kind in ("model_type", "model_attributes_type", "dict_type"):
         return f"{name or 'the file'}: must be a mapping of keys to values, not {given!r}"
+    if kind == "bool_type":
+        return f"{name}: must be true or false, not {given!r}"
     if kind == "tuple_type":
         return f"{name}: must be a list, not {given!r}"
     return f"{name}: {given!r}: {finding['msg'][:1].lower()}{finding['msg'][1:]}"

@@ -10,7 +10,16 @@ import re
 from itertools import pairwise
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    StrictBool,
+    field_validator,
+    model_validator,
+)
 
 from lab.manifest import RateChoice
 from lab.units import parse_bytes, parse_count, parse_duration_s, parse_milliseconds
@@ -20,7 +29,7 @@ Seconds = Annotated[float, BeforeValidator(parse_duration_s)]
 Milliseconds = Annotated[int, BeforeValidator(parse_milliseconds)]
 Bytes = Annotated[int, BeforeValidator(parse_bytes)]
 Rate = Annotated[Count, Field(ge=1, le=10_000_000)]
-Event = Literal["cpu", "alloc", "lock", "wall"]
+Event = Literal["cpu", "alloc", "lock", "wall", "nativemem"]
 
 _JVM_FLAGS_REFUSED = re.compile(r"-(jar|cp|classpath|-class-path|version|-version|h|help)\b")
 _PERCENTILE = re.compile(r"p(\d{1,2}(?:\.\d+)?)")
@@ -116,10 +125,16 @@ class LoadSettings(Strict):
 
 
 class ProfileSettings(Strict):
-    """The settings of the profiled repetition."""
+    """The settings of the profiled repetition.
+
+    `depth` is the number of frames, from the innermost out, that are kept of a deeper stack; None keeps the profiler's
+    own limit, which is the largest value. With `pprof`, each event is drawn for pprof too.
+    """
 
     events: Annotated[tuple[Event, ...], Field(min_length=1)] = ("cpu", "alloc", "lock")
     interval_s: Annotated[Seconds, Field(alias="interval", ge=10e-6, le=1)] = 500e-6
+    depth: Annotated[Count, Field(ge=1, le=2048)] | None = None
+    pprof: StrictBool = False
 
     @field_validator("events")
     @classmethod

@@ -19,7 +19,7 @@ from lab.analysis.timeline import Timeline, TimelineError, read_timeline
 from lab.errors import LabError
 from lab.manifest import Artifact, Manifest
 
-EVENTS = ("cpu", "alloc", "lock", "wall")
+EVENTS = ("cpu", "alloc", "lock", "wall", "nativemem")
 KEEPS_COMPARABLE = frozenset({"repeat", "warmup", "profile", "scale"})
 """Overrides that keep a published figure comparable: the same service under the same load, except for the rate."""
 LOAD_WORDS = {
@@ -263,6 +263,7 @@ def _events(run_dir: Path, gaps: list[str]) -> list[Event]:
         "heatmap": "-heatmap.html",
         "collapsed": ".collapsed",
         "svg": ".svg",
+        "pprof": ".pprof",
     }
     events = []
     for name in EVENTS:

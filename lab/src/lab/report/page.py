@@ -27,6 +27,7 @@ FORM_NAMES = {
     "heatmap": "Heatmap",
     "collapsed": "Collapsed stacks",
     "svg": "SVG",
+    "pprof": "pprof",
 }
 
 

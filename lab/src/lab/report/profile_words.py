@@ -17,7 +17,13 @@ METHODS_MAX = 8
 PAUSE_SHOWN_S = 0.001
 """A shorter pause is not mentioned beside a slow second."""
 
-_WHOLES = {"cpu": "of CPU", "alloc": "of allocation", "lock": "of the time spent waiting for locks", "wall": "of time"}
+_WHOLES = {
+    "cpu": "of CPU",
+    "alloc": "of allocation",
+    "lock": "of the time spent waiting for locks",
+    "wall": "of time",
+    "nativemem": "of native memory",
+}
 _PAUSES = (
     ("collections", r"jvm_gc_seconds_total(\{.*\})?"),
     ("safepoints", r"jvm_safepoint_seconds_total"),

@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-EVENT_NAMES = {"cpu": "CPU", "alloc": "Allocation", "lock": "Lock", "wall": "Wall clock"}
+EVENT_NAMES = {
+    "cpu": "CPU",
+    "alloc": "Allocation",
+    "lock": "Lock",
+    "wall": "Wall clock",
+    "nativemem": "Native memory",
+}
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from lab.experiment import Experiment
 from lab.machine import environment
 from lab.machine.fingerprint import digest
 from lab.progress import Progress
@@ -21,9 +22,19 @@ def profile_spec(state: RunState) -> ProfileSpec | None:
         out=state.directory / "profile",
         events=settings.events,
         interval=duration_word(settings.interval_s),
-        title=f"{state.plan.name} at {state.plan.experiment.load.rate_per_s:,}/s",
+        title=_title(state.plan.name, state.plan.experiment),
         cpus=state.plan.cpus.other,
+        depth=settings.depth,
+        pprof=settings.pprof,
     )
+
+
+def _title(name: str, experiment: Experiment) -> str:
+    """Return what a picture says of where it comes from: experiment, variant, engine, workers, load."""
+    service, load = experiment.service, experiment.load
+    workers = "" if service.workers is None else f", {service.workers} workers"
+    offered = f"{load.connections} connections, {load.rate_per_s:,}/s"
+    return f"{name} · {service.variant} on {service.engine}{workers}, {offered}"
 
 
 def collect(state: RunState, session: Session, progress: Progress) -> list[str]:

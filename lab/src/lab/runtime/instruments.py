@@ -35,7 +35,7 @@ class Profiler(abc.ABC):
 
     @abc.abstractmethod
     def stop(self, spec: ProfileSpec, service: Service) -> None:
-        """End the recording; `spec.out/profile.jfr` is complete when this returns."""
+        """End the recording; the files of RECORDED in `spec.out` are complete when this returns."""
 
     @abc.abstractmethod
     def convert(self, spec: ProfileSpec, progress: Progress) -> None:

@@ -161,15 +161,34 @@ class LoadResult:
     error_tail: str = ""
 
 
+RECORDED = ("profile.jfr", "recorder.json")
+"""Files that `profile stop` leaves in its directory: the recording, and the numbers of samples taken and lost."""
+
+
 @dataclass(frozen=True)
 class ProfileSpec:
-    """One recording. `out` is an existing directory on the host that receives the files of the run's profile/."""
+    """One recording. `out` is an existing directory on the host that receives the files of the run's profile/.
+
+    `depth` is the number of frames kept of a stack; None is the profiler's own. `pprof` asks for `<event>.pprof` too.
+    """
 
     out: Path
     events: tuple[str, ...]
     interval: str
     title: str
     cpus: tuple[int, ...]
+    depth: int | None = None
+    pprof: bool = False
+
+    def start_words(self) -> list[str]:
+        """Return the options of `profile start` that say what is recorded."""
+        depth = [] if self.depth is None else ["--depth", str(self.depth)]
+        return ["--events", ",".join(self.events), "--interval", self.interval, *depth]
+
+    def convert_words(self) -> list[str]:
+        """Return the options of `profile convert` that say what is drawn."""
+        pprof = ["--pprof"] if self.pprof else []
+        return ["--title", self.title, "--events", ",".join(self.events), *pprof]
 
     def latency_words(self) -> list[str]:
         """Return the option of `profile convert` that names the repetition's latency log, if there is one."""

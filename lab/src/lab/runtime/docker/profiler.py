@@ -9,7 +9,7 @@ from lab.runtime.docker.engine import Docker
 from lab.runtime.docker.service import DockerService
 from lab.runtime.instruments import Profiler
 from lab.runtime.service import Service
-from lab.runtime.specs import ProfileSpec
+from lab.runtime.specs import RECORDED, ProfileSpec
 
 PROFILE_DIR = "/profile"
 """The tmpfs volume that service and sidecar share: the JVM writes the recording into it."""
@@ -27,23 +27,22 @@ class DockerProfiler(Profiler):
         docker = self._docker_of(service)
         docker.settings["LAB_CPUS_OTHER"] = cpu_list(spec.cpus)
         docker.up("profiler")
-        _execute(docker, ["rm", "-f", f"{PROFILE_DIR}/profile.jfr"], "making room for a recording")
-        _profile(docker, "start", "--events", ",".join(spec.events), "--interval", spec.interval)
+        earlier = [f"{PROFILE_DIR}/{name}" for name in RECORDED]
+        _execute(docker, ["rm", "-f", *earlier], "making room for a recording")
+        _profile(docker, "start", *spec.start_words())
 
     def stop(self, spec: ProfileSpec, service: Service) -> None:
         """End the recording, copy it out, end the sidecar."""
         docker = self._docker_of(service)
         _profile(docker, "stop")
         sidecar = docker.container("profiler")
-        docker.ask(
-            ["docker", "cp", f"{sidecar}:{PROFILE_DIR}/profile.jfr", str(spec.out)], "copying the recording", 300
-        )
+        for name in RECORDED:
+            docker.ask(["docker", "cp", f"{sidecar}:{PROFILE_DIR}/{name}", str(spec.out)], "copying the recording", 300)
         docker.remove([sidecar])
 
     def convert(self, spec: ProfileSpec, progress: Progress) -> None:
         """Convert in a container of its own, on all CPUs: nothing is measured any more."""
-        words = ["convert", "--out", str(spec.out), "--title", spec.title, "--events", ",".join(spec.events)]
-        words += spec.latency_words()
+        words = ["convert", "--out", str(spec.out), *spec.convert_words(), *spec.latency_words()]
         argv = self._docker.compose(
             "run", "--rm", "-T", "--no-deps", f"--volume={spec.out}:{spec.out}", "converter", *words
         )

@@ -10,7 +10,7 @@ from lab.runtime.instruments import Profiler
 from lab.runtime.kubernetes.kubectl import Kubectl
 from lab.runtime.kubernetes.manifests import PROFILE_DIR, WORK_DIR
 from lab.runtime.service import Service
-from lab.runtime.specs import ProfileSpec
+from lab.runtime.specs import RECORDED, ProfileSpec
 
 
 class PodProfiler(Profiler):
@@ -22,21 +22,21 @@ class PodProfiler(Profiler):
 
     def start(self, spec: ProfileSpec, service: Service) -> None:
         """Start a recording in the sidecar."""
-        self._profile("start", "--events", ",".join(spec.events), "--interval", spec.interval)
+        self._profile("start", *spec.start_words())
 
     def stop(self, spec: ProfileSpec, service: Service) -> None:
         """End the recording and fetch it."""
         self._profile("stop")
-        self._kubectl.pull("service", "profiler", PROFILE_DIR, ["profile.jfr"], spec.out)
-        self._kubectl.run("service", "profiler", ["rm", f"{PROFILE_DIR}/profile.jfr"], "removing the recording")
+        self._kubectl.pull("service", "profiler", PROFILE_DIR, RECORDED, spec.out)
+        left = [f"{PROFILE_DIR}/{name}" for name in RECORDED]
+        self._kubectl.run("service", "profiler", ["rm", *left], "removing the recording")
 
     def convert(self, spec: ProfileSpec, progress: Progress) -> None:
         """Convert in the converter's pod and fetch the pictures."""
-        given = {name: spec.out / name for name in ("profile.jfr", "recorder.json", "latency.hlog")}
+        given = {name: spec.out / name for name in (*RECORDED, "latency.hlog")}
         there: dict[str, bytes | Path] = {name: path for name, path in given.items() if path.is_file()}
         self._kubectl.push("converter", "converter", there, WORK_DIR)
-        words = ["/opt/lsmlab/profile", "convert", "--out", WORK_DIR, "--title", spec.title]
-        words += ["--events", ",".join(spec.events)]
+        words = ["/opt/lsmlab/profile", "convert", "--out", WORK_DIR, *spec.convert_words()]
         words += ["--latency", f"{WORK_DIR}/latency.hlog"] if "latency.hlog" in there else []
         argv = self._kubectl.exec_words("converter", "converter", words)
         self._processes.run(argv, log=spec.out / "profile.log", on_line=progress, name="profile convert")

@@ -23,8 +23,7 @@ class LocalProfiler(Profiler):
 
     def start(self, spec: ProfileSpec, service: Service) -> None:
         """Run `profile start`."""
-        words = ["--events", ",".join(spec.events), "--interval", spec.interval]
-        self._run("start", spec, ["--pid", str(service.pid), *words])
+        self._run("start", spec, ["--pid", str(service.pid), *spec.start_words()])
 
     def stop(self, spec: ProfileSpec, service: Service) -> None:
         """Run `profile stop`."""
@@ -32,8 +31,7 @@ class LocalProfiler(Profiler):
 
     def convert(self, spec: ProfileSpec, progress: Progress) -> None:
         """Run `profile convert` off the CPUs of the service, which may still be ending."""
-        words = ["--title", spec.title, "--events", ",".join(spec.events), *spec.latency_words()]
-        self._run("convert", spec, words, progress)
+        self._run("convert", spec, [*spec.convert_words(), *spec.latency_words()], progress)
 
     def _run(self, command: str, spec: ProfileSpec, words: list[str], progress: Progress | None = None) -> None:
         environment = {**os.environ, "JAVA_HOME": str(Path(self._java()).parents[1])}
