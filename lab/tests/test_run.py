@@ -113,6 +113,24 @@ def test_an_experiment_may_do_without_dataset_profile_and_warm_up(checkout: Fake
     assert checkout.manifest("bare")["complete"] is True
 
 
+def test_a_profile_is_recorded_and_drawn_as_the_experiment_says(checkout: FakeCheckout) -> None:
+    load = {"script": "put.lua", "rate": 50, "threads": 1, "connections": 1, "duration": "1s", "warmup": "0s"}
+    profile = {"events": ["cpu", "nativemem"], "depth": 64, "pprof": True}
+    checkout.experiment("deep", dataset=None, load=load, profile=profile)
+    log = checkout.root / "profile.log"
+    code, output = checkout.lab("run", "deep", FAKE_PROFILE_LOG=str(log))
+    assert code == 0, output
+    (run,) = checkout.runs("deep")
+    assert log.read_text().splitlines()[0] == f"start {run.name} cpu,nativemem depth 64"
+    assert {path.name for path in (run / "profile").glob("*.pprof")} == {"cpu.pprof", "nativemem.pprof"}
+    report = (run / "report.html").read_text()
+    assert 'href="profile/nativemem.pprof"' in report
+    assert "Native memory" in report
+    recording = checkout.manifest("deep")["summary"]["recording"]
+    assert (recording["engine"], recording["samples_lost"]) == ("ctimer", 3)
+    assert recording["samples"] == {"cpu": 700, "nativemem": 700}
+
+
 def test_another_load_generator_takes_the_place_of_ours(checkout: FakeCheckout) -> None:
     published = Path(__file__).parent / "analysis/testdata/wrk2/put-dummy-t1-c1-R1000-d1m.txt"
     checkout.script("wrk2", f'echo "$@" > {checkout.root}/words; cat {published}')

@@ -1,7 +1,7 @@
 //! Makes all profile files of a run directory from `profile.jfr`.
 
 use crate::categories::{self, Rules};
-use crate::collapsed;
+use crate::collapsed::{self, Kind};
 use crate::converter::{self, Description, Job};
 use crate::event::Event;
 use crate::flame::{self, Caption};
@@ -100,6 +100,7 @@ struct Drawn {
     samples: u64,
     value: u64,
     broken: u64,
+    kernel_frames: bool,
     files: Vec<String>,
     tables: Tables,
 }
@@ -127,6 +128,7 @@ impl Drawing<'_> {
         let stacks = samples.stacks(|_| true);
         let value = collapsed::total(&stacks);
         let broken = quality::broken(&samples);
+        let kernel_frames = samples.frames.iter().any(|(_, kind)| *kind == Kind::Kernel);
         let svg = if value == 0 {
             let sentence = self.why_empty(event);
             for suffix in ["", "-threads", "-heatmap"] {
@@ -152,7 +154,8 @@ impl Drawing<'_> {
             .map(|end| if end.starts_with('-') { format!("{name}{end}") } else { format!("{name}.{end}") })
             .to_vec();
         files.extend(self.request.pprof.then(|| format!("{name}.pprof")));
-        Ok(Drawn { samples: samples.count(), value, broken, files, tables: Tables::of(&samples, self.rules) })
+        let tables = Tables::of(&samples, self.rules);
+        Ok(Drawn { samples: samples.count(), value, broken, kernel_frames, files, tables })
     }
 
     fn why_empty(&self, event: Event) -> String {
@@ -218,6 +221,7 @@ impl Drawing<'_> {
             });
             (event.name().to_owned(), value)
         });
+        let cpu = events.iter().zip(results).find(|(event, _)| **event == Event::Cpu && self.said.has(**event));
         let mut description = json!({
             "format": "lsmlab-profile",
             "version": 2,
@@ -229,6 +233,7 @@ impl Drawing<'_> {
             "from_ms": self.request.from_ms,
             "to_ms": self.request.to_ms,
             "truncated": self.said.truncated,
+            "kernel_frames": cpu.map(|(_, drawn)| drawn.kernel_frames),
             "samples_lost": self.counts.map(|counts| counts.lost),
             "events": described.collect::<Map<_, _>>(),
             "async_profiler": self.said.setting("version"),

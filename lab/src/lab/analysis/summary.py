@@ -10,6 +10,7 @@ from statistics import mean, stdev
 
 from lab.analysis.histogram import Sample
 from lab.analysis.outputs import REFERENCE_GENERATOR, Outputs, measured_sources, read_outputs
+from lab.analysis.recording import read_recording
 from lab.analysis.timeline import Timeline, TimelineError, read_timeline
 from lab.errors import LabError
 from lab.manifest import (
@@ -60,6 +61,7 @@ def summarise(run_dir: Path, *, rate_offered_per_s: float) -> Summary:
         reference_generator=reference,
         # With one unprofiled repetition, the difference between two starts would be taken for the profiler's.
         profiling_cost=None if profiled is None or len(outputs) < 2 else _profiling_cost(together, profiled),
+        recording=read_recording(run_dir),
     )
 
 

@@ -70,6 +70,8 @@ def profile_table(data: ReportData) -> Table | None:
     engine = data.profile.get("engine") or data.manifest.environment.profiling_engine
     interval = data.profile.get("interval_had_us") or data.profile.get("interval_us")
     how = [f"CPU engine {engine}" if engine else "CPU engine unknown"]
+    kernel_frames = data.profile.get("kernel_frames")
+    how += [f"{'with' if kernel_frames else 'without'} kernel frames"] if isinstance(kernel_frames, bool) else []
     how += [f"interval {interval:,g} µs"] if isinstance(interval, int | float) else []
     version = data.profile.get("async_profiler")
     how += [f"async-profiler {version}"] if isinstance(version, str) else []
