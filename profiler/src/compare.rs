@@ -2,11 +2,14 @@
 
 use crate::categories::Rules;
 use crate::collapsed::Kind;
+use crate::event::Event;
 use crate::samples::Samples;
 use crate::shares::Matrix;
 use crate::stats::{self, Change, Estimate};
+use regex::Regex;
 use serde::Serialize;
 use std::collections::HashMap;
+use std::sync::LazyLock;
 
 /// A change is significant if the chance of one such change in the whole table is below this.
 const FALSE_ALARMS_MAX: f64 = 0.001;
@@ -41,12 +44,12 @@ pub struct Comparison {
     pub unit: &'static str,
     pub categories: Vec<Line>,
     pub groups: Vec<Line>,
-    /// By the time in the method itself and in native and kernel code that it called.
+    /// By the time in the method itself, in native and kernel code that it called, and in the JDK's locks and sleeps.
     pub methods: Vec<Line>,
 }
 
 /// Compares the recordings of `a` with those of `b`, of the same event.
-pub fn compare(a: &[Samples], b: &[Samples], rules: &Rules) -> Comparison {
+pub fn compare(event: Event, a: &[Samples], b: &[Samples], rules: &Rules) -> Comparison {
     let each = a.len() >= RECORDINGS_MIN && b.len() >= RECORDINGS_MIN;
     let places = |side: &[Samples]| side.iter().map(|samples| rules.place(samples)).collect::<Vec<_>>();
     let (places_a, places_b) = (places(a), places(b));
@@ -71,14 +74,14 @@ pub fn compare(a: &[Samples], b: &[Samples], rules: &Rules) -> Comparison {
         unit: if each { "recordings" } else { "seconds" },
         categories,
         groups,
-        methods: methods(a, b, each),
+        methods: methods(event, a, b, each),
     }
 }
 
-fn methods(a: &[Samples], b: &[Samples], each: bool) -> Vec<Line> {
+fn methods(event: Event, a: &[Samples], b: &[Samples], each: bool) -> Vec<Line> {
     let mut index = HashMap::new();
-    let of_a: Vec<_> = a.iter().map(|samples| methods_of(samples, &mut index)).collect();
-    let of_b: Vec<_> = b.iter().map(|samples| methods_of(samples, &mut index)).collect();
+    let of_a: Vec<_> = a.iter().map(|samples| methods_of(event, samples, &mut index)).collect();
+    let of_b: Vec<_> = b.iter().map(|samples| methods_of(event, samples, &mut index)).collect();
     let all = index.len();
     let shares_a = totals(a, &of_a, all);
     let shares_b = totals(b, &of_b, all);
@@ -104,16 +107,26 @@ fn methods(a: &[Samples], b: &[Samples], each: bool) -> Vec<Line> {
     )
 }
 
-/// For each row of the table, the method that it is charged to: the innermost Java method or, without one, the
-/// innermost frame outside the kernel.
-pub fn methods_of(samples: &Samples, index: &mut HashMap<String, usize>) -> Vec<usize> {
+/// Methods of the JDK that wait: their caller is the one that sleeps or wants the lock.
+static WAITS: LazyLock<Regex> = LazyLock::new(|| {
+    let methods = r"^java/lang/(Thread\.(sleep|join|park|yield)|Object\.wait)|^java/util/concurrent/locks/|^jdk/internal/misc/Unsafe\.park$|^java/util/concurrent/TimeUnit\.sleep$";
+    Regex::new(methods).expect("the pattern is a constant")
+});
+
+/// For each row of the table the method that it is charged to: the innermost of Java that `WAITS` does not match. Without
+/// one, the innermost of Java; without any, the innermost frame that is not of the kernel. By the wall clock that is the
+/// outermost frame: threads of the JVM have as many samples in each second, whatever they wait in.
+pub fn methods_of(event: Event, samples: &Samples, index: &mut HashMap<String, usize>) -> Vec<usize> {
     let mut known = HashMap::new();
     let mut method = |node: usize| {
         *known.entry(node).or_insert_with(|| {
             let frames: Vec<_> = samples.ancestry(node).filter(|(_, kind)| *kind != Kind::Class).collect();
             let java = |kind: Kind| matches!(kind, Kind::Compiled | Kind::Inlined | Kind::WarmingUp);
-            let found = frames.iter().find(|(_, kind)| java(*kind));
-            let found = found.or(frames.iter().find(|(_, kind)| *kind != Kind::Kernel)).or(frames.first());
+            let found = frames.iter().find(|(name, kind)| java(*kind) && !WAITS.is_match(name));
+            let found = found.or(frames.iter().find(|(_, kind)| java(*kind)));
+            let outermost = frames.last().filter(|_| event == Event::Wall);
+            let found =
+                found.or(outermost).or(frames.iter().find(|(_, kind)| *kind != Kind::Kernel)).or(frames.first());
             let next = index.len();
             *index.entry(found.map_or("", |(name, _)| name).to_owned()).or_insert(next)
         })
@@ -184,4 +197,41 @@ fn lines(names: &[String], a: &[Estimate], b: &[Estimate], tests: usize) -> Vec<
         .collect();
     lines.sort_by(|x, y| y.change.abs().total_cmp(&x.change.abs()).then_with(|| x.name.cmp(&y.name)));
     lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn charged_to(event: Event, frames: &str) -> String {
+        let mut table = String::new();
+        for (index, frame) in frames.split(';').enumerate() {
+            table += &format!("F\t{frame}\nN\t{index}\t{}\n", index + 1);
+        }
+        table += &format!("T\tw\nS\t0\t1\t{}\t1\t1\n", frames.split(';').count());
+        let mut index = HashMap::new();
+        methods_of(event, &Samples::parse(&table, false).unwrap(), &mut index);
+        index.into_keys().next().unwrap()
+    }
+
+    #[test]
+    fn a_method_has_the_native_code_the_locks_and_the_sleeps_that_it_called() {
+        for (stack, method) in [
+            ("java/lang/Thread.run_[j];A.work_[j];libc_write;sys_write_[k]", "A.work"),
+            (
+                "A.work_[j];A.pause_[j];java/lang/Thread.sleep_[i];java/lang/Thread.sleepNanos0_[j];JVM_SleepNanos",
+                "A.pause",
+            ),
+            (
+                "Q.take_[j];java/util/concurrent/locks/ReentrantLock.lock_[i];jdk/internal/misc/Unsafe.park_[j]",
+                "Q.take",
+            ),
+            ("A.wait_[j];java/lang/Object.wait0_[j];ObjectMonitor::wait", "A.wait"),
+            ("java/lang/Thread.sleep_[j];JVM_SleepNanos", "java/lang/Thread.sleep"),
+            ("start_thread;GCTaskThread::run", "GCTaskThread::run"),
+        ] {
+            assert_eq!(charged_to(Event::Cpu, stack), method, "{stack}");
+        }
+        assert_eq!(charged_to(Event::Wall, "start_thread;GCTaskThread::run"), "start_thread");
+    }
 }

@@ -75,7 +75,7 @@ pub fn diff(request: &Request) -> Result<()> {
     }
     for event in request.events.iter().copied().filter(|event| a.has(*event) && b.has(*event)) {
         let (of_a, of_b) = (a.samples(event)?, b.samples(event)?);
-        let comparison = compare(&of_a, &of_b, &rules);
+        let comparison = compare(event, &of_a, &of_b, &rules);
         let title = format!("{} → {} · {}", a.title, b.title, event.title());
         let files = pictures(event, [&stacks(&of_a), &stacks(&of_b)], &title, &request.out, "diff")?;
         page += &text(event, &comparison, &files);

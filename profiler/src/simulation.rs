@@ -4,6 +4,7 @@
 use crate::categories::Rules;
 use crate::collapsed::Kind;
 use crate::compare::{Comparison, compare};
+use crate::event::Event;
 use crate::samples::{Node, Row, Samples};
 use crate::shares::Tables;
 use crate::stats::Random;
@@ -102,7 +103,7 @@ fn shares_of(samples: &Samples) -> HashMap<String, f64> {
 }
 
 fn between(a: Service, b: Service, seed: u64) -> Comparison {
-    compare(&[record(a, 60, seed)], &[record(b, 60, seed + 1)], &rules())
+    compare(Event::Cpu, &[record(a, 60, seed)], &[record(b, 60, seed + 1)], &rules())
 }
 
 #[test]
@@ -149,7 +150,7 @@ fn nothing_is_significant_between_two_recordings_of_the_same() {
 #[test]
 fn three_recordings_a_side_are_three_observations() {
     let side = |planted, seed: u64| (0..3).map(|n| record(Service { planted }, 30, seed + n)).collect::<Vec<_>>();
-    let comparison = compare(&side(0.1, 50), &side(0.2, 60), &rules());
+    let comparison = compare(Event::Cpu, &side(0.1, 50), &side(0.2, 60), &rules());
     assert_eq!(comparison.unit, "recordings");
     assert_eq!(comparison.categories[0].name, "planted");
     assert!(comparison.categories[0].change_low.unwrap() > 0.0, "{comparison:#?}");

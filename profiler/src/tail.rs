@@ -85,7 +85,7 @@ pub fn tail(request: &Request) -> Result<String> {
             continue;
         }
         let (worst, windows) = worst_windows(&intervals, &samples, request.worst)?;
-        let attribution = attribute(&samples, &windows, &rules);
+        let attribution = attribute(event, &samples, &windows, &rules);
         let inside = inside(&windows, 10 * samples.seconds);
         let rest = collapsed::fold(&samples.stacks(|tenth| !inside[tenth]));
         let slow = collapsed::fold(&samples.stacks(|tenth| inside[tenth]));
@@ -159,13 +159,13 @@ fn inside(windows: &[Window], tenths: usize) -> Vec<bool> {
 }
 
 /// Compares the windows with the rest of the recording.
-fn attribute(samples: &Samples, windows: &[Window], rules: &Rules) -> Attribution {
+fn attribute(event: Event, samples: &Samples, windows: &[Window], rules: &Rules) -> Attribution {
     let places = rules.place(samples);
     let names: Vec<_> = rules.category_names().map(str::to_owned).collect();
     let parts: Vec<_> = places.iter().map(|place| place.category).collect();
     let categories = lines(samples, windows, &names, &parts);
     let mut index = HashMap::new();
-    let parts = methods_of(samples, &mut index);
+    let parts = methods_of(event, samples, &mut index);
     let mut names = vec![String::new(); index.len()];
     for (name, method) in index {
         names[method] = name;
@@ -312,7 +312,7 @@ mod tests {
         let samples = recording(true);
         let (worst, windows) = worst_windows(&log(|second| second % 5 == 4), &samples, 0.2).unwrap();
         assert_eq!(worst.len(), 12);
-        let attribution = attribute(&samples, &windows, &rules());
+        let attribution = attribute(Event::Cpu, &samples, &windows, &rules());
         let first = &attribution.methods[0];
         assert!(first.name == "Pause.stall" && first.significant, "{attribution:#?}");
     }
@@ -321,7 +321,7 @@ mod tests {
     fn a_planted_compaction_is_named() {
         let samples = recording(true);
         let (_, windows) = worst_windows(&log(|second| (30..33).contains(&second)), &samples, 0.05).unwrap();
-        let first = &attribute(&samples, &windows, &rules()).categories[0];
+        let first = &attribute(Event::Cpu, &samples, &windows, &rules()).categories[0];
         assert!(first.name == "compaction" && first.significant, "{first:?}");
     }
 
@@ -332,7 +332,7 @@ mod tests {
             let mut random = Random::new(seed);
             let slow: Vec<_> = (0..3).map(|_| random.below(25) as u64).collect();
             let (_, windows) = worst_windows(&log(|second| slow.contains(&second)), &samples, 0.05).unwrap();
-            let attribution = attribute(&samples, &windows, &rules());
+            let attribution = attribute(Event::Cpu, &samples, &windows, &rules());
             assert!(attribution.categories.iter().all(|line| !line.significant), "{seed}: {attribution:#?}");
         }
     }

@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 use std::fs;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -127,7 +127,7 @@ fn assert_the_same_total_everywhere(out: &Path, event: &str, total: u64) {
         assert_eq!(width.parse::<u64>().unwrap(), total, "{event}{page}.html");
     }
     let factor = match event {
-        "alloc" => 1024,
+        "alloc" | "nativemem" => 1024,
         "lock" => 1000,
         _ => 1,
     };
@@ -157,6 +157,8 @@ fn a_recording_becomes_every_file_and_names_the_methods_that_ran() {
     assert_eq!(description["interval_us"], 500.0);
     let engine = description["engine"].as_str().unwrap();
     assert!(["perf_events", "ctimer"].contains(&engine), "{engine}");
+    let kernel = fs::read_to_string(out.join("cpu.collapsed")).unwrap().contains("_[k]");
+    assert_eq!(description["kernel_frames"], kernel, "as in the stacks");
     assert_eq!(description["truncated"], false);
     for (event, methods) in [
         ("cpu", ["Busy.compute", "java/lang/Thread.run"]),
@@ -208,6 +210,48 @@ fn a_recording_becomes_every_file_and_names_the_methods_that_ran() {
 }
 
 #[test]
+fn a_thread_that_sleeps_has_its_wall_clock_samples_in_each_of_its_seconds() {
+    let jvm = Jvm::start(&[]);
+    let directory = tempfile::tempdir().unwrap();
+    record(&jvm, directory.path(), &["--events", "wall"]);
+    expect_success(&profile(&["convert", "--out", directory.path().to_str().unwrap()]));
+    let file = fs::File::open(directory.path().join("wall.samples.gz")).unwrap();
+    let mut text = String::new();
+    flate2::read::GzDecoder::new(file).read_to_string(&mut text).unwrap();
+    let main =
+        text.lines().filter(|line| line.starts_with("T\t")).position(|line| line.contains("main tid")).unwrap() + 1;
+    let mut of_second = [0; 10];
+    for line in text.lines() {
+        if let ["S", tenth, thread, _, samples, _] = *line.split('\t').collect::<Vec<_>>() {
+            let (tenth, count): (usize, u32) = (tenth.parse().unwrap(), samples.parse().unwrap());
+            of_second[tenth / 10] += if thread == main.to_string() { count } else { 0 };
+        }
+    }
+    // every 20 ms, a little less often on a busy machine
+    assert!(of_second[..2].iter().all(|count| (20..=55).contains(count)), "{of_second:?}");
+}
+
+#[test]
+fn a_recording_has_the_depth_the_native_memory_and_the_pprof_that_were_asked_for() {
+    let jvm = Jvm::start(&[]);
+    let directory = tempfile::tempdir().unwrap();
+    let out = directory.path();
+    record(&jvm, out, &["--events", "cpu,nativemem", "--depth", "3", "--nativemem-interval", "1k"]);
+    expect_success(&profile(&["convert", "--out", out.to_str().unwrap(), "--pprof"]));
+    let stacks = fs::read_to_string(out.join("cpu.collapsed")).unwrap();
+    // the kernel's frames are no part of the depth
+    let frames = |line: &str| line.split(';').filter(|frame| !frame.contains("_[k]")).count();
+    assert_eq!(stacks.lines().map(frames).max(), Some(3), "{stacks}");
+    let description = json(&out.join("profile.json"));
+    for event in ["cpu", "nativemem"] {
+        let found = &description["events"][event];
+        assert!(found["samples"].as_u64().is_some_and(|samples| samples > 0), "{event}: {found}");
+        assert!(fs::metadata(out.join(format!("{event}.pprof"))).is_ok_and(|file| file.len() > 100), "{event}.pprof");
+        assert_the_same_total_everywhere(out, event, found["total"].as_u64().unwrap());
+    }
+}
+
+#[test]
 fn an_event_that_was_not_recorded_has_files_that_say_so() {
     let jvm = Jvm::start(&[]);
     let directory = tempfile::tempdir().unwrap();
@@ -221,6 +265,7 @@ fn an_event_that_was_not_recorded_has_files_that_say_so() {
     assert_png_and_svg(out, "alloc");
     let description = json(&out.join("profile.json"));
     assert_eq!(description["engine"], Value::Null);
+    assert_eq!(description["kernel_frames"], Value::Null);
     assert_eq!(description["events"]["cpu"]["empty"], true);
     assert_eq!(description["events"]["cpu"]["recorded"], false);
     assert_eq!(description["events"]["lock"]["empty"], false);

@@ -7,6 +7,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -41,7 +42,12 @@ final class SampleTable extends JfrConverter {
   /** Stands for a stack that the recording refers to but does not contain. */
   private static final String STACK_MISSING = "[no_stack]";
 
+  private static final long TENTH_NANOS = 100_000_000L;
+
   private record Sample(int tenth, String thread, int node) {}
+
+  /** Wall-clock samples of a thread that slept on: one event, with the time of the first of them. */
+  private record Batch(long nanos, long taken, String thread, int node) {}
 
   private record Edge(int parent, int frame) {}
 
@@ -88,11 +94,15 @@ final class SampleTable extends JfrConverter {
   /** Whether a stack ends in the class of the allocated or locked object. */
   private final boolean weighted;
 
+  /** The interval of wall-clock samples; 0 if none were recorded. */
+  private long wallNanos;
+
   private final Map<String, Integer> frames = new HashMap<>();
   private final List<String> frameNames = new ArrayList<>();
   private final Map<Edge, Integer> nodes = new HashMap<>();
   private final List<Edge> edges = new ArrayList<>();
   private final Map<Sample, long[]> samples = new HashMap<>();
+  private final Map<Integer, List<Batch>> batches = new HashMap<>();
 
   private SampleTable(JfrReader jfr, Arguments arguments, Arguments argumentsByThread, Pattern folded) {
     super(jfr, arguments);
@@ -115,6 +125,7 @@ final class SampleTable extends JfrConverter {
     try (JfrReader jfr = new JfrReader(recording)) {
       SampleTable table = new SampleTable(jfr, new Arguments(words), byThread, folded);
       table.convert();
+      table.batches.values().forEach(table::spread);
       table.dump(base);
     }
   }
@@ -128,15 +139,19 @@ final class SampleTable extends JfrConverter {
   protected void convertChunk() {
     Buffer buffer = (Buffer) collector;
     double factor = weighted ? counterFactor() : 1;
+    String interval = jfr.settings.get("wall");
+    wallNanos = interval != null && interval.matches("\\d+") ? Long.parseLong(interval) : 0;
     for (int i = 0; i < buffer.events.size(); i++) {
       Event event = buffer.events.get(i);
       long value = weighted ? (long) (event.value() * factor) : event.samples();
-      int tenth = (int) Math.max(0, (buffer.times.get(i) - jfr.startNanos) / 100_000_000L);
-      add(event, tenth, value);
+      // The end of a block of native memory is an event too, of no bytes.
+      if (value > 0) {
+        add(event, buffer.times.get(i) - jfr.startNanos, value);
+      }
     }
   }
 
-  private void add(Event event, int tenth, long value) {
+  private void add(Event event, long nanos, long value) {
     String thread = getThreadName(event.tid);
     CallStack stack = new CallStack();
     CallStack stackOfThread = new CallStack();
@@ -172,9 +187,35 @@ final class SampleTable extends JfrConverter {
     }
     flames.addSample(stack, value);
     flamesByThread.addSample(stackOfThread, value);
-    long[] sums = samples.computeIfAbsent(new Sample(tenth, thread, node), key -> new long[2]);
-    sums[0] += event.samples();
+    if (args.wall) {
+      batches.computeIfAbsent(event.tid, tid -> new ArrayList<>()).add(new Batch(nanos, event.samples(), thread, node));
+    } else {
+      count(nanos, thread, node, event.samples(), value);
+    }
+  }
+
+  private void count(long nanos, String thread, int node, long taken, long value) {
+    Sample sample = new Sample((int) (Math.max(0, nanos) / TENTH_NANOS), thread, node);
+    long[] sums = samples.computeIfAbsent(sample, key -> new long[2]);
+    sums[0] += taken;
     sums[1] += value;
+  }
+
+  /**
+   * Gives each sample of a batch its own time: evenly until the thread's next one, which came when it woke, or until the
+   * end. A thread that ended has none, so the interval is no more than twice the one that was asked for.
+   */
+  private void spread(List<Batch> ofThread) {
+    ofThread.sort(Comparator.comparingLong(Batch::nanos));
+    for (int i = 0; i < ofThread.size(); i++) {
+      Batch batch = ofThread.get(i);
+      long end = i + 1 < ofThread.size() ? ofThread.get(i + 1).nanos : jfr.durationNanos();
+      long measured = Math.max(0, end - batch.nanos) / batch.taken;
+      long step = measured > 2 * wallNanos ? wallNanos : measured;
+      for (long k = 0; k < batch.taken; k++) {
+        count(batch.nanos + k * step, batch.thread, batch.node, 1, 1);
+      }
+    }
   }
 
   private int child(int parent, String frame) {
