@@ -90,7 +90,7 @@ pub fn write(stacks: &[Stack]) -> String {
 /// identical in every stack, without information.
 pub const FOLD: &str = r"^java/lang/invoke/(LambdaForm|Invokers\$Holder|(Direct|Delegating)MethodHandle\$Holder|VarHandleSegment)|^jdk/internal/foreign/abi/|^nep_invoker_blob$";
 /// The frame that replaces them.
-const FOLDED: &str = "[downcall]";
+pub const FOLDED: &str = "[downcall]";
 
 /// Replaces each run of frames that `FOLD` matches by one frame.
 pub fn fold<'a>(stacks: &[Stack<'a>]) -> Vec<Stack<'a>> {

@@ -1,6 +1,6 @@
 //! A flame graph as SVG, drawn by inferno; colours by kind of frame, labels and legend are ours.
 
-use crate::collapsed::{Kind, Stack};
+use crate::collapsed::{FOLDED, Kind, Stack};
 use crate::event::Event;
 use crate::label::{cut, escape, label, unescape};
 use anyhow::{Context, Result};
@@ -41,7 +41,9 @@ pub fn draw(event: Event, stacks: &[Stack], caption: &Caption) -> Result<String>
     let mut options = options(event, caption);
     options.palette_map = Some(&mut palette);
     let svg = inferno(&mut options, &lines)?;
-    finish(&svg, |y_px| legend(event, y_px))
+    let folded = stacks.iter().any(|stack| stack.frames.iter().any(|(name, _)| *name == FOLDED));
+    let unfolding = |y_px| if folded { how_to_unfold(y_px) } else { String::new() };
+    finish(&svg, |y_px| legend(event, y_px) + &unfolding(y_px))
 }
 
 /// Draws the stacks of `after`, coloured by how much wider they are than in `before`, scaled to the same total. With
@@ -215,6 +217,15 @@ fn finish(svg: &str, legend: impl Fn(usize) -> String) -> Result<String> {
     Ok(format!("{}{}{}", &svg[..end], legend(drawn_px), &svg[end..]))
 }
 
+/// Names the switch at the right end of the legend.
+fn how_to_unfold(y_px: usize) -> String {
+    format!(
+        r##"<text x="{}" y="{}" text-anchor="end" fill="#444444">{FOLDED}: --unfold shows its frames</text>"##,
+        WIDTH_PX - MARGIN_PX,
+        y_px + 20
+    )
+}
+
 fn legend(event: Event, y_px: usize) -> String {
     let mut kinds = vec![Kind::Compiled, Kind::Inlined, Kind::WarmingUp, Kind::Jvm, Kind::Native, Kind::Kernel];
     let mut text = format!(r##"<rect x="0" y="{y_px}" width="100%" height="{LEGEND_HEIGHT_PX}" fill="#ffffff"/>"##);
@@ -378,6 +389,13 @@ mod tests {
                 assert_no_label_leaves_its_frame(&svg);
             }
         }
+    }
+
+    #[test]
+    fn a_folded_frame_names_the_switch_that_unfolds_it() {
+        let named = |stacks| draw(Event::Alloc, &parse(stacks, true).unwrap(), &CAPTION).unwrap().contains("--unfold");
+        assert!(named("A.send_[j];[downcall];send;byte[]_[i] 3"));
+        assert!(!named("A.send_[j];send;byte[]_[i] 3"));
     }
 
     #[test]

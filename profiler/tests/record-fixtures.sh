@@ -1,10 +1,11 @@
 #!/bin/bash
 # Records tests/data/recorded/*.collapsed anew: the stacks of real services under real loads, that the rules of
-# categories.toml are tested on. Needs `make build` in CHECKOUT, root or open perf events, and three idle minutes.
+# categories.toml are tested on: of every variant and every engine. Needs `make build` in CHECKOUT, root or open perf
+# events, and eight idle minutes.
 #
 #   tests/record-fixtures.sh [CHECKOUT] [NAME…]
 #
-# A line is `[thread];frame;…;frame value`, thinned to 90 KB an event: the widest stacks, one of each root at least.
+# A line is `[thread];frame;…;frame value`, thinned to `bytes`: the widest stacks, one of each root at least.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 checkout=$(realpath "${1:-$here/../..}")
@@ -21,8 +22,8 @@ work=$(mktemp -d)
 trap 'kill $(jobs -p) 2>/dev/null; rm -rf "$work"' EXIT
 mkdir -p "$out"
 
-# name variant engine events script rate flush_threshold_bytes
-while read -r name variant engine events script rate flush; do
+# name variant engine events script rate flush_threshold_bytes bytes
+while read -r name variant engine events script rate flush bytes; do
   [ $# -eq 0 ] || [[ " $* " == *" $name "* ]] || continue
   rm -rf "$work/run" && mkdir -p "$work/run/out" "$work/run/store"
   if [[ $script != put.lua ]]; then
@@ -50,7 +51,7 @@ while read -r name variant engine events script rate flush; do
   kill $service && wait $service || true
   "$profile" convert --out "$work/run/out" --title "$name" --events "$events" 2>&1
   for event in ${events//,/ }; do
-    python3 - "$work/run/out/$event.samples.gz" "$out/$name.$event.collapsed" <<'PYTHON'
+    python3 - "$work/run/out/$event.samples.gz" "$out/$name.$event.collapsed" "$bytes" <<'PYTHON'
 import collections, gzip, re, sys
 frames, threads, nodes, sums = [], [], [], collections.Counter()
 for line in gzip.open(sys.argv[1], "rt"):
@@ -64,7 +65,7 @@ for line in gzip.open(sys.argv[1], "rt"):
             node, frame = nodes[node - 1]
             stack.append(frames[frame - 1])
         sums[threads[int(fields[1]) - 1] + ";" + ";".join(reversed(stack))] += int(fields[4])
-room = 90_000
+room = int(sys.argv[3])
 # one stack of each root first, so that no kind of thread vanishes
 roots, first, rest = set(), [], []
 for stack, value in sums.most_common():
@@ -80,15 +81,28 @@ with open(sys.argv[2], "w") as out:
 PYTHON
   done
 done <<'TABLE'
-sync-put sync lsm cpu,alloc put.lua 15000 4194304
-queue-get queue lsm cpu,lock get.lua 20000 67108864
-rocksdb-put array-queue rocksdb cpu put.lua 20000 4194304
-range sync lsm cpu range 0 67108864
-virtual-mixed virtual-threads lsm cpu mixed.lua 10000 4194304
-stack-put stack lsm cpu,lock put.lua 15000 4194304
-sync-get sync lsm cpu,alloc get.lua 20000 67108864
-rocksdb-get array-queue rocksdb cpu get.lua 15000 4194304
-fork-join-get fork-join lsm cpu get.lua 15000 67108864
-mpmc-get mpmc lsm cpu get.lua 15000 67108864
-mvstore-mixed sync mvstore cpu mixed.lua 8000 4194304
+sync-put sync lsm cpu,alloc put.lua 15000 4194304 90000
+rocksdb-put array-queue rocksdb cpu put.lua 20000 4194304 90000
+range sync lsm cpu range 0 67108864 90000
+virtual-mixed virtual-threads lsm cpu mixed.lua 10000 4194304 90000
+stack-put stack lsm cpu,lock put.lua 15000 4194304 90000
+mvstore-mixed sync mvstore cpu mixed.lua 8000 4194304 90000
+sync-get sync lsm cpu,alloc get.lua 20000 67108864 30000
+per-core-get per-core lsm cpu get.lua 15000 67108864 30000
+queue-get queue lsm cpu,lock get.lua 20000 67108864 30000
+queue-batch-put queue-batch lsm cpu put.lua 10000 4194304 30000
+array-queue-get array-queue lsm cpu,lock get.lua 15000 67108864 30000
+adaptive-lifo-get adaptive-lifo lsm cpu get.lua 15000 67108864 30000
+ms-queue-get ms-queue lsm cpu get.lua 15000 67108864 30000
+mpmc-get mpmc lsm cpu get.lua 15000 67108864 30000
+disruptor-get disruptor lsm cpu get.lua 15000 67108864 30000
+sharded-put sharded lsm cpu put.lua 15000 4194304 30000
+priority-mixed priority lsm cpu mixed.lua 10000 4194304 30000
+executor-get executor lsm cpu get.lua 15000 67108864 30000
+one-nio-workers-get one-nio-workers lsm cpu get.lua 15000 67108864 30000
+synchronous-get synchronous lsm cpu get.lua 15000 67108864 30000
+fork-join-get fork-join lsm cpu get.lua 15000 67108864 30000
+rocksdb-get array-queue rocksdb cpu get.lua 15000 4194304 30000
+memory-mixed sync memory cpu mixed.lua 15000 67108864 30000
+null-get sync null cpu get.lua 20000 67108864 30000
 TABLE
