@@ -12,7 +12,7 @@ from lab.report import write
 class Page(HTMLParser):
     """What a page holds: its links, sources, ids, texts; and whether its elements nest."""
 
-    VOID = frozenset({"meta", "link", "img", "br", "path", "line", "rect", "circle"})
+    VOID = frozenset({"meta", "link", "img", "input", "br", "path", "line", "rect", "circle"})
 
     def __init__(self, text: str) -> None:
         super().__init__(convert_charrefs=True)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from selenium.webdriver import Chrome
+from selenium.webdriver import ActionChains, Chrome, Keys
 
 from lab.report import write
 from report.synthesis import Shape, make_run
@@ -124,6 +124,33 @@ def test_a_bar_of_the_engines_timeline_names_its_event(browser: Chrome, runs: di
         "return document.getElementById('tip').textContent"
     )
     assert any("flush" in browser.execute_script(press) for _ in range(60))
+
+
+def test_a_click_on_a_bar_keeps_its_event_and_a_search_finds_others(browser: Chrome, runs: dict[str, Path]) -> None:
+    open_page(browser, runs["one"] / "report.html")
+    figure = browser.find_element("id", "chart-lsm-time")
+    bar = figure.find_element("css selector", "svg.wide .block.compaction")
+    browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", bar)
+    ActionChains(browser).move_to_element(bar).click().perform()
+    tip, beside = browser.find_element("id", "tip"), figure.find_element("css selector", "figcaption")
+    ActionChains(browser).move_to_element(beside).perform()
+    assert tip.is_displayed()
+    assert "compaction L0 → L1" in tip.text
+    ActionChains(browser).move_to_element(bar).click().perform()
+    ActionChains(browser).move_to_element(beside).perform()
+    assert not tip.is_displayed()
+    field, found = (figure.find_element("css selector", name) for name in ("input", "output"))
+    field.send_keys("stall")
+    bars = figure.find_elements("css selector", "svg.wide .block")
+    missed = figure.find_elements("css selector", "svg.wide .block.missed")
+    assert 0 < len(missed) < len(bars)
+    assert found.text == f"{len(bars) - len(missed)} of {len(bars)}"
+    assert {"stall"} == {
+        name for mark in bars if mark not in missed for name in str(mark.get_attribute("class")).split()[1:]
+    }
+    field.send_keys(Keys.BACKSPACE * len("stall"))
+    assert not figure.find_elements("css selector", ".missed")
+    assert entries(browser, "browser") == []
 
 
 def test_the_keyboard_reads_values_off_a_chart(browser: Chrome, runs: dict[str, Path]) -> None:

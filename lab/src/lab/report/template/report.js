@@ -1,6 +1,7 @@
 // Reads values off the charts: the pointer, or the arrow keys when a chart has the focus, moves a line between its stops.
 // Each stop is [position 0…1, heading, [[class, name, value], …], 1 if only its own mark shows it].
-// A mark names its stop by data-stop. Without this script the page lacks nothing else.
+// A mark names its stop by data-stop; a click on it keeps what is shown. A chart with a search field finds its marks.
+// Without this script the page lacks nothing else.
 "use strict";
 (() => {
   const tip = document.getElementById("tip");
@@ -43,6 +44,18 @@
   function hide(figure) {
     tip.hidden = true;
     figure.querySelectorAll(".cursor").forEach((cursor) => cursor.remove());
+    figure.querySelectorAll(".kept").forEach((mark) => mark.classList.remove("kept"));
+  }
+
+  function find(figure, stops, text) {
+    const wanted = text.trim().toLowerCase();
+    for (const plot of figure.querySelectorAll("svg.plot")) {
+      const marks = [...plot.querySelectorAll("[data-stop]")];
+      const words = (mark) => `${stops[mark.dataset.stop][1]} ${mark.getAttribute("class")}`.toLowerCase();
+      marks.forEach((mark) => mark.classList.toggle("missed", !words(mark).includes(wanted)));
+      const found = marks.filter((mark) => !mark.classList.contains("missed")).length;
+      figure.querySelector("output").textContent = wanted ? `${found} of ${marks.length}` : "";
+    }
   }
 
   function nearest(stops, at) {
@@ -55,24 +68,42 @@
     if (!stops.length) continue;
     const inOrder = stops.map((_, i) => i).sort((a, b) => stops[a][0] - stops[b][0]);
     let current = inOrder[0];
+    let kept = false;
     for (const plot of figure.querySelectorAll("svg.plot")) {
       const [left, , width] = plot.dataset.plot.split(" ").map(Number);
       plot.addEventListener("pointermove", (event) => {
+        if (kept) return;
         const box = plot.getBoundingClientRect();
         const x = ((event.clientX - box.left) / box.width) * plot.viewBox.baseVal.width;
         current = Number(event.target.dataset.stop ?? nearest(stops, (x - left) / width));
         show(figure, stops[current], event.clientX, event.clientY);
       });
-      plot.addEventListener("pointerleave", () => hide(figure));
+      plot.addEventListener("pointerleave", () => kept || hide(figure));
+      plot.addEventListener("click", (event) => {
+        hide(figure);
+        kept = !kept && event.target.dataset.stop !== undefined;
+        if (!kept) return;
+        current = Number(event.target.dataset.stop);
+        event.target.classList.add("kept");
+        show(figure, stops[current], event.clientX, event.clientY);
+      });
     }
+    const release = () => {
+      kept = false;
+      hide(figure);
+    };
+    addEventListener("scroll", () => kept && release(), { passive: true });
+    figure.querySelector("input")?.addEventListener("input", (event) => find(figure, stops, event.target.value));
     figure.addEventListener("keydown", (event) => {
+      if (event.target !== figure) return;
       const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-      if (event.key === "Escape") hide(figure);
+      if (event.key === "Escape") release();
       if (!step) return;
       event.preventDefault();
+      release();
       current = inOrder[Math.max(0, Math.min(stops.length - 1, inOrder.indexOf(current) + step))];
       show(figure, stops[current]);
     });
-    figure.addEventListener("blur", () => hide(figure));
+    figure.addEventListener("blur", release);
   }
 })();
