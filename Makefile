@@ -193,7 +193,7 @@ test-kubernetes: build ## whole experiments in a cluster of one node made for it
 
 ##@ Torture (the long forms of tests, not part of `make test`)
 .PHONY: torture torture-storage torture-loadgen torture-lab
-torture: torture-storage torture-server torture-loadgen torture-lab torture-profiling ## every room's long tests
+torture: torture-storage torture-server torture-loadgen torture-lab torture-profiling torture-categories ## every room's long tests
 torture-storage: ## crashes, 10,000 seeds each; 30 kills a durability; full disks; about 15 minutes
 	@bin/find-jdk >/dev/null
 	$(MVN) -f service/pom.xml -pl storage test -Dtest='CrashTest,GroupCommitCrashTest,ModelTest,LinearizabilityTest,RegisterCheckerTest,ErrorInjectionTest,DamageTest,MappedDamageTest,CompactionJobTest,PiecewiseCompactionTest,WalPreallocatorTest,LogBytesKillTest' \
@@ -209,10 +209,13 @@ torture-lab: build ## disturbances and differences planted into real runs, searc
 	@bin/lab --version >/dev/null
 	$(VENV)/pytest -q -ra -m torture --ignore-glob='*/test_profiling_*' lab/tests/e2e
 
-.PHONY: torture-profiling
+.PHONY: torture-profiling torture-categories
 torture-profiling: build ## hot spots, pauses and differences planted into real runs: are they found? 15 minutes, on a quiet machine
 	@bin/lab --version >/dev/null
-	$(VENV)/pytest -q -ra -s -m torture lab/tests/e2e/test_profiling_*.py
+	$(VENV)/pytest -q -ra -s -m torture lab/tests/e2e/test_profiling_hot_spots.py lab/tests/e2e/test_profiling_real_runs.py
+torture-categories: build ## the shipped experiments, briefly: how much of each profile is unclassified? 20 minutes [TESTS='-k rocksdb']
+	@bin/lab --version >/dev/null
+	$(VENV)/pytest -q -ra -s -m torture lab/tests/e2e/test_profiling_categories.py $(TESTS)
 
 .PHONY: torture-server
 torture-server: ## server, long (about half an hour): a million fuzzed inputs, every variant stopped under load, crowds of connections; FUZZ='-Dfuzz.seed=2 …'

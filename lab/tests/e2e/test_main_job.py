@@ -190,6 +190,18 @@ def test_a_heatmap_marks_what_a_search_finds(finished_run: FinishedRun) -> None:
     assert [entry for entry in entries(browser, "browser") if entry["level"] == "SEVERE"] == []
 
 
+@pytest.mark.browser
+def test_a_heatmap_shows_the_flame_graph_of_the_moment_that_is_clicked(finished_run: FinishedRun) -> None:
+    assert console_errors(finished_run.directory / "profile/cpu-heatmap.html") == []
+    browser = the_browser()
+    flame = browser.execute_script(PAINTED, "canvas")
+    # The columns, one for each second, are near the left edge, below a line of times.
+    places = itertools.cycle([0.17, 0.14, 0.2, 0.12])
+    wait_until_painted_anew("canvas", flame, lambda: click_into("heatmap-canvas", next(places), 60))
+    assert 0 < float(search_for("one/nio/").rstrip("%")) <= 100
+    assert [entry for entry in entries(browser, "browser") if entry["level"] == "SEVERE"] == []
+
+
 def frame_names(page: str) -> list[str]:
     """The names in a flame graph's page, which holds each as a prefix of the one before it and the rest."""
     pool = re.search(r"^const cpool = \[\n(.*?)^\];", page, re.MULTILINE | re.DOTALL).group(1)
