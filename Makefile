@@ -166,7 +166,7 @@ test-service: ## storage engine and server
 # More threads than CPUs: most tests wait for servers that wait. Tests that measure run one at a time.
 test-loadgen: ## load generator
 	RUST_TEST_THREADS=6 cargo test --quiet --locked --manifest-path loadgen/Cargo.toml
-test-profiler: ## profile command and pictures
+test-profiler: $(PROFILE_LIB) ## profile command and pictures
 	cargo test --quiet --locked --manifest-path profiler/Cargo.toml
 # More processes than CPUs: most tests wait for fakes that wait.
 test-lab: ## experiments, phases, analysis, report (pages in headless Chromium, if it is installed)
