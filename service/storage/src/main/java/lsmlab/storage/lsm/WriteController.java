@@ -70,7 +70,7 @@ final class WriteController {
   private int stalled;
   private long stallStart;
 
-  /** What the controller needs to know about merging. */
+  /** The facts about merging that the controller needs. */
   interface Merging {
     /** Returns the number of tables in level 0 that makes a merge due. */
     int level0Trigger(TableSet tables);
@@ -160,9 +160,9 @@ final class WriteController {
   }
 
   /**
-   * Whether the memtables use all the memory that they may use: that of one active and {@code
-   * memtablesMax} sealed ones. While no new log can be made, none is sealed, and the active one may
-   * use the memory of the others.
+   * Whether the memtables use all their memory: as much as one active and {@code memtablesMax}
+   * sealed ones need. While no new log can be made, none is sealed, and the active one may use the
+   * memory of the others.
    */
   private boolean hasNoMemory(Version version) {
     Memtable active = version.active();

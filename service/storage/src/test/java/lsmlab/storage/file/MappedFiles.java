@@ -7,7 +7,7 @@ import java.util.Arrays;
 import java.util.Map;
 import java.util.TreeMap;
 
-/** What Linux reports about the mapped files of this process. */
+/** Reads what Linux reports about the mapped files of this process. */
 public final class MappedFiles {
 
   private static final Path SMAPS = Path.of("/proc/self/smaps");
