@@ -33,7 +33,8 @@ import org.slf4j.LoggerFactory;
  *
  * <p>A replaced version goes to the reclaiming thread, which waits until no reader can be about to
  * use it, then releases it. So files are unmapped and deleted on that thread or when a scan is
- * closed, never in a lookup.
+ * closed, never in a lookup. If that thread does not keep up, changes of the tables wait for it.
+ * Otherwise replaced versions would keep flushed memtables and merged tables without limit.
  */
 public final class VersionSet implements AutoCloseable {
 
@@ -55,6 +56,9 @@ public final class VersionSet implements AutoCloseable {
   private final List<Table> superfluous = new ArrayList<>();
 
   private volatile Version current;
+
+  /** Open once the version is released that the last change of the tables replaced. */
+  private volatile CountDownLatch lastChange = new CountDownLatch(0);
 
   public VersionSet(StoreDirectory directory, Manifest manifest, long nextFile, Version first) {
     this.directory = directory;
@@ -152,6 +156,7 @@ public final class VersionSet implements AutoCloseable {
   private void publish(
       Set<Memtable> flushed, Set<Table> removed, List<TableSet.Placed> added, List<LogEntry> logs)
       throws IOException {
+    Threads.await(lastChange);
     manifestLock.lock();
     try {
       long firstLog = firstLogWithout(flushed);
@@ -172,6 +177,7 @@ public final class VersionSet implements AutoCloseable {
       } finally {
         versionLock.unlock();
       }
+      lastChange = reclaimed();
       for (TableSet.Placed placed : added) {
         placed.table().release();
       }
@@ -279,9 +285,14 @@ public final class VersionSet implements AutoCloseable {
 
   /** Returns once this object has released every version that was replaced before this call. */
   public void awaitReclaimed() {
+    Threads.await(reclaimed());
+  }
+
+  /** Returns a latch that opens once every version that has been replaced so far is released. */
+  private CountDownLatch reclaimed() {
     CountDownLatch reached = new CountDownLatch(1);
     retired.add(reached::countDown);
-    Threads.await(reached);
+    return reached;
   }
 
   /** Returns the number of the first log that is still needed. */

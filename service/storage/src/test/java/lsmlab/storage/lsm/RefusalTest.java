@@ -12,12 +12,15 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.EnumSet;
 import java.util.Set;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicBoolean;
 import lsmlab.storage.Durability;
 import lsmlab.storage.Engine;
 import lsmlab.storage.LsmOptions;
+import lsmlab.storage.OverloadedException;
 import lsmlab.storage.ReadOnlyException;
 import lsmlab.storage.WriteBatch;
+import lsmlab.storage.concurrent.Threads;
 import lsmlab.storage.file.SimulatedDirectory;
 import lsmlab.storage.file.SimulatedDirectory.Operation;
 import org.junit.jupiter.api.Test;
@@ -70,6 +73,51 @@ class RefusalTest {
       for (int i = 0; i < 200; i++) {
         engine.put(bytes("after" + i), new byte[500]);
       }
+    }
+    try (Engine engine = LsmEngine.open(options, directory)) {
+      for (int i = 0; i < taken; i++) {
+        assertEquals(500, engine.get(bytes("k" + i)).length);
+      }
+    }
+  }
+
+  /** A lookup that does not return keeps every memtable alive that was active since it began. */
+  @Test
+  void memoryStaysBoundedWhileALookupKeepsFlushedMemtables() throws InterruptedException {
+    LsmOptions options = options().flushThresholdBytes(10_000).memtablesMax(2).build();
+    CountDownLatch begun = new CountDownLatch(1);
+    CountDownLatch end = new CountDownLatch(1);
+    int taken = 0;
+    try (LsmEngine engine = LsmEngine.open(options, directory)) {
+      engine.put(bytes("key"), bytes("value"));
+      Thread reader =
+          Thread.ofPlatform()
+              .start(
+                  () ->
+                      engine.get(
+                          bytes("key"),
+                          0,
+                          3,
+                          (source, offset, length) -> {
+                            begun.countDown();
+                            Threads.await(end);
+                          }));
+      begun.await();
+      OverloadedException refused = null;
+      while (refused == null && taken < 20_000) {
+        try {
+          engine.put(bytes("k" + taken), new byte[500]);
+          taken++;
+        } catch (OverloadedException e) {
+          refused = e;
+        }
+      }
+      end.countDown();
+      reader.join();
+      assertTrue(refused != null, "20,000 writes were taken");
+      assertTrue(taken < 200, taken + " writes were taken, 20 of which fill a memtable");
+      engine.quiesce();
+      engine.put(bytes("k" + taken++), new byte[500]);
     }
     try (Engine engine = LsmEngine.open(options, directory)) {
       for (int i = 0; i < taken; i++) {
