@@ -287,12 +287,17 @@ public final class OsStoreDirectory implements StoreDirectory {
     @Override
     public void truncate(long newLength) throws IOException {
       boolean interrupted = Thread.interrupted();
+      boolean done = false;
       try {
-        channel.truncate(newLength);
-      } catch (ClosedByInterruptException e) {
-        interrupted = true;
-        reopen();
-        channel.truncate(newLength);
+        while (!done) {
+          try {
+            channel.truncate(newLength);
+            done = true;
+          } catch (ClosedByInterruptException e) {
+            interrupted = true;
+            reopen();
+          }
+        }
       } finally {
         restore(interrupted);
       }

@@ -283,9 +283,11 @@ class LsmEngineTest {
     assertThrows(IllegalStateException.class, () -> get(engine, "a"));
   }
 
-  @Test
-  void anInterruptedWriterHarmsNobody() throws InterruptedException {
-    LsmOptions options = tiny().build();
+  @ParameterizedTest
+  @EnumSource(Durability.class)
+  void anInterruptedWriterHarmsNobody(Durability durability) throws InterruptedException {
+    LsmOptions options = tiny().durability(durability).build();
+    int writes = durability == Durability.POWER ? 500 : 2_000;
     AtomicReference<Throwable> failure = new AtomicReference<>();
     AtomicReference<Integer> written = new AtomicReference<>(0);
     try (Engine engine = LsmEngine.open(options)) {
@@ -294,7 +296,7 @@ class LsmEngineTest {
               .start(
                   () -> {
                     try {
-                      while (written.get() < 2_000) {
+                      while (written.get() < writes) {
                         put(engine, "key" + written.get(), "value");
                         written.set(written.get() + 1);
                       }
@@ -310,7 +312,7 @@ class LsmEngineTest {
       assertNull(failure.get());
     }
     try (Engine engine = LsmEngine.open(options)) {
-      assertEquals(2_000, scan(engine, "key", "kez").size());
+      assertEquals(writes, scan(engine, "key", "kez").size());
     }
   }
 
