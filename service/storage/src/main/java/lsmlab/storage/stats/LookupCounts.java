@@ -5,7 +5,7 @@ import java.util.concurrent.atomic.LongAdder;
 /** Counts the results of lookups in tables. Thread-safe. Threads do not contend for one counter. */
 public final class LookupCounts {
 
-  private final LongAdder lookups = new LongAdder();
+  private final LongAdder found = new LongAdder();
   private final LongAdder absent = new LongAdder();
   private final LongAdder filtered = new LongAdder();
   private final LongAdder searchesInVain = new LongAdder();
@@ -18,11 +18,8 @@ public final class LookupCounts {
    * @param tablesInVain tables that were searched although they do not hold the key
    * @param tablesWrong tables among these whose filter wrongly admitted the key
    */
-  public void count(boolean found, int tablesFiltered, int tablesInVain, int tablesWrong) {
-    lookups.increment();
-    if (!found) {
-      absent.increment();
-    }
+  public void count(boolean isFound, int tablesFiltered, int tablesInVain, int tablesWrong) {
+    (isFound ? found : absent).increment();
     // Usually zero, and adding zero would cost as much as adding another number.
     if (tablesFiltered > 0) {
       filtered.add(tablesFiltered);
@@ -34,7 +31,7 @@ public final class LookupCounts {
   }
 
   public long lookups() {
-    return lookups.sum();
+    return found.sum() + absent.sum();
   }
 
   public long absent() {
