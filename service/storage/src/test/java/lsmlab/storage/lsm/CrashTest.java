@@ -20,11 +20,13 @@ import org.junit.jupiter.api.Test;
 
 /**
  * Random operations, a crash at a random file operation, and a restart with what is left, repeated
- * several times. The number of seeds is the system property {@code lsmlab.crash.seeds}. A failure
- * names its seed, which determines everything except the timing of background threads.
+ * several times. The number of seeds is the system property {@code lsmlab.crash.seeds}; the first
+ * one is {@code lsmlab.crash.first}. A failure names its seed, which determines everything except
+ * the timing of background threads.
  */
 class CrashTest {
 
+  private static final int FIRST = Integer.getInteger("lsmlab.crash.first", 0);
   private static final int SEEDS = Integer.getInteger("lsmlab.crash.seeds", 200);
   private static final int CRASHES = 3;
 
@@ -99,7 +101,7 @@ class CrashTest {
 
   private static void run(
       Durability durability, Crash crash, int seeds, SyncFilter syncs, Step step) {
-    for (int seed = 0; seed < seeds; seed++) {
+    for (int seed = FIRST; seed < FIRST + seeds; seed++) {
       try {
         new Run(seed, durability, crash, syncs, step).run();
       } catch (IOException | RuntimeException | AssertionError e) {

@@ -21,22 +21,22 @@ import lsmlab.storage.Durability;
 import lsmlab.storage.Engine;
 import lsmlab.storage.LsmOptions;
 import lsmlab.storage.file.SimulatedDirectory;
-import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /**
- * Changes each byte of a small store with tables, a tombstone and a log, and cuts each file at each
- * length. Each result must be right or a clear error, never wrong.
+ * Changes each byte of a small closed store with tables, a tombstone and a log, and cuts each file
+ * at each length. Each result must be right or a clear error, never wrong.
  */
 class DamageTest {
 
   private Compression compression = Compression.NONE;
+  private Durability durability = Durability.POWER;
 
   private LsmOptions options() {
     return LsmOptions.builder(Path.of("unused"))
-        .durability(Durability.POWER)
+        .durability(durability)
         .compaction(CompactionStrategy.OFF)
         .blockBytes(200)
         .compression(compression)
@@ -72,9 +72,18 @@ class DamageTest {
   }
 
   @ParameterizedTest
-  @CsvSource({"NONE, 0x01", "NONE, 0x80", "NONE, 0xff", "LZ4, 0x01", "LZ4, 0xff"})
-  void everyByteChanged(Compression compression, int mask) throws IOException {
+  @CsvSource({
+    "NONE, POWER, 0x01",
+    "NONE, POWER, 0x80",
+    "NONE, POWER, 0xff",
+    "NONE, PROCESS, 0x01",
+    "LZ4, POWER, 0x01",
+    "LZ4, POWER, 0xff"
+  })
+  void everyByteChanged(Compression compression, Durability durability, int mask)
+      throws IOException {
     this.compression = compression;
+    this.durability = durability;
     SimulatedDirectory sound = store();
     int errors = 0;
     for (String name : sound.list()) {
@@ -97,9 +106,10 @@ class DamageTest {
   }
 
   @ParameterizedTest
-  @EnumSource
-  void everyLengthCut(Compression compression) throws IOException {
+  @CsvSource({"NONE, POWER", "NONE, PROCESS", "LZ4, POWER"})
+  void everyLengthCut(Compression compression, Durability durability) throws IOException {
     this.compression = compression;
+    this.durability = durability;
     SimulatedDirectory sound = store();
     for (String name : sound.list()) {
       byte[] content = sound.content(name);
@@ -146,8 +156,10 @@ class DamageTest {
     }
   }
 
-  @Test
-  void everyFileMissing() throws IOException {
+  @ParameterizedTest
+  @EnumSource
+  void everyFileMissing(Durability durability) throws IOException {
+    this.durability = durability;
     SimulatedDirectory sound = store();
     for (String name : sound.list()) {
       SimulatedDirectory directory = sound.afterKill();

@@ -3,10 +3,13 @@ package lsmlab.storage.table;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
+import java.time.Duration;
+import java.util.Arrays;
 import lsmlab.storage.ValueSink;
 import lsmlab.storage.file.SimulatedDirectory;
 import org.junit.jupiter.api.AfterEach;
@@ -71,5 +74,20 @@ class LevelCursorTest {
       }
       assertEquals(expected, LevelCursor.firstEndingFrom(level, key, 0, key.length));
     }
+  }
+
+  /** Looking at each of the tables would take minutes. */
+  @Test
+  void itIsFoundByASearch() {
+    Table[] many = new Table[1 << 20];
+    Arrays.fill(many, level[0]);
+    byte[] after = key(4 * TABLES);
+    assertTimeoutPreemptively(
+        Duration.ofSeconds(20),
+        () -> {
+          for (int i = 0; i < 100_000; i++) {
+            assertEquals(many.length, LevelCursor.firstEndingFrom(many, after, 0, after.length));
+          }
+        });
   }
 }

@@ -11,6 +11,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicReference;
+import lsmlab.storage.CompactionStrategy;
 import lsmlab.storage.LsmOptions;
 import lsmlab.storage.Scan;
 import lsmlab.storage.ScanEndedException;
@@ -70,6 +71,41 @@ class OpenScansTest {
         scan.close();
       }
       assertTrue(ended >= 30 && ended < 40, ended + " of 40 were ended");
+    }
+    assertEquals(List.of(), directory.inUse());
+  }
+
+  /** Replaced tables may take 64 MiB here. Memtables may take 256 MiB, so they end no scan. */
+  @Test
+  void theOldestAreEndedWhenTheyKeepTooManyReplacedTables() throws InterruptedException {
+    LsmOptions options =
+        LsmOptions.builder(Path.of("unused"))
+            .flushThresholdBytes(8 << 20)
+            .memtablesMax(31)
+            .compaction(CompactionStrategy.OFF)
+            .stallMillisMax(60_000)
+            .build();
+    try (LsmEngine engine = LsmEngine.open(options, directory)) {
+      List<Scan> held = new ArrayList<>();
+      for (int round = 0; round < 12; round++) {
+        for (int i = 0; i < 7; i++) {
+          engine.put(key(i), new byte[1 << 20]);
+        }
+        engine.flush();
+        engine.compact();
+        Scan scan = engine.scan(new byte[] {0}, null);
+        assertTrue(scan.next());
+        held.add(scan);
+      }
+      engine.quiesce();
+      assertThrows(ScanEndedException.class, held.getFirst()::next);
+      assertTrue(held.getLast().next());
+      long mebibytes = 0;
+      for (String name : directory.names(".sst")) {
+        mebibytes += directory.content(name).length >> 20;
+      }
+      assertEquals(10 * 7, mebibytes, "one current table and nine replaced ones are left");
+      held.forEach(Scan::close);
     }
     assertEquals(List.of(), directory.inUse());
   }
