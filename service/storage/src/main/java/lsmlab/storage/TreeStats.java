@@ -4,15 +4,15 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The current levels of a log-structured merge tree, counters since it was opened, and its three
+ * The levels of a log-structured merge tree now, its counters since it was opened, and its three
  * amplifications.
  *
- * @param levels all levels that can hold tables, from level 0 down
+ * @param levels all levels that can hold tables, level 0 first
  * @param acceptedBytes bytes of the keys and values that were committed; a deletion counts its key
  * @param walBytes bytes appended to the WAL
- * @param lookups lookups that no memtable answered, so that tables were searched
- * @param absent lookups among them that found nothing
- * @param searchesInVain tables in which a block was searched although they do not hold the key
+ * @param lookups number of lookups that no memtable answered, which therefore went to the tables
+ * @param absent number of these lookups that found nothing
+ * @param searchesInVain number of times that a lookup searched a block of a table without its key
  * @param stallNanos time for which writes were held back, by cause, summed over all threads
  */
 public record TreeStats(
@@ -31,11 +31,11 @@ public record TreeStats(
    * One level.
    *
    * @param level number of the level; flushes write to level 0
-   * @param tables in this level
-   * @param bytes of these tables
-   * @param score how urgent a merge of this level is; from 1 on it is due
-   * @param bytesRead bytes of its tables that merges have read
-   * @param bytesWritten bytes that flushes and merges have written into it
+   * @param tables number of tables in this level
+   * @param bytes size of these tables
+   * @param score urgency of a merge of this level; a merge is due at 1 or more
+   * @param bytesRead bytes that merges have read from this level
+   * @param bytesWritten bytes that flushes and merges have written to this level
    */
   public record Level(
       int level, int tables, long bytes, double score, long bytesRead, long bytesWritten) {}
@@ -52,31 +52,33 @@ public record TreeStats(
     LEVEL0_FULL
   }
 
-  /** Returns the number of tables in which a block was searched. */
+  /** Returns how many times a lookup searched a block of a table. */
   public long searches() {
     return lookups - absent + searchesInVain;
   }
 
   /**
    * Returns the bytes written to the WAL and to tables for each byte accepted; 0 before the first
-   * write. Excludes the zeros that preallocate WAL space and what the file system writes for
-   * itself.
+   * write. Does not count the zeros that preallocate the WAL, or the file system's own writes.
    */
   public double writeAmplification() {
     long written = walBytes + levels.stream().mapToLong(Level::bytesWritten).sum();
     return ratio(written, acceptedBytes);
   }
 
-  /** Returns the tables searched by each lookup that no memtable answered; 0 before the first. */
+  /**
+   * Returns the mean number of tables that a lookup searched if no memtable answered it; 0 before
+   * the first such lookup.
+   */
   public double readAmplification() {
     return ratio(searches(), lookups);
   }
 
   /**
-   * Returns the bytes of all tables for each byte of the deepest level, which holds each key once;
-   * 0 while all tables are in level 0. The true value is lower if newer levels hold keys that the
-   * deepest level lacks. Source: Dong et al., "Optimizing Space Amplification in RocksDB" (2017),
-   * section 2.
+   * Returns the bytes of all tables for each byte of the deepest level; 0 while all tables are in
+   * level 0. The deepest level holds each of its keys once. If other levels hold keys that it
+   * lacks, the true space amplification is lower. Source: Dong et al., "Optimizing Space
+   * Amplification in RocksDB" (2017), section 2.
    */
   public double spaceAmplification() {
     long all = levels.stream().mapToLong(Level::bytes).sum();

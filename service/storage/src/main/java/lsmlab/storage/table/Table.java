@@ -17,15 +17,16 @@ import org.slf4j.LoggerFactory;
 /**
  * An open table, whose file is mapped. Thread-safe.
  *
- * <p>Opening checks the footer, index, filter and properties. A compressed block is checked each
- * time it is read. An uncompressed block is checked when a lookup first reads it, and a bit records
- * that. Checking it each time would pull the whole block through the cache for one pair, which
- * costs about as much as the lookup itself. Compactions and {@link #verify} check every block
+ * <p>Opening a table checks its footer, index, filter and properties. A compressed block is checked
+ * each time it is read. An uncompressed block is checked when a lookup reads it for the first time;
+ * one bit for each block records that. To check it each time would cost about as much as the lookup
+ * itself, because the check reads the whole block. Compactions and {@link #verify} check every block
  * again, so that later damage is not copied into new tables.
  *
- * <p>Counts references and starts with one. The last {@link #release} unmaps the file, and deletes
- * it if the table was marked obsolete. Readers must hold a reference, or be in a {@link
- * lsmlab.storage.concurrent.ReadGate} section that the holder of a reference waits for.
+ * <p>A table counts its references. A new table has one. The last {@link #release} unmaps the file,
+ * and deletes it if the table was marked obsolete. A reader must hold a reference, or be in a
+ * section of a {@link lsmlab.storage.concurrent.ReadGate} for which the holder of a reference
+ * waits.
  */
 public final class Table {
 
@@ -42,20 +43,20 @@ public final class Table {
   private final byte[] maxKey;
 
   /**
-   * One bit for each block that passed its check. Written without synchronization: a lost bit costs
-   * another check.
+   * One bit for each block, set when the block has passed its check. Written without
+   * synchronization: if a bit is lost, the block is checked again.
    */
   private final long[] checked;
 
   private final AtomicInteger references = new AtomicInteger(1);
   private volatile boolean obsolete;
 
-  /** Whether lookups expect that the pages they need are not in memory. */
+  /** Whether the pages that a lookup needs are probably not in memory. */
   private volatile boolean random;
 
   /**
-   * A copy of the filter in native memory; null if the filter is read in the mapping. Published by
-   * {@link #random}.
+   * A copy of the filter in native memory; null if lookups read the filter in the mapping. Written
+   * before {@link #random}, which publishes it.
    */
   private MemorySegment residentFilter;
 
@@ -98,8 +99,9 @@ public final class Table {
   }
 
   /**
-   * Opens a table that was just written, before the manifest names it. If it cannot be opened,
-   * deletes its file: each retry writes a new file, which would otherwise fill the device.
+   * Opens a table that was just written, before the manifest names it. If an I/O error prevents
+   * that, deletes the file: the caller retries with a new file each time, and the failed ones would
+   * fill the device.
    *
    * @throws CorruptionException if the table is damaged; the file stays for inspection
    */
@@ -178,12 +180,14 @@ public final class Table {
   }
 
   /**
-   * From now on lookups expect that the pages they need are not in memory. A lookup then reads a
-   * whole block at once and nothing around it. By default the kernel also reads many pages around a
-   * missing one. That fills the memory quickly if all tables fit, and rereads the same pages again
-   * and again if they do not. The filter and the first keys of the blocks are copied into native
-   * memory, because the kernel would reclaim their pages. They take the filter's bytes plus four
-   * bytes and a key for each block. The caller holds a reference.
+   * Prepares lookups for pages that are not in memory. From now on a lookup requests its whole
+   * block at once, and the kernel reads nothing around it. By default the kernel also reads many
+   * pages around a missing one. That fills the memory quickly if all tables fit, but reads the same
+   * pages again and again if they do not.
+   *
+   * <p>Copies the filter and the first key of each block into native memory, because the kernel
+   * would reclaim their pages. The copies take the bytes of the filter, and four bytes and a key
+   * for each block. The caller holds a reference.
    */
   public synchronized void expectMisses() {
     if (!random) {
@@ -205,7 +209,7 @@ public final class Table {
   }
 
   /**
-   * Asks the kernel to read blocks that will be needed soon. Blocks after the last one are ignored.
+   * Asks the kernel to read blocks in advance. Ignores blocks after the last one.
    */
   void readAhead(int block, int blocks) {
     long start = index.blockOffset(block);
@@ -213,7 +217,7 @@ public final class Table {
     PageAdvice.willNeed(bytes, start, index.blockOffset(end) - start);
   }
 
-  /** Whether a cursor has to ask for the next blocks itself. */
+  /** Whether a cursor must call {@link #readAhead} for its next blocks. */
   boolean missesExpected() {
     return random;
   }
@@ -223,16 +227,16 @@ public final class Table {
   }
 
   /**
-   * Returns the last block whose first key is not greater than the key; −1 if the key is before all
-   * blocks.
+   * Returns the last block whose first key is not greater than the key; −1 if all first keys are
+   * greater.
    */
   int findBlock(byte[] key, int keyOffset, int keyLength) {
     return index.findBlock(key, keyOffset, keyLength);
   }
 
   /**
-   * Returns the offset of a block in the file. For the number of blocks, returns where the last one
-   * ends.
+   * Returns the offset of a block in the file; for {@code blockCount()}, the offset after the last
+   * block.
    */
   long blockOffset(int block) {
     return index.blockOffset(block);

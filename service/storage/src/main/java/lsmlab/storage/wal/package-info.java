@@ -19,32 +19,35 @@
  *  type 4 synced: offset u64                                                          all before it is on the device
  * </pre>
  *
- * <p>Under {@code power} the file ends with preallocated zeros for the next records, because
- * syncing bytes that only overwrite others needs no commit of the file system's journal. They are
- * cut off when the store is closed.
+ * <p>Under {@code power} the file ends with preallocated zeros. The next records overwrite them.
+ * Syncing overwritten bytes is cheaper than syncing appended ones, because it needs no commit of the
+ * file system's journal. Closing the store cuts the zeros off.
  *
  * <p>The salt is random, and the head of every record but {@code begin} depends on it. So bytes of
- * a value cannot pass for a record. Not even a copy of the log can, because its offset differs from
- * the original's.
+ * a value cannot pass for a record. A copy of the log's own records in a value cannot either,
+ * because the head also depends on the record's offset.
  *
- * <p>A {@code synced} record follows each synced group. It is written before the writers get their
- * responses, and reaches the device with the next sync. So after a kill the store knows which
- * writes were acknowledged.
+ * <p>A {@code synced} record follows each synced group. It is written before the writers of the
+ * group get their responses, so a kill cannot lose it. After a kill the store therefore knows which
+ * writes were acknowledged. The record reaches the device with the next sync.
  *
- * <p>If the reader finds a record that is not whole, there are two cases. Either the end of the log
- * was lost before it was acknowledged, and the log is cut there; or acknowledged writes are
- * damaged, and the store must not be opened. It is damage if
+ * <p>If the reader finds a record that is not whole, there are two cases. In a <i>torn end</i>, the
+ * end of the log was lost before its writes were acknowledged: the log is cut there. In
+ * <i>damage</i>, acknowledged writes are affected: the store does not open. It is damage in each of
+ * these cases:
  *
  * <ul>
- *   <li>its offset is below one that is recorded as durable, by a {@code synced} record anywhere in
- *       the file, by the {@code begin} record of the next log, or by the manifest;
- *   <li>or if no sector of 512 bytes from there to the next whole record is all zeros (such a
- *       sector never reached the device), and either whole records follow, or the log was written
- *       under {@code process} and its file does not end within the record.
+ *   <li>The record's offset is below one that is known to be durable. A {@code synced} record
+ *       anywhere in the file, the {@code begin} record of the next log and the manifest name such
+ *       offsets.
+ *   <li>Whole records follow, and no sector of 512 bytes from the record to the next whole one is
+ *       all zeros. A sector of zeros never reached the device.
+ *   <li>The log was written under {@code process}, its file does not end within the record, and no
+ *       sector from there on is all zeros.
  * </ul>
  *
- * <p>Under {@code process} a loss of power may take any sector. A damaged record whose value
- * contains a sector of zeros looks the same, and so does a file that was cut short. In both cases
- * the log is cut there, as after a loss of power.
+ * <p>Under {@code process} a loss of power may take any sector. Two kinds of damage look the same: a
+ * damaged record whose value contains a sector of zeros, and a file that was cut short. In both the
+ * log is cut there.
  */
 package lsmlab.storage.wal;

@@ -24,15 +24,15 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /**
- * Cuts tables short while they are mapped and read. The kernel answers an access beyond the end
- * with SIGBUS, as it does if the device cannot read a page. Each result must be right or an error,
- * and the JVM must survive. Runs in a separate process, because that process may die.
+ * Cuts tables short while they are mapped and read. An access beyond the end of a file raises
+ * SIGBUS, as it does if the device cannot read a page. Each result must be right or an error, and
+ * the JVM must survive. The reads run in a separate process, because a failure can kill it.
  *
- * <p>The error is a {@link CorruptionException}, or the JVM's own {@link InternalError}, which this
- * test calls late. Compiled code notices the fault of a plain load only at its next safepoint poll.
- * That poll may come after the handler that would translate the error, depending on inlining.
- * Errors in interpreted code and in copies of memory are always translated. The server answers both
- * with 500.
+ * <p>Two errors are allowed, and the server answers both with 500. Usually the engine translates
+ * the JVM's {@link InternalError} into a {@link CorruptionException}. A <i>late</i> error is an
+ * {@link InternalError} that reaches the caller. Compiled code throws it only at the next safepoint
+ * poll after the load, which can be outside the block that translates it. Interpreted code and
+ * copies of memory throw it at once, so it is always translated there.
  */
 class MappedDamageTest {
 
@@ -64,8 +64,8 @@ class MappedDamageTest {
   /** The separate process. */
   static final class Reader {
     /**
-     * Compresses only in part, so that compressed tables are longer than the part of the file that
-     * is kept.
+     * Text that compresses little, so that even compressed tables are longer than the kept part of
+     * the file.
      */
     private static final String PADDING =
         new SplittableRandom(1)
@@ -133,8 +133,8 @@ class MappedDamageTest {
     }
 
     /**
-     * Arguments: the store; {@code cold} or {@code warm}, whether everything has been read by
-     * compiled code before; the compression.
+     * Arguments: the store; {@code warm} to read everything often before the cut, so that the
+     * reading code is compiled, or {@code cold}; the compression.
      */
     public static void main(String[] arguments) throws IOException {
       Path store = Path.of(arguments[0]);
