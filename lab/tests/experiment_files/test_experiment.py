@@ -45,6 +45,22 @@ def test_a_rate_of_compaction_is_a_size_for_each_second(read: Callable[[str], Ex
     assert read(unlimited).service.machine()["compaction_bytes_per_second_max"] == 0
 
 
+def test_every_knob_of_the_storage_engine_reaches_service_yaml(read: Callable[[str], Experiment]) -> None:
+    knobs = (
+        "  compaction: tiered\n  level0_tables_max: 5\n  fanout: 7\n  block_bytes: 8KiB\n"
+        "  bloom_bits_per_key: 0\n  compression: lz4\n"
+    )
+    settings = read(WHOLE.replace("  compaction: on\n", knobs)).service.machine()
+    assert dict(list(settings.items())[-6:]) == {
+        "compaction": "tiered",
+        "level0_tables_max": 5,
+        "fanout": 7,
+        "block_bytes": 8192,
+        "bloom_bits_per_key": 0,
+        "compression": "lz4",
+    }
+
+
 def test_a_profile_can_be_left_out(read: Callable[[str], Experiment]) -> None:
     before, after = WHOLE.split("profile:")
     text = before + "profile: false\n" + after[after.index("reference") :]
@@ -66,6 +82,11 @@ CASES = [
     ("20MiB", "20 megs", ":7: service.flush_threshold: '20 megs' is not a whole number of bytes"),
     ("  compaction: on\n", "  compaction_rate_max: fast\n", ":8: service.compaction_rate_max: 'fast' is not a whole"),
     ("compaction: on", "compaction: yes", ":8: service.compaction: 'yes' is not allowed; allowed: leveled,"),
+    ("compaction: on", "level0_tables_max: 31", ":8: service.level0_tables_max: 31 is out of range: must be at most"),
+    ("compaction: on", "fanout: 1", ":8: service.fanout: 1 is out of range: must be at least 2"),
+    ("compaction: on", "block_bytes: 8", ":8: service.block_bytes: 8 is out of range: must be at least 64"),
+    ("compaction: on", "bloom_bits_per_key: 65", ":8: service.bloom_bits_per_key: 65 is out of range: must be at most"),
+    ("compaction: on", "compression: zstd", ":8: service.compression: 'zstd' is not allowed; allowed: none or lz4"),
     ("duration: 1m", "duration: 1.5s", ":16: load.duration: 1.5 s is not a whole number of seconds"),
     ("250ms", "0.5ms", ":6: service.deadline: '0.5ms' is not a whole number of milliseconds"),
     ("workers: 8", "workers: 5000", ":4: service.workers: 5000 is out of range: must be at most 1024"),
