@@ -1,4 +1,7 @@
-"""Options that several commands share, so that each has one name, one variable and one help text."""
+"""Options that several commands share, so that each has one name, one variable and one help text.
+
+Commands name them by this module: `runtime: options.Runtime = None`.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ import typer
 from lab.errors import InputError
 from lab.runtime.base import Ports
 
-RuntimeOption = Annotated[
+Runtime = Annotated[
     str | None,
     typer.Option(
         "--runtime",
@@ -18,36 +21,41 @@ RuntimeOption = Annotated[
         help="Where the processes run. Default: docker if an engine answers, else local.",
     ),
 ]
-WordsArgument = Annotated[
+Words = Annotated[
     list[str] | None,
     typer.Argument(
         help="Overrides for every step: VARIANT=queue, CONNECTIONS=16, WARMUP=5s …", metavar="[KEY=VALUE]..."
     ),
 ]
 MACHINE = "This machine"
-PortOption = Annotated[
+Port = Annotated[
     str, typer.Option(envvar="PORT", help="The service's data port on 127.0.0.1.", rich_help_panel=MACHINE)
 ]
-AdminPortOption = Annotated[
-    str, typer.Option(envvar="ADMIN_PORT", help="The service's admin port.", rich_help_panel=MACHINE)
-]
-MetricsPortOption = Annotated[
+AdminPort = Annotated[str, typer.Option(envvar="ADMIN_PORT", help="The service's admin port.", rich_help_panel=MACHINE)]
+MetricsPort = Annotated[
     str,
     typer.Option(
         envvar="LOADGEN_METRICS_PORT", help="The port of the load generator's metrics.", rich_help_panel=MACHINE
     ),
 ]
-MonitoringOption = Annotated[
+Monitoring = Annotated[
     bool,
     typer.Option(envvar="MONITORING", help="Run Prometheus, node-exporter and Grafana too.", rich_help_panel=MACHINE),
 ]
-ResumeOption = Annotated[bool, typer.Option(envvar="RESUME", help="Continue the newest incomplete one.")]
+Resume = Annotated[bool, typer.Option(envvar="RESUME", help="Continue the newest incomplete one.")]
 
 
 def override(help_text: str, metavar: str) -> typer.models.OptionInfo:
     """Return an option that overrides a value of the experiment for one run."""
     option: typer.models.OptionInfo = typer.Option(help=help_text, metavar=metavar, rich_help_panel="For this run only")
     return option
+
+
+Duration = Annotated[str | None, override("How long each repetition is measured: 20s, 1m.", "TIME")]
+Warmup = Annotated[str | None, override("Load before measuring, not counted: 10s; 0s: none.", "TIME")]
+Threads = Annotated[str | None, override("Threads of the load generator, or of all of them together.", "N")]
+Connections = Annotated[str | None, override("Connections, divided among the threads.", "N")]
+Profile = Annotated[str | None, override("off: no profiled repetition, for a quick look.", "on|off")]
 
 
 def words_of(**options: str | None) -> dict[str, str]:

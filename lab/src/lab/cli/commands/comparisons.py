@@ -6,13 +6,7 @@ from typing import Annotated
 
 import typer
 
-from lab.cli.options import (
-    AdminPortOption,
-    MetricsPortOption,
-    PortOption,
-    RuntimeOption,
-    ports_of,
-)
+from lab.cli import options
 from lab.cli.output import console, tell
 from lab.paths import find_checkout
 from lab.runtime.base import Ports
@@ -32,10 +26,10 @@ def compare(  # noqa: PLR0917 - one parameter an option
             metavar="[KEY=VALUE]...",
         ),
     ] = None,
-    runtime: RuntimeOption = None,
-    port: PortOption = "8080",
-    admin_port: AdminPortOption = "8081",
-    loadgen_metrics_port: MetricsPortOption = "9101",
+    runtime: options.Runtime = None,
+    port: options.Port = "8080",
+    admin_port: options.AdminPort = "8081",
+    loadgen_metrics_port: options.MetricsPort = "9101",
 ) -> None:
     """Say whether B is better than A, worse, the same within X%, or whether the data cannot tell.
 
@@ -45,7 +39,7 @@ def compare(  # noqa: PLR0917 - one parameter an option
     """
     from lab.cli.compare import compare as compare_sides  # noqa: PLC0415
 
-    ports = ports_of(port, admin_port, loadgen_metrics_port)
+    ports = options.ports_of(port, admin_port, loadgen_metrics_port)
     code = compare_sides(console(), find_checkout(), (a, b), words or [], runtime=runtime, ports=ports, tell=tell)
     raise typer.Exit(code)
 
@@ -75,10 +69,10 @@ def profiling_cost(  # noqa: PLR0917 - one parameter an option
     words: Annotated[
         list[str] | None, typer.Argument(help="Settings as in `lab compare`.", metavar="[KEY=VALUE]...")
     ] = None,
-    runtime: RuntimeOption = None,
-    port: PortOption = "8080",
-    admin_port: AdminPortOption = "8081",
-    loadgen_metrics_port: MetricsPortOption = "9101",
+    runtime: options.Runtime = None,
+    port: options.Port = "8080",
+    admin_port: options.AdminPort = "8081",
+    loadgen_metrics_port: options.MetricsPort = "9101",
 ) -> None:
     """Say what profiling costs an experiment: latency, rate, CPU and memory per request, with intervals.
 
@@ -86,7 +80,7 @@ def profiling_cost(  # noqa: PLR0917 - one parameter an option
     """
     from lab.cli.compare import profiling_cost as compare_recorded  # noqa: PLC0415
 
-    ports = ports_of(port, admin_port, loadgen_metrics_port)
+    ports = options.ports_of(port, admin_port, loadgen_metrics_port)
     code = compare_recorded(console(), find_checkout(), name, words or [], runtime=runtime, ports=ports, tell=tell)
     raise typer.Exit(code)
 

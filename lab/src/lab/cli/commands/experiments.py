@@ -9,17 +9,8 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from lab.cli.options import (
-    AdminPortOption,
-    MetricsPortOption,
-    MonitoringOption,
-    PortOption,
-    ResumeOption,
-    RuntimeOption,
-    override,
-    ports_of,
-    words_of,
-)
+from lab.cli import options
+from lab.cli.options import override
 from lab.cli.output import console, plain_table, show_error, tell
 from lab.cpu_plan import ELSEWHERE
 from lab.errors import LabError
@@ -37,26 +28,26 @@ def run(  # noqa: PLR0917 - one parameter an option
         str | None, override("Requests a second: 70000, 70k; auto: a share of what this machine serves.", "N")
     ] = None,
     scale: Annotated[str | None, override("Factor of the declared rate: 0.3; auto: same as RATE=auto.", "S")] = None,
-    duration: Annotated[str | None, override("How long each repetition is measured: 20s, 1m.", "TIME")] = None,
-    warmup: Annotated[str | None, override("Load before measuring, not counted: 10s; 0s: none.", "TIME")] = None,
-    threads: Annotated[str | None, override("Threads of the load generator.", "N")] = None,
-    connections: Annotated[str | None, override("Connections, divided among the threads.", "N")] = None,
+    duration: options.Duration = None,
+    warmup: options.Warmup = None,
+    threads: options.Threads = None,
+    connections: options.Connections = None,
     repeat: Annotated[str | None, override("Repetitions, each on a freshly started service.", "N")] = None,
     variant: Annotated[str | None, override("How the server runs requests; see `lab variants`.", "NAME")] = None,
     engine: Annotated[str | None, override("The store: lsm, rocksdb, mvstore, memory, null.", "NAME")] = None,
     workers: Annotated[str | None, override("Worker threads, for variants that have them.", "N")] = None,
     selectors: Annotated[str | None, override("Selector threads; 0: one per CPU.", "N")] = None,
     queue_capacity: Annotated[str | None, override("Requests that may wait; further ones get 503.", "N")] = None,
-    profile: Annotated[str | None, override("off: no profiled repetition, for a quick look.", "on|off")] = None,
-    runtime: RuntimeOption = None,
-    port: PortOption = "8080",
-    admin_port: AdminPortOption = "8081",
-    loadgen_metrics_port: MetricsPortOption = "9101",
-    monitoring: MonitoringOption = True,
+    profile: options.Profile = None,
+    runtime: options.Runtime = None,
+    port: options.Port = "8080",
+    admin_port: options.AdminPort = "8081",
+    loadgen_metrics_port: options.MetricsPort = "9101",
+    monitoring: options.Monitoring = True,
     strict: Annotated[
         bool, typer.Option(envvar="STRICT", help="Exit with 3 if the run is invalid.", rich_help_panel="This machine")
     ] = False,
-    resume: ResumeOption = False,
+    resume: options.Resume = False,
 ) -> None:
     """Run an experiment: build, fill, start, warm up, measure, profile, report.
 
@@ -73,7 +64,7 @@ def run(  # noqa: PLR0917 - one parameter an option
     from lab.run.show import Show  # noqa: PLC0415
     from lab.runtime.select import check_name, choose  # noqa: PLC0415
 
-    words = words_of(
+    words = options.words_of(
         rate=rate,
         scale=scale,
         duration=duration,
@@ -90,7 +81,7 @@ def run(  # noqa: PLR0917 - one parameter an option
     )
     checkout = find_checkout()
     check_name(runtime)
-    ports = ports_of(port, admin_port, loadgen_metrics_port)
+    ports = options.ports_of(port, admin_port, loadgen_metrics_port)
     cpus, screen = plan_cpus(os.environ), console()
     declared = Catalogue(checkout).read(name)
     chosen = choose(checkout, runtime, tell, single=not declared.sweep_per_s)
@@ -155,7 +146,7 @@ def list_experiments() -> None:
 @commands.command()
 def validate(
     names: Annotated[list[str] | None, typer.Argument(help="Experiments; default: all.")] = None,
-    runtime: RuntimeOption = None,
+    runtime: options.Runtime = None,
 ) -> None:
     """Check experiment files without running them: keys, units, datasets, scripts, variants and engines.
 
@@ -175,7 +166,7 @@ def validate(
 
 
 @commands.command()
-def variants(runtime: RuntimeOption = None) -> None:
+def variants(runtime: options.Runtime = None) -> None:
     """List the server variants and engines; the service is built first if its sources have changed."""
     from lab.runtime.select import choose  # noqa: PLC0415
 
@@ -203,8 +194,8 @@ def variants(runtime: RuntimeOption = None) -> None:
 @commands.command()
 def manifests(
     name: Annotated[str, typer.Argument(help="The experiment.")],
-    threads: Annotated[str | None, override("Threads of the load generators together.", "N")] = None,
-    connections: Annotated[str | None, override("Connections, divided among the threads.", "N")] = None,
+    threads: options.Threads = None,
+    connections: options.Connections = None,
 ) -> None:
     """Print the objects that RUNTIME=kubernetes creates for an experiment (settings: docs/cluster.md)."""
     from lab.run.preflight import dataset_bytes  # noqa: PLC0415
@@ -213,7 +204,7 @@ def manifests(
     from lab.runtime.kubernetes.runtime import objects_of  # noqa: PLC0415
 
     checkout = find_checkout()
-    words = words_of(threads=threads, connections=connections)
+    words = options.words_of(threads=threads, connections=connections)
     experiment, _ = apply_overrides(Catalogue(checkout).read(name), words)
     load, size = experiment.load, dataset_bytes(checkout, experiment)
     objects = objects_of(read_placement(os.environ), name, load.threads, load.connections, size)

@@ -6,9 +6,7 @@ from typing import Annotated
 
 import typer
 
-from lab.cli.options import (
-    RuntimeOption,
-)
+from lab.cli import options
 from lab.cli.output import console
 from lab.paths import find_checkout
 
@@ -26,7 +24,7 @@ def doctor() -> None:
 @commands.command()
 def calibrate(
     starts: Annotated[int, typer.Option(envvar="STARTS", help="Starts of the service in the A/A test.")] = 20,
-    runtime: RuntimeOption = None,
+    runtime: options.Runtime = None,
 ) -> None:
     """Measure what this machine can do, and the smallest difference that it can show; about eight minutes."""
     from lab.cli.machine import run_calibration  # noqa: PLC0415

@@ -6,16 +6,7 @@ from typing import Annotated
 
 import typer
 
-from lab.cli.options import (
-    AdminPortOption,
-    MetricsPortOption,
-    MonitoringOption,
-    PortOption,
-    ResumeOption,
-    RuntimeOption,
-    WordsArgument,
-    ports_of,
-)
+from lab.cli import options
 from lab.cli.output import console, tell
 from lab.paths import find_checkout
 
@@ -26,13 +17,13 @@ commands = typer.Typer()
 def search(  # noqa: PLR0917 - one parameter an option
     name: Annotated[str, typer.Argument(help="The experiment. `lab list` shows all.")],
     slo: Annotated[str, typer.Argument(help="The limit: 'p99.9<100ms', 'max<100ms'.")],
-    words: WordsArgument = None,
-    resume: ResumeOption = False,
-    runtime: RuntimeOption = None,
-    port: PortOption = "8080",
-    admin_port: AdminPortOption = "8081",
-    loadgen_metrics_port: MetricsPortOption = "9101",
-    monitoring: MonitoringOption = True,
+    words: options.Words = None,
+    resume: options.Resume = False,
+    runtime: options.Runtime = None,
+    port: options.Port = "8080",
+    admin_port: options.AdminPort = "8081",
+    loadgen_metrics_port: options.MetricsPort = "9101",
+    monitoring: options.Monitoring = True,
 ) -> None:
     """Search for the highest rate at which an experiment stays within a latency limit.
 
@@ -42,19 +33,19 @@ def search(  # noqa: PLR0917 - one parameter an option
     from lab.cli import rates  # noqa: PLC0415
 
     asked = rates.asked_for(find_checkout(), name, words or [], slo)
-    ports = ports_of(port, admin_port, loadgen_metrics_port)
+    ports = options.ports_of(port, admin_port, loadgen_metrics_port)
     rates.search(console(), asked, rates.place_of(runtime, ports, tell, monitoring=monitoring), resume=resume)
 
 
 @commands.command()
 def capacity(  # noqa: PLR0917 - one parameter an option
     name: Annotated[str, typer.Argument(help="The experiment. `lab list` shows all.")],
-    words: WordsArgument = None,
-    runtime: RuntimeOption = None,
-    port: PortOption = "8080",
-    admin_port: AdminPortOption = "8081",
-    loadgen_metrics_port: MetricsPortOption = "9101",
-    monitoring: MonitoringOption = True,
+    words: options.Words = None,
+    runtime: options.Runtime = None,
+    port: options.Port = "8080",
+    admin_port: options.AdminPort = "8081",
+    loadgen_metrics_port: options.MetricsPort = "9101",
+    monitoring: options.Monitoring = True,
 ) -> None:
     """Measure the highest rate that this machine serves, the base of RATE=auto; about a minute.
 
@@ -63,5 +54,5 @@ def capacity(  # noqa: PLR0917 - one parameter an option
     from lab.cli import rates  # noqa: PLC0415
 
     asked = rates.asked_for(find_checkout(), name, words or [])
-    ports = ports_of(port, admin_port, loadgen_metrics_port)
+    ports = options.ports_of(port, admin_port, loadgen_metrics_port)
     rates.measure(console(), asked, rates.place_of(runtime, ports, tell, monitoring=monitoring))

@@ -8,17 +8,7 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from lab.cli.options import (
-    AdminPortOption,
-    MetricsPortOption,
-    MonitoringOption,
-    PortOption,
-    ResumeOption,
-    RuntimeOption,
-    override,
-    ports_of,
-    words_of,
-)
+from lab.cli import options
 from lab.cli.output import console, plain_table, tell
 from lab.machine.cpus import plan_cpus
 from lab.paths import find_checkout
@@ -31,16 +21,16 @@ def suite(  # noqa: PLR0917 - one parameter an option
     name: Annotated[str, typer.Argument(help="The suite: a file under experiments/suites. `lab suites` shows all.")],
     rounds: Annotated[int | None, typer.Option(envvar="ROUNDS", help="Fresh starts of each; 6 for a claim.")] = None,
     scale: Annotated[str | None, typer.Option(metavar="N", help="Factor of every declared rate: 0.3, auto.")] = None,
-    duration: Annotated[str | None, override("How long each start is measured: 20s, 1m.", "TIME")] = None,
-    warmup: Annotated[str | None, override("Load before measuring, not counted: 10s; 0s: none.", "TIME")] = None,
-    profile: Annotated[str | None, override("off: no profiled repetition in the last round.", "on|off")] = None,
-    resume: ResumeOption = False,
+    duration: options.Duration = None,
+    warmup: options.Warmup = None,
+    profile: options.Profile = None,
+    resume: options.Resume = False,
     seed: Annotated[int | None, typer.Option(help="Seed of the order of the rounds; default: random.")] = None,
-    runtime: RuntimeOption = None,
-    port: PortOption = "8080",
-    admin_port: AdminPortOption = "8081",
-    loadgen_metrics_port: MetricsPortOption = "9101",
-    monitoring: MonitoringOption = True,
+    runtime: options.Runtime = None,
+    port: options.Port = "8080",
+    admin_port: options.AdminPort = "8081",
+    loadgen_metrics_port: options.MetricsPort = "9101",
+    monitoring: options.Monitoring = True,
 ) -> None:
     """Run a suite: its experiments interleaved, and one page that compares them with published findings.
 
@@ -55,13 +45,13 @@ def suite(  # noqa: PLR0917 - one parameter an option
     checkout = find_checkout()
     check_name(runtime)
     declared, _ = read_suite(checkout, name)
-    ports = ports_of(port, admin_port, loadgen_metrics_port)
+    ports = options.ports_of(port, admin_port, loadgen_metrics_port)
     chosen = choose(checkout, runtime, tell).name
     request = SuiteRequest(
         name=name,
         rounds=declared.rounds if rounds is None else rounds,
         scale=scale,
-        overrides=words_of(duration=duration, warmup=warmup, profile=profile),
+        overrides=options.words_of(duration=duration, warmup=warmup, profile=profile),
         resume=resume,
         seed=seed,
     )
