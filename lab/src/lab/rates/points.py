@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from kneed import KneeLocator
 
 from lab.manifest import Manifest, Summary
 
@@ -77,6 +76,8 @@ def knee_per_s(points: Sequence[Point], percentile: str = "99") -> float | None:
             by_rate.setdefault(point.rate_per_s, []).append(value)
     if len(by_rate) < KNEE_POINTS_MIN:
         return None
+    from kneed import KneeLocator  # noqa: PLC0415 - it brings scipy, which takes a second to load
+
     rates = sorted(by_rate)
     logs = [float(np.log(np.median(by_rate[rate]))) for rate in rates]
     with warnings.catch_warnings():

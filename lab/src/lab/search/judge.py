@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from scipy import stats
-
 from lab.analysis.outputs import measured_sources, read_outputs
 from lab.analysis.percentiles import label
 from lab.manifest import Check, Manifest, Measurement
@@ -93,6 +91,8 @@ def backlog_growth(medians: Sequence[tuple[float, float]]) -> float | None:
     """
     if len(medians) < BACKLOG_SECONDS_MIN:
         return None
+    from scipy import stats  # noqa: PLC0415 - it takes a second to load
+
     fit = stats.theilslopes([ms / 1e3 for _, ms in medians], [s for s, _ in medians], alpha=0.95)
     return float(fit.low_slope)
 

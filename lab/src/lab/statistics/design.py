@@ -11,7 +11,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from scipy import optimize, stats
+from scipy import special
+
+from lab.statistics.difference import quantile_of_t
 
 ALPHA = 0.05
 POWER = 0.80
@@ -42,15 +44,8 @@ def detectable(error: float, freedom: float, alpha: float = ALPHA, power: float 
 
     By the noncentral t distribution, exact for normal values but for the test's other tail.
     """
-    critical = float(stats.t.ppf(1 - alpha / 2, freedom))
-
-    def missing(shift: float) -> float:
-        return float(stats.nct.sf(critical, freedom, shift)) - power
-
-    above = critical
-    while missing(above) < 0:
-        above *= 2
-    return error * float(optimize.brentq(missing, 0.0, above))
+    critical = quantile_of_t(1 - alpha / 2, freedom)
+    return error * float(special.nctdtrinc(freedom, 1 - power, critical))
 
 
 def detectable_difference(deviation: float, count: int, alpha: float = ALPHA, power: float = POWER) -> float:
