@@ -104,7 +104,7 @@ def concrete(text: str, values: dict[str, str] = ANY_VALUES) -> str:
 
 
 def live_queries(expression: Expression, values: dict[str, str] = ANY_VALUES) -> list[str]:
-    """What has to return data during a run: the expression, or, of an alert, each series it looks at."""
+    """Return the queries that must have data during a run: the expression; for an alert, each series in it."""
     if not expression.alert:
         return [concrete(expression.text, values)]
     return sorted(set(SELECTOR.findall(concrete(expression.text, values))))

@@ -1,4 +1,4 @@
-"""Processes end with the lab, descendants too."""
+"""Processes and their descendants end with the lab."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs that are interrupted, in each phase, or killed, or met by another."""
+"""Runs that are interrupted in each phase, are killed, or meet another run."""
 
 from __future__ import annotations
 

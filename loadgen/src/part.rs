@@ -17,7 +17,7 @@ const PARTS_MAX: u64 = 256;
 pub struct Part {
     /// Its number, from 0.
     pub index: u64,
-    /// How many there are.
+    /// The number of generators.
     pub of: u64,
 }
 

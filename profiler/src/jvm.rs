@@ -1,4 +1,4 @@
-//! Finding the JVM to record, and what /proc knows about it.
+//! Finds the JVM to record, and reads what /proc reports about it.
 
 use anyhow::{Result, bail};
 use std::fs;

@@ -1,4 +1,4 @@
-//! Names of frames as text: shortened to the room there is, escaped.
+//! Frame names as text: shortened to fit, and escaped.
 
 /// The longest form of a name with at most `room` characters: whole, without its package, or cut.
 pub fn label(name: &str, room: usize) -> String {
@@ -40,7 +40,7 @@ fn without_package(name: &str) -> &str {
     }
 }
 
-/// For text and attributes of XML and HTML.
+/// Escapes a text for XML and HTML, attributes included.
 pub fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

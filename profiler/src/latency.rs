@@ -10,7 +10,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-/// Start times before this are relative to the log's own: 1973 in seconds since 1970.
+/// Smaller start times are relative to the start of the log; larger ones are seconds since 1970. The limit is in 1973.
 const ABSOLUTE_S: u64 = 100_000_000;
 
 /// One interval of the log.

@@ -1,4 +1,4 @@
-"""What one comparison leaves: `lab compare` from outside, once, on a checkout whose programs are fakes."""
+"""The files of one comparison: `lab compare` is run once, from outside, on a checkout whose programs are fakes."""
 
 from __future__ import annotations
 

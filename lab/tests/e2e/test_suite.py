@@ -13,7 +13,7 @@ from .browser import console_errors
 from .conftest import CHECKOUT, make, require
 
 OVERHEAD_MAX_S = 8.0
-"""What a repetition may take beyond warm-up and measurement."""
+"""Limit of the time that a repetition takes besides warm-up and measurement."""
 
 NO_OVERHEAD = ("build", "dataset", "warm-up", "measure", "profile")
 

@@ -57,7 +57,7 @@ def log_ratios(random: np.random.Generator, comparisons: int, blocks: int) -> ND
 
 
 def second_by_second(random: np.random.Generator, comparisons: int, blocks: int) -> NDArray[np.float64]:
-    """Return the same, but a value for each second: by comparison and (block, second)."""
+    """Return such noise with a value for each second, by comparison and (block, second)."""
     table = second_log_p99()
     shape = (comparisons, blocks, 1)
     earlier = random.integers(0, table.shape[0] - 1, shape)

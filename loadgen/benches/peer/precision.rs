@@ -1,4 +1,4 @@
-//! How close to the truth what the generator reports is. The server logs when the kernel had each request and when it
+//! Compares what the generator reports with the truth: a server logs when the kernel received each request and when it
 //! was answered; see `tests/support`.
 
 use super::row::{Row, Wanted};
@@ -42,7 +42,7 @@ pub fn rows(server_cpu: usize, cpu: usize, seconds: u32, runs: usize) -> Vec<Row
     rows
 }
 
-/// Scripted stalls: of `count` random scenarios, at each percentile the one that is furthest from the computed.
+/// Scripted stalls: at each percentile, the largest error in `count` random scenarios.
 pub fn stalls(count: u64) -> Result<Vec<Row>, String> {
     let mut worst: Vec<(&str, f64, f64)> = Vec::new();
     for seed in 7..7 + count {

@@ -6,7 +6,7 @@ use std::path::Path;
 const BEGIN: &str = "<!-- bench-loadgen:begin -->";
 const END: &str = "<!-- bench-loadgen:end -->";
 
-/// What a row must show.
+/// The result that a row must show.
 #[derive(Debug, Clone, Copy)]
 pub enum Wanted {
     /// The median ratio is at least this.

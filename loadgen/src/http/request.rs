@@ -6,7 +6,7 @@ use thiserror::Error;
 /// Why a text is no request.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum RequestError {
-    /// Not a request line and headers.
+    /// The text does not begin with a request line and headers.
     #[error("not an HTTP/1.1 request: {0}")]
     Malformed(String),
     /// It stops before the end of the headers or of the body.

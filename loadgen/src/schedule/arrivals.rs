@@ -9,9 +9,9 @@ use rand::{Rng, SeedableRng};
 ///
 /// Evenly spaced arrivals: connection `g` of `C` owns the requests `g, g + C, g + 2C, …` of the plan.
 ///
-/// Poisson arrivals: each connection is a Poisson process of its own of a `C`-th of the rate; together they
-/// are one of the whole rate. Its gaps are drawn in units of the plan's count of requests, exponential with
-/// mean `C`, so that the process follows whatever the plan's rate is at the time.
+/// Poisson arrivals: each connection is a Poisson process at a `C`-th of the rate, so that all together are one
+/// at the whole rate. Gaps are exponential with mean `C`, in requests of the plan and not in seconds: so the
+/// process follows the plan's rate at each time.
 #[derive(Debug, Clone)]
 pub struct Arrivals {
     first: u64,

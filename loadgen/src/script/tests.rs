@@ -3,7 +3,7 @@ use crate::stats::new_histogram;
 use std::io::Write;
 use std::net::TcpListener;
 
-/// A listener, so that wrk.resolve finds an address that accepts, and the text of a script in a folder.
+/// A folder with a script, and a listener, so that `wrk.resolve` finds an address that accepts connections.
 struct Setting {
     _listener: TcpListener,
     folder: tempfile::TempDir,

@@ -17,7 +17,7 @@ from lab.manifest import Censored, Distribution, Measurement
 
 US_PER_MS = 1e3
 REFERENCE_GENERATOR = "reference-generator"
-"""The directory of the repetition that the lab's own load generator made beside another one."""
+"""The directory of the repetition that the lab's own load generator adds to a run with another one."""
 
 
 @dataclass(frozen=True)

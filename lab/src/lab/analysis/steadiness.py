@@ -35,7 +35,7 @@ class Change:
         return high / low if low > 0 else math.inf
 
     def counts(self, size_min: float) -> bool:
-        """Whether it is large enough to count: by over 10%, and by more than `size_min`."""
+        """Whether the change is large enough to count: more than 10%, and more than `size_min`."""
         return abs(self.after - self.before) > size_min and self.ratio > RATIO_MIN
 
 

@@ -12,7 +12,7 @@ from lab.compare.record import Block, Result
 from lab.manifest import Check
 
 TELLING_CHECKS = frozenset({"errors", "generator's error", "schedule", "outputs"})
-"""Checks of a side, besides those of the environment, whose failure a reader of a comparison must know."""
+"""Checks of a side that the reader of a comparison must know if they fail; those of the environment come on top."""
 
 
 def judge(design: Design, sides: Mapping[Letter, RunningSide], blocks: Sequence[Block], alpha: float) -> Result:

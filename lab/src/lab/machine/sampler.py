@@ -182,7 +182,7 @@ class Sampler:
             self._look_for_helpers()
 
     def _look_for_helpers(self) -> None:
-        """Count everything else that the lab has started as the lab's own, apart from the measured processes."""
+        """Count all processes that the lab has started as the lab's own, except the measured ones."""
         measured = {watch.pid for watch in self._watches.values()}
         for helper in self._helpers:
             self._files.forget_below(f"/proc/{helper.pid}/")

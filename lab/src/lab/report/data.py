@@ -30,7 +30,7 @@ LOAD_WORDS = {
 }
 """Numbers of a load that a reference may define itself: the word and the unit that a reader sees."""
 OWN_FILES = ("run.json", "report.html", "report.md")
-"""Not among the artifacts of a report: they are written after it, or are the report."""
+"""Files that a report does not list as artifacts: they are written after it, or are the report itself."""
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ SIZES = (Size("wide", 1040, 0, top=22), Size("narrow", 360, 0, left=48, right=10
 
 _LONE_LANES = {"flush": "flush", "stall": "stalls", "wal_sync": "syncs"}
 _AMPLIFICATIONS = {"write": "side-a", "read": "side-b", "space": "side-c"}
-"""Since the start of the service, by the class of the line: docs/storage.md says how each is counted."""
+"""Amplifications since the start of the service, each with the class of its line; docs/storage.md defines them."""
 _CLASSES = {"flush": "flush", "compaction": "compaction", "stall": "stall", "wal_sync": "sync"}
 
 

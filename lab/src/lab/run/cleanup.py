@@ -56,7 +56,7 @@ def _end_everything(state: RunState) -> list[str]:
 
 
 def explained(error: BaseException, checkout: Checkout) -> BaseException:
-    """Return a file that could not be written as an error for the user; any other error as it is."""
+    """Explain to the user an error about a file that could not be written; return any other error unchanged."""
     if not isinstance(error, OSError) or error.errno not in NOT_WRITABLE:
         return error
     places = {"LAB_RESULTS": checkout.results, "LAB_CACHE": checkout.cache}

@@ -17,7 +17,7 @@ WRITE_AMPLIFICATION = 2
 WITHOUT_OWN_COPY = frozenset({"lsm", "memory", "null"})
 """Engines that use a dataset's own tables, or keep nothing on the disk. Any other receives a copy of the pairs."""
 IMPORT_AMPLIFICATION = 2
-"""Space of an engine during the copy: its log or its replaced files, besides the pairs."""
+"""Space that an engine needs while pairs are copied into it, as a multiple of theirs: it also keeps a log."""
 
 
 def check_choices(plan: RunPlan) -> None:

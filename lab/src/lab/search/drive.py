@@ -20,7 +20,7 @@ KIND = "search"
 SENDABLE_PER_S = 1_000_000
 """The highest rate that is tried without a calibration; the load generator reports in each step if it keeps up."""
 START_SHARE = 1 / 8
-"""The start of the search, as a share of the declared rate, if no saturation is known; else half of the saturation."""
+"""The search starts at this share of the declared rate, or at half of the saturation if that is known."""
 
 
 def run_search(place: Place, asked: Asked, console: Console, *, resume: bool) -> SearchAnswer:

@@ -23,8 +23,8 @@ KIND = "capacity"
 TIMES = {"duration": "8s", "warmup": "8s"}
 GROWTH = 2.0
 MILD = 1.08
-"""The last runs offer only this much more: a service that is offered far more than it serves may serve less than it
-can."""
+"""Factor of the rate in the last runs. It is small, because a service that is offered far more than it can serve may
+serve less than it can."""
 RUNS_MAX = 12
 
 

@@ -114,7 +114,7 @@ class Series:
             raise RunError(f"{failed} of {len(self.answer.runs)} runs failed", "RESUME=1 repeats those alone")
 
     def run(self, planned: PlannedRun) -> Manifest:
-        """Execute one run, or return it if it is finished. `planned` is added to the answer if it is not in it.
+        """Execute one run, or return it if it is finished. Adds `planned` to the answer unless it is there already.
 
         RunError if it fails, InputError if it names something that does not exist.
         """

@@ -23,7 +23,7 @@ RATE_WITHIN = 0.01
 SAMPLES_MIN = 400
 """A share of fewer samples than this is uncertain by more than five points."""
 WEIGHED = {"alloc": "the bytes in ", "lock": "the waiting time in "}
-"""What the shares of an event are shares of, if not of its samples."""
+"""By event: the whole that its shares refer to, if it is not the number of samples."""
 TITLES = {
     "rate": "served a second",
     "p50": "p50",

@@ -133,7 +133,7 @@ impl Worker<'_> {
     }
 }
 
-/// Whether reading gave nothing and will give nothing.
+/// Whether there is nothing to read at the moment.
 fn is_nothing(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
 }

@@ -89,7 +89,7 @@ final class SampleTable extends JfrConverter {
 
   private final FlameGraph flames;
   private final FlameGraph flamesByThread;
-  /** Matches frames of which a run is replaced by one; null keeps all. */
+  /** Consecutive frames that match become one frame; null keeps all frames. */
   private final Pattern folded;
   /** Whether a stack ends in the class of the allocated or locked object. */
   private final boolean weighted;

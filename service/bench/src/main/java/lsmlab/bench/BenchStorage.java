@@ -202,7 +202,7 @@ final class BenchStorage implements Callable<Integer> {
     }
   }
 
-  /** The given workloads, or all of them save one that the machine does not permit. */
+  /** Returns the workloads that were given; by default all that this machine permits. */
   private List<String> chosenWorkloads() throws IOException {
     boolean limitable;
     try (MemoryLimit limit = MemoryLimit.of(LIMIT_BYTES_MIN).orElse(null)) {

@@ -51,7 +51,7 @@ final class CommonOptions {
     }
   }
 
-  /** The option's value, or in a quick look the other one unless the option was given. */
+  /** Returns {@code value}; in a quick look, {@code quickValue} unless the option was given. */
   <T> T unlessQuick(String option, T value, T quickValue) {
     boolean given = spec.commandLine().getParseResult().hasMatchedOption(option);
     return quick && !given ? quickValue : value;

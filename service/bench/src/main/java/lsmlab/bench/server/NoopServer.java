@@ -9,8 +9,8 @@ import one.nio.http.Response;
 import one.nio.server.AcceptorConfig;
 
 /**
- * one-nio's HTTP server with a handler that does nothing: the foot of the ladder. PUT is answered 201; GET 200 with a value,
- * or 404 if the value is empty, as by the service without storage.
+ * one-nio's HTTP server with a handler that does nothing: the foot of the ladder. It answers PUT with 201, and GET with
+ * 200 and a value, or with 404 if the value is empty, as the service does without storage.
  */
 public final class NoopServer extends HttpServer {
 

@@ -58,10 +58,10 @@ public final class ConfigFile {
   }
 
   /**
-   * The configuration in a text.
+   * Returns the configuration in {@code text}.
    *
-   * @param file its name in messages
-   * @throws ConfigException if it cannot be used
+   * @param file name of the file, for messages
+   * @throws ConfigException if the configuration cannot be used
    */
   public static ServiceConfig parse(String file, String text) throws ConfigException {
     ConfigFile config = new ConfigFile(file);

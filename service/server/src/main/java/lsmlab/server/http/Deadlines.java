@@ -1,7 +1,7 @@
 package lsmlab.server.http;
 
 /**
- * What a connection waits for, since when, and whether that has taken too long.
+ * The time limits of a connection: for what it waits, since when, and whether that is overdue.
  *
  * <p>Written under the session's monitor. {@link #overdue} is called without it, because a request that runs on the
  * selector's thread holds it. The caller must check again under the monitor before it ends the connection.
@@ -14,7 +14,7 @@ final class Deadlines {
   /** A request that has not arrived completely after this time is answered 408. */
   static final long REQUEST_MILLIS_MAX = 30_000;
 
-  /** A client takes at least {@link #READER_BYTES_MIN} of a waiting response in this time, or is closed. */
+  /** A client that reads less than {@link #READER_BYTES_MIN} of a waiting response in this time is closed. */
   static final long READER_MILLIS = 30_000;
 
   private static final long READER_BYTES_MIN = 16 * 1024;
@@ -25,7 +25,7 @@ final class Deadlines {
   /** The same limit while the server stops. */
   private static final long STOP_LINGER_MILLIS = 100;
 
-  /** What the connection waits for; one at a time. */
+  /** The wait that is overdue. */
   enum Overdue {
     NOTHING,
     REQUEST,
@@ -88,7 +88,7 @@ final class Deadlines {
     sent += bytes;
   }
 
-  /** Whether the client has taken too little since the wait for it began; if not, another wait begins. */
+  /** Whether the client has read too little since the wait began. If it has read enough, a new wait begins. */
   boolean isReaderTooSlow(long nowMillis) {
     if (sent - sentBefore < READER_BYTES_MIN) {
       return true;

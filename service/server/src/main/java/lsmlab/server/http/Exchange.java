@@ -254,7 +254,7 @@ final class Exchange implements Request {
     send();
   }
 
-  /** The range's last buffer has been written: submits it for the next one. */
+  /** A buffer of the range has been written, and the range is submitted again for the next one. */
   void resubmitted() {
     arrivedNanos = System.nanoTime();
   }

@@ -327,12 +327,12 @@ public final class LsmHttpServer extends HttpServer {
     return settings.maxValueBytes();
   }
 
-  /** Bytes of declared bodies and of pipelined requests that wait. */
+  /** Budget for declared request bodies and for pipelined requests that wait, in bytes. */
   MemoryBudget requestMemory() {
     return requestMemory;
   }
 
-  /** Bytes of responses that wait for slow readers. */
+  /** Budget for responses that wait for slow readers, in bytes. */
   MemoryBudget responseMemory() {
     return responseMemory;
   }

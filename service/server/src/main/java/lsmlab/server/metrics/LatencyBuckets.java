@@ -12,7 +12,7 @@ public final class LatencyBuckets {
   /** All bounds but the last finite one are multiples of it. */
   private static final int UNIT_NANOS = 3_125;
 
-  /** Doublings from the first bound, 2 units, to 9.83 s. */
+  /** Number of powers of two between the first bound, 2 units, and 9.83 s. */
   private static final int OCTAVES = 21;
 
   private static final long LAST_BOUND_NANOS = 10_000_000_000L;

@@ -40,7 +40,7 @@ public final class MetricsPage {
     JvmMetrics.register(text);
   }
 
-  /** The page of this moment. */
+  /** Returns the page with the current values. */
   public synchronized String render() {
     stats = engine.get();
     StringBuilder page = new StringBuilder(CHARS_EXPECTED);

@@ -16,7 +16,7 @@ import java.util.concurrent.atomic.AtomicInteger;
  * queue. Workers that find nothing scan all queues many times before they sleep, so each wake-up in vain costs microseconds
  * of CPU, beside the system calls. A counter beside the pool bounds what waits.
  *
- * <p><b>Why tasks of a class of its own.</b> A {@code Runnable} becomes a task that can be interrupted, and such a task
+ * <p><b>Why the tasks have a class of their own.</b> A {@code Runnable} becomes a task that can be interrupted, and such a task
  * might wait for others: a worker that takes one with another behind it wakes one more worker, until all are awake.
  * Requests do not wait for each other. With a plain task the selector thread wakes a worker if its queue seemed empty, and each worker
  * wakes one more when it begins: enough to have all of them at work if there is work for all.

@@ -82,7 +82,7 @@ final class QueueBatchVariant implements Variant {
     /** The requests as taken from the queue; null once rejected. */
     final Request[] requests;
 
-    /** The requests whose writes are in {@link #writes}, in its order. */
+    /** The requests whose writes are in {@link #writes}, in the same order. */
     private final Request[] writers;
 
     private final WriteBatch writes = new WriteBatch();

@@ -91,7 +91,7 @@ final class Workers implements ThreadFactory {
     }
   }
 
-  /** Logs that a part of a variant still works after its time to end is over. */
+  /** Logs that a part of a variant has not ended in time. */
   static void logStuck(String what, long afterNanos) {
     log.error(
         "{} has not ended within {} ms; the service stops without it",

@@ -54,7 +54,7 @@ final class HttpFuzzer implements AutoCloseable {
     return new Count(done, connections);
   }
 
-  /** One connection's life; returns how many inputs it took. */
+  /** Sends inputs over one connection until it ends; returns their number. */
   int connection(long seed) throws IOException {
     RandomGenerator random = new SplittableRandom(seed); // neighbouring seeds must not begin alike
     FuzzInputs source = new FuzzInputs(random);

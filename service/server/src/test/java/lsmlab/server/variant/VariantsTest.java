@@ -51,7 +51,7 @@ class VariantsTest {
     Eventually.equal(0, TestServer::busyWorkers, "workers that do not wait for work");
   }
 
-  /** Submits until one is run. */
+  /** Submits requests until the variant runs one of them; returns that one. */
   private static Probe runOne(Variant variant, int hash) {
     long deadline = System.nanoTime() + MINUTE;
     while (System.nanoTime() < deadline) {

@@ -12,8 +12,8 @@ public final class Printable {
   private Printable() {}
 
   /**
-   * Returns the bytes in quotes, with bytes that are not printable ASCII as {@code \xNN}. Of a long
-   * string, returns the beginning and the length.
+   * Returns the bytes in quotes, with bytes that are not printable ASCII as {@code \xNN}. A long
+   * string is cut, and its length is added.
    */
   public static String text(MemorySegment bytes, long offset, long length) {
     StringBuilder text = new StringBuilder("\"");

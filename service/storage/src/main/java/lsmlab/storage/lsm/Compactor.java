@@ -312,7 +312,7 @@ final class Compactor implements AutoCloseable, WriteController.Merging {
     return compactions.sum();
   }
 
-  /** Returns how urgent a merge of this level is; from 1 on it is due. */
+  /** Returns the urgency of a compaction of this level, which is due from 1 on. */
   double score(TableSet tables, int level) {
     return policy.score(tables, level);
   }

@@ -313,7 +313,7 @@ final class Recovery implements AutoCloseable {
   }
 
   /**
-   * Releases its references. Whoever needs the recovered tables and memtables takes references
+   * Releases its references. A user of the recovered tables and memtables must take references
    * before.
    */
   @Override

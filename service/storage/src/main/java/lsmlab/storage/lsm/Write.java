@@ -153,7 +153,7 @@ final class Write {
     }
   }
 
-  /** Wakes the owner, which then looks whether to lead. */
+  /** Wakes the owner, which then checks whether it has to lead a group. */
   void nudge() {
     LockSupport.unpark(owner);
   }

@@ -12,8 +12,8 @@ import java.lang.invoke.MethodHandle;
 import java.util.Locale;
 
 /**
- * Allocates native memory for which it asks Linux to use pages of 2 MiB (mmap(2) and madvise(2)).
- * That takes one page fault instead of 512, and causes fewer TLB misses. Unused memory costs
+ * Allocates native memory and asks Linux to use pages of 2 MiB for it (mmap(2) and madvise(2)). A
+ * large page takes one page fault instead of 512 and causes fewer TLB misses. Unused memory costs
  * nothing. On other systems, or if the kernel refuses, it is ordinary memory. Thread-safe.
  */
 final class LargePages {

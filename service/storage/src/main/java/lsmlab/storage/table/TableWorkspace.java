@@ -30,7 +30,7 @@ public final class TableWorkspace {
     return ByteBuffer.allocateDirect(bytes).order(ByteOrder.LITTLE_ENDIAN);
   }
 
-  /** Returns the compressor, made for the first compressed table. */
+  /** Returns the compressor. The first call creates it. */
   BlockCompressor compressor() {
     if (compressor == null) {
       compressor = new BlockCompressor();
