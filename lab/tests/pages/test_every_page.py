@@ -32,6 +32,15 @@ return [...document.querySelectorAll("figure.chart, .plot-over-time")].map(
   (f) => [...f.querySelectorAll("svg.plot, svg#over-time")].filter(
     (s) => s.checkVisibility() && s.querySelector("path, circle")).length);
 """
+KEYS_OF_NOTHING = """
+return [...document.querySelectorAll("figure.chart")].flatMap((f) => {
+  const marks = [...f.querySelectorAll("svg.plot *")];
+  return [...f.querySelectorAll(".legend .key > *")]
+    .filter((key) => !marks.some((mark) => [...key.classList].every((name) => mark.classList.contains(name))))
+    .map((key) => key.closest("span").textContent);
+});
+"""
+"""Lines of legends that show a mark which their chart does not have."""
 SCREEN = 1280
 """From this width on a table need not be scrolled sideways."""
 PLOTS = {"report": 4, "suite": 2, "search": 2, "sweep": 2, "comparison": 2, "history": 1}
@@ -51,7 +60,7 @@ def test_it_is_whole_and_readable(browser: Chrome, page_of: PageOf, name: str, w
     open_page(browser, page_of(name), width, scheme)
     assert entries(browser, "browser") == []
     assert browser.execute_script("return document.documentElement.scrollWidth") <= width
-    for script in (OVERFLOWING, CLIPPED_TEXT, TOUCHING_TICKS):
+    for script in (OVERFLOWING, CLIPPED_TEXT, TOUCHING_TICKS, KEYS_OF_NOTHING):
         assert browser.execute_script(script) == []
     if width >= SCREEN:
         assert browser.execute_script(CUT_TABLES) == []

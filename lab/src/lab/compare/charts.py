@@ -26,7 +26,7 @@ def ratio_chart(metric: MetricResult, within: float) -> Chart | None:
         label=f"{metric.title}: the ratio B to A of each block, and of all blocks with its interval",
         drawings=[_draw(Plot(size, x, y), x, y, metric, within) for size in (WIDE, NARROW)],
         legend=[
-            Key("line repetition", "each block"),
+            Key("dot ratio", "each block"),
             Key("line interval", f"all blocks, {metric.confidence * 100:.4g}% interval"),
             Key("line equal", f"equal within {numbers.share(within)}"),
         ],
@@ -47,7 +47,7 @@ def _draw(plot: Plot, x: Linear, y: Log, metric: MetricResult, within: float) ->
     for bound in (1 + within, 1 / (1 + within)):
         plot.line([(x.low, bound), (x.high, bound)], "equal")
     for i, ratio in enumerate(ratios, start=1):
-        plot.add(f'<circle class="dot block" cx="{plot.px(i):.1f}" cy="{plot.py(ratio):.1f}" r="4"/>')
+        plot.add(f'<circle class="dot ratio" cx="{plot.px(i):.1f}" cy="{plot.py(ratio):.1f}" r="4"/>')
     last = len(ratios) + 1.0
     low, high, at = plot.py(metric.ratio_low), plot.py(metric.ratio_high), plot.px(last)
     plot.add(f'<path class="line interval" d="M{at:.1f} {low:.1f}L{at:.1f} {high:.1f}"/>')

@@ -16,7 +16,7 @@ NARROW = Size("narrow", 360, 300, left=48, right=10)
 
 @dataclass(frozen=True)
 class Key:
-    """A line of the legend: the class that draws it (``line``, ``mark`` or ``block``), and its name."""
+    """A line of the legend: the class that draws it (``line``, ``dot``, ``mark`` or ``block``), and its name."""
 
     css: str
     name: str
