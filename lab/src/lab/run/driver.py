@@ -7,6 +7,7 @@ profile, which continues while the service ends.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -114,11 +115,11 @@ class Run:
         with self._phases.phase("analyse", ANALYSE_LIMIT_S):
             summarise(self.state, self._phases.done)
         with self._phases.phase("report", ANALYSE_LIMIT_S):
+            verdict_published_s = time.monotonic()  # as this phase began
             self.state.artifacts.manifest.complete = True
             self.state.artifacts.write(self._phases.done)
             report.write(self.state.directory)
-            self.plan.runtime.monitoring.await_scrape()  # of the verdict, which this phase published
-        self._stop()
+        self._stop(verdict_published_s)
 
     def _preflight(self) -> None:
         plan = self.plan
@@ -168,12 +169,13 @@ class Run:
         with self._phases.phase("collect", COLLECT_LIMIT_S) as active:
             active.remarks += collect(self.state, self._session, self._show.note)
 
-    def _stop(self) -> None:
+    def _stop(self, verdict_published_s: float) -> None:
         with self._phases.phase("stop", STOP_LIMIT_S) as active:
             self.state.timeline.stop()
             self.state.audit.stop()
             if self.state.timeline.problem:
                 active.remarks.append(self.state.timeline.problem)
+            self.plan.runtime.monitoring.await_scrape(verdict_published_s)
             if self._own_setup:
                 self.plan.runtime.monitoring.down()
                 active.remarks += [f"may still be running: {what}" for what in self.plan.runtime.close()]

@@ -19,8 +19,8 @@ class Monitoring:
     def up(self, plan: CpuPlan, ports: Ports, progress: Progress) -> None:
         """Start what is installed; tell `progress` what is missing. Never raises RunError."""
 
-    def await_scrape(self) -> None:
-        """Wait until what the lab has just published has been scraped; return at once if nothing scrapes it."""
+    def await_scrape(self, published_s: float) -> None:
+        """Wait until what the lab published at this time.monotonic() has been scraped, if anything scrapes it."""
 
     def down(self) -> None:
         """End what `up` started. Idempotent."""

@@ -17,6 +17,11 @@ GAP_MIN_S = 5.0
 """Rates in the dashboards look back 5 s or more, so a shorter gap does not show in them."""
 
 
+def await_scrape(published_s: float) -> None:
+    """Wait until what was published at `published_s`, a time.monotonic(), has been scraped."""
+    time.sleep(max(0.0, published_s + SCRAPED_S - time.monotonic()))
+
+
 class LoadedTime:
     """The time from the first load of a run to the end of its last one."""
 

@@ -103,10 +103,10 @@ class DockerMonitoring(Monitoring):
         argv = self._docker.compose("--profile", GRAFANA, "--profile", "tools", "down", "--remove-orphans")
         self._docker.ask(argv, "stopping the stack")
 
-    def await_scrape(self) -> None:
+    def await_scrape(self, published_s: float) -> None:
         """Wait if Prometheus and node-exporter were up at the start of the run."""
         if {PROMETHEUS, NODE_EXPORTER} <= self._watching:
-            time.sleep(scrapes.SCRAPED_S)
+            scrapes.await_scrape(published_s)
 
     def loaded(self, begin: float) -> None:
         """Note a load that began at a Unix time and ends now."""

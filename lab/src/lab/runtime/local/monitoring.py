@@ -7,7 +7,6 @@ niceness leaves them a twentieth of a CPU that two busy threads of the load gene
 from __future__ import annotations
 
 import shutil
-import time
 from pathlib import Path
 
 import yaml
@@ -92,10 +91,10 @@ class LocalMonitoring(Monitoring):
             found += [note for note in stored if NODE_EXPORTER in names or NODE_EXPORTER not in note]
         return (*self._notes, *found)
 
-    def await_scrape(self) -> None:
+    def await_scrape(self, published_s: float) -> None:
         """Wait if both programs run."""
         if sum(process.alive() for process in self._started) == 2:
-            time.sleep(scrapes.SCRAPED_S)
+            scrapes.await_scrape(published_s)
 
     def down(self) -> None:
         """End the programs started here."""
