@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lab.errors import RunError
+from lab.errors import NoSpaceError, RunError
 from lab.paths import Checkout
 from lab.progress import Progress
 from lab.runtime.base import DatasetSpec, Runtime
@@ -101,12 +101,12 @@ def _existing(path: Path) -> Path:
 
 
 def require_space(path: Path, needed_bytes: int, what: str) -> None:
-    """Raise RunError if the file system of `path` has not `needed_bytes` and a margin free."""
+    """Raise NoSpaceError if the file system of `path` has not `needed_bytes` and a margin free."""
     existing = _existing(path)
     free = shutil.disk_usage(existing).free
     wanted = needed_bytes + MARGIN_BYTES
     if free < wanted:
-        raise RunError(
+        raise NoSpaceError(
             f"the disk of {existing} has {format_bytes(free)} free; {what} needs about {format_bytes(needed_bytes)}, "
             f"and {format_bytes(MARGIN_BYTES)} must stay free",
             f"Free {format_bytes(wanted - free)}, or name another place: LAB_CACHE=/path/on/a/larger/disk",
@@ -178,7 +178,7 @@ def _remove_unreadable(checkout: Checkout, kept: Path, declaration: dict[str, An
 def materialise(dataset: Dataset, target: Path) -> str:
     """Put the store's files into the new directory `target`; return `linked` or `copied`.
 
-    RunError if tables must be copied and the disk has no room for them.
+    NoSpaceError if tables must be copied and the disk has no room for them.
     """
     target.mkdir(parents=True)
     how = "linked"

@@ -46,6 +46,14 @@ class RunError(LabError):
         self.log_tail = log_tail
 
 
+class NoSpaceError(RunError):
+    """The disk has no room for what a run needs."""
+
+
+class CannotRunHereError(RunError):
+    """A run that was refused: this machine has no room for it, or the built service lacks its variant or engine."""
+
+
 class PhaseTimeoutError(RunError):
     """A phase took longer than its limit."""
 

@@ -92,6 +92,31 @@ def test_a_series_ends_after_three_failures_in_a_row(place: Place) -> None:
     assert not list((place.checkout.results / "fake").glob("*/report.html"))
 
 
+def test_a_run_that_cannot_be_made_here_is_told_in_one_line_and_ends_nothing(
+    place: Place, checkout: FakeCheckout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    impossible = [
+        PlannedRun(experiment="fake", overrides={"engine": "rocks", **QUICK}, label=f"r{n}") for n in range(3)
+    ]
+    checkout.experiment("large", dataset="huge")
+    checkout.write("experiments/datasets.yaml", "tiny: {pairs: 100, value_bytes: 10, seed: 1, tables: 2}\n"
+                   "huge: {pairs: 1000000000, value_bytes: 1000000, seed: 1, tables: 2}\n")  # fmt: skip
+    large = PlannedRun(experiment="large", overrides=QUICK)
+    answer = answer_of(place, planned("queue"), *impossible, large, planned("stack"))
+    console = Console(record=True, width=300)
+    with Series(place, answer, console) as series, pytest.raises(RunError, match="4 of 6 runs cannot be made here"):
+        series.execute()
+    lines = [line for line in console.export_text().splitlines() if "cannot run here" in line]
+    assert len(lines) == 4, "three refusals in a row are no reason to end"
+    assert lines[0].startswith("– r0 cannot run here: ENGINE=rocks: no such engine")
+    assert lines[3].startswith("– large cannot run here: the disk of ")
+    kept = reread(place, answer)
+    assert [run.run is not None for run in kept.runs] == [True, False, False, False, False, True]
+    assert kept.runs[1].refused.startswith("ENGINE=rocks: no such engine")
+    assert kept.runs[1].attempts == []
+    assert nothing_is_left(checkout)
+
+
 def test_only_the_same_request_is_taken_up_again_and_only_complete_runs_of_it_count(place: Place) -> None:
     answer = answer_of(place, planned("queue"), planned("stack"))
     with Series(place, answer, Console(quiet=True)) as series:

@@ -35,6 +35,7 @@ class PlannedRun(Strict):
     ``overrides`` are the words that `make experiment` takes. ``label`` is the name within the kind. ``round`` counts
     from 1. ``run`` is the finished run; ``attempts`` are those that began and did not end well: they are never used.
     ``disturbed`` are runs that ended well and were repeated, because something else used the machine meanwhile.
+    ``refused`` says why the run cannot be made on this machine, empty if it can.
     """
 
     experiment: str
@@ -44,6 +45,12 @@ class PlannedRun(Strict):
     run: RunName | None = None
     attempts: list[RunName] = Field(default_factory=list)
     disturbed: list[RunName] = Field(default_factory=list)
+    refused: str = ""
+
+    @property
+    def name(self) -> str:
+        """The run's name for people: its label, which tells the points of a sweep apart, or its experiment."""
+        return self.label or self.experiment
 
     @property
     def profiled(self) -> bool:

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from lab.capacity import Capacities
 from lab.cpu_plan import CpuPlan
-from lab.errors import LabError, RunError
+from lab.errors import CannotRunHereError, LabError, NoSpaceError, RefusedError, RunError
 from lab.experiment import Catalogue, Experiment, apply_overrides
 from lab.machine.cpus import pin_self, usable_cpus
 from lab.manifest import Manifest
@@ -58,6 +58,7 @@ class _Ended:
     run: str | None = None
     manifest: Manifest | None = None
     left: Sequence[str] = field(default_factory=tuple)
+    refused: LabError | None = None
 
 
 class Series:
@@ -73,6 +74,7 @@ class Series:
         self._signals = signals_raise()
         self._failures = 0
         self._overheads_s: list[float] = []
+        self._loads_s: dict[tuple[str, ...], float] = {}
 
     def __enter__(self) -> Self:
         """Take the lock of this machine's runs. RunError if another lab has it."""
@@ -97,26 +99,32 @@ class Series:
     def execute(self) -> None:
         """Execute every planned run that is not finished, in the order of the plan.
 
-        A run that fails is reported and left out; RunError at the end, or after three failures in a row. Ctrl-C is a
-        KeyboardInterrupt after the run has cleaned up. The answer is written after each run.
+        A run that fails is reported and left out, and so is one that cannot be made here; RunError at the end, or after
+        three failures in a row. Ctrl-C is a KeyboardInterrupt after the run has cleaned up. The answer is written after
+        each run.
         """
-        failed = 0
+        failed = refused = 0
         for planned in self.answer.runs:
             if planned.run is not None:
                 continue
             try:
                 self.run(planned)
+            except CannotRunHereError as error:
+                refused += 1
+                self._console.print(Text(f"– {error.message}", style="yellow"), soft_wrap=True)
             except RunError:
                 failed += 1
                 if self._failures >= FAILURES_IN_A_ROW_MAX:
                     raise
-        if failed:
-            raise RunError(f"{failed} of {len(self.answer.runs)} runs failed", "RESUME=1 repeats those alone")
+        if failed or refused:
+            counts = ((failed, "failed"), (refused, "cannot be made here"))
+            told = (f"{count} of {len(self.answer.runs)} runs {what}" for count, what in counts if count)
+            raise RunError(", and ".join(told), "RESUME=1 repeats those alone")
 
     def run(self, planned: PlannedRun) -> Manifest:
         """Execute one run, or return it if it is finished. Adds `planned` to the answer unless it is there already.
 
-        RunError if it fails, InputError if it names something that does not exist.
+        RunError if it fails, CannotRunHereError if it is refused, InputError if it names something that does not exist.
         """
         results, runs = self._place.checkout.results, self.answer.runs
         if not any(planned is one for one in runs):
@@ -130,20 +138,23 @@ class Series:
         wall_s = time.monotonic() - began
         name = f"{planned.experiment}/{ended.run}" if ended.run is not None else None
         whole = name is not None and ended.code == 0 and is_complete(results / name)
+        planned.refused = "" if ended.refused is None else ended.refused.message.splitlines()[0]
         if whole:
             planned.run = name
             self._failures = 0
             self._overheads_s.append(max(0.0, wall_s - load_s(experiment)))
         else:
-            self._failures += 1
+            self._failures += ended.refused is None
             if name is not None and (results / name).is_dir():
                 planned.attempts.append(name)
             self._close_runtime()  # the next run begins without anything of this one
         self.answer.write(results)
         if ended.code >= 128:
             raise KeyboardInterrupt
+        if ended.refused is not None:
+            raise CannotRunHereError(f"{planned.name} cannot run here: {planned.refused}", ended.refused.hint)
         if not whole or ended.manifest is None:
-            raise RunError(f"{planned.experiment} failed after {wall_s:.0f} s")
+            raise RunError(f"{planned.name} failed after {wall_s:.0f} s")
         self._tell_run(number, planned, ended.manifest, wall_s)
         return ended.manifest
 
@@ -164,7 +175,7 @@ class Series:
             ports=self._place.ports,
             monitoring=self._place.monitoring and first,
         )
-        show = SeriesShow(self._console, progress, planned.experiment)
+        show = SeriesShow(self._console, progress, planned.name)
 
         def tell(
             artifacts: RunArtifacts | None,
@@ -176,6 +187,9 @@ class Series:
             ended.left = left
             if artifacts is not None:
                 ended.run, ended.manifest = artifacts.directory.name, artifacts.manifest
+            if isinstance(error, NoSpaceError | RefusedError) and not left:
+                ended.refused = error
+                return error.exit_code
             return 0 if error is None else tell_end(artifacts, console, error, failed_phase, left)
 
         try:
@@ -191,16 +205,21 @@ class Series:
 
     def _left(self) -> str:
         overhead_s = sum(self._overheads_s) / len(self._overheads_s) if self._overheads_s else OVERHEAD_EXPECTED_S
-        place = self._place
-        planned = (resolve(place.checkout, one, place.capacities)[0] for one in self.answer.missing)
-        return time_left(sum(load_s(experiment) + overhead_s for experiment in planned))
+        return time_left(sum(self._load_s(one) + overhead_s for one in self.answer.missing))
+
+    def _load_s(self, planned: PlannedRun) -> float:
+        """Return for how many seconds a run is under load; its declaration is read once."""
+        key = (planned.experiment, *(f"{name}={text}" for name, text in planned.overrides.items()))
+        if key not in self._loads_s:
+            self._loads_s[key] = load_s(resolve(self._place.checkout, planned, self._place.capacities)[0])
+        return self._loads_s[key]
 
     def _tell_run(self, number: int, planned: PlannedRun, manifest: Manifest, wall_s: float) -> None:
         summary, validity = manifest.summary, manifest.validity
         state = "unjudged" if validity is None else validity.state
         line = Text.assemble(
             ("✓ ", "green"),
-            f"run {number} of {len(self.answer.runs)}  round {planned.round}  {planned.experiment:<24}",
+            f"run {number} of {len(self.answer.runs)}  round {planned.round}  {planned.name:<24}",
             (f"{numbers.duration(wall_s):>9}", "dim"),
         )
         if summary is not None:
