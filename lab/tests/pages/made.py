@@ -29,7 +29,7 @@ question: Does a pool of workers pay, and in which order should it take requests
 source: report Z
 groups:
   GET: {baseline: sync-get, others: [queue-get, a-variant-with-a-long-name-get]}
-experiments: [other]
+experiments: [other, swept]
 findings:
   - says: GET is about 6% worse with any pool.
     rule: {kind: ratio, metric: p99, of: queue-get, to: sync-get, low: 1.0}
@@ -40,6 +40,7 @@ findings:
 """
 SUITE_CAPACITY = {"queue-get": 1300.0}
 ROUNDS = 6
+SWEPT = (500, 1000)
 SEARCHED = (8_750, 17_500, 35_000, 24_700, 29_100, 27_000, 27_900, 28_600, 28_200, 28_350)
 TRUE_PER_S = 28_300
 
@@ -64,7 +65,10 @@ def make_report(root: Path) -> Path:
 
 
 def make_suite(root: Path) -> tuple[Checkout, Answer]:
-    """A suite of four experiments and six rounds; one of its services is saturated, one of its runs is incomplete."""
+    """A suite of four experiments and six rounds, and a sweep that ran once.
+
+    One of its services is saturated, one of its runs is incomplete.
+    """
     fake = FakeCheckout(root).build()
     checkout = Checkout(fake.root)
     planned = []
@@ -77,6 +81,11 @@ def make_suite(root: Path) -> tuple[Checkout, Answer]:
             run = a_run(checkout.results, name, f"20261121T0914{number:02d}Z", shape)
             planned.append(PlannedRun(experiment=name, round=number, run=run))
     planned.append(PlannedRun(experiment="other", round=ROUNDS, attempts=["other/20261121T091455Z"]))
+    load = {"script": "put.lua", "rate": list(SWEPT), "threads": 1, "connections": 1, "duration": "4s"}
+    fake.experiment("swept", title="swept", load=load)
+    for number, rate in enumerate(SWEPT, 1):
+        run = a_run(checkout.results, "swept", f"20261121T09150{number}Z", Shape(rate=rate, seconds=3, profiled=False))
+        planned.append(PlannedRun(experiment="swept", label=f"swept@{rate}", run=run))
     fake.write("experiments/suites/pages.yaml", SUITE)
     answer = make_answer(checkout.results, "suite", "pages", {"overrides": {"duration": "4s"}}, planned, seed=7)
     suite_page.write(checkout, answer)

@@ -116,6 +116,18 @@ def test_a_share_without_a_profile_says_so() -> None:
     assert (judged.verdict, judged.why) == ("not comparable here", "there is no lock profile of queue")
 
 
+def test_a_ratio_that_was_not_measured_says_why() -> None:
+    cases = {name: case(name, BASE, {"cpu": {"jit": 1.0}}) for name in ("sync", "queue")}
+    judged = judge(finding(kind="ratio", metric="alloc", of="queue", to="sync", high=1.1), cases)
+    assert judged.verdict == "not comparable here"
+    assert judged.why == "queue or sync has no profile of allocations"
+    judged = judge(finding(kind="ratio", metric="p99.9", of="queue", to="sync", high=1.1), cases)
+    assert judged.why == "fewer than 6 rounds have the p99.9 of queue and of sync"
+    cases["queue"] = replace(case("queue", []), refused="ENGINE=x: no such engine")
+    judged = judge(finding(kind="ratio", metric="rate", of="queue", to="sync", high=1.1), cases)
+    assert judged.why == "queue cannot run here: ENGINE=x: no such engine"
+
+
 def test_allocation_is_compared_by_bytes_a_request() -> None:
     cases = {
         "sync": case("sync", BASE, {"alloc": {"http parse": 1.0}}, requests=1000),
@@ -143,6 +155,7 @@ def test_every_start_has_to_agree_on_a_bound(rule: dict[str, Any], verdict: str,
     judged = judge(finding(**rule), {"sync": case("sync", starts)})
     assert judged.verdict == verdict
     assert ours in judged.ours, "the end of the figures that decides"
+    assert ("the starts disagree" in judged.why) == (verdict == "not comparable here")
 
 
 def test_nothing_is_said_of_an_experiment_without_an_undisturbed_start() -> None:

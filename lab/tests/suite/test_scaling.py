@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
+import yaml
 from rich.console import Console
 
 from lab.capacity import Capacities
 from lab.capacity.store import Capacity
+from lab.errors import CannotRunHereError
 from lab.experiment import Catalogue, Experiment
 from lab.machine.cpus import plan_cpus
 from lab.paths import Checkout
@@ -72,12 +75,12 @@ class Measuring:
 def test_what_is_under_the_same_load_has_one_factor(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     suite, cases = read_suite(place.checkout, "scaled")
     measuring = Measuring(place, monkeypatch)
-    measured(place, "alone", 1000.0)
+    measured(place, "alone", 80.0)
     factors = scales_of(place, suite, cases, "auto", given={}, console=QUIET)
     assert list(measuring.asked) == ["fake", "swept"], "each once, and none that is known or follows another"
     assert factors["fake"] == factors["other"], "a group has its baseline's"
     assert float(factors["fake"]) * 100 == pytest.approx(0.7 * 50)
-    assert float(factors["alone"]) * 100 == pytest.approx(0.7 * 1000)
+    assert float(factors["alone"]) * 100 == pytest.approx(0.7 * 80)
     assert factors["alone-too"] == factors["alone"], "they ask the same, at another rate and over more connections"
     assert float(factors["swept"]) * 400 == pytest.approx(0.7 * 200)
     plan = plan_rounds(Catalogue(place.checkout), cases, 1, {}, seed=1, scales=factors)
@@ -98,6 +101,49 @@ def test_a_short_suite_measures_in_short_runs_whose_capacities_count_for_no_othe
     measuring.asked.clear()
     scales_of(place, suite, cases, "auto", given={}, console=QUIET)
     assert measuring.asked == {name: {} for name in ("fake", "swept", "alone")}
+
+
+def test_without_a_published_saturation_no_rate_is_raised(place: Place, checkout: FakeCheckout) -> None:
+    for name, reference in (("fake", None), ("alone", {"saturation": 200})):
+        document = yaml.safe_load((checkout.root / f"experiments/{name}/experiment.yaml").read_text())
+        checkout.experiment(name, **{**document, **({"reference": reference} if reference else {})})
+    suite, cases = read_suite(place.checkout, "scaled")
+    for name in ("fake", "alone", "swept"):
+        measured(place, name, 1000.0)
+    factors = scales_of(place, suite, cases, "auto", given={}, console=QUIET)
+    assert (factors["fake"], factors["swept"]) == ("1", "1")
+    assert float(factors["alone"]) == pytest.approx(1000 / 200), "half of the saturation there, half of it here"
+
+
+def test_a_sweep_with_a_published_saturation_follows_nobody(place: Place, checkout: FakeCheckout) -> None:
+    load = {"script": "get.lua", "rate": [100, 200], "threads": 1, "connections": 1, "duration": "1s",
+            "args": {"keys": "sequential"}}  # fmt: skip
+    for name, variant, saturation in (("swept", "sync", 100), ("swept-too", "queue", 150)):
+        checkout.experiment(name, service={"variant": variant}, load=load, reference={"saturation": saturation})
+    checkout.write("experiments/suites/scaled.yaml", "title: A\nquestion: B?\nexperiments: [swept, swept-too]\n")
+    suite, cases = read_suite(place.checkout, "scaled")
+    measured(place, "swept", 1000.0)
+    measured(place, "swept-too", 300.0)
+    factors = scales_of(place, suite, cases, "auto", given={}, console=QUIET)
+    assert {name: float(factor) for name, factor in factors.items()} == {"swept": 10.0, "swept-too": 2.0}
+
+
+def test_a_capacity_that_cannot_be_measured_leaves_the_rates_as_declared_and_ends_nothing(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    suite, cases = read_suite(place.checkout, "scaled")
+    measuring, console = Measuring(place, monkeypatch), Console(record=True, width=200)
+
+    def measure(_: Place, capacities: Capacities, name: str, **rest: Any) -> Capacity:
+        if name == "fake":
+            raise CannotRunHereError("fake cannot run here: no such engine")
+        return measuring.measure(_, capacities, name, **rest)
+
+    monkeypatch.setattr(scaling, "measure_capacity", measure)
+    factors = scales_of(place, suite, cases, "auto", given={}, console=console)
+    assert (factors["fake"], factors["other"]) == ("1", "1")
+    assert float(factors["swept"]) * 400 == pytest.approx(0.7 * 200)
+    assert "not measured, so its rate stays as declared: fake cannot run here: no such engine" in console.export_text()
 
 
 def test_a_number_is_the_factor_of_all_and_nothing_is_as_declared(place: Place) -> None:

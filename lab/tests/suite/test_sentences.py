@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from lab.suite.declaration import Case, Suite
@@ -17,16 +19,17 @@ MORE = tuple(1.1 * rate for rate in SYNC)
 SCATTERED = tuple(rate * (1 + 0.2 * (-1) ** n) for n, rate in enumerate(SYNC))
 
 
-NONE = "PUT: none is certainly better than sync (800/s);"
+NONE = "no certain difference in requests served against sync (800/s)"
+SMALLER = "−20.0% (−20.0% to −20.0%)"
 
 
 @pytest.mark.parametrize(
     ("queue", "stack", "headline"),
     [
-        (FEWER, FEWER, "PUT: sync serves the most, 800/s; against it: queue −20.0% (−20.0% to −20.0%), stack −20.0%"),
-        (FEWER, SCATTERED, f"{NONE} queue −20.0% (−20.0% to −20.0%) is certainly worse; no difference could be shown"),
-        (SCATTERED, SCATTERED, f"{NONE} no difference could be shown for queue, stack."),
-        (MORE, SCATTERED, "PUT: queue serves the most: +10.0% against sync (+10.0% to +10.0%)."),
+        (FEWER, FEWER, f"sync serves the most, 800/s; against it: queue {SMALLER}, stack {SMALLER}."),
+        (FEWER, SCATTERED, f"queue {SMALLER} is certainly worse; {NONE}: stack −2.0% (−22.4% to +23.7%)."),
+        (SCATTERED, SCATTERED, f"{NONE}: queue −2.0% (−22.4% to +23.7%), stack −2.0% (−22.4% to +23.7%)."),
+        (MORE, SCATTERED, "queue serves the most, +10.0% against sync (+10.0% to +10.0%)."),
     ],
 )
 def test_a_headline_names_every_side_of_a_group(
@@ -34,7 +37,36 @@ def test_a_headline_names_every_side_of_a_group(
 ) -> None:
     cases = {"sync": case("sync", rates(*SYNC)), "queue": case("queue", rates(*queue)),
              "stack": case("stack", rates(*stack))}  # fmt: skip
-    assert answer_group("PUT", SUITE, cases).headline.startswith(headline)
+    assert answer_group("PUT", SUITE, cases).headline == f"PUT at 1,000/s: {headline}"
+
+
+def test_a_headline_without_enough_data_says_what_lacks() -> None:
+    cases = {"sync": case("sync", rates(*SYNC)), "queue": case("queue", rates(*SYNC)),
+             "stack": replace(case("stack", []), refused="ENGINE=x: no such engine")}  # fmt: skip
+    told = "PUT: too few starts to judge: 0 (stack cannot run here), at least 6."
+    assert answer_group("PUT", SUITE, cases).headline == told
+    kept = {name: case(name, rates(*[1000.0] * 6)) for name in ("sync", "queue", "stack")}
+    told = "PUT at 1,000/s: cannot be compared, because fewer than 6 rounds have the p99 of sync and of queue or stack."
+    assert answer_group("PUT", SUITE, kept).headline == told
+
+
+def test_many_intervals_are_told_to_be_wrong_by_chance() -> None:
+    many = tuple(f"v{n}" for n in range(20))
+    suite = Suite.model_validate(
+        {"title": "T", "question": "Q?", "groups": {"PUT": {"baseline": "sync", "others": many}}}
+    )
+    cases = {name: case(name, rates(*SYNC)) for name in ("sync", *many)}
+    told = "20 intervals, each at 95%, of which about 1 can be expected to miss."
+    assert answer_group("PUT", suite, cases).by_chance == told
+    few = {name: cases["sync" if name == "sync" else "v1"] for name in ("sync", "queue", "stack")}
+    assert answer_group("PUT", SUITE, few).by_chance == ""
+
+
+def test_a_metric_without_a_certain_difference_is_named_by_what_it_is() -> None:
+    cases = {name: case(name, rates(*SCATTERED if name == "queue" else SYNC)) for name in ("sync", "queue", "stack")}
+    backlog, said, *_ = (one.text for one in answer_group("PUT", SUITE, cases).sentences)
+    assert backlog.startswith("Less than 99.0% of the offered rate was served by sync (80.0%), queue (")
+    assert said.startswith("queue does not certainly differ from sync in requests served: −2.0%")
 
 
 def test_an_experiment_alone_is_told_by_the_rates_it_keeps_up_with() -> None:
@@ -43,8 +75,13 @@ def test_an_experiment_alone_is_told_by_the_rates_it_keeps_up_with() -> None:
     for rate, one in point.items():
         object.__setattr__(one, "case", Case("put", int(rate)))
     (said,) = answer_alone(list(point.values()))
-    assert said.text == "put keeps up with 2,000/s (p99 –), and serves 2,100/s when 5,000/s are offered."
+    assert said.text == "put keeps up with 2,000/s, and serves 2,100/s when 5,000/s are offered."
     assert len(said.runs) == 18
+    spoiled = case("put@1500", rates(*[1400.0] * 6, offered=1500.0))
+    object.__setattr__(spoiled, "case", Case("put", 1500))
+    (said,) = answer_alone([*point.values(), spoiled])
+    told = "put keeps up with 1,000/s, and serves 1,400/s when 1,500/s are offered."
+    assert said.text == told, "not with a rate beyond one that it did not keep up with"
     (said,) = answer_alone([case("sync", rates(*[800.0] * 6))])
     assert said.text == "sync serves 800/s when 1,000/s are offered."
     few = case("few", rates(800.0))

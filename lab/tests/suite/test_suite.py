@@ -19,7 +19,7 @@ from lab.manifest import Manifest
 from lab.paths import Checkout
 from lab.runtime.base import Ports
 from lab.runtime.local.runtime import LocalRuntime
-from lab.series import Answer, Place
+from lab.series import Answer, Place, make_answer
 from lab.suite import SuiteRequest, page, run_suite
 from lab.suite import run as suite_run
 from lab.suite.declaration import Case, read_suite, suite_names
@@ -135,14 +135,14 @@ def test_a_half_written_run_is_never_used(pair: FakeCheckout) -> None:
     code, output = pair.lab("suite", "pair", "--rounds", "2", *QUICK, "--profile", "off")
     assert code == 0, output
     house = Checkout(pair.root)
-    _, cases = read_suite(house, "pair")
+    suite, cases = read_suite(house, "pair")
     document = Answer.read(answers(pair)[-1] / "answer.json")
     half = document.runs[0]
     assert half.run is not None
     path = house.results / half.run / "run.json"
     undisturbed(pair)
     path.write_text(path.read_text().replace('"complete": true', '"complete": false'))
-    figures = collect(Catalogue(house), house.results, document, cases)
+    figures = collect(Catalogue(house), house.results, document, suite, cases)
     found = figures[half.experiment]
     assert half.run in found.incomplete
     assert half.run not in {start.run for start in found.starts}
@@ -191,6 +191,22 @@ def test_rounds_are_shuffled_by_their_seed_and_sweeps_are_cases_of_their_own(pai
     }
     assert len(orders) > 1
     assert {len(order) for order in orders} == {4}
+
+
+def test_the_page_of_fitted_rates_names_the_factors(pair: FakeCheckout) -> None:
+    load = {"script": "get.lua", "rate": [100, 300], "threads": 1, "connections": 1, "duration": "1s"}
+    pair.experiment("swept", title="A sweep", load=load)
+    pair.write("experiments/suites/pair.yaml", f"{SUITE}experiments: [swept]\n")
+    house = Checkout(pair.root)
+    _, cases = read_suite(house, "pair")
+    scales = {"fake": "0.413000", "other": "0.413000", "swept": "1"}
+    planned = plan_rounds(Catalogue(house), cases, 1, {}, seed=1, scales=scales)
+    answer = make_answer(house.results, "suite", "pair", {"scale": "auto"}, planned, seed=1)
+    told = "every declared rate is fitted to this machine: factor 0.41 for fake, other; as declared for swept"
+    cautions = page.gather(house, answer).cautions
+    assert told in [caution.replace("other, fake", "fake, other") for caution in cautions]
+    answer.request["scale"] = "0.3"
+    assert "every declared rate is multiplied by 0.3" in page.gather(house, answer).cautions
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from selenium.webdriver import Chrome
 
 from lab.errors import InputError
 from lab.paths import Checkout
-from lab.series import Answer
+from lab.series import Answer, make_answer
 from lab.suite.publish import publish
 from pages.made import make_suite
 from support.chromium import open_page
@@ -54,6 +54,7 @@ def test_published_findings_are_small_files_that_stand_alone(directory: Path) ->
     answer.write(house.results)
     out = publish(house, "pages")
     assert out == root / "docs/findings/pages"
+    assert "](rates-swept.svg)" in (out / "README.md").read_text()
     for chart in ("ratios-get.svg", "latency-get.svg"):
         drawing = xml.etree.ElementTree.parse(out / chart).getroot()  # noqa: S314 - our own file
         assert drawing.tag.endswith("svg")
@@ -71,3 +72,19 @@ def test_published_findings_are_small_files_that_stand_alone(directory: Path) ->
     assert "[Queue against stack against no pool](pages/README.md)" in (out.parent / "README.md").read_text()
     with pytest.raises(InputError, match="no complete suite 'none'"):
         publish(house, "none")
+
+
+def test_a_newer_suite_of_too_few_rounds_is_not_published(directory: Path) -> None:
+    house = Checkout(directory.parents[2])
+    answer = Answer.read(directory / "answer.json").model_copy(update={"state": "complete"})
+    answer.write(house.results)
+    short = [run for run in answer.runs if run.round == 1]
+    quick = make_answer(house.results, "suite", "pages", {}, short, seed=1).model_copy(update={"state": "complete"})
+    quick.write(house.results)
+    assert f"n = {max(run.round for run in answer.runs)}" in (publish(house, "pages") / "README.md").read_text()
+    (directory / "answer.json").unlink()
+    with pytest.raises(InputError, match="has fewer than 6 rounds") as caught:
+        publish(house, "pages")
+    assert caught.value.hint == "make suite NAME=pages ROUNDS=6 makes one that does"
+    answer.write(house.results)
+    (quick.directory(house.results) / "answer.json").unlink()

@@ -1,10 +1,13 @@
-"""The charts of a suite's page: latency by percentile of each group, and the ratios to the baseline with intervals."""
+"""The charts of a suite's page: of a group its latencies and its ratios to the baseline, of a sweep latency by rate."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from lab.rates.charts import Marks
+from lab.rates.charts import latency_chart as rate_chart
+from lab.rates.points import Point
 from lab.report import numbers
 from lab.report.chart import Chart, Key
 from lab.report.percentile_chart import samples_chart
@@ -47,6 +50,36 @@ def ratio_chart(name: str, ratios: Sequence[Ratio]) -> Chart | None:
         drawings=[_draw(Plot(size, x, Log(0.5, 1.0)), x, shown) for size in sizes],
         legend=[Key("line interval", "ratio to the baseline with its 95% interval")],
         stops=[_stop(x, ratio) for ratio in sorted(shown, key=lambda r: r.value)],
+    )
+
+
+def sweep_charts(cases: Sequence[CaseFigures]) -> list[Chart]:
+    """Draw latency against the offered rate, a chart for each sweep with two measured rates or more."""
+    sweeps: dict[str, list[CaseFigures]] = {}
+    for case in cases:
+        if case.case.rate_per_s is not None and case.starts:
+            sweeps.setdefault(case.case.experiment, []).append(case)
+    charts = []
+    for name, points in sweeps.items():
+        chart = rate_chart([_point(case) for case in points], Marks()) if len(points) > 1 else None
+        if chart is not None:
+            label = f"{name}: latency against the offered rate, both axes logarithmic. The table below has the figures."
+            charts.append(replace(chart, name=f"rates-{_word(name)}", label=label))
+    return charts
+
+
+def _point(case: CaseFigures) -> Point:
+    """Return the figures of all undisturbed starts at one rate, with the published ones if they are of that rate."""
+    offered = round(case.offered_per_s or 0)
+    reference = case.experiment.reference
+    published = dict(reference.latency_ms) if reference is not None and offered == case.case.rate_per_s else {}
+    return Point(
+        rate_per_s=offered,
+        served_per_s=case.mean("rate"),
+        requests=case.latency.count,
+        percentiles_ms=dict(case.latency.percentiles),
+        run=case.starts[0].run,
+        published_ms=published,
     )
 
 

@@ -19,7 +19,8 @@ from lab.experiment import Catalogue, Experiment
 from lab.manifest import Distribution, Manifest
 from lab.series import Answer, PlannedRun
 from lab.series.answer import is_complete
-from lab.suite.declaration import Case
+from lab.suite.declaration import Case, Suite
+from lab.suite.leaders import leaders_of, published_per_s
 
 KEPT_MIN = 0.99
 """A service that answered less than this share of the offered rate was saturated."""
@@ -62,8 +63,8 @@ class CaseFigures:
     """Everything about one case.
 
     `starts` are complete runs without outside disturbance, `disturbed` are the other complete ones, `incomplete` are
-    the names of runs that did not end well. `same_share`: SCALE=auto fitted the rate by a published saturation, so the
-    offered share of the service's saturation is the published one.
+    the names of runs that did not end well, `refused` says why it cannot run here. `same_share`: SCALE=auto fitted the
+    rate by a published saturation, so the offered share of the service's saturation is the published one.
     """
 
     case: Case
@@ -74,6 +75,7 @@ class CaseFigures:
     incomplete: list[str]
     results: Path
     same_share: bool = False
+    refused: str = ""
 
     @cached_property
     def sample(self) -> Sample:
@@ -117,10 +119,12 @@ class CaseFigures:
         return rate / offered if offered and rate is not None else None
 
 
-def collect(catalogue: Catalogue, results: Path, answer: Answer, cases: list[Case]) -> dict[str, CaseFigures]:
+def collect(
+    catalogue: Catalogue, results: Path, answer: Answer, suite: Suite, cases: list[Case]
+) -> dict[str, CaseFigures]:
     """Read every finished run of the answer; runs that are not complete are counted and otherwise left out."""
     collected = {}
-    fitted = str(answer.request.get("scale")).strip().lower() == "auto"
+    same_share = _at_the_published_share(catalogue, suite, cases) if is_fitted(answer) else frozenset()
     for case in cases:
         planned = [one for one in answer.runs if case_of(one, cases) == case]
         starts: list[Start] = []
@@ -138,11 +142,30 @@ def collect(catalogue: Catalogue, results: Path, answer: Answer, cases: list[Cas
         experiment = catalogue.read(case.experiment)
         if case.rate_per_s is not None:
             experiment = experiment.at_rate(case.rate_per_s)
-        same_share = fitted and experiment.reference is not None and experiment.reference.saturated_at_per_s is not None
         collected[str(case)] = CaseFigures(
-            case, experiment, starts, disturbed, len(planned), incomplete, results, same_share
+            case,
+            experiment,
+            starts,
+            disturbed,
+            len(planned),
+            incomplete,
+            results,
+            same_share=case.experiment in same_share,
+            refused=next((one.refused for one in planned if one.refused and one.run is None), ""),
         )
     return collected
+
+
+def is_fitted(answer: Answer) -> bool:
+    """Return whether the rates were fitted to the machine: SCALE=auto."""
+    return str(answer.request.get("scale")).strip().lower() == "auto"
+
+
+def _at_the_published_share(catalogue: Catalogue, suite: Suite, cases: list[Case]) -> frozenset[str]:
+    """Return the experiments whose rate SCALE=auto fits by a published saturation."""
+    experiments = {name: catalogue.read(name) for name in dict.fromkeys(case.experiment for case in cases)}
+    leaders = leaders_of(suite, experiments)
+    return frozenset(name for name, leader in leaders.items() if published_per_s(experiments[leader]) is not None)
 
 
 def case_of(planned: PlannedRun, cases: list[Case]) -> Case | None:

@@ -25,7 +25,7 @@ SAMPLES_MIN = 400
 WEIGHED = {"alloc": "the bytes in ", "lock": "the waiting time in "}
 """By event: the whole that its shares refer to, if it is not the number of samples."""
 TITLES = {
-    "rate": "served a second",
+    "rate": "requests served",
     "p50": "p50",
     "p99": "p99",
     "p99.9": "p99.9",
@@ -130,7 +130,8 @@ def judge(finding: Finding, cases: Mapping[str, CaseFigures]) -> Judged:
     runs = tuple(dict.fromkeys(start.run for case in involved for start in case.starts))
     missing = [str(case.case) for case in involved if not case.starts]
     if missing:
-        why = f"there is no undisturbed start of {', '.join(missing)}"
+        refused = [f"{case.case} cannot run here: {case.refused}" for case in involved if case.refused]
+        why = refused[0] if refused else f"there is no undisturbed start of {', '.join(missing)}"
         return Judged(finding.says, "not comparable here", "", why, runs)
     unmet = _unmet(rule, involved)
     if unmet:
@@ -150,7 +151,8 @@ def judge(finding: Finding, cases: Mapping[str, CaseFigures]) -> Judged:
     outside = [part for part in parts if part.high < rule.low or part.low > rule.high]
     if outside:
         return Judged(finding.says, "not reproduced", ours, f"claimed {claim}", runs)
-    why = f"cannot tell: claimed {claim}, and the interval reaches beyond it"
+    what = "the starts disagree" if rule.kind in ("kept", "latency") else "the interval reaches beyond it"
+    why = f"cannot tell: claimed {claim}, and {what}"
     return Judged(finding.says, "not comparable here", ours, why, runs)
 
 
@@ -209,7 +211,12 @@ def _ratio_part(rule: Rule, case: CaseFigures, baseline: CaseFigures) -> _Part:
     ratio = ratio_of(case, baseline, rule.metric or "")
     what = TITLES[rule.metric or ""]
     if ratio is None:
-        return _Part(0, 0, f"{case.case}: {what} not measured on both sides", _too_few(0))
+        why = (
+            f"{case.case} or {baseline.case} has no profile of allocations"
+            if rule.metric == "alloc"
+            else f"fewer than {BLOCKS_MIN} rounds have the {rule.metric} of {case.case} and of {baseline.case}"
+        )
+        return _Part(0, 0, f"{case.case}: {what} not measured on both sides", why)
     text = f"{case.case}: {what} {numbers.ratio(ratio.value)}"
     if ratio.low is None or ratio.high is None:
         return _Part(ratio.value, ratio.value, f"{text}, one profiled start each")

@@ -13,40 +13,29 @@ from lab import __version__
 from lab.experiment import Catalogue
 from lab.manifest import Manifest
 from lab.paths import Checkout
+from lab.report import numbers
 from lab.report.chart import Chart
 from lab.report.data import local_time
 from lab.report.headline import sentence
 from lab.report.markdown import markdown_table, markdown_text
 from lab.report.page import asset, fonts, template_environment
-from lab.report.pictures import Picture, embed
-from lab.report.tables import EVENT_NAMES, Table
+from lab.report.tables import Table
 from lab.series import Answer
 from lab.series.answer import ANSWER
 from lab.suite import tables
-from lab.suite.charts import group_cases, latency_chart, ratio_chart
+from lab.suite.charts import group_cases, latency_chart, ratio_chart, sweep_charts
 from lab.suite.declaration import Suite, read_suite
-from lab.suite.figures import CaseFigures, collect
+from lab.suite.figures import CaseFigures, collect, is_fitted
 from lab.suite.findings import Judged, judge
+from lab.suite.flames import EVENTS, Flames, flames_of
 from lab.suite.sentences import GroupAnswer, Said, answer_alone, answer_group
 
 PAGE, MARKDOWN = "suite.html", "suite.md"
 TO_RESULTS = "../../"
 """The path from a suite's directory to results/."""
 TONES = {"reproduced": "valid", "not reproduced": "invalid", "not comparable here": "suspect"}
-EVENTS = ("cpu", "alloc", "lock")
-FLAMES_MAX = 12
 HEADLINES_MAX = 8
-
-
-@dataclass(frozen=True)
-class Flame:
-    """The CPU flame graph of a case, small enough for the page, and links to the interactive ones of its run."""
-
-    name: str
-    run: str
-    picture: Picture | None
-    source: Path
-    links: list[tuple[str, str]]
+FACTORS_NAMED_MAX = 16
 
 
 @dataclass(frozen=True)
@@ -72,8 +61,9 @@ class Content:
     groups: list[GroupShown]
     others: Table | None
     alone: list[Said]
+    sweeps: list[Chart]
     judged: list[Judged]
-    flames: list[Flame]
+    flames: Flames
     runs: Table
     environment: Table | None
     runtime: str
@@ -111,7 +101,7 @@ def summary_lines(directory: Path) -> list[str]:
 def gather(checkout: Checkout, answer: Answer, *, link: str = TO_RESULTS) -> Content:
     """Read the runs and judge. InputError if the suite is no longer declared."""
     suite, declared = read_suite(checkout, answer.name)
-    collected = collect(Catalogue(checkout), checkout.results, answer, declared)
+    collected = collect(Catalogue(checkout), checkout.results, answer, suite, declared)
     groups = [_group(name, suite, collected) for name in suite.groups]
     grouped = {name for group in suite.groups.values() for name in (group.baseline, *group.others)}
     further = [case for name, case in collected.items() if name not in grouped]
@@ -128,8 +118,9 @@ def gather(checkout: Checkout, answer: Answer, *, link: str = TO_RESULTS) -> Con
         groups=groups,
         others=tables.figure_table("Other experiments" if groups else "Experiments", further) if further else None,
         alone=answer_alone(further),
+        sweeps=sweep_charts(further),
         judged=[judge(finding, collected) for finding in suite.findings],
-        flames=_flames(list(collected.values()), link),
+        flames=flames_of(list(collected.values()), link),
         runs=tables.run_table(answer, list(collected.values()), link),
         environment=tables.environment_table(first) if first is not None else None,
         runtime=first.runtime if first is not None else str(answer.request.get("runtime", "")),
@@ -157,6 +148,7 @@ def _cautions(answer: Answer, cases: list[CaseFigures], manifests: list[Manifest
     said = []
     if answer.missing:
         said.append(f"incomplete: {len(answer.missing)} of {len(answer.runs)} runs missing; RESUME=1 continues")
+    said += [f"{case.case} cannot run here: {case.refused}" for case in cases if case.refused]
     disturbed = sum(len(case.disturbed) for case in cases)
     if disturbed:
         were = "run was" if disturbed == 1 else "runs were"
@@ -172,30 +164,29 @@ def _cautions(answer: Answer, cases: list[CaseFigures], manifests: list[Manifest
     given = answer.request.get("overrides")
     if isinstance(given, dict) and given:
         said.append("set for this suite: " + ", ".join(f"{key} {value}" for key, value in given.items()))
-    if answer.request.get("scale") is not None:
-        scale = answer.request["scale"]
-        how = "is fitted to this machine, the same for all of a group" if scale == "auto" else f"times {scale}"
-        said.append(f"every declared rate {how}")
+    if is_fitted(answer):
+        said.append(f"every declared rate is fitted to this machine: {_factors(answer)}")
+    elif answer.request.get("scale") is not None:
+        said.append(f"every declared rate is multiplied by {answer.request['scale']}")
     return said
 
 
-def _flames(cases: list[CaseFigures], link: str) -> list[Flame]:
-    flames: list[Flame] = []
-    for case in cases:
-        profile = case.profile
-        if profile is None or len(flames) == FLAMES_MAX:
-            continue
-        picture = profile.directory / "cpu.png"
-        links = [
-            (f"{EVENT_NAMES[event]}{form_name}", f"{link}{profile.run}/profile/{event}{form}.html")
-            for event in EVENTS
-            for form_name, form in (("", ""), (" by thread", "-threads"))
-            if (profile.directory / f"{event}{form}.html").is_file()
-        ]
-        links.append(("report", f"{link}{profile.run}/report.html"))
-        shown = embed(picture) if picture.is_file() else None
-        flames.append(Flame(str(case.case), profile.run, shown, picture, links if link else []))
-    return flames
+def _factors(answer: Answer) -> str:
+    """Return the factors, each with its experiments if these are not many: "factor 0.41 for sync-get, queue-get"."""
+    factors: dict[str, tuple[float, float]] = {}
+    for planned in answer.runs:
+        declared = float(planned.label.partition("@")[2] or 0)
+        scaled = float(planned.overrides.get("rate", 0)) / declared if declared else planned.overrides.get("scale", 1)
+        factors[planned.experiment] = max(factors.get(planned.experiment, (-1.0, 1.0)), (declared, float(scaled)))
+    by_factor: dict[str, list[str]] = {}
+    for name, (_, factor) in sorted(factors.items(), key=lambda one: one[1][1]):
+        by_factor.setdefault(numbers.significant(factor, 2), []).append(name)
+    if len(factors) > FACTORS_NAMED_MAX:
+        return f"factors from {next(iter(by_factor))} to {next(reversed(by_factor))}"
+    return "; ".join(
+        f"{'as declared' if factor == '1.0' else f'factor {factor}'} for {', '.join(names)}"
+        for factor, names in by_factor.items()
+    )
 
 
 def render_page(content: Content) -> str:
@@ -245,6 +236,7 @@ def render_markdown(content: Content, *, pictures: dict[str, str] | None = None)
     for group in content.groups:
         parts += [f"## {markdown_text(group.answer.name)}"]
         parts += ["\n".join(f"- {markdown_text(said.text)}" for said in group.answer.sentences)]
+        parts += [markdown_text(group.answer.by_chance)]
         for chart in (group.ratios, group.latency):
             if chart is not None and chart.name in files:
                 parts.append(f"![{markdown_text(chart.label)}]({files[chart.name]})")
@@ -253,10 +245,13 @@ def render_markdown(content: Content, *, pictures: dict[str, str] | None = None)
     if content.others is not None:
         parts += [f"## {content.others.caption}"]
         parts += ["\n".join(f"- {markdown_text(said.text)}" for said in content.alone)]
+        parts += [
+            f"![{markdown_text(chart.label)}]({files[chart.name]})" for chart in content.sweeps if chart.name in files
+        ]
         parts += [markdown_table(content.others), markdown_text(content.others.note)]
-    shown = [flame for flame in content.flames if flame.name in files]
+    shown = [flame for flame in content.flames.shown if flame.name in files]
     if shown:
-        parts.append("## Flame graphs of the CPU")
+        parts += ["## Flame graphs of the CPU", content.flames.left_out]
         parts += [f"`{flame.name}`\n\n![Flame graph of {flame.name}]({files[flame.name]})" for flame in shown]
     for last in (content.runs, content.environment):
         if last is not None:

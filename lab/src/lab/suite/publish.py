@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import re
 from pathlib import Path
@@ -18,6 +19,7 @@ from lab.report.chart import Chart
 from lab.report.page import asset
 from lab.series import Answer, AnswerError
 from lab.series.answer import ANSWER
+from lab.statistics import BLOCKS_MIN
 from lab.suite.page import gather, render_markdown
 
 FLAME_BYTES_MAX = 80_000
@@ -27,21 +29,23 @@ LEGEND_HEIGHT = 26
 
 
 def publish(checkout: Checkout, name: str) -> Path:
-    """Write docs/findings/<name>/ from the newest complete suite of that name; return the directory. InputError."""
-    answer = _newest(checkout, name)
+    """Write docs/findings/<name>/ from the newest complete suite of that name; return the directory.
+
+    InputError if there is none with enough rounds for a claim.
+    """
+    content = gather(checkout, _newest(checkout, name), link="")
     directory = checkout.root / "docs" / "findings" / name
     directory.mkdir(parents=True, exist_ok=True)
     for old in directory.iterdir():
         if old.suffix in (".svg", ".webp", ".html", ".md"):
             old.unlink()
-    content = gather(checkout, answer, link="")
     files: dict[str, str] = {}
-    for group in content.groups:
-        for chart in (group.ratios, group.latency):
-            if chart is not None:
-                files[chart.name] = f"{chart.name}.svg"
-                (directory / files[chart.name]).write_text(standalone(chart), encoding="utf-8")
-    for flame in content.flames:
+    charts = [*content.sweeps, *(chart for group in content.groups for chart in (group.ratios, group.latency))]
+    for chart in charts:
+        if chart is not None:
+            files[chart.name] = f"{chart.name}.svg"
+            (directory / files[chart.name]).write_text(standalone(chart), encoding="utf-8")
+    for flame in content.flames.shown:
         picture = _small(flame.source)
         if picture is not None:
             files[flame.name] = f"cpu-{flame.name.replace('@', '-')}.webp"
@@ -52,14 +56,22 @@ def publish(checkout: Checkout, name: str) -> Path:
 
 
 def _newest(checkout: Checkout, name: str) -> Answer:
+    found = []
     for path in sorted((checkout.results / "suite").glob(f"*/{ANSWER}"), reverse=True):
-        try:
+        with contextlib.suppress(AnswerError):
             answer = Answer.read(path)
-        except AnswerError:
-            continue
-        if answer.name == name and answer.state == "complete":
+            if answer.name == name and answer.state == "complete":
+                found.append(answer)
+    if not found:
+        where = checkout.results / "suite"
+        raise InputError(f"no complete suite {name!r} in {where}", f"make suite NAME={name} makes one")
+    for answer in found:
+        if max(planned.round for planned in answer.runs) >= BLOCKS_MIN:
             return answer
-    raise InputError(f"no complete suite {name!r} in {checkout.results / 'suite'}", f"make suite NAME={name} makes one")
+    raise InputError(
+        f"each complete suite {name!r} has fewer than {BLOCKS_MIN} rounds, so it claims nothing",
+        f"make suite NAME={name} ROUNDS={BLOCKS_MIN} makes one that does",
+    )
 
 
 def standalone(chart: Chart) -> str:
@@ -73,7 +85,12 @@ def standalone(chart: Chart) -> str:
     drawing = drawing.replace("<svg ", f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" ', 1)
     keys, x = [], 8
     for key in chart.legend:
-        shape = f'<path class="{key.css}" d="M{x} -12H{x + 26}"/>'
+        d = (
+            f"M{x + 13} -17L{x + 18} -12L{x + 13} -7L{x + 8} -12Z"
+            if key.css.startswith("mark")
+            else f"M{x} -12H{x + 26}"
+        )
+        shape = f'<path class="{key.css}" d="{d}"/>'
         keys.append(f'{shape}<text x="{x + 33}" y="-8">{_escaped(key.name)}</text>')
         x += 52 + 7 * len(key.name)
     style = f"<style>{_style()}</style>"

@@ -12,7 +12,7 @@ from lab.report import numbers
 from lab.statistics import BLOCKS_MIN
 from lab.suite.declaration import Suite
 from lab.suite.figures import KEPT_MIN, CaseFigures, Profile
-from lab.suite.findings import TITLES, Ratio, allocated_bytes, ratio_of
+from lab.suite.findings import CONFIDENCE, TITLES, Ratio, allocated_bytes, ratio_of
 
 METRICS = ("rate", "p50", "p99", "p99.9", "cpu")
 SHIFT_MIN = 0.01
@@ -36,19 +36,38 @@ class GroupAnswer:
     sentences: list[Said]
     ratios: list[Ratio]
 
+    @property
+    def by_chance(self) -> str:
+        """How many of the intervals miss the truth by chance, empty if it is less than one."""
+        wrong = len(self.ratios) * (1 - CONFIDENCE)
+        if wrong < 1:
+            return ""
+        count = f"{len(self.ratios)} intervals, each at {CONFIDENCE:.0%}"
+        return f"{count}, of which about {wrong:.0f} can be expected to miss."
+
 
 def answer_group(name: str, suite: Suite, cases: Mapping[str, CaseFigures]) -> GroupAnswer:
     """Return the answer for one group of a suite."""
     group = suite.groups[name]
     baseline = cases[group.baseline]
     ratios: list[Ratio] = []
-    sentences: list[Said] = []
+    sentences = _backlog([cases[one] for one in (group.baseline, *group.others)])
     for other in group.others:
         case = cases[other]
         found = {metric: ratio for metric in METRICS if (ratio := ratio_of(case, baseline, metric)) is not None}
         ratios += found.values()
         sentences += _sentences(case, baseline, found)
     return GroupAnswer(name, _headline(name, group.baseline, group.others, cases, ratios), sentences, ratios)
+
+
+def _backlog(cases: Sequence[CaseFigures]) -> list[Said]:
+    """Say which services did not keep up: their latencies are those of a backlog that grows as long as the run."""
+    behind = [case for case in cases if case.kept is not None and case.kept < KEPT_MIN]
+    if not behind:
+        return []
+    shares = ", ".join(f"{case.case} ({numbers.share(case.kept)})" for case in behind)
+    text = f"Less than {numbers.share(KEPT_MIN)} of the offered rate was served by {shares}: latency is of a backlog."
+    return [Said(text, tuple(start.run for case in behind for start in case.starts))]
 
 
 def answer_alone(cases: Sequence[CaseFigures]) -> list[Said]:
@@ -67,11 +86,12 @@ def _keeps_up(name: str, points: Sequence[CaseFigures]) -> Said:
     if fewest < BLOCKS_MIN:
         return Said(f"{name}: too few starts to judge: {fewest}, at least {BLOCKS_MIN}.", runs)
     by_rate = sorted(points, key=lambda point: point.offered_per_s or 0)
-    kept = [point for point in by_rate if (point.kept or 0) >= KEPT_MIN]
-    beyond = next((point for point in by_rate if point not in kept), None)
+    beyond = next((point for point in by_rate if (point.kept or 0) < KEPT_MIN), None)
+    kept = by_rate if beyond is None else by_rate[: by_rate.index(beyond)]
     parts = []
     if kept:
-        parts.append(f"keeps up with {numbers.rate(kept[-1].offered_per_s)}/s ({_p99(kept[-1])})")
+        p99 = _p99(kept[-1])
+        parts.append(f"keeps up with {numbers.rate(kept[-1].offered_per_s)}/s{f' (p99 {p99})' if p99 else ''}")
     if beyond is not None:
         offered, served = numbers.rate(beyond.offered_per_s), numbers.rate(beyond.mean("rate"))
         parts.append(f"serves {served}/s when {offered}/s are offered")
@@ -82,31 +102,40 @@ def _headline(
     name: str, baseline: str, others: tuple[str, ...], cases: Mapping[str, CaseFigures], ratios: list[Ratio]
 ) -> str:
     """Return which experiment serves more; if all keep the offered rate, which has the shorter p99."""
-    rounds = min(len(cases[one].starts) for one in (baseline, *others))
-    if rounds < BLOCKS_MIN:
-        return f"{name}: too few starts to judge: {rounds}, at least {BLOCKS_MIN}."
-    involved = {baseline, *(ratio.case for ratio in ratios)}
-    saturated = any((cases[one].kept or 0) < 0.99 for one in involved)
+    fewest = min((baseline, *others), key=lambda one: len(cases[one].starts))
+    if len(cases[fewest].starts) < BLOCKS_MIN:
+        why = f" ({fewest} cannot run here)" if cases[fewest].refused else f" of {fewest}"
+        return f"{name}: too few starts to judge: {len(cases[fewest].starts)}{why}, at least {BLOCKS_MIN}."
+    saturated = any((cases[one].kept or 0) < KEPT_MIN for one in (baseline, *others))
     metric, higher, what = ("rate", True, "serves the most") if saturated else ("p99", False, "has the shortest p99")
-    relevant = {ratio.case: ratio for ratio in ratios if ratio.metric == metric}
+    relevant = {ratio.case: ratio for ratio in ratios if ratio.metric == metric and ratio.claimable}
+    at = f"{name} at {numbers.rate(cases[baseline].offered_per_s)}/s"
+    if len(relevant) < len(others):
+        lacking = " or ".join(one for one in others if one not in relevant)
+        few = f"fewer than {BLOCKS_MIN} rounds have the {metric} of {baseline} and of {lacking}"
+        return f"{at}: cannot be compared, because {few}."
     ahead = {one: r for one, r in relevant.items() if r.certain and (r.value > 1) == higher}
     behind = {one: r for one, r in relevant.items() if r.certain and (r.value > 1) != higher}
     said = f"{numbers.rate(cases[baseline].mean('rate'))}/s" if metric == "rate" else _p99(cases[baseline])
     if ahead:
         best = max(ahead, key=lambda one: ahead[one].value if higher else -ahead[one].value)
-        return f"{name}: {best} {what}: {numbers.ratio(ahead[best].value)} against {baseline} ({ahead[best].interval})."
-    losses = ", ".join(f"{one} {numbers.ratio(r.value)} ({r.interval})" for one, r in behind.items())
-    if behind and len(behind) == len(relevant):
-        return f"{name}: {baseline} {what}, {said}; against it: {losses}."
-    unsure = ", ".join(one for one in relevant if one not in behind)
-    worse = f" {losses} {'is' if len(behind) == 1 else 'are'} certainly worse;" if behind else ""
-    return (
-        f"{name}: none is certainly better than {baseline} ({said});{worse} no difference could be shown for {unsure}."
-    )
+        return f"{at}: {best} {what}, {numbers.ratio(ahead[best].value)} against {baseline} ({ahead[best].interval})."
+    if len(behind) == len(relevant):
+        return f"{at}: {baseline} {what}{f', {said}' if said else ''}; against it: {_sizes(behind)}."
+    unsure = {one: r for one, r in relevant.items() if one not in behind}
+    worse = f" {_sizes(behind)} {'is' if len(behind) == 1 else 'are'} certainly worse;" if behind else ""
+    none = f"no certain difference in {TITLES[metric]} against {baseline}{f' ({said})' if said else ''}"
+    return f"{at}:{worse} {none}: {_sizes(unsure)}."
+
+
+def _sizes(ratios: Mapping[str, Ratio]) -> str:
+    return ", ".join(f"{one} {numbers.ratio(r.value)} ({r.interval})" for one, r in ratios.items())
 
 
 def _p99(case: CaseFigures) -> str:
-    return f"p99 {numbers.latency(case.latency.percentiles.get('99'))}"
+    """Return "3.21 ms"; nothing if too few requests lie beyond it."""
+    p99 = case.latency.percentiles.get("99")
+    return "" if p99 is None else numbers.latency(p99)
 
 
 WORDS = {
@@ -132,7 +161,7 @@ def _than(ratio: Ratio, other: str) -> str:
     more, less = WORDS[ratio.metric]
     size = f"{numbers.ratio(ratio.value)} ({ratio.interval}, n = {ratio.rounds} starts each)"
     if not ratio.claimable:
-        return f"against {other}, {ratio.metric}: {size}, too few starts to judge"
+        return f"against {other}, {TITLES[ratio.metric]}: {size}, too few starts to judge"
     if not ratio.certain:
         return f"does not certainly differ from {other} in {TITLES[ratio.metric]}: {size}"
     return f"{more if ratio.value > 1 else less} {other}: {size}"

@@ -97,7 +97,9 @@ def run_table(answer: Answer, cases: Sequence[CaseFigures], link: str) -> Table:
         found = known.get(planned.run or "")
         if found is None:
             what = f"incomplete: {', '.join(planned.attempts)}" if planned.attempts else "not run"
-            rows.append([Cell(str(number)), Cell(str(planned.round)), Cell(planned.experiment), Cell(what, "none"),
+            if planned.refused:
+                what = "cannot run here"
+            rows.append([Cell(str(number)), Cell(str(planned.round)), Cell(planned.name), Cell(what, "none"),
                          *[Cell("")] * 3, Cell("never used")])  # fmt: skip
             continue
         start, disturbed = found
@@ -105,7 +107,7 @@ def run_table(answer: Answer, cases: Sequence[CaseFigures], link: str) -> Table:
         rows.append([
             Cell(str(number)),
             Cell(str(planned.round)),
-            Cell(planned.experiment),
+            Cell(planned.name),
             Cell(start.run.rpartition("/")[2], "", f"{link}{start.run}/report.html" if link else ""),
             Cell(numbers.rate(start.figures.get("rate"))),
             Cell(numbers.latency(start.figures.get("p99"))),
@@ -119,7 +121,9 @@ def run_table(answer: Answer, cases: Sequence[CaseFigures], link: str) -> Table:
             ),
         ])  # fmt: skip
     columns = ("Run", "Round", "Experiment", "Report", "Served/s", "p99", "Verdict", "Note")
-    note = f"The order of each round was shuffled with seed {answer.seed}. Only the last round was profiled."
+    note = f"The order of each round was shuffled with seed {answer.seed}."
+    if any(case.profile is not None for case in cases):
+        note += " Only the last round was profiled."
     return Table("runs-table", "Runs in their order", columns, rows, frozenset({4, 5}), note)
 
 
