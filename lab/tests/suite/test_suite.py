@@ -81,7 +81,7 @@ def test_a_suite_runs_every_experiment_once_a_round_and_writes_its_page(pair: Fa
     profiled = {run["round"] for run in document["runs"] if run["overrides"].get("profile") != "off"}
     assert profiled == {2}
     assert "run 4 of 4" in output
-    assert "too few starts to judge: 2, at least 6" in output
+    assert "too few starts to judge: 2 of fake, at least 6" in output
     text = (answers(pair)[-1] / "suite.html").read_text()
     for run in document["runs"]:
         assert f"../../{run['run']}/report.html" in text
