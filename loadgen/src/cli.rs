@@ -1,5 +1,7 @@
 //! The command line: that of wrk2, and the options that this generator adds.
 
+mod values;
+
 use crate::part::Part;
 use crate::schedule::{Schedule, Step};
 use crate::target::Target;
@@ -7,6 +9,7 @@ use crate::units::{Rate, parse_count, parse_positive_time_ns, parse_rate, parse_
 use clap::{Parser, ValueEnum};
 use std::net::SocketAddr;
 use std::path::PathBuf;
+pub use values::CpuList;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -40,7 +43,7 @@ the report of what was done is still made.";
 pub struct Arguments {
     /// Number of threads, each with its own script state; at most one per connection. Threads of one CPU share an event
     /// loop.
-    #[arg(short, long, value_name = "N", default_value = "2", value_parser = threads)]
+    #[arg(short, long, value_name = "N", default_value = "2", value_parser = values::threads)]
     pub threads: u64,
 
     /// Connections to keep open, over all threads; rounded down to a multiple of the threads.
@@ -69,7 +72,7 @@ pub struct Arguments {
     pub pool: Pool,
 
     /// Limit a connection that is behind to this many times its rate (wrk2: 2); no limit by default.
-    #[arg(long, value_name = "FACTOR", value_parser = catch_up_factor)]
+    #[arg(long, value_name = "FACTOR", value_parser = values::catch_up_factor)]
     pub catch_up_max: Option<f64>,
 
     /// Print the latency distribution.
@@ -89,7 +92,7 @@ pub struct Arguments {
     pub script: Option<PathBuf>,
 
     /// Header to add to every request; may be repeated.
-    #[arg(short = 'H', long = "header", value_name = "NAME: VALUE", value_parser = header)]
+    #[arg(short = 'H', long = "header", value_name = "NAME: VALUE", value_parser = values::header)]
     pub headers: Vec<(String, String)>,
 
     /// Count a request as timed out if it takes longer than this from sending; its response is still awaited.
@@ -123,7 +126,7 @@ pub struct Arguments {
 
     /// Send the first request at this wall-clock time: RFC 3339, or seconds since 1970. If connecting takes longer,
     /// start at once; the schedule then counts as not kept.
-    #[arg(long, value_name = "TIME", value_parser = moment)]
+    #[arg(long, value_name = "TIME", value_parser = values::moment)]
     pub start_at: Option<jiff::Timestamp>,
 
     /// Write a record to FILE, from which `loadgen merge` makes one report of several generators.
@@ -135,7 +138,7 @@ pub struct Arguments {
     pub hdr_log: Option<PathBuf>,
 
     /// Serve live metrics for Prometheus at http://HOST:PORT/metrics during the run.
-    #[arg(long, value_name = "HOST:PORT", value_parser = socket_address)]
+    #[arg(long, value_name = "HOST:PORT", value_parser = values::socket_address)]
     pub metrics: Option<SocketAddr>,
 
     /// What a thread does until the next request is due.
@@ -149,7 +152,7 @@ pub struct Arguments {
 
     /// CPUs for the threads, such as 1 or 0,2-3. Each thread is pinned to one CPU; threads of one CPU share an event
     /// loop. Default: the CPUs of the process, without pinning.
-    #[arg(long, value_name = "LIST", value_parser = cpu_list)]
+    #[arg(long, value_name = "LIST", value_parser = values::cpu_list)]
     pub cpus: Option<CpuList>,
 
     /// How far the generator's own delays may move a percentile of latency before the schedule counts as not kept. Up
@@ -205,10 +208,6 @@ pub enum ArrivalKind {
     /// A Poisson process: arrivals are independent of each other, like the requests of many users.
     Poisson,
 }
-
-/// CPUs to pin threads to.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CpuList(pub Vec<usize>);
 
 impl Arguments {
     /// Checks conditions that involve several options.
@@ -278,176 +277,5 @@ impl Arguments {
     }
 }
 
-fn moment(text: &str) -> Result<jiff::Timestamp, String> {
-    let wrong = || "wanted a time such as 2026-11-21T09:14:35Z, or seconds since 1970 such as 1795252475.5".to_owned();
-    match text.parse::<f64>() {
-        // Years 1970 to 2286 only, so that neither minutes nor milliseconds are taken for seconds.
-        Ok(seconds) if (1e9..1e10).contains(&seconds) => {
-            jiff::Timestamp::from_microsecond((seconds * 1e6).round() as i64).map_err(|_| wrong())
-        }
-        Ok(_) => Err(wrong()),
-        Err(_) => text.parse().map_err(|_| wrong()),
-    }
-}
-
-fn threads(text: &str) -> Result<u64, String> {
-    match parse_count(text)? {
-        count @ 1..=1024 => Ok(count),
-        _ => Err("at most 1024 threads; more connections (-c) make more load, not more threads".to_owned()),
-    }
-}
-
-fn catch_up_factor(text: &str) -> Result<f64, String> {
-    let factor = text.trim_end_matches('x').parse::<f64>().ok().filter(|factor| factor.is_finite() && *factor > 1.0);
-    factor.ok_or_else(|| "wanted a factor above 1, such as 2".to_owned())
-}
-
-fn header(text: &str) -> Result<(String, String), String> {
-    let wrong = || "wanted 'Name: value'".to_owned();
-    let (name, value) = text.split_once(':').ok_or_else(wrong)?;
-    let value = value.trim();
-    if http::HeaderName::from_bytes(name.as_bytes()).is_err() || http::HeaderValue::from_str(value).is_err() {
-        return Err(wrong());
-    }
-    Ok((name.to_owned(), value.to_owned()))
-}
-
-fn socket_address(text: &str) -> Result<SocketAddr, String> {
-    use std::net::ToSocketAddrs;
-    let wrong = || "wanted HOST:PORT, such as 127.0.0.1:9100; 0.0.0.0:9100 serves all interfaces".to_owned();
-    text.to_socket_addrs().ok().and_then(|mut found| found.next()).ok_or_else(wrong)
-}
-
-fn cpu_list(text: &str) -> Result<CpuList, String> {
-    let read = || {
-        let mut cpus = Vec::new();
-        for part in text.split(',') {
-            let (first, last) = part.split_once('-').unwrap_or((part, part));
-            let (first, last): (usize, usize) = (first.parse().ok()?, last.parse().ok()?);
-            if first > last || last >= 1024 {
-                return None;
-            }
-            cpus.extend(first..=last);
-        }
-        Some(CpuList(cpus))
-    };
-    read().ok_or_else(|| "wanted CPU numbers below 1024, such as 1 or 0,2-3".to_owned())
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use clap::CommandFactory;
-
-    fn parse(line: &str) -> Result<Arguments, String> {
-        let words = std::iter::once("loadgen").chain(line.split_whitespace());
-        Arguments::try_parse_from(words).map_err(|error| error.to_string())
-    }
-
-    #[test]
-    fn the_command_line_is_consistent() {
-        Arguments::command().debug_assert();
-    }
-
-    #[test]
-    fn wrk2s_command_line_is_understood() {
-        let arguments = parse("-t4 -c64 -d1m -R70k -L -s get.lua http://h:1/p -- pairs=5 x=y").unwrap();
-        assert_eq!((arguments.threads, arguments.connections), (4, 64));
-        assert_eq!(arguments.duration_ns, 60_000_000_000);
-        assert_eq!(arguments.schedule().rate_per_s(), 70_000.0);
-        assert_eq!(arguments.script_arguments, ["pairs=5", "x=y"]);
-        let defaults = parse("--rate 10 http://h").unwrap();
-        assert_eq!((defaults.threads, defaults.connections), (2, 10));
-        assert_eq!((defaults.duration_ns, defaults.timeout_ns), (10_000_000_000, 2_000_000_000));
-        let after_url = parse("http://h word -R10 -U -B --timeout 3s").unwrap();
-        assert!(after_url.u_latency && after_url.batch_latency);
-        assert_eq!(after_url.script_arguments, ["word"]);
-    }
-
-    #[test]
-    fn every_flag_refuses_bad_values_and_says_what_it_wants() {
-        for (line, wanted) in [
-            ("-t0", "wanted a whole number above 0"),
-            ("-t2000", "at most 1024 threads"),
-            ("-c -1", "unexpected argument '-1'"),
-            ("-c 1.5", "wanted a whole number above 0"),
-            ("-d 0", "wanted a time above 0"),
-            ("-d 10x", "wanted a time such as 30s"),
-            ("-R 0", "wanted requests a second"),
-            ("-R fast", "wanted requests a second"),
-            ("--timeout never", "wanted a time such as"),
-            ("-H NoColon", "wanted 'Name: value'"),
-            ("--metrics 9100", "wanted HOST:PORT"),
-            ("--idle nap", "possible values: sleep, hybrid, spin"),
-            ("--cpus 1-", "wanted CPU numbers"),
-            ("--cpus 3-1", "wanted CPU numbers"),
-            ("--warmup soon", "wanted a time such as"),
-            ("--requests 0", "wanted a whole number above 0"),
-            ("--pool closed", "possible values: fixed, open"),
-            ("--catch-up-max 1", "wanted a factor above 1"),
-            ("--rate-plan 10:1s", "cannot be used with"),
-            ("--arrivals bursty", "possible values: even, poisson"),
-            ("--seed x", "invalid digit"),
-            ("--expect 99", "99 is not in 100..=599"),
-            ("--expect 404;500", "invalid digit"),
-            ("--send-lag-max 0", "wanted a time above 0"),
-        ] {
-            let rate = if line.starts_with("-R") { "" } else { "-R 10" };
-            let error = parse(&format!("{line} {rate} http://h")).expect_err(line);
-            assert!(error.contains(wanted), "{line}: {error}");
-        }
-        assert!(parse("-R10 localhost:80").unwrap_err().contains("write http://localhost:80"));
-        assert!(parse("http://h").unwrap_err().contains("--rate <RATE>"));
-        assert!(parse("-R10").unwrap_err().contains("<URL>"));
-    }
-
-    #[test]
-    fn a_rate_plan_takes_the_place_of_rate_and_duration() {
-        let arguments = parse("--rate-plan 10:1s,10-20:2s http://h").unwrap();
-        assert_eq!(arguments.schedule().duration_ns(), 3_000_000_000);
-        assert!(parse("--rate-plan 10:1s -d 5s http://h").unwrap_err().contains("cannot be used with"));
-        assert!(parse("--rate-plan 10 http://h").unwrap_err().contains("wanted RATE:TIME"));
-    }
-
-    #[test]
-    fn values_that_do_not_fit_together_are_refused() {
-        let error = parse("-R10 -t8 -c4 http://h").unwrap().validate().unwrap_err();
-        assert!(error.contains("raise -c or lower -t"), "{error}");
-        let error = parse("-R10 --pool open --catch-up-max 2 http://h").unwrap().validate().unwrap_err();
-        assert!(error.contains("needs --pool fixed"), "{error}");
-        let error = parse("-R10 --real-time --idle hybrid http://h").unwrap().validate().unwrap_err();
-        assert!(error.contains("needs --idle sleep"), "{error}");
-        let error = parse("--rate-plan 0-10:1s --warmup 1s http://h").unwrap().validate().unwrap_err();
-        assert!(error.contains("begin with another"), "{error}");
-        let error = parse("-R10 --json /nowhere/at/all/x.json http://h").unwrap().validate().unwrap_err();
-        assert!(error.contains("no directory /nowhere/at/all"), "{error}");
-    }
-
-    #[test]
-    fn parts_need_threads_and_connections_that_can_be_dealt_out() {
-        let error = |line: &str| parse(line).unwrap().validate().unwrap_err();
-        assert!(error("-R10 -t4 -c64 --part 1/3 http://h").contains("-t must be a multiple of 3"));
-        assert!(error("-R10 -t3 -c64 --part 1/3 http://h").contains("-c one of -t"));
-        assert_eq!(parse("-R10 -t3 -c63 --part 3/3 http://h").unwrap().validate(), Ok(()));
-        for (part, wanted) in
-            [("0/3", "from 1 to N"), ("4/3", "from 1 to N"), ("2", "such as 2/3"), ("1/0", "such as 2/3")]
-        {
-            let error = parse(&format!("-R10 --part {part} http://h")).unwrap_err();
-            assert!(error.contains(wanted), "{part}: {error}");
-        }
-    }
-
-    #[test]
-    fn a_start_is_a_moment_of_the_wall_clock() {
-        let at = |text: &str| parse(&format!("-R10 --start-at {text} http://h")).map(|a| a.start_at.unwrap());
-        assert_eq!(at("2026-11-21T09:14:35.5Z").unwrap(), at("1795252475.5").unwrap());
-        for wrong in ["soon", "12", "1795252475500"] {
-            assert!(at(wrong).unwrap_err().contains("seconds since 1970"), "{wrong}");
-        }
-    }
-
-    #[test]
-    fn cpu_lists_take_ranges() {
-        assert_eq!(cpu_list("0,2-4"), Ok(CpuList(vec![0, 2, 3, 4])));
-    }
-}
+mod tests;

@@ -11,7 +11,8 @@ import pytest
 from lab.manifest import Manifest
 from lab.report import write
 from report.pages import Page, report
-from report.synthesis import Shape, engine_event, make_run
+from report.synthesis import Shape, make_run
+from report.synthesis_service import engine_event
 
 
 def test_shares_of_code_have_intervals_and_the_recording_says_how_far_to_trust_it(tmp_path: Path) -> None:

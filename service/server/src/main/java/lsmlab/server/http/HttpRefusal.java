@@ -1,5 +1,7 @@
 package lsmlab.server.http;
 
+import one.nio.http.Response;
+
 /** Why a request is answered with an error. Without a stack trace, because clients can cause it at will. */
 final class HttpRefusal extends RuntimeException {
   private static final long serialVersionUID = 1L;
@@ -28,6 +30,11 @@ final class HttpRefusal extends RuntimeException {
   /** It is unknown where the next request begins: the connection ends. */
   static HttpRefusal closing(String code, String message) {
     return new HttpRefusal(code, true, null, message);
+  }
+
+  /** The bytes are no request: 400, and the connection ends. */
+  static HttpRefusal malformed(String message) {
+    return closing(Response.BAD_REQUEST, message);
   }
 
   /** Status code and reason, as one-nio's {@code Response} takes them. */

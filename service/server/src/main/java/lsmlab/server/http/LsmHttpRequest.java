@@ -28,9 +28,6 @@ final class LsmHttpRequest extends Request {
   /** More headers are answered 431. The library would silently drop those after the 256th. */
   static final int HEADERS_MAX = 100;
 
-  /** A Content-Length of more digits would not fit a long. */
-  private static final int LENGTH_DIGITS_MAX = 18;
-
   private static final long NO_LENGTH = -1;
 
   private static final byte[] ENTITY = Ascii.bytes("/v0/entity");
@@ -86,7 +83,7 @@ final class LsmHttpRequest extends Request {
       methodEnd++;
     }
     if (methodEnd == from || data[methodEnd] != ' ') {
-      throw malformed("malformed request line");
+      throw HttpRefusal.malformed("malformed request line");
     }
     int target = methodEnd + 1;
     int targetEnd = target;
@@ -94,7 +91,7 @@ final class LsmHttpRequest extends Request {
       targetEnd++;
     }
     if (targetEnd == target || data[targetEnd] != ' ') {
-      throw malformed("malformed request target");
+      throw HttpRefusal.malformed("malformed request target");
     }
     boolean http11 = version(data, targetEnd + 1, to);
     int method = method(new String(data, from, methodEnd - from, ISO_8859_1));
@@ -110,7 +107,7 @@ final class LsmHttpRequest extends Request {
   }
 
   static HttpRefusal bareLineFeed() {
-    return malformed("a line ends with CR LF");
+    return HttpRefusal.malformed("a line ends with CR LF");
   }
 
   static HttpRefusal lineTooLong() {
@@ -126,7 +123,7 @@ final class LsmHttpRequest extends Request {
         || !Ascii.isDigit(data[to - 3])
         || data[to - 2] != '.'
         || !Ascii.isDigit(data[to - 1])) {
-      throw malformed("malformed HTTP version");
+      throw HttpRefusal.malformed("malformed HTTP version");
     }
     if (data[to - 3] != '1') {
       throw HttpRefusal.closing(
@@ -234,7 +231,7 @@ final class LsmHttpRequest extends Request {
       nameEnd++;
     }
     if (nameEnd == from || data[nameEnd] != ':') {
-      throw malformed("malformed header");
+      throw HttpRefusal.malformed("malformed header");
     }
     int value = nameEnd + 1;
     int valueEnd = value;
@@ -242,7 +239,8 @@ final class LsmHttpRequest extends Request {
       valueEnd++;
     }
     if (valueEnd != lineFeed - 1 || data[valueEnd] != '\r') {
-      throw malformed("a header has a control character, or a line does not end with CR LF");
+      throw HttpRefusal.malformed(
+          "a header has a control character, or a line does not end with CR LF");
     }
     while (value < valueEnd && Ascii.isBlank(data[value])) {
       value++;
@@ -262,20 +260,18 @@ final class LsmHttpRequest extends Request {
   private void header(String name, byte[] data, int from, int to) {
     switch (name.toLowerCase(Locale.ROOT)) {
       case "host" -> {
-        for (int i = from; i < to; i++) {
-          if (!Ascii.isHost(data[i])) {
-            throw malformed("malformed Host");
-          }
-        }
         hosts++;
-        host = new String(data, from, to - from, ISO_8859_1);
+        host = HeaderValues.host(data, from, to);
       }
       case "origin" -> origin = new String(data, from, to - from, ISO_8859_1);
       case "content-length" -> length(data, from, to);
       case "transfer-encoding" ->
           throw HttpRefusal.closing(
               Response.LENGTH_REQUIRED, "Transfer-Encoding is not served: give Content-Length");
-      case "connection" -> connection(data, from, to);
+      case "connection" -> {
+        asksToClose |= HeaderValues.lists(data, from, to, CLOSE);
+        asksToKeepAlive |= HeaderValues.lists(data, from, to, KEEP_ALIVE);
+      }
       case "expect" -> expectsContinue = Ascii.equalIgnoreCase(data, from, to, CONTINUE);
       default -> {
         // other headers have no meaning for this server
@@ -285,40 +281,9 @@ final class LsmHttpRequest extends Request {
 
   private void length(byte[] data, int from, int to) {
     if (contentLength != NO_LENGTH) {
-      throw malformed("Content-Length is given twice");
+      throw HttpRefusal.malformed("Content-Length is given twice");
     }
-    if (from == to || to - from > LENGTH_DIGITS_MAX) {
-      throw malformed("malformed Content-Length");
-    }
-    long value = 0;
-    for (int i = from; i < to; i++) {
-      if (!Ascii.isDigit(data[i])) {
-        throw malformed("malformed Content-Length");
-      }
-      value = 10 * value + data[i] - '0';
-    }
-    contentLength = value;
-  }
-
-  private void connection(byte[] data, int from, int to) {
-    int start = from;
-    while (start < to) {
-      int optionEnd = start;
-      while (optionEnd < to && data[optionEnd] != ',') {
-        optionEnd++;
-      }
-      int first = start;
-      int last = optionEnd;
-      while (first < last && Ascii.isBlank(data[first])) {
-        first++;
-      }
-      while (first < last && Ascii.isBlank(data[last - 1])) {
-        last--;
-      }
-      asksToClose |= Ascii.equalIgnoreCase(data, first, last, CLOSE);
-      asksToKeepAlive |= Ascii.equalIgnoreCase(data, first, last, KEEP_ALIVE);
-      start = optionEnd + 1;
-    }
+    contentLength = HeaderValues.length(data, from, to);
   }
 
   /** The headers that the library asks for, as this class has parsed them. */
@@ -345,24 +310,14 @@ final class LsmHttpRequest extends Request {
     }
     lines = null;
     if (hosts != 1 && (isHttp11() || hosts > 1)) {
-      throw malformed("exactly one Host header is needed");
+      throw HttpRefusal.malformed("exactly one Host header is needed");
     }
-    if (origin != null && !isSameOrigin()) {
+    if (origin != null && !HeaderValues.isSameOrigin(origin, host)) {
       refuse(
           HttpRefusal.of(
               Response.FORBIDDEN,
               "a page of " + origin + " may not use " + host + " by a browser"));
     }
-  }
-
-  private boolean isSameOrigin() {
-    return host != null
-        && (origin.equalsIgnoreCase("http://" + host)
-            || origin.equalsIgnoreCase("https://" + host));
-  }
-
-  private static HttpRefusal malformed(String message) {
-    return HttpRefusal.closing(Response.BAD_REQUEST, message);
   }
 
   // ---- what it says
