@@ -14,10 +14,6 @@ from lab.analysis.stretch import Track, find
 from lab.manifest import Check, Manifest, Validity
 from report.synthesis import Shape, make_evidence, make_run
 
-OF_SECONDS = (
-    "other load", "steal", "throttling", "run delay", "memory pressure", "clock", "background work", "steady state"
-)  # fmt: skip
-
 
 def judged(directory: Path, **shape: Any) -> Validity:
     run = make_run(directory, Shape(**{"profiled": False, "seconds": 30, **shape}))
@@ -29,45 +25,69 @@ def check(validity: Validity, name: str) -> Check:
 
 
 def warned(validity: Validity) -> set[str]:
-    return {check.name for check in validity.checks if check.name in OF_SECONDS and check.outcome in ("warn", "fail")}
+    return {check.name for check in validity.checks if check.outcome in ("warn", "fail")}
 
 
-@pytest.mark.parametrize(
-    ("planted", "names", "words"),
-    [
-        ({}, set(), ""),
-        ({"hog": {"service": (10, 3, 0.5)}}, {"other load"}, "used 50% of a CPU of the service in seconds"),
-        (
-            {"hog": {"loadgen": (10, 3, 0.5)}},
-            {"other load", "run delay"},
-            "of a CPU of the load generator in seconds",
-        ),
-        ({"steal": 0.08}, {"steal"}, "the hypervisor took 8% of a CPU"),
-        ({"throttled": 0.05}, {"throttling"}, "a cgroup quota held the service back for 5% of the time"),
-        ({"clock_step_s": 1.5}, {"clock"}, "the clock of day was set by 1.5 s during the run"),
-        ({"compacts": True}, {"background work"}, "flush or compaction was running when repetition 1 began"),
-        ({"jit": 0.4}, {"steady state"}, "in the second half the JIT compiler still used 40% of a CPU"),
-        ({"memory_stall": 0.3}, {"memory pressure"}, "processes waited for memory 30% of the time"),
-    ],
-    ids=[
-        "nothing",
-        "hog on the service",
-        "hog on the generator",
-        "steal",
-        "quota",
-        "clock step",
-        "compaction",
-        "JIT",
-        "reclaim",
-    ],
-)
+PLANTED: dict[str, tuple[dict[str, Any], set[str], str]] = {
+    "nothing": ({}, set(), ""),
+    "hog on the service": (
+        {"hog": {"service": (10, 3, 0.5)}},
+        {"other load"},
+        "used 50% of a CPU of the service in seconds",
+    ),
+    "hog on the generator": (
+        {"hog": {"loadgen": (10, 3, 0.5)}},
+        {"other load"},
+        "used 50% of a CPU of the load generator in seconds",
+    ),
+    "generator stopped": (
+        {"stop": (12, 0.9)},
+        {"generator's error"},
+        "the load generator stood still for 900 ms in second 12",
+    ),
+    "rate beyond the generator": (
+        {"rate": 2500, "capacity": 2000, "busiest_share": 0.97},
+        {"rate", "generator CPU"},
+        "It is not certain that this was the service's limit (generator CPU)",
+    ),
+    "steal": ({"steal": 0.08}, {"steal"}, "the hypervisor took 8% of a CPU"),
+    "quota": ({"throttled": 0.05}, {"throttling"}, "a cgroup quota held the service back for 5% of the time"),
+    "reclaim": ({"memory_stall": 0.3}, {"memory pressure"}, "processes waited for memory 30% of the time"),
+    "clock step": ({"clock_step_s": 1.5}, {"clock"}, "the clock of day was set by 1.5 s during the run"),
+    "compaction": ({"compacts": True}, {"background work"}, "flush or compaction was running when repetition 1 began"),
+    "cold JVM": ({"level": (6, 3.0)}, {"steady state"}, "no steady state: from second 6 on the median latency is"),
+    "JIT": ({"jit": 0.4}, {"steady state"}, "in the second half the JIT compiler still used 40% of a CPU"),
+}
+"""By name: the disturbance, the checks that name it, and words of its reason. No other check may warn or fail."""
+
+
+@pytest.mark.parametrize(("planted", "names", "words"), PLANTED.values(), ids=PLANTED.keys())
 def test_a_planted_disturbance_is_named_and_no_other(
     tmp_path: Path, planted: dict[str, Any], names: set[str], words: str
 ) -> None:
     validity = judged(tmp_path, **planted)
-    assert warned(validity) == names
+    assert warned(validity) == names, validity.reasons
     assert (validity.state == "valid") == (not names), validity.reasons
     assert any(words in reason for reason in validity.reasons) or not words
+    assert validity.findings == []
+
+
+def test_a_dirty_tree_is_a_finding_and_no_other_is_one(tmp_path: Path) -> None:
+    validity = judged(tmp_path, seconds=12, dirty=True)
+    (finding,) = validity.findings
+    assert finding.startswith("the source differs from commit 3f1c0ffee3f1")
+    assert validity.state == "valid"
+
+
+def test_a_change_of_level_shows_beside_a_disturbance(tmp_path: Path) -> None:
+    """Seconds that a hog explains are left out, and not those before and after it."""
+    validity = judged(tmp_path, hog={"service": (20, 3, 0.5)}, level=(8, 3.0))
+    assert warned(validity) == {"other load", "steady state"}
+    assert "from second 8 on" in check(validity, "steady state").detail
+
+
+def test_where_most_seconds_are_disturbed_steadiness_is_unknown(tmp_path: Path) -> None:
+    assert check(judged(tmp_path, hog={"service": (2, 24, 0.5)}), "steady state").outcome == "unknown"
 
 
 def test_the_longest_stretch_is_named_with_its_seconds_and_their_latencies(tmp_path: Path) -> None:
@@ -94,6 +114,17 @@ def test_evidence_with_gaps_is_unknown(tmp_path: Path) -> None:
     validity = judged(tmp_path, missing_seconds=5)
     assert check(validity, "other load").outcome == "unknown"
     assert "evidence covers 8" in check(validity, "other load").detail
+
+
+def test_a_light_disturbance_is_unknown_where_the_rest_was_not_seen_and_a_heavy_one_counts(tmp_path: Path) -> None:
+    def found(share: float) -> Check:
+        hog = {"service": (20, 1, share)}
+        return check(judged(tmp_path / f"{share}", hog=hog, missing_seconds=5), "other load")
+
+    assert found(0.25).outcome == "unknown"
+    assert "used 25% of a CPU" in found(0.25).detail
+    assert "evidence covers 8" in found(0.25).detail
+    assert found(0.9).outcome == "warn"
 
 
 def test_a_long_interval_is_no_evidence_by_the_second(tmp_path: Path) -> None:

@@ -70,7 +70,8 @@ class Shape:
     seed: int = 1
     steal: float = 0.0
     hog: dict[str, tuple[int, int, float]] = field(default_factory=dict)
-    """By party: from which second of the measurement, for how many seconds, how much of a CPU."""
+    """By party: from which second of the measurement, for how many seconds, how much of a CPU. On the service's CPU it
+    makes the latencies of its seconds longer."""
     throttled: float = 0.0
     memory_stall: float = 0.0
     missing_seconds: int = 0
@@ -78,6 +79,10 @@ class Shape:
     jit: float = 0.0
     compacts: bool = False
     lag_us: float = 4.0
+    stop: tuple[int, float] | None = None
+    """The second in which the load generator stands still, and for how long, at most 1 s."""
+    busiest_share: float = 0.21
+    """CPU of the load generator's busiest thread."""
     moved: dict[str, float] = field(default_factory=dict)
     """By percentile: by how many ms the load generator moved it."""
     level: tuple[int, float] = (0, 1.0)
@@ -137,7 +142,7 @@ def make_run(directory: Path, shape: Shape | None = None) -> Path:
 def make_load(directory: Path, shape: Shape, rng: np.random.Generator, began: datetime, slower: float = 1.0) -> None:
     """Write load.txt, load.json and latency.hlog of one execution of the load generator."""
     directory.mkdir(parents=True)
-    total = histogram()
+    total, net = histogram(), histogram()
     series: list[dict[str, Any]] = []
     lines = [
         "#[Histogram log format version 1.3]",
@@ -147,11 +152,14 @@ def make_load(directory: Path, shape: Shape, rng: np.random.Generator, began: da
     ]
     requests = 0
     for second in range(shape.seconds):
-        values_ns = _latencies_ns(shape, rng, second, slower)
-        interval = histogram()
-        for value, times in zip(*np.unique(values_ns, return_counts=True), strict=True):
-            interval.record_value(int(value), int(times))
+        net_ns = _latencies_ns(shape, rng, second, slower)
+        values_ns = net_ns + _stopped_ns(shape, second, len(net_ns))
+        interval, of_server = histogram(), histogram()
+        for filled, values in ((interval, values_ns), (of_server, net_ns)):
+            for value, times in zip(*np.unique(values, return_counts=True), strict=True):
+                filled.record_value(int(value), int(times))
         total.add(interval)
+        net.add(of_server)
         requests += len(values_ns)
         lines.append(f"{second:.3f},1.000,{interval.get_max_value() / 1e6:.3f},{interval.encode().decode('ascii')}")
         series.append(
@@ -184,9 +192,11 @@ def make_load(directory: Path, shape: Shape, rng: np.random.Generator, began: da
         "served": requests - errors["status"], "refused": status.get("503", 0),
         "goodput_per_s": (requests - errors["status"]) / shape.seconds, "served_us": latency,
         "net_latency_us": {**latency, "percentiles": {
-            name: value - shape.lag_us - shape.moved.get(name, 0.0) * 1e3 for name, value in percentiles_us.items()}},
+            name: net.get_value_at_percentile(float(name)) / 1e3 - shape.lag_us - shape.moved.get(name, 0.0) * 1e3
+            for name in NAMES}},
         "by_operation": {"GET": latency}, "censored": {"count": 0, "from_percentile": None, "percentiles_us": {}},
-        "generator_stops": [], "loops": [], "busiest_loop_share": 0.21, "failure": None,
+        "generator_stops": [{"at_s": shape.stop[0], "length_us": shape.stop[1] * 1e6}] if shape.stop else [],
+        "loops": [], "busiest_loop_share": shape.busiest_share, "failure": None,
         "errors": errors, "status": status,
         "unfinished": {"count": 0, "oldest_us": None}, "cpu_s": 0.21 * shape.seconds,
         "kept_schedule": {"verdict": True, "reasons": []}, "series": series,
@@ -227,6 +237,9 @@ def _latencies_ns(shape: Shape, rng: np.random.Generator, second: int, slower: f
     base_us = np.exp(rng.normal(math.log(240 * slower), 0.35, served)) + rng.pareto(2.6, served) * 18
     if second < shape.level[0]:
         base_us *= shape.level[1]
+    first, seconds, share = shape.hog.get("service", (0, 0, 0.0))
+    if first <= second < first + seconds:
+        base_us *= 1 + 4 * share
     if served < shape.rate:  # a backlog that grows: each request waits for all those before it
         behind_s = (shape.rate / served - 1) * (second + np.arange(served) / served)
         base_us += behind_s * 1e6
@@ -234,6 +247,15 @@ def _latencies_ns(shape: Shape, rng: np.random.Generator, second: int, slower: f
         stalled = np.arange(served) < served * 0.06
         base_us[stalled] += np.linspace(38_000, 0, int(stalled.sum()))
     return np.round(base_us * 1000).astype(np.int64)
+
+
+def _stopped_ns(shape: Shape, second: int, count: int) -> np.ndarray:
+    """Return how long each request of a second waited for a load generator that stood still."""
+    waited_ns = np.zeros(count, dtype=np.int64)
+    if shape.stop is not None and second == shape.stop[0]:
+        late = int(count * shape.stop[1])
+        waited_ns[:late] = np.linspace(shape.stop[1] * 1e9, 0, late).astype(np.int64)
+    return waited_ns
 
 
 def make_evidence(path: Path, shape: Shape, phases: list[Phase]) -> None:

@@ -71,16 +71,17 @@ def find(tracks: Sequence[Track], limit: float) -> Found:
     """
     wanted = sum(max(track.duration_s - 2.0, 1.0) for track in tracks)
     known = sum(track.covered_s() for track in tracks)
-    stretches = [stretch for track in tracks for stretch in _stretches(track, limit)]
+    bad = [stretch for track in tracks for stretch in stretches(track, limit)]
     return Found(
         coverage=min(1.0, known / wanted) if wanted else 0.0,
-        bad_s=sum(stretch.length_s for stretch in stretches),
+        bad_s=sum(stretch.length_s for stretch in bad),
         measured_s=known,
-        longest=max(stretches, key=lambda stretch: (stretch.length_s, stretch.total), default=None),
+        longest=max(bad, key=lambda stretch: (stretch.length_s, stretch.total), default=None),
     )
 
 
-def _stretches(track: Track, limit: float) -> list[Stretch]:
+def stretches(track: Track, limit: float) -> list[Stretch]:
+    """Return the stretches of seconds whose value is over `limit`, in the order of time."""
     found: list[Stretch] = []
     open_since: int | None = None
     bad = np.nan_to_num(track.values, nan=-math.inf) > limit

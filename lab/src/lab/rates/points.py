@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from lab.analysis.checks import SATURATED
 from lab.manifest import Manifest, Summary
 
 KNEE_POINTS_MIN = 4
@@ -44,13 +45,14 @@ def point_of(manifest: Manifest, run: str) -> Point:
     rate = load["rate_per_s"] if isinstance(load, dict) else 0
     same_rate = reference.get("rate_per_s") in (None, rate)
     state = "unjudged" if validity is None else validity.state
+    saturated = validity is not None and any(finding.startswith(SATURATED) for finding in validity.findings)
     return Point(
         rate_per_s=rate if isinstance(rate, int) else 0,
         served_per_s=None if summary is None else _served(summary),
         requests=0 if summary is None else summary.requests,
         percentiles_ms={} if summary is None else dict(summary.latency_ms.percentiles),
         run=run,
-        said=state + (", saturated" if validity is not None and validity.findings else ""),
+        said=state + (", saturated" if saturated else ""),
         good={"valid": True, "invalid": False}.get(state),
         published_per_s=float(per_s) if same_rate and isinstance(per_s, int | float) else None,
         published_ms={k: float(v) for k, v in published.items() if isinstance(v, int | float)}

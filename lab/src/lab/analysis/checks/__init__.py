@@ -18,7 +18,14 @@ from lab.manifest import Check, Manifest, Validity
 __all__ = ["CHECKS", "SATURATED", "judge"]
 
 
-FINDINGS = (SATURATED, rate.NOT_AT_EVERY_MOMENT, load.REFUSED, steady.NOT_STEADY, generator.UNKNOWN_ERROR)
+FINDINGS = (
+    SATURATED,
+    rate.NOT_AT_EVERY_MOMENT,
+    load.REFUSED,
+    steady.NOT_STEADY,
+    generator.UNKNOWN_ERROR,
+    machine.CHANGED_SOURCE,
+)
 """Beginnings of notes that a reader must know although the result is sound."""
 
 

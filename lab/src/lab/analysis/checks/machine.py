@@ -8,6 +8,8 @@ from lab.manifest import Check
 
 PROFILE_SAMPLES_MIN = 500
 CLOCK_STEP_MAX_S = 0.2
+CHANGED_SOURCE = "the source differs from commit"
+"""Beginning of the finding about uncommitted changes."""
 
 
 def cpu_plan(known: CheckInput) -> Check:
@@ -153,6 +155,6 @@ def source(known: CheckInput) -> Check:
         return Check(
             name="source",
             outcome="note",
-            detail=f"the source differs from commit {git.commit[:12]}: the result cannot be made again from it alone",
+            detail=f"{CHANGED_SOURCE} {git.commit[:12]}: the result cannot be made again from it alone",
         )
     return Check(name="source", outcome="pass", detail=f"commit {git.commit[:12]}, nothing changed")

@@ -8,12 +8,14 @@ environment alone, because excluding them for their latencies would bias it.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from lab.analysis.checks.check_input import CheckInput
 from lab.analysis.checks.conditions import PARTIES, Window
-from lab.analysis.stretch import COVERAGE_MIN, Found, Stretch, find
+from lab.analysis.stretch import COVERAGE_MIN, Found, Stretch, Track, find, stretches
 from lab.manifest import Check, CheckOutcome
 from lab.units import format_duration
 
@@ -23,6 +25,13 @@ GENERATOR_RUN_DELAY_MAX = 0.10
 MEMORY_STALL_MAX = 0.10
 THROTTLED_MAX = 0.01
 """Limits of one second, in CPUs or as a share of time."""
+DISTURBANCES = {
+    **{f"foreign {party}": FOREIGN_CPUS_MAX for party in PARTIES},
+    **{f"steal {party}": STEAL_CPUS_MAX for party in PARTIES},
+    **{f"throttled {party}": THROTTLED_MAX for party in PARTIES},
+    "memory": MEMORY_STALL_MAX,
+}
+"""What is done to a run from outside, by the names of `Conditions.tracks`, with its limit."""
 
 LOST_S_WARN = 0.30
 """CPU seconds, or seconds, that the longest stretch may lose before the run is suspect."""
@@ -46,17 +55,15 @@ def steal(known: CheckInput) -> Check:
 def throttling(known: CheckInput) -> Check:
     """Look for a cgroup quota that held service or load generator back. Any is too much: quotas are set on purpose."""
     detail = "a cgroup quota held {of} back for {worst:.0%} of the time"
-    check = _check(known, "throttling", "throttled", THROTTLED_MAX, detail)
-    if check.outcome == "note":
-        check.outcome = "warn"
-    return check
+    return _check(known, "throttling", "throttled", THROTTLED_MAX, detail, any_counts=True)
 
 
 def run_delay(known: CheckInput) -> Check:
     """Look for a load generator that was ready to run and did not.
 
     If the service has more threads than CPUs, its own threads wait for each other; so do the load generator's. Then the
-    delay says nothing about other processes.
+    delay says nothing about other processes. Seconds in which `foreign_use` names other processes on its CPUs are left
+    to that check: one disturbance is one reason.
     """
     plan = known.manifest.environment.cpu_plan
     threads = max((window.threads or 1 for window in known.conditions.windows), default=1)
@@ -64,34 +71,72 @@ def run_delay(known: CheckInput) -> Check:
         detail = f"the load generator's {threads} threads share {len(plan.loadgen)} CPUs: they wait for each other"
         return Check(name="run delay", outcome="note", detail=detail, environment=True)
     detail = "{of} was ready to run and waited for a CPU {worst:.0%} of the time"
-    return _check(known, "run delay", "run delay", GENERATOR_RUN_DELAY_MAX, detail, parties=("loadgen",))
+    delays = known.conditions.tracks.get("run delay loadgen", [])
+    if foreign := known.conditions.tracks.get("foreign loadgen"):
+        delays = [
+            replace(delay, values=np.where(other.values > FOREIGN_CPUS_MAX, 0.0, delay.values))
+            for delay, other in zip(delays, foreign, strict=True)
+        ]
+    return _judged(known, "run delay", {"loadgen": delays}, GENERATOR_RUN_DELAY_MAX, detail)
 
 
 def memory(known: CheckInput) -> Check:
     """Look for processes that waited for memory."""
-    name, detail = "memory pressure", "processes waited for memory {worst:.0%} of the time"
-    return _check(known, name, "memory", MEMORY_STALL_MAX, detail, parties=("",))
+    detail = "processes waited for memory {worst:.0%} of the time"
+    tracks = {"": known.conditions.tracks.get("memory", [])}
+    return _judged(known, "memory pressure", tracks, MEMORY_STALL_MAX, detail)
 
 
-def _check(  # noqa: PLR0917 - the first five are what distinguishes one check from another
-    known: CheckInput, name: str, quantity: str, limit: float, detail: str, parties: tuple[str, ...] = PARTIES
+def disturbed_stretches(known: CheckInput, repetition: int) -> list[Stretch]:
+    """Return the stretches of a repetition in which the machine disturbed it, however short."""
+    return [
+        stretch
+        for name, limit in DISTURBANCES.items()
+        for track in known.conditions.tracks.get(name, [])
+        if track.repetition == repetition
+        for stretch in stretches(track, limit)
+    ]
+
+
+def _check(
+    known: CheckInput, name: str, quantity: str, limit: float, detail: str, *, any_counts: bool = False
 ) -> Check:
-    founds = {party: find(known.conditions.tracks.get(f"{quantity} {party}".strip(), []), limit) for party in parties}
+    """Judge a quantity of both sides; with `any_counts`, one bad second is enough for a suspect run."""
+    tracks: dict[str, list[Track]] = {
+        party: known.conditions.tracks.get(f"{quantity} {party}", []) for party in PARTIES
+    }
+    return _judged(known, name, tracks, limit, detail, any_counts=any_counts)
+
+
+def _judged(
+    known: CheckInput,
+    name: str,
+    tracks: Mapping[str, Sequence[Track]],
+    limit: float,
+    detail: str,
+    *,
+    any_counts: bool = False,
+) -> Check:
+    founds = {party: find(of_party, limit) for party, of_party in tracks.items()}
+    coverage = min(found.coverage for found in founds.values())
+    seen = f"evidence covers {coverage:.0%} of the measured seconds" if coverage else "it was not observed"
     bad = {party: found for party, found in founds.items() if found.longest is not None}
     if not bad:
-        coverage = min(found.coverage for found in founds.values())
         if coverage < COVERAGE_MIN:
-            seen = f"evidence covers {coverage:.0%} of the measured seconds" if coverage else "it was not observed"
             return Check(name=name, outcome="unknown", detail=f"{name}: {seen}", environment=True)
         return Check(name=name, outcome="pass", detail=f"{name}: no second over {limit:.0%}", environment=True)
     party, found = max(bad.items(), key=lambda item: (_gravity(item[1]), item[1].bad_s))
     stretch = found.longest
     if stretch is None:
         raise AssertionError("a bad second lies in a stretch")
-    outcome: CheckOutcome = ("note", "warn", "fail")[_gravity(found)]
+    gravity = max(_gravity(found), int(any_counts))
     what = detail.format(worst=stretch.worst, of=NAMES.get(party, ""))
     text = f"{what} {_when(stretch, known)}; {found.share:.0%} of the seconds were over {limit:.0%}"
-    return Check(name=name, outcome=outcome, detail=text + _harm(stretch, known), environment=True)
+    text += _harm(stretch, known)
+    outcome: CheckOutcome = ("note", "warn", "fail")[gravity]
+    if outcome == "note" and coverage < COVERAGE_MIN:
+        outcome, text = "unknown", f"{text}; {seen}"
+    return Check(name=name, outcome=outcome, detail=text, environment=True)
 
 
 def _gravity(found: Found) -> int:

@@ -7,6 +7,7 @@ import numpy as np
 from lab.analysis.checks.check_input import CheckInput
 from lab.analysis.checks.conditions import Window
 from lab.analysis.checks.load import is_saturated
+from lab.analysis.checks.seconds import disturbed_stretches
 from lab.analysis.load import Second
 from lab.analysis.steadiness import Change, changes, halves
 from lab.manifest import Check
@@ -21,6 +22,8 @@ LEVEL_MIN_MS = 0.02
 JIT_SHARE_NOTE = 0.05
 JIT_SHARE_WARN = 0.15
 """CPUs that the JIT compiler may use in the second half of a measurement."""
+STOP_MIN_S = 0.25
+"""A stop of the load generator that may move the median of its second."""
 NOT_STEADY = "no steady state"
 """Beginning of the finding."""
 
@@ -51,22 +54,42 @@ def _jit_share(known: CheckInput) -> float | None:
     return max(shares, default=None)
 
 
+def _undisturbed_seconds(known: CheckInput, window: Window) -> list[Second]:
+    """Return the seconds of a report with a median, without those that other checks blame on machine or generator.
+
+    Three slow seconds behind another process are no change of the service.
+    """
+    spans = [(stretch.start_s, stretch.end_s) for stretch in disturbed_stretches(known, window.repetition)]
+    for repetition in known.summary.repetitions:
+        if repetition.source == f"measure/{window.repetition}":
+            stops = [(stop.at_s, stop.length_us / 1e6) for stop in repetition.generator_stops]
+            spans += [(at_s, at_s + length_s) for at_s, length_s in stops if length_s >= STOP_MIN_S]
+    return [
+        second
+        for second in whole_seconds(window)
+        if second.p50_us is not None
+        and second.requests
+        and not any(start_s < second.t_s + 1 and end_s > second.t_s for start_s, end_s in spans)
+    ]
+
+
 def steady(known: CheckInput) -> Check:
     """Look for a change of the median latency over the measured seconds, such as an unfinished warm-up."""
     name = "steady state"
     if any(is_saturated(r) for r in known.summary.repetitions):
         return Check(name=name, outcome="note", detail="not asked: latency grows with the backlog")
-    worst: tuple[Change, int] | None = None
+    worst: tuple[Change, int, float] | None = None
     seen = 0
     for window in known.conditions.windows:
-        p50_ms = np.array([s.p50_us / 1e3 for s in whole_seconds(window) if s.p50_us is not None and s.requests])
+        seconds = _undisturbed_seconds(known, window)
+        p50_ms = np.array([(second.p50_us or 0.0) / 1e3 for second in seconds])
         both = halves(p50_ms)
         if both is None:
             continue
         seen += 1
         for change in [*changes(p50_ms), both]:
             if change.counts(LEVEL_MIN_MS) and (worst is None or change.ratio > worst[0].ratio):
-                worst = change, window.repetition
+                worst = change, window.repetition, seconds[change.second].t_s
     jit_share = _jit_share(known)
     if worst is None and jit_share is not None and jit_share > JIT_SHARE_NOTE:
         return Check(
@@ -75,14 +98,14 @@ def steady(known: CheckInput) -> Check:
             detail=f"{NOT_STEADY}: in the second half the JIT compiler still used {jit_share:.0%} of a CPU",
         )
     if not seen:
-        return Check(name=name, outcome="unknown", detail="fewer than ten seconds of latencies: too few to tell")
+        return Check(name=name, outcome="unknown", detail="fewer than ten undisturbed seconds: too few to tell")
     if worst is None:
         return Check(name=name, outcome="pass", detail="the median latency has no change point, and its halves agree")
-    change, repetition = worst
+    change, repetition, from_s = worst
     of = f" of repetition {repetition}" if len(known.conditions.windows) > 1 else ""
     return Check(
         name=name,
         outcome="warn" if change.ratio > LEVEL_RATIO_WARN else "note",
-        detail=f"{NOT_STEADY}: from second {change.second}{of} on the median latency is "
+        detail=f"{NOT_STEADY}: from second {from_s:.0f}{of} on the median latency is "
         f"{format_duration(change.after / 1e3)}, before it {format_duration(change.before / 1e3)}",
     )
