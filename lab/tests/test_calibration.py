@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from lab.calibration import described, fsync_ms, noop_experiment, read_calibration, smallest_differences
+from lab.calibration import (
+    against_earlier,
+    calibrate,
+    described,
+    factors,
+    fsync_ms,
+    noop_experiment,
+    read_calibration,
+    smallest_differences,
+)
 from lab.errors import InputError
-from lab.manifest import Distribution, Errors, Measurement
+from lab.experiment import Experiment
+from lab.manifest import Distribution, Errors, Manifest, Measurement
 from lab.paths import Checkout
+from report.synthesis import Shape, make_run
+from support.calibrated import calibration
+from support.checkout import FakeCheckout
 
 
 def start(rng: np.random.Generator, spread: float) -> Measurement:
@@ -57,6 +71,32 @@ def test_too_few_starts_are_refused() -> None:
         smallest_differences([start(np.random.default_rng(1), 0.1)] * 3, 6)
 
 
+def test_a_calibration_measures_ceiling_floor_and_the_reference_against_itself_and_is_stored(
+    checkout: FakeCheckout, tmp_path: Path
+) -> None:
+    checkout.experiment("sync-get")
+    asked: dict[str, Experiment] = {}
+
+    def run(name: str, experiment: Experiment) -> tuple[Path, Manifest]:
+        asked[name] = experiment
+        starts = experiment.repeat
+        directory = make_run(tmp_path / name, Shape(rate=200, repetitions=starts, seconds=6, profiled=False))
+        return directory, Manifest.read(directory / "run.json")
+
+    house = Checkout(checkout.root)
+    found = calibrate(house, run, 4)
+    loads = {name: (one.load.rate_per_s, one.repeat, one.service.engine) for name, one in asked.items()}
+    assert loads == {
+        "calibrate-floor": (1_000, 1, "null"),
+        "calibrate-ceiling": (1_000_000, 1, "null"),
+        "calibrate-a-a": (20_000, 4, "lsm"),
+    }
+    assert (found.starts, found.ceiling_per_s) == (4, 200.0)
+    assert {"50", "99"} == set(found.floor_ms)
+    assert 0 < found.smallest_difference["p50"] < 1
+    assert read_calibration(house) == found
+
+
 def test_the_time_of_an_fsync_is_measured_and_its_file_removed(tmp_path: Path) -> None:
     found = fsync_ms(tmp_path / "work", times=5)
     assert 0 < found["50"] <= found["99"]
@@ -85,15 +125,20 @@ def test_too_few_starts_on_the_command_line_are_bad_input(tmp_path: Path) -> Non
 
 
 def test_a_calibration_is_described_in_lines() -> None:
-    from datetime import UTC, datetime
-
-    from lab.calibration import Calibration
-
-    found = Calibration(
-        measured_at=datetime.now(UTC), fingerprint="ab", ceiling_per_s=150_000.0, floor_ms={"50": 0.085},
-        fsync_ms={"50": 1.2}, experiment="sync-get at 20,000/s", starts=20, pairs=6,
-        smallest_difference={"p50": 0.031}, verdicts={"a/a": "suspect", "floor": "valid"},
-    )  # fmt: skip
-    lines = described(found)
+    lines = described(calibration())
     assert any("with 6 pairs" in line and "p50 3.1%" in line for line in lines)
     assert "a/a: suspect" in lines
+
+
+def test_a_calibration_says_how_far_it_is_from_the_one_before_it() -> None:
+    earlier = calibration(smallest_difference={"rate": 0.0, "p50": 0.04, "p99": 0.1, "p99.9": 0.0})
+    now = calibration(smallest_difference={"rate": 0.0, "p50": 0.03, "p99": 0.2, "p99.9": 0.1, "service CPU": 0.1})
+    assert factors(now, earlier) == {"rate": 1.0, "p50": pytest.approx(4 / 3), "p99": 2.0, "p99.9": math.inf}
+    assert against_earlier(now, earlier) == [
+        "smallest differences against the calibration of 2026-11-24 22:05 UTC: rate ×1.00, p50 ×1.33, p99 ×2.00, "
+        "p99.9 ×inf (the larger over the smaller)"
+    ]
+    assert against_earlier(now, None) == []
+    (line,) = against_earlier(now, calibration(fingerprint="cd"))
+    assert "×" not in line
+    assert "of another machine" in line

@@ -7,7 +7,8 @@
   deviation of the log ratio of two starts gives the smallest detectable difference of a metric
   (lab/statistics/design.py): a comparison of n pairs finds a difference of that size in four of five cases.
 
-The result is kept in .cache/calibration.json with the fingerprint of the machine; every comparison prints it.
+The result is kept in .cache/calibration.json with the fingerprint of the machine; every comparison prints it. The next
+calibration on an equal machine also gives the factor between its smallest differences and these.
 """
 
 from __future__ import annotations
@@ -165,6 +166,28 @@ def reference_experiment(checkout: Checkout, starts: int) -> Experiment:
         }
     )
     return experiment.model_copy(update={"load": load, "repeat": starts, "profile": None, "reference": None})
+
+
+def factors(calibration: Calibration, earlier: Calibration) -> dict[str, float]:
+    """Return by metric the factor, at least 1, between the smallest differences of two calibrations."""
+    found = {}
+    for name, size in calibration.smallest_difference.items():
+        if name in earlier.smallest_difference:
+            low, high = sorted((size, earlier.smallest_difference[name]))
+            found[name] = high / low if low > 0 else math.inf if high > 0 else 1.0
+    return found
+
+
+def against_earlier(calibration: Calibration, earlier: Calibration | None) -> list[str]:
+    """Return, as lines for people, how far a calibration is from the one before it; nothing if there was none."""
+    if earlier is None:
+        return []
+    before = f"the calibration of {earlier.measured_at:%Y-%m-%d %H:%M} UTC"
+    design = [(one.fingerprint, one.experiment, one.starts, one.pairs) for one in (calibration, earlier)]
+    if design[0] != design[1]:
+        return [f"{before} was of another machine, source or design: its differences are not set beside these"]
+    apart = ", ".join(f"{name} ×{factor:.2f}" for name, factor in factors(calibration, earlier).items())
+    return [f"smallest differences against {before}: {apart} (the larger over the smaller)"]
 
 
 def described(calibration: Calibration) -> list[str]:

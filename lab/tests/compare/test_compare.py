@@ -129,6 +129,22 @@ def test_finished_runs_of_six_starts_each_are_judged(checkout: FakeCheckout) -> 
     assert "6 starts a side" in output
 
 
+def test_runs_with_another_flag_of_the_jvm_are_not_judged_unless_it_is_forced(checkout: FakeCheckout) -> None:
+    for flag in ("", "-XX:+UseZGC"):
+        quick = ("--repeat", "6", "--profile", "off", "--warmup", "0s")
+        code, output = checkout.lab("run", "fake", *quick, JAVA_TOOL_OPTIONS=flag)
+        assert code == 0, output
+    a, b = (f"fake/{run.name}" for run in checkout.runs())
+    why = "the runs are of unlike environments: jvm_flags: -Xmx1g against -Xmx1g -XX:+UseZGC"
+    code, output = checkout.lab("compare", a, b, "METRIC=p50")
+    assert code == 0, output
+    assert f"Cannot tell: {why}." in output
+    code, output = checkout.lab("compare", a, b, "METRIC=p50", "FORCE=1")
+    assert code == 0, output
+    assert "verdict: same within 5.0%" in output
+    assert f"FORCE=1: {why}" in output
+
+
 def test_a_machine_that_is_not_fit_to_measure_takes_the_verdict_away_unless_it_is_forced(
     checkout: FakeCheckout,
 ) -> None:

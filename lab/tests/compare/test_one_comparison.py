@@ -10,10 +10,12 @@ from typing import Any
 import jsonschema
 import pytest
 
+from support.calibrated import calibration
 from support.checkout import SCHEMA, FakeCheckout, nothing_is_left
 
 QUICK = ("BLOCKS=6", "METRIC=p50", "PROFILE=off")
 STEADY_AFTER_S = 12
+SMALLEST = "p50 3.1% with 6 pairs of starts (sync-get at 20,000/s)"
 
 
 def record(checkout: FakeCheckout) -> tuple[dict[str, Any], Path]:
@@ -25,6 +27,7 @@ def record(checkout: FakeCheckout) -> tuple[dict[str, Any], Path]:
 def done(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[FakeCheckout, str]]:
     """Compare an experiment with a variant of itself, once, for the tests that look at the result."""
     checkout = FakeCheckout(tmp_path_factory.mktemp("compare")).build()
+    checkout.write(".cache/calibration.json", calibration(smallest_difference={"p50": 0.031}).model_dump_json())
     checkout.environment |= {"FAKE_WARM_UP_TAKES_S": "0.1", "FAKE_STEADY_AFTER_S": str(STEADY_AFTER_S)}
     code, output = checkout.lab("compare", "fake", "fake VARIANT=queue", *QUICK, "DURATION=2s", "SEED=3")
     assert code == 0, output
@@ -40,6 +43,7 @@ def test_it_ends_with_a_verdict_in_one_sentence_and_a_page(done: tuple[FakeCheck
     assert "fake VARIANT=queue is the same as fake within 5.0%: latency p50" in output
     assert str(Path("results/compare") / directory.name / "compare.html") in output
     assert "block 3 of 6 is over; about" in output
+    assert f"smallest difference by calibration: {SMALLEST}" in output
 
 
 def test_every_block_has_a_fresh_start_of_each_side_and_windows_in_turns(done: tuple[FakeCheckout, str]) -> None:
@@ -97,7 +101,7 @@ def test_the_page_says_what_was_compared_and_how(done: tuple[FakeCheckout, str])
     _, directory = record(done[0])
     page = (directory / "compare.html").read_text()
     for text in ("same within 5.0%", "service.variant: stack against queue", "6 blocks", 'id="chart-blocks"',
-                 'href="a/report.html"', 'href="b/report.html"', "Seed of the order"):  # fmt: skip
+                 'href="a/report.html"', 'href="b/report.html"', "Seed of the order", SMALLEST):  # fmt: skip
         assert text in page, text
     assert "http://" not in page.replace("http://www.w3.org/", "")
     assert "| Latency p50, declared |" in (directory / "compare.md").read_text()

@@ -61,7 +61,8 @@ def serve(config: dict[str, object]) -> None:
     class Admin(Quiet):
         def do_GET(self) -> None:
             if self.path == "/config":
-                view = {"java_version": "25-fake", "jvm_flags": ["-Xmx1g"], "gc": "G1", "native_transport": True}
+                flags = ["-Xmx1g", *os.environ.get("JAVA_TOOL_OPTIONS", "").split()]
+                view = {"java_version": "25-fake", "jvm_flags": flags, "gc": "G1", "native_transport": True}
                 self.answer(200, json.dumps({**config, **view, "libraries": {"one-nio": "2.3.0"}}).encode())
             elif self.path == "/metrics":
                 text = f'lsmlab_requests_total{{method="get",status="200"}} {REQUESTS["count"]}\nlsmlab_tables 8\n'

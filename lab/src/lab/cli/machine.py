@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from lab.calibration import Calibration, calibrate, calibration_file, described
+from lab.calibration import Calibration, against_earlier, calibrate, calibration_file, described, read_calibration
 from lab.errors import InputError, RunError
 from lab.experiment import Experiment
 from lab.machine.cpus import plan_cpus
@@ -44,12 +44,13 @@ def run_calibration(console: Console, checkout: Checkout, runtime: str | None, s
         directory = done.state.directory
         return directory, Manifest.read(directory / MANIFEST)
 
-    print_calibration(console, calibrate(checkout, run, starts), calibration_file(checkout))
+    earlier = read_calibration(checkout)
+    print_calibration(console, calibrate(checkout, run, starts), earlier, calibration_file(checkout))
 
 
-def print_calibration(console: Console, calibration: Calibration, path: Path) -> None:
-    """Print a calibration and its path."""
-    for line in described(calibration):
+def print_calibration(console: Console, calibration: Calibration, earlier: Calibration | None, path: Path) -> None:
+    """Print a calibration, how far it is from the one before it, and its path."""
+    for line in [*described(calibration), *against_earlier(calibration, earlier)]:
         console.print(line, highlight=False, soft_wrap=True)
     console.print(f"stored in {path}", highlight=False, soft_wrap=True)
 

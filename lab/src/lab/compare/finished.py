@@ -7,6 +7,7 @@ be a matter of luck. With at least six repetitions on each side the starts are j
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 from lab.analysis.outputs import measured_sources, read_outputs
@@ -14,17 +15,23 @@ from lab.compare.conclusion import unfit_result
 from lab.compare.design import Design
 from lab.compare.judging import Question, change_of, in_words, judge_blocks, withdrawn
 from lab.compare.measurement import METRICS, Measured, of_outputs
+from lab.compare.plan import calibrated_difference
 from lab.compare.record import ComparisonRecord, DesignRecord, LookRecord, Result, SideRecord
 from lab.compare.sides import differences_of
 from lab.errors import InputError
+from lab.machine.fingerprint import Difference
 from lab.machine.fingerprint import differences as environment_differences
 from lab.manifest import Manifest
 from lab.paths import Checkout
 from lab.run.directory import MANIFEST, make_run_directory
 from lab.statistics import BLOCKS_MIN
 
-EXPECTED = frozenset({"dataset.hash", "dataset.name", "jvm_flags", "git.diff_hash"})
+EXPECTED = frozenset({"dataset.hash", "dataset.name", "git.diff_hash"})
 """Facts that differ because the experiments do, or that the commit implies already."""
+OF_JVM_FLAGS = frozenset({"jvm_flags", "gc"})
+"""Facts that differ because the experiments declare different flags (`service.jvm`)."""
+OF_THE_SOURCES = re.compile(r"(git|images|libraries)\.")
+"""Facts that change with the sources, which may be what is compared."""
 ENVIRONMENT_SHOWN_MAX = 6
 
 
@@ -39,7 +46,8 @@ def find_run(checkout: Checkout, text: str) -> Path | None:
 def compare_finished(checkout: Checkout, a: Path, b: Path, design: Design) -> tuple[ComparisonRecord, Path]:
     """Compare two run directories into a new directory below results/compare. Returns the record and the directory.
 
-    Raises InputError for a run that is not complete, or for one run on both sides.
+    The verdict is withdrawn if a run's environment was not fit to measure, or if the environments are unlike, unless
+    the design forces it. Raises InputError for a run that is not complete, or for one run on both sides.
     """
     if a == b:
         raise InputError(f"A and B are one run: {a}")
@@ -48,6 +56,14 @@ def compare_finished(checkout: Checkout, a: Path, b: Path, design: Design) -> tu
     measured = tuple(_repetitions(path, manifest) for path, manifest in zip((a, b), runs, strict=True))
     question = Question(design.metric, design.within, in_pairs=False)
     result = _judged(measured[0], measured[1], question, names)
+    cautions = ["these runs were made one after the other: a drift of the machine is part of their difference"]
+    differ = unequal_facts(runs[0], runs[1])
+    if unlike := _some([str(d) for d in differ if OF_THE_SOURCES.match(d.name) is None]):
+        reason = f"the runs are of unlike environments: {'; '.join(unlike)}"
+        if design.force:
+            cautions.insert(0, f"FORCE=1: {reason}")
+        else:
+            result = withdrawn(result, reason)
     unfit = [
         f"{letter}: {check.detail}"
         for letter, run in zip(("A", "B"), runs, strict=True)
@@ -55,11 +71,7 @@ def compare_finished(checkout: Checkout, a: Path, b: Path, design: Design) -> tu
         if check.environment and check.outcome == "fail"
     ]
     result = unfit_result(result, unfit, force=design.force)
-    cautions = ["these runs were made one after the other: a drift of the machine is part of their difference"]
-    differ = [str(d) for d in environment_differences(runs[0].environment, runs[1].environment, EXPECTED)]
-    if len(differ) > ENVIRONMENT_SHOWN_MAX:
-        differ = [*differ[:ENVIRONMENT_SHOWN_MAX], f"{len(differ) - ENVIRONMENT_SHOWN_MAX} more"]
-    cautions += [f"the environments differ: {line}" for line in differ]
+    cautions += [f"the environments differ: {line}" for line in _some([str(d) for d in differ])]
     result = result.model_copy(update={"cautions": [*cautions, *result.cautions]})
     directory = make_run_directory(checkout.results, "compare")
     declared = differences_of(runs[0].experiment.resolved, runs[1].experiment.resolved)
@@ -73,13 +85,34 @@ def compare_finished(checkout: Checkout, a: Path, b: Path, design: Design) -> tu
         compared=list(declared.compared),
         besides=list(declared.besides),
         design=DesignRecord(
-            looks=[LookRecord(blocks=BLOCKS_MIN, alpha=question.alpha)], within=design.within, metric=design.metric
+            looks=[LookRecord(blocks=BLOCKS_MIN, alpha=question.alpha)],
+            within=design.within,
+            metric=design.metric,
+            calibration=calibrated_difference(checkout, design.metric),
         ),
         phases=[],
         result=result,
     )
     record.write(directory)
     return record, directory
+
+
+def unequal_facts(a: Manifest, b: Manifest) -> list[Difference]:
+    """Return the facts of their environments in which two runs differ, without those that their experiments imply."""
+    ignored = EXPECTED if _declared_flags(a) == _declared_flags(b) else EXPECTED | OF_JVM_FLAGS
+    found = environment_differences(a.environment, b.environment, ignored)
+    return found if a.runtime == b.runtime else [Difference("runtime", a.runtime, b.runtime), *found]
+
+
+def _declared_flags(run: Manifest) -> object:
+    service = run.experiment.resolved.get("service")
+    return service.get("jvm") if isinstance(service, dict) else None
+
+
+def _some(lines: list[str]) -> list[str]:
+    """Return the first lines, and how many there are besides."""
+    more = len(lines) - ENVIRONMENT_SHOWN_MAX
+    return [*lines[:ENVIRONMENT_SHOWN_MAX], f"{more} more"] if more > 0 else lines
 
 
 def _judged(a: list[Measured], b: list[Measured], question: Question, names: tuple[str, str]) -> Result:

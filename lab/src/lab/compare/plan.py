@@ -140,12 +140,12 @@ def first_record(plan: ComparePlan, comparison_id: str, windows: Windows) -> Com
             windows=windows.count,
             window_s=float(windows.length_s),
             warmup_s=plan.a.experiment.load.warmup_s,
-            calibration=_calibrated(plan.checkout, design.metric),
+            calibration=calibrated_difference(plan.checkout, design.metric),
         ),
     )
 
 
-def _calibrated(checkout: Checkout, metric: str) -> str | None:
+def calibrated_difference(checkout: Checkout, metric: str) -> str | None:
     """Return the smallest difference of a metric that this machine can show, by its last calibration."""
     calibration = read_calibration(checkout)
     if calibration is None or metric not in calibration.smallest_difference:
