@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from lab.machine.environment import describe_machine
 from lab.machine.fingerprint import Difference, differences, digest, facts, host_facts
 from lab.manifest import Cpu, CpuPlan, Environment, Git, Tool
+from lab.paths import Checkout
 
 
 def environment() -> Environment:
@@ -73,3 +77,25 @@ def test_the_hosts_facts_are_those_of_this_machine(tmp_path: Path) -> None:
     assert host_facts(tmp_path) == found
     names = [name for name in facts(Environment(host=found)) if name.startswith("host.")]
     assert names == sorted(f"host.{name}" for name in found)
+
+
+def test_the_hash_of_uncommitted_changes_knows_the_contents_of_new_files(tmp_path: Path) -> None:
+    identity = {f"GIT_{who}_{what}": "t@t" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+    (tmp_path / "kept").write_text("1")
+    for words in (["init", "--quiet"], ["add", "."], ["commit", "--quiet", "--message", "base"]):
+        subprocess.run(["git", *words], cwd=tmp_path, check=True, env={**os.environ, **identity})
+
+    def git() -> Git:
+        found = describe_machine(Checkout(tmp_path)).git
+        assert found is not None
+        return found
+
+    assert (git().dirty, git().diff_hash) == (False, None)
+    hashes = []
+    for name, text in (("new", b"1"), ("new", b"2"), ("kept", b"\xff"), ("new", b"1")):
+        (tmp_path / name).write_bytes(text)
+        assert git().dirty
+        hashes.append(git().diff_hash)
+    assert len(set(hashes)) == 4
+    (tmp_path / "kept").write_text("1")
+    assert git().diff_hash == hashes[0]

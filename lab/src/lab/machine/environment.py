@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -145,7 +146,12 @@ def _git(checkout: Checkout) -> Git | None:
     def ask(*words: str) -> str | None:
         try:
             done = subprocess.run(
-                ["git", "-C", str(checkout.root), *words], capture_output=True, text=True, timeout=20, check=False
+                ["git", "-C", str(checkout.root), *words],
+                capture_output=True,
+                encoding="utf-8",
+                errors="surrogateescape",
+                timeout=20,
+                check=False,
             )
         except (OSError, subprocess.TimeoutExpired):
             return None
@@ -154,13 +160,21 @@ def _git(checkout: Checkout) -> Git | None:
     commit, changes = ask("rev-parse", "HEAD"), ask("status", "--porcelain")
     if commit is None or changes is None:
         return None
-    return Git(commit=commit, dirty=bool(changes), diff_hash=_diff_hash(ask, changes) if changes else None)
+    diff_hash = _diff_hash(checkout.root, ask) if changes else None
+    return Git(commit=commit, dirty=bool(changes), diff_hash=diff_hash)
 
 
-def _diff_hash(ask: Callable[..., str | None], changes: str) -> str | None:
-    """Return a hash of the differences from the commit: the diff, and the names of untracked files."""
-    diff = ask("diff", "HEAD", "--binary")
-    return None if diff is None else hashlib.sha256((diff + changes).encode()).hexdigest()[:16]
+def _diff_hash(root: Path, ask: Callable[..., str | None]) -> str | None:
+    """Return a hash of the differences from the commit: the diff, and the names and contents of untracked files."""
+    diff, untracked = ask("diff", "HEAD", "--binary"), ask("ls-files", "--others", "--exclude-standard", "-z")
+    if diff is None or untracked is None:
+        return None
+    found = hashlib.sha256(diff.encode(errors="surrogateescape"))
+    for name in filter(None, untracked.split("\0")):
+        found.update(name.encode(errors="surrogateescape"))
+        with contextlib.suppress(OSError), (root / name).open("rb") as file:
+            found.update(hashlib.file_digest(file, "sha256").digest())
+    return found.hexdigest()[:16]
 
 
 def _first_line(path: Path) -> str | None:
