@@ -217,3 +217,16 @@ def test_a_script_gets_the_words_of_the_dataset_that_it_speaks_of(checkout: Fake
     os.kill(process.pid, signal.SIGINT)
     process.communicate(timeout=LIMIT_S)
     assert commands[0].rstrip().endswith("-- pairs=100 seed=7 hot=yes")
+
+
+def test_an_invalid_run_is_complete_and_exits_with_3_if_that_was_asked_for(checkout: FakeCheckout) -> None:
+    """The fake's evidence says that the hypervisor took half of the machine."""
+    words = ("run", "fake", "--profile", "off", "--warmup", "0s")
+    for strict, wanted in (("1", 3), ("0", 0)):
+        code, output = checkout.lab(*words, STRICT=strict, FAKE_STEAL="0.5")
+        assert code == wanted, output
+        assert checkout.manifest()["complete"]
+        assert checkout.manifest()["validity"]["state"] == "invalid"
+    code, output = checkout.lab(*words, STRICT="1")
+    assert code == 0, output
+    assert nothing_is_left(checkout)

@@ -251,6 +251,16 @@ def test_the_timeline_has_a_row_a_second_over_all_phases(finished_run: FinishedR
             assert len(inside) >= DURATION_S / 4, f"{phase['name']}: it yields to the load, and still has rows"
 
 
+@pytest.mark.skipif(IN_A_CLUSTER, reason="the CPUs of a cluster's run are not this machine's")
+def test_the_audit_of_the_machine_costs_less_than_half_a_percent_of_a_cpu(finished_run: FinishedRun) -> None:
+    with (finished_run.directory / "machine.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    watched = [row for row in rows if row["service_cpu_s"] and row["loadgen_cpu_s"]]
+    assert len(watched) >= DURATION_S / 2
+    cost = sum(float(row["sampler_cpu_s"]) for row in watched) / sum(float(row["interval_s"]) for row in watched)
+    assert cost < 0.005, f"{cost:.2%} of a CPU"
+
+
 @pytest.mark.torture
 def test_what_is_not_load_takes_half_a_minute_at_most(finished_run: FinishedRun) -> None:
     """Builds and dataset are cached or their phases left out; what remains is the lab's own overhead."""
