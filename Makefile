@@ -192,8 +192,8 @@ test-kubernetes: build ## whole experiments in a cluster of one node made for it
 	  $(VENV)/pytest -q -ra lab/tests/e2e/test_main_job.py lab/tests/e2e/test_kubernetes.py || code=$$?; kubernetes/cluster down; exit $$code
 
 ##@ Torture (the long forms of tests, not part of `make test`)
-.PHONY: torture torture-storage torture-loadgen torture-lab
-torture: torture-storage torture-server torture-loadgen torture-lab torture-profiling torture-categories ## every room's long tests
+.PHONY: torture torture-storage torture-loadgen torture-lab torture-verdict
+torture: torture-storage torture-server torture-loadgen torture-lab torture-verdict torture-profiling torture-categories ## every room's long tests
 torture-storage: ## crashes, 10,000 seeds each; 30 kills a durability; full disks; about 15 minutes
 	@bin/find-jdk >/dev/null
 	$(MVN) -f service/pom.xml -pl storage test -Dtest='CrashTest,GroupCommitCrashTest,ModelTest,LinearizabilityTest,RegisterCheckerTest,ErrorInjectionTest,DamageTest,MappedDamageTest,CompactionJobTest,PiecewiseCompactionTest,WalPreallocatorTest,LogBytesKillTest' \
@@ -207,7 +207,10 @@ torture-loadgen: ## the load generator's long tests, 70 minutes: an hour of load
 
 torture-lab: build ## disturbances and differences planted into real runs, searches, the overhead of the lab, on a quiet machine; half an hour
 	@bin/lab --version >/dev/null
-	$(VENV)/pytest -q -ra -m torture --ignore-glob='*/test_profiling_*' lab/tests/e2e
+	$(VENV)/pytest -q -ra -m torture --ignore-glob='*/test_profiling_*' --ignore-glob='*/test_verdict_*' lab/tests/e2e
+torture-verdict: build ## is a quiet run valid, and one that is disturbed not? ten of each, on a quiet machine; 16 minutes [RUNS=10]
+	@bin/lab --version >/dev/null
+	VERDICT_RUNS=$(or $(RUNS),10) $(VENV)/pytest -q -ra -s -m torture lab/tests/e2e/test_verdict_series.py
 
 .PHONY: torture-profiling torture-categories
 torture-profiling: build ## hot spots, pauses and differences planted into real runs: are they found? 15 minutes, on a quiet machine

@@ -30,12 +30,17 @@ class FinishedRun:
     directory: Path
 
 
+def outside_make() -> dict[str, str]:
+    """Return the environment without what `make torture-…` hands down: its settings are none of an experiment's."""
+    return {key: value for key, value in os.environ.items() if not key.startswith(("MAKE", "MFLAGS"))}
+
+
 def make(*words: str, limit_s: float = RUN_LIMIT_S, **environment: str) -> subprocess.CompletedProcess[str]:
     """Runs make in the checkout as a user would, without a terminal."""
     return subprocess.run(
         ["make", *words],
         cwd=CHECKOUT,
-        env={**os.environ, **environment},
+        env={**outside_make(), **environment},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

@@ -9,7 +9,7 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-from .conftest import CHECKOUT
+from .conftest import CHECKOUT, outside_make
 
 VARIANTS = Path("service/server/src/main/java/lsmlab/server/variant")
 # Taken over with their times, so that make builds again only what a change concerns.
@@ -54,6 +54,7 @@ def make_in(directory: Path, *words: str, limit_s: float = 600) -> str:
     done = subprocess.run(
         ["make", *words],
         cwd=directory,
+        env=outside_make(),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

@@ -1,0 +1,84 @@
+"""Runs of `make experiment` that something disturbs on purpose, and their verdicts."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .conftest import CHECKOUT, RUN_LIMIT_S, outside_make
+
+SERVICE_CPU, LOADGEN_CPU = 0, 1
+"""The CPU plan on two CPUs."""
+INTO_THE_MEASUREMENT_S = 10.0
+_BUSY = "import time\nend = time.monotonic() + {}\nwhile time.monotonic() < end: pass"
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The verdict on a run."""
+
+    run: Path
+    state: str
+    reasons: list[str]
+    checks: dict[str, dict[str, Any]]
+
+    def warned(self) -> set[str]:
+        """Return the checks that made it suspect or invalid."""
+        return {name for name, check in self.checks.items() if check["outcome"] in ("warn", "fail")}
+
+
+class NoRunError(Exception):
+    """`make experiment` failed; the end of what it printed."""
+
+
+def run_with(plant: Callable[[Path], None], settings: dict[str, str], checkout: Path = CHECKOUT) -> Judged:
+    """Run an experiment (`settings` as for make) and `plant`, with its directory, 10 s into its first measurement.
+
+    Raises NoRunError.
+    """
+    results = checkout / "results" / settings["NAME"]
+    before = set(results.glob("*T*Z"))
+    over = threading.Event()
+
+    def watch() -> None:
+        while not over.wait(0.05):
+            for run in set(results.glob("*T*Z")) - before:
+                if (run / "measure" / "1").is_dir():
+                    if not over.wait(INTO_THE_MEASUREMENT_S):
+                        plant(run)
+                    return
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    try:
+        done = subprocess.run(
+            ["make", "experiment", *(f"{key}={value}" for key, value in settings.items())],
+            cwd=checkout,
+            env=outside_make(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=RUN_LIMIT_S,
+            check=False,
+        )
+    finally:
+        over.set()
+        watcher.join()
+    new = set(results.glob("*T*Z")) - before
+    if done.returncode != 0 or len(new) != 1:
+        raise NoRunError(f"exit code {done.returncode}: {done.stdout[-3000:]}")
+    (run,) = new
+    validity = json.loads((run / "run.json").read_text())["validity"]
+    return Judged(run, validity["state"], validity["reasons"], {check["name"]: check for check in validity["checks"]})
+
+
+def hog(cpu: int, seconds: float) -> None:
+    """Keep a CPU busy."""
+    subprocess.run(["taskset", "-c", str(cpu), sys.executable, "-c", _BUSY.format(seconds)], check=True)

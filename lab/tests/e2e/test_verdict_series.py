@@ -1,0 +1,74 @@
+"""The verdict on series of real runs: quiet ones are valid, ones with a hog on the service's CPU are not.
+
+They need two CPUs and a machine that is quiet otherwise, and take 16 minutes: `make torture-verdict`. A line is printed
+for each run, and the count of each series, whether or not it is the one that is wanted.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from .conftest import CHECKOUT
+from .disturbing import SERVICE_CPU, NoRunError, hog, run_with
+
+RUNS = int(os.environ.get("VERDICT_RUNS", "10"))
+HOG_S = 3.0
+SETTINGS = {
+    "NAME": "sync-get",
+    "RATE": "20000",
+    "DURATION": "20s",
+    "PROFILE": "off",
+    "MONITORING": "off",
+    "RUNTIME": "local",
+}
+
+pytestmark = [
+    pytest.mark.torture,
+    pytest.mark.timeout(RUNS * 200),
+    pytest.mark.skipif(os.cpu_count() != 2, reason="the CPU plan of these tests is that of two CPUs"),
+]
+
+
+def say(line: str) -> None:
+    print(line, flush=True)
+
+
+def git(*words: str) -> str:
+    return subprocess.run(["git", *words], cwd=CHECKOUT, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def series(name: str, plant: Callable[[Path], None]) -> Counter[str]:
+    """Make the runs, print a line for each and the counts; return them by verdict and by check that warned."""
+    changed = "with uncommitted changes" if git("status", "--porcelain") else "nothing changed"
+    say(f"\n{name}: {RUNS} runs of make experiment {' '.join(f'{k}={v}' for k, v in SETTINGS.items())}")
+    say(f"commit {git('rev-parse', '--short', 'HEAD')}, {changed}")
+    counts: Counter[str] = Counter()
+    for number in range(1, RUNS + 1):
+        try:
+            judged = run_with(plant, SETTINGS)
+        except NoRunError as error:
+            counts["failed"] += 1
+            say(f"{name} {number:2}/{RUNS}: failed: {error}")
+            continue
+        counts[judged.state] += 1
+        counts.update(judged.warned())
+        say(f"{name} {number:2}/{RUNS}: {judged.run.name} {': '.join([judged.state, '; '.join(judged.reasons)])}")
+    say(f"{name}: {counts['valid']} of {RUNS} valid; {', '.join(f'{k} {n}' for k, n in sorted(counts.items()))}")
+    return counts
+
+
+def test_quiet_runs_are_valid_nine_times_of_ten() -> None:
+    counts = series("quiet", lambda run: None)
+    assert counts["valid"] >= 0.9 * RUNS, f"at least nine of ten were to be valid: {counts}"
+
+
+def test_runs_with_a_hog_of_three_seconds_are_never_valid() -> None:
+    counts = series("hog", lambda run: hog(SERVICE_CPU, HOG_S))
+    assert counts["failed"] == counts["valid"] == 0, f"none was to be valid: {counts}"
+    assert counts["other load"] == RUNS, f"the reason was to be the hog: {counts}"
