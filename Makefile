@@ -55,11 +55,11 @@ capacity: ## the highest rate that this machine serves, for RATE=auto: make capa
 	@$(if $(filter command line,$(origin NAME)),,echo 'NAME is missing: make capacity NAME=stack-get (make list shows them all)' >&2; exit 2)
 	@bin/lab capacity $(call given,RUNTIME,--runtime) $(call quote,$(NAME)) $(STEP_WORDS)
 .PHONY: suite suites
-suite: ## several, interleaved, and one page with findings: make suite NAME=queues [ROUNDS=6] [SCALE=0.3] [DURATION=3s] [RESUME=1] …
+suite: ## several, interleaved, and one page with findings: make suite NAME=queues [ROUNDS=6] [SCALE=0.3] [DURATION=3s] [RESUME=1] [FORCE=1] …
 	@$(if $(filter command line,$(origin NAME)),,echo 'NAME is missing: make suite NAME=queues (make suites shows them all)' >&2; exit 2)
 	@bin/lab suite $(call quote,$(NAME)) $(call given,ROUNDS,--rounds) $(call given,SCALE,--scale) $(call given,SEED,--seed) \
 	  $(call given,DURATION,--duration) $(call given,WARMUP,--warmup) $(call given,PROFILE,--profile) $(call given,RUNTIME,--runtime) \
-	  $(if $(filter 1,$(RESUME)),--resume)
+	  $(if $(filter 1,$(RESUME)),--resume) $(if $(filter 1,$(FORCE)),--force)
 .PHONY: findings
 findings: ## keep the newest whole suite of that name as docs/findings/NAME: make findings NAME=queues
 	@$(if $(filter command line,$(origin NAME)),,echo 'NAME is missing: make findings NAME=queues (make suites shows them all)' >&2; exit 2)

@@ -53,5 +53,6 @@ def test_results_are_filtered_and_written_as_a_page() -> None:
 
 
 def test_a_suite_is_given_what_was_set() -> None:
-    words = make("-n", "suite", "NAME=queues", "SCALE=auto", "ROUNDS=7", "RESUME=1").replace("\\\n", " ").split()
-    assert words == ["bin/lab", "suite", "'queues'", "--rounds", "'7'", "--scale", "'auto'", "--resume"]
+    given = ("NAME=queues", "SCALE=auto", "ROUNDS=7", "RESUME=1", "FORCE=1")
+    words = make("-n", "suite", *given).replace("\\\n", " ").split()
+    assert words == ["bin/lab", "suite", "'queues'", "--rounds", "'7'", "--scale", "'auto'", "--resume", "--force"]

@@ -58,7 +58,8 @@ def series(name: str, plant: Callable[[Path], None]) -> Counter[str]:
             continue
         counts[judged.state] += 1
         counts.update(judged.warned())
-        say(f"{name} {number:2}/{RUNS}: {judged.run.name} {': '.join([judged.state, '; '.join(judged.reasons)])}")
+        reasons = "; ".join(judged.reasons) or "no reason"
+        say(f"{name} {number:2}/{RUNS}: {judged.run.name} {judged.state}: {reasons}")
     say(f"{name}: {counts['valid']} of {RUNS} valid; {', '.join(f'{k} {n}' for k, n in sorted(counts.items()))}")
     return counts
 

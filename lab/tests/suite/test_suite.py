@@ -270,3 +270,16 @@ def test_a_disturbed_run_is_repeated_once_in_its_place(pair: FakeCheckout, monke
     assert kept["run"] not in kept["disturbed"]
     assert len(pair.runs("other")) == 2
     assert len(pair.runs("fake")) == 1
+
+
+def test_disturbed_runs_are_left_out_of_every_claim_unless_they_are_forced_in(pair: FakeCheckout) -> None:
+    code, output = pair.lab("suite", "pair", "--rounds", "1", "--profile", "off", "--force", *QUICK, FAKE_STEAL="0.5")
+    assert code == 0, output
+    directory = answers(pair)[-1]
+    assert "FORCE=1: 2 of the runs that the claims rest on were disturbed" in (directory / "suite.md").read_text()
+    document = answer(pair)
+    del document["request"]["force"]
+    page.write(Checkout(pair.root), Answer.model_validate(document))
+    text = (directory / "suite.md").read_text()
+    assert "2 runs were disturbed by something else on this machine and left out of every claim" in text
+    assert "FORCE=1" not in text

@@ -62,9 +62,10 @@ class Start:
 class CaseFigures:
     """Everything about one case.
 
-    `starts` are complete runs without outside disturbance, `disturbed` are the other complete ones, `incomplete` are
-    the names of runs that did not end well, `refused` says why it cannot run here. `same_share`: SCALE=auto fitted the
-    rate by a published saturation, so the offered share of the service's saturation is the published one.
+    `starts` are complete runs without outside disturbance, or all complete ones with FORCE=1; `disturbed` are the other
+    complete ones, `incomplete` are the names of runs that did not end well, `refused` says why it cannot run here.
+    `same_share`: SCALE=auto fitted the rate by a published saturation, so the offered share of the service's saturation
+    is the published one.
     """
 
     case: Case
@@ -122,8 +123,12 @@ class CaseFigures:
 def collect(
     catalogue: Catalogue, results: Path, answer: Answer, suite: Suite, cases: list[Case]
 ) -> dict[str, CaseFigures]:
-    """Read every finished run of the answer; runs that are not complete are counted and otherwise left out."""
+    """Read every finished run of the answer; runs that are not complete are counted and otherwise left out.
+
+    So are disturbed runs, unless the request forces them in.
+    """
     collected = {}
+    forced = bool(answer.request.get("force"))
     same_share = _at_the_published_share(catalogue, suite, cases) if is_fitted(answer) else frozenset()
     for case in cases:
         planned = [one for one in answer.runs if case_of(one, cases) == case]
@@ -138,7 +143,7 @@ def collect(
                 incomplete.append(one.run)
                 continue
             start = _start(results, one, one.run)
-            (disturbed if start.troubles else starts).append(start)
+            (disturbed if start.troubles and not forced else starts).append(start)
         experiment = catalogue.read(case.experiment)
         if case.rate_per_s is not None:
             experiment = experiment.at_rate(case.rate_per_s)

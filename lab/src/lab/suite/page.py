@@ -153,6 +153,9 @@ def _cautions(answer: Answer, cases: list[CaseFigures], manifests: list[Manifest
     if disturbed:
         were = "run was" if disturbed == 1 else "runs were"
         said.append(f"{disturbed} {were} disturbed by something else on this machine and left out of every claim")
+    forced = sum(bool(start.troubles) for case in cases for start in case.starts)
+    if forced:
+        said.append(f"FORCE=1: {forced} of the runs that the claims rest on were disturbed by something else")
     half = sum(len(case.incomplete) for case in cases)
     if half:
         said.append(

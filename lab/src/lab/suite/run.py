@@ -30,7 +30,8 @@ KIND = "suite"
 class SuiteRequest:
     """The user's request.
 
-    `overrides` are words as `make experiment` takes them; `scale` is a factor of every declared rate, or auto.
+    `overrides` are words as `make experiment` takes them; `scale` is a factor of every declared rate, or auto. With
+    `force`, runs that the machine disturbed are neither repeated nor left out.
     """
 
     name: str
@@ -39,6 +40,7 @@ class SuiteRequest:
     overrides: Mapping[str, str] = field(default_factory=dict)
     resume: bool = False
     seed: int | None = None
+    force: bool = False
 
     def as_json(self, runtime: str) -> dict[str, object]:
         """Return everything that the plan is made from."""
@@ -48,6 +50,7 @@ class SuiteRequest:
             "scale": self.scale,
             "overrides": dict(self.overrides),
             "runtime": runtime,
+            **({"force": True} if self.force else {}),
         }
 
 
@@ -77,7 +80,8 @@ def run_suite(place: Place, request: SuiteRequest, console: Console, runtime: st
     try:
         with Series(place, answer, console) as series:
             series.execute()
-            if request.rounds >= BLOCKS_MIN:  # with fewer, nothing is claimed that a disturbance could spoil
+            # With fewer rounds, nothing is claimed that a disturbance could spoil.
+            if request.rounds >= BLOCKS_MIN and not request.force:
                 _repeat_disturbed(series, results, console)
         answer.state = "complete"
     except KeyboardInterrupt:

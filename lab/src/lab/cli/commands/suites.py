@@ -26,6 +26,7 @@ def suite(  # noqa: PLR0917 - one parameter an option
     profile: options.Profile = None,
     resume: options.Resume = False,
     seed: Annotated[int | None, typer.Option(help="Seed of the order of the rounds; default: random.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Claim from disturbed runs too; the page says so.")] = False,
     runtime: options.Runtime = None,
     port: options.Port = "8080",
     admin_port: options.AdminPort = "8081",
@@ -54,6 +55,7 @@ def suite(  # noqa: PLR0917 - one parameter an option
         overrides=options.words_of(duration=duration, warmup=warmup, profile=profile),
         resume=resume,
         seed=seed,
+        force=force,
     )
     cpus = plan_cpus(os.environ)
     capacities = Capacities(checkout, cpus, chosen)
