@@ -158,8 +158,15 @@ clean: ## remove builds (results and datasets stay)
 	@rm -rf service/*/target loadgen/target profiler/target .venv
 
 ##@ Test
-.PHONY: test test-service test-loadgen test-profiler test-dashboards test-lab test-e2e
-test: test-service test-loadgen test-profiler test-lab test-dashboards test-e2e ## everything: unit, property and end-to-end tests
+.PHONY: test compile-rust-tests test-service test-loadgen test-profiler test-dashboards test-lab test-e2e
+# The service's tests wait for much of their time, so the Rust tests are compiled beside them. Nothing runs beside the
+# load generator's tests, because they measure.
+test: ## everything: unit, property and end-to-end tests
+	@$(MAKE) -j2 test-service compile-rust-tests
+	@$(MAKE) test-loadgen test-profiler test-lab test-dashboards test-e2e
+compile-rust-tests:
+	nice cargo test --quiet --locked --no-run --manifest-path loadgen/Cargo.toml
+	nice cargo test --quiet --locked --no-run --manifest-path profiler/Cargo.toml
 test-service: ## storage engine and server
 	@bin/find-jdk >/dev/null
 	$(MVN) -f service/pom.xml verify
@@ -175,9 +182,10 @@ test-lab: ## experiments, phases, analysis, report (pages in headless Chromium, 
 test-dashboards: ## Prometheus configuration and rules, dashboards
 	@bin/lab --version >/dev/null
 	$(VENV)/python dashboards/check.py
+# One process makes the runs; another takes the tests that measure nothing.
 test-e2e: build ## whole experiments in both runtimes; docker's only if an engine answers
 	@bin/lab --version >/dev/null
-	$(VENV)/pytest -q -ra lab/tests/e2e
+	$(VENV)/pytest -q -ra -n 2 lab/tests/e2e
 
 .PHONY: test-kubernetes
 # One node, which generators and service share; each side has one of the two CPUs.
@@ -244,13 +252,17 @@ build-bench:
 	@$(MVN) -f service/pom.xml -Dmaven.test.skip package -pl bench -am
 
 ##@ Code
-.PHONY: lint format
-lint: ## formatters and linters of every language, warnings denied
+.PHONY: lint lint-service lint-loadgen lint-profiler lint-lab format
+lint: lint-service lint-loadgen lint-profiler lint-lab ## formatters and linters of every language, warnings denied
+lint-service:
 	$(MVN) -f service/pom.xml spotless:check
+lint-loadgen:
 	cargo fmt --check --manifest-path loadgen/Cargo.toml
 	cargo clippy --quiet --locked --all-targets --manifest-path loadgen/Cargo.toml -- -D warnings
+lint-profiler:
 	cargo fmt --check --manifest-path profiler/Cargo.toml
 	cargo clippy --quiet --locked --all-targets --manifest-path profiler/Cargo.toml -- -D warnings
+lint-lab:
 	@bin/lab --version >/dev/null
 	$(VENV)/ruff check lab dashboards
 	$(VENV)/ruff format --check lab dashboards

@@ -39,13 +39,19 @@ EACH_ALONE = {
     "test_suite.py",
 }
 
+# End-to-end tests that measure nothing and use neither the lock nor the ports nor the containers of runs. With `-n`,
+# one process takes them while another makes the runs, one after the other.
+BESIDE_RUNS = {"test_clients.py", "test_linked_dataset.py", "test_native_transport.py"}
+
 
 class Scheduling(LoadScopeScheduling):  # type: ignore[misc]
     """Hands out files, and the tests of some files one by one."""
 
     def _split_scope(self, nodeid: str) -> str:
-        file = nodeid.partition("::")[0]
-        return nodeid if Path(file).name in EACH_ALONE else file
+        file = Path(nodeid.partition("::")[0])
+        if file.parent.name == "e2e":
+            return "beside runs" if file.name in BESIDE_RUNS else "runs"
+        return nodeid if file.name in EACH_ALONE else str(file)
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> Scheduling:

@@ -14,7 +14,7 @@ from .conftest import CHECKOUT
 from .copied import VARIANTS, copy_of_checkout, make_in, register_variants
 
 PAGE = CHECKOUT / "docs/add-a-variant.md"
-SMALL = {"RATE": "2000", "DURATION": "3s", "WARMUP": "1s", "RUNTIME": "local"}
+SMALL = {"RATE": "2000", "DURATION": "3s", "WARMUP": "1s", "PROFILE": "off", "RUNTIME": "local"}
 
 
 @dataclass(frozen=True)

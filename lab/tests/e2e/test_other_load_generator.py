@@ -60,6 +60,8 @@ def other_run(request: pytest.FixtureRequest, image: str) -> OtherRun:
     before = runs_of(EXPERIMENT)
     value = str(STANDIN / "wrk2") if setting == "LOADGEN" else IMAGE
     settings = [f"RATE={RATE}", f"DURATION={DURATION_S}s", "WARMUP=1s", "RUNTIME=docker", "MONITORING=off"]
+    if setting == "LOADGEN_IMAGE":
+        settings.append("PROFILE=off")  # the run with LOADGEN is profiled
     done = make("experiment", f"NAME={EXPERIMENT}", *settings, f"{setting}={value}")
     assert done.returncode == 0, done.stdout[-4000:]
     (directory,) = runs_of(EXPERIMENT) - before
