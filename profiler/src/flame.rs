@@ -1,15 +1,19 @@
 //! A flame graph as SVG, drawn by inferno; colours by kind of frame, labels and legend are ours.
 
-use crate::collapsed::{FOLDED, Kind, Stack};
+mod legend;
+mod towers;
+
+use crate::collapsed::{FOLDED, Stack};
 use crate::event::Event;
 use crate::label::{cut, escape, label, unescape};
 use anyhow::{Context, Result};
-use inferno::flamegraph::color::{BackgroundColor, Color, PaletteMap};
+use inferno::flamegraph::color::{BackgroundColor, Color};
 use inferno::flamegraph::{self, Options, TextTruncateDirection};
+use legend::{LEGEND_HEIGHT_PX, how_to_unfold, legend_of_difference, legend_of_kinds};
 use regex::{Captures, Regex};
-use std::collections::{BTreeMap, HashMap};
-use std::fmt::Write;
+use std::collections::HashMap;
 use std::sync::LazyLock;
+use towers::merge_tiers;
 
 pub const WIDTH_PX: usize = 1280;
 const FONT_SIZE_PX: usize = 12;
@@ -18,9 +22,6 @@ const FRAME_HEIGHT_PX: usize = 18;
 const FONT_WIDTH_EM: f64 = 0.602;
 /// Narrower frames, in per cent of the whole, are left out: they would be under two pixels wide.
 const WIDTH_MIN_PERCENT: f64 = 0.1;
-/// The root, which stands for all samples.
-const COLOR_ALL: Color = Color { r: 0xe4, g: 0xe4, b: 0xe4 };
-const LEGEND_HEIGHT_PX: usize = 34;
 /// Characters of a title that fit between the margins, in a font five pixels larger than the labels.
 pub const TITLE_LENGTH_MAX: usize = 100;
 /// Inferno's margin left and right of the frames.
@@ -43,7 +44,7 @@ pub fn draw(event: Event, stacks: &[Stack], caption: &Caption) -> Result<String>
     let svg = inferno(&mut options, &lines)?;
     let folded = stacks.iter().any(|stack| stack.frames.iter().any(|(name, _)| *name == FOLDED));
     let unfolding = |y_px| if folded { how_to_unfold(y_px) } else { String::new() };
-    finish(&svg, |y_px| legend(event, y_px) + &unfolding(y_px))
+    finish(&svg, |y_px| legend_of_kinds(event, y_px) + &unfolding(y_px))
 }
 
 /// Draws the stacks of `after`, coloured by how much wider they are than in `before`, scaled to the same total. With
@@ -100,108 +101,6 @@ fn options<'a>(event: Event, caption: &Caption) -> Options<'a> {
     options
 }
 
-/// A node of the call tree: same path and same name, in any tier.
-#[derive(Default)]
-struct Node<'a> {
-    /// Value of the stacks that end here.
-    own: u64,
-    /// Value by kind: the largest gives the colour.
-    kinds: BTreeMap<Kind, u64>,
-    children: BTreeMap<&'a str, Node<'a>>,
-}
-
-impl Node<'_> {
-    fn kind(&self) -> Kind {
-        self.kinds.iter().max_by_key(|(_, value)| **value).map_or(Kind::Native, |(kind, _)| *kind)
-    }
-}
-
-/// Merges frames that differ only by JIT tier: a method that was interpreted, then compiled, is one tower. Returns
-/// sorted collapsed lines for inferno, and the colour of each frame in them.
-fn merge_tiers(stacks: &[Stack]) -> (Vec<String>, PaletteMap) {
-    let mut root = Node::default();
-    for stack in stacks {
-        let mut node = &mut root;
-        for (name, kind) in &stack.frames {
-            node = node.children.entry(name).or_default();
-            *node.kinds.entry(*kind).or_default() += stack.value;
-        }
-        node.own += stack.value;
-    }
-    let mut lines = Vec::new();
-    let mut palette = PaletteMap::default();
-    palette.insert("", COLOR_ALL);
-    collect(&root, &mut String::new(), &mut lines, &mut palette);
-    lines.sort_unstable();
-    (lines, palette)
-}
-
-fn collect(node: &Node, path: &mut String, lines: &mut Vec<String>, palette: &mut PaletteMap) {
-    if node.own > 0 {
-        lines.push(format!("{path} {}", node.own));
-    }
-    let length = path.len();
-    for (name, child) in &node.children {
-        let kind = child.kind();
-        let frame = marked(name, kind);
-        if length > 0 {
-            path.push(';');
-        }
-        path.push_str(&frame);
-        palette.insert(frame, color(kind, name));
-        collect(child, path, lines, palette);
-        path.truncate(length);
-    }
-}
-
-/// The name with a suffix that inferno does not show, so that one name can have several colours.
-fn marked(name: &str, kind: Kind) -> String {
-    // inferno would take a number after a space as a second value of the stack
-    let name = name.replace(' ', "\u{a0}");
-    match kind {
-        Kind::Compiled => format!("{name}_[j]"),
-        Kind::Inlined => format!("{name}_[i]"),
-        Kind::WarmingUp => format!("{name}_[w]"),
-        Kind::Kernel => format!("{name}_[k]"),
-        Kind::Jvm | Kind::Native | Kind::Class => name,
-    }
-}
-
-fn base_color(kind: Kind) -> (u8, u8, u8) {
-    match kind {
-        Kind::Compiled => (0x9b, 0xd5, 0x8f),
-        Kind::Inlined => (0x8f, 0xd6, 0xd2),
-        Kind::WarmingUp => (0xd3, 0xe6, 0x9c),
-        Kind::Jvm => (0xf3, 0xdc, 0x7e),
-        Kind::Native => (0xf2, 0xa2, 0x96),
-        Kind::Kernel => (0xf6, 0xbd, 0x78),
-        Kind::Class => (0xa3, 0xc4, 0xf3),
-    }
-}
-
-fn kind_name(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Compiled => "Java, compiled",
-        Kind::Inlined => "Java, inlined",
-        Kind::WarmingUp => "Java, interpreted or C1",
-        Kind::Jvm => "JVM",
-        Kind::Native => "native",
-        Kind::Kernel => "kernel",
-        Kind::Class => "class",
-    }
-}
-
-/// The colour of the kind, slightly lighter or darker by name, so that neighbours can be told apart.
-fn color(kind: Kind, name: &str) -> Color {
-    let hash = name
-        .bytes()
-        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3));
-    let shade = (hash >> 40) as i32 % 21 - 10;
-    let (r, g, b) = base_color(kind);
-    let shaded = |channel: u8| (i32::from(channel) + shade).clamp(0, 255) as u8;
-    Color { r: shaded(r), g: shaded(g), b: shaded(b) }
-}
-
 /// Adds labels that fit, the legend, and fonts for browsers.
 fn finish(svg: &str, legend: impl Fn(usize) -> String) -> Result<String> {
     let svg = relabel(svg);
@@ -215,59 +114,6 @@ fn finish(svg: &str, legend: impl Fn(usize) -> String) -> Result<String> {
     let svg = HEIGHT.replacen(&svg, 1, header.as_str());
     let end = svg.rfind("</svg>").context("inferno's SVG does not end")?;
     Ok(format!("{}{}{}", &svg[..end], legend(drawn_px), &svg[end..]))
-}
-
-/// Names the switch at the right end of the legend.
-fn how_to_unfold(y_px: usize) -> String {
-    format!(
-        r##"<text x="{}" y="{}" text-anchor="end" fill="#444444">{FOLDED}: --unfold shows its frames</text>"##,
-        WIDTH_PX - MARGIN_PX,
-        y_px + 20
-    )
-}
-
-fn legend(event: Event, y_px: usize) -> String {
-    let mut kinds = vec![Kind::Compiled, Kind::Inlined, Kind::WarmingUp, Kind::Jvm, Kind::Native, Kind::Kernel];
-    let mut text = format!(r##"<rect x="0" y="{y_px}" width="100%" height="{LEGEND_HEIGHT_PX}" fill="#ffffff"/>"##);
-    if event.ends_in_class() {
-        kinds.insert(0, Kind::Class);
-    }
-    let mut x_px = MARGIN_PX as f64;
-    for kind in kinds {
-        let name = match (kind, event) {
-            (Kind::Class, Event::Alloc) => "class of the allocated object",
-            (Kind::Class, _) => "class of the lock",
-            _ => kind_name(kind),
-        };
-        let (r, g, b) = base_color(kind);
-        write!(
-            text,
-            r##"<rect x="{x_px:.1}" y="{}" width="14" height="14" rx="2" fill="#{r:02x}{g:02x}{b:02x}"/><text x="{:.1}" y="{}" fill="#444444">{name}</text>"##,
-            y_px + 9,
-            x_px + 20.0,
-            y_px + 20,
-        )
-        .expect("a string takes everything");
-        x_px += 20.0 + name.len() as f64 * FONT_SIZE_PX as f64 * FONT_WIDTH_EM + 22.0;
-    }
-    text
-}
-
-fn legend_of_difference(y_px: usize) -> String {
-    let keys = [("#ff5a5a", "wider in B than in A"), ("#fafafa", "the same"), ("#5a5aff", "narrower in B than in A")];
-    let mut text = format!(r##"<rect x="0" y="{y_px}" width="100%" height="{LEGEND_HEIGHT_PX}" fill="#ffffff"/>"##);
-    for (index, (color, name)) in keys.into_iter().enumerate() {
-        let x_px = MARGIN_PX + 230 * index;
-        write!(
-            text,
-            r##"<rect x="{x_px}" y="{}" width="14" height="14" rx="2" fill="{color}" stroke="#cccccc"/><text x="{}" y="{}" fill="#444444">{name}</text>"##,
-            y_px + 9,
-            x_px + 20,
-            y_px + 20,
-        )
-        .expect("a string takes everything");
-    }
-    text
 }
 
 /// Inferno cuts the end of a label that is too long, where the method's name is. This drops the package first.
@@ -328,14 +174,6 @@ mod tests {
             assert!(texts.iter().any(|text| text == expected), "{expected} not in {texts:?}");
         }
         assert!(!svg.contains("_[j]") && !svg.contains("_[k]"));
-    }
-
-    #[test]
-    fn a_method_that_was_interpreted_then_compiled_is_one_tower_in_its_later_colour() {
-        let stacks = parse("A.run_[0] 1\nA.run_[1];B.go_[1] 1\nA.run_[j];B.go_[j] 8", false).unwrap();
-        let (lines, palette) = merge_tiers(&stacks);
-        assert_eq!(lines, ["A.run_[j] 1", "A.run_[j];B.go_[j] 9"]);
-        assert_eq!(palette.get("A.run_[j]"), Some(color(Kind::Compiled, "A.run")));
     }
 
     #[test]
