@@ -112,8 +112,9 @@ def _repeat_disturbed(series: Series, results: Path, console: Console) -> None:
     ]
     if not again:
         return
+    were, are = ("run was", "is") if len(again) == 1 else ("runs were", "are")
     console.print(
-        f"{len(again)} runs were disturbed by something else on this machine and are repeated", highlight=False
+        f"{len(again)} {were} disturbed by something else on this machine and {are} repeated", highlight=False
     )
     for planned in again:
         if planned.run is not None:
