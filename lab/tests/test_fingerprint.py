@@ -11,7 +11,7 @@ import pytest
 
 from lab.machine.environment import describe_machine
 from lab.machine.fingerprint import Difference, differences, digest, facts, host_facts
-from lab.manifest import Cpu, CpuPlan, Environment, Git, Tool
+from lab.manifest import Cluster, Cpu, CpuPlan, Environment, Git, Node, NodeAudit, Tool
 from lab.paths import Checkout
 
 
@@ -35,6 +35,19 @@ def test_equal_environments_have_equal_hashes_whatever_the_order_of_their_facts(
     other.host = dict(reversed(other.host.items()))
     assert digest(environment()) == digest(other)
     assert differences(environment(), other) == []
+
+
+def test_what_is_measured_of_a_cluster_in_each_run_is_no_difference_and_its_machines_are() -> None:
+    def in_a_cluster(pod: str, value: float, kernel: str = "6.12") -> Environment:
+        node = Node(name="n1", parts=["service", pod], kernel=kernel, clock_ahead_ms=value, clock_uncertainty_ms=value,
+                    audit=NodeAudit(busy_share=value))  # fmt: skip
+        made = environment()
+        made.cluster = Cluster(network="cluster", round_trip_us=value, store="pvc", generators=1, nodes=[node])
+        return made
+
+    assert differences(in_a_cluster("load-0-abcde", 1.0), in_a_cluster("load-0-fghij", 2.0)) == []
+    (found,) = differences(in_a_cluster("load-0-abcde", 1.0), in_a_cluster("load-0-abcde", 1.0, kernel="6.1"))
+    assert found.name == "cluster.nodes"
 
 
 @pytest.mark.parametrize(

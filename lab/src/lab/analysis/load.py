@@ -102,6 +102,26 @@ class TextOnly(Lenient):
     requests_per_s: ThreadStats | None = None
 
 
+class EventLoop(Lenient):
+    """An event loop of the load generator; ``real_time``: it ran at real-time priority."""
+
+    real_time: bool | None = None
+
+
+class Part(Lenient):
+    """One of the generators whose records were merged."""
+
+    part: str
+    start_missed_by_us: Number | None = None
+    requests_due: Count
+    requests: Count
+    requests_per_s: Number | None = None
+    latency_us: Values
+    send_lag_us: Values | None = None
+    busiest_loop_share: Number | None = None
+    kept_schedule: Schedule | None = None
+
+
 class Load(Lenient):
     """One execution of the load generator (docs/contracts.md, "The load generator")."""
 
@@ -141,6 +161,8 @@ class Load(Lenient):
     cpu_s: Number | None = None
     spin_s: Number | None = None
     kept_schedule: Schedule | None = None
+    loops: list[EventLoop] = Field(default_factory=list)
+    generators: list[Part] = Field(default_factory=list)
     series: list[Second] = Field(default_factory=list)
     text: TextOnly | None = None
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from lab.analysis.histogram import HistogramLog, HistogramLogError, Sample, read_log
-from lab.analysis.load import Load, Values, read_load_json
+from lab.analysis.load import Load, Part, Values, read_load_json
 from lab.analysis.percentiles import REPORTED, supported
 from lab.analysis.wrk2 import parse_load_text
-from lab.manifest import Censored, Distribution, Measurement
+from lab.manifest import Censored, Distribution, Measurement, PartOfLoad
 
 US_PER_MS = 1e3
 REFERENCE_GENERATOR = "reference-generator"
@@ -66,6 +66,7 @@ class Outputs:
             failure=load.failure,
             generator_cpu_s=None if load.cpu_s is None else load.cpu_s - (load.spin_s or 0.0),
             kept_schedule=load.kept_schedule,
+            generators=[_part(part) for part in load.generators],
             lacks=self.lacks,
             problems=self.problems,
         )
@@ -133,6 +134,20 @@ def _censored(load: Load) -> Censored | None:
         if supported(load.requests + load.censored.count, name)
     }
     return Censored(count=load.censored.count, from_percentile=load.censored.from_percentile, percentiles_ms=known)
+
+
+def _part(part: Part) -> PartOfLoad:
+    return PartOfLoad(
+        part=part.part,
+        start_missed_by_us=part.start_missed_by_us,
+        requests_due=part.requests_due,
+        requests=part.requests,
+        rate_achieved_per_s=part.requests_per_s,
+        latency_ms=_distribution(part.latency_us, 1 / US_PER_MS),
+        send_lag_us=_optional(part.send_lag_us, 1.0),
+        busiest_share=part.busiest_loop_share,
+        kept_schedule=part.kept_schedule,
+    )
 
 
 def _optional(values: Values | None, scale: float) -> Distribution | None:

@@ -66,9 +66,11 @@ def add_cluster(environment: Environment, cluster: Cluster) -> None:
     environment.kernel, environment.os, environment.memory_bytes = node.kernel, node.os, node.memory_bytes
     environment.cpu = None
     if node.cpu_model is not None and node.cpus:
-        environment.cpu = Cpu(model=node.cpu_model, logical=node.cpus)
+        turbo = {"0": True, "1": False}.get(node.host.get("no_turbo", ""))
+        governor = node.host.get("governor")
+        environment.cpu = Cpu(model=node.cpu_model, logical=node.cpus, governor=governor, turbo=turbo)
     environment.cpu_plan = None
-    environment.host = {}
+    environment.host = {name: fact for name, fact in node.host.items() if name not in ("governor", "no_turbo")}
 
 
 def profiling_engine(run_dir: Path) -> str | None:

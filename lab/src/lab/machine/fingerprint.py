@@ -19,6 +19,13 @@ from lab.manifest import Environment
 
 IGNORED = ("profiling_engine", "memory_bytes", "fingerprint", "git.dirty")
 """Facts that do not affect latency; images and versions of programs that only watch are ignored too."""
+MEASURED: dict[str, Any] = {
+    "cluster": {
+        "round_trip_us": True,
+        "nodes": {"__all__": {"parts", "clock_ahead_ms", "clock_uncertainty_ms", "audit"}},
+    }
+}
+"""Parts of the environment that are measured in each run, or named for it: they never repeat."""
 ONLY_WATCHES = re.compile(r"(images|libraries)\.(prometheus|node-exporter|grafana|artifacts|profiler|async-profiler)$")
 
 _CPU = Path("/sys/devices/system/cpu")
@@ -58,7 +65,7 @@ def host_facts(storage: Path) -> dict[str, str]:
 def facts(environment: Environment) -> dict[str, str]:
     """Return every known fact that can change a number, by its name, such as `cpu.model` or `host.smt`."""
     flat: dict[str, str] = {}
-    _flatten("", environment.model_dump(mode="json", exclude_none=True), flat)
+    _flatten("", environment.model_dump(mode="json", exclude_none=True, exclude=MEASURED), flat)
     return {name: flat[name] for name in sorted(flat) if name not in IGNORED and ONLY_WATCHES.search(name) is None}
 
 

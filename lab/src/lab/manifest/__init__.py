@@ -10,7 +10,7 @@ interrupted, or measured by a load generator that lacks an output, has fewer fie
 from lab.manifest.base import Strict
 from lab.manifest.declared import Experiment, Outcome, Phase, RateChoice
 from lab.manifest.document import Artifact, Manifest, ManifestError, RuntimeName, schema
-from lab.manifest.environment import Cluster, Cpu, CpuPlan, Dataset, Environment, Git, Node, Tool
+from lab.manifest.environment import Cluster, Cpu, CpuPlan, Dataset, Environment, Git, Node, NodeAudit, Tool
 from lab.manifest.measurement import (
     Agreement,
     Censored,
@@ -18,6 +18,7 @@ from lab.manifest.measurement import (
     Errors,
     GeneratorStop,
     Measurement,
+    PartOfLoad,
     ProfilingCost,
     Recording,
     Schedule,
@@ -46,7 +47,9 @@ __all__ = [
     "ManifestError",
     "Measurement",
     "Node",
+    "NodeAudit",
     "Outcome",
+    "PartOfLoad",
     "Phase",
     "ProfilingCost",
     "RateChoice",

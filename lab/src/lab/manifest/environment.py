@@ -52,12 +52,26 @@ class Tool(Strict):
     custom: bool = False
 
 
+class NodeAudit(Strict):
+    """What the kernel of a node counted from just before a measured load until just after it; None is unknown.
+
+    Of several loads it has the worst. Shares are of the time of all the node's CPUs, except that ``memory_stall_share``
+    is of the time in which a process waited for memory. ``busy_share`` includes the run's own work. ``throttled_s`` is
+    the time for which a CPU quota held back the pod of the run that it held back longest.
+    """
+
+    busy_share: Amount | None = None
+    steal_share: Amount | None = None
+    memory_stall_share: Amount | None = None
+    throttled_s: Amount | None = None
+
+
 class Node(Strict):
     """A node of a cluster that took part. ``parts`` are the run's pods on it.
 
     ``allowed_cpus`` are those of its first pod, as the kernel lists them: the service's own, on the service's node.
     ``clock_ahead_ms`` is relative to the lab's machine, plus or minus ``clock_uncertainty_ms``; None if no load pod
-    ran.
+    ran. ``host`` has facts from the kernel, as those of a machine without a cluster.
     """
 
     name: str
@@ -70,12 +84,15 @@ class Node(Strict):
     memory_bytes: Count | None = None
     clock_ahead_ms: Finite | None = None
     clock_uncertainty_ms: Amount | None = None
+    host: dict[str, str] = Field(default_factory=dict)
+    audit: NodeAudit | None = None
 
 
 class Cluster(Strict):
     """The cluster of a run: its network between generators and service, and the nodes, the service's first.
 
     ``round_trip_us`` is the median time of a GET of a missing key over one connection on an idle service.
+    ``exclusive_cpus``: the service had CPUs of its own, which was checked.
     """
 
     version: str | None = None
@@ -83,6 +100,7 @@ class Cluster(Strict):
     round_trip_us: Amount | None = None
     store: str
     generators: Count
+    exclusive_cpus: bool = False
     nodes: list[Node]
 
 

@@ -77,13 +77,32 @@ class Schedule(Strict):
     reasons: list[str] = Field(default_factory=list)
 
 
+class PartOfLoad(Strict):
+    """What one of several load generators did. ``part`` is ``2/3`` for the second of three.
+
+    ``start_missed_by_us`` is how late it began, 0 if it was on time. ``busiest_share`` is the share of a CPU that its
+    busiest event loop used.
+    """
+
+    part: str
+    start_missed_by_us: Amount | None = None
+    requests_due: Count
+    requests: Count
+    rate_achieved_per_s: Amount | None = None
+    latency_ms: Distribution
+    send_lag_us: Distribution | None = None
+    busiest_share: Amount | None = None
+    kept_schedule: Schedule | None = None
+
+
 class Measurement(Strict):
     """One interval of load. ``source`` is the directory in the run directory that it was read from.
 
     ``latency_ms`` counts from the moment each request was due, ``uncorrected_ms`` from the moment it was sent.
     ``net_latency_ms`` is without the load generator's own delays, ``served_ms`` is that of the ``served`` responses
-    with an expected status; ``refused`` had status 429 or 503. ``lacks`` names missing outputs of the load generator
-    (``load.json``, ``latency.hlog``), ``problems`` says what is wrong with the others.
+    with an expected status; ``refused`` had status 429 or 503. ``generators`` are the parts of a load that several
+    generators applied together. ``lacks`` names missing outputs of the load generator (``load.json``,
+    ``latency.hlog``), ``problems`` says what is wrong with the others.
     """
 
     source: str
@@ -112,6 +131,7 @@ class Measurement(Strict):
     generator_cpu_s: Amount | None = None
     service_cpu_us_per_request: Amount | None = None
     kept_schedule: Schedule | None = None
+    generators: list[PartOfLoad] = Field(default_factory=list)
     lacks: list[str] = Field(default_factory=list)
     problems: list[str] = Field(default_factory=list)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lab.manifest import Errors, Measurement
+from lab.manifest import Errors, Measurement, PartOfLoad
 from lab.report import numbers
 from lab.report.data import ReportData
 from lab.report.tables import Cell, Table, table
@@ -55,6 +55,71 @@ def _rate_row(name: str, m: Measurement) -> list[Cell]:
         Cell(numbers.latency(None if cpu is None else cpu / 1e3)),
         Cell(numbers.latency(None if lag is None else lag / 1e3)),
     ]
+
+
+def generator_table(data: ReportData) -> Table | None:
+    """List the generators of a load that several applied together, one row each; None if there was only one."""
+    summary = data.manifest.summary
+    if summary is None:
+        return None
+    rows = []
+    for r in [*summary.repetitions, *([summary.profiled] if summary.profiled is not None else [])]:
+        profiled = r is summary.profiled
+        of = "while profiled, " if profiled else f"repetition {r.source.rpartition('/')[2]}, "
+        due = sum(part.requests_due for part in r.generators)
+        several = profiled or len(summary.repetitions) > 1
+        rows += [_generator_row(data, of if several else "", part, due) for part in r.generators]
+    if not rows:
+        return None
+    outputs = [*data.repetitions, *([data.profiled] if data.profiled else [])]
+    loops = [loop.real_time for output in outputs for loop in output.load.loops]
+    note = (
+        "The verdict takes the worst generator. "
+        f"{sum(map(bool, loops))} of {len(loops)} event loops ran at real-time priority."
+    )
+    columns = [
+        "Generator",
+        "Node",
+        "Requests due",
+        "of all",
+        "Achieved /s",
+        "p50",
+        "p99",
+        "Send lag p99",
+        "Busiest loop",
+        "Late start",
+        "Schedule",
+    ]
+    return table("generator-table", "Generators", columns, rows, numeric=range(2, 10), note=note)
+
+
+def _generator_row(data: ReportData, of: str, part: PartOfLoad, due: int) -> list[Cell]:
+    lag, late_us = part.send_lag_us, part.start_missed_by_us
+    lag_us = None if lag is None else lag.percentiles.get("99")
+    p50, p99 = (numbers.latency(part.latency_ms.percentiles.get(p)) for p in ("50", "99"))
+    late = numbers.UNKNOWN if late_us is None else numbers.latency(late_us / 1e3) if late_us else "on time"
+    kept = part.kept_schedule
+    schedule = numbers.UNKNOWN if kept is None else "kept" if kept.verdict else "not kept"
+    return [
+        Cell(f"{of}{part.part}".capitalize()),
+        Cell(_node_of(data, part.part)),
+        Cell(numbers.count(part.requests_due)),
+        Cell(numbers.share(part.requests_due / due if due else None)),
+        Cell(numbers.rate(part.rate_achieved_per_s)),
+        Cell(p50),
+        Cell(p99),
+        Cell(numbers.latency(None if lag_us is None else lag_us / 1e3)),
+        Cell(numbers.share(part.busiest_share)),
+        Cell(late, "bad" if late_us else ""),
+        Cell(schedule, "bad" if kept is not None and not kept.verdict else ""),
+    ]
+
+
+def _node_of(data: ReportData, part: str) -> str:
+    """Return the node of a generator: the pod of the first is `load-0` with a suffix."""
+    cluster, pod = data.manifest.environment.cluster, f"load-{int(part.partition('/')[0]) - 1}-"
+    names = [node.name for node in cluster.nodes if any(p.startswith(pod) for p in node.parts)] if cluster else []
+    return names[0] if names else numbers.UNKNOWN
 
 
 def error_table(data: ReportData) -> Table | None:

@@ -78,6 +78,7 @@ def render_page(data: ReportData) -> str:
         recording="profile/profile.jfr" if recording.is_file() else None,
         percentile_table=latency_tables.percentile_table(data),
         rate_table=load_tables.rate_table(data),
+        generator_table=load_tables.generator_table(data),
         error_table=load_tables.error_table(data),
         check_table=load_tables.check_table(data),
         stage_table=service_tables.stage_table(data),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 
-from lab.manifest import Cluster
+from lab.manifest import Cluster, NodeAudit
 from lab.report import numbers
 from lab.report.data import ReportData, local_time
 from lab.report.tables import Cell, Table, table
@@ -69,8 +69,21 @@ def _cluster(cluster: Cluster) -> list[tuple[str, str | None]]:
             facts.append(f"{node.parts[0]} on CPU {node.allowed_cpus}")
         if node.clock_ahead_ms is not None:
             facts.append(f"clock {node.clock_ahead_ms:+.1f} ms ± {node.clock_uncertainty_ms or 0:.1f} ms")
+        # The facts of the service's node are rows of the table.
+        own = {} if node is cluster.nodes[0] else dict(node.host.items() - cluster.nodes[0].host.items())
+        facts += [f"{name.replace('_', ' ')} {fact}" for name, fact in sorted(own.items())]
+        facts.append(_audited(node.audit))
         pairs.append((f"Node {node.name}", "; ".join(fact for fact in facts if fact)))
     return pairs
+
+
+def _audited(audit: NodeAudit | None) -> str:
+    if audit is None:
+        return "what its kernel counted under the load is unknown"
+    throttled = "unknown" if audit.throttled_s is None else numbers.duration(audit.throttled_s)
+    shares = {"busy": audit.busy_share, "steal": audit.steal_share, "waits for memory": audit.memory_stall_share}
+    said = [f"{name} {'unknown' if share is None else numbers.share(share)}" for name, share in shares.items()]
+    return f"under the load {', '.join(said)}, held back by a quota {throttled}"
 
 
 def _cpus(logical: int, cores: int | None, threads: int | None) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from lab.analysis.checks import conditions, generator, load, machine, rate, seconds, steady
+from lab.analysis.checks import conditions, generator, load, machine, nodes, rate, seconds, steady
 from lab.analysis.checks.check_input import CheckInput
 from lab.analysis.checks.rate import SATURATED
 from lab.manifest import Check, Manifest, Validity
@@ -39,7 +39,7 @@ def judge(run_dir: Path, manifest: Manifest) -> Validity:
         check = Check(name="measured", outcome="fail", detail=f"nothing was measured: {detail}")
         return Validity(state="invalid", reasons=[check.detail], checks=[check])
     known = CheckInput(manifest, manifest.summary, conditions.observe(run_dir, manifest))
-    checks = [check(known) for check in CHECKS]
+    checks = _checks(known)
     failed = [check.detail for check in checks if check.outcome == "fail"]
     warned = [check.detail for check in checks if check.outcome == "warn"]
     return Validity(
@@ -52,6 +52,13 @@ def judge(run_dir: Path, manifest: Manifest) -> Validity:
         ],
         checks=checks,
     )
+
+
+def _checks(known: CheckInput) -> list[Check]:
+    cluster = known.manifest.environment.cluster
+    if cluster is None:
+        return [check(known) for check in CHECKS]
+    return [*(check(known) for check in CHECKS if check not in OF_THIS_MACHINE), *nodes.of_nodes(known, cluster)]
 
 
 def _completed(known: CheckInput) -> Check:
@@ -109,3 +116,15 @@ CHECKS: tuple[Callable[[CheckInput], Check], ...] = (
     machine.profiled_rate,
     machine.source,
 )
+OF_THIS_MACHINE = frozenset(
+    {
+        machine.cpu_plan,
+        seconds.foreign_use,
+        seconds.steal,
+        seconds.throttling,
+        seconds.run_delay,
+        seconds.memory,
+        machine.clock,
+    }
+)
+"""The checks that look at this machine. In a cluster, the checks of its nodes take their place."""

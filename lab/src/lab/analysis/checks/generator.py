@@ -96,6 +96,8 @@ def schedule(known: CheckInput) -> Check:
     own, failure = known.summary.kept_schedule, known.summary.failure
     if failure:
         return Check(name="schedule", outcome="fail", detail=f"the load generator failed: {failure}")
+    if late := _missed_start(known.summary):
+        return Check(name="schedule", outcome="fail", detail=late)
     if own is None:
         return Check(
             name="schedule", outcome="unknown", detail="the load generator does not say if it kept its schedule"
@@ -106,6 +108,24 @@ def schedule(known: CheckInput) -> Check:
         return Check(name="schedule", outcome="note", detail="the load generator says the same of its schedule")
     reasons = "; ".join(own.reasons) or "it gives no reason"
     return Check(name="schedule", outcome="warn", detail=f"the load generator did not keep its schedule: {reasons}")
+
+
+def _missed_start(summary: Summary) -> str:
+    """Name the generator that missed the start that all share by most; empty if none missed it."""
+    missed = [
+        (part.start_missed_by_us, part.part, r.source)
+        for r in summary.repetitions
+        for part in r.generators
+        if part.start_missed_by_us
+    ]
+    if not missed:
+        return ""
+    late_us, part, source = max(missed)
+    where = f" of {source}" if len(summary.repetitions) > 1 else ""
+    return (
+        f"generator {part} missed the common start{where} by {format_duration(late_us / 1e6)}, so the load was not the "
+        "one asked for: are the nodes' clocks synchronised?"
+    )
 
 
 def cpu(known: CheckInput) -> Check:

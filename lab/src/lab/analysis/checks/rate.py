@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lab.analysis.checks import generator, load, machine, seconds, steady
+from lab.analysis.checks import generator, load, machine, nodes, seconds, steady
 from lab.analysis.checks.check_input import CheckInput
 from lab.manifest import Check, Measurement, Summary
 
@@ -84,7 +84,11 @@ def _rates(summary: Summary) -> str:
 def _doubts(known: CheckInput) -> list[str]:
     """Name the checks that leave open which side was at its limit."""
     of_generator = (generator.schedule(known), generator.own_error(known), generator.cpu(known))
-    of_machine = (machine.cpu_plan(known), seconds.steal(known), seconds.foreign_use(known), seconds.throttling(known))
+    if (cluster := known.manifest.environment.cluster) is not None:
+        of_machine = nodes.of_nodes(known, cluster)
+    else:
+        looks = (machine.cpu_plan, seconds.steal, seconds.foreign_use, seconds.throttling)
+        of_machine = [look(known) for look in looks]
     return [check.name for check in of_generator if check.outcome not in ("pass", "note")] + [
         check.name for check in of_machine if check.outcome in ("warn", "fail")
     ]
