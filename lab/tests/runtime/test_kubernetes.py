@@ -71,6 +71,58 @@ def test_a_container_that_cannot_be_made_is_named(kubectl: FakeDocker) -> None:
         wait_for_pods(Kubectl("x"), 1, quiet)
 
 
+def built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, **settings: str) -> None:
+    for name, value in {"SERVICE_CPUS": "2", **settings}.items():
+        monkeypatch.setenv(name, value)
+    runtime = KubernetesRuntime(Checkout(tmp_path))
+    runtime.prepare("stack-get", threads=4, connections=64, data_bytes=1 << 30)
+    runtime.build(tmp_path / "build.log", quiet)
+
+
+def running(cpus: str, *, writable: bool = True) -> list[dict[str, Any]]:
+    """Answer as a cluster whose pods run: the service on these CPUs, its store writable or not."""
+    load = ready("load-0-abcde")
+    load["metadata"]["labels"] |= {
+        "app.kubernetes.io/component": "load",
+        "batch.kubernetes.io/job-completion-index": "0",
+    }
+    return [
+        {"match": "get pods", "stdout": listed(ready("service"), ready("converter"), load)},
+        {"match": "Cpus_allowed_list", "stdout": f"Cpus_allowed_list:\t{cpus}\n"},
+        {"match": "test -w /store", "stdout": "yes\n" if writable else ""},
+    ]
+
+
+def test_pods_that_run_as_they_should_are_accepted(
+    kubectl: FakeDocker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kubectl.answers(running("2-3"))
+    built(tmp_path, monkeypatch)
+    assert "kind: Job" in (tmp_path / "build.log").read_text()
+
+
+def test_a_service_that_shares_its_cpus_is_refused_unless_that_is_accepted(
+    kubectl: FakeDocker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lab.runtime.kubernetes.runtime.CPUS_LIMIT_S", 0)
+    kubectl.answers(running("0-7"))
+    with pytest.raises(
+        RunError, match="asked for 2 CPUs of its own and may run on 8: its node has no static"
+    ) as raised:
+        built(tmp_path, monkeypatch)
+    assert "EXCLUSIVE_CPUS=off" in raised.value.hint
+    built(tmp_path, monkeypatch, EXCLUSIVE_CPUS="off")
+
+
+def test_a_store_that_the_service_cannot_write_to_is_named(
+    kubectl: FakeDocker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kubectl.answers(running("2-3", writable=False))
+    with pytest.raises(RunError, match=r"the store \(/mnt/nvme\) is not writable for user 1000") as raised:
+        built(tmp_path, monkeypatch, STORE="/mnt/nvme")
+    assert "chown 1000" in raised.value.hint
+
+
 def test_a_pod_that_no_node_can_take_is_told_with_the_schedulers_words(kubectl: FakeDocker) -> None:
     condition = {"type": "PodScheduled", "status": "False", "message": "0/1 nodes are available: 1 Insufficient cpu."}
     kubectl.answers([{"match": "get pods", "stdout": listed(pod("service", conditions=[condition]))}])
@@ -133,7 +185,7 @@ def test_the_namespace_of_a_dead_lab_is_removed(kubectl: FakeDocker, tmp_path: P
 def test_a_namespace_of_others_is_left_alone(
     kubectl: FakeDocker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, found: dict[str, str], said: str
 ) -> None:
-    monkeypatch.setattr("lab.runtime.kubernetes.runtime.is_live_lab", lambda _: True)
+    monkeypatch.setattr("lab.runtime.kubernetes.leftovers.is_live_lab", lambda _: True)
     kubectl.answers([found, {"match": "can-i", "stdout": "yes\n"}])
     with pytest.raises(RunError, match=said):
         preflight(tmp_path)

@@ -4,24 +4,39 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Mapping
 from typing import Any
 
 from lab.errors import RunError
-from lab.manifest import Cluster, Node
+from lab.manifest import Cluster, Node, NodeAudit
+from lab.runtime.kubernetes import node_audit
 from lab.runtime.kubernetes.kubectl import Kubectl
-from lab.runtime.kubernetes.load import Clock
+from lab.runtime.kubernetes.load import Load
 from lab.runtime.kubernetes.placement import Placement
 from lab.runtime.kubernetes.waiting import component_of, name_of
 
 KIB = 1024
+FACTS = {
+    "cpu_model": "grep -m 1 '^model name' /proc/cpuinfo | cut -d: -f2-",
+    "allowed_cpus": "grep '^Cpus_allowed_list' /proc/self/status | cut -d: -f2-",
+    "architecture": "uname -m",
+    "clock_source": "cat /sys/devices/system/clocksource/clocksource0/current_clocksource",
+    "governor": "cat /sys/devices/system/cpu/cpu0/cpufreq/scaling_governor",
+    "huge_pages": "cut -d[ -f2 /sys/kernel/mm/transparent_hugepage/enabled | cut -d] -f1",
+    "kernel_build": "uname -v",
+    "kernel_command_line": "cat /proc/cmdline",
+    "microcode": "grep -m 1 '^microcode' /proc/cpuinfo | cut -d: -f2-",
+    "no_turbo": "cat /sys/devices/system/cpu/intel_pstate/no_turbo",
+    "smt": "cat /sys/devices/system/cpu/smt/control",
+    "swappiness": "cat /proc/sys/vm/swappiness",
+}
+"""Facts about a node, and the commands that print them in a pod. A fact that is not there is left out."""
 
 
 def read_cluster(
     kubectl: Kubectl,
     placement: Placement,
     pods: list[dict[str, Any]],
-    clocks: Mapping[str, Clock],
+    load: Load,
     round_trip_us: float | None,
 ) -> Cluster:
     """Return the nodes that take part, each once, the service's first."""
@@ -38,44 +53,52 @@ def read_cluster(
         round_trip_us=round_trip_us,
         store=placement.store,
         generators=placement.generators,
+        exclusive_cpus=placement.exclusive_cpus,
         nodes=[
             _node(
                 kubectl,
                 name,
                 described.get(name, {}),
                 [p for p in taking_part if p["spec"]["nodeName"] == name],
-                clocks,
+                load,
             )
             for name in names
         ],
     )
 
 
-def _node(
-    kubectl: Kubectl, name: str, described: dict[str, Any], pods: list[dict[str, Any]], clocks: Mapping[str, Clock]
-) -> Node:
+def _node(kubectl: Kubectl, name: str, described: dict[str, Any], pods: list[dict[str, Any]], load: Load) -> Node:
     status = described.get("status", {})
     info, capacity = status.get("nodeInfo", {}), status.get("capacity", {})
     memory = str(capacity.get("memory", ""))
-    clock = next((clocks[name_of(pod)] for pod in pods if name_of(pod) in clocks), None)
-    command = ["sh", "-c", "grep -m 1 'model name' /proc/cpuinfo; grep Cpus_allowed_list /proc/self/status"]
-    facts: dict[str, str] = {}
-    container = {"service": "service", "load": "loadgen"}[component_of(pods[0])]
-    with contextlib.suppress(RunError):  # the pod may be lost by now; the run has ended well without it
-        said = kubectl.run(name_of(pods[0]), container, command, f"asking pod {name_of(pods[0])} for its CPU")
-        facts = {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in said.splitlines())}
+    clock = next((load.clocks[name_of(pod)] for pod in pods if name_of(pod) in load.clocks), None)
+    facts = _facts(kubectl, pods[0])
     return Node(
         name=name,
         parts=[name_of(pod) for pod in pods],
         kernel=info.get("kernelVersion"),
         os=info.get("osImage"),
-        cpu_model=facts.get("model name"),
+        cpu_model=facts.pop("cpu_model", None),
         cpus=int(capacity["cpu"]) if str(capacity.get("cpu", "")).isdigit() else None,
-        allowed_cpus=facts.get("Cpus_allowed_list"),
+        allowed_cpus=facts.pop("allowed_cpus", None),
         memory_bytes=int(memory[:-2]) * KIB if memory.endswith("Ki") and memory[:-2].isdigit() else None,
         clock_ahead_ms=None if clock is None else round(clock.ahead_s * 1e3, 3),
         clock_uncertainty_ms=None if clock is None else round(clock.uncertainty_s * 1e3, 3),
+        host=facts,
+        audit=node_audit.worst(load.audits.get(name_of(pod), NodeAudit()) for pod in pods),
     )
+
+
+def _facts(kubectl: Kubectl, pod: dict[str, Any]) -> dict[str, str]:
+    name, container = name_of(pod), {"service": "service", "load": "loadgen"}[component_of(pod)]
+    script = "\n".join(f'printf "%s\\n" "{fact}=$({command})"' for fact, command in FACTS.items())
+    try:
+        command = ["sh", "-c", f"exec 2>/dev/null\n{script}"]
+        said = kubectl.run(name, container, command, f"asking pod {name} for its node")
+    except RunError:
+        return {}  # the pod may be lost by now; the run has ended well without it
+    pairs = (line.partition("=") for line in said.splitlines())
+    return {fact: value.strip() for fact, _, value in pairs if fact in FACTS and value.strip()}
 
 
 def _version(kubectl: Kubectl) -> str | None:

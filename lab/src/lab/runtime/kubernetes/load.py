@@ -10,10 +10,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lab.errors import RunError
+from lab.manifest import NodeAudit
 from lab.process.processes import Process, Processes, tail
 from lab.runtime.base import LIVENESS_S, LoadResult, LoadSpec
+from lab.runtime.kubernetes import node_audit
+from lab.runtime.kubernetes.clocks import Clock, read_clock
 from lab.runtime.kubernetes.kubectl import Kubectl
 from lab.runtime.kubernetes.manifests import DATA_PORT, METRICS_PORT, WORK_DIR
+from lab.runtime.kubernetes.node_audit import Counters
+from lab.runtime.kubernetes.service import POD as SERVICE
 from lab.runtime.kubernetes.service import KubernetesService
 from lab.runtime.kubernetes.waiting import why_lost
 
@@ -24,15 +29,9 @@ CONNECTIONS_PER_S = 5000
 """Time between the decision to start and the common start, in which the generators open their connections: LEAD_S, and
 a second for each CONNECTIONS_PER_S."""
 INTERRUPT_GRACE_S = 5.0
+MEASURED = "measure"
+"""The directory of a run whose subdirectories belong to the measured loads."""
 IDLE_RATE_PER_S, IDLE_DURATION_S = 20, 2
-
-
-@dataclass(frozen=True)
-class Clock:
-    """How far a pod's clock is ahead of this machine's, and the uncertainty of that."""
-
-    ahead_s: float
-    uncertainty_s: float
 
 
 @dataclass(frozen=True)
@@ -52,6 +51,8 @@ class Load:
         self._processes = processes
         self.generators = generators
         self.clocks: dict[str, Clock] = {}
+        self.audits: dict[str, NodeAudit] = {}
+        """By pod: what the kernel of its node counted during the measured loads."""
 
     def idle_round_trip_us(self, address: str) -> float | None:
         """Return the median time of a GET of a missing key from the first pod, on an idle service."""
@@ -68,7 +69,8 @@ class Load:
             command = ["sh", "-c", f"rm -rf {WORK_DIR}/*"]
             self._kubectl.run(generator.pod, CONTAINER, command, f"clearing pod {generator.pod}")
             self._kubectl.push(generator.pod, CONTAINER, {"script.lua": spec.script}, WORK_DIR)
-            self.clocks[generator.pod] = self._clock(generator.pod)
+            self.clocks[generator.pod] = read_clock(self._kubectl, generator.pod, CONTAINER)
+        before = self._counters()
         lead_s = LEAD_S + spec.connections / CONNECTIONS_PER_S
         start = time.time() + self.clocks[self.generators[0].pod].ahead_s + lead_s
         running = [self._start(spec, service, generator, start, polling) for generator in self.generators]
@@ -83,14 +85,19 @@ class Load:
         failed = [(g, p.exit_code()) for g, p in zip(self.generators, running, strict=True) if p.exit_code() != 0]
         if failed:
             return self._failure(spec, failed)
+        if spec.out.parent.name == MEASURED:
+            self._audit(before, self._counters())
         self._merge(spec)
-        missed_us = json.loads((spec.out / "load.json").read_text(encoding="utf-8"))["start"]["missed_by_us"]
-        if missed_us > 0:
-            late = (
-                f"a generator missed the common start by {missed_us / 1e6:.3f} s, so the load was not the one asked for"
-            )
-            return LoadResult(1, f"{late}: are the nodes' clocks synchronised? load.json has a row for each generator")
         return LoadResult(0)
+
+    def _counters(self) -> dict[str, Counters | None]:
+        pods = [(SERVICE, SERVICE), *((generator.pod, CONTAINER) for generator in self.generators)]
+        return {pod: node_audit.read_counters(self._kubectl, pod, container) for pod, container in pods}
+
+    def _audit(self, before: dict[str, Counters | None], after: dict[str, Counters | None]) -> None:
+        for pod, counters in before.items():
+            audits = (self.audits.get(pod, NodeAudit()), node_audit.between(counters, after[pod]))
+            self.audits[pod] = node_audit.worst(audits) or NodeAudit()
 
     def _start(
         self, spec: LoadSpec, service: KubernetesService, generator: Generator, start: float, polling: bool
@@ -101,8 +108,8 @@ class Load:
         words += ["--record", f"{WORK_DIR}/{generator.number}.record", "--metrics", f"0.0.0.0:{METRICS_PORT}"]
         if spec.expect:
             words += ["--expect", ",".join(map(str, spec.expect))]
-        if polling:
-            words += ["--idle", "hybrid"]
+        # The system refuses real-time priority to a pod without capabilities; the generator then goes on without it.
+        words += ["--idle", "hybrid"] if polling else ["--real-time"]
         words += [f"http://{service.address}:{DATA_PORT}", "--", *spec.words]
         command = ["sh", "-c", f'echo $$ >{WORK_DIR}/pid; exec "$@"', "sh", *words]
         with _output(spec.out, generator).open("wb") as log:
@@ -158,16 +165,6 @@ class Load:
         self._kubectl.pull(first.pod, CONTAINER, WORK_DIR, ["load.txt", "load.json", "latency.hlog"], spec.out)
         for generator in self.generators:
             _output(spec.out, generator).unlink()
-
-    def _clock(self, pod: str) -> Clock:
-        """Ask a pod for the time; the answer with the shortest round trip is the most exact."""
-        found: list[Clock] = []
-        for _ in range(3):
-            before = time.time()
-            said = self._kubectl.run(pod, CONTAINER, ["date", "+%s.%N"], f"asking pod {pod} for the time")
-            after = time.time()
-            found.append(Clock(float(said) - (before + after) / 2, (after - before) / 2))
-        return min(found, key=lambda clock: clock.uncertainty_s)
 
 
 def _output(out: Path, generator: Generator) -> Path:

@@ -14,9 +14,7 @@ refuses to touch any other.
 from __future__ import annotations
 
 import contextlib
-import json
 import os
-import platform
 import shlex
 import time
 from pathlib import Path
@@ -41,18 +39,18 @@ from lab.runtime.base import (
     Service,
     ServiceSpec,
 )
-from lab.runtime.docker.engine import is_live_lab
 from lab.runtime.kubernetes import kubectl
 from lab.runtime.kubernetes.inventory import read_cluster
 from lab.runtime.kubernetes.kubectl import Kubectl
+from lab.runtime.kubernetes.leftovers import remove_leftover, this_lab
 from lab.runtime.kubernetes.load import Generator, Load
 from lab.runtime.kubernetes.manifests import (
     ADMIN_PORT,
     DATA_PORT,
     GIB,
-    OWNER,
     PART_OF,
     STORE_DIR,
+    USER,
     as_yaml,
     manifests,
 )
@@ -63,11 +61,10 @@ from lab.runtime.kubernetes.service import KubernetesService
 from lab.runtime.kubernetes.waiting import component_of, name_of, wait_for_pods
 
 JAVA = ("java", "@/opt/lsmlab/jvm.options")
-LEFTOVER_LIMIT_S = 50.0
 CLOSE_LIMIT_S = 35.0
 PODS_LIMIT_S = 4.0
-DATASET_LIMIT_S = 1800.0
-CONVERT_LIMIT_S = 600.0
+CPUS_LIMIT_S = 10.0
+"""Time after which the CPU manager must have moved the service's container."""
 
 
 class KubernetesRuntime(Runtime):
@@ -104,14 +101,14 @@ class KubernetesRuntime(Runtime):
 
     def prepare(self, name: str, threads: int, connections: int, data_bytes: int) -> None:
         """Make the manifests."""
-        self._objects = objects_of(self._placement, name, threads, connections, data_bytes, owner=_this_lab())
+        self._objects = objects_of(self._placement, name, threads, connections, data_bytes, owner=this_lab())
 
     def preflight(self, plan: CpuPlan, ports: Ports, progress: Progress) -> None:
         """Raise if no cluster answers or it refuses a namespace; remove what a killed lab left."""
         problem = kubectl.problem()
         if problem is not None:
             raise MissingToolError(f"RUNTIME=kubernetes: {problem[0]}", problem[1])
-        self._remove_leftover(progress)
+        remove_leftover(self._kubectl, progress)
         allowed = self._kubectl.ask(["auth", "can-i", "create", "namespaces", "--all-namespaces"], "asking for rights")
         if allowed.strip() != b"yes":  # pragma: no cover - kubectl ends with 1 then
             raise RunError("this account may not create namespaces in the cluster")
@@ -136,6 +133,7 @@ class KubernetesRuntime(Runtime):
                 generators.append(Generator(index + 1, name_of(pod), pod["spec"]["nodeName"]))
         self._load = Load(self._kubectl, self._processes, sorted(generators, key=lambda one: one.number))
         self._check_cpus()
+        self._check_store()
 
     def make_dataset(self, spec: DatasetSpec, directory: Path, log: Path, progress: Progress) -> dict[str, Any]:
         """Make the dataset in the store, if it is not there, under the name of `directory`."""
@@ -205,10 +203,10 @@ class KubernetesRuntime(Runtime):
         for pod in self._kubectl.documents("pods", f"--selector={PART_OF}=lsmlab"):
             for status in pod["status"].get("containerStatuses", []):
                 images[status["name"]] = str(status.get("imageID") or status.get("image"))
-        clocks = {} if self._load is None else self._load.clocks
-        return Facts(
-            images=images, cluster=read_cluster(self._kubectl, self._placement, self._pods, clocks, self._round_trip_us)
-        )
+        if self._load is None:
+            return Facts(images=images)
+        cluster = read_cluster(self._kubectl, self._placement, self._pods, self._load, self._round_trip_us)
+        return Facts(images=images, cluster=cluster)
 
     def close(self) -> list[str]:
         """End all processes and delete the namespace with everything in it."""
@@ -234,36 +232,10 @@ class KubernetesRuntime(Runtime):
             )
         return left
 
-    def _remove_leftover(self, progress: Progress) -> None:
-        name = self._placement.namespace
-        said = self._kubectl.ask(
-            ["get", "namespace", name, "--ignore-not-found", "--output=json"], "looking for leftovers"
-        )
-        if not said.strip():
-            return
-        metadata = json.loads(said)["metadata"]
-        if metadata.get("labels", {}).get(PART_OF) != "lsmlab":
-            raise RunError(f"the namespace {name} is there and not the lab's", "Name another one: NAMESPACE=lsmlab-2")
-        owner = str(metadata.get("annotations", {}).get(OWNER, ""))
-        host, _, pid = owner.partition(":")
-        if host != platform.node() or not pid.isdigit():
-            raise RunError(
-                f"the namespace {name} belongs to a lab on another machine ({owner or 'unknown'})",
-                f"If that lab is dead: kubectl delete namespace {name}. Or name another one: NAMESPACE=lsmlab-2",
-            )
-        if is_live_lab(int(pid)):
-            raise RunError(
-                f"another lab (process {pid}) runs an experiment in the namespace {name}",
-                "Wait for its end, or name another one: NAMESPACE=lsmlab-2",
-            )
-        progress(f"removing what an earlier run left: namespace {name}")
-        words = ["delete", "namespace", name, "--ignore-not-found", f"--timeout={LEFTOVER_LIMIT_S:g}s"]
-        self._kubectl.ask(words, f"removing the namespace {name} of a dead run", limit_s=LEFTOVER_LIMIT_S + 5)
-
     def _check_cpus(self) -> None:
         if not self._placement.exclusive_cpus:
             return
-        wanted, deadline = self._placement.service_cpus, time.monotonic() + 10
+        wanted, deadline = self._placement.service_cpus, time.monotonic() + CPUS_LIMIT_S
         while (given := len(cpus_of_service(self._kubectl))) != wanted and time.monotonic() < deadline:
             time.sleep(0.5)  # the CPU manager moves a container some time after its start
         if given != wanted:
@@ -271,6 +243,13 @@ class KubernetesRuntime(Runtime):
                 f"the service asked for {wanted} CPUs of its own and may run on {given}: "
                 "its node has no static CPU manager",
                 "Set cpuManagerPolicy: static in the kubelet's configuration, or accept it: EXCLUSIVE_CPUS=off",
+            )
+
+    def _check_store(self) -> None:
+        if self._in_service(f"test -w {STORE_DIR} && echo yes || true", "looking at the store").strip() != "yes":
+            raise RunError(
+                f"the store ({self._placement.store}) is not writable for user {USER}, whom the service runs as",
+                f"A path on the node: chown {USER} it there. A volume: its driver must support fsGroup",
             )
 
     def _in_service(self, script: str, what: str) -> str:
@@ -294,10 +273,6 @@ def cpus_of_service(client: Kubectl) -> list[int]:
         first, _, last = part.partition("-")
         cpus += range(int(first), int(last or first) + 1)
     return cpus
-
-
-def _this_lab() -> str:
-    return f"{platform.node()}:{os.getpid()}"
 
 
 def _escaped(flag: str) -> str:
