@@ -128,7 +128,9 @@ final class BenchStorage implements Callable<Integer> {
     Results results = common.results(jvmArguments);
     results.fact("pairs", settings.pairs());
     results.fact("value_bytes", settings.valueBytes());
+    results.fact("rounds", rounds);
     results.fact("seconds", seconds);
+    results.fact("warmup_seconds", warmupSeconds);
     results.fact("overwrite_bytes", settings.overwriteBytes());
     results.fact("replay_bytes", settings.replayBytes());
     Figures figures = new Figures(System.err);

@@ -77,11 +77,27 @@ class MainTest {
   }
 
   @Test
+  void aShortOverwriteComparesNoTenthsAndTheSettingsStandBelowTheTable() throws IOException {
+    JsonNode results =
+        measured("--engines=lsm,rocksdb", "--workloads=overwrite", "--overwrite-bytes=1000000000");
+    assertEquals(1, results.at("/figures/lsm/overwrite_rate_10").size());
+    assertTrue(results.at("/figures/lsm/overwrite_rate_kept").isMissingNode());
+    String table = Files.readString(temporary.resolve("out").resolve("storage.md"));
+    assertTrue(table.contains("| sustained overwrite | 1/s |"), table);
+    assertFalse(table.contains("of the last tenth"), table);
+    String settings =
+        "pairs 1000; value_bytes 500; rounds 1; seconds 1; warmup_seconds 1; overwrite_bytes 1000000;";
+    assertTrue(table.contains(settings), table);
+  }
+
+  @Test
   @Tag("slow")
   void everyWorkloadFillsItsRowsOnEveryEngine() throws IOException {
     JsonNode results = measured("--engines=lsm,rocksdb,rocksdb-tuned");
     for (String metric :
-        new String[] {"get_zipfian", "scan_100", "mixed_2t", "delete_process_1t"}) {
+        new String[] {
+          "get_zipfian", "scan_100", "mixed_2t", "delete_process_1t", "overwrite_rate_kept"
+        }) {
       for (String engine : new String[] {"lsm", "rocksdb", "rocksdb-tuned"}) {
         assertTrue(results.at("/figures/" + engine + "/" + metric + "/0").asDouble() > 0, metric);
       }

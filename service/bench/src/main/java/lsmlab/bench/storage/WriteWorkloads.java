@@ -25,6 +25,9 @@ final class WriteWorkloads {
   /** Number of parts of the overwrite, whose rates and write amplifications are compared. */
   static final int PARTS = 10;
 
+  /** Least bytes of a part, by the bytes of all pairs, for a comparison of two parts. */
+  private static final double COMPARABLE = 0.9;
+
   private static final int PUT_LIMIT_INTERVALS = 10;
   private static final int SYNC_WRITERS = 64;
   private static final int MIXED_THREADS = 2;
@@ -136,7 +139,9 @@ final class WriteWorkloads {
    * until a number of bytes is written. Write amplification is the bytes that the process passes to
    * write calls, divided by the bytes of acknowledged keys and values. The total includes all
    * writes until the engine is at rest; a tenth ends with its last PUT. Space amplification is the
-   * size of the store, sampled once a second, divided by the size of the pairs.
+   * size of the store, sampled once a second, divided by the size of the pairs. The last tenth is
+   * compared with the second one only if each overwrites about as many bytes as the store holds,
+   * because a shorter tenth may have no merge at all.
    */
   static Map<String, Double> overwrite(Context context) throws IOException, InterruptedException {
     Path store = context.scratch();
@@ -176,9 +181,11 @@ final class WriteWorkloads {
       figures.put("overwrite_write_amplification", (double) (writtenLast - writtenFirst) / bytes);
       figures.put("overwrite_space_peak", largest.get() / pairBytes);
       figures.put("overwrite_space_at_rest", bytesAtRest(store) / pairBytes);
-      figures.put("overwrite_rate_kept", lastBySecond(figures, "overwrite_rate_"));
-      figures.put(
-          "overwrite_amplification_kept", lastBySecond(figures, "overwrite_amplification_"));
+      if (bytes >= COMPARABLE * PARTS * pairBytes) {
+        figures.put("overwrite_rate_kept", lastBySecond(figures, "overwrite_rate_"));
+        figures.put(
+            "overwrite_amplification_kept", lastBySecond(figures, "overwrite_amplification_"));
+      }
       return figures;
     } finally {
       sampler.shutdown();
