@@ -5,6 +5,7 @@ import java.lang.reflect.RecordComponent;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
@@ -40,6 +41,21 @@ public final class Service implements AutoCloseable {
 
   private static final Logger log = LoggerFactory.getLogger(Service.class);
 
+  /** The keys of the configuration and the environment that are labels of {@code lsmlab_service_info}. */
+  private static final List<String> INFO =
+      List.of(
+          "variant",
+          "engine",
+          "durability",
+          "compaction",
+          "level0_tables_max",
+          "fanout",
+          "block_bytes",
+          "bloom_bits_per_key",
+          "compression",
+          "native_transport",
+          "java_version");
+
   private final ServiceConfig config;
   private final Engine engine;
   private final EngineDoor door;
@@ -69,7 +85,7 @@ public final class Service implements AutoCloseable {
     } catch (IOException e) {
       throw new IOException(cannotBind("data", config.dataHost(), config.dataPort(), e), e);
     }
-    MetricsPage page = new MetricsPage(metrics, variant, door::stats, info(config));
+    MetricsPage page = new MetricsPage(metrics, variant, door::stats, info());
     try {
       admin =
           AdminServer.start(
@@ -137,25 +153,27 @@ public final class Service implements AutoCloseable {
         + "_port";
   }
 
-  private static Map<String, String> info(ServiceConfig config) {
+  private Map<String, String> info() {
+    Map<String, Object> all = configuration();
     Map<String, String> info = new LinkedHashMap<>();
-    info.put("variant", config.variant());
-    info.put("engine", config.engine());
-    info.put("durability", config.durability().name().toLowerCase(Locale.ROOT));
-    info.put("native_transport", Boolean.toString(Environment.nativeTransport()));
-    info.put("java_version", Environment.javaVersion());
+    INFO.forEach(key -> info.put(key, all.get(key).toString()));
     return info;
   }
 
   /** The effective configuration and the environment, as {@code /config} shows them. */
   private Map<String, Object> describe() {
+    Map<String, Object> all = configuration();
+    all.put("data_port", dataPort()); // the free ones, if 0 was given
+    all.put("admin_port", adminPort());
+    all.put("request_metrics", metrics.countsRequests() ? "on" : "off");
+    return all;
+  }
+
+  private Map<String, Object> configuration() {
     Map<String, Object> all = new LinkedHashMap<>();
     for (RecordComponent key : ServiceConfig.class.getRecordComponents()) {
       all.put(key.getName().replaceAll("([A-Z])", "_$1").toLowerCase(Locale.ROOT), valueOf(key));
     }
-    all.put("data_port", dataPort()); // the free ones, if 0 was given
-    all.put("admin_port", adminPort());
-    all.put("request_metrics", metrics.countsRequests() ? "on" : "off");
     Environment.describe(all);
     return all;
   }

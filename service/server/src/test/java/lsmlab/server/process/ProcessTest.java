@@ -17,6 +17,8 @@ import java.net.http.HttpResponse;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import lsmlab.server.http.Eventually;
 import lsmlab.server.http.RawClient;
 import org.junit.jupiter.api.Test;
@@ -51,7 +53,17 @@ class ProcessTest {
 
   @Test
   void adminPortShowsAndDoesWhatItSays() throws Exception {
-    try (ServiceProcess service = ServiceProcess.serve(directory, "variant: queue");
+    String[] settings = {
+      "variant: queue",
+      "durability: power",
+      "compaction: tiered",
+      "level0_tables_max: 5",
+      "fanout: 7",
+      "block_bytes: 8192",
+      "bloom_bits_per_key: 0",
+      "compression: lz4"
+    };
+    try (ServiceProcess service = ServiceProcess.serve(directory, settings);
         HttpClient http = HttpClient.newHttpClient()) {
       try (RawClient client = service.connect()) {
         String put = "PUT /v0/entity?id=k HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\n\r\nv";
@@ -76,6 +88,12 @@ class ProcessTest {
       assertTrue(metrics.contains("lsmlab_requests_total{method=\"put\",status=\"201\"} 1\n"));
       assertTrue(metrics.contains("lsmlab_flushes_total 1\n"), metrics);
       assertTrue(metrics.contains("lsmlab_tables 1\n"), metrics);
+      String labels =
+          Stream.of(settings)
+              .map(line -> line.replace(": ", "=\"") + "\"")
+              .collect(Collectors.joining(",", "lsmlab_service_info{", ","))
+              .replace("durability", "engine=\"lsm\",durability");
+      assertTrue(metrics.contains(labels), labels + " is not in\n" + metrics);
     }
   }
 
