@@ -30,7 +30,7 @@ while read -r name variant engine events script rate flush bytes; do
     [ -d "$work/dataset" ] || "$java" @"$checkout/service/jvm.options" -jar "$jar" load-dataset --dir "$work/dataset" --pairs 200000 --value-bytes 500 --seed 1 --tables 4 >"$work/dataset.json" 2>/dev/null
     cp -r "$work/dataset/." "$work/run/store/"
   fi
-  printf 'data_port: 18480\nadmin_port: 18481\ndata_dir: %s\nvariant: %s\nengine: %s\nflush_threshold_bytes: %s\n' \
+  printf 'data_port: 18480\nadmin_port: 18481\ndata_dir: %s\nvariant: %s\nengine: "%s"\nflush_threshold_bytes: %s\n' \
     "$work/run/store" "$variant" "$engine" "$flush" >"$work/run/service.yaml"
   "$java" @"$checkout/service/jvm.options" -Xms512m -Xmx512m -jar "$jar" serve --config "$work/run/service.yaml" >"$work/run/log" 2>&1 &
   service=$!
@@ -87,22 +87,23 @@ range sync lsm cpu range 0 67108864 90000
 virtual-mixed virtual-threads lsm cpu mixed.lua 10000 4194304 90000
 stack-put stack lsm cpu,lock put.lua 15000 4194304 90000
 mvstore-mixed sync mvstore cpu mixed.lua 8000 4194304 90000
-sync-get sync lsm cpu,alloc get.lua 20000 67108864 30000
-per-core-get per-core lsm cpu get.lua 15000 67108864 30000
-queue-get queue lsm cpu,lock get.lua 20000 67108864 30000
-queue-batch-put queue-batch lsm cpu put.lua 10000 4194304 30000
-array-queue-get array-queue lsm cpu,lock get.lua 15000 67108864 30000
-adaptive-lifo-get adaptive-lifo lsm cpu get.lua 15000 67108864 30000
-ms-queue-get ms-queue lsm cpu get.lua 15000 67108864 30000
-mpmc-get mpmc lsm cpu get.lua 15000 67108864 30000
-disruptor-get disruptor lsm cpu get.lua 15000 67108864 30000
-sharded-put sharded lsm cpu put.lua 15000 4194304 30000
-priority-mixed priority lsm cpu mixed.lua 10000 4194304 30000
-executor-get executor lsm cpu get.lua 15000 67108864 30000
-one-nio-workers-get one-nio-workers lsm cpu get.lua 15000 67108864 30000
-synchronous-get synchronous lsm cpu get.lua 15000 67108864 30000
-fork-join-get fork-join lsm cpu get.lua 15000 67108864 30000
-rocksdb-get array-queue rocksdb cpu get.lua 15000 4194304 30000
-memory-mixed sync memory cpu mixed.lua 15000 67108864 30000
-null-get sync null cpu get.lua 20000 67108864 30000
+sync-get sync lsm cpu,alloc get.lua 20000 67108864 15000
+per-core-get per-core lsm cpu get.lua 15000 67108864 15000
+queue-get queue lsm cpu,lock get.lua 20000 67108864 15000
+queue-batch-put queue-batch lsm cpu put.lua 10000 4194304 15000
+array-queue-get array-queue lsm cpu,lock get.lua 15000 67108864 15000
+adaptive-lifo-get adaptive-lifo lsm cpu get.lua 15000 67108864 15000
+ms-queue-get ms-queue lsm cpu get.lua 15000 67108864 15000
+mpmc-get mpmc lsm cpu get.lua 15000 67108864 15000
+disruptor-get disruptor lsm cpu get.lua 15000 67108864 15000
+sharded-put sharded lsm cpu put.lua 15000 4194304 15000
+priority-mixed priority lsm cpu mixed.lua 10000 4194304 15000
+executor-get executor lsm cpu get.lua 15000 67108864 15000
+one-nio-workers-get one-nio-workers lsm cpu get.lua 15000 67108864 15000
+synchronous-get synchronous lsm cpu get.lua 15000 67108864 15000
+fork-join-get fork-join lsm cpu get.lua 15000 67108864 15000
+rocksdb-get array-queue rocksdb cpu get.lua 15000 4194304 15000
+rocksdb-tuned-mixed sync rocksdb-tuned cpu mixed.lua 10000 4194304 15000
+memory-mixed sync memory cpu mixed.lua 15000 67108864 15000
+null-get sync null cpu get.lua 20000 67108864 15000
 TABLE
