@@ -115,13 +115,18 @@ def test_an_experiment_may_do_without_dataset_profile_and_warm_up(checkout: Fake
 
 def test_a_profile_is_recorded_and_drawn_as_the_experiment_says(checkout: FakeCheckout) -> None:
     load = {"script": "put.lua", "rate": 50, "threads": 1, "connections": 1, "duration": "1s", "warmup": "0s"}
-    profile = {"events": ["cpu", "nativemem"], "depth": 64, "pprof": True}
+    profile = {"events": ["cpu", "nativemem"], "interval": "1ms", "depth": 64, "pprof": True}
     checkout.experiment("deep", dataset=None, load=load, profile=profile)
     log = checkout.root / "profile.log"
     code, output = checkout.lab("run", "deep", FAKE_PROFILE_LOG=str(log))
     assert code == 0, output
     (run,) = checkout.runs("deep")
-    assert log.read_text().splitlines()[0] == f"start {run.name} cpu,nativemem depth 64"
+    plan = checkout.manifest("deep")["environment"]["cpu_plan"]
+    assert log.read_text().splitlines() == [
+        f"start {run.name} cpu,nativemem every 1ms depth 64",
+        f"stop {run.name} ",
+        f"convert {run.name} cpu,nativemem on {plan['other']}",
+    ]
     assert {path.name for path in (run / "profile").glob("*.pprof")} == {"cpu.pprof", "nativemem.pprof"}
     report = (run / "report.html").read_text()
     assert 'href="profile/nativemem.pprof"' in report

@@ -19,8 +19,10 @@ def main() -> None:
     out = Path(options["--out"])
     if "FAKE_PROFILE_LOG" in os.environ:
         with Path(os.environ["FAKE_PROFILE_LOG"]).open("a", encoding="utf-8") as log:
+            every = f" every {options['--interval']}" if options.get("--interval", "500us") != "500us" else ""
             depth = f" depth {options['--depth']}" if "--depth" in options else ""
-            log.write(f"{command} {out.parent.name} {options.get('--events', '')}{depth}\n")
+            cpus = f" on {sorted(os.sched_getaffinity(0))}" if command == "convert" else ""
+            log.write(f"{command} {out.parent.name} {options.get('--events', '')}{every}{depth}{cpus}\n")
     if command == "start":
         os.kill(int(options["--pid"]), 0)
         (out / "started").touch()
