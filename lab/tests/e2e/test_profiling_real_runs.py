@@ -1,4 +1,4 @@
-"""Hot spots, pauses and differences planted into real runs: the profile finds them.
+"""Hot spots, pauses, compactions and differences planted into real runs: the profile finds them.
 
 A variant with the plants is built into a copy of the checkout, and measured there by `make experiment` as any other.
 They measure, so they need a machine that is quiet otherwise: `make torture-profiling`.
@@ -12,7 +12,7 @@ import os
 import shutil
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +21,13 @@ import yaml
 
 from .conftest import CHECKOUT
 from .copied import VARIANTS, copy_of_checkout, make_in, register_variants
+from .planted_compactions import Planted, compactions
 
 SOURCE = Path(__file__).parent / "planted/PlantedVariant.java"
-KINDS = ("hot", "pausing")
+KINDS = ("hot", "pausing", "sleeping")
+SELECTORS = 16
+"""Of the variant that sleeps with a lock: most threads of the service wait for it, so that samples which a busy machine
+delays do not hide them."""
 POINTS = 0.03
 CONVERSION_S_MAX = 20.0
 
@@ -39,23 +43,27 @@ def copy() -> Iterator[Path]:
             directory,
             [f'new Entry("planted-{kind}", PlantedVariant.SUMMARY, PlantedVariant::{kind})' for kind in KINDS],
         )
-        for kind in KINDS:
-            declare(directory, f"planted-{kind}", f"planted-{kind}")
-        declare(directory, "planted-none", "queue")
+        for kind in ("hot", "pausing"):
+            declare(directory, f"planted-{kind}", {"variant": f"planted-{kind}"})
+        declare(directory, "planted-sleeping", {"variant": "planted-sleeping", "selectors": SELECTORS}, ["cpu", "wall"])
+        declare(directory, "planted-compaction", {"variant": "sync"})
+        declare(directory, "planted-none", {"variant": "queue"})
         yield directory
 
 
-def declare(directory: Path, name: str, variant: str) -> None:
+def declare(
+    directory: Path, name: str, service: dict[str, str | int], events: Sequence[str] = ("cpu", "alloc", "lock")
+) -> None:
     home = directory / "experiments" / name
     home.mkdir()
     load = {"script": "get.lua", "rate": 15_000, "threads": 1, "connections": 16, "duration": "60s", "warmup": "5s"}
     settings = {
         "title": name,
         "question": "Is what was planted found?",
-        "service": {"variant": variant},
+        "service": service,
         "dataset": "pairs-200k",
         "load": load,
-        "profile": {"events": ["cpu", "alloc", "lock"], "interval": "500us"},
+        "profile": {"events": list(events), "interval": "500us"},
     }
     (home / "experiment.yaml").write_text(yaml.safe_dump(settings))
 
@@ -77,6 +85,22 @@ def hot_run(copy: Path) -> Path:
 @pytest.fixture(scope="module")
 def pausing_run(copy: Path) -> Path:
     return measure(copy, "planted-pausing")
+
+
+@pytest.fixture(scope="module")
+def sleeping_run(copy: Path) -> Path:
+    return measure(copy, "planted-sleeping", DURATION="40s", RATE="5000", CONNECTIONS="64")
+
+
+@pytest.fixture(scope="module")
+def compacted_run(copy: Path) -> tuple[Path, Planted]:
+    """A run in which nothing is compacted but what is planted, on one CPU, so that requests cannot go to another."""
+    if os.geteuid() != 0:
+        pytest.skip("raising the priority of a thread needs root")
+    with compactions(copy / "results/planted-compaction") as planted:
+        cpu = str(min(os.sched_getaffinity(0)))
+        run = measure(copy, "planted-compaction", DURATION="40s", WARMUP="15s", CPUS_SERVICE=cpu)
+    return run, planted
 
 
 @pytest.fixture(scope="module")
@@ -147,6 +171,30 @@ def test_a_pause_is_named_by_the_slowest_seconds(pausing_run: Path) -> None:
     print(f"pause: {first}; seconds: {tail['seconds']}")
     assert (first["name"], first["significant"]) == ("lsmlab/server/variant/PlantedVariant.pause", True)
     assert all(second["latency_ms"] >= 100 for second in tail["seconds"])
+
+
+def test_a_pause_that_sleeps_with_a_lock_is_named_by_the_wall_clock(sleeping_run: Path) -> None:
+    assert truth(sleeping_run)["pauses"] >= 6
+    tail = document(sleeping_run, "tail.json")
+    first, *_ = tail["events"]["wall"]["methods"]
+    print(f"sleep: {first}; seconds: {tail['seconds']}")
+    assert (first["name"], first["significant"]) == ("lsmlab/server/variant/PlantedVariant.sleepWithLock", True)
+    assert all(second["latency_ms"] >= 100 for second in tail["seconds"])
+
+
+def test_a_compaction_is_named_by_the_slowest_seconds(compacted_run: tuple[Path, Planted]) -> None:
+    run, planted = compacted_run
+    tail = document(run, "tail.json")
+    first, *_ = tail["events"]["cpu"]["categories"]
+    print(f"compaction: {first}; planted: {planted.spans_ms}; seconds: {tail['seconds']}")
+    for second in tail["seconds"]:
+        start_ms, end_ms = second["start_ms"] - second["latency_ms"], second["start_ms"] + 1e3
+        assert any(start < end_ms and end > start_ms for start, end in planted.spans_ms), f"not planted: {second}"
+    assert (first["name"], first["significant"]) == ("compaction", True)
+    _, _, after = (run / "report.md").read_text().partition("| Second | p99 | What went on |")
+    rows = [line for line in after.partition("\n\n")[0].splitlines() if " s |" in line]
+    assert len(rows) == len(tail["seconds"])
+    assert all("compaction L" in row for row in rows), rows
 
 
 def diff(copy: Path, a: Path, b: Path) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 package lsmlab.server.variant;
 
 import java.lang.management.ManagementFactory;
+import java.time.Duration;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
@@ -45,12 +46,15 @@ final class PlantedVariant implements Variant {
   private final long startCpuNanos = PROCESS.getProcessCpuTime();
   private final boolean hot;
   private final boolean pausing;
+  private final boolean sleeping;
+  private final ReentrantLock lockOfAll = new ReentrantLock();
   private long pausedNanos = startNanos;
   private volatile boolean closed;
 
-  private PlantedVariant(boolean hot, boolean pausing) {
+  private PlantedVariant(boolean hot, boolean pausing, boolean sleeping) {
     this.hot = hot;
     this.pausing = pausing;
+    this.sleeping = sleeping;
     if (hot) {
       ReentrantLock often = new ReentrantLock();
       ReentrantLock seldom = new ReentrantLock();
@@ -63,15 +67,22 @@ final class PlantedVariant implements Variant {
   }
 
   static PlantedVariant hot(VariantSettings settings) {
-    return new PlantedVariant(true, false);
+    return new PlantedVariant(true, false, false);
   }
 
   static PlantedVariant pausing(VariantSettings settings) {
-    return new PlantedVariant(false, true);
+    return new PlantedVariant(false, true, false);
+  }
+
+  static PlantedVariant sleeping(VariantSettings settings) {
+    return new PlantedVariant(false, false, true);
   }
 
   @Override
   public void submit(Request request) {
+    if (sleeping) {
+      sleepWithLock();
+    }
     request.run();
     if (requests.incrementAndGet() % REQUESTS_BETWEEN == 0 && planting.compareAndSet(false, true)) {
       if (hot) {
@@ -119,6 +130,22 @@ final class PlantedVariant implements Variant {
       sink = sink * 31 + 1;
     }
     pauses.incrementAndGet();
+  }
+
+  /** Each request takes the lock; now and then its holder sleeps, and the other selectors wait. */
+  private void sleepWithLock() {
+    lockOfAll.lock();
+    try {
+      if (System.nanoTime() - pausedNanos >= BETWEEN_PAUSES_NANOS) {
+        pausedNanos = System.nanoTime();
+        Thread.sleep(Duration.ofNanos(PAUSE_NANOS));
+        pauses.incrementAndGet();
+      }
+    } catch (InterruptedException e) {
+      throw new AssertionError("nobody interrupts it", e);
+    } finally {
+      lockOfAll.unlock();
+    }
   }
 
   private void waitHot(ReentrantLock lock) {
