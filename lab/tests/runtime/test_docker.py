@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import socket
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -129,6 +130,17 @@ def test_a_living_labs_containers_are_left_alone(docker: FakeDocker, runtime: Do
 def test_a_pid_that_is_no_lab_any_more_counts_as_dead(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine, "command_line", lambda _: "/usr/bin/slabtop")
     assert not engine.is_live_lab(os.getppid())
+
+
+def test_a_killed_lab_counts_as_dead_before_its_parent_has_asked_for_it() -> None:
+    killed = subprocess.Popen(["sleep", "60"])
+    killed.kill()
+    os.waitid(os.P_PID, killed.pid, os.WEXITED | os.WNOWAIT)  # it has ended, and is still there
+    try:
+        os.kill(killed.pid, 0)
+        assert not engine.is_live_lab(killed.pid)
+    finally:
+        killed.wait()
 
 
 def test_a_port_that_is_taken_is_named(docker: FakeDocker, runtime: DockerRuntime) -> None:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lab.errors import MissingToolError, RunError
-from lab.machine.host import command_line
+from lab.machine.host import PROC, command_line
 from lab.paths import Checkout
 
 PROJECT = "lsmlab"
@@ -239,8 +239,10 @@ def is_live_lab(pid: int) -> bool:
         return False
     except PermissionError:
         pass
-    words = command_line(pid)
-    return not words or re.search(r"\blab\b", words) is not None
+    if not PROC.is_dir():
+        return True
+    # A process that was killed has no words from its end until its parent asks for it.
+    return re.search(r"\blab\b", command_line(pid)) is not None
 
 
 def _run(
