@@ -197,7 +197,7 @@ test-kubernetes: build ## whole experiments in a cluster of one node made for it
 	kubernetes/cluster up
 	kubernetes/cluster load lsmlab-service lsmlab-loadgen lsmlab-profiler
 	code=0; LAB_TEST_KUBERNETES=1 KUBECONFIG=/run/lsmlab-cluster/kubeconfig GENERATORS=2 SPREAD=off SERVICE_CPUS=1 LOAD_CPUS=0 IMAGE_PULL=Never \
-	  $(VENV)/pytest -q -ra lab/tests/e2e/test_main_job.py lab/tests/e2e/test_kubernetes.py || code=$$?; kubernetes/cluster down; exit $$code
+	  $(VENV)/pytest -q -ra lab/tests/e2e/test_main_job.py lab/tests/e2e/test_kubernetes.py lab/tests/e2e/test_kubernetes_settings.py || code=$$?; kubernetes/cluster down; exit $$code
 
 ##@ Torture (the long forms of tests, not part of `make test`)
 .PHONY: torture torture-storage torture-loadgen torture-lab torture-verdict

@@ -7,85 +7,32 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
-import time
-from collections.abc import Callable, Iterator
+import sys
 
-import pytest
+from .cluster import (
+    CLUSTER,
+    NAME,
+    NODE,
+    SHORT,
+    WAIT_S,
+    Start,
+    ended,
+    finished,
+    kubectl,
+    load_pods,
+    loading,
+    namespaces,
+    only_in_a_cluster,
+    run,
+    wait_for,
+)
+from .conftest import CHECKOUT, RATE, FinishedRun, runs_of
 
-from .conftest import CHECKOUT, IN_A_CLUSTER, RATE, FinishedRun, runs_of
-
-pytestmark = pytest.mark.skipif(not IN_A_CLUSTER, reason="no cluster: make test-kubernetes makes one and runs these")
-WAIT_S = 120
-LONG = ["NAME=sync-get", "RATE=500", "DURATION=300s", "WARMUP=0s", "RUNTIME=kubernetes"]
-
-
-def kubectl(*words: str, check: bool = True) -> str:
-    done = subprocess.run(["kubectl", *words], capture_output=True, text=True, timeout=WAIT_S, check=check)
-    return done.stdout
-
-
-def namespaces() -> str:
-    return kubectl("get", "namespace", "lsmlab", "--ignore-not-found")
-
-
-def wait_for(what: str, happened: Callable[[], bool], process: subprocess.Popen[str] | None = None) -> None:
-    deadline = time.monotonic() + WAIT_S
-    while not happened():
-        assert time.monotonic() < deadline, f"{what}: not within {WAIT_S} s"
-        assert process is None or process.poll() is None, (
-            f"{what}: the run ended before; it said:\n{process.stdout.read()}"
-        )
-        time.sleep(0.2)
-
-
-@pytest.fixture
-def run() -> Iterator[Callable[..., subprocess.Popen[str]]]:
-    """Starts `make experiment`; whatever becomes of the test, the run and its namespace end."""
-    started: list[subprocess.Popen[str]] = []
-
-    def start(*words: str, **environment: str) -> subprocess.Popen[str]:
-        process = subprocess.Popen(
-            ["make", "experiment", *LONG, *words],
-            cwd=CHECKOUT,
-            env={**os.environ, **environment},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            start_new_session=True,
-        )
-        started.append(process)
-        return process
-
-    yield start
-    for process in started:
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-    kubectl("delete", "namespace", "lsmlab", "--ignore-not-found")
-
-
-def loading() -> bool:
-    """Whether both generators send."""
-    script = (
-        "for p in /proc/[0-9]*/cmdline; do tr '\\0' ' ' <$p; echo; done | grep -c '^/opt/lsmlab/loadgen .*--record'"
-    )
-    return all(
-        kubectl("-n", "lsmlab", "exec", pod, "--", "sh", "-c", script, check=False).strip() == "1"
-        for pod in load_pods()
-    )
-
-
-def load_pods() -> list[str]:
-    said = kubectl("-n", "lsmlab", "get", "pods", "-l", "app.kubernetes.io/component=load", "-o", "name", check=False)
-    return said.split() or ["pod/none"]
-
-
-def ended(process: subprocess.Popen[str]) -> tuple[int, str]:
-    said, _ = process.communicate(timeout=WAIT_S)
-    return process.returncode, said
+__all__ = ["run"]
+pytestmark = only_in_a_cluster
 
 
 def test_both_generators_did_half_and_started_together(finished_run: FinishedRun) -> None:
@@ -96,6 +43,9 @@ def test_both_generators_did_half_and_started_together(finished_run: FinishedRun
     assert load["requests_due"] == RATE * load["duration_s"]
     assert load["start"]["missed_by_us"] == 0
     assert first["started_at"] == second["started_at"]
+    report = (finished_run.directory / "report.md").read_text()
+    for row in ("1/2", "2/2", "While profiled, 1/2", "While profiled, 2/2"):
+        assert f"| {row} | {NODE} |" in report
 
 
 def test_the_run_says_where_it_was(finished_run: FinishedRun) -> None:
@@ -103,14 +53,18 @@ def test_the_run_says_where_it_was(finished_run: FinishedRun) -> None:
     cluster, (node,) = environment["cluster"], environment["cluster"]["nodes"]
     assert (cluster["network"], cluster["generators"], cluster["store"]) == ("cluster", 2, "emptyDir")
     assert cluster["round_trip_us"] > 0
-    assert (node["name"], len(node["parts"])) == ("localhost", 3)
+    assert (node["name"], len(node["parts"])) == (NODE, 3)
     assert node["kernel"] == os.uname().release == environment["kernel"]
     assert node["allowed_cpus"].isdigit(), "one CPU, of its own"
-    assert node["clock_uncertainty_ms"] > 0
-    assert "Node localhost" in (finished_run.directory / "report.md").read_text()
+    assert 0 < node["clock_uncertainty_ms"] < 50
+    assert abs(node["clock_ahead_ms"]) <= node["clock_uncertainty_ms"], "it is this machine's clock"
+    assert node["audit"]["busy_share"] > 0
+    assert node["audit"]["throttled_s"] is not None
+    assert node["host"]["kernel_build"] == os.uname().version
+    assert f"Node {NODE}" in (finished_run.directory / "report.md").read_text()
 
 
-def test_ctrl_c_leaves_no_namespace(run: Callable[..., subprocess.Popen[str]]) -> None:
+def test_ctrl_c_leaves_no_namespace(run: Start) -> None:
     process = run()
     wait_for("the load", loading, process)
     os.killpg(process.pid, signal.SIGINT)
@@ -120,23 +74,23 @@ def test_ctrl_c_leaves_no_namespace(run: Callable[..., subprocess.Popen[str]]) -
 
 
 def test_a_generator_that_is_lost_ends_the_run_and_what_there_is_is_kept(
-    run: Callable[..., subprocess.Popen[str]],
+    run: Start,
 ) -> None:
-    before = runs_of("sync-get")
+    before = runs_of(NAME)
     process = run()
     wait_for("the load", loading, process)
     kubectl("-n", "lsmlab", "delete", load_pods()[1], "--now", "--wait=false")
     code, said = ended(process)
     assert code != 0
-    assert "generator 2 of 2 on node localhost" in said
+    assert f"generator 2 of 2 on node {NODE}" in said
     assert namespaces() == "", said
-    (directory,) = runs_of("sync-get") - before
+    (directory,) = runs_of(NAME) - before
     manifest = json.loads((directory / "run.json").read_text())
     assert manifest["complete"] is False
     assert (directory / "service.log").stat().st_size > 0
 
 
-def test_a_service_whose_pod_is_deleted_ends_the_run(run: Callable[..., subprocess.Popen[str]]) -> None:
+def test_a_service_whose_pod_is_deleted_ends_the_run(run: Start) -> None:
     process = run()
     wait_for("the load", loading, process)
     kubectl("-n", "lsmlab", "delete", "pod", "service", "--now", "--wait=false")
@@ -147,18 +101,18 @@ def test_a_service_whose_pod_is_deleted_ends_the_run(run: Callable[..., subproce
 
 
 def test_an_api_server_that_is_restarted_ends_the_run_with_that_reason(
-    run: Callable[..., subprocess.Popen[str]],
+    run: Start,
 ) -> None:
     process = run()
     wait_for("the load", loading, process)
-    subprocess.run([CHECKOUT / "kubernetes" / "cluster", "restart-api-server"], check=True, timeout=WAIT_S)
+    subprocess.run([CLUSTER, "restart-api-server"], check=True, timeout=WAIT_S)
     code, said = ended(process)
     assert code != 0
     assert "was the API server restarted?" in " ".join(said.split()), said
     assert namespaces() == "", said
 
 
-def test_an_image_that_is_missing_is_named(run: Callable[..., subprocess.Popen[str]]) -> None:
+def test_an_image_that_is_missing_is_named(run: Start) -> None:
     code, said = ended(run(REGISTRY="nowhere.example/lab"))
     assert code != 0
     assert "the image nowhere.example/lab/lsmlab-" in said
@@ -166,7 +120,7 @@ def test_an_image_that_is_missing_is_named(run: Callable[..., subprocess.Popen[s
     assert namespaces() == "", said
 
 
-def test_more_cpus_than_there_are_is_told_with_what_to_do(run: Callable[..., subprocess.Popen[str]]) -> None:
+def test_more_cpus_than_there_are_is_told_with_what_to_do(run: Start) -> None:
     code, said = ended(run(SERVICE_CPUS="64"))
     assert code != 0
     assert "no node can take pod service" in said
@@ -175,13 +129,44 @@ def test_more_cpus_than_there_are_is_told_with_what_to_do(run: Callable[..., sub
 
 
 def test_the_namespace_of_a_lab_that_was_killed_is_removed_by_the_next(
-    run: Callable[..., subprocess.Popen[str]],
+    run: Start,
 ) -> None:
     process = run()
     wait_for("the load", loading, process)
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
     assert namespaces() != ""
-    code, said = ended(run("DURATION=2s", "PROFILE=off"))
+    code, said = ended(run(*SHORT))
     assert code == 0, said
+    assert namespaces() == "", said
+
+
+def test_a_start_that_was_missed_makes_the_run_invalid_with_that_reason() -> None:
+    before = runs_of(NAME)
+    # The common start is two seconds in the past.
+    late = "from lab.cli import main; from lab.runtime.kubernetes import load; load.LEAD_S = -2.0; main()"
+    words = ["run", NAME, "--rate", "500", "--duration", "2s", "--warmup", "0s", "--profile", "off"]
+    process = subprocess.Popen(
+        [sys.executable, "-c", late, *words, "--runtime", "kubernetes"],
+        cwd=CHECKOUT,
+        env={**os.environ, "PYTHONPATH": str(CHECKOUT / "lab/src")},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    validity = finished(process, before)["validity"]
+    assert validity["state"] == "invalid"
+    assert re.search(r"generator \d/2 missed the common start by [2-9]\.\d s", " ".join(validity["reasons"]))
+
+
+def test_a_drained_node_ends_the_run_with_that_reason(run: Start) -> None:
+    process = run()
+    wait_for("the load", loading, process)
+    try:
+        kubectl("drain", NODE, "--force", "--delete-emptydir-data", "--timeout=60s")
+        code, said = ended(process)
+    finally:
+        kubectl("uncordon", NODE)
+    assert code != 0
+    assert "drained" in said, said
     assert namespaces() == "", said
