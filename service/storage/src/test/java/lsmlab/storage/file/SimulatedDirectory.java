@@ -114,6 +114,11 @@ public final class SimulatedDirectory implements StoreDirectory {
     return names.keySet().stream().filter(name -> name.endsWith(suffix)).toList();
   }
 
+  /** Returns the number of bytes in all files with this suffix. */
+  public synchronized long bytes(String suffix) {
+    return names(suffix).stream().mapToLong(name -> names.get(name).length).sum();
+  }
+
   /** Whether a file of this name is mapped now. */
   public synchronized boolean isMapped(String name) {
     return maps.entrySet().stream()
