@@ -197,7 +197,7 @@ final class BenchStorage implements Callable<Integer> {
     List<String> arguments = new ArrayList<>(jvmArguments);
     arguments.addAll(List.of("-Xms64m", "-Xmx64m", "-XX:+UseSerialGC"));
     arguments.add("-D" + RocksEngine.BLOCK_CACHE_PROPERTY + "=" + bytes / 4);
-    arguments.add("-D" + TunedRocksEngine.DIRECT_CACHE_PROPERTY + "=" + bytes / 10 * 7);
+    arguments.add("-D" + TunedRocksEngine.DIRECT_CACHE_PROPERTY + "=" + bytes / 20 * 11);
     try (MemoryLimit limit =
         MemoryLimit.of(bytes).orElseThrow(() -> new IOException(NO_MEMORY_LIMIT))) {
       return Fork.start(MEMORY, engine, settings, arguments, limit::wrap);
