@@ -86,7 +86,7 @@ def equivalence_p(difference: Difference, bound: float) -> float:
     return max(below, above)
 
 
-# Of scipy.special and not of scipy.stats, which takes a second to load.
+# scipy.special has them too, and scipy.stats takes a second to load.
 def quantile_of_t(p: float, freedom: float) -> float:
     """Return the quantile of Student's t distribution."""
     return float(special.stdtrit(freedom, p))
