@@ -240,7 +240,7 @@ bench-loadgen: ## the load generator against wrk (Debian: apt install wrk) and t
 	cd loadgen && cargo bench --quiet --locked --bench peer -- --update-docs ../docs/benchmarks.md $(BENCH)
 bench-storage: build-bench ## the engine against RocksDB, as it comes and tuned; about an hour: make bench-storage [BENCH=--quick]
 	$(RUN_BENCH) storage --update-docs docs/benchmarks.md $(BENCH)
-bench-server: build-bench build-service build-loadgen ## what a request costs, layer by layer and variant by variant; half an hour: make bench-server [BENCH=--quick]
+bench-server: build-bench build-service build-loadgen ## what a request costs, layer by layer and variant by variant; 45 minutes: make bench-server [BENCH=--quick]
 	$(RUN_BENCH) server --update-docs docs/benchmarks.md $(BENCH)
 bench-overload: build-bench build-service build-loadgen ## every variant at twice its saturated rate, 70 s for each variant and setting: make bench-overload [BENCH='--variants sync,queue']
 	$(RUN_BENCH) server --overload --update-docs docs/benchmarks.md $(BENCH)

@@ -43,7 +43,7 @@ final class BenchServer implements Callable<Integer> {
   private int seconds = 2;
 
   @Option(names = "--warmup-seconds", description = "length of one warm-up (${DEFAULT-VALUE})")
-  private int warmupSeconds = 2;
+  private int warmupSeconds = 3;
 
   @Option(names = "--overload-seconds", description = "length of an overload (${DEFAULT-VALUE})")
   private int overloadSeconds = 60;

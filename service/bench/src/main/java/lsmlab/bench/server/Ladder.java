@@ -50,6 +50,7 @@ public final class Ladder {
         }
         values.put(method + "_rate", load.goodput());
         values.put(method + "_cpu", load.cpuMicros());
+        values.put(method + "_compiler", load.compilerShare());
       }
     }
     return values;

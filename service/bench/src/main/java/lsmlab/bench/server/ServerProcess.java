@@ -215,13 +215,21 @@ public final class ServerProcess implements AutoCloseable {
 
   /**
    * Seconds of CPU that the process has used, in steps of 10 ms, without its JIT compiler: a JVM that still compiles a
-   * little would seem to serve requests more slowly. One compiler thread of each kind lives as long as the JVM on one CPU.
+   * little would seem to serve requests more slowly.
    */
   double cpuSeconds() throws IOException {
-    long ticks = ticks(proc("stat"));
+    return ticks(proc("stat")) / TICKS_PER_SECOND - compilerSeconds();
+  }
+
+  /**
+   * Seconds of CPU that the JIT compiler has used, in steps of 10 ms. One compiler thread of each kind lives as long as the
+   * JVM on one CPU.
+   */
+  double compilerSeconds() throws IOException {
+    long ticks = 0;
     try (Stream<Path> threads = Files.list(proc("task"))) {
       for (Path thread : threads.toList()) {
-        ticks -= isCompiler(thread) ? ticks(thread.resolve("stat")) : 0;
+        ticks += isCompiler(thread) ? ticks(thread.resolve("stat")) : 0;
       }
     }
     return ticks / TICKS_PER_SECOND;

@@ -19,7 +19,7 @@ class OverloadTest {
 
   @Test
   void refusalsAreNoGoodputAndEveryRequestWithoutAResponseIsLost() throws IOException {
-    Load load = new Load(new ObjectMapper().readTree(REPORT), 0.01, 0);
+    Load load = new Load(new ObjectMapper().readTree(REPORT), 0.01, 0, 0);
     assertEquals(200, load.goodput());
     assertEquals(10, load.cpuMicros(), 1e-9);
     assertEquals(2.5, load.responseMillisP99());
