@@ -24,6 +24,7 @@ from .cluster import (
     namespaces,
     only_in_a_cluster,
     run,
+    wait_for,
 )
 from .conftest import CHECKOUT, runs_of
 
@@ -118,3 +119,21 @@ def test_the_rights_that_are_documented_are_enough(run: Start, tmp_path: Path) -
     finally:
         kubectl("delete", "clusterrolebinding,clusterrole", "lsmlab-test", "lsmlab", "--ignore-not-found")
     assert manifest["environment"]["cluster"]["nodes"][0]["kernel"] == os.uname().release
+
+
+def test_a_cluster_that_was_taken_down_has_left_nothing_on_the_machine() -> None:
+    wait_for("the account of a pod", lambda: bool(kubectl("get", "serviceaccount", "default", "--ignore-not-found")))
+    kubectl("run", "waits", "--image=docker.io/library/lsmlab-pause:latest", "--image-pull-policy=Never")
+    kubectl("wait", "--for=condition=Ready", "pod/waits", f"--timeout={WAIT_S}s")
+    subprocess.run([CLUSTER, "down"], check=True, timeout=WAIT_S)
+    try:
+        tables = subprocess.run(["iptables-save"], capture_output=True, text=True, check=True).stdout
+        assert [line for line in tables.splitlines() if "KUBE" in line or "CNI" in line or "lsmlab0" in line] == []
+        places = (
+            "sys/fs/cgroup/kubepods*", "sys/fs/cgroup/*/kubepods*", "var/log/containers/*", "var/log/pods/*",
+            "var/lib/cni/results/*", "run/netns/cni-*", "sys/class/net/lsmlab0", "run/lsmlab-cluster",
+        )  # fmt: skip
+        assert [str(found) for place in places for found in Path("/").glob(place)] == []
+        assert "/run/lsmlab-cluster" not in Path("/proc/mounts").read_text(encoding="utf-8")
+    finally:
+        subprocess.run([CLUSTER, "up"], check=True, timeout=WAIT_S)
