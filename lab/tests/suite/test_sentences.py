@@ -69,6 +69,21 @@ def test_a_metric_without_a_certain_difference_is_named_by_what_it_is() -> None:
     assert said.startswith("queue does not certainly differ from sync in requests served: −2.0%")
 
 
+def test_ratio_and_figures_agree_although_one_start_is_far_off() -> None:
+    """One start of the baseline has ten times the p99, so the arithmetic means would order the sides the other way."""
+    ours = [{**one, "p99": 3.0} for one in rates(*[1000.0] * 6)]
+    theirs = [{**one, "p99": 20.0 if number == 1 else 2.0} for number, one in enumerate(rates(*[1000.0] * 6))]
+    cases = {"sync": case("sync", theirs), "queue": case("queue", [*ours, {**ours[0], "p99": 900.0}]),
+             "stack": case("stack", ours)}  # fmt: skip
+    answer = answer_group("PUT", SUITE, cases)
+    (said,) = (one.text for one in answer.sentences if one.text.startswith("queue") and "in p99:" in one.text)
+    assert said.startswith("queue does not certainly differ from sync in p99: +2.2% (")
+    assert said.endswith(", n = 6 starts each); geometric means 3.00 ms against 2.94 ms."), (
+        "its seventh start has no partner in the baseline, so it is neither in the ratio nor in the figure"
+    )
+    assert "against sync (2.94 ms)" in answer.headline
+
+
 def test_an_experiment_alone_is_told_by_the_rates_it_keeps_up_with() -> None:
     point = {rate: case(f"put@{rate}", rates(*[served] * 6, offered=rate))
              for rate, served in ((1000.0, 1000.0), (2000.0, 1999.0), (5000.0, 2100.0))}  # fmt: skip

@@ -22,6 +22,7 @@ def metric_table(record: ComparisonRecord) -> Table | None:
     design = record.design
     rows = [_metric_row(metric) for metric in record.result.metrics]
     first = next((metric for metric in record.result.metrics if metric.primary), record.result.metrics[0])
+    each, sides = ("blocks", "") if record.kind == "in turns" else ("starts", " a side")
     return Table(
         "metrics",
         "B against A in each metric",
@@ -29,8 +30,8 @@ def metric_table(record: ComparisonRecord) -> Table | None:
         rows,
         frozenset({1, 2, 3, 4, 5, 6, 7}),
         "The declared metric was named before the first block and is the verdict's. The other p-values are corrected "
-        "by Holm. n counts "
-        f"{'blocks' if record.kind == 'in turns' else 'starts a side'}. "
+        f"by Holm. A and B are of all {each} together; ratio and difference are means over {each}, so one outlier can set "
+        f"them apart. n counts {each}{sides}. "
         f"Same: the ratio lies within {numbers.share(design.within)} of equal.",
     )
 

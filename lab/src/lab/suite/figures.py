@@ -1,15 +1,17 @@
 """The figures of a suite, read from its run directories: of each start, and of all starts of a case together.
 
-The sample of a claim is the start. Percentiles over all starts come from their merged histograms, never from an average
-of percentiles; they are shown, but no claim is based on them.
+The sample of a claim is the start: its ratios, and the figures beside them, are geometric means over starts. Percentiles
+of all requests come from merged histograms, never from an average of percentiles; no claim is based on them.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from statistics import geometric_mean
 from typing import Any
 
 from lab.analysis.histogram import Sample
@@ -107,6 +109,15 @@ class CaseFigures:
         """Return the mean of a rate or a cost over the starts; None if it was not measured in each."""
         values = [start.figures[metric] for start in self.starts if metric in start.figures]
         return sum(values) / len(values) if values and len(values) == len(self.starts) else None
+
+    def typical(self, metric: str, rounds: Collection[int] | None = None) -> float | None:
+        """Return the geometric mean of a metric over the starts in these rounds (None: in all) that measured it."""
+        values = [
+            start.figures[metric]
+            for start in self.starts
+            if start.figures.get(metric) and (rounds is None or start.round in rounds)
+        ]
+        return geometric_mean(values) if values else None
 
     @property
     def offered_per_s(self) -> float | None:

@@ -1,6 +1,7 @@
 """The result of a suite in sentences: for each group, which experiment is faster, by how much, at which cost, and why.
 
-Every word is chosen by a number. Claims without enough data are left out.
+Every word is chosen by a number. Claims without enough data are left out. The figures beside a ratio are geometric means
+over the starts that the ratio comes from, so that figures and ratio cannot contradict each other.
 """
 
 from __future__ import annotations
@@ -116,7 +117,7 @@ def _headline(
         return f"{at}: cannot be compared, because {few}."
     ahead = {one: r for one, r in relevant.items() if r.certain and (r.value > 1) == higher}
     behind = {one: r for one, r in relevant.items() if r.certain and (r.value > 1) != higher}
-    said = f"{numbers.rate(cases[baseline].mean('rate'))}/s" if metric == "rate" else _p99(cases[baseline])
+    said = _with_unit(metric, cases[baseline].typical(metric))
     if ahead:
         best = max(ahead, key=lambda one: ahead[one].value if higher else -ahead[one].value)
         return f"{at}: {best} {what}, {numbers.ratio(ahead[best].value)} against {baseline} ({ahead[best].interval})."
@@ -133,7 +134,7 @@ def _sizes(ratios: Mapping[str, Ratio]) -> str:
 
 
 def _p99(case: CaseFigures) -> str:
-    """Return "3.21 ms"; nothing if too few requests lie beyond it."""
+    """Return the p99 of all requests together, as "3.21 ms"; nothing if too few requests lie beyond it."""
     p99 = case.latency.percentiles.get("99")
     return "" if p99 is None else numbers.latency(p99)
 
@@ -149,7 +150,7 @@ WORDS = {
 def _sentences(case: CaseFigures, baseline: CaseFigures, ratios: Mapping[str, Ratio]) -> list[Said]:
     runs = tuple(start.run for start in (*case.starts, *baseline.starts))
     said = [
-        Said(f"{case.case} {_than(ratio, str(baseline.case))}; {_both(metric, case, baseline)}.", runs)
+        Said(f"{case.case} {_than(ratio, str(baseline.case))}; {_both(ratio, case, baseline)}.", runs)
         for metric in WORDS
         if (ratio := ratios.get(metric)) is not None
     ]
@@ -167,18 +168,20 @@ def _than(ratio: Ratio, other: str) -> str:
     return f"{more if ratio.value > 1 else less} {other}: {size}"
 
 
-def _both(metric: str, case: CaseFigures, baseline: CaseFigures) -> str:
-    """Return the figures of both sides: rates and costs as means of starts, latencies of all requests together."""
+def _both(ratio: Ratio, case: CaseFigures, baseline: CaseFigures) -> str:
+    """Return the figures of both sides, whose quotient is the ratio: geometric means over the rounds of the ratio."""
+    rounds = {number for number, _ in ratio.each}
+    ours, theirs = (_with_unit(ratio.metric, one.typical(ratio.metric, rounds)) for one in (case, baseline))
+    return f"geometric means {ours} against {theirs}"
+
+
+def _with_unit(metric: str, value: float | None) -> str:
+    """Return "800/s", "16.7 µs" or "3.21 ms"; nothing if the value is not known."""
+    if value is None:
+        return ""
     if metric == "rate":
-        ours, theirs = (f"{numbers.rate(one.mean('rate'))}/s" for one in (case, baseline))
-    elif metric == "cpu":
-        ours, theirs = (f"{numbers.significant(one.mean('cpu') or 0)} µs" for one in (case, baseline))
-    else:
-        ours, theirs = (
-            f"{numbers.latency(one.latency.percentiles.get(metric[1:]))} of {one.latency.count:,} requests"
-            for one in (case, baseline)
-        )
-    return f"{ours} against {theirs}"
+        return f"{numbers.rate(value)}/s"
+    return f"{numbers.significant(value)} µs" if metric == "cpu" else numbers.latency(value)
 
 
 def _code(case: CaseFigures, baseline: CaseFigures) -> list[Said]:
