@@ -27,7 +27,7 @@ from lab.machine import noise
 from lab.machine.cpus import pin_self, usable_cpus
 from lab.manifest import Phase
 from lab.process.locks import RunLock, remove_stale
-from lab.run.cleanup import clean_up, explained, summarise
+from lab.run.cleanup import clean_up, explained, run_and_end, summarise
 from lab.run.collect import collect
 from lab.run.directory import make_run_directory
 from lab.run.driver import (
@@ -43,7 +43,6 @@ from lab.run.phases import Phases, write_run_info
 from lab.run.preflight import check_choices, check_space
 from lab.run.provision import provide_dataset
 from lab.run.show import Show
-from lab.run.signals import signals_held_off, signals_raise
 from lab.units import format_duration
 
 DIRECTORY = "compare"
@@ -73,17 +72,7 @@ class Comparison:
 
     def execute(self) -> int:
         """Run it; return the process's exit code. Errors are shown, not raised."""
-        error: BaseException | None = None
-        try:
-            with signals_raise():
-                try:
-                    self._run()
-                except BaseException as raised:
-                    error = explained(raised, self.plan.checkout)
-                with signals_held_off():
-                    return self._end(error)
-        except KeyboardInterrupt as late:  # in the few instructions before signals were held off
-            return self._end(error or late)
+        return run_and_end(self._run, self._end, self.plan.checkout)
 
     def _run(self) -> None:
         self._run_lock.take(f"comparison of {self.plan.a.label} and {self.plan.b.label}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import shutil
 import traceback
+from collections.abc import Callable
 from pathlib import Path
 
 from lab import analysis, report
@@ -12,11 +13,30 @@ from lab.errors import LabError, RefusedError, RunError
 from lab.manifest import Phase
 from lab.paths import Checkout
 from lab.run.show import Show
+from lab.run.signals import signals_held_off, signals_raise
 from lab.run.state import RunArtifacts, RunState
 from lab.units import format_bytes
 
 NOT_WRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO)
 """Errors of a full disk, or of one that cannot be written for another reason outside the lab."""
+
+
+def run_and_end(run: Callable[[], None], end: Callable[[BaseException | None], int], checkout: Checkout) -> int:
+    """Call `run`, then `end` with the error that ended it, or None; return what `end` returns.
+
+    SIGINT, SIGTERM and SIGHUP are errors of `run`, and are held off during `end`.
+    """
+    error: BaseException | None = None
+    try:
+        with signals_raise():
+            try:
+                run()
+            except BaseException as raised:
+                error = explained(raised, checkout)
+            with signals_held_off():
+                return end(error)
+    except KeyboardInterrupt as late:  # in the few instructions before signals were held off
+        return end(error or late)
 
 
 def clean_up(state: RunState, phases: list[Phase], error: BaseException | None, show: Show) -> list[str]:

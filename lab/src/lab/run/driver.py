@@ -19,7 +19,7 @@ from lab.cpu_plan import CpuPlan, cpu_list
 from lab.machine import noise
 from lab.machine.cpus import pin_self, usable_cpus
 from lab.process.locks import remove_stale
-from lab.run.cleanup import clean_up, explained, summarise
+from lab.run.cleanup import clean_up, explained, run_and_end, summarise
 from lab.run.collect import collect, profile_spec
 from lab.run.phases import Phases, write_run_info
 from lab.run.preflight import check_choices, check_space, dataset_bytes
@@ -28,7 +28,6 @@ from lab.run.repetition import Repetition
 from lab.run.session import Session
 from lab.run.setup import Setup
 from lab.run.show import Show
-from lab.run.signals import signals_held_off, signals_raise
 from lab.run.state import RunArtifacts, RunPlan, RunState
 from lab.run.summary import tell_end
 
@@ -67,17 +66,7 @@ class Run:
 
     def execute(self) -> int:
         """Run all phases; return the process's exit code. Errors of the run are shown, not raised."""
-        error: BaseException | None = None
-        try:
-            with signals_raise():
-                try:
-                    self._run()
-                except BaseException as raised:
-                    error = explained(raised, self.plan.checkout)
-                with signals_held_off():
-                    return self._end(error)
-        except KeyboardInterrupt as late:  # in the few instructions before signals were held off
-            return self._end(error or late)
+        return run_and_end(self._run, self._end, self.plan.checkout)
 
     def _end(self, error: BaseException | None) -> int:
         left: list[str] = []

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import FrameType
 
 from lab.errors import PhaseTimeoutError
@@ -38,14 +38,8 @@ def signals_raise() -> Iterator[None]:
     def terminate(number: int, _frame: FrameType | None) -> None:
         interrupt(KeyboardInterrupt() if number == signal.SIGINT else TerminatedError(number))
 
-    before = {number: signal.getsignal(number) for number in _ENDING}
-    for number in _ENDING:
-        signal.signal(number, terminate)
-    try:
+    with _handled_by(terminate):
         yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 @contextlib.contextmanager
@@ -55,12 +49,21 @@ def signals_held_off() -> Iterator[None]:
         yield
         return
     signal.setitimer(signal.ITIMER_REAL, 0)
-    before = {number: signal.signal(number, signal.SIG_IGN) for number in _ENDING}
+    with _handled_by(signal.SIG_IGN):
+        yield
+
+
+@contextlib.contextmanager
+def _handled_by(handler: Callable[[int, FrameType | None], None] | signal.Handlers) -> Iterator[None]:
+    """Within, the ending signals have this handler; then those they had before."""
+    before = {number: signal.getsignal(number) for number in _ENDING}
     try:
+        for number in _ENDING:
+            signal.signal(number, handler)
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        for number, earlier in before.items():
+            signal.signal(number, earlier)
 
 
 @contextlib.contextmanager

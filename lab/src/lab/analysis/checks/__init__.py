@@ -89,6 +89,16 @@ def _outputs(known: CheckInput) -> Check:
     return Check(name="outputs", outcome="pass", detail="all outputs are there and agree with each other")
 
 
+OF_THIS_MACHINE: tuple[Callable[[CheckInput], Check], ...] = (
+    machine.cpu_plan,
+    seconds.foreign_use,
+    seconds.steal,
+    seconds.throttling,
+    seconds.run_delay,
+    seconds.memory,
+    machine.clock,
+)
+"""The checks that look at this machine. In a cluster, the checks of its nodes take their place."""
 CHECKS: tuple[Callable[[CheckInput], Check], ...] = (
     _completed,
     _outputs,
@@ -102,13 +112,7 @@ CHECKS: tuple[Callable[[CheckInput], Check], ...] = (
     load.samples,
     load.unfinished,
     load.repetitions,
-    machine.cpu_plan,
-    seconds.foreign_use,
-    seconds.steal,
-    seconds.throttling,
-    seconds.run_delay,
-    seconds.memory,
-    machine.clock,
+    *OF_THIS_MACHINE,
     machine.background_work,
     machine.loopback,
     machine.native_transport,
@@ -116,15 +120,3 @@ CHECKS: tuple[Callable[[CheckInput], Check], ...] = (
     machine.profiled_rate,
     machine.source,
 )
-OF_THIS_MACHINE = frozenset(
-    {
-        machine.cpu_plan,
-        seconds.foreign_use,
-        seconds.steal,
-        seconds.throttling,
-        seconds.run_delay,
-        seconds.memory,
-        machine.clock,
-    }
-)
-"""The checks that look at this machine. In a cluster, the checks of its nodes take their place."""
