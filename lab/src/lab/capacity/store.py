@@ -20,6 +20,7 @@ from lab.cpu_plan import CpuPlan
 from lab.errors import InputError
 from lab.experiment import Experiment
 from lab.experiment.rate import Saturation, SaturationOf
+from lab.json_file import read_object
 from lab.machine import environment
 from lab.machine.fingerprint import facts
 from lab.manifest import CpuPlan as ManifestCpuPlan
@@ -51,7 +52,7 @@ class Capacities:
         self._checkout, self._cpus, self._runtime, self._times = checkout, cpus, runtime, dict(times or {})
 
     def within(self, times: Mapping[str, str]) -> Capacities:
-        """Return those that were measured in other times than usual: `{"duration": "3s"}`. They are kept apart."""
+        """Return the saturations measured with other times than the default, as `{"duration": "3s"}`; they are kept apart."""
         return Capacities(self._checkout, self._cpus, self._runtime, times)
 
     @property
@@ -61,7 +62,7 @@ class Capacities:
 
     def find(self, experiment: Experiment) -> Capacity | None:
         """Return the measurement for this experiment here, or None."""
-        found = self._read().get(self._key(experiment))
+        found = read_object(self.path).get(self._key(experiment))
         try:
             return None if found is None else Capacity.model_validate(found)
         except ValidationError:
@@ -69,7 +70,7 @@ class Capacities:
 
     def add(self, experiment: Experiment, capacity: Capacity) -> None:
         """Store a measurement, in place of an earlier one under the same key."""
-        known = {**self._read(), self._key(experiment): capacity.model_dump(mode="json")}
+        known = {**read_object(self.path), self._key(experiment): capacity.model_dump(mode="json")}
         self.path.parent.mkdir(parents=True, exist_ok=True)
         scratch = self.path.with_name(f".{self.path.name}")
         scratch.write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
@@ -89,13 +90,6 @@ class Capacities:
             return Saturation(found.per_s, found.lower_bound)
 
         return ask
-
-    def _read(self) -> dict[str, object]:
-        try:
-            document = json.loads(self.path.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            return {}
-        return document if isinstance(document, dict) else {}
 
     def _key(self, experiment: Experiment) -> str:
         resolved = experiment.resolved()

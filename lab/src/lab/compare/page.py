@@ -11,7 +11,6 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from lab import __version__
 from lab.analysis.histogram import Sample
 from lab.analysis.outputs import measured_sources, read_outputs
 from lab.compare import tables
@@ -24,7 +23,7 @@ from lab.report.chart import Chart
 from lab.report.data import local_time
 from lab.report.headline import Figure, sentence
 from lab.report.markdown import markdown_table, markdown_text
-from lab.report.page import asset, fonts, template_environment
+from lab.report.page import render
 from lab.report.percentile_chart import samples_chart
 from lab.report.pictures import Picture, embed
 from lab.report.tables import EVENT_NAMES, Table
@@ -202,17 +201,14 @@ def _changed(directory: Path, gaps: list[str]) -> list[Changed]:
 
 
 def _page(content: _Content, directory: Path) -> str:
-    environment = template_environment("lab.compare", "lab.report")
-    return environment.get_template("compare.html.j2").render(
+    return render(
+        "lab.compare",
+        "compare.html.j2",
         c=content,
         record=content.record,
         title=_title(content.record),
         tone=TONES[content.verdict if content.verdict in TONES else "same"],
         started=_started(content.record),
-        lab_version=__version__,
-        fonts=fonts(),
-        style=asset("report.css"),
-        script=asset("report.js"),
     )
 
 

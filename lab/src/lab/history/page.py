@@ -12,11 +12,10 @@ from pathlib import Path
 
 from markupsafe import Markup
 
-from lab import __version__
 from lab.history.index import History, RunRow
 from lab.paths import Checkout
 from lab.report import numbers
-from lab.report.page import asset, fonts, template_environment
+from lab.report.page import asset, render
 from lab.report.tables import Cell, Table
 
 STATIC_ROWS = 100
@@ -50,26 +49,20 @@ def _is_answer(path: Path) -> bool:
 def _page(rows: list[RunRow], answers: list[str]) -> str:
     document = [[getattr(row, field) for field in FIELDS] for row in rows]
     text = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
-    own = Path(__file__).parent / "template"
-    return (
-        template_environment("lab.history", "lab.report")
-        .get_template("index.html.j2")
-        .render(
-            count=len(rows),
-            states=Counter(row.state for row in rows),
-            experiments=sorted({row.experiment for row in rows}),
-            variants=sorted({row.variant for row in rows if row.variant}),
-            answers=answers,
-            fields=json.dumps(FIELDS),
-            rows_json=Markup(text.replace("<", "\\u003c").replace("&", "\\u0026")),  # noqa: S704
-            static=_static(rows[:STATIC_ROWS]),
-            written=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
-            lab_version=__version__,
-            fonts=fonts(),
-            style=asset("report.css"),
-            own_style=Markup((own / "index.css").read_text(encoding="utf-8")),  # noqa: S704
-            own_script=Markup((own / "index.js").read_text(encoding="utf-8")),  # noqa: S704
-        )
+    return render(
+        "lab.history",
+        "index.html.j2",
+        count=len(rows),
+        states=Counter(row.state for row in rows),
+        experiments=sorted({row.experiment for row in rows}),
+        variants=sorted({row.variant for row in rows if row.variant}),
+        answers=answers,
+        fields=json.dumps(FIELDS),
+        rows_json=Markup(text.replace("<", "\\u003c").replace("&", "\\u0026")),  # noqa: S704
+        static=_static(rows[:STATIC_ROWS]),
+        written=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        own_style=asset("index.css", "lab.history"),
+        own_script=asset("index.js", "lab.history"),
     )
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from lab.http import fetch
+from lab.json_file import read_object
 from lab.machine.fingerprint import host_facts
 from lab.machine.host import memory_bytes
 from lab.manifest import Cluster, Cpu, Environment, Git, Tool
@@ -75,7 +76,7 @@ def add_cluster(environment: Environment, cluster: Cluster) -> None:
 
 def profiling_engine(run_dir: Path) -> str | None:
     """Return the engine that took the samples (`perf_events`, `ctimer`), from profile/profile.json."""
-    engine = _json(run_dir / "profile" / "profile.json").get("engine")
+    engine = read_object(run_dir / "profile" / "profile.json").get("engine")
     return engine if isinstance(engine, str) else None
 
 
@@ -83,18 +84,10 @@ def load_generator(run_dir: Path, custom: str = "") -> Tool | None:
     """Return the load generator, as the first repetition's load.json names it; `custom` is the path of another one."""
     if custom:
         return Tool(name=Path(custom).name, version="unknown", custom=True)
-    told = _json(run_dir / "measure" / "1" / "load.json").get("generator")
+    told = read_object(run_dir / "measure" / "1" / "load.json").get("generator")
     if not isinstance(told, dict):
         return None
     return Tool(name=str(told.get("name", "unknown")), version=str(told.get("version", "unknown")))
-
-
-def _json(path: Path) -> dict[str, Any]:
-    try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return document if isinstance(document, dict) else {}
 
 
 def _cpu() -> Cpu | None:

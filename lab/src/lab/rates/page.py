@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from lab import __version__
 from lab.analysis.percentiles import label
 from lab.experiment import Experiment
 from lab.manifest import Manifest
@@ -20,7 +19,7 @@ from lab.report import numbers
 from lab.report.data import local_time
 from lab.report.headline import Figure
 from lab.report.markdown import markdown_table, markdown_text
-from lab.report.page import asset, fonts, template_environment
+from lab.report.page import render
 from lab.report.tables import Cell, Table
 from lab.series import Answer
 
@@ -122,20 +121,14 @@ def write_page(results: Path, answer: Answer, content: Content) -> Path:
 
 def _html(answer: Answer, content: Content) -> str:
     started = datetime.strptime(answer.id[:16], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
-    return (
-        template_environment("lab.rates", "lab.report")
-        .get_template("rates.html.j2")
-        .render(
-            c=content,
-            answer=answer,
-            started=local_time(started),
-            lab_version=__version__,
-            fonts=fonts(),
-            style=asset("report.css"),
-            script=asset("report.js"),
-            latency=latency_chart(content.points, content.marks),
-            served=served_chart(content.points),
-        )
+    return render(
+        "lab.rates",
+        "rates.html.j2",
+        c=content,
+        answer=answer,
+        started=local_time(started),
+        latency=latency_chart(content.points, content.marks),
+        served=served_chart(content.points),
     )
 
 

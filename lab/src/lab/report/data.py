@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import pairwise
@@ -17,6 +16,7 @@ from lab.analysis.outputs import Outputs, measured_sources, read_outputs
 from lab.analysis.summary import PROFILED, started_at
 from lab.analysis.timeline import Timeline, TimelineError, read_timeline
 from lab.errors import LabError
+from lab.json_file import read_object
 from lab.manifest import Artifact, Manifest
 
 EVENTS = ("cpu", "alloc", "lock", "wall", "nativemem")
@@ -156,8 +156,8 @@ def collect(run_dir: Path) -> ReportData:
         series=[series for output in everything if (series := _series(output)) is not None],
         timeline=_timeline(run_dir, gaps),
         events=_events(run_dir, gaps) if wanted or (run_dir / "profile").is_dir() else [],
-        profile=_json(run_dir / "profile" / "profile.json"),
-        tail=_json(run_dir / "profile" / "tail.json"),
+        profile=read_object(run_dir / "profile" / "profile.json"),
+        tail=read_object(run_dir / "profile" / "tail.json"),
         engine_events=read_engine_events(run_dir / "service.log"),
         reference=_reference(manifest),
         artifacts=[a for a in manifest.artifacts if a.path not in OWN_FILES] or list_artifacts(run_dir),
@@ -254,7 +254,7 @@ def _logged_series(name: str, output: Outputs, log: HistogramLog, start_s: float
 def _events(run_dir: Path, gaps: list[str]) -> list[Event]:
     directory = run_dir / "profile"
     samples = profile_samples(run_dir)
-    document = _json(directory / "categories.json")
+    document = read_object(directory / "categories.json")
     categories, units = _mapping(document.get("events")), _mapping(document.get("units"))
     groups = _mapping(document.get("groups"))
     forms = {
@@ -339,14 +339,6 @@ def _published_shares(rows: object) -> tuple[PublishedShare, ...]:
 
 def _mapping(value: object) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
-
-
-def _json(path: Path) -> dict[str, Any]:
-    try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return document if isinstance(document, dict) else {}
 
 
 def local_time(moment: datetime) -> str:

@@ -57,18 +57,15 @@ class _OverTime:
 
 def render_page(data: ReportData) -> str:
     """Return the whole page."""
-    environment = template_environment("lab.report")
     recording = data.run_dir / "profile" / "profile.jfr"
-    return environment.get_template("report.html.j2").render(
+    return render(
+        "lab.report",
+        "report.html.j2",
         data=data,
         manifest=data.manifest,
         question=data.manifest.experiment.resolved.get("question"),
         overrides=headline.overrides(data),
         started=run_tables.started(data),
-        lab_version=__version__,
-        fonts=fonts(),
-        style=asset("report.css"),
-        script=asset("report.js"),
         verdict=headline.verdict(data),
         figures=headline.figures(data),
         percentiles=percentile_chart(data),
@@ -93,17 +90,22 @@ def render_page(data: ReportData) -> str:
     )
 
 
-def template_environment(*packages: str) -> Environment:
-    """Return the environment that renders the templates of these packages; the first package with a template wins."""
+def render(package: str, template: str, **values: object) -> str:
+    """Render a template with these values, the lab's version, and the fonts, style and script of every page.
+
+    Templates are those of `package`, then those of this one.
+    """
     environment = Environment(
-        loader=ChoiceLoader([PackageLoader(package, "template") for package in packages]),
+        loader=ChoiceLoader([PackageLoader(one, "template") for one in (package, "lab.report")]),
         autoescape=select_autoescape(default=True),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
     environment.filters["sentence"] = headline.sentence
-    return environment
+    return environment.get_template(template).render(
+        values, lab_version=__version__, fonts=fonts(), style=asset("report.css"), script=asset("report.js")
+    )
 
 
 def _over_time(data: ReportData) -> _OverTime | None:
@@ -150,6 +152,6 @@ def fonts() -> Markup:
     return Markup("\n".join(rules))  # noqa: S704
 
 
-def asset(name: str) -> Markup:
-    """Return a file of the template unescaped: it is ours, and contains nothing from a run."""
-    return Markup((resources.files("lab.report") / "template" / name).read_text(encoding="utf-8"))  # noqa: S704
+def asset(name: str, package: str = "lab.report") -> Markup:
+    """Return a file of a package's template unescaped: it is ours, and contains nothing from a run."""
+    return Markup((resources.files(package) / "template" / name).read_text(encoding="utf-8"))  # noqa: S704

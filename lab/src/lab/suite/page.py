@@ -7,9 +7,6 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from markupsafe import Markup
-
-from lab import __version__
 from lab.experiment import Catalogue
 from lab.manifest import Manifest
 from lab.paths import Checkout
@@ -18,7 +15,7 @@ from lab.report.chart import Chart
 from lab.report.data import local_time
 from lab.report.headline import sentence
 from lab.report.markdown import markdown_table, markdown_text
-from lab.report.page import asset, fonts, template_environment
+from lab.report.page import asset, render
 from lab.report.tables import Table
 from lab.series import Answer
 from lab.series.answer import ANSWER
@@ -194,25 +191,15 @@ def _factors(answer: Answer) -> str:
 
 def render_page(content: Content) -> str:
     """Return the whole page."""
-    return (
-        template_environment("lab.suite", "lab.report")
-        .get_template("suite.html.j2")
-        .render(
-            c=content,
-            tones=TONES,
-            link=TO_RESULTS,
-            lab_version=__version__,
-            answer_file=ANSWER,
-            fonts=fonts(),
-            style=asset("report.css"),
-            own_style=_own_style(),
-            script=asset("report.js"),
-        )
+    return render(
+        "lab.suite",
+        "suite.html.j2",
+        c=content,
+        tones=TONES,
+        link=TO_RESULTS,
+        answer_file=ANSWER,
+        own_style=asset("suite.css", "lab.suite"),
     )
-
-
-def _own_style() -> Markup:
-    return Markup((Path(__file__).parent / "template" / "suite.css").read_text(encoding="utf-8"))  # noqa: S704
 
 
 def render_markdown(content: Content, *, pictures: dict[str, str] | None = None) -> str:
