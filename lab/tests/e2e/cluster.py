@@ -96,6 +96,20 @@ def ended(process: subprocess.Popen[str]) -> tuple[int, str]:
     return process.returncode, said
 
 
+def loaded(process: subprocess.Popen[str]) -> subprocess.Popen[str]:
+    """Return a run once both generators send."""
+    wait_for("the load", loading, process)
+    return process
+
+
+def failed(process: subprocess.Popen[str]) -> str:
+    """Return what a run printed that fails and removes its namespace."""
+    code, said = ended(process)
+    assert code != 0, said
+    assert namespaces() == "", said
+    return said
+
+
 def finished(process: subprocess.Popen[str], before: set[Path]) -> dict[str, Any]:
     """Return the run.json of a run that ends well."""
     code, said = ended(process)

@@ -8,6 +8,8 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import time
+import urllib.request
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +17,7 @@ import pytest
 
 CHECKOUT = Path(__file__).resolve().parents[3]
 RUN_LIMIT_S = 1500
+READY_LIMIT_S = 60
 RATE, WARMUP_S, DURATION_S = 5_000, 3, 12
 """Of the run that all look at. A machine four times slower than a laptop serves that rate too."""
 NO_ENGINE = "no Docker Engine answers"
@@ -35,11 +38,13 @@ def outside_make() -> dict[str, str]:
     return {key: value for key, value in os.environ.items() if not key.startswith(("MAKE", "MFLAGS"))}
 
 
-def make(*words: str, limit_s: float = RUN_LIMIT_S, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Runs make in the checkout as a user would, without a terminal."""
+def make(
+    *words: str, directory: Path = CHECKOUT, limit_s: float = RUN_LIMIT_S, **environment: str
+) -> subprocess.CompletedProcess[str]:
+    """Run make in a checkout as a user would, without a terminal."""
     return subprocess.run(
         ["make", *words],
-        cwd=CHECKOUT,
+        cwd=directory,
         env={**outside_make(), **environment},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
@@ -58,6 +63,17 @@ def engine_answers() -> bool:
 
 def runs_of(experiment: str) -> set[Path]:
     return set((CHECKOUT / "results" / experiment).glob("*T*Z"))
+
+
+def wait_until_ready(prometheus_url: str) -> None:
+    deadline = time.monotonic() + READY_LIMIT_S
+    while True:
+        try:
+            with urllib.request.urlopen(f"{prometheus_url}/-/ready", timeout=2):
+                return
+        except OSError:
+            assert time.monotonic() < deadline, f"{prometheus_url} is not ready after {READY_LIMIT_S} s"
+            time.sleep(0.2)
 
 
 def require(runtime: str) -> None:

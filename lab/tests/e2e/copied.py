@@ -9,7 +9,7 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-from .conftest import CHECKOUT, outside_make
+from .conftest import CHECKOUT, make
 
 VARIANTS = Path("service/server/src/main/java/lsmlab/server/variant")
 # Taken over with their times, so that make builds again only what a change concerns.
@@ -51,16 +51,6 @@ def register_variants(copy: Path, lines: list[str]) -> None:
 
 def make_in(directory: Path, *words: str, limit_s: float = 600) -> str:
     """Run make there; return what it printed."""
-    done = subprocess.run(
-        ["make", *words],
-        cwd=directory,
-        env=outside_make(),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=limit_s,
-        check=False,
-    )
+    done = make(*words, directory=directory, limit_s=limit_s)
     assert done.returncode == 0, f"make {' '.join(words)}:\n{done.stdout[-5000:]}"
     return done.stdout

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .conftest import CHECKOUT, RUN_LIMIT_S, outside_make
+from .conftest import CHECKOUT, make
 
 SERVICE_CPU, LOADGEN_CPU = 0, 1
 """The CPU plan on two CPUs."""
@@ -57,17 +57,7 @@ def run_with(plant: Callable[[Path], None], settings: dict[str, str], checkout: 
     watcher = threading.Thread(target=watch)
     watcher.start()
     try:
-        done = subprocess.run(
-            ["make", "experiment", *(f"{key}={value}" for key, value in settings.items())],
-            cwd=checkout,
-            env=outside_make(),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=RUN_LIMIT_S,
-            check=False,
-        )
+        done = make("experiment", *(f"{key}={value}" for key, value in settings.items()), directory=checkout)
     finally:
         over.set()
         watcher.join()

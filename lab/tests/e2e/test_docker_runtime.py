@@ -22,7 +22,7 @@ from lab.paths import Checkout
 from lab.runtime import scrapes
 from lab.runtime.base import LoadSpec, Ports, Runtime, Service, ServiceSpec
 
-from .conftest import CHECKOUT, require
+from .conftest import CHECKOUT, require, wait_until_ready
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(1800)]
 PORTS = Ports(data=18080, admin=18081, loadgen_metrics=19101)
@@ -70,17 +70,6 @@ def start(runtime: Runtime, work: Path, **settings: str | int) -> Service:
     return runtime.start_service(
         ServiceSpec(work, values, ("-Xms256m", "-Xmx256m"), plan_cpus(os.environ).service, log)
     )
-
-
-def wait_until_ready(url: str) -> None:
-    deadline = time.monotonic() + 60
-    while True:
-        try:
-            with urllib.request.urlopen(f"{url}/-/ready", timeout=2):
-                return
-        except OSError:
-            assert time.monotonic() < deadline, f"{url} is not ready after 60 s"
-            time.sleep(0.2)
 
 
 def load_spec(tmp_path: Path, **values: float) -> LoadSpec:

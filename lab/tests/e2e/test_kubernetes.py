@@ -19,15 +19,14 @@ from .cluster import (
     SHORT,
     WAIT_S,
     Start,
-    ended,
+    failed,
     finished,
     kubectl,
     load_pods,
-    loading,
+    loaded,
     namespaces,
     only_in_a_cluster,
     run,
-    wait_for,
 )
 from .conftest import CHECKOUT, RATE, FinishedRun, runs_of
 
@@ -65,25 +64,16 @@ def test_the_run_says_where_it_was(finished_run: FinishedRun) -> None:
 
 
 def test_ctrl_c_leaves_no_namespace(run: Start) -> None:
-    process = run()
-    wait_for("the load", loading, process)
+    process = loaded(run())
     os.killpg(process.pid, signal.SIGINT)
-    code, said = ended(process)
-    assert code != 0, said
-    assert namespaces() == "", said
+    failed(process)
 
 
-def test_a_generator_that_is_lost_ends_the_run_and_what_there_is_is_kept(
-    run: Start,
-) -> None:
+def test_a_generator_that_is_lost_ends_the_run_and_what_there_is_is_kept(run: Start) -> None:
     before = runs_of(NAME)
-    process = run()
-    wait_for("the load", loading, process)
+    process = loaded(run())
     kubectl("-n", "lsmlab", "delete", load_pods()[1], "--now", "--wait=false")
-    code, said = ended(process)
-    assert code != 0
-    assert f"generator 2 of 2 on node {NODE}" in said
-    assert namespaces() == "", said
+    assert f"generator 2 of 2 on node {NODE}" in failed(process)
     (directory,) = runs_of(NAME) - before
     manifest = json.loads((directory / "run.json").read_text())
     assert manifest["complete"] is False
@@ -91,54 +81,37 @@ def test_a_generator_that_is_lost_ends_the_run_and_what_there_is_is_kept(
 
 
 def test_a_service_whose_pod_is_deleted_ends_the_run(run: Start) -> None:
-    process = run()
-    wait_for("the load", loading, process)
+    process = loaded(run())
     kubectl("-n", "lsmlab", "delete", "pod", "service", "--now", "--wait=false")
-    code, said = ended(process)
-    assert code != 0
-    assert "the service died during the measurement" in said
-    assert namespaces() == "", said
+    assert "the service died during the measurement" in failed(process)
 
 
-def test_an_api_server_that_is_restarted_ends_the_run_with_that_reason(
-    run: Start,
-) -> None:
-    process = run()
-    wait_for("the load", loading, process)
+def test_an_api_server_that_is_restarted_ends_the_run_with_that_reason(run: Start) -> None:
+    process = loaded(run())
     subprocess.run([CLUSTER, "restart-api-server"], check=True, timeout=WAIT_S)
-    code, said = ended(process)
-    assert code != 0
+    said = failed(process)
     assert "was the API server restarted?" in " ".join(said.split()), said
-    assert namespaces() == "", said
 
 
 def test_an_image_that_is_missing_is_named(run: Start) -> None:
-    code, said = ended(run(REGISTRY="nowhere.example/lab"))
-    assert code != 0
+    said = failed(run(REGISTRY="nowhere.example/lab"))
     assert "the image nowhere.example/lab/lsmlab-" in said
     assert "REGISTRY=" in said
-    assert namespaces() == "", said
 
 
 def test_more_cpus_than_there_are_is_told_with_what_to_do(run: Start) -> None:
-    code, said = ended(run(SERVICE_CPUS="64"))
-    assert code != 0
+    said = failed(run(SERVICE_CPUS="64"))
     assert "no node can take pod service" in said
     assert "Insufficient cpu" in " ".join(said.split())
-    assert namespaces() == "", said
 
 
-def test_the_namespace_of_a_lab_that_was_killed_is_removed_by_the_next(
-    run: Start,
-) -> None:
-    process = run()
-    wait_for("the load", loading, process)
+def test_the_namespace_of_a_lab_that_was_killed_is_removed_by_the_next(run: Start) -> None:
+    process = loaded(run())
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
     assert namespaces() != ""
-    code, said = ended(run(*SHORT))
-    assert code == 0, said
-    assert namespaces() == "", said
+    before = runs_of(NAME)
+    finished(run(*SHORT), before)
 
 
 def test_a_start_that_was_missed_makes_the_run_invalid_with_that_reason() -> None:
@@ -160,13 +133,10 @@ def test_a_start_that_was_missed_makes_the_run_invalid_with_that_reason() -> Non
 
 
 def test_a_drained_node_ends_the_run_with_that_reason(run: Start) -> None:
-    process = run()
-    wait_for("the load", loading, process)
+    process = loaded(run())
     try:
         kubectl("drain", NODE, "--force", "--delete-emptydir-data", "--timeout=60s")
-        code, said = ended(process)
+        said = failed(process)
     finally:
         kubectl("uncordon", NODE)
-    assert code != 0
     assert "drained" in said, said
-    assert namespaces() == "", said

@@ -11,7 +11,6 @@ import re
 import shutil
 import subprocess
 import sys
-import time
 import urllib.parse
 import urllib.request
 from collections.abc import Iterator
@@ -25,9 +24,8 @@ from lab.runtime.local.monitoring import LOOKBACK
 from support.checkout import free_port
 
 from .browser import console_errors
-from .conftest import CHECKOUT, FinishedRun
+from .conftest import CHECKOUT, FinishedRun, wait_until_ready
 
-START_LIMIT_S = 60
 SCRAPES_MIN = 12
 OF_THIS_MACHINE = (
     "node_pressure_cpu_waiting_seconds_total",
@@ -56,17 +54,6 @@ def when(run: FinishedRun) -> tuple[float, float]:
     assert loaded
     times = [[datetime.fromisoformat(phase[key]).timestamp() for key in ("start", "end")] for phase in loaded]
     return min(start for start, _ in times), max(end for _, end in times)
-
-
-def wait_until_ready(url: str) -> None:
-    deadline = time.monotonic() + START_LIMIT_S
-    while True:
-        try:
-            with urllib.request.urlopen(f"{url}/-/ready", timeout=2):
-                return
-        except OSError:
-            assert time.monotonic() < deadline, f"{url} is not ready after {START_LIMIT_S} s"
-            time.sleep(0.2)
 
 
 def total(url: str, query: str, end: float) -> float:
