@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import time
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -10,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from .browser import console_errors
-from .conftest import CHECKOUT, make, require
+from .conftest import CHECKOUT, make, outside_make, require
 
 OVERHEAD_MAX_S = 8.0
 """Limit of the time that a repetition takes besides warm-up and measurement."""
@@ -52,13 +56,21 @@ class FinishedSuite:
         return [(name, json.loads(path.read_text())) for name, path in paths]
 
 
+SERVICE_LIMIT_S = 300
+"""Time until the second run has a service; its dataset may have to be made first."""
+QUICK = ["ROUNDS=1", "SCALE=0.1", "DURATION=3s", "WARMUP=1s"]
+
+
+def suites() -> set[Path]:
+    return set((CHECKOUT / "results/suite").glob("*"))
+
+
 def run_suite(name: str, runtime: str, *words: str) -> FinishedSuite:
     require(runtime)
-    before = set((CHECKOUT / "results/suite").glob("*"))
-    quick = ["ROUNDS=1", "SCALE=0.1", "DURATION=3s", "WARMUP=1s", f"RUNTIME={runtime}"]
-    done = make("suite", f"NAME={name}", *quick, *words)
+    before = suites()
+    done = make("suite", f"NAME={name}", *QUICK, f"RUNTIME={runtime}", *words)
     assert done.returncode == 0, done.stdout[-4000:]
-    (directory,) = set((CHECKOUT / "results/suite").glob("*")) - before
+    (directory,) = suites() - before
     return FinishedSuite(runtime, directory)
 
 
@@ -102,3 +114,63 @@ def test_a_suite_of_five_experiments_ends_with_the_verdict_on_each_published_fin
     assert page.count('<article class="judged') == 6
     assert page.count("not comparable here") >= 6, "one round claims nothing"
     assert console_errors(finished.directory / "suite.html") == []
+
+
+def stop_in_the_second_run(stop: signal.Signals, words: list[str]) -> tuple[Path, Path]:
+    """Start a suite, send the signal to all of its foreground processes when the service of its second run is up.
+
+    Return the directories of the suite and of that run.
+    """
+    suites_before, runs_before = suites(), set((CHECKOUT / "results").glob("*/*T*Z"))
+    process = subprocess.Popen(
+        ["make", *words],
+        cwd=CHECKOUT,
+        env=outside_make(),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+    assert process.stdout is not None
+    said = ""
+    for line in process.stdout:
+        said += line
+        if "run 2 of 2" in line:
+            break
+    assert "run 2 of 2" in said, said
+    (suite,) = suites() - suites_before
+    second = json.loads((suite / "answer.json").read_text())["runs"][1]["experiment"]
+    deadline, started = time.monotonic() + SERVICE_LIMIT_S, []
+    while not started:
+        assert time.monotonic() < deadline, "the second run has no service"
+        time.sleep(0.1)
+        logs = (CHECKOUT / "results" / second).glob("*T*Z/service.log")
+        started = [log.parent for log in logs if log.parent not in runs_before and log.stat().st_size]
+    os.killpg(process.pid, stop)
+    process.communicate(timeout=60)
+    assert process.returncode != 0
+    return suite, started[0]
+
+
+@pytest.mark.torture
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGKILL])
+def test_a_suite_that_was_stopped_goes_on_without_repeating_what_is_finished(stop: signal.Signals) -> None:
+    words = ["suite", "NAME=long", *QUICK, "PROFILE=off", "RUNTIME=local"]
+    directory, half = stop_in_the_second_run(stop, words)
+    before = json.loads((directory / "answer.json").read_text())
+    assert before["state"] == "incomplete"
+    assert [run["run"] is None for run in before["runs"]] == [False, True]
+
+    done = make(*words, "RESUME=1")
+    assert done.returncode == 0, done.stdout[-4000:]
+    assert "1 of them there already" in done.stdout
+    after = json.loads((directory / "answer.json").read_text())
+    assert after["state"] == "complete"
+    finished, repeated = (run["run"] for run in after["runs"])
+    assert finished == before["runs"][0]["run"]
+    assert json.loads((CHECKOUT / "results" / repeated / "run.json").read_text())["complete"]
+    assert repeated != f"{half.parent.name}/{half.name}"
+    page = (directory / "suite.html").read_text()
+    assert f"{repeated}/report.html" in page
+    assert half.name not in page
