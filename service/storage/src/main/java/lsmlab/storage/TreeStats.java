@@ -4,16 +4,16 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The levels of a log-structured merge tree now, its counters since it was opened, and its three
- * amplifications.
+ * A snapshot of a log-structured merge tree: its levels, its counters since it was opened, and its
+ * three amplifications.
  *
  * @param levels all levels that can hold tables, level 0 first
- * @param acceptedBytes bytes of the keys and values that were committed; a deletion counts its key
+ * @param acceptedBytes bytes of committed keys and values; a deletion counts the bytes of its key
  * @param walBytes bytes appended to the WAL
- * @param lookups number of lookups that no memtable answered, which therefore went to the tables
- * @param absent number of these lookups that found nothing
- * @param searchesInVain number of times that a lookup searched a block of a table without its key
- * @param stallNanos time for which writes were held back, by cause, summed over all threads
+ * @param lookups number of lookups in tables: those whose key is in no memtable
+ * @param absent number of these lookups that found no entry in any table
+ * @param searchesInVain number of searches in a block that did not hold the key
+ * @param stallNanos nanoseconds for which writes were held back, by cause, summed over all threads
  */
 public record TreeStats(
     List<Level> levels,
@@ -33,9 +33,9 @@ public record TreeStats(
    * @param level number of the level; flushes write to level 0
    * @param tables number of tables in this level
    * @param bytes size of these tables
-   * @param score urgency of a merge of this level; a merge is due at 1 or more
-   * @param bytesRead bytes that merges have read from this level
-   * @param bytesWritten bytes that flushes and merges have written to this level
+   * @param score urgency of a compaction of this level; a compaction is due at 1 or more
+   * @param bytesRead bytes that compactions have read from this level
+   * @param bytesWritten bytes that flushes and compactions have written to this level
    */
   public record Level(
       int level, int tables, long bytes, double score, long bytesRead, long bytesWritten) {}
@@ -46,13 +46,13 @@ public record TreeStats(
     MEMTABLES_FILLING,
     /** Writes are stopped: there is no memory for another write until a memtable is flushed. */
     MEMTABLES_FULL,
-    /** Writes are paced: tables reach level 0 faster than they are merged. */
+    /** Writes are paced: tables reach level 0 faster than they are compacted. */
     LEVEL0_GROWING,
     /** Writes are stopped: level 0 has as many tables as it may have. */
     LEVEL0_FULL
   }
 
-  /** Returns how many times a lookup searched a block of a table. */
+  /** Returns the number of searches in a block, with and without success. */
   public long searches() {
     return lookups - absent + searchesInVain;
   }

@@ -138,10 +138,13 @@ final class WriteWorkloads {
    * One thread overwrites random pairs of the loaded store as fast as the engine accepts them,
    * until a number of bytes is written. Write amplification is the bytes that the process passes to
    * write calls, divided by the bytes of acknowledged keys and values. The total includes all
-   * writes until the engine is at rest; a tenth ends with its last PUT. Space amplification is the
-   * size of the store, sampled once a second, divided by the size of the pairs. The last tenth is
-   * compared with the second one only if each overwrites about as many bytes as the store holds,
-   * because a shorter tenth may have no merge at all.
+   * writes until the engine is at rest. Space amplification is the size of the store, sampled once
+   * a second, divided by the size of the pairs.
+   *
+   * <p>The bytes are also divided into ten equal parts; each part ends with its last PUT. The last
+   * part is compared with the second one, to see whether the engine becomes slower. That is done
+   * only if a part overwrites about as many bytes as the store holds: a shorter part may contain no
+   * compaction.
    */
   static Map<String, Double> overwrite(Context context) throws IOException, InterruptedException {
     Path store = context.scratch();

@@ -180,14 +180,14 @@ public final class Table {
   }
 
   /**
-   * Prepares lookups for pages that are not in memory. From now on a lookup requests its whole
-   * block at once, and the kernel reads nothing around it. By default the kernel also reads many
-   * pages around a missing one. That fills the memory quickly if all tables fit, but reads the same
-   * pages again and again if they do not.
+   * Prepares lookups for a store that does not fit in memory. From now on a lookup requests its
+   * whole block at once, and the kernel reads no other page. By default the kernel also reads many
+   * pages around a missing one. If all tables fit in memory, that soon loads them all; if not, it
+   * reads the same pages again and again.
    *
    * <p>Copies the filter and the first key of each block into native memory, because the kernel
-   * would reclaim their pages. The copies take the bytes of the filter, and four bytes and a key
-   * for each block. The caller holds a reference.
+   * would reclaim their pages. The copies take the size of the filter, plus four bytes and a key for
+   * each block. The caller must hold a reference.
    */
   public synchronized void expectMisses() {
     if (!random) {
