@@ -2,15 +2,15 @@
 
 timeline.csv has the columns
 
-- `time` (RFC 3339, UTC), `t_s` (seconds since the run began); which phase it was, run.json tells;
+- `time` (RFC 3339, UTC), `t_s` (seconds since the run began); run.json has the phases;
 - of the host, over the second before: `host_cpu_share`, `host_cpu<N>_share` (busy, 0…1), `host_steal_share`,
   `host_pressure_<resource>_<kind>_share` (stalled, 0…1), `host_load1`, `host_memory_available_bytes`;
 - of the processes `service_` and `loadgen_`: `cpu_cores` (CPU seconds a second), `rss_bytes`, `threads`;
 - every sample of the service's and the load generator's own metrics, under its Prometheus name, histogram buckets left
   out. Counters are as scraped; they begin anew with each start of the service.
 
-A value that was not available is empty. One thread writes; the others only set attributes of `Watched`. It yields to
-whatever else wants its CPU, the load generator say; where nothing is left for it, seconds are missing.
+A value that was not available is empty. One thread writes; the others only set attributes of `Watched`. The writer
+yields to everything else on its CPU, such as the load generator; if no time is left for it, seconds are missing.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ PLANTED: dict[str, tuple[dict[str, Any], set[str], str]] = {
     "steal": ({"steal": 0.08}, {"steal"}, "the hypervisor took 8% of a CPU"),
     "quota": ({"throttled": 0.05}, {"throttling"}, "a cgroup quota held the service back for 5% of the time"),
     "reclaim": ({"memory_stall": 0.3}, {"memory pressure"}, "processes waited for memory 30% of the time"),
-    "clock step": ({"clock_step_s": 1.5}, {"clock"}, "the clock of day was set by 1.5 s during the run"),
+    "clock step": ({"clock_step_s": 1.5}, {"clock"}, "the wall clock was set by 1.5 s during the run"),
     "compaction": ({"compacts": True}, {"background work"}, "flush or compaction was running when repetition 1 began"),
     "cold JVM": ({"level": (6, 3.0)}, {"steady state"}, "no steady state: from second 6 on the median latency is"),
     "JIT": ({"jit": 0.4}, {"steady state"}, "in the second half the JIT compiler still used 40% of a CPU"),

@@ -10,7 +10,7 @@ from lab.manifest import Recording
 
 
 def read_recording(run_dir: Path) -> Recording | None:
-    """Return what ``profile/profile.json`` says; None where it is missing or damaged."""
+    """Return what ``profile/profile.json`` says; None if it is missing or damaged."""
     try:
         document: dict[str, Any] = json.loads((run_dir / "profile" / "profile.json").read_text(encoding="utf-8"))
         events: dict[str, dict[str, Any]] = document["events"]

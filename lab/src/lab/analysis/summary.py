@@ -100,7 +100,7 @@ def _together(repetitions: Sequence[Measurement], merged: Sample, outputs: Seque
     exact = all(output.exact for output in outputs)
     latency = merged.distribution(1e-6)
     if not exact and any(not output.sample.count and output.load.latency_us.count for output in outputs):
-        latency = Distribution(count=0)  # one of them cannot be merged: no figure is better than one of a part
+        latency = Distribution(count=0)  # one cannot be merged: no figure is better than one of the others alone
     elapsed = [r.elapsed_s for r in repetitions]
     achieved = _sum([None if r.rate_achieved_per_s is None or r.elapsed_s is None
                      else r.rate_achieved_per_s * r.elapsed_s for r in repetitions])  # fmt: skip

@@ -1,8 +1,8 @@
 """Measured saturations, in .cache/capacity.json, each under a key of experiment, machine and service.
 
 The key holds everything that can change a saturation: the experiment without its rate and its times, the machine's
-facts and CPU plan, the runtime, and the sources of the service. A change of any of these finds nothing, so an old
-figure is never used for another service.
+facts and CPU plan, the runtime, and the sources of the service. If any of them changes, no
+entry is found, so an old figure is never used for another service.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Capacities:
         self._checkout, self._cpus, self._runtime, self._times = checkout, cpus, runtime, dict(times or {})
 
     def within(self, times: Mapping[str, str]) -> Capacities:
-        """Return the saturations measured with other times than the default, as `{"duration": "3s"}`; they are kept apart."""
+        """Return the saturations measured with other times, such as `{"duration": "3s"}`; they are kept apart."""
         return Capacities(self._checkout, self._cpus, self._runtime, times)
 
     @property

@@ -42,7 +42,7 @@ def print_results(console: Console, checkout: Checkout, wanted: Filter, last: in
 
 
 def print_changes(console: Console, checkout: Checkout, name: str, against: str, metric: str) -> None:
-    """Print the changes of level of an experiment against a reference. InputError for what there are no runs of."""
+    """Print the changes of level of an experiment against a reference. InputError if one of them has no runs."""
     from lab.history.changes import LEVEL_MIN, level_changes, pairs_of  # noqa: PLC0415 - SciPy takes a second to load
     from lab.report import numbers  # noqa: PLC0415
 

@@ -1,4 +1,4 @@
-"""What the blocks of a comparison say, and what the checks of its sides add to that."""
+"""Judges the blocks of a comparison, and withdraws the verdict if the checks of its sides failed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a comparison that failed or was interrupted says so."""
+"""Reports a comparison that failed or was interrupted."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from lab.run.summary import INTERRUPTED_EXIT, print_error
 def tell_error(
     console: Console, error: BaseException, failed: str, left: list[str], collected: tuple[Path, int] | None
 ) -> int:
-    """Print what ended the comparison in the phase `failed`, and what of it is left; return the exit code.
+    """Print what ended the comparison in the phase `failed`, and which blocks it left; return the exit code.
 
-    `left` may still be running. `collected` is the directory and its number of whole blocks, None if there is none.
+    `left` names what may still be running. `collected` is the directory and its number of whole blocks, None if there
+    is no directory.
     """
     code = 1
     if isinstance(error, KeyboardInterrupt):

@@ -35,7 +35,7 @@ TONES = {"better": "valid", "worse": "invalid", "same": "", "cannot tell": "susp
 
 @dataclass(frozen=True)
 class Changed:
-    """What changed in one event of the profiles."""
+    """The changes in one event of the profiles."""
 
     title: str
     picture: Picture | None
@@ -130,7 +130,7 @@ def _content(directory: Path) -> _Content:
 
 
 def _cautions(record: ComparisonRecord) -> list[str]:
-    """Return what a reader must know of the verdict, the gravest first."""
+    """Return what a reader must know about the verdict, the most serious first."""
     result, pilot = record.result, record.design.pilot
     found = [] if result is None else [f"FORCE=1: the machine was not fit to measure: {why}" for why in result.forced]
     found += [] if result is None else result.cautions

@@ -1,4 +1,4 @@
-"""What a comparison is asked to do, and each side of it while it goes on."""
+"""The plan of a comparison, and the state of each side during it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from lab.runtime.base import Ports, Runtime
 
 @dataclass(frozen=True)
 class ComparePlan:
-    """What to compare and where. `compared` names differences besides those in the experiments' declarations.
+    """The plan of a comparison. `compared` names differences besides those in the experiments' declarations.
 
     With `recorded`, side B is profiled like this in each of its windows: the comparison shows what profiling costs.
     """
@@ -55,7 +55,7 @@ class ComparePlan:
 
 @dataclass
 class RunningSide:
-    """One side while the comparison goes on."""
+    """The state of one side during the comparison."""
 
     letter: Letter
     side: Side
@@ -89,7 +89,7 @@ class RunningSide:
         return RunningSide(letter, side, windows, state, phases, session, plan.design.blocks_max)
 
     def set_warmup(self, warmup_s: float) -> None:
-        """Warm each start up for so long from now on, and say so in run.json."""
+        """Set the warm-up of every further start, in run.json too."""
         state = self.state
         self.side = replace(self.side, experiment=with_warmup(self.side.experiment, warmup_s))
         state.plan = replace(state.plan, experiment=with_warmup(state.plan.experiment, warmup_s))

@@ -1,4 +1,4 @@
-"""The tables of a comparison, once, for the page and for the Markdown file."""
+"""The tables of a comparison, the same for HTML and Markdown."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def metric_table(record: ComparisonRecord) -> Table | None:
         rows,
         frozenset({1, 2, 3, 4, 5, 6, 7}),
         "The declared metric was named before the first block and is the verdict's. The other p-values are corrected "
-        f"by Holm. A and B are of all {each} together; ratio and difference are means over {each}, so one outlier can set "
-        f"them apart. n counts {each}{sides}. "
+        f"by Holm. A and B are of all {each} together; ratio and difference are means over {each}, so one outlier can "
+        f"set them apart. n counts {each}{sides}. "
         f"Same: the ratio lies within {numbers.share(design.within)} of equal.",
     )
 

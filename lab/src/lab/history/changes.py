@@ -24,7 +24,7 @@ BESIDE = timedelta(hours=1)
 """Runs whose starts are further apart are not beside each other."""
 LEVEL_MIN = 3
 PENALTY = 6.0
-"""Of a further change point, times ln n, in units of the noise: tests/history/test_changes.py simulates it."""
+"""Penalty of a change point, times ln n, in units of the noise: tests/history/test_changes.py simulates it."""
 METRICS = {"p50": "p50", "p99": "p99", "p99.9": "p999", "max": "max", "rate": "achieved", "cpu": "cpu"}
 
 
@@ -39,7 +39,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class LevelChange:
-    """A change of level at `run`: the geometric means of the ratios before and after, and of how many pairs.
+    """A change of level at `run`: the geometric means of the ratios before and after it, and their numbers of pairs.
 
     `detectable` is the smallest change, as a ratio minus one, that levels like these show in four of five cases.
     """
@@ -55,7 +55,7 @@ class LevelChange:
 def pairs_of(runs: Sequence[RunRow], references: Sequence[RunRow], metric: str) -> list[Pair]:
     """Return each run with the nearest reference run within an hour, oldest first.
 
-    Runs count that are complete and like the newest one: with the same overrides. InputError for an unknown metric.
+    Only valid and suspect runs with the overrides of the newest one count. InputError for an unknown metric.
     """
     if metric not in METRICS:
         raise InputError(f"METRIC={metric}: is not allowed; allowed: {', '.join(METRICS)}")

@@ -38,7 +38,7 @@ class QuietMachine:
         self._root = root
 
     def quiet(self, plan: CpuPlan, progress: Progress) -> int:
-        """Change the settings, reporting each change; return their number. Raises InputError without the right to."""
+        """Change the settings, reporting each change; return their number. Raises InputError without root."""
         if self._root == Path("/") and os.geteuid() != 0:
             raise InputError("make quiet changes settings of the kernel: it needs root", "sudo make quiet")
         originals = self._originals()

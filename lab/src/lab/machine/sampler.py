@@ -2,7 +2,7 @@
 
 Runs as a process of its own, as `python sampler.py FILE SERVICE_CPUS LOADGEN_CPUS OTHER_CPUS`, with only the standard
 library. It has a process of its own because a thread of the lab can be held up by the lab's other threads, exactly
-when the machine is busy and the evidence matters. It runs at real-time priority where that is allowed, and pauses
+when the machine is busy and the evidence matters. It runs at real-time priority if that is allowed, and pauses
 after every few reads: on a machine of two CPUs it shares the load generator's, which must not wait for it for long.
 
 Standard input says which processes to watch: `service PID`, `loadgen PID`, with `-` for none. Its end ends the sampler.

@@ -53,11 +53,12 @@ class Tool(Strict):
 
 
 class NodeAudit(Strict):
-    """What the kernel of a node counted from just before a measured load until just after it; None is unknown.
+    """Counts of a node's kernel, from just before a measured load until just after it; None is unknown.
 
-    Of several loads it has the worst. Shares are of the time of all the node's CPUs, except that ``memory_stall_share``
-    is of the time in which a process waited for memory. ``busy_share`` includes the run's own work. ``throttled_s`` is
-    the time for which a CPU quota held back the pod of the run that it held back longest.
+    With several loads, each figure is the worst of them. ``busy_share`` and ``steal_share`` are shares of the time of
+    all the node's CPUs; ``busy_share`` includes the run's own work. ``memory_stall_share`` is the share of time in
+    which a process waited for memory. ``throttled_s`` is the longest time for which a CPU quota held back a pod of the
+    run.
     """
 
     busy_share: Amount | None = None

@@ -78,7 +78,7 @@ class Schedule(Strict):
 
 
 class PartOfLoad(Strict):
-    """What one of several load generators did. ``part`` is ``2/3`` for the second of three.
+    """The part of one of several load generators. ``part`` is ``2/3`` for the second of three.
 
     ``start_missed_by_us`` is how late it began, 0 if it was on time. ``busiest_share`` is the share of a CPU that its
     busiest event loop used.
@@ -147,7 +147,7 @@ class ProfilingCost(Strict):
 class Recording(Strict):
     """How the profile was taken, from profile/profile.json (docs/contracts.md); `samples` and `broken` are by event.
 
-    None means unknown; `engine` and `kernel_frames` are unknown too where no CPU samples were asked for.
+    None means unknown; `engine` and `kernel_frames` are unknown too if no CPU samples were asked for.
     """
 
     engine: str | None = None

@@ -49,7 +49,7 @@ class Process:
 
     @property
     def stdout(self) -> IO[bytes]:
-        """The read end of its output, where it was started with a pipe."""
+        """The read end of its output, if it was started with a pipe."""
         if self._popen.stdout is None:
             raise RuntimeError(f"{self.name} was started without a pipe")
         return self._popen.stdout

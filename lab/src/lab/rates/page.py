@@ -1,4 +1,4 @@
-"""``sweep.html``, and the form that ``search.html`` has too: an answer, latency against rate, runs; also as Markdown.
+"""``sweep.html`` and ``search.html``: an answer, latency against rate, the runs; also as Markdown.
 
 Both are written from answer.json and the run directories that it names.
 """

@@ -1,4 +1,4 @@
-"""What the service reports about the measured intervals: the stages of a request, and the background work."""
+"""The service's own figures of the measured intervals: the stages of a request, and the background work."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def profile_spec(state: RunState) -> ProfileSpec | None:
 
 
 def _title(name: str, experiment: Experiment) -> str:
-    """Return what a picture says of where it comes from: experiment, variant, engine, workers, load."""
+    """Return the title of the pictures: experiment, variant, engine, workers, load."""
     service, load = experiment.service, experiment.load
     workers = "" if service.workers is None else f", {service.workers} workers"
     offered = f"{load.connections} connections, {load.rate_per_s:,}/s"

@@ -13,11 +13,11 @@ from lab.run.state import RunPlan
 DEFAULT_VALUE_BYTES = 500
 KEY_BYTES = 40
 WRITE_AMPLIFICATION = 2
-"""A PUT is in the WAL and in a table for a while."""
+"""Copies of a PUT on the disk: for a while it is in the WAL and in a table."""
 WITHOUT_OWN_COPY = frozenset({"lsm", "memory", "null"})
 """Engines that use a dataset's own tables, or keep nothing on the disk. Any other receives a copy of the pairs."""
 IMPORT_AMPLIFICATION = 2
-"""Space that an engine needs while pairs are copied into it, as a multiple of theirs: it also keeps a log."""
+"""Space that an engine needs while pairs are copied into it, as a multiple of their size: it also keeps a log."""
 
 
 def check_choices(plan: RunPlan) -> None:

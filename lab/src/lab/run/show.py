@@ -1,4 +1,4 @@
-"""What the user sees of a run: a live line for the active phase, and a line for each finished one.
+"""Shows a run to the user: a live line for the active phase, and a line for each finished one.
 
 Without a terminal there is no live line; each phase gets a line when it begins and one when it is over.
 """

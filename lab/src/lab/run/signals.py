@@ -30,7 +30,7 @@ _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 @contextlib.contextmanager
 def signals_raise() -> Iterator[None]:
-    """Within, SIGINT, SIGTERM and SIGHUP raise in the main thread. Has no effect in other threads."""
+    """During the body, SIGINT, SIGTERM and SIGHUP raise in the main thread. Has no effect in other threads."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -44,7 +44,7 @@ def signals_raise() -> Iterator[None]:
 
 @contextlib.contextmanager
 def signals_held_off() -> Iterator[None]:
-    """Within, the ending signals do nothing: for a clean-up that must not be interrupted, and is short itself."""
+    """During the body, the ending signals do nothing: for a short clean-up that must not be interrupted."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -55,7 +55,7 @@ def signals_held_off() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _handled_by(handler: Callable[[int, FrameType | None], None] | signal.Handlers) -> Iterator[None]:
-    """Within, the ending signals have this handler; then those they had before."""
+    """During the body, the ending signals have this handler; afterwards those that they had before."""
     before = {number: signal.getsignal(number) for number in _ENDING}
     try:
         for number in _ENDING:

@@ -24,7 +24,7 @@ from lab.timeline import Timeline, Watched
 
 @dataclass(frozen=True)
 class RunPlan:
-    """What to run, and where. `beside`: while another service runs, which has the ports that the user named.
+    """The plan of a run. `beside`: another service runs already and has the ports that the user named.
 
     `service_root` is the checkout whose built service is started; None for this one.
     """

@@ -46,7 +46,7 @@ class Profiler(abc.ABC):
 
 
 class ServiceCatalogue(abc.ABC):
-    """What the built service says about itself. RunError if it is not built."""
+    """The variants, engines and table format of the built service. RunError if it is not built."""
 
     def variants(self) -> list[Choice]:
         """Return the server variants."""

@@ -1,4 +1,4 @@
-"""What Prometheus lacks of a run: it may have been killed or left without CPU time, or its disk may be full."""
+"""Finds what Prometheus did not store of a run: it may have been killed, or have lacked CPU time or disk space."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from lab.http import fetch
 
 ANSWER_LIMIT_S = 5.0
 SCRAPED_S = 2.2
-"""What is published for this long is scraped: once a second, and a scrape takes up to 0.9 s."""
+"""A value that is published for this long is scraped: once a second, and a scrape takes up to 0.9 s."""
 GAP_MIN_S = 5.0
 """Rates in the dashboards look back 5 s or more, so a shorter gap does not show in them."""
 

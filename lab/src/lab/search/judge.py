@@ -42,7 +42,7 @@ def judge(directory: Path, manifest: Manifest, slo: Slo) -> Judgement:
 
 
 def disturbances(checks: Sequence[Check]) -> list[str]:
-    """Return how the machine disturbed a step. Steps are repeated for this alone, never for their outcome."""
+    """Return how the machine disturbed a step. That a step held or failed is never a reason to repeat it."""
     bad = [check for check in checks if check.environment and check.outcome in ("warn", "fail")]
     return [check.detail for check in bad if check.name not in STANDING]
 

@@ -1,11 +1,11 @@
 """Many runs, one after another: suites, searches and comparisons of runs are series with a question of their own.
 
     with Series(place, answer, console) as series:
-        series.execute()                  # every run that the answer plans and does not have yet
-        manifest = series.run(planned)    # or one at a time, where the next one depends on the last
+        series.execute()                  # every planned run that is not finished
+        manifest = series.run(planned)    # or one at a time, if the next one depends on the last
 
-`answer.json` (lab/series/answer.py) holds the plan and which runs of it there are. It is written before and after each
-run, so a series that was interrupted at any moment can be taken up again.
+`answer.json` (lab/series/answer.py) holds the plan and its finished runs. It is written before and after each run, so a
+series that was interrupted at any moment can be continued.
 """
 
 from lab.series.answer import Answer, AnswerError, PlannedRun, find_incomplete, make_answer

@@ -1,4 +1,4 @@
-"""What the user sees of a run in a series: one live line, and a line for each problem."""
+"""Shows a run of a series to the user: one live line, and a line for each problem."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Statistics of comparisons, as pure functions: intervals, equivalence, corrections, sizes. docs/compare.md has why.
+"""Statistics of comparisons, as pure functions: intervals, equivalence, corrections, sizes. docs/compare.md says why.
 
 The sample is the block: one fresh start of each side. Its value is the logarithm of the ratio B ÷ A of a figure, so
 that 0 means equal and a ratio and its inverse have the same distance from it. Nothing here knows windows, requests or

@@ -38,7 +38,7 @@ Names = Annotated[tuple[str, ...], BeforeValidator(_one_or_more), Field(min_leng
 
 
 class Rule(Strict):
-    """What a finding claims, as numbers: the figure lies between `low` and `high`.
+    """The claim of a finding, as numbers: the figure lies between `low` and `high`.
 
     - `ratio`: `metric` of each of `of` ÷ that of `to`.
     - `share`: the part that `categories` have of `event` in the profile of each of `of`.

@@ -1,7 +1,8 @@
 """The figures of a suite, read from its run directories: of each start, and of all starts of a case together.
 
-The sample of a claim is the start: its ratios, and the figures beside them, are geometric means over starts. Percentiles
-of all requests come from merged histograms, never from an average of percentiles; no claim is based on them.
+The sample of a claim is the start: its ratios, and the figures beside them, are geometric means over starts.
+Percentiles of all requests come from merged histograms, never from an average of percentiles; no claim is based on
+them.
 """
 
 from __future__ import annotations

@@ -158,7 +158,7 @@ def judge(finding: Finding, cases: Mapping[str, CaseFigures]) -> Judged:
 
 @dataclass(frozen=True)
 class _Part:
-    """What one experiment says about a rule: bounds of its figure, in words; `too_few` says why it cannot be judged."""
+    """One experiment's figure for a rule: its bounds, and in words. `too_few` says why it cannot be judged."""
 
     low: float
     high: float

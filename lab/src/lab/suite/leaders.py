@@ -1,4 +1,4 @@
-"""Which experiment's capacity decides the rate of which with SCALE=auto.
+"""Decides, for SCALE=auto, by which experiment's capacity each rate is fitted.
 
 Experiments that are compared must be under the same load, so a group follows its baseline. The rates of a sweep with a
 published saturation were chosen around that, so it follows nobody. Any other experiment outside of groups follows one

@@ -67,14 +67,14 @@ class Content:
 
     @property
     def headlines(self) -> list[str]:
-        """The answers in a line each: of each group, or of each experiment where there are no groups and not many."""
+        """One line for each group; without groups, one for each experiment if there are few."""
         if self.groups or len(self.alone) > HEADLINES_MAX:
             return [group.answer.headline for group in self.groups]
         return [said.text for said in self.alone]
 
     @property
     def counted(self) -> str:
-        """How many published findings got which verdict, in a line."""
+        """The number of published findings for each verdict: "2 reproduced, 1 not reproduced"."""
         counts = Counter[str](one.verdict for one in self.judged)
         return ", ".join(f"{counts[verdict]} {verdict}" for verdict in TONES if counts[verdict])
 

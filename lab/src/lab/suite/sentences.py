@@ -1,7 +1,7 @@
 """The result of a suite in sentences: for each group, which experiment is faster, by how much, at which cost, and why.
 
-Every word is chosen by a number. Claims without enough data are left out. The figures beside a ratio are geometric means
-over the starts that the ratio comes from, so that figures and ratio cannot contradict each other.
+Every word is chosen by a number. Claims without enough data are left out. The figures beside a ratio are geometric
+means over the starts that the ratio comes from, so that figures and ratio cannot contradict each other.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def _backlog(cases: Sequence[CaseFigures]) -> list[Said]:
 
 
 def answer_alone(cases: Sequence[CaseFigures]) -> list[Said]:
-    """Return up to which rate each experiment keeps up, of a sweep from all its rates; nothing if none can tell."""
+    """Return for each experiment, or sweep, up to which rate it keeps up; nothing if all have too few starts."""
     if all(len(case.starts) < BLOCKS_MIN for case in cases):
         return []
     experiments: dict[str, list[CaseFigures]] = {}

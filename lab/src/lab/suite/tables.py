@@ -1,4 +1,4 @@
-"""The tables of a suite's page, once, for both of its forms."""
+"""The tables of a suite's page, the same for HTML and Markdown."""
 
 from __future__ import annotations
 

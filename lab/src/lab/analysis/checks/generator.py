@@ -105,13 +105,13 @@ def schedule(known: CheckInput) -> Check:
     if own.verdict:
         return Check(name="schedule", outcome="pass", detail="the load generator says that it kept its schedule")
     if own_error(known).outcome == "warn":
-        return Check(name="schedule", outcome="note", detail="the load generator says the same of its schedule")
+        return Check(name="schedule", outcome="note", detail="the load generator did not keep its schedule either")
     reasons = "; ".join(own.reasons) or "it gives no reason"
     return Check(name="schedule", outcome="warn", detail=f"the load generator did not keep its schedule: {reasons}")
 
 
 def _missed_start(summary: Summary) -> str:
-    """Name the generator that missed the start that all share by most; empty if none missed it."""
+    """Name the generator that missed the common start by most; empty if none missed it."""
     missed = [
         (part.start_missed_by_us, part.part, r.source)
         for r in summary.repetitions

@@ -33,7 +33,7 @@ def errors(known: CheckInput) -> Check:
     outcome: CheckOutcome = "note"
     if share >= ERROR_SHARE_FAIL:
         outcome = "fail"
-        detail += "; the latencies are in good part those of errors"
+        detail += "; many of the latencies are those of errors"
     elif share >= ERROR_SHARE_WARN:
         outcome = "warn"
     return Check(name="errors", outcome=outcome, detail=detail)
@@ -44,7 +44,7 @@ _ERROR_WORDS = (
     ("read", "reads failed"),
     ("write", "writes failed"),
     ("timeout", "timed out"),
-    ("status", "answers outside 2xx and 3xx"),
+    ("status", "responses outside 2xx and 3xx"),
 )
 
 
@@ -87,7 +87,7 @@ def unfinished(known: CheckInput) -> Check:
     left = known.summary.unfinished
     if left is None:
         return Check(
-            name="unfinished", outcome="unknown", detail="requests without an answer at the end are not reported"
+            name="unfinished", outcome="unknown", detail="requests without a response at the end are not reported"
         )
     if not left.count:
         return Check(name="unfinished", outcome="pass", detail="every request was answered")
@@ -117,5 +117,5 @@ def repetitions(known: CheckInput) -> Check:
     if (summary.agreement.rate_spread or 0.0) > RATE_SPREAD_MAX:
         far.insert(0, f"the achieved rate by {summary.agreement.rate_spread:.1%}")
     if far:
-        return Check(name="repetitions", outcome="warn", detail=f"the repetitions lie apart: {', '.join(far)}")
+        return Check(name="repetitions", outcome="warn", detail=f"the repetitions disagree: {', '.join(far)}")
     return Check(name="repetitions", outcome="pass", detail=f"{len(summary.repetitions)} repetitions agree")

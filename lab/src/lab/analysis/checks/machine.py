@@ -48,14 +48,14 @@ def cpu_plan(known: CheckInput) -> Check:
 
 
 def clock(known: CheckInput) -> Check:
-    """Look for a jump of the wall clock, by which the rows of evidence and load are aligned."""
+    """Look for a jump of the wall clock, by which rows of evidence and seconds of load are matched."""
     step_s = known.conditions.clock_step_s
     if step_s is None:
         return Check(name="clock", outcome="unknown", detail="the clock was not observed", environment=True)
     if step_s > CLOCK_STEP_MAX_S:
-        detail = f"the clock of day was set by {step_s:.1f} s during the run: seconds cannot be told from each other"
+        detail = f"the wall clock was set by {step_s:.1f} s during the run: evidence and load cannot be matched"
         return Check(name="clock", outcome="warn", detail=detail, environment=True)
-    return Check(name="clock", outcome="pass", detail="the clock of day went steadily", environment=True)
+    return Check(name="clock", outcome="pass", detail="the wall clock was not set", environment=True)
 
 
 def background_work(known: CheckInput) -> Check:
@@ -125,7 +125,7 @@ def profile_engine(known: CheckInput) -> Check:
         return Check(
             name="profile",
             outcome="note",
-            detail="the CPU profile was sampled by ctimer: one sample a jiffy at most, no kernel frames; "
+            detail="the CPU profile was sampled by ctimer: at most one sample per kernel tick, no kernel frames; "
             "do not compare it with one of perf_events. Latencies do not depend on it",
         )
     return Check(name="profile", outcome="pass", detail=f"profiled by {engine}")

@@ -31,7 +31,7 @@ DISTURBANCES = {
     **{f"throttled {party}": THROTTLED_MAX for party in PARTIES},
     "memory": MEMORY_STALL_MAX,
 }
-"""What is done to a run from outside, by the names of `Conditions.tracks`, with its limit."""
+"""The limits of the quantities that disturb a run from outside, by their names in `Conditions.tracks`."""
 
 LOST_S_WARN = 0.30
 """CPU seconds, or seconds, that the longest stretch may lose before the run is suspect."""

@@ -25,7 +25,7 @@ JIT_SHARE_WARN = 0.15
 STOP_MIN_S = 0.25
 """A stop of the load generator that may move the median of its second."""
 NOT_STEADY = "no steady state"
-"""Beginning of the finding."""
+"""Beginning of the finding about a run that is not steady."""
 
 
 def short_seconds(window: Window) -> list[Second]:

@@ -1,4 +1,4 @@
-"""What the service's image says about itself. Each question costs a container, so answers are kept for each image."""
+"""Asks the service's image what it offers. Each question takes a container, so the answers are kept for each image."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the service in its pod says about itself."""
+"""Asks the service in its pod what it offers."""
 
 from __future__ import annotations
 

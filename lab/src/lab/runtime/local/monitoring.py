@@ -28,7 +28,7 @@ NODE_EXPORTER_PORT = 9100
 NODE_EXPORTER_NAMES = ("node_exporter", "prometheus-node-exporter")
 NICENESS = 10
 COLLECTORS = ("cpu", "diskstats", "filesystem", "meminfo", "pressure", "stat", "textfile")
-"""What the dashboards and rules use. All that node-exporter has take several times the CPU time."""
+"""The collectors that dashboards and rules use. All of node-exporter's collectors take several times the CPU time."""
 COLLECTOR_WORDS = ("--collector.disable-defaults", *(f"--collector.{name}" for name in COLLECTORS))
 RETENTION = ("--storage.tsdb.retention.time=30d", "--storage.tsdb.retention.size=4GB")
 LOOKBACK = "--query.lookback-delta=20s"

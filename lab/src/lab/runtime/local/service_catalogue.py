@@ -1,4 +1,4 @@
-"""What the built service says about itself, remembered until it is built anew."""
+"""Asks the built service what it offers; the answers are kept until the next build."""
 
 from __future__ import annotations
 
