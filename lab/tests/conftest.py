@@ -63,7 +63,7 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stab
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skip what opens pages where the browser or its driver is missing; `pytest -rs` reports that in one line."""
+    """Skip tests that open pages if the browser or its driver is missing; `pytest -rs` reports that in one line."""
     if item.get_closest_marker("browser") is None:
         return
     if not any(map(shutil.which, BROWSERS)):

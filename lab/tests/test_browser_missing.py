@@ -1,4 +1,4 @@
-"""What opens pages is skipped, with the package to install, where the browser's driver is missing."""
+"""If the browser's driver is missing, tests that open pages are skipped, with the package to install."""
 
 from __future__ import annotations
 

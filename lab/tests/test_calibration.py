@@ -1,4 +1,4 @@
-"""Calibration: the smallest difference that a machine can show, and what is stored of it."""
+"""Calibration: the smallest difference that a machine can show, and the stored file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The CPU plan: whole cores, disjoint where there are enough."""
+"""The CPU plan: whole cores, disjoint if there are enough."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Datasets: made once and whole, or not at all."""
+"""Datasets: made once and completely, or not at all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`lab diff`: which recordings a name means, and what is said where there are none."""
+"""`lab diff`: which recordings a name means, and the error if there are none."""
 
 from __future__ import annotations
 

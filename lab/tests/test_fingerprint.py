@@ -1,4 +1,4 @@
-"""The fingerprint: equal where nothing that matters differs, unequal and named where something does."""
+"""The fingerprint: equal if nothing relevant differs; else unequal, with the names of the facts."""
 
 from __future__ import annotations
 

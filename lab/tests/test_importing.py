@@ -1,4 +1,4 @@
-"""A service whose engine is given the pairs first has time for it, and tells how far it is."""
+"""A service whose engine imports the pairs first has time for that, and reports its progress."""
 
 from __future__ import annotations
 

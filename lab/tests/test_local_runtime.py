@@ -1,4 +1,4 @@
-"""Parts of the local runtime by themselves: what it asks the service, the table format, the doctor."""
+"""Parts of the local runtime: its questions to the service, the table format, the doctor."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``run.json``: what is written is read back, what is wrong is refused, and the published schema is the model's."""
+"""``run.json``: it is read back as written, errors are refused, and the published schema is the model's."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Packages do not depend on each other in circles, so that each can be read without the ones above it.
 
-Of the lab and of the programs in Rust; those in Java have a test of their own.
+This tests the lab and the programs in Rust; the Java modules have a test of their own.
 """
 
 from __future__ import annotations

@@ -185,6 +185,6 @@ def test_a_process_that_survives_the_end_is_named(processes: Processes, monkeypa
     for constant in ("TERM_GRACE_S", "KILL_WAIT_S"):
         monkeypatch.setattr(f"lab.process.processes.{constant}", 0.01)
     with monkeypatch.context() as deaf:
-        deaf.setattr(type(started), "signal", lambda *_: None)  # as one that hangs in the kernel
+        deaf.setattr(type(started), "signal", lambda *_: None)  # like one that hangs in the kernel
         assert processes.close() == [f"sleep (process {started.pid}): kill -9 {started.pid}"]
     started.end(0)

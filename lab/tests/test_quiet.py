@@ -1,4 +1,4 @@
-"""`quiet` and `unquiet` on a kernel of files: everything that was changed is put back, after a crash too."""
+"""`quiet` and `unquiet` on files in place of the kernel's: every change is restored, after a crash too."""
 
 from __future__ import annotations
 

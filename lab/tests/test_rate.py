@@ -1,4 +1,4 @@
-"""The rate of one run: scaled, fitted to this machine, and what is said where it is beyond it."""
+"""The rate of one run: scaled, fitted to this machine, and the advice if it is beyond this machine."""
 
 from __future__ import annotations
 

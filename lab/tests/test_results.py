@@ -1,4 +1,4 @@
-"""`lab results`, `lab list` and `lab validate`: what there is, told in one line each."""
+"""`lab results`, `lab list` and `lab validate`: one line for each run, experiment or error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bad input and failures of a run: what is said, what is kept, and that nothing is left."""
+"""Bad input and failures of a run: the message, the files that are kept, and that nothing else is left."""
 
 from __future__ import annotations
 

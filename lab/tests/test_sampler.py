@@ -1,4 +1,4 @@
-"""The sampler of the machine's evidence: its rows, what it tells apart, its end, its cost."""
+"""The sampler of the machine's evidence: its rows, its distinctions, its end, its cost."""
 
 from __future__ import annotations
 

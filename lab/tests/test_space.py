@@ -1,4 +1,4 @@
-"""What a run asks of the disk before anything is started: to the byte, and in words."""
+"""The disk space that a run needs, checked before anything is started: to the byte, and in words."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def plan(checkout: FakeCheckout, engine: str, script: str) -> RunPlan:
 
 @pytest.fixture
 def free(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
-    """The room of each disk, by the name of a place on it; 'else' for all others."""
+    """The free space of each disk, by the name of a place on it; 'else' for all others."""
     room = {"else": 0}
     usage = shutil.disk_usage("/")
 

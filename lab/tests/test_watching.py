@@ -1,4 +1,4 @@
-"""What watches a run: metrics, the timeline, the host."""
+"""Observing a run: metrics, the timeline, the host."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def test_the_owner_of_a_port_is_found() -> None:
 def test_a_timeline_that_cannot_be_written_says_so_and_loses_no_row_when_it_can_again(tmp_path: Path) -> None:
     place = tmp_path / "place"
     timeline = Timeline(Watched())
-    timeline.write_to(place / "timeline.csv")  # the directory is missing, as good as a full disk
+    timeline.write_to(place / "timeline.csv")  # the directory is missing, which is like a full disk
     for _ in range(3):
         timeline._collect()
     assert timeline.problem == "timeline.csv cannot be written: No such file or directory"

@@ -1,4 +1,4 @@
-"""The verdict: what makes a run suspect or invalid, and what is only said."""
+"""The verdict: what makes a run suspect or invalid, and what is only a note."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def move(summary: Summary, percentile: str, net_ms: float) -> None:
 
 def one_busy_thread_on_seven_cpus(summary: Summary, manifest: Manifest) -> None:
     repetition = summary.repetitions[0]
-    repetition.generator_busiest_share = None  # as of a generator that does not report it
+    repetition.generator_busiest_share = None  # as from a generator that does not report it
     repetition.generator_cpu_s = 0.95 * (repetition.elapsed_s or 0.0)
     assert manifest.environment.cpu_plan is not None
     manifest.environment.cpu_plan.loadgen = list(range(1, 8))

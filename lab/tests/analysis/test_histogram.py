@@ -122,7 +122,7 @@ def test_a_coarse_spectrum_gives_upper_bounds() -> None:
     assert [rebuilt.percentile_ns(p) for p in ("40", "50", "51", "90", "100")] == [10, 10, 20, 20, 40]
 
 
-# Percentiles that a sample can bear.
+# Percentiles that a sample supports.
 
 
 @pytest.mark.parametrize(

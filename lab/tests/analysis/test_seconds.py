@@ -1,4 +1,4 @@
-"""Disturbances planted into the evidence by the second: each is named, and nothing else is; without it, nothing is."""
+"""Disturbances planted into the evidence: the verdict names each, and nothing else; without one, it names nothing."""
 
 from __future__ import annotations
 

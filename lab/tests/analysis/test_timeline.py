@@ -1,4 +1,4 @@
-"""The timeline: sums of columns, rates of counters over restarts, and what can be told of an interval."""
+"""The timeline: sums of columns, rates of counters over restarts, and what is known about an interval."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Prints reports as wrk2 does, from known figures: what the parser's tests read back."""
+"""Prints reports as wrk2 does, from known figures; the tests of the parser read them back."""
 
 from __future__ import annotations
 

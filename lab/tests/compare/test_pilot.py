@@ -1,4 +1,4 @@
-"""How long a start takes to become steady, of series that are known, and what follows for the warm-up."""
+"""How long a start takes to become steady, from known series, and the warm-up that follows from that."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from lab.compare.pilot import steady_after_s, warmup_of
 from lab.compare.record import PilotRecord
 
 SECONDS = 61
-"""Of a pilot's report: sixty, and the one in which it ended."""
+"""Seconds of a pilot's report: sixty, and the one in which it ended."""
 
 
 def start(levels_ms: list[tuple[int, float]], noise: float = 0.02, seed: int = 1) -> list[Second]:

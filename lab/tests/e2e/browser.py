@@ -1,4 +1,4 @@
-"""Headless Chromium, as a reader of a report has it."""
+"""Headless Chromium, with a reader's settings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What tests in a real cluster share: kubectl, runs of an experiment, and waits."""
+"""Shared by the tests in a real cluster: kubectl, runs of an experiment, and waits."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def wait_for(what: str, happened: Callable[[], bool], process: subprocess.Popen[
 
 @pytest.fixture
 def run() -> Iterator[Start]:
-    """Starts `make experiment`; whatever becomes of the test, the run and its namespace end."""
+    """Starts `make experiment`. The run and its namespace end with the test, even if it fails."""
     started: list[subprocess.Popen[str]] = []
 
     def start(*words: str, **environment: str) -> subprocess.Popen[str]:
@@ -97,13 +97,13 @@ def ended(process: subprocess.Popen[str]) -> tuple[int, str]:
 
 
 def loaded(process: subprocess.Popen[str]) -> subprocess.Popen[str]:
-    """Return a run once both generators send."""
+    """Wait until both generators of a run send; return the run."""
     wait_for("the load", loading, process)
     return process
 
 
 def failed(process: subprocess.Popen[str]) -> str:
-    """Return what a run printed that fails and removes its namespace."""
+    """Wait for a run that must fail and remove its namespace; return what it printed."""
     code, said = ended(process)
     assert code != 0, said
     assert namespaces() == "", said
@@ -111,7 +111,7 @@ def failed(process: subprocess.Popen[str]) -> str:
 
 
 def finished(process: subprocess.Popen[str], before: set[Path]) -> dict[str, Any]:
-    """Return the run.json of a run that ends well."""
+    """Wait for a run that must end well; return its run.json."""
     code, said = ended(process)
     assert code == 0, said
     assert namespaces() == "", said

@@ -19,7 +19,7 @@ CHECKOUT = Path(__file__).resolve().parents[3]
 RUN_LIMIT_S = 1500
 READY_LIMIT_S = 60
 RATE, WARMUP_S, DURATION_S = 5_000, 3, 12
-"""Of the run that all look at. A machine four times slower than a laptop serves that rate too."""
+"""Load of the run that all tests look at. A machine four times slower than a laptop serves that rate too."""
 NO_ENGINE = "no Docker Engine answers"
 
 
@@ -34,7 +34,7 @@ class FinishedRun:
 
 
 def outside_make() -> dict[str, str]:
-    """Return the environment without what `make torture-…` hands down: its settings are none of an experiment's."""
+    """Return the environment without the settings of `make torture-…`: they are not meant for an experiment."""
     return {key: value for key, value in os.environ.items() if not key.startswith(("MAKE", "MFLAGS"))}
 
 
@@ -83,7 +83,7 @@ def require(runtime: str) -> None:
         pytest.skip(NO_ENGINE)
 
 
-# With a cluster that `make test-kubernetes` brought up, the same tests are of it.
+# `make test-kubernetes` brings up a cluster and runs the same tests in it.
 IN_A_CLUSTER = bool(os.environ.get("LAB_TEST_KUBERNETES"))
 RUNTIMES = ["kubernetes"] if IN_A_CLUSTER else ["local", "docker"]
 

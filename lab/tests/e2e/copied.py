@@ -12,7 +12,7 @@ from pathlib import Path
 from .conftest import CHECKOUT, make
 
 VARIANTS = Path("service/server/src/main/java/lsmlab/server/variant")
-# Taken over with their times, so that make builds again only what a change concerns.
+# Copied with their times, so that make builds again only what a change affects.
 BUILT = ["service/storage/target", "service/peers/target", "service/server/target", "profiler/target/lib"]
 PROGRAMS = ["loadgen/target/release/loadgen", "profiler/target/release/profile"]
 

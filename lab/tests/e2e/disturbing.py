@@ -29,7 +29,7 @@ class Judged:
     checks: dict[str, dict[str, Any]]
 
     def warned(self) -> set[str]:
-        """Return the checks that made it suspect or invalid."""
+        """Return the checks that made the run suspect or invalid."""
         return {name for name, check in self.checks.items() if check["outcome"] in ("warn", "fail")}
 
 

@@ -24,7 +24,7 @@ from lab.http import fetch
 BEGINNINGS_S = (8.0, 20.0, 32.0)
 """Seconds after the profiled repetition began."""
 WARMING = 4
-"""Compactions before the recording, which have their code compiled."""
+"""Compactions before the recording, so that their code is compiled."""
 NICE = -10
 THREAD = "lsmlab-compact"
 LIMIT_S = 60.0
@@ -43,7 +43,7 @@ class Planted:
 
 @contextmanager
 def compactions(experiment: Path) -> Iterator[Planted]:
-    """Plant into the next run of this directory of results; what went wrong is raised at the end."""
+    """Plant compactions into the next run in this directory of results; an error is raised at the end."""
     over, planted = threading.Event(), Planted()
     with ThreadPoolExecutor(1) as pool:
         planting = pool.submit(_plant, experiment, planted, over)
@@ -85,7 +85,7 @@ def _profiled_service(experiment: Path) -> tuple[Path, str, str] | None:
 
 
 def _compact_all(data: str, admin: str) -> tuple[float, float]:
-    """Merge the whole store, which must hold something new for that; return when that began and ended."""
+    """Compact the whole store, which must hold something new for that; return when that began and ended."""
     put = urllib.request.Request(f"{data}/v0/entity?id=planted", data=b"value", method="PUT")
     urllib.request.build_opener(urllib.request.ProxyHandler({})).open(put, timeout=LIMIT_S).close()
     fetch(f"{admin}/flush", LIMIT_S, post=True)

@@ -42,7 +42,7 @@ def require(tool: str, package: str) -> None:
 
 @pytest.fixture(scope="module", params=["sync", "queue"])
 def address(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """HOST:PORT of a service that keeps what it is given."""
+    """HOST:PORT of a service that stores its pairs."""
     directory = tmp_path_factory.mktemp("service")
     config = directory / "service.yaml"
     config.write_text(f"data_dir: {directory}/store\ndata_port: 0\nadmin_port: 0\nvariant: {request.param}\n")
@@ -88,7 +88,7 @@ def test_python_http_client(address: str) -> None:
 def test_curl(address: str, tmp_path: Path) -> None:
     require("curl", "curl")
     value = tmp_path / "value"
-    value.write_bytes(b"large " * 50_000)  # large enough for curl to ask for leave first
+    value.write_bytes(b"large " * 50_000)  # large enough for curl to send Expect: 100-continue first
     base = f"http://{address}/v0"
 
     def curl(*arguments: str) -> tuple[str, bytes]:
@@ -143,7 +143,7 @@ def test_h2load(address: str, tmp_path: Path) -> None:
     count = 200
 
     def h2load(target: str, *arguments: str) -> int:
-        """Sends the same request again and again on four connections; returns the bytes of all bodies."""
+        """Send the same request again and again on four connections; return the bytes of all bodies."""
         output = run("h2load", "--h1", "-n", str(count), "-c", "4", *arguments, f"{base}/{target}")
         assert f"{count} succeeded, 0 failed, 0 errored, 0 timeout" in output, output
         assert f"status codes: {count} 2xx, 0 3xx, 0 4xx, 0 5xx" in output, output

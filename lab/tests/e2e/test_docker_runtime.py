@@ -1,4 +1,4 @@
-"""The docker runtime with the real engine and the real images: what a whole run does not show."""
+"""The docker runtime with the real engine and the real images: behaviour that a whole run does not show."""
 
 from __future__ import annotations
 

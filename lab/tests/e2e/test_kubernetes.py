@@ -1,4 +1,4 @@
-"""Runs in a real cluster, and what goes wrong there. `make test-kubernetes` brings the cluster up.
+"""Runs in a real cluster, and their failures. `make test-kubernetes` brings the cluster up.
 
 The whole run is in test_main_job.py, whose tests are of this runtime then.
 """

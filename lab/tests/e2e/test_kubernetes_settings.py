@@ -1,4 +1,4 @@
-"""Settings of RUNTIME=kubernetes in a real cluster, and what it may refuse. `make test-kubernetes` runs these."""
+"""Settings of RUNTIME=kubernetes in a real cluster, and its refusals. `make test-kubernetes` runs these."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_the_store_may_be_a_directory_of_the_node_that_the_service_can_write_to(
 
 
 def test_a_load_pod_that_the_cluster_refuses_is_told_with_its_reason(run: Start) -> None:
-    # A policy of the cluster. A quota takes the same way: the job's pods are refused, and an event says why.
+    # A policy of the cluster. A quota works in the same way: the job's pods are refused, and an event says why.
     rules = [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}]
     allowed = "!has(object.metadata.generateName) || !object.metadata.generateName.startsWith('load-')"
     policy = {

@@ -1,4 +1,4 @@
-"""A run that writes never changes the dataset whose tables it was started on, which later runs start on too."""
+"""A run that writes never changes the tables of its dataset, because later runs start on them too."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The server over one-nio's native transport, which the image has and a machine with an older glibc has not.
+"""The server over one-nio's native transport, which the image has and a machine with an older glibc lacks.
 
 The suite of raw sockets is run again inside the stage that builds the image: which of the two transports carries the
 bytes decides who reads, writes, selects and closes.

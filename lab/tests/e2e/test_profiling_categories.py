@@ -20,7 +20,7 @@ from .copied import copy_of_checkout, make_in
 
 UNCLASSIFIED_MAX = 0.05
 SAMPLES_MIN = 100
-"""Of fewer samples, one rare stack is a large share."""
+"""With fewer samples, one rare stack is a large share."""
 RATE_MAX = 5_000
 LOAD = {"DURATION": "6s", "WARMUP": "2s", "RUNTIME": "local", "MONITORING": "off"}
 
@@ -72,7 +72,7 @@ def test_less_than_a_twentieth_is_unclassified(copy: Path, name: str) -> None:
 
 
 def unclassified(run: Path) -> dict[str, tuple[float, int]]:
-    """Return, by event, the share of no category and the number of samples."""
+    """Return, by event, the share of unclassified samples and the number of all."""
     tables = json.loads((run / "profile/categories.json").read_text())["events"]
     return {
         event: (

@@ -28,7 +28,7 @@ Recorded = tuple[dict[str, float], Path]
 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
-    """Record the program; return what its counters grew by meanwhile, and the converted recording."""
+    """Record the program; return by how much its counters grew, and the converted recording."""
     out = tmp_path_factory.mktemp("hot-spots")
     home = Path(subprocess.run([CHECKOUT / "bin/find-jdk"], capture_output=True, text=True, check=True).stdout.strip())
     java = [str(home / "bin/java"), "-XX:+UnlockDiagnosticVMOptions", "-XX:+DebugNonSafepoints", "-Xmx256m"]

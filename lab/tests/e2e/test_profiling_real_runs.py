@@ -115,7 +115,7 @@ def document(run: Path, name: str) -> dict[str, Any]:
 
 
 def truth(run: Path) -> dict[str, float]:
-    """What the variant's own counters grew by during the recording."""
+    """Return by how much the variant's own counters grew during the recording."""
     profile = document(run, "profile.json")
     start_ms, end_ms = profile["started_ms"], profile["started_ms"] + 1e3 * profile["duration_s"]
     lines = [line for line in (run / "service.log").read_text().splitlines() if line.startswith("planted {")]

@@ -29,7 +29,7 @@ def seconds(phase: dict) -> float:
 
 
 def beyond_load_s(manifest: dict) -> dict[str, float]:
-    """Return how long each phase took beyond the load that it applies, and what lay between the phases."""
+    """Return how long each phase took besides its load, and the time between the phases."""
     load, taken = manifest["experiment"]["resolved"]["load"], {}
     phases = manifest["phases"]
     for phase in phases:
@@ -117,7 +117,7 @@ def test_a_suite_of_five_experiments_ends_with_the_verdict_on_each_published_fin
 
 
 def stop_in_the_second_run(stop: signal.Signals, words: list[str]) -> tuple[Path, Path]:
-    """Start a suite, send the signal to all of its foreground processes when the service of its second run is up.
+    """Start a suite; when the service of its second run is up, send the signal to all processes of its group.
 
     Return the directories of the suite and of that run.
     """

@@ -1,4 +1,4 @@
-"""A change of level is found in the ratio to a reference run beside it, and none where only the machine changed."""
+"""A change of level is found in the ratio to a reference run beside it, and none if only the machine changed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The runs are indexed, listed, exported and pruned; the index follows the run directories, whatever becomes of it."""
+"""The runs are indexed, listed, exported and pruned; a lost or damaged index is made again from the run directories."""
 
 from __future__ import annotations
 

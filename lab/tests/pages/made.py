@@ -1,4 +1,4 @@
-"""Every page that the lab writes, made from run directories of `report.synthesis`: what the browser tests open."""
+"""Makes every page that the lab writes, from run directories of `report.synthesis`, for the browser tests."""
 
 from __future__ import annotations
 

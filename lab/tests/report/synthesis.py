@@ -50,7 +50,7 @@ REFERENCE = {
 
 @dataclass(frozen=True)
 class Shape:
-    """What the run is like."""
+    """The properties of the run."""
 
     repetitions: int = 1
     rate: int = 2000
@@ -70,7 +70,7 @@ class Shape:
     seed: int = 1
     steal: float = 0.0
     hog: dict[str, tuple[int, int, float]] = field(default_factory=dict)
-    """By party: from which second of the measurement, for how many seconds, how much of a CPU. On the service's CPU it
+    """By party: first second in the measurement, number of seconds, share of a CPU. On the service's CPU it
     makes the latencies of its seconds longer."""
     throttled: float = 0.0
     memory_stall: float = 0.0
@@ -86,7 +86,7 @@ class Shape:
     moved: dict[str, float] = field(default_factory=dict)
     """By percentile: by how many ms the load generator moved it."""
     level: tuple[int, float] = (0, 1.0)
-    """Up to which second latencies are how many times as long: a warm-up that is not over."""
+    """(second, factor): until that second latencies are longer by the factor, as in a warm-up that is not over."""
     dirty: bool = False
 
 

@@ -1,4 +1,4 @@
-"""Makes what the service of a run reports: the timings of its stages, and its log with the events of the engine."""
+"""Makes the service's reports in a run: the timings of its stages, and its log with the events of the engine."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ENGINE_EVENTS: tuple[tuple[float, dict[str, Any]], ...] = (
 
 
 def stages(requests: float) -> dict[str, float]:
-    """Return the service's own timings after so many requests."""
+    """Return the service's own timings after this many requests."""
     labels = {stage: f'{{method="get",stage="{stage}"}}' for stage in STAGES_US}
     sums = {f"lsmlab_request_seconds_sum{labels[s]}": requests * us / 1e6 for s, us in STAGES_US.items()}
     return sums | {f"lsmlab_request_seconds_count{labels[s]}": requests for s in STAGES_US}

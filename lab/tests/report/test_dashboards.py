@@ -1,4 +1,4 @@
-"""Links from a report to the dashboards, and the metrics that the dashboards know a run by."""
+"""Links from a report to the dashboards, and the metrics by which the dashboards find a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a report says of profiled code: shares, the slowest seconds, the timeline of the engine."""
+"""Profiled code in a report: shares, the slowest seconds, the timeline of the engine."""
 
 from __future__ import annotations
 

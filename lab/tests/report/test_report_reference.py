@@ -1,4 +1,4 @@
-"""Published figures stand beside those of a run only if both are of one load."""
+"""Published figures are shown beside those of a run only if both have the same load."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ def docker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeDocker:
     monkeypatch.setenv("PATH", f"{fake.directory}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.delenv("LOADGEN_IMAGE", raising=False)
     monkeypatch.delenv("LOADGEN", raising=False)
-    monkeypatch.setattr(monitoring, "port_is_free", lambda *_: True)  # a `make up` of this machine is no matter
+    monkeypatch.setattr(monitoring, "port_is_free", lambda *_: True)  # `make up` may have taken them
     monkeypatch.setattr(monitoring, "SETTLE_S", 0)
     return fake
 

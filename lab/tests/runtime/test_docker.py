@@ -1,4 +1,4 @@
-"""The docker runtime against a docker command that answers as told: what it asks for, and what it makes of failures."""
+"""The docker runtime with a docker command that answers as told: the commands it runs, and its reports of failures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What docker-compose.yml, the Dockerfiles and docker/engine promise, read from the files themselves."""
+"""The promises of docker-compose.yml, the Dockerfiles and docker/engine, read from the files themselves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The load in the docker runtime: what the generator is asked, and what ends it."""
+"""The load in the docker runtime: the generator's command line, and how it ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The kubernetes runtime against a kubectl that answers as told: what it says when a cluster does not do its part."""
+"""The kubernetes runtime with a kubectl that answers as told: its errors when something in the cluster fails."""
 
 from __future__ import annotations
 

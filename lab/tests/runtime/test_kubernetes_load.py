@@ -1,4 +1,4 @@
-"""The load in a cluster, with a kubectl that answers as told: how generators are started, and what is read of nodes."""
+"""The load in a cluster, with a kubectl that answers as told: starting generators, reading facts about nodes."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ SERVICE = cast("KubernetesService", SimpleNamespace(address="10.0.0.7", alive=la
 
 @pytest.fixture
 def kubectl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeDocker:
-    """A kubectl that finds two generators' files wherever it is asked to fetch some."""
+    """A kubectl that returns two generators' files whenever files are fetched."""
     fake = FakeDocker(tmp_path / "bin").install("kubectl")
     monkeypatch.setenv("PATH", f"{fake.directory}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.setattr(load_module, "LIVENESS_S", 0.01)

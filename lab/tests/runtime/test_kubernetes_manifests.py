@@ -1,4 +1,4 @@
-"""What the manifests of a run in a cluster say, and which settings they refuse."""
+"""The manifests of a run in a cluster, and the settings that are refused."""
 
 from __future__ import annotations
 

@@ -170,7 +170,7 @@ def test_prometheus_killed_and_started_again_leaves_a_gap_that_the_report_names(
         os.kill(exporter, signal.SIGKILL)
         os.kill(pid, signal.SIGKILL)
         killed = time.time()
-        time.sleep(3)  # longer than a gap that is told
+        time.sleep(3)  # longer than a gap that is reported
         started.append(subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
         wait_until(lambda: "stored nothing for" in told(f"http://127.0.0.1:{local.PROMETHEUS_PORT}", killed - 1))
         enough.touch()
@@ -200,7 +200,7 @@ def test_without_node_exporter_the_run_goes_on_and_the_report_says_so(
 
 @pytest.fixture
 def small_volume(checkout: FakeCheckout) -> Iterator[Path]:
-    """Where Prometheus stores, as a file system of 16 MiB."""
+    """Prometheus's directory, as a file system of 16 MiB."""
     volume = checkout.root / ".cache" / "prometheus"
     volume.mkdir(parents=True)
     mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16m", "tmpfs", volume], check=False)

@@ -1,4 +1,4 @@
-"""A capacity is the most that was served: growing until one rate is too much, then one that is a little too much."""
+"""A capacity is the highest served rate: the rate grows until it is too much, then it is only a little too much."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a step says of a limit, and of which machine's troubles it is made again."""
+"""Whether a step holds the limit, and which disturbances make it repeat."""
 
 from __future__ import annotations
 

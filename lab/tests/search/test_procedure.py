@@ -1,4 +1,4 @@
-"""The search finds the known threshold of a queueing model, says how sure it is, and stops at what can be sent."""
+"""The search finds the known threshold of a queueing model, with its uncertainty, below what can be sent."""
 
 from __future__ import annotations
 

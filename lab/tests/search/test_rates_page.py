@@ -1,4 +1,4 @@
-"""The pages of sweeps and searches: every figure has its run, nothing comes from elsewhere, the knee is where it is."""
+"""The pages of sweeps and searches: every figure links to its run, nothing is fetched, the knee is at its rate."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The limit of a search: what is read, and what is refused with what to type instead."""
+"""The limit of a search: which texts are read, and which are refused, with what to type instead."""
 
 from __future__ import annotations
 

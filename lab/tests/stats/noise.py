@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 FILE = Path(__file__).with_name("testdata") / "noise.npz"
 BLOCK_S = 8
 TURNS_S = ((0, 1, 6, 7), (2, 3, 4, 5))
-"""The seconds of a block that its first and its second side have the load: windows of two seconds, A B B A."""
+"""The seconds of a block in which its first and its second side have the load: windows of two seconds, A B B A."""
 
 
 @cache

@@ -1,4 +1,4 @@
-"""What the verdict does on noise that was recorded on a real machine: bursts, drift, luck of the start."""
+"""The verdict on noise that was recorded on a real machine: bursts, drift, luck of the start."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from . import noise
 COMPARISONS = 100_000
 BLOCKS = 10
 TINY = 1e-6
-"""An X within which nothing ever is: it takes *same* out of the way."""
+"""An X so small that the verdict is never *same*."""
 
 
 def random() -> np.random.Generator:

@@ -1,4 +1,4 @@
-"""Verdicts on published findings follow from figures, and say why where there is none."""
+"""Verdicts on published findings follow from figures; if there is none, the page says why."""
 
 from __future__ import annotations
 

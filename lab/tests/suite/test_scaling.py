@@ -1,4 +1,4 @@
-"""SCALE=auto: what is compared is under one load, and what was not measured is measured first."""
+"""SCALE=auto: compared experiments are under one load, and unknown capacities are measured first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The sentences of a suite: of a group, who is ahead and who behind; of an experiment alone, what it keeps up with."""
+"""The sentences of a suite: the order in a group, and up to which rate an experiment alone keeps up."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ def answer(checkout: FakeCheckout) -> dict[str, Any]:
 
 
 def undisturbed(checkout: FakeCheckout) -> None:
-    """Have every run's environment checks passed, whatever this machine did, and write the page anew."""
+    """Let the environment checks of every run pass, because this machine may be busy, and write the page again."""
     for path in (checkout.root / "results").glob("*/*/run.json"):
         document = json.loads(path.read_text())
         for check in document["validity"]["checks"]:

@@ -1,4 +1,4 @@
-"""The page of a suite in headless Chromium, and its published form; what holds for every page is in pages/."""
+"""The page of a suite in headless Chromium, and its published form; pages/ has the tests of every page."""
 
 from __future__ import annotations
 

@@ -31,9 +31,9 @@ SUPPORT = Path(__file__).resolve().parent
 SOURCES = SUPPORT.parents[1] / "src"
 SCHEMA = SOURCES / "lab/schemas/run.schema.json"
 ALL_CPUS = cpu_list(tuple(usable_cpus()))
-"""Where labs may run that measure fakes: on one CPU they would wait for each other."""
+"""CPUs for labs that measure fakes: on one CPU they would wait for each other."""
 LIMIT_S = 120.0
-"""How long a test waits for what should take a second: a machine may be slow, or stand still for a while."""
+"""How long a test waits for something that should take a second: a machine may be slow, or stop for a while."""
 
 EXPERIMENT: dict[str, Any] = {
     "title": "A fake",
@@ -165,7 +165,7 @@ class FakeCheckout:
             time.sleep(0.01)
 
     def wait_for_phase(self, phase: str, limit_s: float = LIMIT_S) -> None:
-        """Wait until the lab says, in its textfile metrics, that this phase goes on."""
+        """Wait until the lab says in its textfile metrics that this phase is active."""
         path = self.root / ".cache/metrics/lab.prom"
         deadline = time.monotonic() + limit_s
         while time.monotonic() < deadline:

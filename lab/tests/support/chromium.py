@@ -1,4 +1,4 @@
-"""Headless Chromium, and what makes a page hard to read, as scripts that return the elements that are."""
+"""Headless Chromium, and scripts that return the elements that make a page hard to read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What tests of the docker runtime ask it for."""
+"""Requests to the docker runtime, for its tests."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ class FakeDocker:
         return self
 
     def answers(self, rules: list[dict[str, Any]]) -> None:
-        """Set how calls are answered; one that no rule matches says nothing and succeeds."""
+        """Set how calls are answered; a call that matches no rule prints nothing and succeeds."""
         temporary = self.directory / "rules.part"
         temporary.write_text(json.dumps(rules))
         temporary.rename(self.directory / "rules.json")

@@ -1,4 +1,4 @@
-"""The lab, started as `python -m lab`, but blind to what else goes on on this machine while fakes are measured.
+"""The lab, started as `python -m lab`, but without evidence about this machine while fakes are measured.
 
 The figures of the fakes do not depend on it, so neither may the verdicts: a busy machine would withdraw a comparison
 and make the steps of a search again. With `FAKE_STEAL`, the hypervisor takes that much of each CPU for two minutes.
