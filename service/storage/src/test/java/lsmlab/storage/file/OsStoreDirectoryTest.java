@@ -1,5 +1,6 @@
 package lsmlab.storage.file;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -9,6 +10,7 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
@@ -73,5 +75,22 @@ class OsStoreDirectoryTest {
     Path file = Files.createFile(path.resolve("file"));
     IOException e = assertThrows(IOException.class, () -> new OsStoreDirectory(file));
     assertTrue(e.getMessage().contains(file + " is a file"), e.toString());
+  }
+
+  @Test
+  void aFileIsPaddedAndWrittenOver() throws IOException {
+    try (OsStoreDirectory files = new OsStoreDirectory(path);
+        WritableFile file = files.create("f")) {
+      file.write(ByteBuffer.wrap(new byte[] {1, 2, 3}));
+      file.pad(100_000);
+      assertEquals(3, file.length());
+      assertEquals(100_003, Files.size(path.resolve("f")));
+      file.write(ByteBuffer.wrap(new byte[] {4}));
+      file.sync();
+      byte[] expected = Arrays.copyOf(new byte[] {1, 2, 3, 4}, 100_003);
+      assertArrayEquals(expected, Files.readAllBytes(path.resolve("f")));
+      file.truncate(4);
+      assertEquals(4, Files.size(path.resolve("f")));
+    }
   }
 }
