@@ -1,14 +1,11 @@
 package lsmlab.storage.lsm;
 
 import java.io.IOException;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import lsmlab.storage.Durability;
 import lsmlab.storage.ReadOnlyException;
-import lsmlab.storage.file.SyncFailedException;
-import lsmlab.storage.manifest.LogEntry;
 import lsmlab.storage.memtable.Memtable;
 import lsmlab.storage.wal.WalWriter;
 
@@ -32,8 +29,8 @@ import lsmlab.storage.wal.WalWriter;
  * <p>A thread may push several writes at once. They stay together and in order on the list, so the
  * thread only waits for the last one.
  *
- * <p>The leader holds {@code busy}, which guards the WAL, the sequence number and writing to the
- * memtable. Source: Hendler, Incze, Shavit, Tzafrir, "Flat Combining and the
+ * <p>The leader holds {@code busy}, which guards the {@link ActiveWal}, the sequence number and
+ * writing to the memtable. Source: Hendler, Incze, Shavit, Tzafrir, "Flat Combining and the
  * Synchronization-Parallelism Tradeoff" (2010).
  */
 final class CommitPipeline {
@@ -49,39 +46,23 @@ final class CommitPipeline {
     /**
      * Seals the active memtable.
      *
-     * @param log of the memtable that follows
+     * @param logNumber of the memtable that follows
      */
-    void seal(WalWriter log);
-
-    /** Begins the log of the active memtable, if that failed when the store was opened. */
-    WalWriter firstLog() throws IOException;
-
-    /** Begins the log that follows this one. */
-    WalWriter newLog(WalWriter previous) throws IOException;
+    void seal(long logNumber);
   }
 
   private static final long GROUP_WAIT_NANOS_MAX = 1_000_000;
 
-  /** More than the memtables that can wait for a flush. */
-  private static final int SEALED_LOGS_MAX = 2048;
-
   private static final int SPINS = Runtime.getRuntime().availableProcessors() > 1 ? 100 : 0;
 
   private final Memtables memtables;
+  private final ActiveWal wal;
   private final Health health;
   private final boolean power;
   private final PendingWrites pending = new PendingWrites();
   private final AtomicInteger busy = new AtomicInteger();
 
-  // Guarded by busy.
-  private WalWriter log;
-
-  /**
-   * Logs sealed since the store was opened, oldest first, including those that are no longer
-   * needed.
-   */
-  private final ArrayDeque<LogEntry> sealedLogs = new ArrayDeque<>();
-
+  // Guarded by busy, as is the WAL.
   private long sequence;
 
   /** Number of threads, not of writes, that the last group served. */
@@ -101,19 +82,15 @@ final class CommitPipeline {
   /** Bytes of the keys and values of all writes. */
   private volatile long acceptedBytes;
 
-  private volatile long logBytesBefore;
-  private volatile long logSyncsBefore;
-
   /**
-   * @param log of the active memtable; null if it could not be made, so that each write tries again
    * @param sequence sequence number of the last write so far
    */
   CommitPipeline(
-      Memtables memtables, Health health, Durability durability, WalWriter log, long sequence) {
+      Memtables memtables, ActiveWal wal, Health health, Durability durability, long sequence) {
     this.memtables = memtables;
+    this.wal = wal;
     this.health = health;
     this.power = durability == Durability.POWER;
-    this.log = log;
     this.sequence = sequence;
     this.visible = sequence;
     this.announced = sequence;
@@ -239,6 +216,7 @@ final class CommitPipeline {
 
   private RuntimeException commit(Write first, Write end) {
     try {
+      assert busy.get() == 1 : "only the leader writes to the log";
       health.checkWritable();
       if (first.isSeal()) {
         if (memtables.active().entries() > 0) {
@@ -246,11 +224,9 @@ final class CommitPipeline {
         }
         return null;
       }
-      if (log == null) {
-        beginFirstLog();
-      }
+      wal.beginIfMissing(memtables.active().logNumber());
       long start = power ? System.nanoTime() : 0;
-      writeLog(first, end);
+      wal.append(first, end);
       if (power) {
         syncNanos += (System.nanoTime() - start - syncNanos) / 4;
       }
@@ -294,108 +270,21 @@ final class CommitPipeline {
     return null;
   }
 
-  private void beginFirstLog() throws IOException {
-    try {
-      log = memtables.firstLog();
-      health.succeeded(Health.Activity.MAKING_LOG);
-    } catch (IOException e) {
-      health.failed(Health.Activity.MAKING_LOG, e);
-      throw e;
-    }
-  }
-
-  private void writeLog(Write first, Write end) throws IOException {
-    final long lengthBefore = log.length();
-    try {
-      for (Write write = first; write != end; write = write.next) {
-        write.writeTo(log);
-      }
-      log.commit();
-    } catch (IOException e) {
-      health.failed(Health.Activity.WRITING_LOG, e);
-      if (!(e instanceof SyncFailedException)) {
-        takeBack(e);
-      }
-      throw e;
-    }
-    health.succeeded(Health.Activity.WRITING_LOG);
-    assert log.length() > lengthBefore;
-  }
-
-  private void takeBack(IOException cause) {
-    assert busy.get() == 1 : "only the leader writes to the log";
-    try {
-      log.rollback();
-    } catch (IOException e) {
-      e.addSuppressed(cause);
-      health.failedForGood("cutting the WAL back", e);
-    }
-  }
-
   /** Seals the memtable. Records a failure in {@code health}. */
   private void seal() throws IOException {
+    assert memtables.active().logNumber() == wal.number() : "a log belongs to one memtable";
     try {
-      changeLog();
+      WalWriter ended = wal.change();
+      memtables.seal(wal.number());
+      ended.close();
     } catch (IOException e) {
       health.failed(Health.Activity.MAKING_LOG, e);
       throw e;
     }
-  }
-
-  private void changeLog() throws IOException {
-    assert busy.get() == 1 : "only the leader changes the log";
-    WalWriter next = memtables.newLog(log);
-    WalWriter previous = log;
-    assert next.number() > previous.number() : next.number() + " follows " + previous.number();
-    assert memtables.active().logNumber() == previous.number() : "a log belongs to one memtable";
-    if (sealedLogs.size() == SEALED_LOGS_MAX) {
-      sealedLogs.removeFirst();
-    }
-    sealedLogs.add(new LogEntry(previous.number(), previous.certainLength()));
-    logBytesBefore += previous.length();
-    logSyncsBefore += previous.syncs();
-    log = next;
-    health.succeeded(Health.Activity.MAKING_LOG);
-    memtables.seal(next);
-    previous.close();
   }
 
   /** Returns the bytes of the keys and values that were committed. */
   long acceptedBytes() {
     return acceptedBytes;
-  }
-
-  /** Returns the bytes written to all logs. */
-  long logBytes() {
-    WalWriter current = log;
-    return logBytesBefore + (current == null ? 0 : current.length());
-  }
-
-  long logSyncs() {
-    WalWriter current = log;
-    return logSyncsBefore + (current == null ? 0 : current.syncs());
-  }
-
-  /**
-   * Makes the log durable, ends it with a record that says so, and closes it. No write may follow.
-   *
-   * @return the logs written since the store was opened, oldest first; empty if the store takes no
-   *     writes
-   */
-  List<LogEntry> close() throws IOException {
-    if (log == null) {
-      return List.of();
-    }
-    try {
-      if (!health.isWritable()) {
-        return List.of();
-      }
-      log.finish();
-      assert log.synced() == log.length() : "the closed log is not durable";
-      sealedLogs.add(new LogEntry(log.number(), log.length()));
-      return List.copyOf(sealedLogs);
-    } finally {
-      log.close();
-    }
   }
 }

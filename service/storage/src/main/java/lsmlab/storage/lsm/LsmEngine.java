@@ -29,6 +29,7 @@ import lsmlab.storage.stats.LevelTraffic;
 import lsmlab.storage.stats.LookupCounts;
 import lsmlab.storage.table.Lookup;
 import lsmlab.storage.version.LsmScan;
+import lsmlab.storage.version.MissAdvisor;
 import lsmlab.storage.version.OpenScans;
 import lsmlab.storage.version.Version;
 import lsmlab.storage.version.VersionSet;
@@ -55,6 +56,7 @@ public final class LsmEngine implements Engine {
   private final VersionSet versions;
   private final WalLifecycle logs;
   private final WalPreallocator walPreallocator;
+  private final ActiveWal wal;
   private final CommitPipeline pipeline;
   private final WriteController controller;
   private final Flusher flusher;
@@ -141,12 +143,12 @@ public final class LsmEngine implements Engine {
       FlushEvents flushEvents =
           new FlushEvents(walPreallocator, traffic, controller, compactor, this::tablesChanged);
       flusher = new Flusher(directory, options, versions, health, flushEvents);
-      MemtableRotation memtables =
-          new MemtableRotation(
-              options, versions, logs, walPreallocator, pool, flusher, scans, recovery.lastLog());
+      MemtableRotation memtables = new MemtableRotation(options, versions, pool, flusher, scans);
+      wal = new ActiveWal(logs, walPreallocator, health, log, recovery.lastLog());
       pipeline =
-          new CommitPipeline(memtables, health, options.durability(), log, recovery.sequence());
-      stats = new StatsCollector(flusher, compactor, pipeline, controller, lookupCounts, traffic);
+          new CommitPipeline(memtables, wal, health, options.durability(), recovery.sequence());
+      stats =
+          new StatsCollector(flusher, compactor, pipeline, wal, controller, lookupCounts, traffic);
       recovery.oldestFirst().forEach(flusher::add);
     } catch (IOException | RuntimeException | Error e) {
       pool.close();
@@ -340,7 +342,7 @@ public final class LsmEngine implements Engine {
   }
 
   private void closeLog() throws IOException {
-    logs.close(pipeline.close(), versions);
+    logs.close(wal.close(), versions);
   }
 
   /**

@@ -16,6 +16,7 @@ final class StatsCollector {
   private final Flusher flusher;
   private final Compactor compactor;
   private final CommitPipeline pipeline;
+  private final ActiveWal wal;
   private final WriteController controller;
   private final LookupCounts lookups;
   private final LevelTraffic traffic;
@@ -24,12 +25,14 @@ final class StatsCollector {
       Flusher flusher,
       Compactor compactor,
       CommitPipeline pipeline,
+      ActiveWal wal,
       WriteController controller,
       LookupCounts lookups,
       LevelTraffic traffic) {
     this.flusher = flusher;
     this.compactor = compactor;
     this.pipeline = pipeline;
+    this.wal = wal;
     this.controller = controller;
     this.lookups = lookups;
     this.traffic = traffic;
@@ -53,7 +56,7 @@ final class StatsCollector {
         lookups.filtered(),
         lookups.falsePositives(),
         tree.walBytes(),
-        pipeline.logSyncs(),
+        wal.syncs(),
         tree.stallNanos().values().stream().mapToLong(Long::longValue).sum(),
         tree);
   }
@@ -75,7 +78,7 @@ final class StatsCollector {
     return new TreeStats(
         levels,
         pipeline.acceptedBytes(),
-        pipeline.logBytes(),
+        wal.bytes(),
         lookups.lookups(),
         lookups.absent(),
         lookups.searchesInVain(),

@@ -1,21 +1,19 @@
-package lsmlab.storage.lsm;
+package lsmlab.storage.version;
 
 import com.sun.management.OperatingSystemMXBean;
 import java.lang.management.ManagementFactory;
 import java.util.function.LongSupplier;
-import lsmlab.storage.version.Version;
-import lsmlab.storage.version.VersionSet;
 
 /**
  * Decides whether the tables fit in memory, and tells them to expect misses if they do not.
  * Thread-safe.
  */
-final class MissAdvisor {
+public final class MissAdvisor {
 
   /**
    * The memory of the machine or the container. Read late, because a cold JVM takes 100 ms for it.
    */
-  static final LongSupplier MACHINE = () -> Machine.MEMORY_BYTES;
+  public static final LongSupplier MACHINE = () -> Machine.MEMORY_BYTES;
 
   private static final class Machine {
     static final long MEMORY_BYTES =
@@ -28,13 +26,13 @@ final class MissAdvisor {
   /**
    * @param memoryBytes memory that all tables share
    */
-  MissAdvisor(VersionSet versions, LongSupplier memoryBytes) {
+  public MissAdvisor(VersionSet versions, LongSupplier memoryBytes) {
     this.versions = versions;
     this.memoryBytes = memoryBytes;
   }
 
   /** Decides again. Called after each change of the tables. */
-  void tablesChanged() {
+  public void tablesChanged() {
     Version version = versions.acquire();
     try {
       if (version.tables().bytes() > memoryBytes.getAsLong() / 2) {
