@@ -1,0 +1,74 @@
+//! How a recording begins and ends, and which engine it has.
+
+use crate::support::{Jvm, NOBODY, assert_refused, expect_success, jdk, json, profile, record, room};
+use serde_json::Value;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+use std::thread;
+use std::time::Duration;
+
+#[test]
+fn a_second_recording_is_refused_and_the_first_goes_on() {
+    let jvm = Jvm::start(&[]);
+    let pid = jvm.pid();
+    let (first, second) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let (out, other) = (first.path().to_str().unwrap(), second.path().to_str().unwrap());
+    expect_success(&profile(&["start", "--pid", &pid, "--out", out]));
+    assert_refused(&["start", "--pid", &pid, "--out", other], &["a recording is running", "profile stop"]);
+    assert_eq!(fs::read_dir(second.path()).unwrap().count(), 0);
+    expect_success(&profile(&["stop", "--pid", &pid, "--out", out]));
+}
+
+#[test]
+fn the_probe_tells_the_engine_that_the_recording_then_has() {
+    let jvm = Jvm::start(&[]);
+    let probed = profile(&["probe", "--pid", &jvm.pid()]);
+    expect_success(&probed);
+    let probe: Value = serde_json::from_slice(&probed.stdout).unwrap();
+    assert!(probe["why"].as_str().is_some_and(|why| why.len() > 10), "{probe}");
+    let directory = tempfile::tempdir().unwrap();
+    record(&jvm, directory.path(), &["--events", "cpu"]);
+    expect_success(&profile(&["convert", "--out", directory.path().to_str().unwrap()]));
+    assert_eq!(json(&directory.path().join("profile.json"))["engine"], probe["engine"], "{probe}");
+}
+
+/// Needs root, because the JVM runs as another user, and a root that may open perf events.
+#[test]
+fn a_privileged_profiler_lends_perf_events_to_a_jvm_that_has_none() {
+    let here: Value = serde_json::from_slice(&profile(&["probe"]).stdout).unwrap();
+    // SAFETY: geteuid cannot fail and touches no memory.
+    if unsafe { libc::geteuid() } != 0 || here["opened_here"] == false {
+        eprintln!("no privilege to lend: the test of --fdtransfer did not run");
+        return;
+    }
+    let directory = tempfile::Builder::new().permissions(fs::Permissions::from_mode(0o777)).tempdir().unwrap();
+    let program = directory.path().join("Busy.java");
+    fs::copy(room().join("tests/data/Busy.java"), &program).unwrap();
+    let mut java = Command::new(jdk().join("bin/java"));
+    java.arg(&program).uid(NOBODY).gid(NOBODY).current_dir("/");
+    let jvm = Jvm::run(java);
+    let probed = profile(&["probe", "--pid", &jvm.pid()]);
+    let probe: Value = serde_json::from_slice(&probed.stdout).unwrap();
+    if probe["fdtransfer"] == false {
+        eprintln!("here every JVM may open perf events: the test of --fdtransfer did not run");
+        return;
+    }
+    assert_eq!(probe["engine"], "perf_events");
+    for (transfer, engine) in [("auto", "perf_events"), ("off", "ctimer")] {
+        let out = directory.path().join(transfer);
+        fs::create_dir(&out).unwrap();
+        fs::set_permissions(&out, fs::Permissions::from_mode(0o777)).unwrap();
+        let library = directory.path().join("library");
+        let attach = ["--libpath", library.to_str().unwrap(), "--fdtransfer", transfer];
+        let (pid, to) = (jvm.pid(), out.to_str().unwrap());
+        expect_success(&profile(&[&["start", "--pid", &pid, "--out", to][..], &attach].concat()));
+        thread::sleep(Duration::from_secs(3));
+        expect_success(&profile(&[&["stop", "--pid", &pid, "--out", to][..], &attach].concat()));
+        expect_success(&profile(&["convert", "--out", to]));
+        assert_eq!(json(&out.join("profile.json"))["engine"], engine);
+        let kernel = fs::read_to_string(out.join("cpu.collapsed")).unwrap().contains("_[k]");
+        assert_eq!(kernel, engine == "perf_events", "kernel frames with {engine}");
+    }
+}

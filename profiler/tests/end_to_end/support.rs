@@ -1,0 +1,113 @@
+//! What the tests share: the command, a JVM to record, and how to read what came out.
+
+use serde_json::Value;
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::OnceLock;
+use std::thread;
+use std::time::Duration;
+
+/// The number of a user without rights.
+pub const NOBODY: u32 = 65534;
+
+pub fn room() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
+
+pub fn jdk() -> &'static Path {
+    static JDK: OnceLock<PathBuf> = OnceLock::new();
+    JDK.get_or_init(|| {
+        let found = Command::new(room().join("../bin/find-jdk")).output().expect("find-jdk runs");
+        assert!(found.status.success(), "{}", String::from_utf8_lossy(&found.stderr));
+        PathBuf::from(String::from_utf8(found.stdout).unwrap().trim())
+    })
+}
+
+/// The collected jars; collects them if that was not done.
+pub fn lib() -> &'static Path {
+    static LIB: OnceLock<PathBuf> = OnceLock::new();
+    LIB.get_or_init(|| {
+        let lib = room().join("target/lib");
+        if !lib.join("profile-convert.jar").exists() {
+            let mut maven = Command::new("mvn");
+            maven.args(["-q", "-B", "-f"]).arg(room().join("pom.xml")).arg("package").env("JAVA_HOME", jdk());
+            assert!(maven.status().expect("mvn runs").success());
+        }
+        lib
+    })
+}
+
+pub fn profile(words: &[&str]) -> Output {
+    command(words).output().expect("profile runs")
+}
+
+pub fn command(words: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_profile"));
+    command.args(words).env("JAVA_HOME", jdk()).env("PROFILE_LIB", lib());
+    command.env_remove("PROFILE_LIBPATH").env_remove("PROFILE_FDTRANSFER");
+    command
+}
+
+pub fn expect_success(output: &Output) {
+    assert!(output.status.success(), "{}", said(output));
+}
+
+pub fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned() + &String::from_utf8_lossy(&output.stdout)
+}
+
+/// Checks that the command fails and that its message contains every expected text.
+pub fn assert_refused(words: &[&str], expected: &[&str]) {
+    let output = profile(words);
+    let said = said(&output);
+    assert!(!output.status.success(), "{words:?}: {said}");
+    for text in expected {
+        assert!(said.contains(text), "{words:?}: {text:?} is not in {said:?}");
+    }
+}
+
+/// A JVM that ends with the test.
+pub struct Jvm {
+    process: Child,
+}
+
+impl Jvm {
+    pub fn start(options: &[&str]) -> Jvm {
+        let mut java = Command::new(jdk().join("bin/java"));
+        java.args(options).arg(room().join("tests/data/Busy.java"));
+        Jvm::run(java)
+    }
+
+    pub fn run(mut java: Command) -> Jvm {
+        let mut process = java.stdout(Stdio::piped()).spawn().expect("java starts");
+        let mut line = String::new();
+        BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        assert_eq!(line, "ready\n");
+        Jvm { process }
+    }
+
+    pub fn pid(&self) -> String {
+        self.process.id().to_string()
+    }
+}
+
+impl Drop for Jvm {
+    fn drop(&mut self) {
+        self.process.kill().expect("the JVM runs to the end of the test");
+        self.process.wait().unwrap();
+    }
+}
+
+/// Records for three seconds.
+pub fn record(jvm: &Jvm, out: &Path, extra: &[&str]) {
+    let (pid, out) = (jvm.pid(), out.to_str().unwrap());
+    expect_success(&profile(&[&["start", "--pid", &pid, "--out", out], extra].concat()));
+    thread::sleep(Duration::from_secs(3));
+    expect_success(&profile(&["stop", "--pid", &pid, "--out", out]));
+}
+
+pub fn json(path: &Path) -> Value {
+    serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
+}
