@@ -1,7 +1,7 @@
 //! The command line. The help is the fields' doc comments.
 
+use crate::asprof::Attach;
 use crate::event::{Event, parse_duration_ns, parse_size_bytes};
-use crate::recorder::Attach;
 use crate::tools::Tools;
 use crate::{convert, diff, jvm, perf, recorder, tail};
 use anyhow::Result;

@@ -3,12 +3,13 @@
 use crate::categories::{self, Rules};
 use crate::collapsed::{self, Kind};
 use crate::converter::{self, Description, Job};
+use crate::counts::Counts;
 use crate::event::Event;
 use crate::flame::{self, Caption};
 use crate::pages::{self, Page};
 use crate::picture;
 use crate::quality::{self, CpuQuality};
-use crate::recorder::{Counts, RECORDING, check_recording};
+use crate::recorder::{RECORDING, check_recording};
 use crate::samples::{self, Samples};
 use crate::scratch::Scratch;
 use crate::shares::Tables;

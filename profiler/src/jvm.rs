@@ -2,6 +2,7 @@
 
 use anyhow::{Result, bail};
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -64,13 +65,24 @@ impl Jvm {
     }
 
     /// The path at which this process sees the JVM's `path`.
-    pub fn path_seen_by(&self, path: &Path) -> PathBuf {
+    fn path_seen_by(&self, path: &Path) -> PathBuf {
         let relative = path.strip_prefix("/").unwrap_or(path);
         self.directory().join("root").join(relative)
     }
 
+    /// Whether the JVM sees this process's `path` at the same path; true if this process may not check.
+    pub fn sees(&self, path: &Path) -> bool {
+        if !self.is_in_another_container() {
+            return true;
+        }
+        match fs::metadata(self.path_seen_by(path)) {
+            Ok(_) => true,
+            Err(error) => error.kind() == io::ErrorKind::PermissionDenied,
+        }
+    }
+
     /// Whether the process has other mounts than this one: it runs in another container.
-    pub fn is_in_another_container(&self) -> bool {
+    fn is_in_another_container(&self) -> bool {
         let ours = fs::read_link(self.proc.join("self/ns/mnt"));
         let theirs = fs::read_link(self.directory().join("ns/mnt"));
         matches!((ours, theirs), (Ok(ours), Ok(theirs)) if ours != theirs)

@@ -3,12 +3,14 @@
 //! `probe`, `start` and `stop` drive `asprof`; `convert` turns `profile.jfr` into flame graphs, heatmaps, collapsed
 //! stacks, pictures and categories. docs/profiling.md is the manual, docs/contracts.md the contract.
 
+mod asprof;
 mod categories;
 mod cli;
 mod collapsed;
 mod compare;
 mod convert;
 mod converter;
+mod counts;
 mod diff;
 mod event;
 mod flame;

@@ -2,7 +2,7 @@
 //! stacks.
 
 use crate::converter::Description;
-use crate::recorder::Counts;
+use crate::counts::Counts;
 use crate::samples::Samples;
 use serde::Serialize;
 
