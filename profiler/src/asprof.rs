@@ -52,13 +52,12 @@ pub fn run(tools: &Tools, jvm: &Jvm, attach: &Attach, action: &str, options: &[S
 
 /// asprof's message, and what to do about it.
 fn explain(jvm: &Jvm, output: &str) -> String {
-    const ADVICE: [(&str, &str); 8] = [
+    const ADVICE: [(&str, &str); 7] = [
         (
             "Dynamic agent loading is not enabled",
             "the JVM was started with -XX:-EnableDynamicAgentLoading: start it without",
         ),
         ("already started", "a recording is running: end it with `profile stop`"),
-        ("has not started", "no recording is running: begin one with `profile start`"),
         (
             "Could not open Flight Recorder output file",
             "the JVM, which writes the file itself, may not write to the directory: let its user do so",

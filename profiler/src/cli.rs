@@ -74,7 +74,7 @@ struct StartArgs {
     /// Deepest stack that is recorded in full
     #[arg(long, default_value_t = 2048, value_parser = clap::value_parser!(u32).range(1..))]
     depth: u32,
-    /// End the recording after this time, in case the program that started it dies
+    /// End the recording after this time, rounded up to whole seconds, in case nobody stops it
     #[arg(long, default_value = "1800s", value_parser = parse_duration_ns)]
     timeout: u64,
     /// Shortest lock wait that is recorded

@@ -28,7 +28,7 @@ pub struct Recording {
     pub lock_threshold_ns: u64,
     pub nativemem_interval_bytes: u64,
     pub depth: u32,
-    /// The recording ends by itself after this time.
+    /// The recording ends by itself after this time, rounded up to whole seconds; more than zero.
     pub time_max: Duration,
 }
 
@@ -57,7 +57,8 @@ impl Recording {
             add("--nativemem", self.nativemem_interval_bytes.to_string());
         }
         add("-j", self.depth.to_string());
-        add("--timeout", self.time_max.as_secs().max(1).to_string());
+        // whole seconds: async-profiler's timer runs once a second
+        add("--timeout", self.time_max.as_nanos().div_ceil(1_000_000_000).to_string());
         add("--chunktime", format!("{CHUNK_S}s"));
         options
     }
@@ -82,22 +83,24 @@ pub fn start(tools: &Tools, jvm: &Jvm, attach: &Attach, recording: &Recording) -
     Ok(())
 }
 
-/// Ends the recording and checks that the file is complete.
+/// Ends the recording and checks that its file begins like one.
 pub fn stop(tools: &Tools, jvm: &Jvm, attach: &Attach, out: &Path) -> Result<()> {
     let file = directory(jvm, out)?.join(RECORDING);
+    // asprof's stop succeeds even if the recording ended long ago
+    if !asprof::run(tools, jvm, attach, "status", &[])?.contains("is running") {
+        if file.exists() {
+            bail!(
+                "no recording is running: {} ended before this, by itself after --timeout or by another stop",
+                file.display()
+            );
+        }
+        bail!("no recording is running: begin one with `profile start`");
+    }
     // before the end, since the counts end with the recording
     let counts = asprof::run(tools, jvm, attach, "metrics", &[]).map(|metrics| Counts::parse(&metrics)).ok();
-    if let Err(error) = asprof::run(tools, jvm, attach, "stop", &["-f".to_owned(), path_text(&file)?]) {
-        return match check_recording(&file) {
-            Ok(_) if error.to_string().contains("has not started") => Err(error.context(format!(
-                "{} is whole, but ended before this: by itself after --timeout, or by another stop",
-                file.display()
-            ))),
-            _ => Err(error),
-        };
-    }
+    asprof::run(tools, jvm, attach, "stop", &["-f".to_owned(), path_text(&file)?])?;
     if !file.exists() {
-        bail!("no recording was running, or it was started with another --out: there is no {}", file.display());
+        bail!("the recording that ran was started with another --out: there is no {}", file.display());
     }
     let bytes = check_recording(&file)?;
     Counts::write(counts, &file)?;
@@ -165,6 +168,16 @@ mod tests {
             nativemem_interval_bytes: 4096,
             depth: 512,
             time_max: Duration::from_secs(90),
+        }
+    }
+
+    #[test]
+    fn a_time_limit_is_rounded_up_to_whole_seconds() {
+        for (ms, seconds) in [(1, "1"), (1000, "1"), (1001, "2"), (90_000, "90")] {
+            let limited = Recording { time_max: Duration::from_millis(ms), ..recording(vec![Event::Lock]) };
+            let options = limited.options();
+            let at = options.iter().position(|option| option == "--timeout").unwrap();
+            assert_eq!(options[at + 1], seconds, "{ms} ms");
         }
     }
 

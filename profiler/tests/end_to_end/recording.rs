@@ -7,7 +7,33 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+#[test]
+fn a_recording_ends_by_itself_after_its_timeout_and_its_file_is_whole() {
+    let jvm = Jvm::start(&[]);
+    let directory = tempfile::tempdir().unwrap();
+    let out = fs::canonicalize(directory.path()).unwrap();
+    let (pid, to) = (jvm.pid(), out.to_str().unwrap());
+    let begin = Instant::now();
+    expect_success(&profile(&["start", "--pid", &pid, "--out", to, "--timeout", "1500ms"]));
+    while jvm.has_open(&out.join("profile.jfr")) {
+        assert!(begin.elapsed() < Duration::from_secs(60), "the recording goes on");
+        thread::sleep(Duration::from_millis(20));
+    }
+    assert!(begin.elapsed() > Duration::from_millis(1900), "1.5 s are rounded up to whole seconds");
+    assert_refused(
+        &["stop", "--pid", &pid, "--out", to],
+        &["no recording is running", "profile.jfr ended before this", "--timeout"],
+    );
+    expect_success(&profile(&["convert", "--out", to]));
+    let description = json(&out.join("profile.json"));
+    assert_eq!(description["truncated"], false);
+    // the timer runs once a second, late on a busy machine
+    let recorded_s = description["duration_s"].as_f64().unwrap();
+    assert!((1.9..10.0).contains(&recorded_s), "{recorded_s}");
+    assert!(description["events"]["cpu"]["samples"].as_u64().is_some_and(|samples| samples > 0), "{description}");
+}
 
 #[test]
 fn a_second_recording_is_refused_and_the_first_goes_on() {
@@ -18,7 +44,9 @@ fn a_second_recording_is_refused_and_the_first_goes_on() {
     expect_success(&profile(&["start", "--pid", &pid, "--out", out]));
     assert_refused(&["start", "--pid", &pid, "--out", other], &["a recording is running", "profile stop"]);
     assert_eq!(fs::read_dir(second.path()).unwrap().count(), 0);
-    expect_success(&profile(&["stop", "--pid", &pid, "--out", out]));
+    let stop = ["stop", "--pid", &pid, "--out", out];
+    expect_success(&profile(&stop));
+    assert_refused(&stop, &["no recording is running", "profile.jfr ended before this", "another stop"]);
 }
 
 #[test]

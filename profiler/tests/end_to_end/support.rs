@@ -91,6 +91,12 @@ impl Jvm {
     pub fn pid(&self) -> String {
         self.process.id().to_string()
     }
+
+    /// Whether the JVM has `file` open, as it has while it records into it.
+    pub fn has_open(&self, file: &Path) -> bool {
+        let mut descriptors = fs::read_dir(format!("/proc/{}/fd", self.pid())).unwrap().flatten();
+        descriptors.any(|entry| fs::read_link(entry.path()).is_ok_and(|target| target == file))
+    }
 }
 
 impl Drop for Jvm {
