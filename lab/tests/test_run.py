@@ -123,7 +123,7 @@ def test_a_profile_is_recorded_and_drawn_as_the_experiment_says(checkout: FakeCh
     (run,) = checkout.runs("deep")
     plan = checkout.manifest("deep")["environment"]["cpu_plan"]
     assert log.read_text().splitlines() == [
-        f"start {run.name} cpu,nativemem every 1ms depth 64",
+        f"start {run.name} cpu,nativemem every 1ms depth 64 within 121s",
         f"stop {run.name} ",
         f"convert {run.name} cpu,nativemem on {plan['other']}",
     ]

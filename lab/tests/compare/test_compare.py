@@ -207,7 +207,7 @@ def test_what_profiling_costs_is_a_comparison_whose_second_side_is_recorded(chec
     found, directory = record(checkout)
     assert found["compared"] == ["recording: off against cpu, alloc each 500us"]
     assert found["besides"] == []
-    assert (checkout.root / "profile.log").read_text().splitlines() == ["start b cpu,alloc", "stop b "] * 6
+    assert (checkout.root / "profile.log").read_text().splitlines() == ["start b cpu,alloc within 121s", "stop b "] * 6
     assert not list(directory.glob("?/profile")), "there is no repetition besides the windows"
     assert not (directory / "b/recording").exists()
     assert nothing_is_left(checkout)

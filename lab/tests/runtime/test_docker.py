@@ -281,13 +281,14 @@ def test_a_profile_is_copied_out_before_the_sidecar_goes(
 ) -> None:
     spec = ProfileSpec(tmp_path / "profile", ("cpu", "alloc"), "500us", "a title", (3,), depth=64, pprof=True)
     spec.out.mkdir()
-    runtime.profiler.start(spec, Alive())  # type: ignore[arg-type]
+    runtime.profiler.start(spec, Alive(), 179.5)  # type: ignore[arg-type]
     runtime.profiler.stop(spec, Alive())  # type: ignore[arg-type]
     order = [call["words"] for call in docker.calls()]
     start = next(words for words in order if "start" in words)
     assert start[start.index("--events") + 1] == "cpu,alloc"
     assert start[start.index("--interval") + 1] == "500us"
     assert start[start.index("--depth") + 1] == "64"
+    assert start[start.index("--timeout") + 1] == "180s"
     gone = order.index(["rm", "--force", "--volumes", "lsmlab-profiler-1"])
     for name in ("profile.jfr", "recorder.json"):
         assert order.index(["cp", f"lsmlab-profiler-1:/profile/{name}", str(spec.out)]) < gone

@@ -21,8 +21,9 @@ def main() -> None:
         with Path(os.environ["FAKE_PROFILE_LOG"]).open("a", encoding="utf-8") as log:
             every = f" every {options['--interval']}" if options.get("--interval", "500us") != "500us" else ""
             depth = f" depth {options['--depth']}" if "--depth" in options else ""
+            limit = f" within {options['--timeout']}" if "--timeout" in options else ""
             cpus = f" on {sorted(os.sched_getaffinity(0))}" if command == "convert" else ""
-            log.write(f"{command} {out.parent.name} {options.get('--events', '')}{every}{depth}{cpus}\n")
+            log.write(f"{command} {out.parent.name} {options.get('--events', '')}{every}{depth}{limit}{cpus}\n")
     if command == "start":
         os.kill(int(options["--pid"]), 0)
         (out / "started").touch()

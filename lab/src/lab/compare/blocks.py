@@ -14,6 +14,7 @@ from lab.compare.plan import ComparePlan, RunningSide
 from lab.compare.record import Block, Window
 from lab.prometheus import scrape
 from lab.run.collect import profile_spec
+from lab.run.session import PROFILE_MARGIN_S
 from lab.runtime.base import ProfileSpec
 from lab.units import duration_word
 
@@ -68,7 +69,7 @@ class Blocks:
         """Measure one window; the services' own counters are read before and after it, never during it."""
         side, other = self._sides[letter], self._sides["b" if letter == "a" else "a"]
         repetition = side.repetition(block, window)
-        with self._recording(side):
+        with self._recording(side, repetition.experiment.load.duration_s + PROFILE_MARGIN_S):
             before, idle_before = _used(side), _used(other)
             start = datetime.now(UTC)
             side.session.measure(repetition)
@@ -85,7 +86,7 @@ class Blocks:
         )
 
     @contextlib.contextmanager
-    def _recording(self, side: RunningSide) -> Iterator[None]:
+    def _recording(self, side: RunningSide, limit_s: float) -> Iterator[None]:
         """Profile side B during a window, if that is compared; the recording itself is deleted."""
         settings = self._plan.recorded
         if settings is None or side.letter == "a":
@@ -95,7 +96,7 @@ class Blocks:
         out.mkdir()
         interval, cpus = duration_word(settings.interval_s), self._plan.cpus.other
         spec = ProfileSpec(out, settings.events, interval, title=side.side.label, cpus=cpus, depth=settings.depth)
-        self._plan.runtime.profiler.start(spec, side.state.service)
+        self._plan.runtime.profiler.start(spec, side.state.service, limit_s)
         yield
         self._plan.runtime.profiler.stop(spec, side.state.service)
         shutil.rmtree(out)

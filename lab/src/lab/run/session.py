@@ -141,7 +141,7 @@ class Session:
         limit_s = duration_s + PROFILE_MARGIN_S
         label = f"profile{repetition.suffix}" if repetition.label else ""
         with self._phases.phase("profile", limit_s, label=label, expected_s=duration_s, status=self._status):
-            runtime.profiler.start(spec, self._state.service)
+            runtime.profiler.start(spec, self._state.service, limit_s)
             self._load(repetition, spec.out, duration_s, "the profiled repetition")
             runtime.profiler.stop(spec, self._state.service)
 

@@ -30,8 +30,8 @@ class Profiler(abc.ABC):
     """Records a service while it is under load. One recording of a service at a time."""
 
     @abc.abstractmethod
-    def start(self, spec: ProfileSpec, service: Service) -> None:
-        """Begin one recording of all events."""
+    def start(self, spec: ProfileSpec, service: Service, limit_s: float) -> None:
+        """Begin one recording of all events, which ends after `limit_s` even if the lab dies before it."""
 
     @abc.abstractmethod
     def stop(self, spec: ProfileSpec, service: Service) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -180,10 +181,11 @@ class ProfileSpec:
     depth: int | None = None
     pprof: bool = False
 
-    def start_words(self) -> list[str]:
-        """Return the options of `profile start` that say what is recorded."""
+    def start_words(self, limit_s: float) -> list[str]:
+        """Return the options of `profile start`: what is recorded, and `limit_s`, after which it ends by itself."""
         depth = [] if self.depth is None else ["--depth", str(self.depth)]
-        return ["--events", ",".join(self.events), "--interval", self.interval, *depth]
+        limit = ["--timeout", f"{math.ceil(limit_s)}s"]  # in seconds: `profile` knows no longer unit
+        return ["--events", ",".join(self.events), "--interval", self.interval, *depth, *limit]
 
     def convert_words(self) -> list[str]:
         """Return the options of `profile convert` that say what is drawn."""

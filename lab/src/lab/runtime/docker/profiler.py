@@ -22,14 +22,14 @@ class DockerProfiler(Profiler):
         self._docker = docker
         self._processes = processes
 
-    def start(self, spec: ProfileSpec, service: Service) -> None:
+    def start(self, spec: ProfileSpec, service: Service, limit_s: float) -> None:
         """Start the sidecar and, in it, a recording."""
         docker = self._docker_of(service)
         docker.settings["LAB_CPUS_OTHER"] = cpu_list(spec.cpus)
         docker.up("profiler")
         earlier = [f"{PROFILE_DIR}/{name}" for name in RECORDED]
         _execute(docker, ["rm", "-f", *earlier], "making room for a recording")
-        _profile(docker, "start", *spec.start_words())
+        _profile(docker, "start", *spec.start_words(limit_s))
 
     def stop(self, spec: ProfileSpec, service: Service) -> None:
         """End the recording, copy it out, end the sidecar."""

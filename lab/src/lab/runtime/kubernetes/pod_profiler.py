@@ -20,9 +20,9 @@ class PodProfiler(Profiler):
         self._kubectl = kubectl
         self._processes = processes
 
-    def start(self, spec: ProfileSpec, service: Service) -> None:
+    def start(self, spec: ProfileSpec, service: Service, limit_s: float) -> None:
         """Start a recording in the sidecar."""
-        self._profile("start", *spec.start_words())
+        self._profile("start", *spec.start_words(limit_s))
 
     def stop(self, spec: ProfileSpec, service: Service) -> None:
         """End the recording and fetch it."""

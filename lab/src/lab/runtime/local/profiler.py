@@ -21,9 +21,9 @@ class LocalProfiler(Profiler):
         self._program = program
         self._java = java
 
-    def start(self, spec: ProfileSpec, service: Service) -> None:
+    def start(self, spec: ProfileSpec, service: Service, limit_s: float) -> None:
         """Run `profile start`."""
-        self._run("start", spec, ["--pid", str(service.pid), *spec.start_words()])
+        self._run("start", spec, ["--pid", str(service.pid), *spec.start_words(limit_s)])
 
     def stop(self, spec: ProfileSpec, service: Service) -> None:
         """Run `profile stop`."""
