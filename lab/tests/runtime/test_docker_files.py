@@ -40,6 +40,13 @@ def test_every_container_of_a_run_can_be_pinned_and_none_is_throttled(stack: dic
         assert not {"cpus", "cpu_quota", "deploy", "cpu_count", "cpu_percent"} & set(service), name
 
 
+def test_no_health_check_starts_a_process_during_a_run(stack: dict[str, Any]) -> None:
+    checks = {name: service["healthcheck"] for name, service in stack["services"].items() if "healthcheck" in service}
+    assert set(checks) == {"service", "prometheus", "node-exporter", "grafana", "artifacts"}
+    for name, check in checks.items():
+        assert check["interval"] == "${LAB_HEALTH_INTERVAL:-10s}", name
+
+
 def test_containers_of_a_run_say_whose_they_are(stack: dict[str, Any]) -> None:
     for name in RUN_SERVICES:
         assert stack["services"][name]["labels"] == {"lsmlab.owner": "${LAB_OWNER:-}"}, name
