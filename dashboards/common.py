@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from panels import DATASOURCE, RATE, Json, Query, Row, dashboard
+from panels import DATASOURCE, RATE, Json, Query, Row, dashboard, table
 
 TITLES = {
     "experiment": "Experiment",
@@ -19,6 +19,7 @@ CHOSEN = f'lsmlab:run{{{CHOSEN_RUNS}, phase=~"$phase"}}'
 
 #: The verdicts on runs, which the lab publishes some time after the load: the range may end before that.
 VERDICTS = "(last_over_time(lab_run_verdict[$__range]) or last_over_time(lab_run_verdict[1h] offset -1h))"
+STARTS = "min_over_time(lsmlab:measure_start_seconds[$__range])"
 
 
 def of_run(expr: str, legend: str = "__auto", *, instant: bool = False, format: str = "time_series") -> Query:  # noqa: A002
@@ -164,6 +165,43 @@ def _links(own: str) -> list[Json]:
     return [*others, {**results, "title": "Results", "url": "${results}/"}]
 
 
+def runs_row(title: str, starts: str = STARTS, verdicts: str = VERDICTS) -> Row:
+    """A table of runs with links to their reports and flame graphs: when each was measured, and its verdict."""
+    # A row's own labels, in its links.
+    place = "${results}/${__data.fields.Experiment}/${__data.fields.Run}"
+    links = [
+        {"title": "Report", "url": f"{place}/report.html", "targetBlank": True},
+        {"title": "CPU flame graph", "url": f"{place}/profile/cpu.html", "targetBlank": True},
+        {"title": "Allocation flame graph", "url": f"{place}/profile/alloc.html", "targetBlank": True},
+        {"title": "Lock flame graph", "url": f"{place}/profile/lock.html", "targetBlank": True},
+    ]
+    begun = f"1000 * min by (run, experiment, variant, runtime) ({starts})"
+    judged = f"max by (run, verdict) ({verdicts})"
+    overrides: list[Json] = [
+        {"matcher": {"id": "byName", "options": "Run"}, "properties": [{"id": "links", "value": links}]},
+    ]
+    expr = f"{begun} * on (run) group_left (verdict) (0 * {judged} + 1) or ({begun} unless on (run) {judged})"
+    columns = {
+        "Value": "Measured from",
+        "experiment": "Experiment",
+        "variant": "Variant",
+        "run": "Run",
+        "runtime": "Runtime",
+        "verdict": "Verdict",
+    }
+    panel = table(
+        title,
+        "Click a run for its report and its flame graphs.",
+        once(Query(expr)),
+        columns,
+        unit="dateTimeAsIso",
+        width=24,
+        height=8,
+        overrides=overrides,
+    )
+    return Row("Runs", [panel])
+
+
 def build(
     name: str,
     description: str,
@@ -172,15 +210,19 @@ def build(
     variables: list[Json] | None = None,
     more_variables: list[Json] | None = None,
     which: str = CHOSEN_RUNS,
+    runs: Row | None = None,
 ) -> Json:
-    """A whole dashboard of this family; `which` selects the runs whose phases are marked."""
+    """A whole dashboard of this family; `which` selects the runs whose phases are marked.
+
+    It ends with `runs`, or with the runs in the time shown.
+    """
     chosen = run_variables() if variables is None else variables
     return dashboard(
         uid=f"lsmlab-{name}",
         title=f"LSM Lab: {TITLES[name]}",
         description=description,
         tags=["lsmlab"],
-        rows=rows,
+        rows=[*rows, runs or runs_row("Runs in the time shown")],
         variables=[data_source(), *chosen, *(more_variables or []), RESULTS],
         annotations=annotations(which),
         links=_links(name),

@@ -33,6 +33,8 @@ ANY_VALUES = {
 #: Of Grafana's units, those that the dashboards use; draw.py knows how each is written.
 UNITS = {"Bps", "bytes", "dateTimeAsIso", "none", "ops", "percentunit", "reqps", "s", "short"}
 OF_GRAFANA = {"__rate_interval", "__range"}
+#: Files of a run to which every dashboard has a link.
+LINKED = ("report.html", "profile/cpu.html", "profile/alloc.html", "profile/lock.html")
 #: Names of series that are counters, plain or of a histogram.
 COUNTER = re.compile(r"\b[a-z_][a-z0-9_]*_(?:total|bucket|sum|count)\b")
 METRIC = re.compile(r"\b(?:lsmlab|loadgen|lab|jvm|process|node)_[a-z0-9_]+\b")
@@ -57,6 +59,15 @@ def panels_of(dashboard: Json) -> Iterator[Json]:
             yield from panel.get("panels", [])
         else:
             yield panel
+
+
+def links_of(panels: Iterable[Json]) -> Iterator[str]:
+    """The addresses that panels link to from their data."""
+    for panel in panels:
+        for override in panel.get("fieldConfig", {}).get("overrides", []):
+            for setting in override["properties"]:
+                if setting["id"] == "links":
+                    yield from (link["url"] for link in setting["value"])
 
 
 def dashboard_expressions(name: str, dashboard: Json) -> list[Expression]:
@@ -131,6 +142,8 @@ def dashboard_findings(name: str, dashboard: Json) -> list[str]:
         if variable["type"] == "query" and variable.get("refresh") != 2
     ]
     panels = list(panels_of(dashboard))
+    linked = " ".join(links_of(panels))
+    findings += [f"no link to a run's {file}" for file in LINKED if f"/{file}" not in linked]
     every_id = [panel["id"] for panel in [*panels, *dashboard.get("panels", [])] if panel.get("type") != "row"]
     if len(set(every_id)) != len({id(panel) for panel in panels}):
         findings.append("two panels have one id")

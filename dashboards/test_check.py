@@ -51,6 +51,7 @@ class Structure(unittest.TestCase):
             "is no variable": lambda built: first_panel(built)["targets"][0].update(expr="up{job='$nobody'}"),
             "one id": lambda built: first_panel(built).update(id=built["panels"][-1]["id"]),
             "overlap": lambda built: first_panel(built)["gridPos"].update(w=24),
+            "no link to a run's report.html": lambda built: built["panels"].pop(),
             "leaves the grid": lambda built: first_panel(built)["gridPos"].update(x=20),
         }
         for expected, change in faults.items():
@@ -137,6 +138,10 @@ class Rules(unittest.TestCase):
         ]
         found = structure.untested_alerts(rules, [{"tests": [{"alert_rule_test": tests}]}])
         self.assertEqual(found, ["B: no test in which it fires"])
+
+    def test_without_promtool_there_is_a_finding(self) -> None:
+        with mock.patch.object(check.shutil, "which", return_value=None):
+            self.assertIn("promtool is not on the PATH", check.promtool_findings()[0])
 
 
 class Live(unittest.TestCase):

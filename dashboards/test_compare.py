@@ -78,11 +78,14 @@ class TwoRuns(unittest.TestCase):
                     raise
                 time.sleep(0.1)
 
+    def page(self, a: str, b: str) -> str:
+        """The dashboard over the time of run `a`."""
+        over_a = Prometheus(self.url, RUN_S, self.starts[a] + RUN_S)
+        return Drawing(compare.build_board(), over_a, {"run_a": a, "run_b": b}).page()
+
     def lines(self, a: str, b: str) -> tuple[str, list[tuple[float, float]]]:
         """The panel "Achieved rate" over the time of run `a`, and where each of its lines begins and ends."""
-        over_a = Prometheus(self.url, RUN_S, self.starts[a] + RUN_S)
-        page = Drawing(compare.build_board(), over_a, {"run_a": a, "run_b": b}).page()
-        panel = page.split("<h2>Achieved rate</h2>")[1].split("<h2>")[0]
+        panel = self.page(a, b).split("<h2>Achieved rate</h2>")[1].split("<h2>")[0]
         ends = [(float(first.split(",")[0]), float(last.split(",")[0])) for first, last in LINE.findall(panel)]
         return panel, ends
 
@@ -95,6 +98,11 @@ class TwoRuns(unittest.TestCase):
                     self.assertAlmostEqual(one, other, delta=15, msg=f"{ends}: a second has 8 px")
                 for name, run in (("A", a), ("B", b)):
                     self.assertRegex(panel, f'</i>{name}</td><td class="n">{RATES[run] / 1000:g}K req/s<')
+
+    def test_both_runs_are_listed_though_one_lies_outside_the_time_shown(self) -> None:
+        listed = self.page("A", "B").split("<h2>The two runs</h2>")[1]
+        for run in RATES:
+            self.assertIn(f"<td>{run}</td>", listed)
 
 
 if __name__ == "__main__":

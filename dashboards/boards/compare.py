@@ -1,10 +1,12 @@
 """Compare: two runs laid over each other, by time since the start of their measurement."""
 
-from common import QUANTILE, build, query_variable
+from common import QUANTILE, build, query_variable, runs_row
 from panels import RATE, Json, Panel, Query, Row, series
 
-#: Of a run up to 30 days before or after the time shown.
-START = 'min(min_over_time(lsmlab:measure_start_seconds{{run="{run}"}}[60d] offset -30d))'
+BOTH = 'run=~"$run_a|$run_b"'
+#: Up to 30 days before or after the time shown.
+ANY_TIME = "[60d] offset -30d"
+START = f'min(min_over_time(lsmlab:measure_start_seconds{{{{run="{{run}}"}}}}{ANY_TIME}))'
 #: Seconds by which run B is moved to lie over run A.
 SHIFT = query_variable(
     "shift",
@@ -116,5 +118,10 @@ def build_board() -> Json:
             SHIFT,
         ],
         more_variables=[QUANTILE],
-        which='run=~"$run_a|$run_b"',
+        which=BOTH,
+        runs=runs_row(
+            "The two runs",
+            f"min_over_time(lsmlab:measure_start_seconds{{{BOTH}}}{ANY_TIME})",
+            f"last_over_time(lab_run_verdict{{{BOTH}}}{ANY_TIME})",
+        ),
     )

@@ -188,54 +188,11 @@ def _load_generator() -> Row:
     )
 
 
-def _runs() -> Row:
-    # A row's own labels, in its links.
-    place = "${results}/${__data.fields.Experiment}/${__data.fields.Run}"
-    links = [
-        {"title": "Report", "url": f"{place}/report.html", "targetBlank": True},
-        {"title": "CPU flame graph", "url": f"{place}/profile/cpu.html", "targetBlank": True},
-        {"title": "Allocation flame graph", "url": f"{place}/profile/alloc.html", "targetBlank": True},
-        {"title": "Lock flame graph", "url": f"{place}/profile/lock.html", "targetBlank": True},
-    ]
-    starts = "1000 * min by (run, experiment, variant, runtime) (min_over_time(lsmlab:measure_start_seconds[$__range]))"
-    judged = f"max by (run, verdict) ({VERDICTS})"
-    overrides: list[Json] = [
-        {"matcher": {"id": "byName", "options": "Run"}, "properties": [{"id": "links", "value": links}]},
-    ]
-    return Row(
-        "Runs",
-        [
-            table(
-                "Runs in the time shown",
-                "Click a run for its report and its flame graphs.",
-                once(
-                    Query(
-                        f"{starts} * on (run) group_left (verdict) (0 * {judged} + 1) "
-                        f"or ({starts} unless on (run) {judged})"
-                    )
-                ),
-                {
-                    "Value": "Measured from",
-                    "experiment": "Experiment",
-                    "variant": "Variant",
-                    "run": "Run",
-                    "runtime": "Runtime",
-                    "verdict": "Verdict",
-                },
-                unit="dateTimeAsIso",
-                width=24,
-                height=8,
-                overrides=overrides,
-            ),
-        ],
-    )
-
-
 def build_board() -> Json:
     """The dashboard."""
     return build(
         "experiment",
         "Offered load against what came back, as the client sees it; the runs and their reports.",
-        [_overview(), _range(), _load_generator(), _runs()],
+        [_overview(), _range(), _load_generator()],
         more_variables=[METHOD],
     )
