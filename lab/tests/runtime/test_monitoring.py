@@ -19,11 +19,9 @@ from urllib.parse import parse_qs, urlparse
 import pytest
 from rich.console import Console
 
-from lab.cpu_plan import CpuPlan
 from lab.experiment import Catalogue
 from lab.machine.cpus import pin_self, plan_cpus, usable_cpus
 from lab.paths import Checkout
-from lab.process.processes import Processes
 from lab.run import Run, RunPlan
 from lab.run.show import Show
 from lab.runtime import scrapes
@@ -157,6 +155,12 @@ def test_node_exporter_collects_the_same_in_both_runtimes() -> None:
     assert words == set(local.COLLECTOR_WORDS)
 
 
+def test_prometheus_keeps_its_data_as_long_in_both_runtimes_and_within_the_same_bounds() -> None:
+    dockerfile = (ROOM / "Dockerfile").read_text()
+    for word in (*local.RETENTION, local.LOOKBACK):
+        assert f'"{word}"' in dockerfile
+
+
 @pytest.mark.usefixtures("programs")
 def test_prometheus_killed_and_started_again_leaves_a_gap_that_the_report_names(
     checkout: FakeCheckout, monkeypatch: pytest.MonkeyPatch
@@ -211,27 +215,24 @@ def small_volume(checkout: FakeCheckout) -> Iterator[Path]:
 
 
 @pytest.mark.usefixtures("programs")
-def test_a_full_volume_does_not_end_prometheus_and_the_notes_tell_of_the_gap(
-    checkout: FakeCheckout, small_volume: Path
+def test_a_full_volume_does_not_end_prometheus_and_the_report_tells_of_the_gap(
+    checkout: FakeCheckout, small_volume: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shutil.copytree(ROOM, checkout.root / "dashboards" / "prometheus")
-    processes = Processes()
-    watching = local.LocalMonitoring(Checkout(checkout.root), processes)
-    url = f"http://127.0.0.1:{local.PROMETHEUS_PORT}"
-    try:
-        watching.up(CpuPlan((), (), ()), Ports(free_port(), free_port(), free_port()), quiet)
-        began = time.time()
-        wait_until(lambda: "node-exporter" not in told(url, began) and "does not answer" not in told(url, began))
+    def fill_it() -> None:
+        checkout.wait_for_phase("measure", LIMIT_S)
+        url = f"http://127.0.0.1:{local.PROMETHEUS_PORT}"
         wait_until(lambda: told(url, time.time() - 2) == "")
-        began = time.time()
         fill(small_volume / "full")
-        wait_until(lambda: told(url, began).startswith("Prometheus stored nothing"))
-        watching.loaded(began)
-        (note,) = watching.notes()
-        assert note.startswith("Prometheus stored nothing"), note
-    finally:
-        watching.down()
-        processes.close()
+        filled = time.time()
+        wait_until(lambda: told(url, filled).startswith("Prometheus stored nothing"))
+        enough.touch()
+
+    enough = checkout.root / "enough"
+    monkeypatch.setenv("FAKE_LOADGEN_UNTIL", str(enough))
+    report = run_with(checkout, monkeypatch, LIMIT_S, fill_it)
+    assert "Prometheus stored nothing for" in report
+    assert "Prometheus does not answer" not in report
+    assert nothing_is_left(checkout)
 
 
 def fill(path: Path) -> None:
