@@ -196,7 +196,7 @@ def runs_row(title: str, starts: str = STARTS, verdicts: str = VERDICTS) -> Row:
         columns,
         unit="dateTimeAsIso",
         width=24,
-        height=8,
+        height=5,
         overrides=overrides,
     )
     return Row("Runs", [panel])

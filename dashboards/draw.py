@@ -13,6 +13,7 @@ import math
 import re
 import sys
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -82,6 +83,31 @@ def _numbers(series: dict[str, Any]) -> list[tuple[float, float]]:
     return [(at, value) for at, value in pairs if math.isfinite(value)]
 
 
+def _points_max(width: int) -> int:
+    return max(60, width // 3)
+
+
+def _pieces(pairs: list[tuple[float, float]], step_s: float) -> list[list[tuple[float, float]]]:
+    """A line without its gaps: Grafana does not draw over steps for which there is no number."""
+    pieces: list[list[tuple[float, float]]] = []
+    for pair in pairs:
+        if pieces and pair[0] - pieces[-1][-1][0] < 1.5 * step_s:
+            pieces[-1].append(pair)
+        else:
+            pieces.append([pair])
+    return pieces
+
+
+def _dashes(panel: structure.Json) -> Callable[[str], str]:
+    """The attribute that dashes the line of a series, by its name, if an override says so."""
+    patterns = [
+        one["matcher"]["options"].strip("/")
+        for one in panel["fieldConfig"]["overrides"]
+        if any(setting["id"] == "custom.lineStyle" for setting in one["properties"])
+    ]
+    return lambda name: ' stroke-dasharray="6 4"' if any(re.search(one, name) for one in patterns) else ""
+
+
 class Drawing:
     """One dashboard over one window of one Prometheus."""
 
@@ -125,7 +151,7 @@ class Drawing:
             found = [
                 (name_of(target["legendFormat"], series["metric"]), _numbers(series), series["metric"])
                 for target, query in queries
-                for series in self._prometheus.range(query, max(60, width // 3))
+                for series in self._prometheus.range(query, _points_max(width))
             ]
             found = [one for one in found if one[1]]
             draw = {"timeseries": self._lines, "stat": self._stat, "heatmap": self._heatmap}[panel["type"]]
@@ -200,11 +226,12 @@ class Drawing:
                 for v, c in limits
                 if low < v < high
             )
+        dashes = _dashes(panel)
         lines = "".join(
-            f'<polyline class="series" fill="none" stroke="{COLOURS[n % len(COLOURS)]}" stroke-width="1.5" points="'
-            + " ".join(f"{x(at):.1f},{y(value):.1f}" for at, value in pairs)
-            + '"/>'
-            for n, (_, _, pairs) in enumerate(shown)
+            f'<polyline class="series" fill="none" stroke="{COLOURS[n % len(COLOURS)]}" stroke-width="1.5"'
+            f'{dashes(name)} points="{" ".join(f"{x(at):.1f},{y(value):.1f}" for at, value in piece)}"/>'
+            for n, (name, _, pairs) in enumerate(shown)
+            for piece in _pieces(pairs, self._prometheus.step_s(_points_max(width)))
         )
         rows = "".join(
             f'<tr><td><i style="background:{COLOURS[n % len(COLOURS)]}"></i>{html.escape(name)}</td>'

@@ -25,9 +25,12 @@ class Prometheus:
 
     def range(self, query: str, points_max: int = 1000) -> Series:
         """Series over the window. ValueError if Prometheus refuses the query."""
-        step = max(1.0, self.window_s / points_max)
         words = {"query": query, "start": self._time(self.end - self.window_s), "end": self._time(self.end)}
-        return self._ask("query_range", {**words, "step": f"{step:.3f}"})["result"]
+        return self._ask("query_range", {**words, "step": f"{self.step_s(points_max):.3f}"})["result"]
+
+    def step_s(self, points_max: int) -> float:
+        """Seconds between two numbers of a series that `range` returns."""
+        return max(1.0, self.window_s / points_max)
 
     def instant(self, query: str) -> Series:
         """Series at the window's end, each with one `value`. ValueError if Prometheus refuses the query."""

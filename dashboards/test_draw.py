@@ -72,6 +72,18 @@ class Drawn(unittest.TestCase):
         self.assertIn('p0.9</td><td class="n">1.5 ms</td><td class="n">3 ms</td>', page)
         self.assertIn("stroke-dasharray", page)
 
+    def test_a_line_is_broken_where_there_is_no_number(self) -> None:
+        gap = {"metric": {}, "values": [[at, "1"] for at in (1010, 1011, 1012, 1090, 1091)]}
+        page, _ = self.draw(series("p", "d", "s", Query("up")), [gap])
+        lines = [line.split('"')[0].split() for line in page.split('points="')[1:]]
+        self.assertEqual([len(line) for line in lines], [3, 2])
+
+    def test_run_b_is_dashed(self) -> None:
+        panel = series("p", "d", "s", Query("up", "{{run}} rate"), overrides=[compare.DASHED])
+        page, _ = self.draw(panel, [answer(1.0, 2.0, run="A"), answer(2.0, 3.0, run="B")])
+        dashed = ["stroke-dasharray" in line.split("/>")[0] for line in page.split('<polyline class="series"')[1:]]
+        self.assertEqual(dashed, [False, True])
+
     def test_stacked_lines_add_up(self) -> None:
         page, _ = self.draw(series("p", "d", "short", Query("up", "{{a}}"), stacked=True),
                             [answer(10.0, a="x"), answer(30.0, a="y")])  # fmt: skip

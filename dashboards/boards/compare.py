@@ -26,8 +26,15 @@ def both(template: str, legend: str) -> list[Query]:
     return [Query(a, f"A {legend}".strip()), Query(b, f"B {legend}".strip())]
 
 
+#: Run B is dashed: where the runs are alike, run A shows below it.
+DASHED = {
+    "matcher": {"id": "byRegexp", "options": "/^B/"},
+    "properties": [{"id": "custom.lineStyle", "value": {"fill": "dash", "dash": [6, 4]}}],
+}
+
+
 def _panel(title: str, description: str, unit: str, template: str, legend: str = "", *, log: bool = False) -> Panel:
-    return series(title, description, unit, *both(template, legend), log=log)
+    return series(title, description, unit, *both(template, legend), log=log, overrides=[DASHED])
 
 
 def _rate(counter: str, by: str = "") -> str:
@@ -67,7 +74,12 @@ def _service() -> Row:
             ),
             _panel("Queue depth", "Requests that wait for a worker.", "short", "sum(lsmlab_queue_depth@)"),
             _panel("Rejected", "Requests answered 503.", "reqps", _rate("lsmlab_rejected_total")),
-            _panel("CPU of the service", "CPUs in use.", "short", _rate('process_cpu_seconds_total{job="service"}')),
+            _panel(
+                "CPUs used by the service",
+                "Kernel included.",
+                "short",
+                _rate('process_cpu_seconds_total{job="service"}'),
+            ),
             _panel("Allocation rate", "Bytes allocated each second.", "Bps", _rate("jvm_allocated_bytes_total")),
             _panel(
                 "Garbage collection",
@@ -110,7 +122,7 @@ def build_board() -> Json:
     runs = "label_values(lsmlab:measure_start_seconds, run)"
     return build(
         "compare",
-        "Two runs over each other by time since the start of their measurement. Run B is moved onto run A.",
+        "Two runs over each other by time since the start of their measurement. Run B is moved onto run A and dashed.",
         [_client(), _service(), _storage()],
         variables=[
             query_variable("run_a", "Run A", runs, all_values=False),

@@ -161,7 +161,7 @@ def _load_generator() -> Row:
                 steps=[(None, "transparent"), (SEND_LAG_MAX_S, "red")],
             ),
             series(
-                "CPU by part",
+                "CPUs used, by part",
                 "CPUs that each part uses. Service and load generator have CPUs of their own if there are enough.",
                 "short",
                 of_run(f'sum(rate(process_cpu_seconds_total{{job="service"}}[{RATE}]))', "service"),

@@ -27,7 +27,7 @@ def _cpus() -> Row:
                 width=12,
             ),
             series(
-                "CPU by mode",
+                "CPUs used, by mode",
                 "What the host's CPUs do.",
                 "short",
                 of_run(rate('node_cpu_seconds_total{mode!="idle"}', "mode"), "{{mode}}"),

@@ -62,7 +62,7 @@ def _work() -> Row:
                 width=6,
             ),
             series(
-                "CPU",
+                "CPUs used",
                 "CPUs that the service uses, collector and compiler included.",
                 "short",
                 of_run(f"sum(rate(process_cpu_seconds_total{SERVICE}[{RATE}]))", "service"),
