@@ -13,6 +13,7 @@ const FILE: &str = "recorder.json";
 /// async-profiler's counters over all events; the recording does not contain them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
+    /// Samples in the recording; wall-clock samples of a thread that sleeps on count as one.
     pub samples: u64,
     /// Samples that were due and not taken, because the thread or the profiler was busy with another sample.
     pub lost: u64,
@@ -20,11 +21,13 @@ pub struct Counts {
 
 impl Counts {
     pub fn parse(metrics: &str) -> Counts {
-        let value = |name| {
+        let value = |name| -> u64 {
             let line = metrics.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
             line.and_then(|value| value.trim().parse().ok()).unwrap_or(0)
         };
-        Counts { samples: value("samples_total"), lost: value("samples_skipped_total") }
+        // its total includes the lost samples
+        let lost = value("samples_skipped_total");
+        Counts { samples: value("samples_total").saturating_sub(lost), lost }
     }
 
     /// Writes the counters beside `recording`, or `null` if async-profiler did not say.
@@ -58,7 +61,7 @@ mod tests {
     #[test]
     fn the_lost_samples_are_read_from_the_metrics_and_written_past_a_link() {
         let counts = Counts::parse("mem_x_kb 7\nsamples_total 58986\nsamples_skipped_total 1788\n");
-        assert_eq!(counts, Counts { samples: 58_986, lost: 1_788 });
+        assert_eq!(counts, Counts { samples: 57_198, lost: 1_788 });
         let directory = tempfile::tempdir().unwrap();
         let (secret, recording) = (directory.path().join("secret"), directory.path().join("profile.jfr"));
         fs::write(&secret, "untouched").unwrap();

@@ -96,13 +96,13 @@ pub fn stop(tools: &Tools, jvm: &Jvm, attach: &Attach, out: &Path) -> Result<()>
         }
         bail!("no recording is running: begin one with `profile start`");
     }
-    // before the end, since the counts end with the recording
-    let counts = asprof::run(tools, jvm, attach, "metrics", &[]).map(|metrics| Counts::parse(&metrics)).ok();
     asprof::run(tools, jvm, attach, "stop", &["-f".to_owned(), path_text(&file)?])?;
     if !file.exists() {
         bail!("the recording that ran was started with another --out: there is no {}", file.display());
     }
     let bytes = check_recording(&file)?;
+    // after the end, so that every sample is in them; they stay until the next start
+    let counts = asprof::run(tools, jvm, attach, "metrics", &[]).map(|metrics| Counts::parse(&metrics)).ok();
     Counts::write(counts, &file)?;
     println!("recorded {} ({bytes} bytes)", file.display());
     Ok(())

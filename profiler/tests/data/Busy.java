@@ -1,6 +1,6 @@
 import java.util.concurrent.locks.ReentrantLock;
 
-/** Computes, allocates and waits for a lock, in methods of these names, until it is killed. */
+/** Computes, allocates and waits for a lock, in methods of these names, until it is killed: `Busy [THREADS]`. */
 public class Busy {
   private static final ReentrantLock LOCK = new ReentrantLock();
   private static volatile long sink;
@@ -33,7 +33,8 @@ public class Busy {
   }
 
   public static void main(String[] args) throws InterruptedException {
-    for (int n = 0; n < 3; n++) {
+    int threads = args.length == 0 ? 3 : Integer.parseInt(args[0]);
+    for (int n = 0; n < threads; n++) {
       Thread worker =
           new Thread(
               () -> {

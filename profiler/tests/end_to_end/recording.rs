@@ -36,6 +36,21 @@ fn a_recording_ends_by_itself_after_its_timeout_and_its_file_is_whole() {
 }
 
 #[test]
+fn every_sample_of_the_recording_is_counted_and_no_lost_one() {
+    // so many threads and samples that some are lost, if the engine is perf events
+    let mut java = Command::new(jdk().join("bin/java"));
+    java.arg(room().join("tests/data/Busy.java")).arg("200");
+    let jvm = Jvm::run(java);
+    let directory = tempfile::tempdir().unwrap();
+    let out = directory.path();
+    record(&jvm, out, &["--interval", "20us", "--alloc-interval", "1k"]);
+    expect_success(&profile(&["convert", "--out", out.to_str().unwrap()]));
+    let (counts, description) = (json(&out.join("recorder.json")), json(&out.join("profile.json")));
+    let recorded = ["cpu", "alloc", "lock"].map(|event| description["events"][event]["samples"].as_u64().unwrap());
+    assert_eq!(counts["samples"].as_u64(), Some(recorded.iter().sum()), "{counts} for {recorded:?}");
+}
+
+#[test]
 fn a_second_recording_is_refused_and_the_first_goes_on() {
     let jvm = Jvm::start(&[]);
     let pid = jvm.pid();
