@@ -66,13 +66,17 @@ def runs_of(experiment: str) -> set[Path]:
 
 
 def wait_until_ready(prometheus_url: str) -> None:
+    wait_until_it_answers(f"{prometheus_url}/-/ready")
+
+
+def wait_until_it_answers(url: str) -> None:
     deadline = time.monotonic() + READY_LIMIT_S
     while True:
         try:
-            with urllib.request.urlopen(f"{prometheus_url}/-/ready", timeout=2):
+            with urllib.request.urlopen(url, timeout=2):
                 return
         except OSError:
-            assert time.monotonic() < deadline, f"{prometheus_url} is not ready after {READY_LIMIT_S} s"
+            assert time.monotonic() < deadline, f"{url} has not answered within {READY_LIMIT_S} s"
             time.sleep(0.2)
 
 

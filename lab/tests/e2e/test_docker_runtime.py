@@ -22,7 +22,7 @@ from lab.paths import Checkout
 from lab.runtime import scrapes
 from lab.runtime.base import LoadSpec, Ports, Runtime, Service, ServiceSpec
 
-from .conftest import CHECKOUT, require, wait_until_ready
+from .conftest import CHECKOUT, make, require, wait_until_it_answers, wait_until_ready
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(1800)]
 PORTS = Ports(data=18080, admin=18081, loadgen_metrics=19101)
@@ -158,6 +158,48 @@ def test_monitoring_killed_under_load_is_told_and_changes_nothing_else(
     assert json.loads((spec.out / "load.json").read_text())["requests"] > 0
     assert service.stop() == 0
     runtime.monitoring.down()
+
+
+def stack() -> list[str]:
+    """Return the names of all containers of the stack, those that stay up too."""
+    words = ["docker", "ps", "-a", "--filter", "label=com.docker.compose.project=lsmlab", "--format", "{{.Names}}"]
+    return subprocess.run(words, capture_output=True, text=True, check=True).stdout.split()
+
+
+def test_make_up_shows_pages_until_make_down_and_keeps_the_data(tmp_path: Path) -> None:
+    require("docker")
+    if stack():
+        pytest.skip("the stack is up already, and make down would take it down")
+    prometheus, results = "http://127.0.0.1:19090", "http://127.0.0.1:18000"
+    browser = tmp_path / "xdg-open"
+    browser.write_text(f'#!/bin/sh\necho "$1" >>{tmp_path}/opened\n')
+    browser.chmod(0o755)
+    settings = {
+        "LAB_PORT_PROMETHEUS": "19090",
+        "LAB_PORT_ARTIFACTS": "18000",
+        "GRAFANA_IMAGE": "127.0.0.1:1/grafana:1",  # no registry answers there
+        "PATH": f"{tmp_path}:{os.environ['PATH']}",
+    }
+    up = make("up", **settings)
+    try:
+        assert up.returncode == 0, up.stdout
+        assert "Grafana's image could not be pulled" in up.stdout
+        shown = make("open", **settings)
+        for url in (prometheus, results):
+            assert url in up.stdout
+            assert url in shown.stdout
+            wait_until_it_answers(url)
+        deadline = time.monotonic() + 60
+        while not (tmp_path / "opened").exists():
+            assert time.monotonic() < deadline, shown.stdout
+            time.sleep(0.1)
+        assert (tmp_path / "opened").read_text() == f"{results}\n"
+    finally:
+        down = make("down", **settings)
+    assert down.returncode == 0, down.stdout
+    assert stack() == []
+    volumes = subprocess.run(["docker", "volume", "ls", "--quiet"], capture_output=True, text=True, check=True)
+    assert "lsmlab_prometheus" in volumes.stdout.split()
 
 
 HOLDING = """
