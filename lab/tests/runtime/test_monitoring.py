@@ -19,9 +19,11 @@ from urllib.parse import parse_qs, urlparse
 import pytest
 from rich.console import Console
 
+from lab.cpu_plan import CpuPlan
 from lab.experiment import Catalogue
 from lab.machine.cpus import pin_self, plan_cpus, usable_cpus
 from lab.paths import Checkout
+from lab.process.processes import Processes
 from lab.run import Run, RunPlan
 from lab.run.show import Show
 from lab.runtime import scrapes
@@ -159,6 +161,28 @@ def test_prometheus_keeps_its_data_as_long_in_both_runtimes_and_within_the_same_
     dockerfile = (ROOM / "Dockerfile").read_text()
     for word in (*local.RETENTION, local.LOOKBACK):
         assert f'"{word}"' in dockerfile
+
+
+def listening() -> set[tuple[str, int]]:
+    """Addresses (in the kernel's hexadecimal) and ports of this machine's listening sockets."""
+    rows = [line.split() for name in ("tcp", "tcp6") for line in Path(f"/proc/net/{name}").read_text().splitlines()[1:]]
+    pairs = [row[1].split(":") for row in rows if row[3] == "0A"]
+    return {(address, int(port, 16)) for address, port in pairs}
+
+
+@pytest.mark.usefixtures("programs")
+def test_prometheus_and_node_exporter_listen_on_the_loopback_address_only(checkout: FakeCheckout) -> None:
+    shutil.copytree(ROOM, checkout.root / "dashboards" / "prometheus")
+    processes = Processes()
+    watching = local.LocalMonitoring(Checkout(checkout.root), processes)
+    ports = {local.PROMETHEUS_PORT, local.NODE_EXPORTER_PORT}
+    try:
+        watching.up(CpuPlan((), (), ()), Ports(free_port(), free_port(), free_port()), quiet)
+        wait_until(lambda: ports <= {port for _, port in listening()})
+        assert {pair for pair in listening() if pair[1] in ports} == {("0100007F", port) for port in ports}
+    finally:
+        watching.down()
+        processes.close()
 
 
 @pytest.mark.usefixtures("programs")
