@@ -86,9 +86,11 @@ def test_a_service_that_clings_to_life_is_killed(checkout: FakeCheckout) -> None
     assert nothing_is_left(checkout)
 
 
-def test_nothing_survives_a_lab_that_is_killed(checkout: FakeCheckout) -> None:
-    process = checkout.start("run", "fake", "--duration", "10m")
-    checkout.wait_for_phase("measure")
+@pytest.mark.parametrize("phase", ["measure", "profile"])
+def test_nothing_survives_a_lab_that_is_killed(checkout: FakeCheckout, phase: str) -> None:
+    """A recording ends with the service that it records."""
+    process = checkout.start("run", "fake", *LONG.get(phase, []), FAKE_PROFILED_S="600")
+    checkout.wait_for_phase(phase)
     deadline = time.monotonic() + LIMIT_S
     while len(checkout.left_running()) < 2 and time.monotonic() < deadline:
         time.sleep(0.02)

@@ -13,12 +13,15 @@ import pytest
 
 from lab.errors import InputError, MissingToolError, RunError
 from lab.paths import Checkout
+from lab.process.processes import Processes
 from lab.runtime import select
+from lab.runtime.base import ProfileSpec
 from lab.runtime.kubernetes import waiting
 from lab.runtime.kubernetes.kubectl import Kubectl
+from lab.runtime.kubernetes.pod_profiler import PodProfiler
 from lab.runtime.kubernetes.runtime import KubernetesRuntime
 from lab.runtime.kubernetes.waiting import wait_for_pods, why_lost
-from support.docker import DEAD_PID, PLAN, free_ports, quiet
+from support.docker import DEAD_PID, PLAN, Alive, free_ports, quiet
 from support.fake_docker import FakeDocker
 
 
@@ -203,6 +206,13 @@ def test_without_kubectl_it_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(MissingToolError, match="there is no kubectl"):
         preflight(tmp_path)
+
+
+def test_a_recording_in_a_pod_ends_by_itself_if_nobody_stops_it(kubectl: FakeDocker, tmp_path: Path) -> None:
+    spec = ProfileSpec(tmp_path, ("cpu", "alloc"), "1ms", "a title", (), depth=64)
+    PodProfiler(Kubectl("x"), Processes()).start(spec, Alive(), 179.5)  # type: ignore[arg-type]
+    (call,) = kubectl.calls("profile start")
+    assert " --events cpu,alloc --interval 1ms --depth 64 --timeout 180s" in " ".join(call["words"])
 
 
 def test_files_that_arrive_damaged_are_refused(kubectl: FakeDocker, tmp_path: Path) -> None:
