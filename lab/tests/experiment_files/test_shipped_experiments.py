@@ -29,6 +29,18 @@ def test_every_variant_of_the_service_has_an_experiment() -> None:
     assert variants == used, "an experiment for each variant, and none for a variant that does not exist"
 
 
+def test_the_rules_of_profiles_are_tested_on_stacks_of_every_variant_engine_and_script() -> None:
+    root = Path(__file__).resolve().parents[3]
+    _, _, table = (root / "profiler/tests/record-fixtures.sh").read_text().partition("<<'TABLE'\n")
+    rows = [row.split() for row in table.splitlines() if row.count(" ") == 7]
+    recorded = [set(column) for column in zip(*rows, strict=True)]
+    catalogue = Catalogue(Checkout(root))
+    shipped = [catalogue.read(name) for name in catalogue.names()]
+    assert {experiment.service.variant for experiment in shipped} == recorded[1]
+    assert {experiment.service.engine for experiment in shipped} <= recorded[2]
+    assert {experiment.load.script for experiment in shipped} <= recorded[4]
+
+
 def test_no_two_experiments_ask_for_the_same() -> None:
     catalogue = Catalogue(Checkout(Path(__file__).resolve().parents[3]))
     asked: dict[str, str] = {}
