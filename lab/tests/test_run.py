@@ -131,6 +131,8 @@ def test_a_profile_is_recorded_and_drawn_as_the_experiment_says(checkout: FakeCh
     report = (run / "report.html").read_text()
     assert 'href="profile/nativemem.pprof"' in report
     assert "Native memory" in report
+    described = json.loads((run / "profile/profile.json").read_text())
+    assert described["title"] == "deep · stack on lsm, 1 connections, 50/s"
     recording = checkout.manifest("deep")["summary"]["recording"]
     assert (recording["engine"], recording["samples_lost"]) == ("ctimer", 3)
     assert recording["samples"] == {"cpu": 700, "nativemem": 700}

@@ -52,6 +52,7 @@ def main() -> None:
                 {
                     "format": "lsmlab-profile",
                     "version": 1,
+                    "title": options["--title"],
                     "engine": "ctimer",
                     "interval_us": 500,
                     "kernel_frames": False,
