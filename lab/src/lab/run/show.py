@@ -5,6 +5,7 @@ Without a terminal there is no live line; each phase gets a line when it begins 
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Sequence
 
@@ -15,6 +16,7 @@ from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
 
+from lab.process.processes import yield_to_others
 from lab.units import format_duration
 
 NAME_WIDTH = 17
@@ -80,6 +82,8 @@ class Show:
             self.console.print(Text(f"  ! {remark}", style="yellow"), highlight=False)
 
     def _render(self) -> RenderableType:
+        if threading.current_thread() is not threading.main_thread():
+            yield_to_others()  # the thread that draws has the CPU of the load generator, if there are two
         elapsed = time.monotonic() - self._began
         row = Table.grid(padding=(0, 1))
         status = self._note
