@@ -43,11 +43,11 @@ def with_environment(
     unfit: list[str] = []
     for side in sides.values():
         validity = side.state.artifacts.manifest.validity
-        for check in validity.checks if validity is not None else []:
-            if check.environment and check.outcome == "fail":
-                unfit.append(f"{side.letter.upper()}: {check.detail}")
-            elif _is_telling(check):
-                cautions.append(f"{side.letter.upper()}: {_shortened(check.detail)}")
+        if validity is None:
+            continue
+        unfit += [f"{side.letter.upper()}: {detail}" for detail in validity.unfit]
+        telling = [check.detail for check in validity.checks if _is_telling(check)]
+        cautions += [f"{side.letter.upper()}: {_shortened(detail)}" for detail in telling]
     windows = [window for block in blocks for window in block.windows]
     length_s = sum((window.end - window.start).total_seconds() for window in windows)
     known = [window.idle_cpu_s for window in windows if window.idle_cpu_s is not None]
@@ -72,6 +72,6 @@ def _shortened(detail: str) -> str:
 
 
 def _is_telling(check: Check) -> bool:
-    if check.outcome not in ("warn", "fail"):
-        return False
-    return check.environment or check.name in TELLING_CHECKS
+    if check.environment:
+        return check.outcome == "warn"  # if it failed, the verdict is withdrawn
+    return check.outcome in ("warn", "fail") and check.name in TELLING_CHECKS

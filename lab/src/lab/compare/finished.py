@@ -65,10 +65,9 @@ def compare_finished(checkout: Checkout, a: Path, b: Path, design: Design) -> tu
         else:
             result = withdrawn(result, reason)
     unfit = [
-        f"{letter}: {check.detail}"
+        f"{letter}: {detail}"
         for letter, run in zip(("A", "B"), runs, strict=True)
-        for check in (run.validity.checks if run.validity is not None else [])
-        if check.environment and check.outcome == "fail"
+        for detail in (run.validity.unfit if run.validity is not None else [])
     ]
     result = unfit_result(result, unfit, force=design.force)
     cautions += [f"the environments differ: {line}" for line in _some([str(d) for d in differ])]

@@ -39,9 +39,9 @@ class Validity(Strict):
     checks: list[Check] = Field(default_factory=list)
 
     @property
-    def environment_troubles(self) -> list[str]:
-        """The environment's checks that warned or failed: a comparison excludes a run by these alone."""
-        return [check.detail for check in self.checks if check.environment and check.outcome in ("warn", "fail")]
+    def unfit(self) -> list[str]:
+        """The environment's checks that failed: comparisons and suites exclude a run by these alone."""
+        return [check.detail for check in self.checks if check.environment and check.outcome == "fail"]
 
     @model_validator(mode="after")
     def _has_reasons(self) -> Self:

@@ -216,8 +216,7 @@ def _start(results: Path, planned: PlannedRun, run: str) -> Start:
 
 def troubles_of(manifest: Manifest) -> list[str]:
     """Return what disturbed a run from outside: the environment's checks that failed."""
-    checks = manifest.validity.checks if manifest.validity is not None else []
-    return [check.detail for check in checks if check.environment and check.outcome == "fail"]
+    return manifest.validity.unfit if manifest.validity is not None else []
 
 
 def _profile(results: Path, start: Start) -> Profile | None:
