@@ -258,7 +258,8 @@ def test_the_audit_of_the_machine_costs_less_than_half_a_percent_of_a_cpu(finish
     watched = [row for row in rows if row["service_cpu_s"] and row["loadgen_cpu_s"]]
     assert len(watched) >= DURATION_S / 2
     cost = sum(float(row["sampler_cpu_s"]) for row in watched) / sum(float(row["interval_s"]) for row in watched)
-    assert cost < 0.005, f"{cost:.2%} of a CPU"
+    print(f"\n{finished_run.runtime}: the audit of the machine took {cost:.2%} of a CPU")
+    assert cost < 0.005
 
 
 @pytest.mark.torture

@@ -74,6 +74,8 @@ class Shape:
     makes the latencies of its seconds longer."""
     throttled: float = 0.0
     memory_stall: float = 0.0
+    stretch: tuple[int, int] = (0, 1_000_000)
+    """First second in the measurement, and number of seconds, of steal, throttling and memory stall."""
     missing_seconds: int = 0
     clock_step_s: float = 0.0
     jit: float = 0.0
@@ -272,6 +274,7 @@ def make_evidence(path: Path, shape: Shape, phases: list[Phase]) -> None:
             skipped += 1
             continue
         used = {"service": 0.62 * (1 + 0.06 * rng.standard_normal()), "loadgen": 0.21}
+        disturbed = loaded and shape.stretch[0] <= into < sum(shape.stretch)
         stepped = shape.clock_step_s if loaded and into > 12 else 0.0
         row = {"time_s": end.timestamp() + stepped, "interval_s": 1.0 + 0.002 * rng.standard_normal()}
         for cpu, party in enumerate(("service", "loadgen")):
@@ -281,12 +284,12 @@ def make_evidence(path: Path, shape: Shape, phases: list[Phase]) -> None:
             if loaded and first <= into < first + seconds:
                 foreign = share
             row[f"cpu{cpu}_busy_s"] = own + foreign
-            row[f"cpu{cpu}_steal_s"] = shape.steal if loaded else 0.0
+            row[f"cpu{cpu}_steal_s"] = shape.steal if disturbed else 0.0
             row[f"{party}_cpu_s"] = own
             row[f"{party}_run_delay_s"] = 0.01 + (foreign / 2 if foreign > 0.1 else 0.0)
             row[f"{party}_jit_s"] = shape.jit if party == "service" and loaded else 0.0
-            row[f"{party}_throttled_s"] = shape.throttled if party == "service" and loaded else 0.0
-        row |= {"lab_cpu_s": 0.01, "memory_stall_s": shape.memory_stall if loaded else 0.0, "sampler_cpu_s": 0.001}
+            row[f"{party}_throttled_s"] = shape.throttled if party == "service" and disturbed else 0.0
+        row |= {"lab_cpu_s": 0.01, "memory_stall_s": shape.memory_stall if disturbed else 0.0, "sampler_cpu_s": 0.001}
         rows.append(row)
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, list(rows[0]))
