@@ -37,8 +37,13 @@ class NoRunError(Exception):
     """`make experiment` failed; the end of what it printed."""
 
 
-def run_with(plant: Callable[[Path], None], settings: dict[str, str], checkout: Path = CHECKOUT) -> Judged:
-    """Run an experiment (`settings` as for make) and `plant`, with its directory, 10 s into its first measurement.
+def run_with(
+    plant: Callable[[Path], None],
+    settings: dict[str, str],
+    checkout: Path = CHECKOUT,
+    after_s: float = INTO_THE_MEASUREMENT_S,
+) -> Judged:
+    """Run an experiment (`settings` as for make) and `plant`, with its directory, `after_s` into its first measurement.
 
     Raises NoRunError.
     """
@@ -50,7 +55,7 @@ def run_with(plant: Callable[[Path], None], settings: dict[str, str], checkout: 
         while not over.wait(0.05):
             for run in set(results.glob("*T*Z")) - before:
                 if (run / "measure" / "1").is_dir():
-                    if not over.wait(INTO_THE_MEASUREMENT_S):
+                    if not over.wait(after_s):
                         plant(run)
                     return
 

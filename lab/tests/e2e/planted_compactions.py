@@ -57,14 +57,14 @@ def compactions(experiment: Path) -> Iterator[Planted]:
 def _plant(experiment: Path, planted: Planted, over: threading.Event) -> None:
     run, data, admin = _await(lambda: _profiled_service(experiment), over)
     for _ in range(WARMING):
-        _compact_all(data, admin)
+        compact_all(data, admin)
     os.setpriority(os.PRIO_PROCESS, _thread(json.loads(fetch(f"{admin}/config", LIMIT_S))["pid"]), NICE)
     _await((run / "profile").is_dir, over)
     began_s = time.monotonic()
     for beginning_s in BEGINNINGS_S:
         if over.wait(began_s + beginning_s - time.monotonic()):
             raise AssertionError(f"the run ended before second {beginning_s:.0f} of its profiled repetition")
-        planted.spans_ms.append(_compact_all(data, admin))
+        planted.spans_ms.append(compact_all(data, admin))
 
 
 def _await(condition: Callable[[], T | None], over: threading.Event) -> T:
@@ -77,14 +77,18 @@ def _await(condition: Callable[[], T | None], over: threading.Event) -> T:
 def _profiled_service(experiment: Path) -> tuple[Path, str, str] | None:
     """Return the run and the addresses of its second service: the first is measured without the profiler."""
     for log in experiment.glob("*Z/service.log"):
-        starts = _READY.findall(log.read_text())
+        starts = addresses(log)
         if len(starts) == 2:
-            data, admin = starts[1]
-            return log.parent, f"http://{data}", f"http://{admin}"
+            return log.parent, *starts[1]
     return None
 
 
-def _compact_all(data: str, admin: str) -> tuple[float, float]:
+def addresses(log: Path) -> list[tuple[str, str]]:
+    """Return the data and the admin address of each start in service.log."""
+    return [(f"http://{data}", f"http://{admin}") for data, admin in _READY.findall(log.read_text())]
+
+
+def compact_all(data: str, admin: str) -> tuple[float, float]:
     """Compact the whole store, which must hold something new for that; return when that began and ended."""
     put = urllib.request.Request(f"{data}/v0/entity?id=planted", data=b"value", method="PUT")
     urllib.request.build_opener(urllib.request.ProxyHandler({})).open(put, timeout=LIMIT_S).close()

@@ -18,7 +18,8 @@ import yaml
 
 from .conftest import CHECKOUT
 from .copied import copy_of_checkout
-from .disturbing import LOADGEN_CPU, SERVICE_CPU, Judged, hog, run_with
+from .disturbing import INTO_THE_MEASUREMENT_S, LOADGEN_CPU, SERVICE_CPU, Judged, hog, run_with
+from .planted_compactions import addresses, compact_all
 
 SETTINGS = {
     "NAME": "sync-get",
@@ -49,9 +50,11 @@ pytestmark = [
 ]
 
 
-def run_of(plant: Callable[[Path], None] = lambda run: None, **settings: str) -> Judged:
+def run_of(
+    plant: Callable[[Path], None] = lambda run: None, after_s: float = INTO_THE_MEASUREMENT_S, **settings: str
+) -> Judged:
     """Run the experiment with a disturbance; whatever it is, the evidence is complete."""
-    judged = run_with(plant, {**SETTINGS, **settings})
+    judged = run_with(plant, {**SETTINGS, **settings}, after_s=after_s)
     print(judged.run.name, judged.state, *judged.reasons, sep="\n  ")
     assert [name for name in SEEN if judged.checks[name]["outcome"] == "unknown"] == []
     return judged
@@ -134,6 +137,16 @@ def test_a_quota_on_the_service_is_the_only_reason() -> None:
     judged = run_of(throttle)
     assert judged.warned() == {"throttling"}
     assert "a cgroup quota held the service back" in judged.checks["throttling"]["detail"]
+
+
+def test_a_compaction_at_the_start_is_named_and_at_most_what_it_did_to_the_median() -> None:
+    def compact(run: Path) -> None:
+        (start,) = addresses(run / "service.log")
+        compact_all(*start)
+
+    judged = run_of(compact, after_s=1.5, RATE="5000")
+    assert "background work" in judged.warned()
+    assert judged.warned() <= {"background work", "steady state"}
 
 
 def test_a_jvm_without_a_warm_up_is_no_steady_state() -> None:
