@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from lab.cpu_plan import CpuPlan, cpu_list
 from lab.errors import InputError
 from lab.machine.cpus import cores_of, parse_cpus, plan_cpus
+from lab.run.load import polls
 
 
 def plan(cores: list[list[int]], **settings: str) -> CpuPlan:
@@ -34,6 +35,12 @@ def test_one_cpu_is_shared_by_all() -> None:
 def test_three_cores_give_one_to_each() -> None:
     made = plan([[0, 3], [1, 4], [2, 5]])
     assert (made.service, made.loadgen, made.other) == ((0, 3), (1, 4), (2, 5))
+
+
+def test_the_load_generator_polls_on_cpus_that_it_has_alone() -> None:
+    assert polls(plan([[0, 3], [1, 4], [2, 5]]))
+    for shared in (plan([[0]]), plan([[0], [1]]), CpuPlan((), (), ()), CpuPlan((0, 1), (1,), (2,))):
+        assert not polls(shared), shared
 
 
 @given(st.integers(min_value=3, max_value=96), st.integers(min_value=1, max_value=4))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from lab.cpu_plan import CpuPlan
 from lab.errors import RunError
 from lab.paths import Checkout
 from lab.process.processes import tail
@@ -31,8 +32,7 @@ def apply_load(
         timeout_s=load.timeout_s,
         expect=load.expect,
         own=repetition.reference,
-        # A generator that polls never wakes up, so helpers on its CPU would delay it for whole time slices.
-        polling=bool(plan.cpus.loadgen) and not set(plan.cpus.loadgen) & set(plan.cpus.other),
+        polling=polls(plan.cpus),
     )
     state.watch_load(on=True)
     try:
@@ -46,6 +46,15 @@ def apply_load(
             f"the load generator ended {what} with exit code {result.exit_code}",
             log_tail=result.error_tail or tail(out / "load.txt", 15),
         )
+
+
+def polls(cpus: CpuPlan) -> bool:
+    """Return whether the load generator polls instead of sleeping: if it has CPUs of its own.
+
+    Beside a generator that polls the service would starve. It never wakes up, so helpers would delay it for whole time
+    slices.
+    """
+    return bool(cpus.loadgen) and not set(cpus.loadgen) & {*cpus.service, *cpus.other}
 
 
 def script_words(repetition: Repetition, checkout: Checkout) -> tuple[str, ...]:
