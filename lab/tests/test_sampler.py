@@ -70,6 +70,20 @@ def test_a_process_that_is_not_yet_there_is_watched_once_it_is(tmp_path: Path) -
     assert rows(tmp_path / "machine.csv")[-1]["loadgen_cpu_s"] != ""
 
 
+def test_it_has_real_time_priority_if_that_is_allowed_so_that_a_busy_machine_costs_no_evidence(tmp_path: Path) -> None:
+    ask = "import os; os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))"
+    allowed = subprocess.run([sys.executable, "-c", ask], capture_output=True, check=False).returncode == 0
+    cpu = min(os.sched_getaffinity(0))
+    audit = MachineAudit()
+    audit.start(tmp_path / "machine.csv", CpuPlan((cpu,), (cpu,), (cpu,)))
+    try:
+        wait_for_rows(tmp_path / "machine.csv", 1)
+        assert audit._process is not None
+        assert os.sched_getscheduler(audit._process.pid) == (os.SCHED_FIFO if allowed else os.SCHED_OTHER)
+    finally:
+        audit.stop()
+
+
 def test_it_ends_when_the_lab_dies(tmp_path: Path) -> None:
     code = (
         "import os, sys; sys.path.insert(0, sys.argv[1])\n"
