@@ -150,3 +150,23 @@ fn explain(outcome: &Outcome, heap_mib_max: u32) -> String {
         format!("{} ({})", outcome.stderr.trim(), outcome.ending())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_converter_that_fails_says_why_even_if_it_was_killed() {
+        for (script, expected) in [
+            ("kill -9 $$", "killed by signal 9, as the kernel does when memory runs out"),
+            ("exit 3", "exit status 3"),
+            ("echo broken >&2; exit 1", "broken (exit status 1)"),
+            ("echo java.lang.OutOfMemoryError >&2; exit 3", "its heap of 16 MiB is too small"),
+            ("echo Incomplete JFR file >&2; exit 1", "the recording was cut off"),
+        ] {
+            let outcome = process::run(Command::new("sh").args(["-c", script]), Duration::from_secs(60)).unwrap();
+            let said = explain(&outcome, 16);
+            assert!(said.contains(expected), "{script}: {said}");
+        }
+    }
+}

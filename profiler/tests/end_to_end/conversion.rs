@@ -102,7 +102,10 @@ fn a_recording_becomes_every_file_and_names_the_methods_that_ran() {
     let counts = json(&out.join("recorder.json"));
     assert_eq!(description["samples_lost"], counts["lost"]);
     assert!(description["cpu_s"].as_f64().is_some_and(|seconds| seconds > 0.1), "{description}");
-    assert!(fs::read_to_string(out.join("cpu.svg")).unwrap().contains(" UTC"), "the picture has a date");
+    let picture = fs::read_to_string(out.join("cpu.svg")).unwrap();
+    assert!(picture.contains(" UTC"), "the picture has a date");
+    let had = format!("by {engine}, one per {} µs of CPU time", description["interval_had_us"].as_f64().unwrap());
+    assert!(picture.contains(&had), "the picture says {had:?}");
 
     let table = json(&out.join("categories.json"));
     for (event, rows) in table["events"].as_object().unwrap() {

@@ -110,7 +110,12 @@ fn a_privileged_profiler_lends_perf_events_to_a_jvm_that_has_none() {
         thread::sleep(Duration::from_secs(3));
         expect_success(&profile(&[&["stop", "--pid", &pid, "--out", to][..], &attach].concat()));
         expect_success(&profile(&["convert", "--out", to]));
-        assert_eq!(json(&out.join("profile.json"))["engine"], engine);
+        let description = json(&out.join("profile.json"));
+        assert_eq!(description["engine"], engine);
+        let had_us = description["interval_had_us"].as_f64().unwrap();
+        assert_eq!(had_us > 500.0, engine == "ctimer", "{engine}: a sample each {had_us} µs");
+        let picture = fs::read_to_string(out.join("cpu.svg")).unwrap();
+        assert!(picture.contains(&format!("by {engine}, one per {had_us} µs of CPU time")), "{engine}: {had_us}");
         let kernel = fs::read_to_string(out.join("cpu.collapsed")).unwrap().contains("_[k]");
         assert_eq!(kernel, engine == "perf_events", "kernel frames with {engine}");
     }
