@@ -49,6 +49,7 @@ def host_facts(storage: Path) -> dict[str, str]:
         "architecture": platform.machine,
         "cgroup_cpu_quota": _cpu_quota,
         "clock_source": lambda: _read(Path("/sys/devices/system/clocksource/clocksource0/current_clocksource")),
+        "halt_poll_ns": lambda: _read(Path("/sys/module/haltpoll/parameters/guest_halt_poll_ns")),
         "huge_pages": lambda: _chosen(_read(Path("/sys/kernel/mm/transparent_hugepage/enabled"))),
         "kernel_build": platform.version,
         "kernel_command_line": lambda: _read(Path("/proc/cmdline")),

@@ -21,6 +21,7 @@ FACTS = {
     "architecture": "uname -m",
     "clock_source": "cat /sys/devices/system/clocksource/clocksource0/current_clocksource",
     "governor": "cat /sys/devices/system/cpu/cpu0/cpufreq/scaling_governor",
+    "halt_poll_ns": "cat /sys/module/haltpoll/parameters/guest_halt_poll_ns",
     "huge_pages": "cut -d[ -f2 /sys/kernel/mm/transparent_hugepage/enabled | cut -d] -f1",
     "kernel_build": "uname -v",
     "kernel_command_line": "cat /proc/cmdline",
