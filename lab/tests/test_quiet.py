@@ -16,8 +16,6 @@ FILES = {
     "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor": "powersave",
     "sys/devices/system/cpu/cpu0/cpufreq/scaling_available_governors": "performance powersave",
     "sys/kernel/mm/transparent_hugepage/enabled": "[always] madvise never",
-    "sys/devices/system/cpu/cpuidle/current_driver": "haltpoll",
-    "sys/module/haltpoll/parameters/guest_halt_poll_ns": "0",
     "proc/irq/24/smp_affinity_list": "0-1",
     "proc/irq/25/smp_affinity_list": "1",
 }
@@ -42,17 +40,16 @@ def machine(root: Path) -> QuietMachine:
 
 def test_every_change_is_said_and_put_back(root: Path) -> None:
     said: list[str] = []
-    assert machine(root).quiet(PLAN, said.append) == 4
+    assert machine(root).quiet(PLAN, said.append) == 3
     assert read(root) | {} == {
         **FILES,
         "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor": "performance",
         "sys/kernel/mm/transparent_hugepage/enabled": "madvise",
-        "sys/module/haltpoll/parameters/guest_halt_poll_ns": "200000",
         "proc/irq/24/smp_affinity_list": "1",
     }
-    assert len(said) == 4
+    assert len(said) == 3
     assert any(line.endswith("powersave -> performance") for line in said)
-    assert machine(root).unquiet(said.append) == 4
+    assert machine(root).unquiet(said.append) == 3
     assert read(root) == {**FILES, "sys/kernel/mm/transparent_hugepage/enabled": "always"}
     assert not (root.parent / "quiet.json").exists()
 
@@ -85,19 +82,13 @@ def test_a_second_quiet_keeps_the_first_originals(root: Path) -> None:
     assert (root / "proc/irq/24/smp_affinity_list").read_text() == "0-1"
 
 
-def test_how_long_an_idle_cpu_polls_is_left_alone_where_another_driver_decides(root: Path) -> None:
-    (root / "sys/devices/system/cpu/cpuidle/current_driver").write_text("intel_idle\n")
-    assert machine(root).quiet(PLAN, print) == 3
-    assert read(root)["sys/module/haltpoll/parameters/guest_halt_poll_ns"] == "0"
-
-
 def test_what_cannot_be_restored_stays_noted(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     machine(root).quiet(PLAN, print)
     monkeypatch.setattr(quiet, "_write", lambda path, value: "Permission denied")
-    with pytest.raises(RunError, match="4 settings could not be restored"):
+    with pytest.raises(RunError, match="3 settings could not be restored"):
         machine(root).unquiet(print)
     monkeypatch.undo()
-    assert machine(root).unquiet(print) == 4
+    assert machine(root).unquiet(print) == 3
 
 
 def test_a_setting_that_the_kernel_refuses_is_said_and_not_noted(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,10 +1,8 @@
 """Makes the machine quieter to measure on, as root, and restores everything.
 
 It sets the CPU frequency governor (`performance`), transparent huge pages (`madvise`: only for memory that asks for
-them), the CPUs that handle interrupts (not the service's), and in a virtual machine how long an idle CPU polls before
-it halts: to wake it up the hypervisor needs tens of microseconds, and not always the same. Before a value is changed,
-its original is written to .cache/quiet.json, so that `unquiet` restores it after a crash too. It stays there until the
-original is restored.
+them), and the CPUs that handle interrupts (not the service's). Before a value is changed, its original is written to
+.cache/quiet.json, so that `unquiet` restores it after a crash too. It stays there until the original is restored.
 """
 
 from __future__ import annotations
@@ -21,8 +19,6 @@ from lab.progress import Progress
 
 GOVERNOR = "performance"
 HUGE_PAGES = "madvise"
-HALT_POLL_NS = "200000"
-"""The kernel's own default for the cpuidle driver haltpoll; some virtual machines are started with 0."""
 
 
 @dataclass(frozen=True)
@@ -90,9 +86,6 @@ class QuietMachine:
         choices = _read(path) or ""
         if HUGE_PAGES in choices.replace("[", " ").replace("]", " ").split():
             yield Setting(path, choices[choices.find("[") + 1 : choices.find("]")], HUGE_PAGES)
-        path = self._root / "sys/module/haltpoll/parameters/guest_halt_poll_ns"
-        if _read(cpu_directory / "cpuidle/current_driver") == "haltpoll" and (now := _read(path)) is not None:
-            yield Setting(path, now, HALT_POLL_NS)
         off_service = sorted({*plan.loadgen, *plan.other} - set(plan.service))
         if off_service:
             for path in sorted(self._root.glob("proc/irq/[0-9]*/smp_affinity_list")):
