@@ -14,7 +14,7 @@ use std::time::Duration;
 use support::log_server::{LogServer, Script};
 use support::stalls::{Scenario, within_two_percent};
 use support::truth::{Truth, constant, quantile, sorted};
-use support::{Manner, OK, TruthServer, holds_in_runs, load};
+use support::{Held, Manner, OK, TruthServer, holds_in_runs, judge_runs, load};
 
 const MICROSECOND: f64 = 1e3;
 
@@ -33,6 +33,27 @@ fn the_latency_of_twenty_scenarios_of_stalls_is_the_computed_one_within_two_perc
         let scenario = Scenario::draw(7 + held as u64);
         within_two_percent(&scenario, &scenario)
     });
+}
+
+#[test]
+fn a_property_that_most_runs_break_is_broken_and_a_failure_that_others_caused_is_repeated() {
+    let judged = |runs: &[(bool, f64)]| {
+        let mut runs = runs.iter();
+        judge_runs(2, |_| {
+            let (holds, foreign) = *runs.next().unwrap();
+            (if holds { Ok(()) } else { Err("late".to_owned()) }, foreign)
+        })
+    };
+    let (holds, fails, disturbed) = ((true, 0.0), (false, 0.0), (false, 0.5));
+    assert_eq!(judged(&[holds, holds]), Held::Yes);
+    assert_eq!(judged(&[fails, holds, holds]), Held::Yes);
+    assert_eq!(judged(&[disturbed, holds, disturbed, holds]), Held::Yes);
+    for runs in [[fails, fails, holds], [holds, fails, fails], [fails, holds, fails]] {
+        let Held::Broken(why) = judged(&runs) else { panic!("{runs:?}") };
+        assert!(why.contains("of 2 wanted, and not in these:\nlate (0% of the machine"), "{why}");
+    }
+    assert!(matches!(judged(&[disturbed; 6]), Held::NotJudged(_)));
+    assert!(matches!(judged(&[fails, disturbed, disturbed, disturbed, disturbed, disturbed]), Held::Broken(_)));
 }
 
 #[test]

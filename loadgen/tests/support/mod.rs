@@ -259,38 +259,67 @@ const FOREIGN_SHARE_MAX: f64 = 0.03;
 /// The number of failures that count, after which a property is broken.
 const FAILURES_MAX: usize = 2;
 
-/// Asserts a property of single runs, on a machine that may be busy with other work.
+/// The judgement on a property of single runs.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Held {
+    Yes,
+    /// Why it is broken.
+    Broken(String),
+    /// Others may have caused every failure.
+    NotJudged(String),
+}
+
+/// Judges a property of single runs, on a machine that may be busy with other work.
 ///
-/// `property` gets the number of runs that have held so far and must hold `wanted` times. A second failure in a run of
-/// which others took no CPU time breaks it. With `wanted` = 2, a property that nine runs in ten break passes in three
-/// cases of a hundred. A failure that others may have caused is no evidence: such a run is repeated. If there are only
-/// such failures, the property is not judged, and standard error says so.
-pub fn holds_in_runs(wanted: usize, mut property: impl FnMut(usize) -> Result<(), String>) {
+/// `run` gets the number of runs that have held so far; it returns whether this one holds, and the share of the machine
+/// that others took meanwhile. The property must hold `wanted` times. A second failure in a run of which others took no
+/// CPU time breaks it. With `wanted` = 2, a property that nine runs in ten break passes in three cases of a hundred. A
+/// failure that others may have caused is no evidence: such a run is repeated. If there are only such failures, the
+/// property is not judged.
+pub fn judge_runs(wanted: usize, mut run: impl FnMut(usize) -> (Result<(), String>, f64)) -> Held {
     let (mut held, mut counted, mut reasons) = (0, 0, Vec::new());
     for _ in 0..2 * wanted + 2 {
-        let before = CpuTimes::now();
-        match property(held) {
-            Ok(()) => held += 1,
-            Err(reason) => {
-                let foreign = before.foreign_share_until(&CpuTimes::now());
+        match run(held) {
+            (Ok(()), _) => held += 1,
+            (Err(reason), foreign) => {
                 counted += usize::from(foreign <= FOREIGN_SHARE_MAX);
                 reasons.push(format!("{reason} ({:.0}% of the machine was taken by others)", foreign * 100.0));
             }
         }
         if held == wanted {
-            return;
+            return Held::Yes;
         }
         if counted == FAILURES_MAX {
             break;
         }
     }
     let reasons = reasons.join("\n");
-    assert_eq!(counted, 0, "held in {held} runs of {wanted} wanted, and not in these:\n{reasons}");
-    // Bypasses the test harness, which hides the output of passing tests.
-    let thread = thread::current();
-    let name = thread.name().unwrap_or("a test");
-    let _ =
-        writeln!(std::io::stderr(), "{name}: NOT JUDGED, others took the machine in every run that failed:\n{reasons}");
+    if counted == 0 {
+        return Held::NotJudged(reasons);
+    }
+    Held::Broken(format!("held in {held} runs of {wanted} wanted, and not in these:\n{reasons}"))
+}
+
+/// Asserts a property of single runs by [`judge_runs`]. Standard error says if it was not judged.
+pub fn holds_in_runs(wanted: usize, mut property: impl FnMut(usize) -> Result<(), String>) {
+    let judged = judge_runs(wanted, |held| {
+        let before = CpuTimes::now();
+        let result = property(held);
+        (result, before.foreign_share_until(&CpuTimes::now()))
+    });
+    match judged {
+        Held::Yes => {}
+        Held::Broken(reasons) => panic!("{reasons}"),
+        Held::NotJudged(reasons) => {
+            let thread = thread::current();
+            let name = thread.name().unwrap_or("a test");
+            // Bypasses the test harness, which hides the output of passing tests.
+            let _ = writeln!(
+                std::io::stderr(),
+                "{name}: NOT JUDGED, others took the machine in every run that failed:\n{reasons}"
+            );
+        }
+    }
 }
 
 /// CPU time up to now, in seconds.
