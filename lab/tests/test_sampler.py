@@ -62,12 +62,21 @@ def test_a_process_that_is_not_yet_there_is_watched_once_it_is(tmp_path: Path) -
     cpu = min(os.sched_getaffinity(0))
     audit.start(tmp_path / "machine.csv", CpuPlan((cpu,), (cpu,), (cpu,)))
     pids = iter([None, None, os.getpid(), None])
+    own = os.getpriority(os.PRIO_PROCESS, 0)
+    seen: set[int] = set()
+
+    def find() -> int | None:
+        seen.add(os.getpriority(os.PRIO_PROCESS, 0))
+        return next(pids)
+
     try:
-        audit.watch_soon("loadgen", lambda: next(pids), lambda: True)
+        audit.watch_soon("loadgen", find, lambda: True)
         wait_for_rows(tmp_path / "machine.csv", 3)
     finally:
         audit.stop()
     assert rows(tmp_path / "machine.csv")[-1]["loadgen_cpu_s"] != ""
+    assert seen == {min(own + 10, 19)}, "it yields to the load"
+    assert os.getpriority(os.PRIO_PROCESS, 0) == own
 
 
 def test_it_has_real_time_priority_if_that_is_allowed_so_that_a_busy_machine_costs_no_evidence(tmp_path: Path) -> None:

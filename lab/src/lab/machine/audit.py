@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import subprocess
 import sys
 import threading
@@ -15,6 +16,7 @@ from lab.process.interrupts import shielded
 
 PID_POLL_S = 0.02
 PID_LIMIT_S = 10.0
+NICENESS = 10
 END_LIMIT_S = 3.0
 
 
@@ -51,6 +53,7 @@ class MachineAudit:
         """Watch a process as soon as its pid is known, for as long as it is `wanted`; returns at once."""
 
         def look() -> None:
+            os.nice(NICENESS)  # of this thread, on Linux: in a container a pid is found by a program, beside the load
             deadline = time.monotonic() + PID_LIMIT_S
             while wanted() and time.monotonic() < deadline:
                 if (pid := find_pid()) is not None:
