@@ -84,8 +84,8 @@ def tell(console: Console, record: ComparisonRecord, directory: Path) -> None:
     for metric in result.metrics:
         if not metric.primary:
             console.print(Text(f"  {_line(metric)}"), soft_wrap=True, highlight=False)
-    if (smallest := record.design.calibration) is not None:
-        console.print(f"  smallest difference by calibration: {smallest}", soft_wrap=True, highlight=False)
+    smallest = record.design.calibration or tables.NOT_CALIBRATED
+    console.print(f"  smallest difference by calibration: {smallest}", soft_wrap=True, highlight=False)
     console.print(f"page:    {_shown(directory / PAGE)}", soft_wrap=True, highlight=False)
 
 

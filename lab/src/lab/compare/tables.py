@@ -13,6 +13,7 @@ from lab.report.tables import EVENT_NAMES, Cell, Table
 
 WORDS = {"better": "better", "worse": "worse", "same": "same", "cannot tell": "cannot tell"}
 CHANGES_MAX = 12
+NOT_CALIBRATED = "unknown: there was no calibration (make calibrate)"
 
 
 def metric_table(record: ComparisonRecord) -> Table | None:
@@ -108,8 +109,7 @@ def design_table(record: ComparisonRecord) -> Table:
             ("Load in a block", f"{design.windows} windows of {design.window_s:g} s a side, in turns"),
             ("Warm-up of each start", f"{design.warmup_s:g} s, {_origin(design)}"),
         ]
-    if design.calibration is not None:
-        pairs.append(("Smallest difference by calibration", design.calibration))
+    pairs.append(("Smallest difference by calibration", design.calibration or NOT_CALIBRATED))
     if record.result is not None and record.result.idle_cpu_share is not None:
         pairs.append(("CPU of the side without load", numbers.share(record.result.idle_cpu_share) + " of one CPU"))
     rows = [[Cell(name), Cell(value)] for name, value in pairs]
