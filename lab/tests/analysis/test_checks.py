@@ -293,6 +293,24 @@ def test_a_warm_up_that_is_not_over_is_no_steady_state(tmp_path: Path, level: tu
         assert found.detail.startswith(f"no steady state: from second {level[0]} on the median latency is")
 
 
+@pytest.mark.parametrize(("before_us", "outcome"), [(47.0, "pass"), (90.0, "warn")])
+def test_a_change_of_the_generators_own_part_of_the_median_is_none_of_the_service(
+    tmp_path: Path, before_us: float, outcome: str
+) -> None:
+    """The medians are those of quiet runs on a machine whose CPUs woke up slower for some seconds."""
+    run = make_run(tmp_path, Shape(profiled=False))
+    path = run / "measure/1/load.json"
+    document = json.loads(path.read_text())
+    for second in document["series"]:
+        early = second["t_s"] < 8
+        second |= {"p50_us": 117.0 if early else 82.0, "net_p50_us": before_us if early else 36.0}
+    path.write_text(json.dumps(document))
+    found = check(judge(run, Manifest.read(run / "run.json")), "steady state")
+    assert found.outcome == outcome, found.detail
+    if outcome == "warn":
+        assert found.detail.endswith("from second 8 on the net median latency is 36 µs, before it 90 µs")
+
+
 def test_exclusion_rests_on_the_environments_checks_alone(sound: Path, manifest: Manifest, tmp_path: Path) -> None:
     """A run is excluded if its machine was disturbed for half of the time, and never for its outcome."""
     stolen = make_run(tmp_path, Shape(profiled=False, steal=0.08))

@@ -68,6 +68,7 @@ class Second(Lenient):
     p50_us: Number | None = None
     p99_us: Number | None = None
     max_us: Number | None = None
+    net_p50_us: Number | None = None
 
 
 class Censored(Lenient):
