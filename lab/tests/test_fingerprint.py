@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 
 from lab.machine.environment import describe_machine
 from lab.machine.fingerprint import Difference, differences, digest, facts, host_facts
-from lab.manifest import Cluster, Cpu, CpuPlan, Environment, Git, Node, NodeAudit, Tool
+from lab.manifest import Cluster, Cpu, CpuPlan, Dataset, Environment, Git, Node, NodeAudit, Tool
 from lab.paths import Checkout
 
 
@@ -59,6 +60,15 @@ def test_what_is_measured_of_a_cluster_in_each_run_is_no_difference_and_its_mach
         (lambda e: setattr(e, "native_transport", False), "native_transport: True against False"),
         (lambda e: setattr(e.cpu_plan, "other", [0]), "cpu_plan.other: 1 against 0"),
         (lambda e: setattr(e, "load_generator", None), "load_generator.custom: False against unknown"),
+        (lambda e: setattr(e.cpu, "model", "another CPU"), "cpu.model: a CPU against another CPU"),
+        (lambda e: setattr(e.cpu, "governor", "powersave"), "cpu.governor: unknown against powersave"),
+        (lambda e: setattr(e, "kernel", "7.0"), "kernel: unknown against 7.0"),
+        (lambda e: setattr(e, "jvm", "26"), "jvm: 25.0.1 against 26"),
+        (lambda e: setattr(e, "gc", "ZGC"), "gc: unknown against ZGC"),
+        (lambda e: e.libraries.update({"one-nio": "3.0"}), "libraries.one-nio: 2.2.0 against 3.0"),
+        (lambda e: e.images.update(service="sha256:9"), "images.service: sha256:1 against sha256:9"),
+        (lambda e: setattr(e.git, "commit", "beef"), "git.commit: c0ffee against beef"),
+        (lambda e: setattr(e, "dataset", Dataset(name="tiny", hash="7")), "dataset.hash: unknown against 7"),
     ],
 )
 def test_what_can_change_a_number_is_named(change: Callable[[Environment], None], difference: str) -> None:
@@ -81,6 +91,26 @@ def test_what_a_comparison_varies_on_purpose_can_be_left_out() -> None:
     other.jvm_flags = ["-Xmx2g"]
     assert differences(environment(), other, ignoring=frozenset({"jvm_flags"})) == []
     assert differences(environment(), other) == [Difference("jvm_flags", "-Xmx1g -XX:+UseG1GC", "-Xmx2g")]
+
+
+KERNEL = {
+    "clock_source": "/sys/devices/system/clocksource/clocksource0/current_clocksource",
+    "huge_pages": "/sys/kernel/mm/transparent_hugepage/enabled",
+    "kernel_command_line": "/proc/cmdline",
+    "mitigations": "/sys/devices/system/cpu/vulnerabilities/meltdown",
+    "smt": "/sys/devices/system/cpu/smt/control",
+    "storage": "/proc/mounts",
+    "swappiness": "/proc/sys/vm/swappiness",
+    "topology": "/sys/devices/system/cpu/cpu0/topology/thread_siblings_list",
+}
+
+
+def test_every_fact_that_this_kernel_shows_is_found(tmp_path: Path) -> None:
+    shown = {name for name, file in KERNEL.items() if Path(file).is_file()}
+    if re.search(r"^microcode\s*: \S", Path("/proc/cpuinfo").read_text(), re.MULTILINE):
+        shown.add("microcode")
+    assert {"kernel_command_line", "storage"} <= shown
+    assert shown <= host_facts(tmp_path).keys()
 
 
 def test_the_hosts_facts_are_those_of_this_machine(tmp_path: Path) -> None:

@@ -311,6 +311,17 @@ def test_a_change_of_the_generators_own_part_of_the_median_is_none_of_the_servic
         assert found.detail.endswith("from second 8 on the net median latency is 36 µs, before it 90 µs")
 
 
+@pytest.mark.parametrize(("cpus", "outcome"), [(0.03, "pass"), (0.1, "note"), (0.2, "warn")])
+def test_a_jit_compiler_that_is_still_at_work_is_no_steady_state(tmp_path: Path, cpus: float, outcome: str) -> None:
+    run = make_run(tmp_path, Shape(jit=cpus, profiled=False))
+    validity = judge(run, Manifest.read(run / "run.json"))
+    found = check(validity, "steady state")
+    assert found.outcome == outcome, found.detail
+    if outcome != "pass":
+        assert f"no steady state: in the second half the JIT compiler still used {cpus:.0%} of a CPU" in found.detail
+        assert found.detail in validity.findings + validity.reasons
+
+
 def test_exclusion_rests_on_the_environments_checks_alone(sound: Path, manifest: Manifest, tmp_path: Path) -> None:
     """A run is excluded if its machine was disturbed for half of the time, and never for its outcome."""
     stolen = make_run(tmp_path, Shape(profiled=False, steal=0.08))

@@ -25,6 +25,13 @@ def test_reasons_of_a_suspect_run_are_said_first(tmp_path: Path) -> None:
     assert "suspect" in page.text
 
 
+def test_a_run_that_never_became_steady_is_kept_and_says_so(tmp_path: Path) -> None:
+    page, markdown = report(make_run(tmp_path, Shape(level=(6, 3.0), profiled=False)))
+    for text in (page.text, markdown):
+        assert "No steady state: from second 6 on the median latency is" in text
+        assert "Latency p50" in text, "its figures are there"
+
+
 def judged_again(run: Path, **changes: object) -> tuple[Page, str]:
     manifest = Manifest.read(run / "run.json")
     assert manifest.summary is not None
