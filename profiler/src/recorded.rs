@@ -76,9 +76,43 @@ fn every_recording_of_the_script_is_there_and_no_other() {
     assert_eq!(there, due, "run tests/record-fixtures.sh for what is missing");
 }
 
+/// Hides the frames of methods that the service no longer has: a rule must not live on in an old recording alone.
+fn hide_what_has_moved(samples: &mut Samples) {
+    for (name, _) in &mut samples.frames {
+        if name.starts_with("lsmlab/") && !is_in_the_sources(name) {
+            "moved".clone_into(name);
+        }
+    }
+}
+
+/// Whether the source of the frame's class names its method: `a/B$C.lambda$run$0` is looked for as `run` in `a/B.java`.
+fn is_in_the_sources(frame: &str) -> bool {
+    let Some((class, method)) = frame.rsplit_once('.').filter(|(class, _)| !class.contains("$$Lambda")) else {
+        return true;
+    };
+    let outer = class.split('$').next().unwrap_or(class);
+    let method = method.strip_prefix("lambda$").map_or(method, |rest| rest.split('$').next().unwrap_or(rest));
+    let source = ["storage", "server", "peers"].iter().find_map(|room| {
+        let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../service").join(room).join("src/main/java");
+        fs::read_to_string(root.join(format!("{outer}.java"))).ok()
+    });
+    source.is_some_and(|text| method.starts_with('<') || text.contains(method))
+}
+
+#[test]
+fn a_method_that_the_service_no_longer_has_is_told_from_one_that_it_has() {
+    for frame in ["Compactor.work", "Compactor.<init>", "Compactor$Round.work", "Compactor.lambda$work$0"] {
+        assert!(is_in_the_sources(&format!("lsmlab/storage/lsm/{frame}")), "{frame}");
+    }
+    for frame in ["Merge.work", "Compactor.tidyUp", "Compactor.lambda$tidyUp$0"] {
+        assert!(!is_in_the_sources(&format!("lsmlab/storage/lsm/{frame}")), "{frame}");
+    }
+}
+
 #[test]
 fn every_pattern_decides_something_in_a_real_recording() {
-    let tables: Vec<_> = recorded().into_iter().map(|(_, samples)| samples).collect();
+    let mut tables: Vec<_> = recorded().into_iter().map(|(_, samples)| samples).collect();
+    tables.iter_mut().for_each(hide_what_has_moved);
     let unused = rules().unused(&tables);
     assert!(unused.is_empty(), "patterns that match nothing:\n{}", unused.join("\n"));
 }
