@@ -6,18 +6,13 @@ use loadgen::http::Batch;
 use loadgen::script::{MainScript, ScriptError, ScriptOptions, ThreadScript};
 use loadgen::target::Target;
 use std::path::Path;
-use std::time::Duration;
-use support::{Manner, OK, Run, TruthServer, load_with};
+use support::{Run, TruthServer, load_with, quick_server};
 
 fn run_script(text: &str, flags: &str, server: &TruthServer) -> Run {
     let directory = tempfile::tempdir().unwrap();
     let script = directory.path().join("script.lua");
     std::fs::write(&script, text).unwrap();
     load_with(&format!("{flags} -s {}", script.display()), &server.url(), "one two")
-}
-
-fn quick_server() -> TruthServer {
-    TruthServer::start(Manner::Answer(OK.to_vec(), Duration::ZERO))
 }
 
 #[test]

@@ -11,6 +11,7 @@
 //! allocation.
 
 mod encrypted;
+mod ending;
 mod responses;
 mod script_thread;
 mod traffic;
@@ -361,67 +362,5 @@ impl<'a> Worker<'a> {
         let interval = std::mem::replace(&mut self.interval, empty);
         let _ = self.messages.send(Message::Interval { worker: self.number, index: self.second, interval });
         self.second += 1;
-    }
-
-    /// Ends a thread: counts its unfinished requests and closes its connections.
-    fn end_script_thread(&mut self, script_thread: usize, end_ns: u64) {
-        if self.script_threads[script_thread].has_ended() {
-            return;
-        }
-        let schedule = &self.plan.schedule;
-        let (warmup_ns, until_ns) = (schedule.warmup_ns(), end_ns.saturating_sub(self.start_ns));
-        let (mut unfinished, mut unsent, mut oldest_due_ns) = (0, 0, end_ns);
-        let own = |connection: &&mut Connection| connection.script_thread == script_thread;
-        let mut waiting = |arrivals: &crate::schedule::Arrivals| {
-            let count = arrivals.waiting_before(schedule, until_ns)
-                - arrivals.waiting_before(schedule, until_ns.min(warmup_ns));
-            if count > 0 {
-                oldest_due_ns = oldest_due_ns.min(self.start_ns + arrivals.due_ns().max(warmup_ns));
-            }
-            unsent += count;
-        };
-        for connection in self.connections.iter_mut().filter(own) {
-            if let Some(arrivals) = &connection.arrivals {
-                waiting(arrivals);
-            }
-        }
-        if let Some(arrivals) = &self.script_threads[script_thread].arrivals {
-            waiting(arrivals);
-        }
-        for connection in self.connections.iter_mut().filter(own) {
-            let outstanding = connection.outstanding();
-            if outstanding > 0 && connection.due_ns >= self.measured_ns {
-                unfinished += outstanding;
-                oldest_due_ns = oldest_due_ns.min(connection.due_ns);
-            }
-            self.in_flight -= outstanding;
-            connection.close();
-            connection.phase = Phase::Ended;
-        }
-        self.script_threads[script_thread].end(unsent, unfinished, end_ns - oldest_due_ns, end_ns);
-    }
-
-    /// Ends all threads and sends the last interval.
-    fn finish(&mut self, end_ns: u64, failure: Option<WorkerError>) -> WorkerResult {
-        self.enforce_time_limits(end_ns);
-        // Taken before the connections are closed.
-        self.interval.in_flight = self.in_flight;
-        self.running = false;
-        for script_thread in 0..self.script_threads.len() {
-            self.end_script_thread(script_thread, end_ns);
-        }
-        self.deliver();
-        let threads: Vec<_> = self.script_threads.drain(..).filter_map(ScriptThread::into_result).collect();
-        let end_ns = threads.iter().map(|thread| thread.end_ns).max().unwrap_or(end_ns);
-        WorkerResult {
-            threads,
-            end_ns,
-            idle_ns: self.idle_ns,
-            spin_ns: self.polling.spent_ns(),
-            cpu_ns: self.cpu_delivered_ns - self.cpu_at_start_ns,
-            real_time: self.real_time,
-            stops: std::mem::take(&mut self.stops).into_longest(),
-            failure,
-        }
     }
 }

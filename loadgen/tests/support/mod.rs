@@ -115,6 +115,11 @@ impl Drop for TruthServer {
     }
 }
 
+/// A server that answers every request with [`OK`] at once.
+pub fn quick_server() -> TruthServer {
+    TruthServer::start(Manner::Answer(OK.to_vec(), Duration::ZERO))
+}
+
 fn serve(
     connection: usize,
     mut stream: &TcpStream,

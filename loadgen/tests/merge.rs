@@ -1,0 +1,74 @@
+//! `loadgen merge`: the logs of several runs as one distribution.
+
+mod support;
+
+use std::time::Duration;
+use support::{Manner, OK, TruthServer, command, load, quick_server};
+
+#[test]
+fn logs_of_several_runs_merge_into_one_distribution() {
+    let fast = quick_server();
+    let slow = TruthServer::start(Manner::Answer(OK.to_vec(), Duration::from_millis(30)));
+    let directory = tempfile::tempdir().unwrap();
+    let log = |name: &str| directory.path().join(name).display().to_string();
+    let (first, second, merged) = (log("a.hlog"), log("b.hlog"), log("merged.hlog"));
+    let many = load(&format!("-t1 -c4 -d1s -R300 --hdr-log {first}"), &fast.url());
+    let few = load(&format!("-t1 -c4 -d1500ms -R20 --hdr-log {second}"), &slow.url());
+    let requests = many.number("requests") + few.number("requests");
+    let output = command().args(["merge", &first, &second, "--hdr-log", &merged]).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains(&format!("Total count    = {requests:12}]")), "{text}");
+    assert!(text.contains(&format!("  {requests} requests of 2 runs in 1.50s, ")), "{text}");
+    assert!(text.starts_with("  Latency Distribution (HdrHistogram - Recorded Latency)\n 50.000%"), "{text}");
+
+    let again = command().args(["merge", &merged]).output().unwrap();
+    let again = String::from_utf8(again.stdout).unwrap();
+    let spectrum = |text: &str| text.split_once("-----").unwrap().0.to_owned();
+    assert_eq!(spectrum(&again), spectrum(&text), "a merged log is a log");
+}
+
+#[test]
+fn merge_counts_every_interval_of_a_log_whose_intervals_begin_together() {
+    let server = quick_server();
+    let directory = tempfile::tempdir().unwrap();
+    let file = |name: &str| directory.path().join(name).display().to_string();
+    let (log, doubled) = (file("a.hlog"), file("doubled.hlog"));
+    let requests = load(&format!("-t1 -c2 -d1s -R100 --hdr-log {log}"), &server.url()).number("requests");
+    let text = std::fs::read_to_string(&log).unwrap();
+    let interval = text.lines().last().unwrap();
+    std::fs::write(&doubled, format!("{text}{interval}\nTag=PUT,{interval}\nTag=PUT,{interval}\n")).unwrap();
+    let merged = |log: &str| {
+        let output = command().args(["merge", log]).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    assert!(merged(&log).contains(&format!("  {requests} requests of 1 run in 1.00s, ")));
+    assert!(merged(&doubled).contains(&format!("  {} requests of 1 run in 1.00s, ", 4.0 * requests)));
+}
+
+#[test]
+fn merge_refuses_what_is_no_log() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = |name: &str, text: &[u8]| {
+        let path = directory.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path.display().to_string()
+    };
+    let (text, empty) = (file("x.hlog", b"this is no log\n"), file("empty.hlog", b""));
+    let spoilt = file("spoilt.hlog", b"#[StartTime: 1.000 (seconds since epoch)]\n0.000,1.000,1.000,HISTFAAA\n");
+    let binary = file("binary.hlog", &[0xff, 0xfe]);
+    for (arguments, wanted) in [
+        (vec!["merge"], "required arguments"),
+        (vec!["merge", "/no/such.hlog"], "/no/such.hlog: No such file"),
+        (vec!["merge", &text], "x.hlog: not an HdrHistogram log"),
+        (vec!["merge", &empty], "empty.hlog: no interval in it"),
+        (vec!["merge", &spoilt], "spoilt.hlog: interval at 0ns: "),
+        (vec!["merge", &binary], "binary.hlog: not a text file"),
+    ] {
+        let output = command().args(&arguments).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}");
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert!(message.contains(wanted), "{arguments:?}: {message}");
+    }
+}
