@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -206,31 +207,73 @@ HOLDING = """
 import sys, time, pathlib
 sys.path[:0] = [{source!r}, {tests!r}]
 from e2e.test_docker_runtime import *
+from lab.runtime.base import ProfileSpec
 from lab.runtime.docker.runtime import DockerRuntime
 runtime = DockerRuntime(Checkout(CHECKOUT))
 runtime.preflight(plan_cpus(os.environ), PORTS, quiet)
-service = start(runtime, pathlib.Path(sys.argv[1]))
+directory = pathlib.Path(sys.argv[1])
+service = start(runtime, directory)
 service.wait_ready(180)
+if limit_s := float(sys.argv[2]):
+    runtime.profiler.start(ProfileSpec(directory, ("cpu", "alloc"), "1ms", "", ()), service, limit_s)
 print("ready", flush=True)
 time.sleep(600)  # a lab, as far as its command line tells
 """
 
 
-def test_what_a_killed_lab_left_is_gone_after_the_next_preflight(images: None, tmp_path: Path) -> None:
-    from lab.runtime.docker.runtime import DockerRuntime
-
+@contextlib.contextmanager
+def held_service(work: Path, recorded_s: float = 0) -> Iterator[subprocess.Popen[str]]:
+    """Start a lab that holds a service, and that asked for a recording of so many seconds; kill it in the end."""
     program = HOLDING.format(source=str(CHECKOUT / "lab" / "src"), tests=str(CHECKOUT / "lab" / "tests"))
-    lab = subprocess.Popen([sys.executable, "-c", program, str(tmp_path / "1")], stdout=subprocess.PIPE, text=True)
+    words = [sys.executable, "-c", program, str(work), str(recorded_s)]
+    lab = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
     try:
         assert lab.stdout is not None
         assert lab.stdout.readline() == "ready\n"
+        yield lab
+    finally:
+        lab.send_signal(signal.SIGKILL)
+        lab.wait()
+
+
+def test_what_a_killed_lab_left_is_gone_after_the_next_preflight(images: None, tmp_path: Path) -> None:
+    from lab.runtime.docker.runtime import DockerRuntime
+
+    with held_service(tmp_path / "1") as lab:
         another = DockerRuntime(Checkout(CHECKOUT))
         with pytest.raises(RunError, match=f"another lab \\(process {lab.pid}\\)"):
             another.preflight(plan_cpus(os.environ), PORTS, quiet)
         assert containers() == ["lsmlab-service-1"]
-    finally:
-        lab.send_signal(signal.SIGKILL)
-        lab.wait()
+    another.preflight(plan_cpus(os.environ), PORTS, quiet)
+    assert containers() == []
+    another.close()
+
+
+def in_sidecar(*words: str) -> subprocess.CompletedProcess[str]:
+    argv = ["docker", "exec", "lsmlab-profiler-1", *words]
+    return subprocess.run(argv, capture_output=True, text=True, check=False)
+
+
+def is_recording() -> bool:
+    """Return whether the service's JVM has the recording open."""
+    return "/profile/profile.jfr" in in_sidecar("sh", "-c", "ls -l /proc/[0-9]*/fd").stdout
+
+
+def test_a_recording_ends_though_its_lab_was_killed(images: None, tmp_path: Path) -> None:
+    """The service lives on in its container until the next run; the recording may not."""
+    from lab.runtime.docker.runtime import DockerRuntime
+
+    with held_service(tmp_path / "1", recorded_s=20):
+        assert is_recording()
+    deadline = time.monotonic() + 120
+    while is_recording():
+        assert time.monotonic() < deadline, "the recording goes on"
+        time.sleep(0.5)
+    stopped = in_sidecar(
+        "/opt/lsmlab/profile", "stop", "--pid", "auto", "--libpath", "/profile/lib", "--out", "/profile"
+    )
+    assert "profile.jfr ended before this, by itself after --timeout" in stopped.stderr, "the service is still there"
+    another = DockerRuntime(Checkout(CHECKOUT))
     another.preflight(plan_cpus(os.environ), PORTS, quiet)
     assert containers() == []
     another.close()
