@@ -26,7 +26,7 @@ def both(template: str, legend: str) -> list[Query]:
     return [Query(a, f"A {legend}".strip()), Query(b, f"B {legend}".strip())]
 
 
-#: Run B is dashed: where the runs are alike, run A shows below it.
+#: Run B is dashed. Where both lines lie on each other, run A shows through the gaps.
 DASHED = {
     "matcher": {"id": "byRegexp", "options": "/^B/"},
     "properties": [{"id": "custom.lineStyle", "value": {"fill": "dash", "dash": [6, 4]}}],

@@ -37,7 +37,7 @@ fn a_recording_ends_by_itself_after_its_timeout_and_its_file_is_whole() {
 
 #[test]
 fn every_sample_of_the_recording_is_counted_and_no_lost_one() {
-    // so many threads and samples that some are lost, if the engine is perf events
+    // with 200 threads and this interval, perf events loses some samples
     let mut java = Command::new(jdk().join("bin/java"));
     java.arg(room().join("tests/data/Busy.java")).arg("200");
     let jvm = Jvm::run(java);
