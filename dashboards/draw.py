@@ -3,7 +3,7 @@
     python dashboards/draw.py --prometheus http://127.0.0.1:9090 --window 60 --out DIR
 
 Not a Grafana: it honours what decides whether a panel can be read (type, unit, legend, stacking, logarithmic scale,
-thresholds, value mappings, renamed columns), and nothing that is interactive.
+thresholds, value mappings, renamed columns, the marks of phases), and nothing that is interactive.
 """
 
 import argparse
@@ -23,6 +23,8 @@ import live
 import structure
 
 COLUMN_PX, LINE_PX, GAP_PX, LEFT_PX = 58, 38, 8, 68
+#: A legend of more than LEGEND_ROWS_MAX series has two columns, if the panel is at least LEGEND_SPLIT_PX wide.
+LEGEND_ROW_PX, LEGEND_ROWS_MAX, LEGEND_SPLIT_PX = 16, 6, 600
 COLOURS = ["#73bf69", "#f2cc0c", "#5794f2", "#ff780a", "#e02f44", "#b877d9", "#37872d", "#fade2a", "#3274d9", "#c4162a"]
 NAMED = {"green": "#73bf69", "red": "#f2495c", "blue": "#5794f2", "orange": "#ff9830", "transparent": "none"}
 STYLE = """
@@ -36,6 +38,7 @@ table { border-collapse: collapse; width: 100%; font-size: 12px; } td, th { text
 td.n, th.n { text-align: right; } th { color: #9fa1ad; font-weight: 500; } .none { color: #f2495c; padding: 30px; }
 i { display: inline-block; width: 12px; height: 3px; margin-right: 5px; vertical-align: middle; }
 svg text { fill: #9fa1ad; font-size: 10px; }
+svg .phase { stroke: #b877d9; opacity: 0.7; } .legend { display: flex; gap: 24px; align-items: start; }
 """
 
 
@@ -78,6 +81,10 @@ def name_of(legend: str, labels: dict[str, str]) -> str:
     return re.sub(r"\{\{ *(\w+) *\}\}", lambda match: labels.get(match[1], ""), legend)
 
 
+def _clock(at: float) -> str:
+    return f"{datetime.fromtimestamp(at, UTC):%H:%M:%S}"
+
+
 def _numbers(series: dict[str, Any]) -> list[tuple[float, float]]:
     pairs = ((float(at), float(value)) for at, value in series["values"])
     return [(at, value) for at, value in pairs if math.isfinite(value)]
@@ -115,6 +122,7 @@ class Drawing:
         self._dashboard = dashboard
         self._prometheus = prometheus
         self._values = prometheus.variables(dashboard, chosen)
+        self._phases = self._phase_starts()
         self.empty: list[str] = []
         """Titles of panels of which no query returned a number."""
 
@@ -136,11 +144,30 @@ class Drawing:
                 hint = html.escape(panel["description"], quote=True)
                 parts.append(f'<div class="panel" style="{box}" title="{hint}"><h2>{title}</h2>{inside}</div>')
         head = f"<h1>{html.escape(self._dashboard['title'])}</h1><p>{html.escape(self._dashboard['description'])}</p>"
+        if self._phases:
+            starts = ", ".join(f"{html.escape(name)} {_clock(at)}" for at, name in self._phases)
+            head += f"<p>Phases, at the purple lines: {starts}</p>"
         return (
             f'<!doctype html><html lang="en"><meta charset="utf-8"><link rel="icon" href="data:,">'
             f"<title>{html.escape(self._dashboard['title'])}</title><style>{STYLE}</style>"
             f'{head}<div class="grid" style="height:{bottom}px">{"".join(parts)}</div></html>'
         )
+
+    def _phase_starts(self) -> list[tuple[float, str]]:
+        """When each phase in the window began, and its name: Grafana marks them by an annotation."""
+        queries = [
+            structure.concrete(one["expr"], self._values)
+            for one in self._dashboard["annotations"]["list"]
+            if one["useValueForTime"]
+        ]
+        found = {
+            (float(value) / 1000, series["metric"]["phase"])
+            for query in queries
+            for series in self._prometheus.range(query)
+            for _, value in series["values"]
+        }
+        first = self._prometheus.end - self._prometheus.window_s
+        return sorted(one for one in found if first <= one[0] <= self._prometheus.end)
 
     def _panel(self, panel: structure.Json, width: int, height: int) -> str:
         queries = [(t, structure.concrete(t["expr"], self._values)) for t in panel["targets"]]
@@ -169,16 +196,21 @@ class Drawing:
             return LEFT_PX + (at - start) / (end - start) * (width - LEFT_PX - 6)
 
         ticks = "".join(
-            f'<text x="{x(at):.0f}" y="{bottom + 13:.0f}" text-anchor="middle">'
-            f"{datetime.fromtimestamp(at, UTC):%H:%M:%S}</text>"
+            f'<text x="{x(at):.0f}" y="{bottom + 13:.0f}" text-anchor="middle">{_clock(at)}</text>'
             for at in (start + part * (end - start) for part in (0.1, 0.5, 0.9))
         )
-        return x, ticks
+        marks = "".join(
+            f'<line class="phase" x1="{x(at):.1f}" x2="{x(at):.1f}" y1="8" y2="{bottom:.0f}"/>'
+            for at, _ in self._phases
+        )
+        return x, marks + ticks
 
     def _lines(self, panel: structure.Json, found: list[Any], unit: str, width: int, height: int) -> str:
         custom = panel["fieldConfig"]["defaults"]["custom"]
         stacked, log = custom["stacking"]["mode"] == "normal", custom["scaleDistribution"]["type"] == "log"
-        legend_px = 15 * (len(found) + 1)
+        columns = 2 if len(found) > LEGEND_ROWS_MAX and width >= LEGEND_SPLIT_PX else 1
+        rows_a_column = math.ceil(len(found) / columns)
+        legend_px = LEGEND_ROW_PX * (rows_a_column + 1)
         plot_px = max(90, height - legend_px)
         sums: dict[float, float] = {}
         shown = []
@@ -233,14 +265,19 @@ class Drawing:
             for n, (name, _, pairs) in enumerate(shown)
             for piece in _pieces(pairs, self._prometheus.step_s(_points_max(width)))
         )
-        rows = "".join(
+        rows = [
             f'<tr><td><i style="background:{COLOURS[n % len(COLOURS)]}"></i>{html.escape(name)}</td>'
             f'<td class="n">{unit_text(pairs[-1][1], unit)}</td>'
             f'<td class="n">{unit_text(max(v for _, v in pairs), unit)}</td></tr>'
             for n, (name, pairs, _) in enumerate(shown)
-        )
+        ]
         head = '<tr><th>Name</th><th class="n">Last</th><th class="n">Max</th></tr>'
-        return f'<svg width="{width}" height="{plot_px}">{grid}{ticks}{lines}</svg><table>{head}{rows}</table>'
+        tables = "".join(
+            f"<table>{head}{''.join(rows[first : first + rows_a_column])}</table>"
+            for first in range(0, len(rows), rows_a_column)
+        )
+        plot = f'<svg width="{width}" height="{plot_px}">{grid}{ticks}{lines}</svg>'
+        return f'{plot}<div class="legend">{tables}</div>'
 
     def _stat(self, panel: structure.Json, found: list[Any], unit: str, width: int, height: int) -> str:
         value = found[0][1][-1][1]

@@ -1,10 +1,11 @@
 """Variables get the values that Grafana gives them; a drawn panel shows its numbers, units, limits and gaps."""
 
+import re
 import unittest
 from typing import Any
 
 from boards import compare, experiment
-from common import query_variable
+from common import annotations, query_variable
 from draw import Drawing, name_of, round_numbers, unit_text
 from live import Prometheus
 from panels import Panel, Query, Row, dashboard, series, stat, table
@@ -24,10 +25,10 @@ class StandIn(Prometheus):
         return self.answers.get((what, query), {"result": []} if what.startswith("query") else [])
 
 
-def one_panel(panel: Panel, variables: list[Any] | None = None) -> Any:
+def one_panel(panel: Panel, variables: list[Any] | None = None, marks: list[Any] | None = None) -> Any:
     """A dashboard of one panel."""
-    rows = [Row("r", [panel])]
-    return dashboard(uid="u", title="t", description="d", tags=[], rows=rows, variables=variables or [], annotations=[])
+    rows, shared = [Row("r", [panel])], {"variables": variables or [], "annotations": marks or []}
+    return dashboard(uid="u", title="t", description="d", tags=[], rows=rows, **shared)
 
 
 def answer(*values: float, **labels: str) -> dict[str, Any]:
@@ -77,6 +78,25 @@ class Drawn(unittest.TestCase):
         page, _ = self.draw(series("p", "d", "s", Query("up")), [gap])
         lines = [line.split('"')[0].split() for line in page.split('points="')[1:]]
         self.assertEqual([len(line) for line in lines], [3, 2])
+
+    def test_a_long_legend_has_two_columns_where_there_is_room(self) -> None:
+        many = [answer(1.0, reason=f"r{n}") for n in range(9)]
+        for width, columns in ((8, 1), (12, 2)):
+            page, _ = self.draw(series("p", "d", "short", Query("up", "{{reason}}"), width=width), many)
+            self.assertEqual(page.count("<th>Name</th>"), columns)
+            self.assertEqual(re.findall(r"</i>(r\d)</td>", page), [f"r{n}" for n in range(9)])
+
+    def test_the_phases_that_began_in_the_window_are_marked_and_named(self) -> None:
+        starts = [
+            {"metric": {"phase": name}, "values": [[1099, str(1000 * at)], [1100, str(1000 * at)]]}
+            for name, at in (("measure", 1050), ("start", 990))
+        ]
+        marks = annotations("")
+        board = one_panel(series("p", "d", "s", Query("up")), marks=marks)
+        found = {("query_range", marks[0]["expr"]): starts, ("query_range", "up"): [answer(1.0, 2.0)]}
+        page = Drawing(board, StandIn({query: {"result": result} for query, result in found.items()})).page()
+        self.assertIn("at the purple lines: measure 00:17:30</p>", page)
+        self.assertEqual(page.count('class="phase"'), 1)
 
     def test_run_b_is_dashed(self) -> None:
         panel = series("p", "d", "s", Query("up", "{{run}} rate"), overrides=[compare.DASHED])

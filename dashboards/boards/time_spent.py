@@ -75,12 +75,14 @@ def _queue() -> Row:
                 "short",
                 of_run("sum(lsmlab_queue_depth)", "depth"),
                 of_run("sum(lsmlab_queue_capacity)", "capacity"),
+                width=6,
             ),
             series(
                 "Rejected",
                 "Requests answered 503, by reason.",
                 "reqps",
                 of_run(rate("lsmlab_rejected_total", "reason"), "{{reason}}"),
+                width=12,
                 stacked=True,
             ),
             series(
@@ -88,6 +90,7 @@ def _queue() -> Row:
                 "Open connections of the data port.",
                 "short",
                 of_run("sum(lsmlab_connections)", "connections"),
+                width=6,
             ),
         ],
     )
