@@ -25,7 +25,7 @@ pytestmark = [pytest.mark.docker, pytest.mark.timeout(1800)]
 PROJECT = "lsmlab-plain"
 PORTS = {"DATA": 28080, "ADMIN": 28081, "LOADGEN_METRICS": 29101, "PROMETHEUS": 29090, "ARTIFACTS": 28000}
 STARTED = ("service", "prometheus", "node-exporter", "artifacts")
-ONE_SHOT = ("loadgen", "converter")
+ONE_SHOT = ("loadgen", "converter", "lab")
 LISTENING = {  # the service's network is the load generator's too
     "service": {8080, 8081},
     "prometheus": {9090},
@@ -59,7 +59,7 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     memory = ["--opt", "type=tmpfs", "--opt", "device=tmpfs", "--opt", "o=size=16m,mode=1777"]
     docker("volume", "create", *memory, f"{PROJECT}_prometheus")
     try:
-        compose(copy, "build", *STARTED, "profiler", "loadgen")
+        compose(copy, "build", *STARTED, "profiler", "loadgen", "lab")
         compose(copy, "up", "--detach", "--no-build", *STARTED, "profiler")
         yield copy
     finally:
@@ -133,13 +133,21 @@ def test_a_container_has_no_more_rights_than_it_needs(clone: Path, service: str)
     assert "ro" in refused.splitlines()[-1].split(",")
 
 
+def test_the_lab_in_its_container_lists_the_experiments(clone: Path) -> None:
+    listed = subprocess.run([str(clone / "bin" / "lab-in-docker"), "list"], capture_output=True, text=True, check=False)
+    assert listed.returncode == 0, listed.stderr[-2000:]
+    experiments = {path.name for path in (clone / "experiments").glob("*-get")}
+    assert "stack-get" in experiments
+    assert experiments <= {line.split()[0] for line in listed.stdout.splitlines() if line.strip()}
+
+
 def fields(text: str) -> dict[str, str]:
     return {key: value.strip() for key, _, value in (line.partition(":") for line in text.splitlines())}
 
 
 def test_every_service_of_the_stack_is_declared_with_the_same_limits(clone: Path) -> None:
     declared = json.loads(compose(clone, "--profile", "grafana", "config", "--format", "json"))["services"]
-    assert {*STARTED, *ONE_SHOT, "profiler", "grafana", "lab"} == set(declared)
+    assert {*STARTED, *ONE_SHOT, "profiler", "grafana"} == set(declared)
     for name, service in declared.items():
         assert service["read_only"] is True, name
         assert service["cap_drop"] == ["ALL"], name
