@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import hashlib
+import html
 import itertools
 import json
 import re
@@ -19,6 +20,7 @@ from PIL import Image
 from selenium.webdriver import Chrome
 from selenium.webdriver.support.wait import WebDriverWait
 
+from lab.runtime.docker.monitoring import NO_GRAFANA
 from support.chromium import entries
 
 from .browser import console_errors, the_browser
@@ -273,6 +275,13 @@ def test_what_is_not_load_takes_half_a_minute_at_most(finished_run: FinishedRun)
         if phase["name"] not in ("build", "dataset")
     }
     assert sum(spent.values()) - load_s <= 30, spent
+
+
+def test_a_run_in_containers_without_grafana_says_so_in_its_report(finished_run: FinishedRun) -> None:
+    if finished_run.runtime != "docker" or "grafana" in manifest(finished_run)["environment"]["images"]:
+        pytest.skip("the docker runtime alone starts Grafana, and misses it only where its image is not here")
+    for name in ("report.md", "report.html"):
+        assert NO_GRAFANA in html.unescape((finished_run.directory / name).read_text()), name
 
 
 def test_nothing_is_left_behind(finished_run: FinishedRun) -> None:
