@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import json
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -320,6 +322,35 @@ def test_a_jit_compiler_that_is_still_at_work_is_no_steady_state(tmp_path: Path,
     if outcome != "pass":
         assert f"no steady state: in the second half the JIT compiler still used {cpus:.0%} of a CPU" in found.detail
         assert found.detail in validity.findings + validity.reasons
+
+
+@pytest.mark.parametrize(
+    ("jit_s", "p99_us", "outcome"), [(0.9, 52_000, "warn"), (0.9, 900, "pass"), (0.1, 52_000, "pass")]
+)
+def test_a_cold_start_that_the_median_does_not_show_is_no_steady_state(
+    tmp_path: Path, jit_s: float, p99_us: float, outcome: str
+) -> None:
+    """A compiler at work that no request waited for is none; nor is one slow second without a compiler at work."""
+    run = make_run(tmp_path, Shape(profiled=False))
+    path = run / "measure/1/load.json"
+    document = json.loads(path.read_text())
+    for second in document["series"]:
+        second["net_p99_us"] = p99_us if second["t_s"] == 0 else 900.0
+    path.write_text(json.dumps(document))
+    start_s = datetime.fromisoformat(document["started_at"]).timestamp()
+    with (run / "machine.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    first = next(row for row in rows if float(row["time_s"]) - float(row["interval_s"]) >= start_s)
+    first["service_jit_s"] = str(jit_s)
+    with (run / "machine.csv").open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(first))
+        writer.writeheader()
+        writer.writerows(rows)
+    found = check(judge(run, Manifest.read(run / "run.json")), "steady state")
+    assert found.outcome == outcome, found.detail
+    if outcome == "warn":
+        assert "in the first 3 s the JIT compiler used 900 ms of CPU time" in found.detail
+        assert "p99 latency was up to 52 ms, later 900 µs" in found.detail
 
 
 def test_exclusion_rests_on_the_environments_checks_alone(sound: Path, manifest: Manifest, tmp_path: Path) -> None:

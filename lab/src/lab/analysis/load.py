@@ -69,6 +69,7 @@ class Second(Lenient):
     p99_us: Number | None = None
     max_us: Number | None = None
     net_p50_us: Number | None = None
+    net_p99_us: Number | None = None
 
 
 class Censored(Lenient):

@@ -9,7 +9,7 @@ from lab.analysis.checks.conditions import Window
 from lab.analysis.checks.load import is_saturated
 from lab.analysis.checks.seconds import disturbed_stretches
 from lab.analysis.load import Second
-from lab.analysis.steadiness import Change, changes, halves
+from lab.analysis.steadiness import SECONDS_MIN, Change, changes, halves
 from lab.manifest import Check
 from lab.units import format_duration
 
@@ -22,6 +22,10 @@ LEVEL_MIN_MS = 0.02
 JIT_SHARE_NOTE = 0.05
 JIT_SHARE_WARN = 0.15
 """CPUs that the JIT compiler may use in the second half of a measurement."""
+START_S = 3
+START_JIT_S = 0.25
+START_P99_RATIO = 5.0
+"""A cold start: the JIT compiler's CPU time in the first three seconds, and their p99 over the median of the later ones."""
 STOP_MIN_S = 0.25
 """A stop of the load generator that may move the median of its second."""
 NOT_STEADY = "no steady state"
@@ -54,6 +58,33 @@ def _jit_share(known: CheckInput) -> float | None:
     return max(shares, default=None)
 
 
+def _cold_start(known: CheckInput) -> str | None:
+    """Say that a repetition began with code that was not compiled yet: the compiler was at work, and the tail shows it.
+
+    The median does not, at a load that leaves CPU time for the compiler: it is back at its level within a second.
+    """
+    tracks = {track.repetition: track for track in known.conditions.tracks.get("jit", [])}
+    for window in known.conditions.windows:
+        track = tracks.get(window.repetition)
+        if track is None:
+            continue
+        jit_s = float(np.nansum((track.values * track.length_s)[track.at_s < START_S]))
+        seconds = _undisturbed_seconds(known, window)
+        start_us = [_p99_us(second) for second in seconds if second.t_s < START_S]
+        later_us = [_p99_us(second) for second in seconds if second.t_s >= START_S]
+        if jit_s <= START_JIT_S or not start_us or len(later_us) < SECONDS_MIN - START_S:
+            continue
+        worst_us, level_us = max(start_us), float(np.median(later_us))
+        if worst_us > START_P99_RATIO * level_us:
+            of = f" of repetition {window.repetition}" if len(known.conditions.windows) > 1 else ""
+            return (
+                f"{NOT_STEADY}: in the first {START_S} s{of} the JIT compiler used {format_duration(jit_s)} of CPU "
+                f"time, and the p99 latency was up to {format_duration(worst_us / 1e6)}, later "
+                f"{format_duration(level_us / 1e6)}; a longer warm-up avoids that"
+            )
+    return None
+
+
 def _undisturbed_seconds(known: CheckInput, window: Window) -> list[Second]:
     """Return the seconds of a report with a median, without those that other checks blame on machine or generator.
 
@@ -75,6 +106,10 @@ def _undisturbed_seconds(known: CheckInput, window: Window) -> list[Second]:
 
 def _median_us(second: Second) -> float | None:
     return second.p50_us if second.net_p50_us is None else second.net_p50_us
+
+
+def _p99_us(second: Second) -> float:
+    return (second.p99_us if second.net_p99_us is None else second.net_p99_us) or 0.0
 
 
 def _named(known: CheckInput) -> str:
@@ -103,6 +138,9 @@ def steady(known: CheckInput) -> Check:
         for change in [*changes(p50_ms), both]:
             if change.counts(LEVEL_MIN_MS) and (worst is None or change.ratio > worst[0].ratio):
                 worst = change, window.repetition, seconds[change.second].t_s
+    cold = _cold_start(known)
+    if worst is None and cold is not None:
+        return Check(name=name, outcome="warn", detail=cold)
     jit_share = _jit_share(known)
     if worst is None and jit_share is not None and jit_share > JIT_SHARE_NOTE:
         return Check(
