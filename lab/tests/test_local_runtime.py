@@ -84,14 +84,14 @@ def test_the_load_generators_command_line_is_wrk2s_with_our_additions(
 ) -> None:
     spec = LoadSpec(
         script=Path("/s/get.lua"), rate_per_s=70_000, threads=4, connections=64, duration_s=60, words=("pairs=10",),
-        out=Path("/o"), cpus=(1,), timeout_s=2.0, polling=polling,
+        out=Path("/o"), cpus=(1,), timeout_s=2.0, polling=polling, lead_in_s=1.0,
     )  # fmt: skip
     command = LocalRuntime(Checkout(checkout.root)).load_command(spec, "http://127.0.0.1:8080")
     assert (
         command[1:]
         == (
             "-t4 -c64 -d1m -R70000 -L -s /s/get.lua --timeout 2s --json /o/load.json --hdr-log /o/latency.hlog "
-            f"{option} --metrics 127.0.0.1:{Ports().loadgen_metrics} http://127.0.0.1:8080 -- pairs=10"
+            f"--warmup 1s {option} --metrics 127.0.0.1:{Ports().loadgen_metrics} http://127.0.0.1:8080 -- pairs=10"
         ).split()
     )
 

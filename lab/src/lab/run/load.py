@@ -14,9 +14,24 @@ from lab.run.repetition import Repetition
 from lab.run.state import RunState
 from lab.runtime.base import LoadSpec
 
+LEAD_IN_S = 1.0
+"""Load before a measurement, over its own new connections: what they cost at the start is none of a steady state."""
+
+
+def lead_in_s(repetition: Repetition) -> float:
+    """Return the length of the lead-in: none without a warm-up, since the cold start is the subject then."""
+    return LEAD_IN_S if repetition.experiment.load.warmup_s > 0 else 0.0
+
 
 def apply_load(
-    state: RunState, repetition: Repetition, out: Path, duration_s: float, *, what: str, progress: Progress
+    state: RunState,
+    repetition: Repetition,
+    out: Path,
+    duration_s: float,
+    *,
+    what: str,
+    progress: Progress,
+    lead_in_s: float = 0.0,
 ) -> None:
     """Run the load generator against the state's service, its files into `out`. RunError names `what` was applied."""
     load, service, plan = repetition.experiment.load, state.service, state.plan
@@ -33,6 +48,7 @@ def apply_load(
         expect=load.expect,
         own=repetition.reference,
         polling=polls(plan.cpus),
+        lead_in_s=lead_in_s,
     )
     state.watch_load(on=True)
     try:

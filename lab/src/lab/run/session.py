@@ -15,7 +15,7 @@ from lab.http import fetch
 from lab.machine import environment
 from lab.process.processes import describe_exit
 from lab.run.importing import import_limit_s, import_status
-from lab.run.load import apply_load, load_status
+from lab.run.load import apply_load, lead_in_s, load_status
 from lab.run.phases import Phases
 from lab.run.repetition import Repetition
 from lab.run.show import Show
@@ -122,31 +122,33 @@ class Session:
 
     def measure(self, repetition: Repetition) -> None:
         """Apply the load to the prepared service, its files into the repetition's directory."""
-        duration_s = repetition.experiment.load.duration_s
+        duration_s, lead_s = repetition.experiment.load.duration_s, lead_in_s(repetition)
         repetition.out.mkdir(parents=True)
         with self._phases.phase(
             "reference" if repetition.reference else "measure",
             duration_s + LOAD_MARGIN_S,
             repetition=repetition.number,
             label=f"measure{repetition.suffix}",
-            expected_s=duration_s,
+            expected_s=lead_s + duration_s,
             status=self._status,
         ):
-            self._load(repetition, repetition.out, duration_s, "the measurement")
+            self._load(repetition, repetition.out, duration_s, "the measurement", lead_s)
 
     def profile(self, repetition: Repetition, spec: ProfileSpec) -> None:
         """Apply the load to the prepared service while it is profiled."""
-        duration_s, runtime = repetition.experiment.load.duration_s, self._state.plan.runtime
+        duration_s, lead_s = repetition.experiment.load.duration_s, lead_in_s(repetition)
+        runtime = self._state.plan.runtime
         spec.out.mkdir()
         limit_s = duration_s + PROFILE_MARGIN_S
         label = f"profile{repetition.suffix}" if repetition.label else ""
-        with self._phases.phase("profile", limit_s, label=label, expected_s=duration_s, status=self._status):
+        with self._phases.phase("profile", limit_s, label=label, expected_s=lead_s + duration_s, status=self._status):
             runtime.profiler.start(spec, self._state.service, limit_s)
-            self._load(repetition, spec.out, duration_s, "the profiled repetition")
+            self._load(repetition, spec.out, duration_s, "the profiled repetition", lead_s)
             runtime.profiler.stop(spec, self._state.service)
 
-    def _load(self, repetition: Repetition, out: Path, duration_s: float, what: str) -> None:
-        apply_load(self._state, repetition, out, duration_s, what=what, progress=self._show.note)
+    def _load(self, repetition: Repetition, out: Path, duration_s: float, what: str, lead_s: float = 0.0) -> None:
+        note = self._show.note
+        apply_load(self._state, repetition, out, duration_s, what=what, progress=note, lead_in_s=lead_s)
 
     def _status(self) -> str:
         return load_status(self._state)

@@ -124,7 +124,8 @@ class LoadSpec:
     `script` is a path on the host. `words` reach the script's init(args). `out` is an existing directory: the runtime
     leaves `load.txt` (stdout), `load.json` and `latency.hlog` in it, and stderr in `load.err` if there was any.
     `expect` are statuses that count as served besides 200 to 399. With `polling` the lab's own load generator polls
-    while it waits for a request to be due. With `own` it is the lab's own even if another one replaces it.
+    while it waits for a request to be due; it applies the load for `lead_in_s` seconds more, before the others, and
+    reports nothing of them. With `own` it is the lab's own even if another one replaces it.
     """
 
     script: Path
@@ -138,6 +139,7 @@ class LoadSpec:
     timeout_s: float | None = None
     expect: tuple[int, ...] = ()
     polling: bool = False
+    lead_in_s: float = 0.0
     own: bool = False
 
     def wrk2_words(self, script: str) -> list[str]:
@@ -148,10 +150,15 @@ class LoadSpec:
 
     def own_words(self) -> list[str]:
         """Return the options of the lab's own load generator that wrk2 lacks."""
-        words = ["--json", str(self.out / "load.json"), "--hdr-log", str(self.out / "latency.hlog")]
-        if self.expect:
-            words += ["--expect", ",".join(map(str, self.expect))]
-        return [*words, *(["--idle", "hybrid"] if self.polling else ["--real-time"])]
+        outputs = ["--json", str(self.out / "load.json"), "--hdr-log", str(self.out / "latency.hlog")]
+        return [*outputs, *self.own_load_words(polling=self.polling)]
+
+    def own_load_words(self, *, polling: bool) -> list[str]:
+        """Return those of them that say how the load is applied."""
+        words = ["--expect", ",".join(map(str, self.expect))] if self.expect else []
+        if self.lead_in_s:
+            words += ["--warmup", duration_word(self.lead_in_s)]
+        return [*words, *(["--idle", "hybrid"] if polling else ["--real-time"])]
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ JIT_SHARE_WARN = 0.15
 START_S = 3
 START_JIT_S = 0.25
 START_P99_RATIO = 5.0
-"""A cold start: the JIT compiler's CPU time in the first three seconds, and their p99 over the median of the later ones."""
+"""A cold start: the JIT compiler's CPU time in the first three seconds, and their p99 over the later ones' median."""
 STOP_MIN_S = 0.25
 """A stop of the load generator that may move the median of its second."""
 NOT_STEADY = "no steady state"
