@@ -56,6 +56,12 @@ PLANTED: dict[str, tuple[dict[str, Any], set[str], str]] = {
     "reclaim": ({"memory_stall": 0.3}, {"memory pressure"}, "processes waited for memory 30% of the time"),
     "clock step": ({"clock_step_s": 1.5}, {"clock"}, "the wall clock was set by 1.5 s during the run"),
     "compaction": ({"compacts": True}, {"background work"}, "flush or compaction was running when repetition 1 began"),
+    "compaction of few large tables": (
+        {"compaction": (6, 5.0)},
+        {"background work"},
+        "flush or compaction was running when repetition 1 began",
+    ),
+    "compaction later": ({"compaction": (12, 5.0)}, set(), ""),
     "cold JVM": ({"level": (6, 3.0)}, {"steady state"}, "no steady state: from second 6 on the median latency is"),
     "JIT": ({"jit": 0.4}, {"steady state"}, "in the second half the JIT compiler still used 40% of a CPU"),
 }

@@ -80,6 +80,8 @@ class Shape:
     clock_step_s: float = 0.0
     jit: float = 0.0
     compacts: bool = False
+    compaction: tuple[int, float] | None = None
+    """The second in the measurement in which a compaction ends, and how long it took."""
     lag_us: float = 4.0
     stop: tuple[int, float] | None = None
     """The second in which the load generator stands still, and for how long, at most 1 s."""
@@ -319,6 +321,14 @@ def make_timeline(path: Path, shape: Shape, phases: list[Phase], rng: np.random.
             middle = (
                 phase is not None and name in ("measure", "profile") and 10 <= (at - phase.start).total_seconds() < 12
             )
+            compacted = (
+                phase is not None
+                and name == "measure"
+                and shape.compaction is not None
+                and (at - phase.start).total_seconds() >= shape.compaction[0]
+            )
+            values["lsmlab_compactions_total"] = float(compacted)
+            values["lsmlab_compaction_seconds_total"] = shape.compaction[1] if shape.compaction and compacted else 0.0
             flushed += 32e6 if middle or (shape.compacts and name == "measure") else 0.0
             service_from += 1
             values |= {

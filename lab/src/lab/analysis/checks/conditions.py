@@ -18,6 +18,8 @@ from lab.manifest import Manifest
 
 START_S = 3.0
 """The first seconds of a measurement, in which the store should be at rest under a read-only load."""
+KINDS = (("flush", "flushes"), ("compaction", "compactions"))
+"""Words in the names of the metrics: one, and several."""
 PARTIES: tuple[Party, ...] = ("service", "loadgen")
 
 
@@ -118,8 +120,23 @@ def _compacted_at_start(timeline: Timeline, windows: list[Window]) -> list[int]:
         first = first[np.isfinite(first)]
         return len(first) > 1 and bool(first[-1] > first[0])
 
-    written = ("lsmlab_compaction_bytes_total", "lsmlab_flush_bytes_total")
-    return [window.repetition for window in windows if any(grew(name, window) for name in written)]
+    def ran(count: str, seconds: str, window: Window) -> bool:
+        """Whether one that ended later began by then: its bytes are counted only as it finishes its tables."""
+        ended, took_s = timeline.column(count), timeline.column(seconds)
+        if ended is None or took_s is None:
+            return False
+        inside = (timeline.time_s >= window.start_s) & (timeline.time_s <= window.start_s + window.duration_s)
+        known = inside & np.isfinite(ended) & np.isfinite(took_s)
+        at_s, number = timeline.time_s[known][1:], np.diff(ended[known])
+        mean_s = np.diff(took_s[known]) / np.maximum(number, 1)
+        return bool(np.any((number > 0) & (at_s - mean_s < window.start_s + START_S)))
+
+    kinds = [(f"lsmlab_{a}_bytes_total", f"lsmlab_{b}_total", f"lsmlab_{a}_seconds_total") for a, b in KINDS]
+    return [
+        window.repetition
+        for window in windows
+        if any(grew(written, window) or ran(count, seconds, window) for written, count, seconds in kinds)
+    ]
 
 
 def _tracks(evidence: Evidence, windows: list[Window], manifest: Manifest) -> dict[str, list[Track]]:
