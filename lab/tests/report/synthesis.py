@@ -316,7 +316,7 @@ def make_timeline(path: Path, shape: Shape, phases: list[Phase], rng: np.random.
             service_from = cpu_s = gc_s = flushed = wal = 0.0
         if name in ("start", "quiesce", "warm-up", "measure", "profile"):
             cpu_s += busy
-            gc_s += 0.004 if name != "start" and second % 5 == 0 else 0.0
+            gc_s += 0.004 if name == "profile" or (name != "start" and second % 5 == 0) else 0.0
             wal += 1.1e6 * busy
             middle = (
                 phase is not None and name in ("measure", "profile") and 10 <= (at - phase.start).total_seconds() < 12
@@ -337,6 +337,7 @@ def make_timeline(path: Path, shape: Shape, phases: list[Phase], rng: np.random.
                 "lsmlab_memtable_bytes": 1.1e6 * (service_from % 21), "lsmlab_flush_bytes_total": flushed,
                 "lsmlab_compaction_bytes_total": 0.0, "lsmlab_tables": 8 + (flushed > 0), "lsmlab_wal_bytes_total": wal,
                 'jvm_gc_collection_seconds_sum{gc="G1 Young Generation"}': gc_s,
+                "jvm_safepoint_seconds_total": 1.5 * gc_s,
                 'jvm_memory_used_bytes{area="heap"}': 1.5e8 + 4e7 * (service_from % 5),
                 "lsmlab_write_stall_seconds_total": 0.0, "lsmlab_write_amplification": 1.0 + flushed / 64e6,
                 "lsmlab_read_amplification": 1.25, "lsmlab_space_amplification": 1.1,

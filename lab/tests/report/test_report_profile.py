@@ -34,6 +34,7 @@ def test_the_slowest_seconds_name_the_code_and_what_went_on(tmp_path: Path) -> N
         assert "CPU lsmlab/storage/lsm/Flusher.add 60.0 samples 0.0 samples only there" in text
         assert "select 80.0" not in text, "chance explains it"
         assert re.search(r"38\.0 ms (\| )?flush 700 ms", text)
+        assert re.search(r"; collections 4\.\d+ ms; safepoints 6\.\d+ ms", text)
         assert "compaction L0 → L1" in text
     links = re.findall(r'<a href="([^"]*-tail[^"]*)">(CPU|Lock)', (tmp_path / "report.html").read_text())
     assert links == [("profile/cpu-tail.svg", "CPU"), ("profile/cpu-tail-reverse.svg", "CPU")], "locks show noise"

@@ -8,6 +8,7 @@ from typing import Any
 
 from lab.analysis.engine_events import EngineEvent
 from lab.analysis.timeline import Timeline
+from lab.prometheus import GC_SECONDS
 from lab.report import numbers
 from lab.report.data import Event, PublishedShare, ReportData
 from lab.report.tables import EVENT_NAMES, Cell, Table
@@ -25,7 +26,7 @@ _WHOLES = {
     "nativemem": "of native memory",
 }
 _PAUSES = (
-    ("collections", r"jvm_gc_seconds_total(\{.*\})?"),
+    ("collections", GC_SECONDS),
     ("safepoints", r"jvm_safepoint_seconds_total"),
 )
 
