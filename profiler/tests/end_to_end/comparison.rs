@@ -12,6 +12,9 @@ fn two_recordings_are_compared_and_different_engines_or_intervals_refused() {
     let [a, b, out] = directories.each_ref().map(|directory| directory.path().to_str().unwrap());
     for side in [a, b] {
         record(&jvm, Path::new(side), &["--events", "cpu"]);
+    }
+    drop(jvm); // the conversions need the CPUs
+    for side in [a, b] {
         expect_success(&profile(&["convert", "--out", side, "--title", side]));
     }
     let compared = profile(&["diff", "--a", a, "--b", b, "--out", out]);

@@ -1,6 +1,6 @@
 //! The files that a recording becomes.
 
-use crate::support::{Jvm, expect_success, json, profile, record, said};
+use crate::support::{expect_success, json, profile, record_new_jvm, said};
 use serde_json::Value;
 use std::fs;
 use std::io::Read;
@@ -48,10 +48,10 @@ fn assert_the_same_total_everywhere(out: &Path, event: &str, total: u64) {
 
 #[test]
 fn a_recording_becomes_every_file_and_names_the_methods_that_ran() {
-    let jvm = Jvm::start(&["-XX:+UnlockDiagnosticVMOptions", "-XX:+DebugNonSafepoints"]);
     let directory = tempfile::tempdir().unwrap();
     let out = directory.path();
-    record(&jvm, out, &["--events", "cpu,alloc,lock,wall"]);
+    let options = ["-XX:+UnlockDiagnosticVMOptions", "-XX:+DebugNonSafepoints"];
+    record_new_jvm(&options, out, &["--events", "cpu,alloc,lock,wall"]);
     let words = ["convert", "--out", out.to_str().unwrap(), "--title", "an <experiment> & its title"];
     expect_success(&profile(&words));
 
@@ -120,9 +120,8 @@ fn a_recording_becomes_every_file_and_names_the_methods_that_ran() {
 
 #[test]
 fn a_thread_that_sleeps_has_its_wall_clock_samples_in_each_of_its_seconds() {
-    let jvm = Jvm::start(&[]);
     let directory = tempfile::tempdir().unwrap();
-    record(&jvm, directory.path(), &["--events", "wall"]);
+    record_new_jvm(&[], directory.path(), &["--events", "wall"]);
     expect_success(&profile(&["convert", "--out", directory.path().to_str().unwrap()]));
     let file = fs::File::open(directory.path().join("wall.samples.gz")).unwrap();
     let mut text = String::new();
@@ -142,10 +141,9 @@ fn a_thread_that_sleeps_has_its_wall_clock_samples_in_each_of_its_seconds() {
 
 #[test]
 fn a_recording_has_the_depth_the_native_memory_and_the_pprof_that_were_asked_for() {
-    let jvm = Jvm::start(&[]);
     let directory = tempfile::tempdir().unwrap();
     let out = directory.path();
-    record(&jvm, out, &["--events", "cpu,nativemem", "--depth", "3", "--nativemem-interval", "1k"]);
+    record_new_jvm(&[], out, &["--events", "cpu,nativemem", "--depth", "3", "--nativemem-interval", "1k"]);
     expect_success(&profile(&["convert", "--out", out.to_str().unwrap(), "--pprof"]));
     let stacks = fs::read_to_string(out.join("cpu.collapsed")).unwrap();
     // the kernel's frames are no part of the depth
@@ -162,10 +160,9 @@ fn a_recording_has_the_depth_the_native_memory_and_the_pprof_that_were_asked_for
 
 #[test]
 fn an_event_that_was_not_recorded_has_files_that_say_so() {
-    let jvm = Jvm::start(&[]);
     let directory = tempfile::tempdir().unwrap();
     let out = directory.path();
-    record(&jvm, out, &["--events", "lock"]);
+    record_new_jvm(&[], out, &["--events", "lock"]);
     expect_success(&profile(&["convert", "--out", out.to_str().unwrap()]));
     for end in ["html", "svg", "collapsed"] {
         let text = fs::read_to_string(out.join(format!("alloc.{end}"))).unwrap();
@@ -183,10 +180,9 @@ fn an_event_that_was_not_recorded_has_files_that_say_so() {
 
 #[test]
 fn a_recording_that_was_cut_off_gives_what_is_whole_in_it() {
-    let jvm = Jvm::start(&[]);
     let directory = tempfile::tempdir().unwrap();
     let out = directory.path();
-    record(&jvm, out, &[]);
+    record_new_jvm(&[], out, &[]);
     let file = out.join("profile.jfr");
     let whole = fs::read(&file).unwrap();
 

@@ -1,6 +1,6 @@
 //! What the command refuses, and what it then says.
 
-use crate::support::{Jvm, NOBODY, assert_refused, command, expect_success, json, lib, profile, record, said};
+use crate::support::{Jvm, NOBODY, assert_refused, command, expect_success, json, lib, profile, record_new_jvm, said};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
@@ -8,14 +8,14 @@ use std::process::Command;
 
 #[test]
 fn errors_say_what_is_wrong_and_what_to_do() {
-    let jvm = Jvm::start(&[]);
+    let jvm = Jvm::idle(&[]);
     let pid = jvm.pid();
     let directory = tempfile::tempdir().unwrap();
     let out = directory.path().to_str().unwrap();
     let missing = directory.path().join("missing");
     let own = std::process::id().to_string();
     assert_refused(&["start", "--pid", &own, "--out", out], &["not a JVM", &pid]);
-    assert_refused(&["start", "--pid", "4194305", "--out", out], &["no process 4194305", "Busy.java"]);
+    assert_refused(&["start", "--pid", "4194305", "--out", out], &["no process 4194305", "Busy"]);
     assert_refused(&["start", "--pid", "zero", "--out", out], &["process id or `auto`"]);
     assert_refused(&["start", "--pid", &pid, "--out", missing.to_str().unwrap()], &["does not exist", "make it first"]);
     assert_refused(&["start", "--pid", &pid, "--out", out, "--interval", "5min"], &["500us"]);
@@ -35,7 +35,7 @@ fn errors_say_what_is_wrong_and_what_to_do() {
 
 #[test]
 fn a_jvm_that_refuses_agents_is_told_from_others() {
-    let jvm = Jvm::start(&["-XX:-EnableDynamicAgentLoading"]);
+    let jvm = Jvm::idle(&["-XX:-EnableDynamicAgentLoading"]);
     let directory = tempfile::tempdir().unwrap();
     let out = directory.path().to_str().unwrap();
     assert_refused(
@@ -52,7 +52,7 @@ fn the_jvm_of_another_user_is_refused_by_name() {
         eprintln!("not root: the test of another user's JVM did not run");
         return;
     }
-    let jvm = Jvm::start(&[]);
+    let jvm = Jvm::idle(&[]);
     // other users may not enter the checkout, so everything is copied to where they may
     let directory = tempfile::Builder::new().permissions(fs::Permissions::from_mode(0o777)).tempdir().unwrap();
     let its_lib = directory.path().join("lib");
@@ -90,10 +90,9 @@ fn without_java_convert_says_what_to_install() {
 
 #[test]
 fn a_converter_without_memory_or_time_says_so() {
-    let jvm = Jvm::start(&[]);
     let directory = tempfile::tempdir().unwrap();
     let out = directory.path().to_str().unwrap();
-    record(&jvm, directory.path(), &[]);
+    record_new_jvm(&[], directory.path(), &[]);
     assert_refused(&["convert", "--out", out, "--heap", "16"], &["heap of 16 MiB is too small", "--heap"]);
     assert_refused(&["convert", "--out", out, "--time-limit", "10ms"], &["time limit of 0.01 s"]);
     assert!(!directory.path().join("profile.json").exists());

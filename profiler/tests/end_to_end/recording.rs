@@ -26,6 +26,7 @@ fn a_recording_ends_by_itself_after_its_timeout_and_its_file_is_whole() {
         &["stop", "--pid", &pid, "--out", to],
         &["no recording is running", "profile.jfr ended before this", "--timeout"],
     );
+    drop(jvm); // the conversion needs the CPUs
     expect_success(&profile(&["convert", "--out", to]));
     let description = json(&out.join("profile.json"));
     assert_eq!(description["truncated"], false);
@@ -38,12 +39,11 @@ fn a_recording_ends_by_itself_after_its_timeout_and_its_file_is_whole() {
 #[test]
 fn every_sample_of_the_recording_is_counted_and_no_lost_one() {
     // with 200 threads and this interval, perf events loses some samples
-    let mut java = Command::new(jdk().join("bin/java"));
-    java.arg(room().join("tests/data/Busy.java")).arg("200");
-    let jvm = Jvm::run(java);
+    let jvm = Jvm::with_threads(&[], 200);
     let directory = tempfile::tempdir().unwrap();
     let out = directory.path();
     record(&jvm, out, &["--interval", "20us", "--alloc-interval", "1k"]);
+    drop(jvm); // the conversion needs the CPUs
     expect_success(&profile(&["convert", "--out", out.to_str().unwrap()]));
     let (counts, description) = (json(&out.join("recorder.json")), json(&out.join("profile.json")));
     let recorded = ["cpu", "alloc", "lock"].map(|event| description["events"][event]["samples"].as_u64().unwrap());
@@ -52,7 +52,7 @@ fn every_sample_of_the_recording_is_counted_and_no_lost_one() {
 
 #[test]
 fn a_second_recording_is_refused_and_the_first_goes_on() {
-    let jvm = Jvm::start(&[]);
+    let jvm = Jvm::idle(&[]);
     let pid = jvm.pid();
     let (first, second) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let (out, other) = (first.path().to_str().unwrap(), second.path().to_str().unwrap());
@@ -73,6 +73,7 @@ fn the_probe_tells_the_engine_that_the_recording_then_has() {
     assert!(probe["why"].as_str().is_some_and(|why| why.len() > 10), "{probe}");
     let directory = tempfile::tempdir().unwrap();
     record(&jvm, directory.path(), &["--events", "cpu"]);
+    drop(jvm); // the conversion needs the CPUs
     expect_success(&profile(&["convert", "--out", directory.path().to_str().unwrap()]));
     assert_eq!(json(&directory.path().join("profile.json"))["engine"], probe["engine"], "{probe}");
 }

@@ -68,15 +68,36 @@ pub fn assert_refused(words: &[&str], expected: &[&str]) {
     }
 }
 
-/// A JVM that ends with the test.
+/// The directory of the compiled `Busy`: compiling it takes longer than starting it.
+fn classes() -> &'static Path {
+    static CLASSES: OnceLock<PathBuf> = OnceLock::new();
+    CLASSES.get_or_init(|| {
+        let classes = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("classes");
+        let mut javac = Command::new(jdk().join("bin/javac"));
+        javac.arg("-g").arg("-d").arg(&classes).arg(room().join("tests/data/Busy.java"));
+        assert!(javac.status().expect("javac runs").success());
+        classes
+    })
+}
+
+/// A JVM that runs `Busy` and keeps both CPUs busy until it is dropped.
 pub struct Jvm {
     process: Child,
 }
 
 impl Jvm {
     pub fn start(options: &[&str]) -> Jvm {
+        Jvm::with_threads(options, 3)
+    }
+
+    /// Starts a JVM whose threads do nothing.
+    pub fn idle(options: &[&str]) -> Jvm {
+        Jvm::with_threads(options, 0)
+    }
+
+    pub fn with_threads(options: &[&str], threads: u32) -> Jvm {
         let mut java = Command::new(jdk().join("bin/java"));
-        java.args(options).arg(room().join("tests/data/Busy.java"));
+        java.args(options).arg("-cp").arg(classes()).arg("Busy").arg(threads.to_string());
         Jvm::run(java)
     }
 
@@ -104,6 +125,11 @@ impl Drop for Jvm {
         self.process.kill().expect("the JVM runs to the end of the test");
         self.process.wait().unwrap();
     }
+}
+
+/// Starts a JVM, records it for three seconds, and ends it, so that it takes no CPU from the conversion.
+pub fn record_new_jvm(options: &[&str], out: &Path, extra: &[&str]) {
+    record(&Jvm::start(options), out, extra);
 }
 
 /// Records for three seconds.
