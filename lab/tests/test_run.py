@@ -64,8 +64,8 @@ def test_each_repetition_has_a_fresh_service_on_fresh_data(checkout: FakeCheckou
 
 
 def test_a_dataset_is_made_once_and_its_tables_are_linked(checkout: FakeCheckout) -> None:
-    first = checkout.lab("run", "fake")[1]
-    second = checkout.lab("run", "fake")[1]
+    first = checkout.lab("run", "fake", "--profile", "off")[1]
+    second = checkout.lab("run", "fake", "--profile", "off")[1]
     assert "tiny, made" in first
     assert "tiny, cached" in second
     (store,) = (checkout.root / ".cache/datasets").glob("*/store")
@@ -74,7 +74,7 @@ def test_a_dataset_is_made_once_and_its_tables_are_linked(checkout: FakeCheckout
 
 
 def test_the_timeline_covers_all_phases(checkout: FakeCheckout) -> None:
-    checkout.lab("run", "fake", "--duration", "3s")
+    checkout.lab("run", "fake", "--duration", "4s")
     with (checkout.runs()[0] / "timeline.csv").open() as file:
         rows = list(csv.DictReader(file))
     manifest = checkout.manifest()
@@ -208,7 +208,7 @@ def test_a_sweep_is_a_run_at_each_of_its_rates(checkout: FakeCheckout) -> None:
 
 def test_an_unused_port_can_be_named(checkout: FakeCheckout) -> None:
     port = free_port()
-    code, output = checkout.lab("run", "fake", "--port", str(port))
+    code, output = checkout.lab("run", "fake", "--port", str(port), "--profile", "off")
     assert code == 0, output
 
 

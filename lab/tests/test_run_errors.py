@@ -126,7 +126,7 @@ def test_a_variant_that_is_new_in_the_sources_is_known_to_the_run_that_builds_it
     jar = "service/server/target/service/lsmlab-server.jar"
     rule = f"build-service:\n\t@echo every-other > $(dir {jar})variants.txt; touch {jar}\n"
     checkout.write("Makefile", f"{rule}build-loadgen build-profiler:\n\t@true\n")
-    code, output = checkout.lab("run", "fake", "--variant", "every-other")
+    code, output = checkout.lab("run", "fake", "--variant", "every-other", "--profile", "off")
     assert code == 0, output
 
 
@@ -143,7 +143,8 @@ def test_a_variant_that_is_new_in_the_sources_is_known_to_the_run_that_builds_it
 def test_a_service_that_dies_shows_the_end_of_its_log(
     checkout: FakeCheckout, variant: str, phase: str, message: str
 ) -> None:
-    code, output = checkout.lab("run", "fake", "--variant", variant, "--duration", "30s", "--warmup", "10s")
+    words = ("run", "fake", "--variant", variant, "--duration", "30s", "--warmup", "10s")
+    code, output = checkout.lab(*words, FAKE_WARM_UP_TAKES_S="10")
     assert code == 1, output
     assert message in output
     last_words = {"start": "the moon is in the wrong house", "warm-up": "A fatal error has been detected"}

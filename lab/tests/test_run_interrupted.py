@@ -24,12 +24,12 @@ INTERRUPTED = [
     ("dataset", "stack", {"FAKE_DATASET_S": "600"}),
     ("start", "never-ready", {}),
     ("quiesce", "never-rests", {}),
-    ("warm-up", "stack", {}),
+    ("warm-up", "stack", {"FAKE_WARM_UP_TAKES_S": "600"}),
     ("measure", "stack", {}),
     ("profile", "stack", {"FAKE_PROFILED_S": "600"}),
     ("collect", "stack", {"FAKE_CONVERT_S": "600"}),
 ]
-LONG = {"warm-up": ["--warmup", "10m"], "measure": ["--duration", "10m"]}
+LONG = {"measure": ["--duration", "10m"]}
 
 
 @pytest.mark.parametrize(("phase", "variant", "environment"), INTERRUPTED, ids=[case[0] for case in INTERRUPTED])
@@ -101,7 +101,7 @@ def test_nothing_survives_a_lab_that_is_killed(checkout: FakeCheckout, phase: st
     while checkout.left_running() and time.monotonic() < deadline:
         time.sleep(0.05)
     assert checkout.left_running() == []
-    code, output = checkout.lab("run", "fake")
+    code, output = checkout.lab("run", "fake", "--profile", "off")
     assert code == 0, output
     assert nothing_is_left(checkout), "the next run removes the dead one's scratch files"
 

@@ -108,6 +108,7 @@ class FakeCheckout:
                 **clean,
                 "LAB_ROOT": str(self.root),
                 "FAKE_LOADGEN_STARTED": str(self.root / ".cache/loads"),
+                "FAKE_WARM_UP_TAKES_S": "0.1",  # nothing warms up
                 "LAB_LOCK": str(self.root / ".cache/run.lock"),
                 "PYTHONPATH": str(SOURCES),
                 "RUNTIME": "local",
