@@ -173,8 +173,9 @@ test-service: ## storage engine and server
 # More threads than CPUs: most tests wait for servers that wait. Tests that measure run one at a time.
 test-loadgen: ## load generator
 	RUST_TEST_THREADS=6 cargo test --quiet --locked --manifest-path loadgen/Cargo.toml
+# More threads than CPUs: most tests wait for a recording of three seconds.
 test-profiler: $(PROFILE_LIB) ## profile command and pictures
-	cargo test --quiet --locked --manifest-path profiler/Cargo.toml
+	RUST_TEST_THREADS=4 cargo test --quiet --locked --manifest-path profiler/Cargo.toml
 # More processes than CPUs: most tests wait for fakes that wait.
 test-lab: ## experiments, phases, analysis, report (pages in headless Chromium, if it is installed)
 	@bin/lab --version >/dev/null
