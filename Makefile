@@ -88,6 +88,10 @@ prune: ## remove old runs that no suite, comparison or tag refers to: make prune
 diff: build-profiler ## which code changed, with differential flame graphs: make diff A=stack-get B=queue-get [FORCE=1] (runs or experiments)
 	@$(if $(and $(filter command line,$(origin A)),$(filter command line,$(origin B))),,echo 'A and B are missing: make diff A=stack-get B=queue-get (make results shows the runs)' >&2; exit 2)
 	@bin/lab diff $(call quote,$(A)) $(call quote,$(B)) $(if $(filter 1,$(FORCE)),--force)
+.PHONY: profile-window
+profile-window: build-profiler ## flame graphs of a part of a recording: make profile-window RUN=stack-get/20261121T091433Z FROM=10s TO=20s
+	@$(if $(filter command line,$(origin RUN)),,echo 'RUN is missing: make profile-window RUN=stack-get/20261121T091433Z FROM=10s TO=20s (make results shows the runs)' >&2; exit 2)
+	@bin/lab profile-window $(call quote,$(RUN)) $(call given,FROM,--from) $(call given,TO,--to)
 .PHONY: compare
 COMPARE_WORDS = $(foreach v,RATE DURATION WARMUP THREADS CONNECTIONS VARIANT ENGINE WORKERS SELECTORS QUEUE_CAPACITY PROFILE BLOCKS X METRIC SEED FORCE,$(if $(filter command line,$(origin $(v))),$(v)=$(call quote,$($(v)))))
 compare: ## is B better, worse, or the same: make compare A=queue-get B='stack-get VARIANT=queue' [BLOCKS=10] [X=5%] [DURATION=10s] [FORCE=1] … (experiments or runs)

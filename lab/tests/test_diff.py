@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from lab.cli.diff import print_difference
-from lab.diff import DiffError, recordings
+from lab.diff import ProfilerError, recordings
 from lab.errors import InputError
 from lab.paths import Checkout
 
@@ -39,7 +39,7 @@ def test_what_cannot_be_compared_is_said(tmp_path: Path) -> None:
         recordings(checkout, "stack-gte")
     with pytest.raises(InputError, match="PROFILE=off"):
         recordings(checkout, "queue-get/1")
-    with pytest.raises(DiffError, match="make build-profiler"):
+    with pytest.raises(ProfilerError, match="make build-profiler"):
         print_difference(Console(), checkout, "stack-get", "stack-get/1", force=False)
 
 

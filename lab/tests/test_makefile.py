@@ -56,3 +56,8 @@ def test_a_suite_is_given_what_was_set() -> None:
     given = ("NAME=queues", "SCALE=auto", "ROUNDS=7", "RESUME=1", "FORCE=1")
     words = make("-n", "suite", *given).replace("\\\n", " ").split()
     assert words == ["bin/lab", "suite", "'queues'", "--rounds", "'7'", "--scale", "'auto'", "--resume", "--force"]
+
+
+def test_a_window_of_a_recording_has_its_bounds() -> None:
+    given = ("RUN=stack-get/1", "FROM=10s", "TO=20s")
+    assert "bin/lab profile-window 'stack-get/1' --from '10s' --to '20s'" in make("-n", "profile-window", *given)

@@ -14,7 +14,7 @@ use crate::samples::{self, Samples};
 use crate::scratch::Scratch;
 use crate::shares::Tables;
 use crate::tools::Tools;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use serde_json::{Map, Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -47,6 +47,10 @@ pub fn samples_file(event: Event) -> String {
 pub fn convert(tools: &Tools, request: &Request) -> Result<()> {
     let recording = request.out.join(RECORDING);
     check_recording(&recording)?;
+    let from_ms = request.from_ms.unwrap_or(0);
+    if request.to_ms.is_some_and(|to_ms| to_ms <= from_ms) {
+        bail!("the window is empty: --to must be later than --from");
+    }
     let rules = read_rules(request.categories.as_deref())?;
     let scratch = Scratch::inside(&request.out)?;
     let events = request.events.clone().unwrap_or(Event::ALL.to_vec());
@@ -62,6 +66,9 @@ pub fn convert(tools: &Tools, request: &Request) -> Result<()> {
         time_max: request.time_max,
     };
     let said = converter::run(&job, &scratch, |event| title_of(&request.title, event))?;
+    if from_ms > 0 && from_ms >= said.duration_ns / 1_000_000 {
+        bail!("the window is empty: the recording ends after {:.1} s, before --from", said.duration_ns as f64 / 1e9);
+    }
     if said.truncated {
         eprintln!("profile: {} is cut off: its last chunk is left out", recording.display());
     }

@@ -12,8 +12,8 @@ from lab.paths import Checkout
 RECORDING = Path("profile/profile.json")
 
 
-class DiffError(LabError):
-    """The profiler refused the comparison, or it is not built."""
+class ProfilerError(LabError):
+    """The profiler's command failed, or it is not built."""
 
 
 def recordings(checkout: Checkout, name: str) -> list[Path]:
@@ -42,18 +42,23 @@ def diff_recordings(
 ) -> str:
     """Write what changed between the recordings of two sides to `out`, a new directory; return it as Markdown.
 
-    Raises DiffError.
+    Raises ProfilerError.
     """
-    program = checkout.root / "profiler" / "target" / "release" / "profile"
-    if not program.is_file():
-        raise DiffError(f"{program} is missing: build it with `make build-profiler`")
     if out.exists():
         shutil.rmtree(out)
-    argv = [str(program), "diff", "--out", str(out), "--title-a", titles[0], "--title-b", titles[1]]
-    argv += ["--force"] if force else []
+    words = ["diff", "--out", str(out), "--title-a", titles[0], "--title-b", titles[1]]
+    words += ["--force"] if force else []
     for option, directories in zip(("--a", "--b"), sides, strict=True):
-        argv += [option, *map(str, directories)]
-    done = subprocess.run(argv, capture_output=True, text=True, check=False)
+        words += [option, *map(str, directories)]
+    return run_profiler(checkout, words)
+
+
+def run_profiler(checkout: Checkout, words: list[str], environment: dict[str, str] | None = None) -> str:
+    """Run the command `profile` and return what it printed. Raises ProfilerError with its message."""
+    program = checkout.root / "profiler" / "target" / "release" / "profile"
+    if not program.is_file():
+        raise ProfilerError(f"{program} is missing: build it with `make build-profiler`")
+    done = subprocess.run([str(program), *words], capture_output=True, text=True, check=False, env=environment)
     if done.returncode != 0:
-        raise DiffError(done.stderr.strip().removeprefix("profile: "))
+        raise ProfilerError(done.stderr.strip().removeprefix("profile: "))
     return done.stdout

@@ -96,6 +96,17 @@ fn a_converter_without_memory_or_time_says_so() {
     assert_refused(&["convert", "--out", out, "--heap", "16"], &["heap of 16 MiB is too small", "--heap"]);
     assert_refused(&["convert", "--out", out, "--time-limit", "10ms"], &["time limit of 0.01 s"]);
     assert!(!directory.path().join("profile.json").exists());
+}
+
+#[test]
+fn a_window_of_time_has_its_samples_and_an_empty_one_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let out = directory.path().to_str().unwrap();
+    record_new_jvm(&[], directory.path(), &[]);
+    assert_refused(&["convert", "--out", out, "--from", "2s", "--to", "1s"], &["--to must be later than --from"]);
+    assert_refused(&["convert", "--out", out, "--to", "0s"], &["--to must be later than --from"]);
+    assert_refused(&["convert", "--out", out, "--from", "900s"], &["the recording ends after", "before --from"]);
+    assert!(!directory.path().join("profile.json").exists());
 
     let window = ["convert", "--out", out, "--from", "1s", "--to", "2s", "--pprof", "--unfold"];
     expect_success(&profile(&window));

@@ -1,4 +1,4 @@
-"""Compare two sides: compare, regress, profiling-cost, diff."""
+"""Compare two sides: compare, regress, profiling-cost, diff. And profile-window, which draws a part of one."""
 
 from __future__ import annotations
 
@@ -95,3 +95,17 @@ def diff(
     from lab.cli.diff import print_difference  # noqa: PLC0415
 
     print_difference(console(), find_checkout(), a, b, force=force)
+
+
+@commands.command()
+def profile_window(
+    name: Annotated[str, typer.Argument(help="A run (`stack-get/20261121T091433Z`), or an experiment: its newest.")],
+    start: Annotated[
+        str | None, typer.Option("--from", help="Beginning, since the recording's own: 10s. Default: its beginning.")
+    ] = None,
+    end: Annotated[str | None, typer.Option("--to", help="End, counted in the same way. Default: its end.")] = None,
+) -> None:
+    """Draw the flame graphs, heatmaps and tables of a window of time of a profiled run, into results/window/."""
+    from lab.window import draw_window  # noqa: PLC0415
+
+    console().print(str(draw_window(find_checkout(), name, start, end)), highlight=False, soft_wrap=True)
