@@ -60,27 +60,30 @@ fn parse(text: &[u8], percentile: f64) -> Result<Vec<Interval>> {
     Ok(intervals)
 }
 
+/// A log of one interval a second: the latency is 1 ms in the first, 2 ms in the next, and so on.
+#[cfg(test)]
+pub fn written(start_ms: u64, seconds: u64, requests: impl Fn(u64) -> u64) -> Vec<u8> {
+    use hdrhistogram::serialization::V2DeflateSerializer;
+    use hdrhistogram::serialization::interval_log::IntervalLogWriterBuilder;
+    let (mut text, mut serializer) = (Vec::new(), V2DeflateSerializer::new());
+    let start = std::time::UNIX_EPOCH + Duration::from_millis(start_ms);
+    let mut builder = IntervalLogWriterBuilder::new();
+    let mut log = builder.with_start_time(start).begin_log_with(&mut text, &mut serializer).unwrap();
+    for second in 0..seconds {
+        let mut histogram = Histogram::<u64>::new(3).unwrap();
+        histogram.record_n((1 + second) * 1_000_000, requests(second)).unwrap();
+        log.write_histogram(&histogram, Duration::from_secs(second), Duration::from_secs(1), None).unwrap();
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hdrhistogram::serialization::V2DeflateSerializer;
-    use hdrhistogram::serialization::interval_log::IntervalLogWriterBuilder;
-    use std::time::{SystemTime, UNIX_EPOCH};
 
     #[test]
     fn an_interval_has_its_time_and_its_percentile() {
-        let mut text = Vec::new();
-        let mut serializer = V2DeflateSerializer::new();
-        let start = UNIX_EPOCH + Duration::from_secs(1_700_000_000);
-        let mut builder = IntervalLogWriterBuilder::new();
-        let mut log = builder.with_start_time(start as SystemTime).begin_log_with(&mut text, &mut serializer).unwrap();
-        for second in 0..3 {
-            let mut histogram = Histogram::<u64>::new(3).unwrap();
-            for _ in 0..if second == 1 { 0 } else { 100 } {
-                histogram.record((1 + second) * 1_000_000).unwrap();
-            }
-            log.write_histogram(&histogram, Duration::from_secs(second), Duration::from_secs(1), None).unwrap();
-        }
+        let text = written(1_700_000_000_000, 3, |second| if second == 1 { 0 } else { 100 });
         let intervals = parse(&text, 99.0).unwrap();
         assert_eq!(intervals.len(), 2, "an interval without a request says nothing");
         assert_eq!((intervals[1].start_ms, intervals[1].end_ms), (1_700_000_002_000, 1_700_000_003_000));

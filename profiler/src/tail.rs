@@ -75,6 +75,7 @@ pub fn tail(request: &Request) -> Result<String> {
     let mut events = Map::new();
     let mut page = String::new();
     let mut chosen = Vec::new();
+    let mut common = 0;
     for event in Event::ALL {
         let path = request.out.join(samples_file(event));
         if !path.is_file() {
@@ -84,7 +85,9 @@ pub fn tail(request: &Request) -> Result<String> {
         if samples.count() == 0 {
             continue;
         }
-        let (worst, windows) = worst_windows(&intervals, &samples, request.worst)?;
+        let covered = covered(&intervals, &samples);
+        common = covered.len();
+        let (worst, windows) = worst_windows(covered, &samples, request.worst)?;
         let attribution = attribute(event, &samples, &windows, &rules);
         let inside = inside(&windows, 10 * samples.seconds);
         let rest = collapsed::fold(&samples.stacks(|tenth| !inside[tenth]));
@@ -106,8 +109,9 @@ pub fn tail(request: &Request) -> Result<String> {
         .collect();
     let least = chosen.iter().map(|interval| interval.latency_ms).fold(f64::INFINITY, f64::min);
     let head = format!(
-        "# The slowest seconds\n\nThe {} seconds with the highest {}th percentile of latency, {least:.1} ms or more, \
-         against the rest. `*` marks what chance would hardly do (p < {FALSE_ALARMS_MAX} over the whole table).\n\n",
+        "# The slowest seconds\n\nThe {} of {common} seconds with the highest {}th percentile of latency, {least:.1} \
+         ms or more, against the rest. `*` marks what chance would hardly do (p < {FALSE_ALARMS_MAX} over the whole \
+         table).\n\n",
         chosen.len(),
         request.percentile
     );
@@ -115,6 +119,7 @@ pub fn tail(request: &Request) -> Result<String> {
         "format": "lsmlab-profile-tail",
         "version": 1,
         "percentile": request.percentile,
+        "seconds_compared": common,
         "seconds": seconds,
         "events": events,
     });
@@ -124,11 +129,14 @@ pub fn tail(request: &Request) -> Result<String> {
     Ok(page)
 }
 
-/// The slowest intervals within the recording, and their windows.
-fn worst_windows(intervals: &[Interval], samples: &Samples, part: f64) -> Result<(Vec<Interval>, Vec<Window>)> {
+/// The intervals within the recording.
+fn covered(intervals: &[Interval], samples: &Samples) -> Vec<Interval> {
     let end_ms = samples.start_ms + 1000 * samples.seconds as u64;
-    let mut covered: Vec<_> =
-        intervals.iter().filter(|one| one.start_ms >= samples.start_ms && one.end_ms <= end_ms).copied().collect();
+    intervals.iter().filter(|one| one.start_ms >= samples.start_ms && one.end_ms <= end_ms).copied().collect()
+}
+
+/// The slowest of the intervals that the recording covers, and their windows.
+fn worst_windows(mut covered: Vec<Interval>, samples: &Samples, part: f64) -> Result<(Vec<Interval>, Vec<Window>)> {
     let count = ((covered.len() as f64 * part).ceil() as usize).max(WORST_MIN);
     if covered.len() < 3 * count {
         bail!(
@@ -275,6 +283,7 @@ fn text(event: Event, attribution: &Attribution, files: &[String]) -> String {
 mod tests {
     use super::*;
     use crate::categories;
+    use crate::samples::compress;
 
     const START_MS: u64 = 1_700_000_000_000;
 
@@ -303,6 +312,10 @@ mod tests {
         (0..59).map(interval).collect()
     }
 
+    fn slowest(intervals: &[Interval], samples: &Samples, part: f64) -> Result<(Vec<Interval>, Vec<Window>)> {
+        worst_windows(covered(intervals, samples), samples, part)
+    }
+
     fn rules() -> Rules {
         Rules::parse(categories::BUILT_IN, "categories.toml").unwrap()
     }
@@ -310,7 +323,7 @@ mod tests {
     #[test]
     fn a_planted_pause_is_named() {
         let samples = recording(true);
-        let (worst, windows) = worst_windows(&log(|second| second % 5 == 4), &samples, 0.2).unwrap();
+        let (worst, windows) = slowest(&log(|second| second % 5 == 4), &samples, 0.2).unwrap();
         assert_eq!(worst.len(), 12);
         let attribution = attribute(Event::Cpu, &samples, &windows, &rules());
         let first = &attribution.methods[0];
@@ -320,7 +333,7 @@ mod tests {
     #[test]
     fn a_planted_compaction_is_named() {
         let samples = recording(true);
-        let (_, windows) = worst_windows(&log(|second| (30..33).contains(&second)), &samples, 0.05).unwrap();
+        let (_, windows) = slowest(&log(|second| (30..33).contains(&second)), &samples, 0.05).unwrap();
         let first = &attribute(Event::Cpu, &samples, &windows, &rules()).categories[0];
         assert!(first.name == "compaction" && first.significant, "{first:?}");
     }
@@ -331,7 +344,7 @@ mod tests {
         for seed in 0..10 {
             let mut random = Random::new(seed);
             let slow: Vec<_> = (0..3).map(|_| random.below(25) as u64).collect();
-            let (_, windows) = worst_windows(&log(|second| slow.contains(&second)), &samples, 0.05).unwrap();
+            let (_, windows) = slowest(&log(|second| slow.contains(&second)), &samples, 0.05).unwrap();
             let attribution = attribute(Event::Cpu, &samples, &windows, &rules());
             assert!(attribution.categories.iter().all(|line| !line.significant), "{seed}: {attribution:#?}");
         }
@@ -343,8 +356,29 @@ mod tests {
         let intervals = vec![Interval { start_ms: START_MS + 10_000, end_ms: START_MS + 11_000, latency_ms: 250.0 }];
         let mut all = log(|_| false);
         all.extend(intervals);
-        let (_, windows) = worst_windows(&all, &samples, 0.0).unwrap();
+        let (_, windows) = slowest(&all, &samples, 0.0).unwrap();
         assert!(windows.contains(&(97, 110)), "{windows:?}");
+    }
+
+    #[test]
+    fn the_page_says_how_many_seconds_of_how_many_are_the_slowest() {
+        let directory = tempfile::tempdir().unwrap();
+        let write = |name: &str, content: Vec<u8>| std::fs::write(directory.path().join(name), content).unwrap();
+        let table = "F\tmain\nN\t0\t1\nT\tworker\n".to_owned()
+            + &(0..100).map(|tenth| format!("S\t{tenth}\t1\t1\t5\t5\n")).collect::<String>();
+        write(&samples_file(Event::Cpu), compress(&table, START_MS, 10).unwrap());
+        write("latency.hlog", latency::written(START_MS, 10, |_| 100));
+        let request = Request {
+            out: directory.path().to_owned(),
+            latency: directory.path().join("latency.hlog"),
+            worst: 0.05,
+            percentile: 99.0,
+            categories: None,
+        };
+        assert!(tail(&request).unwrap().contains("The 3 of 10 seconds with the highest 99th percentile"));
+        let said: serde_json::Value =
+            serde_json::from_slice(&std::fs::read(directory.path().join("tail.json")).unwrap()).unwrap();
+        assert_eq!((said["seconds"].as_array().unwrap().len(), said["seconds_compared"].as_u64()), (3, Some(10)));
     }
 
     #[test]
@@ -370,7 +404,7 @@ mod tests {
             .into_iter()
             .map(|one| Interval { start_ms: one.start_ms - 3_600_000, end_ms: one.end_ms - 3_600_000, ..one })
             .collect();
-        let error = worst_windows(&earlier, &samples, 0.05).unwrap_err().to_string();
+        let error = slowest(&earlier, &samples, 0.05).unwrap_err().to_string();
         assert!(error.contains("0 seconds in common") && error.contains("profiled repetition"), "{error}");
     }
 }
