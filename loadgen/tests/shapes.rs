@@ -51,6 +51,21 @@ fn a_stall_in_the_warmup_is_felt_by_what_is_due_after_it_alone() {
 }
 
 #[test]
+fn a_backlog_of_the_warmup_ends_with_it() {
+    // One connection and 10 ms a response: 100 requests a second of 800 at most. The 700 that the warm-up leaves unsent
+    // would keep the connection busy for the whole measured second.
+    for flags in ["", "--pool open", "--arrivals poisson"] {
+        let server = server_that_answers_after(Duration::from_millis(10));
+        let run = load(&format!("-t1 -c1 -d1s -R800 --warmup 1s {flags}"), &server.url());
+        run.assert_every_request_has_an_outcome();
+        let (due, answered) = (run.number("requests_due"), run.number("requests"));
+        assert!((650.0..950.0).contains(&due), "{flags}: {due}");
+        assert!((50.0..=100.0).contains(&answered), "{flags}: {answered}");
+        assert_eq!(run.number("unfinished.count") + answered, due, "{flags}");
+    }
+}
+
+#[test]
 fn a_limit_on_requests_ends_the_run_when_all_are_answered() {
     for flags in ["-t1 -c1", "-t2 -c8", "-t2 -c8 --pool open", "-t2 -c8 --arrivals poisson", "-t1 -c3 --warmup 300ms"] {
         let server = server_that_answers_after(Duration::from_millis(20));

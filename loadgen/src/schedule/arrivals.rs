@@ -71,6 +71,16 @@ impl Arrivals {
         self.compute(schedule);
     }
 
+    /// Passes over the requests that are due before `time_ns`; whether there was one.
+    #[inline]
+    pub fn skip_before(&mut self, schedule: &Schedule, time_ns: u64) -> bool {
+        if self.due_ns >= time_ns {
+            return false;
+        }
+        self.take(schedule, self.waiting_before(schedule, time_ns));
+        true
+    }
+
     #[inline]
     fn compute(&mut self, schedule: &Schedule) {
         self.due_ns = match &self.poisson {

@@ -88,6 +88,13 @@ impl Worker<'_> {
             | Phase::Ended => {}
             Phase::Idle => {
                 let script_thread = connection.script_thread;
+                let warmup_ns = self.plan.schedule.warmup_ns();
+                if now >= self.measured_ns
+                    && let Some(arrivals) = &mut connection.arrivals
+                    && arrivals.skip_before(&self.plan.schedule, warmup_ns)
+                {
+                    connection.delayed_due_ns = None;
+                }
                 let Some(arrivals) = &connection.arrivals else {
                     if !connection.in_pool {
                         connection.in_pool = true;
@@ -116,7 +123,10 @@ impl Worker<'_> {
         if !self.running || self.script_threads[script_thread].has_ended() {
             return Ok(());
         }
-        while let Some(arrivals) = &self.script_threads[script_thread].arrivals {
+        while let Some(arrivals) = &mut self.script_threads[script_thread].arrivals {
+            if now >= self.measured_ns {
+                arrivals.skip_before(&self.plan.schedule, self.plan.schedule.warmup_ns());
+            }
             let due_ns = self.start_ns + arrivals.due_ns();
             if due_ns >= self.end_ns {
                 return Ok(());
