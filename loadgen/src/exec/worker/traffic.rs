@@ -88,20 +88,17 @@ impl Worker<'_> {
             | Phase::Ended => {}
             Phase::Idle => {
                 let script_thread = connection.script_thread;
-                let warmup_ns = self.plan.schedule.warmup_ns();
-                if now >= self.measured_ns
-                    && let Some(arrivals) = &mut connection.arrivals
-                    && arrivals.skip_before(&self.plan.schedule, warmup_ns)
-                {
-                    connection.delayed_due_ns = None;
-                }
-                let Some(arrivals) = &connection.arrivals else {
+                let schedule = &self.plan.schedule;
+                let Some(arrivals) = &mut connection.arrivals else {
                     if !connection.in_pool {
                         connection.in_pool = true;
                         self.script_threads[script_thread].free.push_back(index as u32);
                     }
                     return self.dispatch(script_thread, now);
                 };
+                if now >= self.measured_ns && arrivals.skip_before(schedule, schedule.warmup_ns()) {
+                    connection.delayed_due_ns = None;
+                }
                 let due_ns = connection.delayed_due_ns.unwrap_or(self.start_ns + arrivals.due_ns());
                 let script = self.script_threads[script_thread].script;
                 let send_at_ns = due_ns.max(connection.held_until_ns);
