@@ -32,9 +32,10 @@ impl StopFinder {
         self.longest.clear();
     }
 
-    /// The loop goes to sleep until `wake_ns` at most.
+    /// The loop, awake at `now_ns`, goes to sleep until `wake_ns` at most.
     #[inline]
-    pub(super) fn sleep_until(&mut self, wake_ns: u64) {
+    pub(super) fn sleep_until(&mut self, now_ns: u64, wake_ns: u64) {
+        self.awake(now_ns);
         self.excused_until_ns = wake_ns;
     }
 
@@ -74,14 +75,24 @@ mod tests {
     fn a_stop_is_time_past_the_wake_up_or_between_two_signs_of_life() {
         let mut finder = StopFinder::default();
         finder.restart(0);
-        finder.sleep_until(100 * MILLISECOND);
+        finder.sleep_until(0, 100 * MILLISECOND);
         finder.awake(50 * MILLISECOND);
-        finder.sleep_until(100 * MILLISECOND);
+        finder.sleep_until(50 * MILLISECOND, 100 * MILLISECOND);
         finder.awake(103 * MILLISECOND);
         finder.awake(103 * MILLISECOND + STOP_NS_MIN - 1);
         finder.awake(110 * MILLISECOND);
         let stops: Vec<_> = finder.into_longest().iter().map(|stop| (stop.start_ns, stop.length_ns)).collect();
         assert_eq!(stops, [(100 * MILLISECOND, 3 * MILLISECOND), (103 * MILLISECOND + 999_999, 6_000_001)]);
+    }
+
+    #[test]
+    fn a_stop_on_the_way_to_sleep_is_found() {
+        let mut finder = StopFinder::default();
+        finder.restart(0);
+        finder.sleep_until(900 * MILLISECOND, 901 * MILLISECOND);
+        finder.awake(901 * MILLISECOND);
+        let stops: Vec<_> = finder.into_longest().iter().map(|stop| (stop.start_ns, stop.length_ns)).collect();
+        assert_eq!(stops, [(0, 900 * MILLISECOND)]);
     }
 
     #[test]

@@ -301,7 +301,7 @@ impl<'a> Worker<'a> {
     fn handle_events(&mut self, timeout_ns: u64) -> Result<(), WorkerError> {
         let before = now_ns();
         let wake_ns = before + timeout_ns;
-        self.stops.sleep_until(wake_ns);
+        self.stops.sleep_until(before, wake_ns);
         let count = self.poller.wait(timeout_ns)?;
         let after = now_ns();
         self.stops.awake(after);
