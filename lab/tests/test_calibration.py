@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import socket
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +20,6 @@ from lab.calibration import (
     read_calibration,
     smallest_differences,
 )
-from lab.errors import InputError
 from lab.experiment import Experiment
 from lab.manifest import Distribution, Errors, Manifest, Measurement
 from lab.paths import Checkout
@@ -115,13 +115,18 @@ def test_no_calibration_and_a_damaged_one_are_none(tmp_path: Path) -> None:
     assert read_calibration(checkout) is None
 
 
-def test_too_few_starts_on_the_command_line_are_bad_input(tmp_path: Path) -> None:
-    from rich.console import Console
+def test_too_few_starts_on_the_command_line_are_bad_input(checkout: FakeCheckout) -> None:
+    code, output = checkout.lab("calibrate", "--starts", "3")
+    assert code == 2
+    assert "STARTS=3: at least 4 starts" in output
 
-    from lab.cli.machine import run_calibration
 
-    with pytest.raises(InputError, match="STARTS=3"):
-        run_calibration(Console(), Checkout(tmp_path), None, 3)
+def test_a_calibration_takes_the_port_that_it_is_told(checkout: FakeCheckout) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        port = listening.getsockname()[1]
+        code, output = checkout.lab("calibrate", "--starts", "4", PORT=str(port))
+    assert code == 1
+    assert f"port {port} on 127.0.0.1 is taken" in output
 
 
 def test_a_calibration_is_described_in_lines() -> None:

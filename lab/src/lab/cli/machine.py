@@ -21,7 +21,7 @@ from lab.runtime.base import Ports
 from lab.runtime.select import choose
 
 
-def run_calibration(console: Console, checkout: Checkout, runtime: str | None, starts: int) -> None:
+def run_calibration(console: Console, checkout: Checkout, runtime: str | None, starts: int, ports: Ports) -> None:
     """Run the calibration's experiments and print the result."""
     if starts < 4:
         raise InputError(f"STARTS={starts}: at least 4 starts of the service, or their spread says nothing")
@@ -34,7 +34,7 @@ def run_calibration(console: Console, checkout: Checkout, runtime: str | None, s
             experiment=experiment,
             overrides={},
             cpus=plan_cpus(os.environ),
-            ports=Ports(),
+            ports=ports,
             runtime=choose(checkout, runtime, console.print),
         )
         done = Run(plan, Show(console))

@@ -9,7 +9,6 @@ import typer
 from lab.cli import options
 from lab.cli.output import console, tell
 from lab.paths import find_checkout
-from lab.runtime.base import Ports
 
 commands = typer.Typer()
 
@@ -45,12 +44,15 @@ def compare(  # noqa: PLR0917 - one parameter an option
 
 
 @commands.command()
-def regress(
+def regress(  # noqa: PLR0917 - one parameter an option
     base: Annotated[str, typer.Argument(help="The revision to compare with: HEAD~1, main, a tag.")],
     name: Annotated[str, typer.Argument(help="The experiment, with overrides as in `lab compare`.")] = "sync-get",
     words: Annotated[
         list[str] | None, typer.Argument(help="Settings as in `lab compare`.", metavar="[KEY=VALUE]...")
     ] = None,
+    port: options.Port = "8080",
+    admin_port: options.AdminPort = "8081",
+    loadgen_metrics_port: options.MetricsPort = "9101",
 ) -> None:
     """Say whether this checkout's service is better than an earlier one, worse, or the same (local runtime).
 
@@ -58,7 +60,7 @@ def regress(
     """
     from lab.cli.compare import regress as compare_revisions  # noqa: PLC0415
 
-    ports = Ports()
+    ports = options.ports_of(port, admin_port, loadgen_metrics_port)
     code = compare_revisions(console(), find_checkout(), base, name, words or [], ports=ports, tell=tell)
     raise typer.Exit(code)
 

@@ -25,11 +25,15 @@ def doctor() -> None:
 def calibrate(
     starts: Annotated[int, typer.Option(envvar="STARTS", help="Starts of the service in the A/A test.")] = 20,
     runtime: options.Runtime = None,
+    port: options.Port = "8080",
+    admin_port: options.AdminPort = "8081",
+    loadgen_metrics_port: options.MetricsPort = "9101",
 ) -> None:
     """Measure what this machine can do, and the smallest difference that it can show; about eight minutes."""
     from lab.cli.machine import run_calibration  # noqa: PLC0415
 
-    run_calibration(console(), find_checkout(), runtime, starts)
+    ports = options.ports_of(port, admin_port, loadgen_metrics_port)
+    run_calibration(console(), find_checkout(), runtime, starts, ports)
 
 
 @commands.command()
