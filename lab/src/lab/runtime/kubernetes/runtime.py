@@ -138,7 +138,7 @@ class KubernetesRuntime(Runtime):
     def make_dataset(self, spec: DatasetSpec, directory: Path, log: Path, progress: Progress) -> dict[str, Any]:
         """Make the dataset in the store, if it is not there, under the name of `directory`."""
         place, info = f"{STORE_DIR}/datasets/{directory.name}", f"{STORE_DIR}/datasets/{directory.name}.json"
-        known = self._in_service(f"cat {info} 2>/dev/null || true", "looking for the dataset")
+        known = self._in_service(f"if [ -e {info} ]; then cat {info}; fi", "looking for the dataset")
         if not known.strip():
             words = shlex.join([*JAVA, "-jar", "lsmlab-server.jar", "load-dataset", "--dir", place, *spec.words()])
             script = (
@@ -246,7 +246,7 @@ class KubernetesRuntime(Runtime):
             )
 
     def _check_store(self) -> None:
-        if self._in_service(f"test -w {STORE_DIR} && echo yes || true", "looking at the store").strip() != "yes":
+        if self._in_service(f"if test -w {STORE_DIR}; then echo yes; fi", "looking at the store").strip() != "yes":
             raise RunError(
                 f"the store ({self._placement.store}) is not writable for user {USER}, whom the service runs as",
                 f"A path on the node: chown {USER} it there. A volume: its driver must support fsGroup",
