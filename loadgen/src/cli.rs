@@ -59,7 +59,7 @@ pub struct Arguments {
     #[arg(short = 'R', long, value_name = "RATE", value_parser = parse_rate, required_unless_present = "rate_plan")]
     pub rate: Option<Rate>,
 
-    /// Send at the rate for this long first, and leave it out of every output; what is not sent by then is dropped.
+    /// Send at the rate for this long first. No output has these requests; those not sent in time are dropped.
     #[arg(long = "warmup", value_name = "TIME", default_value = "0s", value_parser = parse_time_ns)]
     pub warmup_ns: u64,
 

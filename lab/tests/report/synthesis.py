@@ -19,33 +19,14 @@ from hdrh.histogram import HdrHistogram
 
 from analysis.wrk2_text import Report, print_report
 from lab.analysis import judge, summarise
-from lab.manifest import (
-    Cpu,
-    CpuPlan,
-    Dataset,
-    Environment,
-    Experiment,
-    Git,
-    Manifest,
-    Outcome,
-    Phase,
-    Tool,
-)
+from lab.manifest import Experiment, Manifest, Outcome, Phase
 from lab.report.data import list_artifacts
+from report.synthesis_manifest import environment, resolved
 from report.synthesis_profile import make_profile, make_tail
 from report.synthesis_service import make_service_log, stages
 
 BEGAN = datetime(2026, 11, 21, 9, 14, 33, tzinfo=UTC)
 NAMES = ("50", "75", "90", "99", "99.9", "99.99", "99.999", "100")
-REFERENCE = {
-    "source": "a published report",
-    "requests_per_s": 1998.2,
-    "latency_ms": {"50": 1.6, "99": 8.33, "100": 29.9},
-    "shares": [
-        {"event": "cpu", "categories": ["queue", "lock"], "what": "synchronisation", "low": 0.2, "high": 0.25},
-        {"event": "lock", "categories": ["queue"], "what": "the queue", "low": 0.7, "high": None},
-    ],
-}
 
 
 @dataclass(frozen=True)
@@ -136,12 +117,12 @@ def make_run(directory: Path, shape: Shape | None = None) -> Path:
     manifest = Manifest(
         run_id=BEGAN.strftime("%Y%m%dT%H%M%SZ"),
         experiment=Experiment(
-            name="stack-get", title=shape.title, resolved=_resolved(shape), overrides={"warmup": "2s"}
+            name="stack-get", title=shape.title, resolved=resolved(shape), overrides={"warmup": "2s"}
         ),
         runtime="local",
         complete=shape.outcome == "ok" and shape.judged,
         phases=phases,
-        environment=_environment(shape),
+        environment=environment(shape),
     )
     if shape.judged:
         manifest.summary = summarise(directory, rate_offered_per_s=shape.rate)
@@ -376,39 +357,3 @@ def _phase(  # noqa: PLR0917
     detail = "interrupted by Ctrl-C" if outcome == "interrupted" else ""
     phases.append(Phase(name=name, start=start, end=end, outcome=outcome, repetition=number, detail=detail))
     return end
-
-
-def _resolved(shape: Shape) -> dict[str, Any]:
-    resolved: dict[str, Any] = {
-        "title": shape.title,
-        "question": "What does a pool of workers cost a read that hits?",
-        "service": {"variant": "stack", "engine": "lsm", "workers": 8, "queue_capacity": 1024, "jvm": []},
-        "dataset": "pairs-2m",
-        "load": {"script": "get.lua", "rate_per_s": shape.rate, "threads": 1, "connections": 64,
-                 "duration_s": float(shape.seconds), "warmup_s": 5.0, "args": {}},
-        "repeat": shape.repetitions,
-    }  # fmt: skip
-    if shape.profiled:
-        resolved["profile"] = {"events": ["cpu", "alloc", "lock"], "interval_s": 0.0005}
-    if shape.reference:
-        resolved["reference"] = REFERENCE
-    return resolved
-
-
-def _environment(shape: Shape) -> Environment:
-    return Environment(
-        cpu=Cpu(model="AMD EPYC 7R13", logical=2, cores=1, threads_per_core=2, hypervisor="Amazon EC2"),
-        kernel="6.1.0-32-amd64",
-        os="Debian GNU/Linux 13 (trixie)",
-        memory_bytes=8 << 30,
-        jvm="25.0.1+8 (OpenJDK 64-Bit Server VM, Debian)",
-        jvm_flags=["-Xmx2g", "-XX:+UseG1GC", "-XX:+UnlockDiagnosticVMOptions", "-XX:+DebugNonSafepoints"],
-        gc="G1",
-        libraries={"one-nio": "2.2.0", "async-profiler": "4.6"},
-        native_transport=True,
-        profiling_engine="perf_events" if shape.profiled else None,
-        cpu_plan=CpuPlan(service=[0], loadgen=[1], other=[1]),
-        git=Git(commit="3f1c0ffee3f1c0ffee3f1c0ffee3f1c0ffee3f1c", dirty=shape.dirty),
-        dataset=Dataset(name="pairs-2m", hash="5d1f8a0c22b7"),
-        load_generator=Tool(name="loadgen", version="0.1.0"),
-    )

@@ -17,7 +17,7 @@ from lab.analysis.timeline import Timeline, TimelineError, read_timeline
 from lab.manifest import Manifest
 
 START_S = 3.0
-"""The first seconds of a measurement, in which the store should be at rest under a read-only load."""
+"""The first seconds of a measurement: by then the code is compiled, and under a reading load the store at rest."""
 KINDS = (("flush", "flushes"), ("compaction", "compactions"))
 """Words in the names of the metrics: one, and several."""
 PARTIES: tuple[Party, ...] = ("service", "loadgen")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from lab.analysis.checks.check_input import CheckInput
-from lab.analysis.checks.conditions import Window
+from lab.analysis.checks.conditions import START_S, Window
 from lab.analysis.checks.load import is_saturated
 from lab.analysis.checks.seconds import disturbed_stretches
 from lab.analysis.load import Second
@@ -22,7 +22,6 @@ LEVEL_MIN_MS = 0.02
 JIT_SHARE_NOTE = 0.05
 JIT_SHARE_WARN = 0.15
 """CPUs that the JIT compiler may use in the second half of a measurement."""
-START_S = 3
 START_JIT_S = 0.25
 START_P99_RATIO = 5.0
 """A cold start: the JIT compiler's CPU time in the first three seconds, and their p99 over the later ones' median."""
@@ -78,7 +77,7 @@ def _cold_start(known: CheckInput) -> str | None:
         if worst_us > START_P99_RATIO * level_us:
             of = f" of repetition {window.repetition}" if len(known.conditions.windows) > 1 else ""
             return (
-                f"{NOT_STEADY}: in the first {START_S} s{of} the JIT compiler used {format_duration(jit_s)} of CPU "
+                f"{NOT_STEADY}: in the first {START_S:.0f} s{of} the JIT compiler used {format_duration(jit_s)} of CPU "
                 f"time, and the p99 latency was up to {format_duration(worst_us / 1e6)}, later "
                 f"{format_duration(level_us / 1e6)}; a longer warm-up avoids that"
             )

@@ -1,0 +1,120 @@
+use super::*;
+use crate::categories;
+use crate::samples::compress;
+use std::path::Path;
+
+const START_MS: u64 = 1_700_000_000_000;
+
+/// A minute in which `Pause.stall` uses the CPU for 200 ms every 5 s, and a compaction runs for 3 s.
+fn recording(with_pauses: bool) -> Samples {
+    let mut random = Random::new(3);
+    let mut text = format!("H\t1\t{START_MS}\t60\nT\tworker\nT\tcompactor\nF\tServer.run_[j]\nF\tPause.stall_[j]\n");
+    text += "F\tlsmlab/storage/lsm/Compactor.work_[j]\nN\t0\t1\nN\t1\t2\nN\t0\t3\n";
+    for tenth in 0..600 {
+        let pause = with_pauses && tenth % 50 < 2;
+        let (busy, stalled) = if pause { (0, 200) } else { (100 + random.below(60), 0) };
+        text += &format!("S\t{tenth}\t1\t1\t{busy}\t{busy}\nS\t{tenth}\t1\t2\t{stalled}\t{stalled}\n");
+        let compacting = if (300..330).contains(&tenth) { 150 + random.below(30) } else { 0 };
+        text += &format!("S\t{tenth}\t2\t3\t{compacting}\t{compacting}\n");
+    }
+    Samples::parse(&text, false).unwrap()
+}
+
+fn log(slow: impl Fn(u64) -> bool) -> Vec<Interval> {
+    let interval = |second: u64| Interval {
+        start_ms: START_MS + 300 + 1000 * second,
+        end_ms: START_MS + 1300 + 1000 * second,
+        latency_ms: if slow(second) { 190.0 } else { 1.0 + second as f64 / 100.0 },
+    };
+    (0..59).map(interval).collect()
+}
+
+fn slowest(intervals: &[Interval], samples: &Samples, part: f64) -> Result<(Vec<Interval>, Vec<Window>)> {
+    worst_windows(covered(intervals, samples), samples, part)
+}
+
+fn request(out: &Path) -> Request {
+    let latency = out.join("latency.hlog");
+    Request { out: out.to_owned(), latency, worst: 0.05, percentile: 99.0, categories: None }
+}
+
+/// What `tail.json` says.
+fn said(out: &Path) -> serde_json::Value {
+    serde_json::from_slice(&std::fs::read(out.join("tail.json")).unwrap()).unwrap()
+}
+
+fn rules() -> Rules {
+    Rules::parse(categories::BUILT_IN, "categories.toml").unwrap()
+}
+
+#[test]
+fn a_planted_pause_is_named() {
+    let samples = recording(true);
+    let (worst, windows) = slowest(&log(|second| second % 5 == 4), &samples, 0.2).unwrap();
+    assert_eq!(worst.len(), 12);
+    let attribution = attribute(Event::Cpu, &samples, &windows, &rules());
+    let first = &attribution.methods[0];
+    assert!(first.name == "Pause.stall" && first.significant, "{attribution:#?}");
+}
+
+#[test]
+fn a_planted_compaction_is_named() {
+    let samples = recording(true);
+    let (_, windows) = slowest(&log(|second| (30..33).contains(&second)), &samples, 0.05).unwrap();
+    let first = &attribute(Event::Cpu, &samples, &windows, &rules()).categories[0];
+    assert!(first.name == "compaction" && first.significant, "{first:?}");
+}
+
+#[test]
+fn seconds_that_are_slow_by_chance_accuse_nobody() {
+    let samples = recording(true);
+    for seed in 0..10 {
+        let mut random = Random::new(seed);
+        let slow: Vec<_> = (0..3).map(|_| random.below(25) as u64).collect();
+        let (_, windows) = slowest(&log(|second| slow.contains(&second)), &samples, 0.05).unwrap();
+        let attribution = attribute(Event::Cpu, &samples, &windows, &rules());
+        assert!(attribution.categories.iter().all(|line| !line.significant), "{seed}: {attribution:#?}");
+    }
+}
+
+#[test]
+fn a_window_begins_before_its_second_by_the_latency() {
+    let samples = recording(false);
+    let intervals = vec![Interval { start_ms: START_MS + 10_000, end_ms: START_MS + 11_000, latency_ms: 250.0 }];
+    let mut all = log(|_| false);
+    all.extend(intervals);
+    let (_, windows) = slowest(&all, &samples, 0.0).unwrap();
+    assert!(windows.contains(&(97, 110)), "{windows:?}");
+}
+
+#[test]
+fn the_page_says_how_many_seconds_of_how_many_are_the_slowest() {
+    let directory = tempfile::tempdir().unwrap();
+    let write = |name: &str, content: Vec<u8>| std::fs::write(directory.path().join(name), content).unwrap();
+    let table = "F\tmain\nN\t0\t1\nT\tworker\n".to_owned()
+        + &(0..100).map(|tenth| format!("S\t{tenth}\t1\t1\t5\t5\n")).collect::<String>();
+    write(&samples_file(Event::Cpu), compress(&table, START_MS, 10).unwrap());
+    write("latency.hlog", latency::written(START_MS, 10, |_| 100));
+    assert!(tail(&request(directory.path())).unwrap().contains("The 3 of 10 seconds with the highest 99th percentile"));
+    let said = said(directory.path());
+    assert_eq!((said["seconds"].as_array().unwrap().len(), said["seconds_compared"].as_u64()), (3, Some(10)));
+}
+
+#[test]
+fn a_conversion_without_a_usable_log_says_why_the_tail_is_missing() {
+    let directory = tempfile::tempdir().unwrap();
+    tail_if_possible(&request(directory.path())).unwrap();
+    let said = said(directory.path());
+    assert!(said["refused"].as_str().unwrap().contains("latency.hlog"), "{said}");
+}
+
+#[test]
+fn the_log_of_another_repetition_is_refused() {
+    let samples = recording(false);
+    let earlier: Vec<_> = log(|_| false)
+        .into_iter()
+        .map(|one| Interval { start_ms: one.start_ms - 3_600_000, end_ms: one.end_ms - 3_600_000, ..one })
+        .collect();
+    let error = slowest(&earlier, &samples, 0.05).unwrap_err().to_string();
+    assert!(error.contains("0 seconds in common") && error.contains("profiled repetition"), "{error}");
+}
