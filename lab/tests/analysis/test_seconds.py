@@ -64,6 +64,11 @@ PLANTED: dict[str, tuple[dict[str, Any], set[str], str]] = {
     "compaction later": ({"compaction": (12, 5.0)}, set(), ""),
     "cold JVM": ({"level": (6, 3.0)}, {"steady state"}, "no steady state: from second 6 on the median latency is"),
     "JIT": ({"jit": 0.4}, {"steady state"}, "in the second half the JIT compiler still used 40% of a CPU"),
+    "JIT of a saturated service": (
+        {"rate": 2500, "capacity": 2000, "jit": 0.1},
+        {"rate", "steady state"},
+        "the JIT compiler still used 10% of a CPU, and the saturated service lacked it",
+    ),
 }
 """By name: the disturbance, the checks that name it, and words of its reason. No other check may warn or fail."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from lab.paths import Checkout
 from lab.runtime.base import Ports
 from lab.search import saturation
 from lab.series import Answer, Place, PlannedRun
+from lab.units import parse_duration_s
 from support.checkout import FakeCheckout
 
 CPUS = CpuPlan((0,), (1,), (1,))
@@ -28,6 +30,7 @@ class Pretended:
     capacity_per_s = 30_000.0
     collapses = False
     busy = False
+    compiles_s = 0.0
     asked: list[int]
 
     def __init__(self, place: Place, answer: Answer, console: Console) -> None:
@@ -43,12 +46,13 @@ class Pretended:
         rate = int(planned.overrides["rate"])
         type(self).asked.append(rate)
         overload = rate > self.capacity_per_s
-        served = min(float(rate), self.capacity_per_s) * (
-            0.5 if self.collapses and rate > self.capacity_per_s * 1.2 else 1
-        )
+        compiles = overload and float(parse_duration_s(planned.overrides["warmup"])) < self.compiles_s
+        collapses = self.collapses and rate > self.capacity_per_s * 1.2
+        served = min(float(rate), self.capacity_per_s) * (0.5 if collapses or compiles else 1)
         planned.run = f"x/20261123T1200{len(self.asked):02}Z"
         self.answer.runs.append(planned)
         checks = [Check(name="generator CPU", outcome="warn", detail="busy")] if self.busy and overload else []
+        checks += [Check(name="steady state", outcome="warn", detail="the JIT compiler")] if compiles else []
         summary = Summary(
             source="measure", rate_offered_per_s=float(rate), rate_achieved_per_s=served, goodput_per_s=served,
             requests=1, latency_ms=Distribution(count=1), errors=Errors(), repetitions=[],
@@ -73,7 +77,9 @@ def pretended(monkeypatch: pytest.MonkeyPatch) -> type[Pretended]:
     return Fresh
 
 
-def measured(checkout: FakeCheckout, rate: int) -> tuple[Capacities, saturation.Capacity]:
+def measured(
+    checkout: FakeCheckout, rate: int, words: Mapping[str, str] | None = None
+) -> tuple[Capacities, saturation.Capacity]:
     load = {"script": "get.lua", "rate": rate, "threads": 4, "connections": 64, "duration": "1s"}
     checkout.experiment("x", load=load)
     here = Checkout(checkout.root)
@@ -81,7 +87,9 @@ def measured(checkout: FakeCheckout, rate: int) -> tuple[Capacities, saturation.
     capacities = Capacities(here, CPUS, "local")
     place = Place(here, lambda: pytest.fail("no runtime is needed"), CPUS, Ports())
     console = Console(quiet=True)
-    found = saturation.measure_capacity(place, capacities, "x", words={}, experiment=experiment, console=console)
+    found = saturation.measure_capacity(
+        place, capacities, "x", words=words or {}, experiment=experiment, console=console
+    )
     stored = capacities.find(experiment)
     assert stored is not None
     assert stored.per_s == found.per_s
@@ -111,3 +119,21 @@ def test_where_the_generator_gives_up_first_it_is_a_lower_bound(
     assert found.lower_bound
     assert "at least" in saturation.described("x", found)
     assert Path(checkout.root / "results/capacity").is_dir()
+
+
+def test_the_warm_up_grows_until_the_compiler_is_at_rest(checkout: FakeCheckout, pretended: type[Pretended]) -> None:
+    pretended.compiles_s = 20
+    _, found = measured(checkout, 29_000)
+    assert found.per_s == pytest.approx(30_000, rel=0.08), pretended.asked
+
+
+def test_a_compiler_that_never_rests_ends_nothing_and_a_given_warm_up_stays(
+    checkout: FakeCheckout, pretended: type[Pretended]
+) -> None:
+    pretended.compiles_s = 1000
+    assert measured(checkout, 40_000)[1].per_s <= 30_000
+    assert len(pretended.asked) <= saturation.RUNS_MAX
+    pretended.compiles_s = 4
+    pretended.asked.clear()
+    measured(checkout, 40_000, {"warmup": "2s"})
+    assert len(set(pretended.asked)) == len(pretended.asked), "no rate is repeated"

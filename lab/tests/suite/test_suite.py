@@ -285,3 +285,18 @@ def test_disturbed_runs_are_left_out_of_every_claim_unless_they_are_forced_in(pa
     text = (directory / "suite.md").read_text()
     assert "2 runs were disturbed by something else on this machine and left out of every claim" in text
     assert "FORCE=1" not in text
+
+
+def test_a_page_says_how_many_of_its_runs_were_not_steady(pair: FakeCheckout) -> None:
+    code, output = pair.lab("suite", "pair", "--rounds", "1", "--profile", "off", *QUICK)
+    assert code == 0, output
+    said = "of the 2 runs that the claims rest on had no steady state"
+    assert said not in (answers(pair)[-1] / "suite.md").read_text()
+    (run,) = pair.runs("other")
+    manifest = Manifest.read(run / "run.json")
+    assert manifest.validity is not None
+    steady = next(check for check in manifest.validity.checks if check.name == "steady state")
+    steady.outcome = "warn"
+    manifest.write(run / "run.json")
+    page.write(Checkout(pair.root), Answer.model_validate(answer(pair)))
+    assert f"1 {said}" in (answers(pair)[-1] / "suite.md").read_text()

@@ -43,6 +43,11 @@ class Validity(Strict):
         """The environment's checks that failed: comparisons and suites exclude a run by these alone."""
         return [check.detail for check in self.checks if check.environment and check.outcome == "fail"]
 
+    @property
+    def unsteady(self) -> bool:
+        """Whether the measured service was still warming up, or changed its level."""
+        return any(check.name == "steady state" and check.outcome == "warn" for check in self.checks)
+
     @model_validator(mode="after")
     def _has_reasons(self) -> Self:
         if (self.state == "valid") != (not self.reasons):

@@ -153,6 +153,13 @@ def _cautions(answer: Answer, cases: list[CaseFigures], manifests: list[Manifest
     forced = sum(bool(start.troubles) for case in cases for start in case.starts)
     if forced:
         said.append(f"FORCE=1: {forced} of the runs that the claims rest on were disturbed by something else")
+    starts = [start for case in cases for start in case.starts]
+    unsteady = sum(start.manifest.validity is not None and start.manifest.validity.unsteady for start in starts)
+    if unsteady:
+        said.append(
+            f"{unsteady} of the {len(starts)} runs that the claims rest on had no steady state: the service was still "
+            "warming up, or it changed; a longer WARMUP avoids the first"
+        )
     half = sum(len(case.incomplete) for case in cases)
     if half:
         said.append(

@@ -89,6 +89,7 @@ def _doubts(known: CheckInput) -> list[str]:
     else:
         looks = (machine.cpu_plan, seconds.steal, seconds.foreign_use, seconds.throttling)
         of_machine = [look(known) for look in looks]
+    of_machine.append(steady.steady(known))
     return [check.name for check in of_generator if check.outcome not in ("pass", "note")] + [
         check.name for check in of_machine if check.outcome in ("warn", "fail")
     ]

@@ -21,7 +21,7 @@ LEVEL_MIN_MS = 0.02
 """A change of the median latency: the ratio that makes a run suspect, and the size from which on it counts."""
 JIT_SHARE_NOTE = 0.05
 JIT_SHARE_WARN = 0.15
-"""CPUs that the JIT compiler may use in the second half of a measurement."""
+"""CPUs that the JIT compiler may use in the second half; the smaller counts if the service is saturated."""
 START_JIT_S = 0.25
 START_P99_RATIO = 5.0
 """A cold start: the JIT compiler's CPU time in the first three seconds, and their p99 over the later ones' median."""
@@ -46,11 +46,11 @@ def whole_seconds(window: Window) -> list[Second]:
     return [second for second in window.seconds if second.t_s + 1 <= window.duration_s + 0.01]
 
 
-def _jit_share(known: CheckInput) -> float | None:
-    """Return the JIT compiler's CPU use in the second half of the repetition in which it was highest."""
+def _jit_share(known: CheckInput, *, since: float) -> float | None:
+    """Return the JIT compiler's CPU use after this share of the repetition in which it was highest."""
     shares = []
     for track in known.conditions.tracks.get("jit", []):
-        late = track.values[track.at_s >= track.duration_s / 2]
+        late = track.values[track.at_s >= track.duration_s * since]
         late = late[np.isfinite(late)]
         if len(late):
             shares.append(float(late.mean()))
@@ -116,6 +116,19 @@ def _named(known: CheckInput) -> str:
     return "net median latency" if net else "median latency"
 
 
+def _compiled(known: CheckInput) -> Check:
+    """Look for a JIT compiler that took the CPU time of a saturated service: then its rate is not what it can serve."""
+    share = _jit_share(known, since=0.0)
+    if share is None or share <= JIT_SHARE_NOTE:
+        return Check(name="steady state", outcome="note", detail="not asked: latency grows with the backlog")
+    return Check(
+        name="steady state",
+        outcome="warn",
+        detail=f"{NOT_STEADY}: the JIT compiler still used {share:.0%} of a CPU, and the saturated service lacked it; "
+        "a longer warm-up avoids that",
+    )
+
+
 def steady(known: CheckInput) -> Check:
     """Look for a change of the median latency over the measured seconds, such as an unfinished warm-up.
 
@@ -124,7 +137,7 @@ def steady(known: CheckInput) -> Check:
     """
     name = "steady state"
     if any(is_saturated(r) for r in known.summary.repetitions):
-        return Check(name=name, outcome="note", detail="not asked: latency grows with the backlog")
+        return _compiled(known)
     worst: tuple[Change, int, float] | None = None
     seen = 0
     for window in known.conditions.windows:
@@ -140,7 +153,7 @@ def steady(known: CheckInput) -> Check:
     cold = _cold_start(known)
     if worst is None and cold is not None:
         return Check(name=name, outcome="warn", detail=cold)
-    jit_share = _jit_share(known)
+    jit_share = _jit_share(known, since=0.5)
     if worst is None and jit_share is not None and jit_share > JIT_SHARE_NOTE:
         return Check(
             name=name,
