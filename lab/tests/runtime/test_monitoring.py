@@ -21,6 +21,7 @@ from rich.console import Console
 
 from lab.cpu_plan import CpuPlan
 from lab.experiment import Catalogue
+from lab.http import fetch
 from lab.machine.cpus import pin_self, plan_cpus, usable_cpus
 from lab.paths import Checkout
 from lab.process.processes import Processes
@@ -170,19 +171,42 @@ def listening() -> set[tuple[str, int]]:
     return {(address, int(port, 16)) for address, port in pairs}
 
 
-@pytest.mark.usefixtures("programs")
-def test_prometheus_and_node_exporter_listen_on_the_loopback_address_only(checkout: FakeCheckout) -> None:
+@pytest.fixture
+def watching(programs: None, checkout: FakeCheckout) -> Iterator[None]:
+    """Prometheus and node-exporter, as the local runtime starts them."""
     shutil.copytree(ROOM, checkout.root / "dashboards" / "prometheus")
     processes = Processes()
-    watching = local.LocalMonitoring(Checkout(checkout.root), processes)
-    ports = {local.PROMETHEUS_PORT, local.NODE_EXPORTER_PORT}
+    monitoring = local.LocalMonitoring(Checkout(checkout.root), processes)
     try:
-        watching.up(CpuPlan((), (), ()), Ports(free_port(), free_port(), free_port()), quiet)
-        wait_until(lambda: ports <= {port for _, port in listening()})
-        assert {pair for pair in listening() if pair[1] in ports} == {("0100007F", port) for port in ports}
+        monitoring.up(CpuPlan((), (), ()), Ports(free_port(), free_port(), free_port()), quiet)
+        yield
     finally:
-        watching.down()
+        monitoring.down()
         processes.close()
+
+
+@pytest.mark.usefixtures("watching")
+def test_prometheus_and_node_exporter_listen_on_the_loopback_address_only() -> None:
+    ports = {local.PROMETHEUS_PORT, local.NODE_EXPORTER_PORT}
+    wait_until(lambda: ports <= {port for _, port in listening()})
+    assert {pair for pair in listening() if pair[1] in ports} == {("0100007F", port) for port in ports}
+
+
+@pytest.mark.usefixtures("watching")
+def test_service_load_generator_host_and_prometheus_itself_are_scraped_once_a_second() -> None:
+    intervals: dict[str, str] = {}
+
+    def look() -> bool:
+        try:
+            text = fetch(f"http://127.0.0.1:{local.PROMETHEUS_PORT}/api/v1/targets", LIMIT_S)
+        except OSError:
+            return False
+        targets = json.loads(text)["data"]["activeTargets"]
+        intervals.update({target["labels"]["job"]: target["scrapeInterval"] for target in targets})
+        return bool(intervals)
+
+    wait_until(look)
+    assert intervals == dict.fromkeys(("service", "loadgen", "node", "prometheus"), "1s")
 
 
 @pytest.mark.usefixtures("programs")
