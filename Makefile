@@ -186,7 +186,7 @@ test-lab: ## experiments, phases, analysis, report (pages in headless Chromium, 
 	$(VENV)/pytest -q -rs -n 6 lab/tests --ignore lab/tests/e2e
 test-dashboards: ## Prometheus configuration and rules, dashboards
 	@bin/lab --version >/dev/null
-	$(VENV)/python dashboards/check.py
+	PYTHONPATH=lab/src $(VENV)/python dashboards/check.py
 # One process makes the runs; another takes the tests that measure nothing.
 test-e2e: build ## whole experiments in both runtimes; docker's only if an engine answers
 	@bin/lab --version >/dev/null
@@ -249,9 +249,9 @@ bench-server: build-bench build-service build-loadgen ## what a request costs, l
 	$(RUN_BENCH) server --update-docs docs/benchmarks.md $(BENCH)
 bench-overload: build-bench build-service build-loadgen ## every variant at twice its saturated rate, 70 s for each variant and setting: make bench-overload [BENCH='--variants sync,queue']
 	$(RUN_BENCH) server --overload --update-docs docs/benchmarks.md $(BENCH)
-bench-monitoring: build ## what Prometheus and node-exporter cost the service, 5 minutes on a quiet machine: make bench-monitoring [BENCH='--blocks 9']
+bench-monitoring: build ## what Prometheus and node-exporter cost the service, 5 minutes on a quiet machine: make bench-monitoring [BENCH=--quick]
 	@bin/lab --version >/dev/null
-	PYTHONPATH=lab/src $(VENV)/python dashboards/cost.py $(BENCH)
+	PYTHONPATH=lab/src $(VENV)/python dashboards/cost.py --update-docs docs/benchmarks.md $(BENCH)
 build-bench:
 	@bin/find-jdk >/dev/null
 	@$(MVN) -f service/pom.xml -Dmaven.test.skip package -pl bench -am

@@ -3,9 +3,7 @@
 
 One service answers GETs of 100,000 pairs throughout. A block has four windows: without, with, with, without monitoring.
 Each window has two loads: one above what the service can answer, for its throughput, and one at half of that, for its
-latencies and the CPU time of a request. A figure's cost in a block is the mean of the logarithms with monitoring less
-the mean of those without; the 95% interval is Student's over the blocks. The noise is that of A/A: how far the block's
-first and last window, both without, lie apart.
+latencies and the CPU time of a request. cost_table.py makes a table of them.
 
 Net p99 leaves out the load generator's own delays: on a machine with two CPUs the monitoring shares its CPU. At the end
 the CPU time of a scrape is measured by itself, since it is too small to be seen in the throughput of such a machine.
@@ -13,42 +11,32 @@ the CPU time of a scrape is measured by itself, since it is too small to be seen
 
 import argparse
 import json
-import math
 import os
 import sys
 import tempfile
 import time
 import urllib.parse
 import urllib.request
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
+import cost_table
+from cost_table import PLAN, Block, Window
+
 from lab.machine.cpus import plan_cpus
-from lab.paths import find_checkout
+from lab.machine.host import cpu_times
+from lab.paths import Checkout, find_checkout
 from lab.process.locks import RunLock
 from lab.prometheus import scrape as scrape_metrics
 from lab.runtime.base import LoadSpec, Ports, Service, ServiceSpec
 from lab.runtime.local.monitoring import PROMETHEUS_PORT
 from lab.runtime.local.runtime import LocalRuntime
-from lab.statistics import estimate, paired
 
 PAIRS = ("pairs=100000",)
 ABOVE_SATURATION_PER_S = 400_000
 FILL_S, WARM_UP_S = 5.0, 20.0
 SCRAPES = 200
 SCRAPED_LIMIT_S = 60
-PLAN = (False, True, True, False)
-
-
-@dataclass(frozen=True)
-class Window:
-    """What one window gave: requests a second when saturated; latencies and CPU time of a request at the lower rate."""
-
-    throughput_per_s: float
-    p99_us: float
-    net_p99_us: float
-    cpu_us: float
-    scrapes_per_s: float
 
 
 def ask_prometheus(query: str) -> float:
@@ -119,35 +107,12 @@ class Measurement:
         return json.loads((load.out / "load.json").read_text(encoding="utf-8"))
 
 
-def percent(logarithm: float) -> str:
-    """A logarithm of a ratio as a change."""
-    return f"{100 * math.expm1(logarithm):+.2f}%"
-
-
-def told(name: str, blocks: list[list[float]]) -> str:
-    """One figure's line, from its four values in each block."""
-    logs = [[math.log(value) for value in block] for block in blocks]
-    cost = estimate(paired([(b + c - a - d) / 2 for a, b, c, d in logs]))
-    same = estimate(paired([d - a for a, _, _, d in logs]))
-    apart = math.sqrt(sum((d - a) ** 2 for a, _, _, d in logs) / len(logs))
-    return (
-        f"{name:<16} with monitoring {percent(cost.mean)} [{percent(cost.low)}, {percent(cost.high)}], "
-        f"A/A {percent(same.mean)} [{percent(same.low)}, {percent(same.high)}], two windows lie {percent(apart)} apart"
-    )
-
-
-def main() -> int:
-    """Measure and tell."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--blocks", type=int, default=9, metavar="N", help="2 or more (default: 9, about 5 minutes)")
-    parser.add_argument("--seconds", type=float, default=3, metavar="S", help="of each load (default: 3)")
-    options = parser.parse_args()
-    if options.blocks < 2 or options.seconds < 1:
-        parser.error("at least 2 blocks, and at least 1 second")
-    checkout, plan = find_checkout(), plan_cpus(os.environ)
+def measure(checkout: Checkout, block_count: int, seconds: float) -> tuple[list[Block], float]:
+    """Return so many blocks, and the CPU time of a scrape in milliseconds."""
+    plan = plan_cpus(os.environ)
     lock, runtime = RunLock(checkout.run_lock), LocalRuntime(checkout)
     lock.take("bench-monitoring")
-    blocks: list[list[Window]] = []
+    blocks: list[Block] = []
     try:
         runtime.preflight(plan, Ports(), lambda _: None)
         with tempfile.TemporaryDirectory(dir=checkout.cache) as scratch:
@@ -158,19 +123,19 @@ def main() -> int:
             service = runtime.start_service(ServiceSpec(work, settings, flags, plan.service, work / "service.log"))
             service.wait_ready(60)
             load = LoadSpec(
-                checkout.scripts / "get.lua", ABOVE_SATURATION_PER_S, 2, 64, options.seconds, PAIRS, work,
+                checkout.scripts / "get.lua", ABOVE_SATURATION_PER_S, 2, 64, seconds, PAIRS, work,
                 plan.loadgen, expect=(404,),
             )  # fmt: skip
             measurement = Measurement(runtime, service, load)
             measurement.warm_up()
-            for number in range(1, options.blocks + 1):
-                windows: list[Window] = []
+            for number in range(1, block_count + 1):
+                windows: Block = []
                 for before, now in zip((False, *PLAN), PLAN, strict=False):
                     if now and not before:
                         measurement.watch()
                     elif before and not now:
                         runtime.monitoring.down()
-                    windows.append(measurement.window(options.seconds))
+                    windows.append(measurement.window(seconds))
                 blocks.append(windows)
                 told_now = ", ".join(f"{w.throughput_per_s:,.0f}/s {w.net_p99_us:,.0f} µs" for w in windows)
                 print(f"block {number}: {told_now}", flush=True)
@@ -179,13 +144,36 @@ def main() -> int:
     finally:
         runtime.close()
         lock.release()
-    for name in ("throughput_per_s", "p99_us", "net_p99_us", "cpu_us"):
-        print(told(name, [[getattr(window, name) for window in block] for block in blocks]))
-    watched = [window.scrapes_per_s for block in blocks for window in block[1:3]]
-    print(f"{sum(watched) / len(watched):.2f} scrapes a second of the service while it was watched")
-    print(
-        f"a scrape takes {scrape_ms:.2f} ms of the service's CPU time: {scrape_ms / 10:.2f}% of a CPU at one a second"
-    )
+    return blocks, scrape_ms
+
+
+def main() -> int:
+    """Measure and write."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--blocks", type=int, default=9, metavar="N", help="2 or more (default: 9, about 5 minutes)")
+    parser.add_argument("--seconds", type=float, default=3, metavar="S", help="of each load (default: 3)")
+    parser.add_argument("--quick", action="store_true", help="2 blocks, not for quoting: the page stays as it is")
+    parser.add_argument("--update-docs", type=Path, metavar="PAGE", help="page whose table is replaced")
+    options = parser.parse_args()
+    if options.blocks < 2 or options.seconds < 1:
+        parser.error("at least 2 blocks, and at least 1 second")
+    page = None if options.quick else options.update_docs
+    if page is not None:
+        try:
+            cost_table.around_table(page)
+        except (OSError, ValueError) as error:
+            parser.error(f"--update-docs: {error}")
+    checkout = find_checkout()
+    facts, before = cost_table.environment(checkout), cpu_times()["cpu"]
+    blocks, scrape_ms = measure(checkout, 2 if options.quick else options.blocks, options.seconds)
+    facts |= {
+        "blocks": str(len(blocks)),
+        "seconds": f"{options.seconds:g}",
+        "taken_by_host_percent": cost_table.taken_by_host_percent(before, cpu_times()["cpu"]),
+    }
+    out = checkout.results / "bench"
+    print(cost_table.write(out, page, blocks, scrape_ms, facts), end="")
+    print(f"written: {out / 'monitoring.json'}", file=sys.stderr)
     return 0
 
 
