@@ -1,4 +1,4 @@
-"""The dashboards under Grafana's published schema, as its Foundation SDK has it in types.
+"""The dashboards under Grafana 12's published schema, as its Foundation SDK has it in types.
 
 A dashboard is read into those types and written again. They keep what the schema knows and drop the rest, so whatever
 is gone afterwards, or is another value, is not what Grafana expects.
