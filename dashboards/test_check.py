@@ -2,18 +2,42 @@
 
 import copy
 import json
+import re
 import threading
 import unittest
 import urllib.parse
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 from unittest import mock
 
 import check
+import generate
 import structure
+import yaml
 from boards import experiment
 from panels import Panel, Query, Row, dashboard, series
 from structure import Expression
+
+LINTER_RULES = {
+    "panel-datasource-rule",
+    "panel-no-targets-rule",
+    "panel-title-description-rule",
+    "panel-units-rule",
+    "target-counter-agg-rule",
+    "target-instance-rule",
+    "target-job-rule",
+    "target-promql-rule",
+    "target-rate-interval-rule",
+    "template-datasource-rule",
+    "template-instance-rule",
+    "template-job-rule",
+    "template-label-promql-rule",
+    "template-on-time-change-reload-rule",
+    "uneditable-dashboard-rule",
+}
+"""dashboard-linter's rules for dashboards over Prometheus."""
+CHECKED_BY_PROMTOOL = {"target-promql-rule", "template-label-promql-rule"}
 
 
 def broken(change: Any) -> list[str]:
@@ -57,6 +81,14 @@ class Structure(unittest.TestCase):
         for expected, change in faults.items():
             with self.subTest(expected):
                 self.assertTrue(any(expected in finding for finding in broken(change)), broken(change))
+
+    def test_each_rule_of_dashboard_linter_is_checked_or_excluded_with_a_reason(self) -> None:
+        named = re.findall(r"\[([a-z-]+-rule)\]", Path(structure.__file__).read_text(encoding="utf-8"))
+        (lint,) = generate.DASHBOARDS.rglob(".lint")
+        self.assertEqual({path.parent for path in generate.files()}, {lint.parent}, "it is read beside each dashboard")
+        excluded = yaml.safe_load(lint.read_text(encoding="utf-8"))["exclusions"]
+        self.assertEqual(sorted([*set(named), *CHECKED_BY_PROMTOOL, *excluded]), sorted(LINTER_RULES))
+        self.assertTrue(all(rule["reason"] for rule in excluded.values()))
 
     def test_a_counter_has_to_be_a_rate_over_the_derived_interval(self) -> None:
         for good in (
