@@ -54,7 +54,7 @@ def expressions() -> list[Expression]:
 
 
 def static_findings() -> list[str]:
-    """What is wrong with the files as they are."""
+    """Return the errors that the files show by themselves, without promtool or Prometheus."""
     findings = [
         f"{path.relative_to(ROOM)} is not what generate.py writes: run `python dashboards/generate.py`"
         for path, text in generate.files().items()
@@ -73,7 +73,7 @@ def static_findings() -> list[str]:
 
 
 def promtool_findings() -> list[str]:
-    """What promtool says of configuration, rules and the syntax of the panels' expressions."""
+    """Return the errors that promtool finds in the configuration, the rules and the panels' expressions."""
     promtool = shutil.which("promtool")
     if promtool is None:
         return ["promtool is not on the PATH, so the rules are not tested (Debian: apt install prometheus)"]

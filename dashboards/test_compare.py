@@ -23,7 +23,7 @@ LINE = re.compile(r'class="series"[^>]*points="(\S+)[^"]*? (\S+)"')
 
 
 def samples(starts: dict[str, int]) -> str:
-    """What the load generator, the rules and the lab left of the runs, in OpenMetrics' text format."""
+    """Return the series of the runs, as load generator, rules and lab leave them, in OpenMetrics' text format."""
     families: dict[str, list[str]] = {
         "# TYPE lsmlab:run gauge": [],
         "# TYPE lsmlab:measure_start_seconds gauge": [],

@@ -1,4 +1,4 @@
-"""A service whose engine imports the pairs first has time for that, and reports its progress."""
+"""A service whose engine first imports the pairs gets time for the import, and its progress is reported."""
 
 from __future__ import annotations
 

@@ -178,7 +178,7 @@ def _remove_unreadable(checkout: Checkout, kept: Path, declaration: dict[str, An
 def materialise(dataset: Dataset, target: Path) -> str:
     """Put the store's files into the new directory `target`; return `linked` or `copied`.
 
-    NoSpaceError if tables must be copied and the disk has no room for them.
+    Raises NoSpaceError if tables must be copied and the disk has no room for them.
     """
     target.mkdir(parents=True)
     how = "linked"

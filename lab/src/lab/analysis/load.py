@@ -105,7 +105,7 @@ class TextOnly(Lenient):
 
 
 class EventLoop(Lenient):
-    """An event loop of the load generator; ``real_time``: it ran at real-time priority."""
+    """An event loop of the load generator; `real_time` says whether it ran at real-time priority."""
 
     real_time: bool | None = None
 

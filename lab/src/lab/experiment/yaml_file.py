@@ -51,7 +51,7 @@ class YamlFile:
     lines: dict[Place, int]
 
     def line_of(self, place: Place) -> int:
-        """Return the line of a place, or of the nearest place above it that the file has."""
+        """Return the line of a key or item, or of its nearest parent in the file."""
         while place and place not in self.lines:
             place = place[:-1]
         return self.lines.get(place, 1)

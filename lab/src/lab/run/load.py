@@ -15,11 +15,11 @@ from lab.run.state import RunState
 from lab.runtime.base import LoadSpec
 
 LEAD_IN_S = 1.0
-"""Load before a measurement, over its own new connections: what they cost at the start is none of a steady state."""
+"""Seconds of load before a measurement, over the same new connections: opening them is no part of a steady state."""
 
 
 def lead_in_s(repetition: Repetition) -> float:
-    """Return the length of the lead-in: none without a warm-up, since the cold start is the subject then."""
+    """Return the length of the lead-in; 0 without a warm-up, because such a run measures the cold start."""
     return LEAD_IN_S if repetition.experiment.load.warmup_s > 0 else 0.0
 
 

@@ -15,7 +15,7 @@ def program() -> Path | None:
 
 
 def check(program: Path | None) -> None:
-    """Raise `InputError` if it cannot be run."""
+    """Raise `InputError` if `program` cannot be run."""
     if program is None or (program.is_file() and os.access(program, os.X_OK)):
         return
     what = "is no executable file" if program.exists() else "does not exist"

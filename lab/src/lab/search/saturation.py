@@ -40,7 +40,7 @@ def measure_capacity(
     experiment: Experiment,
     console: Console,
 ) -> Capacity:
-    """Measure, store and return what this machine serves of an experiment. RunError if a run failed."""
+    """Measure, store and return the rate that this machine serves of an experiment. Raises RunError if a run failed."""
     results = place.checkout.results
     answer = make_answer(results, KIND, name, {"overrides": dict(words)}, [], seed=0)
     rate = float(max(experiment.sweep_per_s or (experiment.load.rate_per_s,)))

@@ -30,7 +30,7 @@ from lab.series.answer import Answer, PlannedRun, is_complete
 from lab.series.show import SeriesShow, time_left
 
 OVERHEAD_EXPECTED_S = 6.0
-"""Estimate of a run's time beyond its load, until one has ended."""
+"""Estimated seconds of a run besides its load; used until the first run has ended."""
 FAILURES_IN_A_ROW_MAX = 3
 """A series ends after this many failed runs in a row: the cause is not in a single run."""
 

@@ -21,7 +21,7 @@ POWER = 0.80
 
 @dataclass(frozen=True)
 class Look:
-    """One look at the result: after how many blocks, and the p-value up to which it counts."""
+    """One look at the result: the blocks measured by then, and the largest p-value that counts as a difference."""
 
     blocks: int
     alpha: float

@@ -167,7 +167,7 @@ class _Part:
 
 
 def _unmet(rule: Rule, involved: list[CaseFigures]) -> str:
-    """Return why the condition of a rule is not met, empty if it is met."""
+    """Return why the condition of a rule is not met, or an empty string if it is met."""
     for case in involved:
         kept, declared, offered = case.kept, case.experiment.load.rate_per_s, case.offered_per_s
         other_load = bool(offered) and abs((offered or 0) / declared - 1) > RATE_WITHIN and not case.same_share

@@ -169,7 +169,7 @@ def _than(ratio: Ratio, other: str) -> str:
 
 
 def _both(ratio: Ratio, case: CaseFigures, baseline: CaseFigures) -> str:
-    """Return the figures of both sides, whose quotient is the ratio: geometric means over the rounds of the ratio."""
+    """Return the geometric mean of each side over the rounds of the ratio; their quotient is the ratio."""
     rounds = {number for number, _ in ratio.each}
     ours, theirs = (_with_unit(ratio.metric, one.typical(ratio.metric, rounds)) for one in (case, baseline))
     return f"geometric means {ours} against {theirs}"

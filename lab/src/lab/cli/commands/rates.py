@@ -27,8 +27,9 @@ def search(  # noqa: PLR0917 - one parameter an option
 ) -> None:
     """Search for the highest rate at which an experiment stays within a latency limit.
 
-    The rate is doubled until the limit breaks, then bisected; each step is a run of its own. docs/search.md has the
-    method. Exit code: 0 there is an answer; 1 a step failed; RESUME=1 continues; 2 bad input, nothing was started.
+    The rate is doubled until the limit breaks, then bisected; each step is a run of its own. docs/search.md
+    explains the method. Exit code: 0 if there is an answer; 1 if a step failed (RESUME=1 continues); 2 for bad input,
+    before anything was started.
     """
     from lab.cli import rates  # noqa: PLC0415
 

@@ -16,7 +16,7 @@ ANSWER_EACH_LINE = "while read -r _; do date +%s.%N; done"
 
 @dataclass(frozen=True)
 class Clock:
-    """How far a pod's clock is ahead of this machine's, and the uncertainty of that."""
+    """The lead of a pod's clock over this machine's, negative if it is behind, and the uncertainty of the lead."""
 
     ahead_s: float
     uncertainty_s: float

@@ -52,7 +52,7 @@ class Load:
         self.generators = generators
         self.clocks: dict[str, Clock] = {}
         self.audits: dict[str, NodeAudit] = {}
-        """By pod: what the kernel of its node counted during the measured loads."""
+        """Counts of each node's kernel during the measured loads, by pod."""
 
     def idle_round_trip_us(self, address: str) -> float | None:
         """Return the median time of a GET of a missing key from the first pod, on an idle service."""

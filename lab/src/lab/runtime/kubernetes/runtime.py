@@ -4,11 +4,11 @@
 a `kubectl exec` into one of them, held by the lab like any other process. When such a process ends, its pod's state
 tells whether it died or was lost. Files go through the API server, with checksums.
 
-Datasets are made in the service's pod, because a gigabyte is made there sooner than it travels. With a store that
-outlives the pod they are made once.
+Datasets are made in the service's pod, because making a gigabyte is faster than sending it. If the store outlives the
+pod, they are made only once.
 
-The namespace names the lab that made it. `close` deletes it; `preflight` deletes one of a dead lab of this machine, and
-refuses to touch any other.
+The namespace names the lab that made it. `close` deletes it; `preflight` deletes one that a dead lab
+of this machine left, and refuses to touch any other.
 """
 
 from __future__ import annotations

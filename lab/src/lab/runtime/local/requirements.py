@@ -103,7 +103,7 @@ def table_format(jar: Path) -> str:
 
 
 def is_stale(checkout: Checkout, command: str) -> bool:
-    """Whether a command line names a work directory of a run that is over: its lock is free."""
+    """Return whether a command line names the work directory of a run that has ended: its lock is free."""
     match = re.search(re.escape(str(checkout.work)) + r"/([^/\s]+)/", command)
     return match is not None and not is_held(checkout.work / match[1])
 
