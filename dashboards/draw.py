@@ -154,7 +154,7 @@ class Drawing:
         )
 
     def _phase_starts(self) -> list[tuple[float, str]]:
-        """When each phase in the window began, and its name: Grafana marks them by an annotation."""
+        """Return the start and the name of each phase in the window, which Grafana marks by annotations."""
         queries = [
             structure.concrete(one["expr"], self._values)
             for one in self._dashboard["annotations"]["list"]

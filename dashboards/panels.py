@@ -26,7 +26,7 @@ class Query:
     format: str = "time_series"
 
     def json(self, ref: str) -> Json:
-        """As a panel's target."""
+        """Return the query as a panel's target, named `ref`."""
         return {
             "datasource": DATASOURCE,
             "editorMode": "code",

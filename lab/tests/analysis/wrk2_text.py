@@ -33,7 +33,7 @@ class Report:
 
 
 def time_text(us: float, places: int = 2) -> str:
-    """Return a time as wrk2 prints it: it moves to the next unit from 0.85 of it."""
+    """Return a time as wrk2 prints it; from 0.85 of the next unit on, it is printed in that unit."""
     amount, unit = us, "us"
     for bigger, factor in (("ms", 1000), ("s", 1000), ("m", 60), ("h", 60)):
         if amount < factor * 0.85:

@@ -43,7 +43,9 @@ def run_with(
     checkout: Path = CHECKOUT,
     after_s: float = INTO_THE_MEASUREMENT_S,
 ) -> Judged:
-    """Run an experiment (`settings` as for make) and `plant`, with its directory, `after_s` into its first measurement.
+    """Run an experiment with these settings of make, and call `plant` during it; return its verdict.
+
+    `plant` gets the run's directory, `after_s` seconds into the first measurement.
 
     Raises NoRunError.
     """

@@ -1,4 +1,4 @@
-"""A capacity is the highest served rate: the rate grows until it is too much, then it is only a little too much."""
+"""A capacity is the highest served rate: the offered rate grows until it is too high, then only a little too high."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ class Flames:
 
     @property
     def left_out(self) -> str:
-        """Say how many are not shown, empty if all are."""
+        """Return a sentence about the flame graphs that are not shown, or an empty string if all are."""
         if len(self.shown) == self.profiled:
             return ""
         return f"The first {len(self.shown)} of {self.profiled} are shown here; the reports of the runs have all."
