@@ -35,14 +35,16 @@ def quiet(_: str) -> None:
     pass
 
 
-def containers() -> list[str]:
-    listed = subprocess.run(
-        ["docker", "ps", "-a", "--filter", "label=lsmlab.owner", "--format", "{{.Names}}"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+def stack(*filters: str) -> list[str]:
+    """Return the names of all containers of the stack, those that stay up too."""
+    words = ["docker", "ps", "-a", "--filter", "label=com.docker.compose.project=lsmlab", *filters]
+    listed = subprocess.run([*words, "--format", "{{.Names}}"], capture_output=True, text=True, check=True)
     return listed.stdout.split()
+
+
+def containers() -> list[str]:
+    """Return the names of the stack's containers that belong to a run."""
+    return stack("--filter", "label=lsmlab.owner")
 
 
 @pytest.fixture(scope="module")
@@ -161,12 +163,6 @@ def test_monitoring_killed_under_load_is_told_and_changes_nothing_else(
     runtime.monitoring.down()
 
 
-def stack() -> list[str]:
-    """Return the names of all containers of the stack, those that stay up too."""
-    words = ["docker", "ps", "-a", "--filter", "label=com.docker.compose.project=lsmlab", "--format", "{{.Names}}"]
-    return subprocess.run(words, capture_output=True, text=True, check=True).stdout.split()
-
-
 def test_make_up_shows_pages_until_make_down_and_keeps_the_data(tmp_path: Path) -> None:
     require("docker")
     if stack():
@@ -201,6 +197,14 @@ def test_make_up_shows_pages_until_make_down_and_keeps_the_data(tmp_path: Path) 
     assert stack() == []
     volumes = subprocess.run(["docker", "volume", "ls", "--quiet"], capture_output=True, text=True, check=True)
     assert "lsmlab_prometheus" in volumes.stdout.split()
+
+
+def test_the_lab_in_its_container_lists_the_experiments(images: None) -> None:
+    listed = subprocess.run([str(CHECKOUT / "bin/lab-in-docker"), "list"], capture_output=True, text=True, check=False)
+    assert listed.returncode == 0, listed.stderr[-2000:]
+    experiments = {path.name for path in (CHECKOUT / "experiments").glob("*-get")}
+    assert "stack-get" in experiments
+    assert experiments <= {line.split()[0] for line in listed.stdout.splitlines() if line.strip()}
 
 
 HOLDING = """
