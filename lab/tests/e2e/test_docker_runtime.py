@@ -267,7 +267,7 @@ def test_a_recording_ends_though_its_lab_was_killed(images: None, tmp_path: Path
     """The service lives on in its container until the next run; the recording may not."""
     from lab.runtime.docker.runtime import DockerRuntime
 
-    with held_service(tmp_path / "1", recorded_s=20):
+    with held_service(tmp_path / "1", recorded_s=10):
         assert is_recording()
     deadline = time.monotonic() + 120
     while is_recording():
