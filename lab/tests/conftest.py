@@ -41,7 +41,13 @@ EACH_ALONE = {
 
 # End-to-end tests that measure nothing and use neither the lock nor the ports nor the containers of runs. With `-n`,
 # one process takes them while another makes the runs, one after the other.
-BESIDE_RUNS = {"test_clients.py", "test_containers.py", "test_linked_dataset.py", "test_native_transport.py"}
+BESIDE_RUNS = {
+    "test_add_a_variant.py",
+    "test_clients.py",
+    "test_containers.py",
+    "test_linked_dataset.py",
+    "test_native_transport.py",
+}
 
 
 class Scheduling(LoadScopeScheduling):  # type: ignore[misc]

@@ -10,11 +10,15 @@ from pathlib import Path
 
 import pytest
 
+from support.checkout import free_port
+
 from .conftest import CHECKOUT
 from .copied import VARIANTS, copy_of_checkout, make_in, register_variants
 
 PAGE = CHECKOUT / "docs/add-a-variant.md"
 SMALL = {"RATE": "2000", "DURATION": "3s", "WARMUP": "1s", "PROFILE": "off", "RUNTIME": "local"}
+ALONE = {"PORT": "0", "ADMIN_PORT": "0", "MONITORING": "off"}
+"""With a lock of its own, the run shares nothing with the runs beside it."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +44,8 @@ def copy() -> Iterator[Path]:
         yield directory
 
 
-def test_the_page_leads_to_a_report(copy: Path) -> None:
+def test_the_page_leads_to_a_report(copy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LAB_LOCK", str(tmp_path / "run.lock"))
     page = read_page()
     class_name = re.search(r"^(?:public )?final class (\w+)", page.source, re.MULTILINE).group(1)
     (copy / VARIANTS / f"{class_name}.java").write_text(page.source)
@@ -55,7 +60,8 @@ def test_the_page_leads_to_a_report(copy: Path) -> None:
 
     assert f"VARIANT={name}" in page.command
     words = [word for word in page.command[1:] if word.split("=")[0] not in SMALL]
-    output = make_in(copy, *words, *(f"{key}={value}" for key, value in SMALL.items()))
+    settings = {**SMALL, **ALONE, "LOADGEN_METRICS_PORT": str(free_port())}
+    output = make_in(copy, *words, *(f"{key}={value}" for key, value in settings.items()))
     (run,) = (copy / "results").glob("*/*Z")
     manifest = json.loads((run / "run.json").read_text())
     assert manifest["complete"] is True, output
