@@ -24,7 +24,7 @@ class Prometheus:
     end: float
 
     def range(self, query: str, points_max: int = 1000) -> Series:
-        """Series over the window. ValueError if Prometheus refuses the query."""
+        """Return the series over the window. Raises ValueError if Prometheus refuses the query."""
         words = {"query": query, "start": self._time(self.end - self.window_s), "end": self._time(self.end)}
         return self._ask("query_range", {**words, "step": f"{self.step_s(points_max):.3f}"})["result"]
 
@@ -33,7 +33,7 @@ class Prometheus:
         return max(1.0, self.window_s / points_max)
 
     def instant(self, query: str) -> Series:
-        """Series at the window's end, each with one `value`. ValueError if Prometheus refuses the query."""
+        """Return the series at the window's end, each with one `value`. Raises ValueError as `range` does."""
         return self._ask("query", {"query": query, "time": self._time(self.end)})["result"]
 
     def has_data(self, query: str) -> bool:
@@ -46,7 +46,7 @@ class Prometheus:
         return list(self._ask(f"label/{label}/values", words))
 
     def variables(self, dashboard: structure.Json, chosen: dict[str, str] | None = None) -> dict[str, str]:
-        """A value for each variable, in their order, as Grafana finds them; `chosen` names some of them."""
+        """Return a value for each variable of a dashboard, chosen as Grafana does; `chosen` gives some of them."""
         values = {"__rate_interval": "5s", "__range": f"{max(1, round(self.window_s))}s"}
         for variable in dashboard["templating"]["list"]:
             name, current = variable["name"], variable.get("current", {}).get("value", "")

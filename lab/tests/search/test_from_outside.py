@@ -1,4 +1,4 @@
-"""A search as users start it, with a fake load generator that always keeps up: the answer is a lower bound."""
+"""A search as users start it, with a fake load generator that keeps up, or saturates at a known rate."""
 
 from __future__ import annotations
 

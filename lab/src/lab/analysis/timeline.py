@@ -64,7 +64,7 @@ class Timeline:
         return float(values[-1] - values[0]) * (end_s - start_s) / covered
 
     def interpolated(self, pattern: str, start_s: float, end_s: float) -> float | None:
-        """Return by how much a counter grew between two moments that may be closer than rows, linear between rows.
+        """Return the growth of a counter between two moments, which may be closer than rows: it is linear between rows.
 
         None if the rows around them are more than 2 s away, or if the counter began anew between them.
         """

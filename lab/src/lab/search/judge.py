@@ -87,7 +87,7 @@ def percentile_ms(m: Measurement, percentile: str) -> float | None:
 def backlog_growth(medians: Sequence[tuple[float, float]]) -> float | None:
     """Return the growth of latency in seconds a second: the lower end of the slope's 95% interval.
 
-    Theil-Sen, so that single bad seconds do not matter. None with too few seconds.
+    The slope is Theil-Sen's, so that single bad seconds do not matter. Returns None for too few seconds.
     """
     if len(medians) < BACKLOG_SECONDS_MIN:
         return None
