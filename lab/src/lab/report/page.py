@@ -95,6 +95,16 @@ def render(package: str, template: str, **values: object) -> str:
 
     Templates are those of `package`, then those of this one.
     """
+    return (
+        _environment(package)
+        .get_template(template)
+        .render(values, lab_version=__version__, fonts=fonts(), style=asset("report.css"), script=asset("report.js"))
+    )
+
+
+@cache
+def _environment(package: str) -> Environment:
+    """Return the environment of a package's templates, which keeps them compiled: a series writes many pages."""
     environment = Environment(
         loader=ChoiceLoader([PackageLoader(one, "template") for one in (package, "lab.report")]),
         autoescape=select_autoescape(default=True),
@@ -103,9 +113,7 @@ def render(package: str, template: str, **values: object) -> str:
         lstrip_blocks=True,
     )
     environment.filters["sentence"] = headline.sentence
-    return environment.get_template(template).render(
-        values, lab_version=__version__, fonts=fonts(), style=asset("report.css"), script=asset("report.js")
-    )
+    return environment
 
 
 def _over_time(data: ReportData) -> _OverTime | None:
