@@ -9,6 +9,8 @@ JDK = $(shell bin/find-jdk)
 MVN = JAVA_HOME="$(JDK)" MAVEN_OPTS="--sun-misc-unsafe-memory-access=allow $$MAVEN_OPTS" \
   mvn --batch-mode --no-transfer-progress -q -Dstyle.color=never
 VENV = .venv/bin
+# Tests start the lab hundreds of times, so its compiled modules are kept, even if the environment asks for none.
+PYTEST = PYTHONDONTWRITEBYTECODE= $(VENV)/pytest -q
 
 SERVICE_JAR = service/server/target/service/lsmlab-server.jar
 LOADGEN_BUILT = loadgen/target/release/loadgen
@@ -183,14 +185,14 @@ test-profiler: $(PROFILE_LIB) ## profile command and pictures
 # More processes than CPUs: most tests wait for fakes that wait.
 test-lab: ## experiments, phases, analysis, report (pages in headless Chromium, if it is installed)
 	@bin/lab --version >/dev/null
-	$(VENV)/pytest -q -rs -n 6 lab/tests --ignore lab/tests/e2e
+	$(PYTEST) -rs -n 6 lab/tests --ignore lab/tests/e2e
 test-dashboards: ## Prometheus configuration and rules, dashboards
 	@bin/lab --version >/dev/null
 	PYTHONPATH=lab/src $(VENV)/python dashboards/check.py
 # One process makes the runs; another takes the tests that measure nothing.
 test-e2e: build ## whole experiments in both runtimes; docker's only if an engine answers
 	@bin/lab --version >/dev/null
-	$(VENV)/pytest -q -ra -n 2 lab/tests/e2e
+	$(PYTEST) -ra -n 2 lab/tests/e2e
 
 .PHONY: test-kubernetes
 # One node, which generators and service share; each side has one of the two CPUs.
@@ -202,7 +204,7 @@ test-kubernetes: build ## whole experiments in a cluster of one node made for it
 	kubernetes/cluster up
 	kubernetes/cluster load lsmlab-service lsmlab-loadgen lsmlab-profiler
 	code=0; LAB_TEST_KUBERNETES=1 KUBECONFIG=/run/lsmlab-cluster/kubeconfig GENERATORS=2 SPREAD=off SERVICE_CPUS=1 LOAD_CPUS=0 IMAGE_PULL=Never \
-	  $(VENV)/pytest -q -ra lab/tests/e2e/test_main_job.py lab/tests/e2e/test_kubernetes.py lab/tests/e2e/test_kubernetes_settings.py || code=$$?; kubernetes/cluster down; exit $$code
+	  $(PYTEST) -ra lab/tests/e2e/test_main_job.py lab/tests/e2e/test_kubernetes.py lab/tests/e2e/test_kubernetes_settings.py || code=$$?; kubernetes/cluster down; exit $$code
 
 ##@ Torture (the long forms of tests, not part of `make test`)
 .PHONY: torture torture-storage torture-loadgen torture-lab torture-verdict
@@ -220,18 +222,18 @@ torture-loadgen: ## the load generator's long tests, 70 minutes: an hour of load
 
 torture-lab: build ## disturbances and differences planted into real runs, searches, the overhead of the lab, on a quiet machine; half an hour
 	@bin/lab --version >/dev/null
-	$(VENV)/pytest -q -ra -m torture --ignore-glob='*/test_profiling_*' --ignore-glob='*/test_verdict_*' lab/tests/e2e
+	$(PYTEST) -ra -m torture --ignore-glob='*/test_profiling_*' --ignore-glob='*/test_verdict_*' lab/tests/e2e
 torture-verdict: build ## is a quiet run valid, and one that is disturbed not? ten of each, on a quiet machine; 16 minutes [RUNS=10]
 	@bin/lab --version >/dev/null
-	VERDICT_RUNS=$(or $(RUNS),10) $(VENV)/pytest -q -ra -s -m torture lab/tests/e2e/test_verdict_series.py
+	VERDICT_RUNS=$(or $(RUNS),10) $(PYTEST) -ra -s -m torture lab/tests/e2e/test_verdict_series.py
 
 .PHONY: torture-profiling torture-categories
 torture-profiling: build ## hot spots, pauses and differences planted into real runs: are they found? 15 minutes, on a quiet machine
 	@bin/lab --version >/dev/null
-	$(VENV)/pytest -q -ra -s -m torture lab/tests/e2e/test_profiling_hot_spots.py lab/tests/e2e/test_profiling_real_runs.py
+	$(PYTEST) -ra -s -m torture lab/tests/e2e/test_profiling_hot_spots.py lab/tests/e2e/test_profiling_real_runs.py
 torture-categories: build ## the shipped experiments, briefly: how much of each profile is unclassified? 20 minutes [TESTS='-k rocksdb']
 	@bin/lab --version >/dev/null
-	$(VENV)/pytest -q -ra -s -m torture lab/tests/e2e/test_profiling_categories.py $(TESTS)
+	$(PYTEST) -ra -s -m torture lab/tests/e2e/test_profiling_categories.py $(TESTS)
 
 .PHONY: torture-server
 torture-server: ## server, long (about half an hour): a million fuzzed inputs, every variant stopped under load, crowds of connections; FUZZ='-Dfuzz.seed=2 …'
