@@ -178,7 +178,7 @@ test-service: ## storage engine and server
 	$(MVN) -f service/pom.xml verify
 # More threads than CPUs: most tests wait for servers that wait. Tests that measure run one at a time.
 test-loadgen: ## load generator
-	RUST_TEST_THREADS=6 cargo test --quiet --locked --manifest-path loadgen/Cargo.toml
+	RUST_TEST_THREADS=8 cargo test --quiet --locked --manifest-path loadgen/Cargo.toml
 # More threads than CPUs: most tests wait for a recording of three seconds.
 test-profiler: $(PROFILE_LIB) ## profile command and pictures
 	RUST_TEST_THREADS=4 cargo test --quiet --locked --manifest-path profiler/Cargo.toml
@@ -217,8 +217,9 @@ torture-storage: ## crashes, 10,000 seeds each; 30 kills a durability; full disk
 	  -Dlsmlab.kills=30
 torture-loadgen: ## the load generator's long tests, 70 minutes: an hour of load, 50 M inputs of the parser, 20 stalls [SOAK_SECONDS=3600]
 	cd loadgen && FUZZ_INPUTS=50000000 cargo test --quiet --locked --release --test parser_fuzz
-	cd loadgen && cargo test --quiet --locked --release --test truth --test shapes -- --include-ignored --test-threads=1
-	cd loadgen && SOAK_SECONDS=$(or $(SOAK_SECONDS),3600) cargo test --quiet --locked --release --test endurance
+	cd loadgen && cargo test --quiet --locked --release --test truth -- --include-ignored --test-threads=1
+	cd loadgen && cargo test --quiet --locked --release --test runs shapes:: -- --include-ignored --test-threads=1
+	cd loadgen && SOAK_SECONDS=$(or $(SOAK_SECONDS),3600) cargo test --quiet --locked --release --test runs endurance::
 
 torture-lab: build ## disturbances and differences planted into real runs, searches, the overhead of the lab, on a quiet machine; half an hour
 	@bin/lab --version >/dev/null

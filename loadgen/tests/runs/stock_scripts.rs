@@ -1,10 +1,8 @@
 //! The example scripts of Debian's package wrk, unchanged, if it is installed.
 
-mod support;
-
+use crate::support::{Manner, TruthServer, load_with};
 use std::path::Path;
 use std::time::Duration;
-use support::{Manner, TruthServer, load_with};
 
 const FOLDER: &str = "/usr/share/doc/wrk/examples/scripts";
 

@@ -1,10 +1,8 @@
 //! Which requests a run consists of: warm-up, limits on their number, open pools, the limit on catching up,
 //! and threads that share an event loop.
 
-mod support;
-
+use crate::support::{Manner, OK, Run, TruthServer, holds_in_runs, load, load_with};
 use std::time::Duration;
-use support::{Manner, OK, Run, TruthServer, holds_in_runs, load, load_with};
 
 fn server_that_answers_after(delay: Duration) -> TruthServer {
     TruthServer::start(Manner::Answer(OK.to_vec(), delay))

@@ -1,10 +1,8 @@
 //! Misbehaving peers: each is counted in the right class, and none makes the generator hang or spin.
 
-mod support;
-
+use crate::support::{Manner, OK, Run, TruthServer, command, load};
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
-use support::{Manner, OK, TruthServer, command, load};
 
 const REFUSED: &[u8] = b"HTTP/1.1 503 Busy\r\nContent-Length: 0\r\nRetry-After: 1\r\n\r\n";
 
@@ -13,7 +11,7 @@ fn answer(text: &[u8]) -> Manner {
 }
 
 /// (requests, connect, read, write, timeout, status)
-fn counts(run: &support::Run) -> (u64, [u64; 5]) {
+fn counts(run: &Run) -> (u64, [u64; 5]) {
     let classes = ["connect", "read", "write", "timeout", "status"];
     (run.number("requests") as u64, classes.map(|class| run.number(&format!("errors.{class}")) as u64))
 }

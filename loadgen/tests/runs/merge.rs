@@ -1,9 +1,7 @@
 //! `loadgen merge`: the logs of several runs as one distribution.
 
-mod support;
-
+use crate::support::{Manner, OK, TruthServer, command, load, quick_server};
 use std::time::Duration;
-use support::{Manner, OK, TruthServer, command, load, quick_server};
 
 #[test]
 fn logs_of_several_runs_merge_into_one_distribution() {

@@ -6,8 +6,7 @@
 //! row in the spectrum are taken from its own lines, and the rounding of percentiles to a rank (`value_at`) is repeated
 //! here. `truth.rs` proves the figures, `stats/` and `outputs.rs` that they are those of the samples.
 
-mod support;
-
+use crate::support;
 use loadgen::report::{LatencyBlock, Spectrum, TextReport, ThreadStat, heading};
 use std::path::PathBuf;
 

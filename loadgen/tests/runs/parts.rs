@@ -1,7 +1,6 @@
 //! Several generators of one load: the requests that a server sees, and the merged report.
 
-mod support;
-
+use crate::support::command;
 use serde_json::Value;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -10,7 +9,6 @@ use std::process::{Output, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
-use support::command;
 
 /// A server that answers 200 and notes every request line; it runs as long as the test.
 fn server() -> (SocketAddr, Arc<Mutex<Vec<String>>>) {

@@ -1,12 +1,10 @@
 //! Scripts in real runs, and the shipped workloads.
 
-mod support;
-
+use crate::support::{Run, TruthServer, load_with, quick_server};
 use loadgen::http::Batch;
 use loadgen::script::{MainScript, ScriptError, ScriptOptions, ThreadScript};
 use loadgen::target::Target;
 use std::path::Path;
-use support::{Run, TruthServer, load_with, quick_server};
 
 fn run_script(text: &str, flags: &str, server: &TruthServer) -> Run {
     let directory = tempfile::tempdir().unwrap();

@@ -1,7 +1,6 @@
 //! Machine-readable output: JSON by its schema, HdrHistogram logs, live metrics, exit codes.
 
-mod support;
-
+use crate::support::{Manner, TruthServer, command, load, load_with, quick_server};
 use base64::Engine;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
@@ -10,7 +9,6 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
-use support::{Manner, TruthServer, command, load, load_with, quick_server};
 
 #[test]
 fn the_json_of_real_runs_is_valid_by_the_published_schema() {

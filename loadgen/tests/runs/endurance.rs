@@ -3,11 +3,7 @@
 //! `SOAK_SECONDS` is the length of a run; `make torture-loadgen` takes an hour. The default of 10 s is enough to notice
 //! that each request loses a block of 16 bytes: half of the run, 50,000 requests, would lose 800 kB.
 
-#[allow(dead_code, missing_docs)]
-#[path = "../examples/noop_server.rs"]
-mod noop_server;
-mod support;
-
+use crate::{noop_server, support};
 use std::net::TcpListener;
 use std::process::{Child, Stdio};
 use std::time::Duration;

@@ -1,10 +1,8 @@
 //! `https://` targets: what holds without TLS holds with it, and peers that break it are counted.
 
-mod support;
-
+use crate::support::tls_server::{Death, Farewell, Manner, TlsServer};
+use crate::support::{self, OK, Run, TruthServer, command, load};
 use std::time::{Duration, Instant};
-use support::tls_server::{Death, Farewell, Manner, TlsServer};
-use support::{OK, Run, TruthServer, command, load};
 
 const CHUNKED: &[u8] = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n5\r\ndefgh\r\n0\r\n\r\n";
 
