@@ -237,11 +237,13 @@ mod tests {
     }
 
     #[test]
-    fn the_picture_can_be_rendered() {
+    fn the_picture_is_1600_pixels_wide_and_its_labels_are_large() {
         let stacks = parse("java/lang/Thread.run_[j];lsmlab/storage/Lsm.get_[i] 10", false).unwrap();
         let svg = draw(Event::Cpu, &stacks, &CAPTION).unwrap();
         let png = picture::render(&svg).unwrap();
         let (width, height) = picture::size(&png).unwrap();
-        assert!(width >= WIDTH_PX as u32 && height > 100, "{width}×{height}");
+        assert!(width == picture::WIDTH_PX && height > 100, "{width}×{height}");
+        let label_px = FONT_SIZE_PX as f64 * f64::from(width) / WIDTH_PX as f64;
+        assert!(label_px >= 14.0, "labels of {label_px} px are hard to read");
     }
 }

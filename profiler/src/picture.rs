@@ -5,8 +5,8 @@ use resvg::tiny_skia::{Pixmap, Transform};
 use resvg::usvg::{Options, Tree, fontdb::Database};
 use std::sync::Arc;
 
-/// Pixels of the PNG per pixel of the SVG: sharp on a dense screen and when a report scales it.
-const SCALE: f32 = 1.5;
+/// Width of every PNG, as wide reports show it: the labels of a flame graph are then 15 pixels high.
+pub const WIDTH_PX: u32 = 1600;
 
 /// The PNG file of `svg`.
 pub fn render(svg: &str) -> Result<Vec<u8>> {
@@ -19,9 +19,10 @@ pub fn render(svg: &str) -> Result<Vec<u8>> {
     // the controls of the interactive file are useless in a picture
     let still = svg.replace(r#"id="search" "#, r#"id="search" display="none" "#);
     let tree = Tree::from_str(&still, &options).context("the SVG cannot be read back")?;
-    let size = tree.size().to_int_size().scale_by(SCALE).context("the picture is too large")?;
+    let size = tree.size().to_int_size().scale_to_width(WIDTH_PX).context("the picture is too large")?;
     let mut pixels = Pixmap::new(size.width(), size.height()).context("the picture is too large")?;
-    resvg::render(&tree, Transform::from_scale(SCALE, SCALE), &mut pixels.as_mut());
+    let scale = WIDTH_PX as f32 / tree.size().width();
+    resvg::render(&tree, Transform::from_scale(scale, scale), &mut pixels.as_mut());
     pixels.encode_png().context("the PNG cannot be encoded")
 }
 

@@ -30,6 +30,8 @@ EVENTS = ["cpu", "alloc", "lock"]
 LOAD_FILES = ["load.txt", "load.json", "latency.hlog"]
 PAGES = ["report.html"] + [f"profile/{event}{form}.html" for event in EVENTS for form in ("", "-threads", "-heatmap")]
 PICTURES = [f"profile/{event}.png" for event in EVENTS]
+PICTURE_WIDTH_PX = 1600
+LABEL_PX_MIN = 14
 FILES = [
     "run.json",
     "report.md",
@@ -120,8 +122,31 @@ def test_the_hdr_log_agrees_with_the_text_report(finished_run: FinishedRun, plac
 def test_pictures_decode(finished_run: FinishedRun, name: str) -> None:
     with Image.open(finished_run.directory / name) as picture:
         picture.load()
-        assert picture.width >= 800
+        assert picture.width == PICTURE_WIDTH_PX
         assert len(picture.convert("RGB").getcolors(1 << 24)) > 3
+
+
+# Makes the SVG that wide; returns each label, the height of its font, and how far it leaves its frame or the picture.
+LABELS = """
+const svg = document.documentElement;
+const scale = arguments[0] / svg.getAttribute('width');
+for (const side of ['width', 'height']) svg.setAttribute(side, scale * svg.getAttribute(side));
+return [...svg.querySelectorAll('text')].filter((text) => text.textContent.trim()).map((text) => {
+  const [own, around] = [text, text.parentNode.querySelector('rect') || svg].map((e) => e.getBoundingClientRect());
+  return [text.textContent, scale * parseFloat(getComputedStyle(text).fontSize), own.right - around.right];
+});
+"""
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("event", EVENTS)
+def test_the_labels_of_a_picture_are_readable_at_the_width_of_its_png(finished_run: FinishedRun, event: str) -> None:
+    browser = the_browser()
+    browser.get((finished_run.directory / f"profile/{event}.svg").as_uri())
+    labels = browser.execute_script(LABELS, PICTURE_WIDTH_PX)
+    assert labels
+    assert [label for label, font_px, over_px in labels if font_px < LABEL_PX_MIN or over_px > 1] == []
+    assert [entry for entry in entries(browser, "browser") if entry["level"] == "SEVERE"] == []
 
 
 @pytest.mark.browser

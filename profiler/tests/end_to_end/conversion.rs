@@ -11,7 +11,7 @@ const FILES: [&str; 6] = [".html", "-threads.html", "-heatmap.html", ".collapsed
 fn assert_png_and_svg(out: &Path, event: &str) {
     let png = fs::read(out.join(format!("{event}.png"))).unwrap();
     let pixels = resvg::tiny_skia::Pixmap::decode_png(&png).expect("the PNG decodes");
-    assert!(pixels.width() >= 1280 && pixels.height() >= 100);
+    assert!(pixels.width() == 1600 && pixels.height() >= 100);
     let svg = fs::read_to_string(out.join(format!("{event}.svg"))).unwrap();
     let options = roxmltree::ParsingOptions { allow_dtd: true, ..Default::default() };
     roxmltree::Document::parse_with_options(&svg, options).expect("the SVG is XML");
