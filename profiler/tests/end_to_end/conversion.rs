@@ -17,6 +17,18 @@ fn assert_png_and_svg(out: &Path, event: &str) {
     roxmltree::Document::parse_with_options(&svg, options).expect("the SVG is XML");
 }
 
+/// Number of samples in a heatmap's page: the last number of its data, five digits of six bits, the lowest first.
+fn samples_in_heatmap(html: &str) -> u64 {
+    let (_, data) = html.split_once("<pre id=\"executionsHeatmap\">S").expect("the page has its data");
+    let (data, _) = data.split_once("E</pre>").expect("the data ends");
+    let digit = |byte: &u8| match byte {
+        // bytes that HTML would not keep
+        123..=127 => [62, 60, 38, 13, 0][usize::from(byte - 123)],
+        _ => u64::from(*byte),
+    };
+    data.as_bytes()[data.len() - 5..].iter().rev().fold(0, |number, byte| number << 6 | digit(byte))
+}
+
 /// The collapsed stacks, both flame graphs, the SVG and the categories show the same whole.
 fn assert_the_same_total_everywhere(out: &Path, event: &str, total: u64) {
     let collapsed = fs::read_to_string(out.join(format!("{event}.collapsed"))).unwrap();
@@ -93,6 +105,8 @@ fn a_recording_becomes_every_file_and_names_the_methods_that_ran() {
             assert!(html.contains("<title>an &lt;experiment&gt; &amp; its title · "), "{event}{end} has no title");
         }
         assert_the_same_total_everywhere(out, event, description["events"][event]["total"].as_u64().unwrap());
+        let heatmap = fs::read_to_string(out.join(format!("{event}-heatmap.html"))).unwrap();
+        assert_eq!(samples_in_heatmap(&heatmap), samples, "{event}-heatmap.html");
         let html = fs::read_to_string(out.join(format!("{event}-threads.html"))).unwrap();
         assert!(html.contains("busy-worker-"), "{event}-threads.html is not split by thread");
     }
