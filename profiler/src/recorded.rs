@@ -14,15 +14,16 @@ fn recorded() -> Vec<(String, Samples)> {
         .map(|entry| {
             let path = entry.unwrap().path();
             let name = path.file_stem().unwrap().to_string_lossy().into_owned();
-            (name, table(&fs::read_to_string(&path).unwrap()))
+            let samples = table(&fs::read_to_string(&path).unwrap(), !name.ends_with(".cpu"));
+            (name, samples)
         })
         .collect();
     found.sort_by(|a, b| a.0.cmp(&b.0));
     found
 }
 
-/// Collapsed stacks `[thread];frame;…;frame value` as a table.
-fn table(collapsed: &str) -> Samples {
+/// Collapsed stacks `[thread];frame;…;frame value` as a table. With `ends_in_class` the last frame of each is a class.
+fn table(collapsed: &str, ends_in_class: bool) -> Samples {
     let (mut text, mut nodes, mut threads) = (String::new(), 0, HashMap::new());
     for line in collapsed.lines() {
         let (stack, value) = line.rsplit_once(' ').unwrap();
@@ -40,7 +41,7 @@ fn table(collapsed: &str) -> Samples {
         }
         text += &format!("S\t0\t{thread_id}\t{parent}\t1\t{value}\n");
     }
-    Samples::parse(&text, false).unwrap()
+    Samples::parse(&text, ends_in_class).unwrap()
 }
 
 fn rules() -> Rules {
