@@ -5,7 +5,8 @@
 #
 #   tests/record-fixtures.sh [CHECKOUT] [NAME…]
 #
-# A line is `[thread];frame;…;frame value`, thinned to `bytes`: the widest stacks, one of each root at least.
+# A line is `[thread];frame;…;frame value`. CPU stacks are thinned to `bytes`, others to 15000: the widest of each kind
+# of thread and of each method.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 checkout=$(realpath "${1:-$here/../..}")
@@ -37,7 +38,11 @@ while read -r name variant engine events script rate flush bytes; do
   for _ in $(seq 200); do grep -q '^ready' "$work/run/log" && break; sleep 0.1; done
   grep -q '^ready' "$work/run/log" || { cat "$work/run/log" >&2; exit 1; }
   if [[ $script == range ]]; then
-    for _ in $(seq 60); do timeout 12 curl -s -o /dev/null 'http://127.0.0.1:18480/v0/entities?start=k000000000&end=k000100000'; done &
+    # Short connections put accepting and closing into the stacks.
+    for _ in $(seq 60); do
+      timeout 12 curl -s -o /dev/null 'http://127.0.0.1:18480/v0/entities?start=k000000000&end=k000100000'
+      curl -s -o /dev/null -H 'Connection: close' 'http://127.0.0.1:18480/v0/entity?id=k[000000000-000000299]'
+    done &
   else
     "$loadgen" -t1 -c16 -d10s -R"$rate" -s "$scripts/$script" http://127.0.0.1:18480 -- pairs=200000 $([ "$script" = get.lua ] || echo value_bytes=500) >"$work/run/load.txt" 2>&1 &
   fi
@@ -51,8 +56,8 @@ while read -r name variant engine events script rate flush bytes; do
   kill $service && wait $service || true
   "$profile" convert --out "$work/run/out" --title "$name" --events "$events" 2>&1
   for event in ${events//,/ }; do
-    python3 - "$work/run/out/$event.samples.gz" "$out/$name.$event.collapsed" "$bytes" <<'PYTHON'
-import collections, gzip, re, sys
+    python3 - "$work/run/out/$event.samples.gz" "$out/$name.$event.collapsed" "$([ "$event" = cpu ] && echo "$bytes" || echo 15000)" <<'PYTHON'
+import collections, gzip, itertools, re, sys
 frames, threads, nodes, sums = [], [], [], collections.Counter()
 for line in gzip.open(sys.argv[1], "rt"):
     kind, *fields = line.rstrip("\n").split("\t")
@@ -65,15 +70,19 @@ for line in gzip.open(sys.argv[1], "rt"):
             node, frame = nodes[node - 1]
             stack.append(frames[frame - 1])
         sums[threads[int(fields[1]) - 1] + ";" + ";".join(reversed(stack))] += int(fields[4])
-room = int(sys.argv[3])
-# one stack of each root first, so that no kind of thread vanishes
-roots, first, rest = set(), [], []
+# one stack of each kind of thread comes first, so that none vanishes; then one of each method that a rule may name
+threads_seen, methods_seen, kept = set(), set(), ([], [], [])
 for stack, value in sums.most_common():
-    root = ";".join(stack.split(";")[:6])
-    (rest if root in roots else first).append((stack, value))
-    roots.add(root)
+    thread, *names = re.sub(r"_\[.\]", "", stack).split(";")
+    kind = re.sub(r"\d+", "", thread), *names[:3]
+    ours = [name for name in names if name.startswith(("one/nio/", "lsmlab/", "sun/nio/ch/", "rocksdb::"))]
+    method = re.sub(r"\$\$Lambda.*", "", ours[-1]) if ours else ""
+    kept[0 if kind not in threads_seen else 1 if method not in methods_seen else 2].append((stack, value))
+    threads_seen.add(kind)
+    methods_seen.add(method)
+room = int(sys.argv[3])
 with open(sys.argv[2], "w") as out:
-    for stack, value in first[:60] + rest:
+    for stack, value in itertools.chain(*kept):
         line = f"{stack} {value}\n"
         if len(line) <= room:
             out.write(line)
@@ -85,7 +94,7 @@ sync-put sync lsm cpu,alloc put.lua 15000 4194304 90000
 rocksdb-put array-queue rocksdb cpu put.lua 20000 4194304 90000
 range sync lsm cpu range 0 67108864 90000
 virtual-mixed virtual-threads lsm cpu mixed.lua 10000 4194304 90000
-stack-put stack lsm cpu,lock put.lua 15000 4194304 90000
+stack-put stack lsm cpu,alloc,lock put.lua 15000 4194304 90000
 mvstore-mixed sync mvstore cpu mixed.lua 8000 4194304 90000
 sync-get sync lsm cpu,alloc get.lua 20000 67108864 15000
 per-core-get per-core lsm cpu get.lua 15000 67108864 15000
@@ -102,7 +111,7 @@ executor-get executor lsm cpu get.lua 15000 67108864 15000
 one-nio-workers-get one-nio-workers lsm cpu get.lua 15000 67108864 15000
 synchronous-get synchronous lsm cpu get.lua 15000 67108864 15000
 fork-join-get fork-join lsm cpu get.lua 15000 67108864 15000
-rocksdb-get array-queue rocksdb cpu get.lua 15000 4194304 15000
+rocksdb-get array-queue rocksdb cpu,alloc get.lua 15000 4194304 15000
 rocksdb-tuned-mixed sync rocksdb-tuned cpu mixed.lua 10000 4194304 15000
 memory-mixed sync memory cpu mixed.lua 15000 67108864 15000
 null-get sync null cpu get.lua 20000 67108864 15000
