@@ -17,8 +17,6 @@ from typing import Any
 
 import pytest
 
-from lab.runtime import scrapes
-
 from .conftest import CHECKOUT, require
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(1800)]
@@ -55,16 +53,12 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     require("docker")
     copy = tmp_path_factory.mktemp("clone") / "lab"
     subprocess.run(["git", "clone", "--quiet", str(CHECKOUT), str(copy)], check=True)
-    # Small, for the test that fills it.
-    memory = ["--opt", "type=tmpfs", "--opt", "device=tmpfs", "--opt", "o=size=16m,mode=1777"]
-    docker("volume", "create", *memory, f"{PROJECT}_prometheus")
     try:
         compose(copy, "build", *STARTED, "profiler", "loadgen", "lab")
         compose(copy, "up", "--detach", "--no-build", *STARTED, "profiler")
         yield copy
     finally:
         compose(copy, "down", "--volumes", "--remove-orphans")
-        docker("volume", "rm", "--force", f"{PROJECT}_prometheus")
 
 
 def inspect(service: str) -> dict[str, Any]:
@@ -329,15 +323,3 @@ def test_a_run_is_downloaded_as_an_archive_without_what_is_hidden_and_with_links
 def test_an_archive_is_of_a_run_and_of_nothing_else(run: Path, path: str, words: list[str], status: int) -> None:
     done = curl(path, *words, "-o", os.devnull, "-w", "%{http_code}")
     assert int(done.stdout) == status
-
-
-def test_a_full_volume_does_not_end_prometheus_and_the_gap_is_told(clone: Path) -> None:
-    url = f"http://127.0.0.1:{PORTS['PROMETHEUS']}"
-    eventually(f"{url}/-/ready")
-    began = time.time()
-    sh(clone, "prometheus", "cat /dev/zero > /prometheus/full 2>/dev/null || true")
-    deadline = time.monotonic() + START_LIMIT_S
-    while not (told := " ".join(scrapes.missing(url, began, time.time()))).startswith("Prometheus stored nothing"):
-        assert time.monotonic() < deadline, told
-        time.sleep(0.5)
-    assert inspect("prometheus")["State"]["Running"] is True

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 import time
+import urllib.parse
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,6 +28,7 @@ from .conftest import CHECKOUT, make, require, wait_until_it_answers, wait_until
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(1800)]
 PORTS = Ports(data=18080, admin=18081, loadgen_metrics=19101)
+PORT_WORDS = ["--port", str(PORTS.data), "--admin-port", str(PORTS.admin)]
 LONG_S = 600.0
 """A load that is meant to be ended before its time."""
 
@@ -163,6 +165,71 @@ def test_monitoring_killed_under_load_is_told_and_changes_nothing_else(
     runtime.monitoring.down()
 
 
+SMALL_VOLUME = "lsmlab-test-small"
+
+
+@pytest.fixture
+def clone_with_small_volume(tmp_path: Path) -> Iterator[Path]:
+    """A clone whose Prometheus has a volume of its own, of 16 MiB."""
+    clone = tmp_path / "lab"
+    subprocess.run(["git", "clone", "--quiet", str(CHECKOUT), str(clone)], check=True)
+    stack_file = clone / "docker-compose.yml"
+    small = f"{{name: {SMALL_VOLUME}, driver_opts: {{type: tmpfs, device: tmpfs, o: 'size=16m,mode=1777'}}}}"
+    text, volumes, declared = stack_file.read_text().rpartition("\nvolumes:\n")
+    assert "\n  prometheus:\n" in declared
+    stack_file.write_text(text + volumes + declared.replace("\n  prometheus:\n", f"\n  prometheus: {small}\n"))
+    yield clone
+    subprocess.run(["docker", "volume", "rm", "--force", SMALL_VOLUME], stdout=subprocess.DEVNULL, check=True)
+
+
+def has_scraped_the_load(prometheus_url: str) -> bool:
+    query = urllib.parse.urlencode({"query": "loadgen_requests_total > 0"})
+    try:
+        with urllib.request.urlopen(f"{prometheus_url}/api/v1/query?{query}", timeout=5) as answer:
+            return bool(json.load(answer)["data"]["result"])
+    except OSError:
+        return False
+
+
+def test_a_volume_that_fills_during_a_run_leaves_a_gap_that_the_report_names(
+    images: None, clone_with_small_volume: Path, tmp_path: Path
+) -> None:
+    if stack():
+        pytest.skip("the stack is up already, with another volume")
+    output = tmp_path / "output"
+    prometheus = "http://127.0.0.1:19090"
+    words = ["--rate", "500", "--duration", "30s", "--warmup", "0s", "--profile", "off", "--runtime", "docker"]
+    settings = {"LAB_ROOT": str(clone_with_small_volume), "LAB_PORT_PROMETHEUS": "19090", "LAB_PORT_ARTIFACTS": "18000"}
+    with output.open("wb") as file:
+        lab = subprocess.Popen(
+            [str(CHECKOUT / "bin" / "lab"), "run", "sync-put", *words, *PORT_WORDS],
+            env={**os.environ, **settings},
+            stdin=subprocess.DEVNULL,
+            stdout=file,
+            stderr=subprocess.STDOUT,
+        )
+    try:
+        while not has_scraped_the_load(prometheus):
+            assert lab.poll() is None, output.read_text()
+            time.sleep(0.2)
+        fill = "cat /dev/zero >/prometheus/full 2>/dev/null || df --output=avail /prometheus"
+        filled = subprocess.run(
+            ["docker", "exec", "lsmlab-prometheus-1", "sh", "-c", fill], capture_output=True, text=True, check=True
+        )
+        assert filled.stdout.split()[-1] == "0"
+        assert lab.wait(300) == 0, output.read_text()
+    finally:
+        lab.terminate()
+        lab.wait()
+    (run,) = (clone_with_small_volume / "results" / "sync-put").glob("*T*Z")
+    assert json.loads((run / "run.json").read_text())["complete"] is True
+    report = " ".join((run / "report.html").read_text().split())
+    assert "Prometheus stored nothing for" in report
+    assert "Prometheus does not answer" not in report
+    assert "prometheus ended" not in report
+    assert containers() == []
+
+
 def test_make_up_shows_pages_until_make_down_and_keeps_the_data(tmp_path: Path) -> None:
     require("docker")
     if stack():
@@ -288,7 +355,7 @@ def test_ctrl_c_under_load_leaves_no_container_and_keeps_what_there_was(images: 
     words = ["run", "sync-put", "--rate", "500", "--duration", "10m", "--warmup", "0s", "--runtime", "docker"]
     with output.open("wb") as file:
         lab = subprocess.Popen(
-            [str(CHECKOUT / "bin" / "lab"), *words, "--port", str(PORTS.data), "--admin-port", str(PORTS.admin)],
+            [str(CHECKOUT / "bin" / "lab"), *words, *PORT_WORDS],
             env={**os.environ, "LAB_RESULTS": str(tmp_path / "results")},
             stdin=subprocess.DEVNULL,
             stdout=file,
