@@ -30,8 +30,10 @@ LISTENING = {  # the service's network is the load generator's too
     "node-exporter": {9100},
     "artifacts": {8000},
     "profiler": set(),
+    "converter": set(),
 }
 RUN = "stack-get/20260101T000000Z"
+LISTENING_TCP, UNCONNECTED_UDP = "0A", "07"
 START_LIMIT_S = 180
 CAPABILITIES = {"KILL": 5, "SETGID": 6, "SETUID": 7, "SYS_PTRACE": 19, "SYS_ADMIN": 21, "SYSLOG": 34}
 
@@ -118,13 +120,20 @@ def test_a_container_has_no_more_rights_than_it_needs(clone: Path, service: str)
     allowed = sum(1 << bit for bit in CAPABILITIES.values()) if service == "profiler" else 0
     for kind in ("CapBnd", "CapEff", "CapPrm"):
         assert int(inside[kind], 16) == allowed, kind
+    for kind in ("CapInh", "CapAmb"):
+        assert int(inside[kind], 16) == 0, kind
     assert inside["NoNewPrivs"] == "1"
     assert inside["Seccomp"] == "2", "filtered"
-    users = {inside[kind].split()[0] for kind in ("Uid", "Gid")}
-    assert ("0" in users) == (service == "profiler"), users
+    users = {user for kind in ("Uid", "Gid") for user in inside[kind].split()}
+    assert users == {"0"} if service == "profiler" else "0" not in users
     refused = sh(clone, service, "touch /opt/written 2>&1 || true; awk '$2 == \"/\" { print $4 }' /proc/mounts")
     assert "Read-only file system" in refused
     assert "ro" in refused.splitlines()[-1].split(",")
+
+
+@pytest.mark.parametrize(("service", "place"), [("artifacts", "/results"), ("node-exporter", "/metrics")])
+def test_a_container_that_only_shows_files_cannot_write_them(clone: Path, service: str, place: str) -> None:
+    assert "Read-only file system" in sh(clone, service, f"touch {place}/written 2>&1 || true")
 
 
 def fields(text: str) -> dict[str, str]:
@@ -136,6 +145,7 @@ def test_every_service_of_the_stack_is_declared_with_the_same_limits(clone: Path
     assert {*STARTED, *ONE_SHOT, "profiler", "grafana"} == set(declared)
     for name, service in declared.items():
         assert service["read_only"] is True, name
+        assert (service.get("user", "").split(":")[0] in ("", "0", "root")) == (name == "profiler"), name
         assert service["cap_drop"] == ["ALL"], name
         assert set(service.get("cap_add") or []) == (set(CAPABILITIES) if name == "profiler" else set()), name
         assert service["security_opt"] == ["no-new-privileges"], name
@@ -152,15 +162,15 @@ def test_nobody_logs_in_to_grafana(clone: Path) -> None:
 
 
 def listening(table: str) -> set[tuple[str, int]]:
-    """Addresses (in the kernel's hexadecimal) and ports of the listening sockets in a /proc/net/tcp or tcp6."""
-    rows = [line.split() for line in table.splitlines()[1:]]
-    pairs = [row[1].split(":") for row in rows if len(row) > 3 and row[3] == "0A"]
+    """Addresses (in the kernel's hexadecimal) and ports of the sockets in tables of /proc/net that wait for anybody."""
+    rows = [line.split() for line in table.splitlines()]
+    pairs = [row[1].split(":") for row in rows if len(row) > 3 and row[3] in (LISTENING_TCP, UNCONNECTED_UDP)]
     return {(address, int(port, 16)) for address, port in pairs}
 
 
 @pytest.mark.parametrize("service", list(LISTENING))
 def test_a_container_listens_on_its_published_ports_alone(clone: Path, service: str) -> None:
-    table = sh(clone, service, "cat /proc/net/tcp /proc/net/tcp6")
+    table = sh(clone, service, "cat /proc/net/tcp /proc/net/tcp6 /proc/net/udp /proc/net/udp6")
     engines_dns = "0B00007F"  # 127.0.0.11, at a port of its own
     assert {port for address, port in listening(table) if address != engines_dns} == LISTENING[service]
 
@@ -209,6 +219,8 @@ def test_what_publishes_nothing_has_no_way_out(clone: Path) -> None:
     [
         ("/run.json", "GET", 200),
         ("/.hidden", "GET", 404),
+        ("/%2ehidden", "GET", 404),
+        ("/.cache/file", "GET", 404),
         ("/passwd", "GET", 403),
         ("/%2e%2e/etc/passwd", "GET", 400),
         ("/run.json", "PUT", 403),
@@ -219,6 +231,8 @@ def test_the_artifact_server_shows_results_and_nothing_else(clone: Path, path: s
     results = clone / "results"
     (results / "run.json").write_text("{}")
     (results / ".hidden").write_text("hidden")
+    (results / ".cache").mkdir(exist_ok=True)
+    (results / ".cache" / "file").write_text("hidden")
     if not (results / "passwd").is_symlink():
         (results / "passwd").symlink_to("/etc/passwd")
     url = f"http://127.0.0.1:{PORTS['ARTIFACTS']}"
@@ -316,6 +330,9 @@ def test_a_run_is_downloaded_as_an_archive_without_what_is_hidden_and_with_links
         ("/outside/20260102T000000Z.tar.gz", [], 404),
         ("/..%2f..%2fetc/20260102T000000Z.tar.gz", [], 400),
         ("/outside/passwd", [], 404),
+        ("/outside/", [], 404),
+        ("/stack-get/20260102T000000Z/", [], 404),
+        ("/stack-get/20260102T000000Z/passwd", [], 404),
         (f"/{RUN}/passwd", [], 403),
         (f"/{RUN}/.hidden", [], 404),
     ],
