@@ -116,6 +116,13 @@ def test_what_a_dead_lab_left_is_removed(docker: FakeDocker, runtime: DockerRunt
     assert "lsmlab-service-1" in told[0]
 
 
+def test_a_stack_under_another_name_is_left_alone(docker: FakeDocker, runtime: DockerRuntime) -> None:
+    another = container("service", DEAD_PID).replace("project=lsmlab,", "project=lsmlab-plain,")
+    docker.answers([*ANSWERS, {"match": "ps -a", "stdout": another}])
+    runtime.preflight(PLAN, free_ports(), quiet)
+    assert docker.calls("rm --force") == []
+
+
 def test_a_living_labs_containers_are_left_alone(docker: FakeDocker, runtime: DockerRuntime) -> None:
     with_lab_in_it = os.getppid()
     docker.answers([*ANSWERS, {"match": "ps -a", "stdout": container("service", with_lab_in_it)}])

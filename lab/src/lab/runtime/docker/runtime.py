@@ -41,7 +41,7 @@ from lab.runtime.base import (
     ServiceSpec,
 )
 from lab.runtime.docker import engine
-from lab.runtime.docker.engine import Docker, is_live_lab, owner_of, require_engine, settings_of
+from lab.runtime.docker.engine import Docker, is_live_lab, label_of, owner_of, require_engine, settings_of
 from lab.runtime.docker.image import SERVICE_IMAGE, ServiceImage
 from lab.runtime.docker.load import Load
 from lab.runtime.docker.monitoring import DockerMonitoring
@@ -236,6 +236,8 @@ class DockerRuntime(Runtime):
     def _remove_leftovers(self, progress: Progress) -> None:
         stale = []
         for container in self._docker.containers(f"label={engine.OWNER_LABEL}"):
+            if label_of(container, "com.docker.compose.project") not in (engine.PROJECT, engine.BESIDE):
+                continue  # somebody's `docker compose --project-name …`, which disturbs no run
             owner = owner_of(container)
             if owner is not None and is_live_lab(owner):
                 raise RunError(
