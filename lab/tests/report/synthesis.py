@@ -24,6 +24,7 @@ from lab.report.data import list_artifacts
 from report.synthesis_manifest import environment, resolved
 from report.synthesis_profile import make_profile, make_tail
 from report.synthesis_service import make_service_log, stages
+from support.quantiles import spectrum, values_at
 
 BEGAN = datetime(2026, 11, 21, 9, 14, 33, tzinfo=UTC)
 NAMES = ("50", "75", "90", "99", "99.9", "99.99", "99.999", "100")
@@ -153,15 +154,16 @@ def make_load(directory: Path, shape: Shape, rng: np.random.Generator, began: da
         total.add(interval)
         net.add(of_server)
         requests += len(values_ns)
+        at_ns = values_at(interval, ("50", "99"))
         measured_ns.append(values_ns)
         lines.append(f"{second:.3f},1.000,{interval.get_max_value() / 1e6:.3f},{interval.encode().decode('ascii')}")
         series.append(
             {"t_s": float(second), "due": shape.rate, "backlog": 0, "requests": len(values_ns),
              "served": len(values_ns), "refused": 0, "errors": 0,
-             "p50_us": interval.get_value_at_percentile(50) / 1e3, "p99_us": interval.get_value_at_percentile(99) / 1e3,
+             "p50_us": at_ns["50"] / 1e3, "p99_us": at_ns["99"] / 1e3,
              "max_us": interval.get_max_value() / 1e3}
         )  # fmt: skip
-    percentiles_us = {name: total.get_value_at_percentile(float(name)) / 1e3 for name in NAMES}
+    percentiles_us = {name: value_ns / 1e3 for name, value_ns in values_at(total, NAMES).items()}
     # The histogram would take a fifth of a second for the mean and the deviation.
     all_us = np.concatenate(measured_ns) / 1e3
     errors = {kind: shape.errors.get(kind, 0) for kind in ("connect", "read", "write", "timeout", "status")}
@@ -187,8 +189,8 @@ def make_load(directory: Path, shape: Shape, rng: np.random.Generator, began: da
         "served": requests - errors["status"], "refused": status.get("503", 0),
         "goodput_per_s": (requests - errors["status"]) / shape.seconds, "served_us": latency,
         "net_latency_us": {**latency, "percentiles": {
-            name: net.get_value_at_percentile(float(name)) / 1e3 - shape.lag_us - shape.moved.get(name, 0.0) * 1e3
-            for name in NAMES}},
+            name: net_ns / 1e3 - shape.lag_us - shape.moved.get(name, 0.0) * 1e3
+            for name, net_ns in values_at(net, NAMES).items()}},
         "by_operation": {"GET": latency}, "censored": {"count": 0, "from_percentile": None, "percentiles_us": {}},
         "generator_stops": [{"at_s": shape.stop[0], "length_us": shape.stop[1] * 1e6}] if shape.stop else [],
         "loops": [], "busiest_loop_share": shape.busiest_share, "failure": None,
@@ -201,10 +203,7 @@ def make_load(directory: Path, shape: Shape, rng: np.random.Generator, began: da
     text = "\n".join(lines) + "\n"
     if shape.hlog:
         (directory / "latency.hlog").write_text(text[:-40] if shape.cut_off_hlog else text)
-    spectrum = [
-        (item.value_iterated_to / 1e3, item.percentile_level_iterated_to / 100, item.total_count_to_this_value)
-        for item in total.get_percentile_iterator(5)
-    ]
+    rows = [(value_ns / 1e3, percentile / 100, count) for value_ns, percentile, count in spectrum(total, 5)]
     (directory / "load.txt").write_text(
         print_report(
             Report(
@@ -219,7 +218,7 @@ def make_load(directory: Path, shape: Shape, rng: np.random.Generator, began: da
                 stdev_us=latency["stdev"],
                 max_us=latency["max"],
                 percentiles_us=percentiles_us,
-                spectrum=spectrum,
+                spectrum=rows,
                 bad_status=errors["status"],
                 errors=(errors["connect"], errors["read"], errors["write"], errors["timeout"]),
             )
