@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,9 +20,9 @@ BEGAN = datetime(2026, 11, 1, 9, tzinfo=UTC)
 HISTORIES = 300
 
 
-def row(experiment: str, at: timedelta, p99: float | None, *, state: str = "valid", note: str = "") -> RunRow:
+def row(experiment: str, at: timedelta, p99: float | None, **more: Any) -> RunRow:
     run_id = (BEGAN + at).strftime("%Y%m%dT%H%M%SZ")
-    return RunRow(f"{experiment}/{run_id}", 0, 0, experiment, run_id, state, p99=p99, note=note)
+    return RunRow(f"{experiment}/{run_id}", 0, 0, experiment, run_id, **{"state": "valid", "p99": p99, **more})
 
 
 def pairs(ratios: np.ndarray) -> list[Pair]:
@@ -44,6 +45,17 @@ def test_only_runs_with_the_overrides_of_the_newest_count() -> None:
     runs = [other, row("stack", timedelta(days=1), 3.0)]
     references = [row("sync", timedelta(), 1.0), row("sync", timedelta(days=1), 1.0)]
     assert [pair.run for pair in pairs_of(runs, references, "p99")] == [runs[1].name]
+
+
+def test_a_run_is_left_out_for_its_machine_and_never_for_its_outcome() -> None:
+    days = [timedelta(days=day) for day in range(3)]
+    runs = [
+        row("stack", days[0], 3.0, state="invalid", disturbed=True),
+        row("stack", days[1], 9.0, state="invalid"),
+        row("stack", days[2], 3.0, state="suspect"),
+    ]
+    found = pairs_of(runs, [row("sync", at, 1.0) for at in days], "p99")
+    assert [pair.run for pair in found] == [runs[1].name, runs[2].name]
 
 
 def test_an_unknown_metric_is_refused() -> None:

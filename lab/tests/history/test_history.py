@@ -14,7 +14,7 @@ from lab.errors import InputError, RunError
 from lab.history import Filter, History, export, prune, tag
 from lab.history.index import read_tags, since_run_id
 from lab.history.keeping import told
-from lab.manifest import Experiment, Manifest, Validity
+from lab.manifest import Check, Experiment, Manifest, Validity
 from lab.paths import Checkout
 from lab.process.locks import RunLock
 from lab.series import PlannedRun, make_answer
@@ -50,6 +50,19 @@ def names(house: Checkout, wanted: Filter | None = None) -> list[str]:
         return [row.name for row in history.rows(wanted)]
     finally:
         history.close()
+
+
+def test_a_run_that_something_else_on_the_machine_disturbed_is_marked(house: Checkout) -> None:
+    quiet, disturbed = run(house, "a", 1), run(house, "a", 2)
+    path = house.results / disturbed / "run.json"
+    manifest = Manifest.read(path)
+    steal = Check(name="steal", outcome="fail", detail="the hypervisor took 40%", environment=True)
+    manifest.validity = Validity(state="invalid", reasons=[steal.detail], checks=[steal])
+    manifest.write(path)
+    history = History(house)
+    history.refresh()
+    assert [(row.name, bool(row.disturbed)) for row in history.rows()] == [(disturbed, True), (quiet, False)]
+    history.close()
 
 
 def test_the_index_follows_the_directories(house: Checkout) -> None:

@@ -25,6 +25,7 @@ BESIDE = timedelta(hours=1)
 LEVEL_MIN = 3
 PENALTY = 6.0
 """Penalty of a change point, times ln n, in units of the noise: tests/history/test_changes.py simulates it."""
+FINISHED = ("valid", "suspect", "invalid")
 METRICS = {"p50": "p50", "p99": "p99", "p99.9": "p999", "max": "max", "rate": "achieved", "cpu": "cpu"}
 
 
@@ -55,7 +56,7 @@ class LevelChange:
 def pairs_of(runs: Sequence[RunRow], references: Sequence[RunRow], metric: str) -> list[Pair]:
     """Return each run with the nearest reference run within an hour, oldest first.
 
-    Only valid and suspect runs with the overrides of the newest one count. InputError for an unknown metric.
+    Only finished, undisturbed runs with the overrides of the newest one count. InputError for an unknown metric.
     """
     if metric not in METRICS:
         raise InputError(f"METRIC={metric}: is not allowed; allowed: {', '.join(METRICS)}")
@@ -94,7 +95,7 @@ def level_changes(pairs: Sequence[Pair]) -> list[LevelChange]:
 
 def _usable(rows: Sequence[RunRow], field: str) -> list[tuple[datetime, str, float]]:
     """Return start, name and value of the runs that count, oldest first."""
-    complete = sorted((row for row in rows if row.state in ("valid", "suspect")), key=lambda row: row.run_id)
+    complete = sorted((row for row in rows if row.state in FINISHED and not row.disturbed), key=lambda row: row.run_id)
     alike = [row for row in complete if row.note == complete[-1].note]
     values = [(row, getattr(row, field)) for row in alike]
     return [(_started(row), row.name, float(value)) for row, value in values if value]

@@ -22,7 +22,7 @@ from pathlib import Path
 from lab.errors import InputError, did_you_mean
 from lab.paths import Checkout
 
-VERSION = 1
+VERSION = 2
 RUN_ID = re.compile(r"\d{8}T\d{6}Z(-\d+)?")
 
 
@@ -30,7 +30,8 @@ RUN_ID = re.compile(r"\d{8}T\d{6}Z(-\d+)?")
 class RunRow:
     """One run. Rates are a second, latencies in ms, CPU in µs a request; None is unknown.
 
-    `state` is valid, suspect, invalid, incomplete or unreadable; `note` says what was overridden, or what is wrong.
+    `state` is valid, suspect, invalid, incomplete or unreadable; `disturbed` says whether the machine was not fit to
+    measure; `note` says what was overridden, or what is wrong.
     """
 
     name: str
@@ -51,6 +52,7 @@ class RunRow:
     cpu: float | None = None
     source: str | None = None
     fingerprint: str | None = None
+    disturbed: bool = False
     note: str = ""
 
 
@@ -207,6 +209,7 @@ def _row(results: Path, name: str, mtime_ns: int, size: int) -> RunRow:
         cpu=summary.service_cpu_us_per_request if summary is not None else None,
         source=None if git is None else git.commit[:12] + ("+" if git.dirty else ""),
         fingerprint=manifest.environment.fingerprint,
+        disturbed=manifest.validity is not None and bool(manifest.validity.unfit),
         note=", ".join(notes),
     )
 
