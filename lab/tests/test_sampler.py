@@ -51,6 +51,8 @@ def test_it_tells_the_watched_processes_from_the_rest_and_ends_with_its_audit(tm
     waited = sum(float(row["service_run_delay_s"]) for row in found)
     assert used + waited > 0.2 * sum(float(row["interval_s"]) for row in found), "it runs or waits all the time"
     assert {row["loadgen_cpu_s"] for row in found} == {""}
+    assert all(float(row["service_disk_bytes"]) >= 0 for row in found)
+    assert all(float(row["disk_bytes"]) >= 0 and float(row["refault_bytes"]) >= 0 for row in found)
     assert all(0 <= float(row[f"cpu{cpu}_busy_s"]) <= 2 * float(row["interval_s"]) + 1 for row in found)
     count = len(rows(tmp_path / "machine.csv"))
     time.sleep(1.5)
@@ -115,6 +117,26 @@ def test_a_quota_is_looked_for_in_the_group_of_the_process() -> None:
     assert sampler.throttle_file("4:memory:/a\n1:cpu,cpuacct:/b\n0::/c\n") == "/sys/fs/cgroup/cpu/b/cpu.stat"
     assert sampler.throttle_file("0::/system.slice/x.scope\n") == "/sys/fs/cgroup/system.slice/x.scope/cpu.stat"
     assert sampler.throttle_file("1:cpu:/\n0::/\n") is None
+
+
+def test_disk_traffic_and_the_pages_that_were_taken_and_read_again_are_counted_in_bytes() -> None:
+    vmstat = "nr_dirty 9\nworkingset_refault_anon 1\nworkingset_refault_file 2\npgpgin 10\npgpgout 5\npgpgoutside 1\n"
+    page = sampler.PAGE_BYTES
+    assert sampler.memory_and_disk_bytes(vmstat) == {"disk_bytes": 15 * 1024, "refault_bytes": 3 * page}
+    taken = "pgsteal_kswapd 7\npgsteal_anon 1\npgsteal_file 6\n"
+    assert sampler.memory_and_disk_bytes(taken) == {"reclaim_bytes": 7 * page}
+
+
+def test_what_a_process_writes_to_files_is_its_disk_traffic(tmp_path: Path) -> None:
+    watch = sampler.Watch(os.getpid(), sampler.KeptOpen())
+    before = watch.disk_bytes()
+    (tmp_path / "written").write_bytes(bytes(8 << 20))
+    after = watch.disk_bytes()
+    assert before is not None
+    assert after is not None
+    if after == before:
+        pytest.skip(f"{tmp_path} is not on a disk")
+    assert 8 << 20 <= after - before < 16 << 20
 
 
 def test_idle_time_is_that_of_each_cpu_with_its_waiting() -> None:

@@ -204,11 +204,21 @@ def test_each_check_sees_its_own_trouble(sound: Path, manifest: Manifest, change
     assert (check(validity, name).detail in validity.reasons) == (outcome in ("warn", "fail"))
 
 
-def test_saturation_on_a_disturbed_machine_is_nobodys_capacity(tmp_path: Path) -> None:
-    run = make_run(tmp_path, Shape(rate=3000, capacity=2500, seconds=8, profiled=False, steal=0.08))
+@pytest.mark.parametrize(
+    ("name", "disturbance"),
+    [
+        ("steal", {"steal": 0.08}),
+        ("memory pressure", {"refaulting": 0.4}),
+        ("other I/O", {"power": True, "others_mb": 900}),
+    ],
+)
+def test_saturation_on_a_disturbed_machine_is_nobodys_capacity(
+    tmp_path: Path, name: str, disturbance: dict[str, Any]
+) -> None:
+    run = make_run(tmp_path, Shape(rate=3000, capacity=2500, seconds=8, profiled=False, **disturbance))
     validity = judge(run, Manifest.read(run / "run.json"))
     assert validity.findings == []
-    assert any("not certain that this was the service's limit (steal)" in reason for reason in validity.reasons)
+    assert any(f"not certain that this was the service's limit ({name})" in reason for reason in validity.reasons)
 
 
 def test_conditions_that_were_not_observed_are_unknown_not_fine(tmp_path: Path, manifest: Manifest) -> None:
@@ -362,4 +372,5 @@ def test_exclusion_rests_on_the_environments_checks_alone(sound: Path, manifest:
     validity = judge(sound, manifest)
     assert (validity.state, validity.unfit) == ("invalid", [])
     of_environment = {check.name for check in judge(sound, manifest).checks if check.environment}
-    assert of_environment == {"CPU plan", "other load", "steal", "throttling", "run delay", "memory pressure", "clock"}
+    by_the_second = {"other load", "steal", "throttling", "run delay", "memory pressure", "other I/O"}
+    assert of_environment == {"CPU plan", *by_the_second, "clock"}

@@ -53,7 +53,21 @@ PLANTED: dict[str, tuple[dict[str, Any], set[str], str]] = {
     ),
     "steal": ({"steal": 0.08}, {"steal"}, "the hypervisor took 8% of a CPU"),
     "quota": ({"throttled": 0.05}, {"throttling"}, "a cgroup quota held the service back for 5% of the time"),
-    "reclaim": ({"memory_stall": 0.3}, {"memory pressure"}, "processes waited for memory 30% of the time"),
+    "memory stall": ({"memory_stall": 0.3}, {"memory pressure"}, "processes waited for memory 30% of the time"),
+    "reclaim": (
+        {"refaulting": 0.4, "stretch": (10, 3)},
+        {"memory pressure"},
+        "processes waited for memory 40% of the time in seconds",
+    ),
+    "pages that are not cached": ({"reading": 0.4}, set(), ""),
+    "disk of others": (
+        {"power": True, "others_mb": 900, "stretch": (10, 3)},
+        {"other I/O"},
+        "of the time for a disk that other programs used in seconds",
+    ),
+    "small writes of others": ({"power": True, "others_mb": 22, "stretch": (10, 3)}, set(), ""),
+    "a disk that only the service uses": ({"power": True}, set(), ""),
+    "disk of others, and no response waits for it": ({"others_mb": 900}, set(), ""),
     "clock step": ({"clock_step_s": 1.5}, {"clock"}, "the wall clock was set by 1.5 s during the run"),
     "compaction": ({"compacts": True}, {"background work"}, "flush or compaction was running when repetition 1 began"),
     "compaction of few large tables": (
@@ -122,6 +136,23 @@ def test_half_of_the_seconds_disturbed_is_invalid(tmp_path: Path) -> None:
     assert judged(tmp_path, hog={"service": (5, 20, 0.5)}).state == "invalid"
 
 
+def test_pages_that_are_read_again_for_the_whole_run_make_it_suspect_and_stalls_invalid(tmp_path: Path) -> None:
+    """The data may be larger than the memory: then it is no disturbance, and comparisons keep the run."""
+    again = judged(tmp_path / "again", refaulting=0.4)
+    assert (again.state, again.unfit) == ("suspect", [])
+    stalled = judged(tmp_path / "stalled", memory_stall=0.4)
+    assert stalled.state == "invalid"
+    assert len(stalled.unfit) == 1
+
+
+def test_a_service_whose_disk_traffic_is_not_known_is_not_called_undisturbed(tmp_path: Path) -> None:
+    """The kernel tells nobody but root what the processes of another user read and write."""
+    run = make_run(tmp_path, Shape(profiled=False, power=True))
+    path = run / "machine.csv"
+    path.write_text(path.read_text().replace("service_disk_bytes", "nothing", 1))
+    assert check(judge(run, Manifest.read(run / "run.json")), "other I/O").outcome == "unknown"
+
+
 def test_evidence_with_gaps_is_unknown(tmp_path: Path) -> None:
     validity = judged(tmp_path, missing_seconds=5)
     assert check(validity, "other load").outcome == "unknown"
@@ -173,6 +204,8 @@ KINDS: tuple[tuple[str, Callable[[tuple[int, int], float], dict[str, Any]]], ...
     ("steal", lambda stretch, size: {"steal": size, "stretch": stretch}),
     ("throttling", lambda stretch, size: {"throttled": size, "stretch": stretch}),
     ("memory pressure", lambda stretch, size: {"memory_stall": size, "stretch": stretch}),
+    ("memory pressure", lambda stretch, size: {"refaulting": size, "stretch": stretch}),
+    ("other I/O", lambda stretch, size: {"power": True, "others_mb": 1000 * size, "stretch": stretch}),
 )
 """The check that should name a disturbance, and the disturbance, by its stretch of seconds and its size in CPUs."""
 
@@ -181,19 +214,23 @@ KINDS: tuple[tuple[str, Callable[[tuple[int, int], float], dict[str, Any]]], ...
 def test_of_200_runs_clean_ones_stay_and_disturbed_ones_are_caught(tmp_path: Path) -> None:
     """At most 5% of clean runs excluded, at least 95% of disturbed ones caught, by the one check that should.
 
-    A disturbance is 2 to 4 s long and takes 25 to 90% of a CPU, or of the time.
+    A disturbance is 2 to 4 s long and takes 25 to 90% of a CPU, of the time, or of what the disk can write.
     """
-    run = make_run(tmp_path, Shape(profiled=False, seconds=30, rate=60))
-    manifest = Manifest.read(run / "run.json")
+    runs = {
+        power: make_run(tmp_path / f"{power}", Shape(profiled=False, seconds=30, rate=60, power=power))
+        for power in (False, True)
+    }
 
     def with_evidence(seed: int, **shape: Any) -> set[str]:
+        run = runs[shape.get("power", False)]
+        manifest = Manifest.read(run / "run.json")
         make_evidence(run / "machine.csv", Shape(profiled=False, seconds=30, seed=seed, **shape), manifest.phases)
         return warned(judge(run, manifest))
 
     rng = np.random.default_rng(20)
     excluded = caught = 0
     for number in range(100):
-        excluded += bool(with_evidence(number))
+        excluded += bool(with_evidence(number, power=bool(number % 2)))
         name, disturbance = KINDS[number % len(KINDS)]
         stretch = (int(rng.integers(3, 24)), int(rng.integers(2, 5)))
         caught += with_evidence(1000 + number, **disturbance(stretch, float(rng.uniform(0.25, 0.9)))) == {name}

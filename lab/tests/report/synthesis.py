@@ -56,8 +56,16 @@ class Shape:
     makes the latencies of its seconds longer."""
     throttled: float = 0.0
     memory_stall: float = 0.0
+    refaulting: float = 0.0
+    """Share of time in which pages are read again that the kernel had taken away."""
+    reading: float = 0.0
+    """Share of time in which pages are read that are not cached: half of them were taken away long ago."""
+    power: bool = False
+    """The service syncs each PUT. Every ten seconds a flush writes 64 MB, which reach the disk a second later."""
+    others_mb: float = 0.0
+    """MB that other processes write in a second."""
     stretch: tuple[int, int] = (0, 1_000_000)
-    """First second in the measurement, and number of seconds, of steal, throttling and memory stall."""
+    """First second in the measurement, and number of seconds, of steal, throttling and all that waits for a disk."""
     missing_seconds: int = 0
     clock_step_s: float = 0.0
     jit: float = 0.0
@@ -282,11 +290,30 @@ def make_evidence(path: Path, shape: Shape, phases: list[Phase]) -> None:
             row[f"{party}_jit_s"] = shape.jit if party == "service" and loaded else 0.0
             row[f"{party}_throttled_s"] = shape.throttled if party == "service" and disturbed else 0.0
         row |= {"lab_cpu_s": 0.01, "memory_stall_s": shape.memory_stall if disturbed else 0.0, "sampler_cpu_s": 0.001}
+        row |= _disk(shape, rng, second, loaded=loaded, disturbed=disturbed)
         rows.append(row)
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, list(rows[0]))
         writer.writeheader()
         writer.writerows(rows)
+
+
+def _disk(shape: Shape, rng: np.random.Generator, second: int, *, loaded: bool, disturbed: bool) -> dict[str, float]:
+    """Return the disk traffic of a second: what a service that syncs each PUT showed alone, and beside dd."""
+    share = {"refault": shape.refaulting, "read": shape.reading} if disturbed else {"refault": 0.0, "read": 0.0}
+    again, first = (8e7 * one for one in share.values())
+    others = 1e6 * shape.others_mb if disturbed else 0.0
+    written = 2e7 * (1 + 0.1 * rng.standard_normal()) * (0.5 if others else 1.0) if shape.power and loaded else 0.0
+    flushed = [64e6 if shape.power and loaded and (second - later) % 10 == 0 else 0.0 for later in (0, 1)]
+    syncing = 0.55 * (1 + 0.05 * rng.standard_normal()) if written else 0.0
+    return {
+        "service_disk_bytes": again + first + written + flushed[0],
+        "lab_disk_bytes": 2e4,
+        "disk_bytes": again + first + 1.18 * written + flushed[1] + others + 1e5,
+        "reclaim_bytes": again,
+        "refault_bytes": again + first / 2 + 4096.0 * int(rng.integers(0, 40)),
+        "io_stall_s": min(1.0, syncing + sum(share.values()) + (0.2 if others > 1e8 else 0.0)),
+    }
 
 
 def make_timeline(path: Path, shape: Shape, phases: list[Phase], rng: np.random.Generator) -> None:

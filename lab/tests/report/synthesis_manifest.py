@@ -24,7 +24,8 @@ def resolved(shape: Shape) -> dict[str, Any]:
     found: dict[str, Any] = {
         "title": shape.title,
         "question": "What does a pool of workers cost a read that hits?",
-        "service": {"variant": "stack", "engine": "lsm", "workers": 8, "queue_capacity": 1024, "jvm": []},
+        "service": {"variant": "stack", "engine": "lsm", "workers": 8, "queue_capacity": 1024, "jvm": [],
+                    **({"durability": "power"} if shape.power else {})},
         "dataset": "pairs-2m",
         "load": {"script": "get.lua", "rate_per_s": shape.rate, "threads": 1, "connections": 64,
                  "duration_s": float(shape.seconds), "warmup_s": 5.0, "args": {}},

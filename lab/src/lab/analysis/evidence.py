@@ -21,6 +21,8 @@ from lab.manifest import CpuPlan
 Party = Literal["service", "loadgen"]
 Values = NDArray[np.float64]
 
+AMPLIFICATION_MAX = 4.0
+"""Bytes that a disk may write for each byte of a file, with the file system's journal."""
 INTERVAL_MAX_S = 1.5
 """A longer interval is no evidence by the second: the sampler was delayed."""
 
@@ -54,6 +56,35 @@ class Evidence:
         steps = np.abs(np.diff(self.end_s) - self.interval_s[1:])
         return np.concatenate([np.zeros(min(1, len(self.end_s))), steps])
 
+    def memory(self) -> Values:
+        """Return the share of time in which processes waited for memory.
+
+        PSI counts reading a page again only if the kernel saw the page in steady use. Of tables that are mapped for
+        random reads it sees few: then reading them again counts as waiting for a disk. So disk waits count by the share
+        of the traffic that such pages have, up to the pages that the kernel takes away in the same second: what it took
+        long ago and is read now was only not cached.
+        """
+        again = np.minimum(self.per_s("refault_bytes"), self.per_s("reclaim_bytes"))
+        refaulted = _share(again, self.per_s("disk_bytes"))
+        return np.fmax(self.per_s("memory_stall_s"), self.per_s("io_stall_s") * refaulted)
+
+    def foreign_disk(self) -> Values:
+        """Return the share of time in which processes waited for disks, times the share of others in the traffic.
+
+        Others are neither service, load generator nor lab. A write of the service reaches the disk within a second, and
+        the kernel may count it several times; a journal makes it larger, by their usual ratio, up to
+        `AMPLIFICATION_MAX`. So only traffic beyond all that counts: small writes of others do not show.
+        """
+        own = self.per_s("service_disk_bytes")
+        for helper in ("loadgen_disk_bytes", "lab_disk_bytes"):
+            own = own + np.nan_to_num(self.per_s(helper))
+        total = self.per_s("disk_bytes")
+        known = np.isfinite(own) & np.isfinite(total) & (own > 0)
+        usual = float(np.median(total[known] / own[known])) if known.any() else 1.0
+        before = np.concatenate([own[:1], own[:-1]])
+        foreign = total - (own + before) * min(max(usual, 1.0), AMPLIFICATION_MAX)
+        return self.per_s("io_stall_s") * _share(np.maximum(foreign, 0.0), total)
+
     def steal(self, cpus: list[int]) -> Values:
         """Return the time that the hypervisor took from these CPUs, in CPUs."""
         return np.asarray(sum((self.per_s(f"cpu{cpu}_steal_s") for cpu in cpus), np.zeros(len(self.end_s))))
@@ -67,6 +98,11 @@ class Evidence:
             if owner == party or owned & cpus:
                 used = used - self.per_s(f"{owner}_cpu_s")
         return np.maximum(used, 0.0)
+
+
+def _share(part: Values, whole: Values) -> Values:
+    """Return part ÷ whole, at most 1; 0 if there is nothing of either."""
+    return np.minimum(part / np.maximum(whole, 1.0), 1.0)
 
 
 def read_evidence(path: Path) -> Evidence:

@@ -7,12 +7,17 @@ after every few reads: on a machine of two CPUs it shares the load generator's, 
 
 Standard input says which processes to watch: `service PID`, `loadgen PID`, with `-` for none. Its end ends the sampler.
 
-Columns of machine.csv, all in seconds over the interval before `time_s` (seconds since the epoch); empty is unknown:
+Columns of machine.csv, in seconds or bytes over the interval before `time_s` (seconds since the epoch); empty is
+unknown:
 
 - `interval_s`; `cpu<N>_busy_s` and `cpu<N>_steal_s` of each pinned CPU;
 - `service_cpu_s`, `service_run_delay_s` (ready to run and not running, all threads together), `service_throttled_s`
-  (held back by a cgroup quota), `service_jit_s` (CPU time of the JIT compiler's threads); the same of `loadgen_`;
-- `lab_cpu_s` of the lab and its helpers; `memory_stall_s`, `io_stall_s`, `cpu_stall_s` (PSI, "some");
+  (held back by a cgroup quota), `service_jit_s` (CPU time of the JIT compiler's threads), `service_disk_bytes`
+  (read from disks, or written to files on them); the same of `loadgen_`;
+- `lab_cpu_s` and `lab_disk_bytes` of the lab and its helpers;
+- of the whole machine: `disk_bytes` (read and written), `reclaim_bytes` (of pages that the kernel took away),
+  `refault_bytes` (of pages that were read again because it had), `memory_stall_s`, `io_stall_s`, `cpu_stall_s` (PSI,
+  "some");
 - `sampler_cpu_s`, which is the cost of all this.
 """
 
@@ -32,7 +37,15 @@ PERIOD_S = 1.0
 PAUSE_S = 0.0003
 READS_BEFORE_PAUSE = 8
 TICK_S = 1.0 / os.sysconf("SC_CLK_TCK")
+PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 PARTIES = ("service", "loadgen")
+PROCESS_COLUMNS = ("cpu_s", "run_delay_s", "throttled_s", "jit_s", "disk_bytes")
+VMSTAT = {
+    "disk_bytes": (re.compile(r"^pgpg(?:in|out) (\d+)$", re.MULTILINE), 1024),
+    "reclaim_bytes": (re.compile(r"^pgsteal_(?:anon|file) (\d+)$", re.MULTILINE), PAGE_BYTES),
+    "refault_bytes": (re.compile(r"^workingset_refault\w* (\d+)$", re.MULTILINE), PAGE_BYTES),
+}
+"""The counters of /proc/vmstat by column, and their unit."""
 RESOURCES = ("memory", "io", "cpu")
 COMPILER_THREAD = re.compile(r"C[12] Compiler")
 
@@ -76,7 +89,7 @@ class KeptOpen:
 
 
 class Watch:
-    """One process: its CPU time, how long its threads waited for a CPU, how long a quota held it back."""
+    """One process: its CPU time, how long its threads waited for a CPU or a quota held it back, its disk traffic."""
 
     def __init__(self, pid: int, files: KeptOpen) -> None:
         self.pid = pid
@@ -95,6 +108,7 @@ class Watch:
             "run_delay_s": delay_s,
             "throttled_s": self._throttled_s(),
             "jit_s": None if delay_s is None else self._jit_ns / 1e9,
+            "disk_bytes": self.disk_bytes(),
         }
 
     def cpu_s(self) -> float | None:
@@ -104,6 +118,11 @@ class Watch:
             return None
         fields = stat.rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) * TICK_S
+
+    def disk_bytes(self) -> float | None:
+        """Return the bytes read from disks and written to files on them; another user's are known to root only."""
+        text = self._files.read(self._directory + "io")
+        return sum(map(int, re.findall(r"^(?:read|write)_bytes: (\d+)", text, re.MULTILINE))) if text else None
 
     def _run_delay_s(self) -> float | None:
         try:
@@ -159,8 +178,9 @@ class Sampler:
     def __init__(self, cpus: list[int], lab_pid: int) -> None:
         self.columns = ["time_s", "interval_s"]
         self.columns += [f"cpu{cpu}_{what}_s" for cpu in cpus for what in ("busy", "steal")]
-        self.columns += [f"{party}_{what}_s" for party in PARTIES for what in ("cpu", "run_delay", "throttled", "jit")]
-        self.columns += ["lab_cpu_s", *(f"{resource}_stall_s" for resource in RESOURCES), "sampler_cpu_s"]
+        self.columns += [f"{party}_{what}" for party in PARTIES for what in PROCESS_COLUMNS]
+        self.columns += ["lab_cpu_s", "lab_disk_bytes", *VMSTAT]
+        self.columns += [*(f"{resource}_stall_s" for resource in RESOURCES), "sampler_cpu_s"]
         self._cpus = cpus
         self._lab_pid = lab_pid
         self._files = KeptOpen()
@@ -186,7 +206,8 @@ class Sampler:
         measured = {watch.pid for watch in self._watches.values()}
         for helper in self._helpers:
             self._files.forget_below(f"/proc/{helper.pid}/")
-        self._before.pop("lab_cpu_s", None)
+        for name in ("lab_cpu_s", "lab_disk_bytes"):
+            self._before.pop(name, None)
         self._helpers = [Watch(pid, self._files) for pid in sorted(descendants(self._lab_pid) - measured)]
 
     def row(self) -> str | None:
@@ -219,6 +240,9 @@ class Sampler:
             totals.update({f"{party}_{name}": value for name, value in watch.totals().items()})
         used = [helper.cpu_s() for helper in self._helpers]
         totals["lab_cpu_s"] = sum(cpu_s for cpu_s in used if cpu_s is not None)
+        moved = [helper.disk_bytes() for helper in self._helpers]
+        totals["lab_disk_bytes"] = sum(disk_bytes for disk_bytes in moved if disk_bytes is not None)
+        totals.update(memory_and_disk_bytes(self._files.read("/proc/vmstat") or ""))
         for resource in RESOURCES:
             match = re.search(
                 r"^some .*total=(\d+)", self._files.read(f"/proc/pressure/{resource}") or "", re.MULTILINE
@@ -239,6 +263,12 @@ def cpu_idle_and_steal(stat: str) -> tuple[dict[int, float], dict[int, float]]:
             idle_s[cpu] = (int(fields[3]) + int(fields[4])) * TICK_S
             steal_s[cpu] = int(fields[7]) * TICK_S
     return idle_s, steal_s
+
+
+def memory_and_disk_bytes(vmstat: str) -> dict[str, int]:
+    """Return the columns that /proc/vmstat tells, in bytes since boot."""
+    found = {name: (counter.findall(vmstat), unit) for name, (counter, unit) in VMSTAT.items()}
+    return {name: unit * sum(map(int, values)) for name, (values, unit) in found.items() if values}
 
 
 def descendants(root: int) -> set[int]:

@@ -96,6 +96,7 @@ OF_THIS_MACHINE: tuple[Callable[[CheckInput], Check], ...] = (
     seconds.throttling,
     seconds.run_delay,
     seconds.memory,
+    seconds.foreign_disk,
     machine.clock,
 )
 """The checks that look at this machine. In a cluster, the checks of its nodes take their place."""

@@ -39,8 +39,9 @@ class Window:
 class Conditions:
     """The evidence about the measured seconds. `tracks` has each quantity by name; a missing one was not observed.
 
-    `foreign <party>`, `steal <party>`, `run delay <party>` and `throttled <party>` are in CPUs, `memory` is a share of
-    time.
+    `foreign <party>`, `steal <party>`, `run delay <party>` and `throttled <party>` are in CPUs; `memory`, `memory
+    stall` (the part of it that PSI sees) and `foreign disk` are shares of time. There is a `foreign disk` only if
+    responses wait for the disk.
     """
 
     windows: list[Window] = field(default_factory=list)
@@ -139,12 +140,23 @@ def _compacted_at_start(timeline: Timeline, windows: list[Window]) -> list[int]:
     ]
 
 
+def waits_for_disk(manifest: Manifest) -> bool:
+    """Return whether the response to a PUT waits until its record is on the disk."""
+    service = manifest.experiment.resolved.get("service")
+    return isinstance(service, dict) and service.get("durability") == "power"
+
+
 def _tracks(evidence: Evidence, windows: list[Window], manifest: Manifest) -> dict[str, list[Track]]:
     plan = manifest.environment.cpu_plan
     tracks: dict[str, list[Track]] = {}
     for window in windows:
         rows = evidence.within(window.start_s, window.start_s + window.duration_s)
-        values: dict[str, NDArray[np.float64]] = {"memory": rows.per_s("memory_stall_s")}
+        values: dict[str, NDArray[np.float64]] = {
+            "memory": rows.memory(),
+            "memory stall": rows.per_s("memory_stall_s"),
+        }
+        if waits_for_disk(manifest):
+            values["foreign disk"] = rows.foreign_disk()
         for party in PARTIES:
             if plan is not None:
                 values[f"foreign {party}"] = rows.foreign(party, plan)

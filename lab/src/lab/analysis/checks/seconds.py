@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from lab.analysis.checks.check_input import CheckInput
-from lab.analysis.checks.conditions import PARTIES, Window
+from lab.analysis.checks.conditions import PARTIES, Window, waits_for_disk
 from lab.analysis.stretch import COVERAGE_MIN, Found, Stretch, Track, find, stretches
 from lab.manifest import Check, CheckOutcome
 from lab.units import format_duration
@@ -23,6 +23,7 @@ FOREIGN_CPUS_MAX = 0.15
 STEAL_CPUS_MAX = 0.05
 GENERATOR_RUN_DELAY_MAX = 0.10
 MEMORY_STALL_MAX = 0.10
+FOREIGN_DISK_MAX = 0.25
 THROTTLED_MAX = 0.01
 """Limits of one second, in CPUs or as a share of time."""
 DISTURBANCES = {
@@ -30,6 +31,7 @@ DISTURBANCES = {
     **{f"steal {party}": STEAL_CPUS_MAX for party in PARTIES},
     **{f"throttled {party}": THROTTLED_MAX for party in PARTIES},
     "memory": MEMORY_STALL_MAX,
+    "foreign disk": FOREIGN_DISK_MAX,
 }
 """The limits of the quantities that disturb a run from outside, by their names in `Conditions.tracks`."""
 
@@ -81,10 +83,28 @@ def run_delay(known: CheckInput) -> Check:
 
 
 def memory(known: CheckInput) -> Check:
-    """Look for processes that waited for memory."""
+    """Look for processes that waited for memory.
+
+    If they only waited for pages that were read again, the run is at most suspect: it may be one of data that are
+    larger than the memory.
+    """
     detail = "processes waited for memory {worst:.0%} of the time"
-    tracks = {"": known.conditions.tracks.get("memory", [])}
-    return _judged(known, "memory pressure", tracks, MEMORY_STALL_MAX, detail)
+    tracks = known.conditions.tracks
+    check = _judged(known, "memory pressure", {"": tracks.get("memory", [])}, MEMORY_STALL_MAX, detail)
+    stalls = find(tracks.get("memory stall", []), MEMORY_STALL_MAX)
+    if check.outcome == "fail" and stalls.share < BAD_SHARE_FAIL:
+        return check.model_copy(update={"outcome": "warn"})
+    return check
+
+
+def foreign_disk(known: CheckInput) -> Check:
+    """Look for other processes on the disk that responses wait for."""
+    name = "other I/O"
+    if not waits_for_disk(known.manifest):
+        return Check(name=name, outcome="pass", detail="no response waits for a disk", environment=True)
+    detail = "processes waited {worst:.0%} of the time for a disk that other programs used"
+    tracks = {"": known.conditions.tracks.get("foreign disk", [])}
+    return _judged(known, name, tracks, FOREIGN_DISK_MAX, detail)
 
 
 def disturbed_stretches(known: CheckInput, repetition: int) -> list[Stretch]:
