@@ -17,6 +17,17 @@ SERVICE_CPU, LOADGEN_CPU = 0, 1
 """The CPU plan on two CPUs."""
 INTO_THE_MEASUREMENT_S = 10.0
 _BUSY = "import time\nend = time.monotonic() + {}\nwhile time.monotonic() < end: pass"
+_FILL = """
+import mmap, os, sys, time
+block, size = mmap.mmap(-1, 1 << 20), 256 << 20
+file = os.open(sys.argv[1], os.O_CREAT | os.O_WRONLY | os.O_DIRECT)
+os.unlink(sys.argv[1])
+end, at = time.monotonic() + float(sys.argv[2]), 0
+while time.monotonic() < end:
+    os.pwrite(file, block, at % size)
+    at += len(block)
+    time.sleep(0.0005)  # so that this is a load of the disk and not of a CPU
+"""
 
 
 @dataclass(frozen=True)
@@ -79,3 +90,9 @@ def run_with(
 def hog(cpu: int, seconds: float) -> None:
     """Keep a CPU busy."""
     subprocess.run(["taskset", "-c", str(cpu), sys.executable, "-c", _BUSY.format(seconds)], check=True)
+
+
+def fill_disk(directory: Path, seconds: float) -> None:
+    """Write to the disk of a directory for about half of the time."""
+    words = ["taskset", "-c", str(LOADGEN_CPU), sys.executable, "-c", _FILL, str(directory / "filling"), str(seconds)]
+    subprocess.run(words, check=True)

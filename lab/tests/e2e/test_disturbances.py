@@ -5,21 +5,24 @@ They need a machine that is quiet otherwise, and take about 55 seconds each: `ma
 
 from __future__ import annotations
 
-import contextlib
+import json
 import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import yaml
 
+from lab.paths import Checkout
+
 from .conftest import CHECKOUT
 from .copied import copy_of_checkout
-from .disturbing import INTO_THE_MEASUREMENT_S, LOADGEN_CPU, SERVICE_CPU, Judged, hog, run_with
+from .disturbing import INTO_THE_MEASUREMENT_S, LOADGEN_CPU, SERVICE_CPU, Judged, fill_disk, hog, run_with
 from .planted_compactions import addresses, compact_all
+from .planted_limits import group_with, read_into_cache, take_memory, throttle
 
 SETTINGS = {
     "NAME": "sync-get",
@@ -30,7 +33,8 @@ SETTINGS = {
     "MONITORING": "off",
     "RUNTIME": "local",
 }
-SEEN = ("other load", "steal", "throttling", "run delay", "clock")
+POWER = {"NAME": "put-power", "RATE": "2000"}
+SEEN = ("other load", "steal", "throttling", "run delay", "memory pressure", "other I/O", "clock")
 """Checks whose evidence may not be lost when a machine is busy."""
 SLOW_SCRIPT = """
 local before = "GET /v0/entity?id=k%09d HTTP/1.1\\r\\nHost: here\\r\\n\\r\\n"
@@ -70,38 +74,16 @@ def java_pid() -> int:
     return int(found.stdout.split()[0])
 
 
-@contextlib.contextmanager
-def quota(pid: int, share: float) -> Iterator[None]:
-    """A cgroup that gives a process `share` of a CPU."""
-    version_1 = Path("/sys/fs/cgroup/cpu")
-    base = version_1 if version_1.is_dir() else Path("/sys/fs/cgroup")
-    home = next(
-        line.split(":", 2)[2]
-        for line in Path(f"/proc/{pid}/cgroup").read_text().splitlines()
-        if line.startswith("0::") or ":cpu:" in line or ":cpu,cpuacct:" in line
-    )
-    group = base / "lsmlab-test"
-    group.mkdir()
-    try:
-        if version_1.is_dir():
-            (group / "cpu.cfs_quota_us").write_text(str(int(100_000 * share)))
-        else:
-            (base / "cgroup.subtree_control").write_text("+cpu")
-            (group / "cpu.max").write_text(f"{int(100_000 * share)} 100000")
-        (group / "cgroup.procs").write_text(str(pid))
-        yield
-    finally:
-        with contextlib.suppress(OSError):
-            (base / home.lstrip("/") / "cgroup.procs").write_text(str(pid))
-        for _ in range(100):
-            with contextlib.suppress(OSError):
-                group.rmdir()
-                break
-            time.sleep(0.1)
+def tables_of(name: str) -> list[Path]:
+    """Make the dataset of an experiment, by a short run, if it is not cached; return its tables."""
+    short = run_with(lambda run: None, {**SETTINGS, "NAME": name, "DURATION": "2s", "WARMUP": "0s"})
+    dataset = json.loads((short.run / "run.json").read_text())["environment"]["dataset"]["hash"]
+    return sorted((Checkout(CHECKOUT).datasets / dataset / "store").glob("*.sst"))
 
 
-def test_a_quiet_run_has_no_reason() -> None:
-    assert run_of().warned() == set()
+@pytest.mark.parametrize("settings", [{}, POWER], ids=["GET", "PUT that is synced"])
+def test_a_quiet_run_has_no_reason(settings: dict[str, str]) -> None:
+    assert run_of(**settings).warned() == set()
 
 
 def test_a_hog_on_the_services_cpu_is_the_only_reason() -> None:
@@ -130,13 +112,24 @@ def test_a_generator_that_stood_still_is_the_only_reason() -> None:
 
 
 def test_a_quota_on_the_service_is_the_only_reason() -> None:
-    def throttle(run: Path) -> None:
-        with quota(java_pid(), 0.2):
-            time.sleep(3.0)
-
-    judged = run_of(throttle)
+    with group_with("cpu") as group:
+        judged = run_of(lambda run: throttle(java_pid(), group, share=0.2, seconds=3.0))
     assert judged.warned() == {"throttling"}
     assert "a cgroup quota held the service back" in judged.checks["throttling"]["detail"]
+
+
+def test_reclaim_of_the_services_memory_is_the_only_reason() -> None:
+    with group_with("memory") as group:
+        read_into_cache(group, tables_of("sync-get"))
+        judged = run_of(lambda run: take_memory(java_pid(), group, share=0.3, seconds=3.0))
+    assert judged.warned() == {"memory pressure"}
+    assert "processes waited for memory" in judged.checks["memory pressure"]["detail"]
+
+
+def test_another_process_on_the_disk_that_responses_wait_for_is_the_only_reason() -> None:
+    judged = run_of(lambda run: fill_disk(Checkout(CHECKOUT).cache, 3.0), **POWER)
+    assert judged.warned() == {"other I/O"}
+    assert "for a disk that other programs used" in judged.checks["other I/O"]["detail"]
 
 
 def test_a_compaction_at_the_start_is_named_and_at_most_what_it_did_to_the_median() -> None:
