@@ -56,6 +56,10 @@ class Table(unittest.TestCase):
             for name in ("p99 at half of that rate", "… net of the load generator's delays"):
                 self.assertEqual(found[name][5:], ["within A/A noise", expected])
 
+    def test_a_rise_within_the_noise_of_one_block_is_told_if_many_blocks_show_it(self) -> None:
+        found = rows(cost_table.table(4 * blocks(p99=1.02, noise=0.05), 1.0))
+        self.assertEqual(found["p99 at half of that rate"][5:], ["within A/A noise", "met, and a rise is shown"])
+
     def test_the_scrapes_are_those_of_the_windows_with_monitoring(self) -> None:
         text = cost_table.table(blocks(), 1.234)
         self.assertIn("scraped the service 0.98 times a second", text)
