@@ -1,4 +1,4 @@
-//! Runs of the generator whose outcomes are counted: most of their time is waiting, so many go at once, in one program.
+//! Runs of the generator whose outcomes are counted. They mostly wait, so they are one program, which runs many at once.
 
 mod endurance;
 mod golden;

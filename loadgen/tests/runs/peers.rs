@@ -1,6 +1,6 @@
 //! Misbehaving peers: each is counted in the right class, and none makes the generator hang or spin.
 
-use crate::support::{Manner, OK, Run, TruthServer, command, load};
+use crate::support::{Manner, OK, TruthServer, command, load, load_on_a_server_that_dies};
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
@@ -10,19 +10,13 @@ fn answer(text: &[u8]) -> Manner {
     Manner::Answer(text.to_vec(), Duration::ZERO)
 }
 
-/// (requests, connect, read, write, timeout, status)
-fn counts(run: &Run) -> (u64, [u64; 5]) {
-    let classes = ["connect", "read", "write", "timeout", "status"];
-    (run.number("requests") as u64, classes.map(|class| run.number(&format!("errors.{class}")) as u64))
-}
-
 #[test]
 fn a_good_server_has_no_errors_and_its_bytes_are_counted() {
     let server = TruthServer::start(answer(OK));
     let run = load("-t2 -c4 -d1s -R200", &server.url());
     run.assert_every_request_has_an_outcome();
     assert_eq!(run.number("requests_due"), 200.0);
-    let (requests, errors) = counts(&run);
+    let (requests, errors) = run.counts();
     assert_eq!(errors, [0; 5]);
     assert_eq!(run.number("bytes_read"), (requests * OK.len() as u64) as f64);
     assert_eq!(run.json["status"]["200"], requests);
@@ -69,7 +63,7 @@ fn a_host_that_does_not_exist_is_an_error_that_names_it() {
 fn statuses_outside_200_to_399_are_counted_and_their_connection_stays_open() {
     let server = TruthServer::start(answer(REFUSED));
     let run = load("-t1 -c2 -d1s -R100", &server.url());
-    let (requests, errors) = counts(&run);
+    let (requests, errors) = run.counts();
     assert_eq!(errors, [0, 0, 0, 0, requests]);
     assert_eq!(run.json["status"]["503"], requests);
     assert!(run.stdout().contains(&format!("Non-2xx or 3xx responses: {requests}\n")));
@@ -84,7 +78,7 @@ fn every_kind_of_body_is_understood_even_byte_by_byte() {
     for text in [OK, chunked, interim] {
         let server = TruthServer::start(Manner::ByteByByte(text.to_vec()));
         let run = load("-t1 -c4 -d30s -R20 --requests 20", &server.url());
-        assert_eq!(counts(&run), (20, [0; 5]));
+        assert_eq!(run.counts(), (20, [0; 5]));
     }
 }
 
@@ -95,7 +89,7 @@ fn a_server_that_closes_after_each_answer_costs_no_request() {
     for text in [until_close, announced] {
         let server = TruthServer::start(Manner::AnswerAndClose(text, false));
         let run = load("-t1 -c4 -d30s -R100 --requests 100", &server.url());
-        assert_eq!(counts(&run), (100, [0; 5]));
+        assert_eq!(run.counts(), (100, [0; 5]));
     }
 }
 
@@ -106,7 +100,7 @@ fn answers_cut_short_and_garbage_are_read_errors() {
         let server = TruthServer::start(Manner::AnswerAndClose(text, reset));
         let run = load("-t1 -c4 -d30s -R100 --requests 100", &server.url());
         run.assert_every_request_has_an_outcome();
-        let (requests, [connect, read, write, timeout, status]) = counts(&run);
+        let (requests, [connect, read, write, timeout, status]) = run.counts();
         assert_eq!((requests, connect, timeout, status), (0, 0, 0, 0));
         assert_eq!(read + write, 100);
         assert!(write < 10, "{write}");
@@ -118,7 +112,7 @@ fn answers_cut_short_and_garbage_are_read_errors() {
 fn more_bytes_than_were_asked_for_are_a_read_error() {
     let server = TruthServer::start(answer(&[OK, OK].concat()));
     let run = load("-t1 -c2 -d1s -R50", &server.url());
-    let (requests, [connect, read, write, timeout, status]) = counts(&run);
+    let (requests, [connect, read, write, timeout, status]) = run.counts();
     assert_eq!((connect, write, timeout, status), (0, 0, 0, 0));
     assert!(requests >= 2, "the first answer of each is good: {requests}");
     assert!(read >= 2, "what follows it is not: {read}");
@@ -131,7 +125,7 @@ fn a_timeout_is_counted_once_and_the_request_is_unfinished() {
     let run = load("-t2 -c4 -d2s -R100 --timeout 300ms", &server.url());
     assert!(started.elapsed() < Duration::from_secs(60), "no hang");
     run.assert_every_request_has_an_outcome();
-    let (requests, errors) = counts(&run);
+    let (requests, errors) = run.counts();
     assert_eq!(requests, 8, "two on each connection");
     assert_eq!(errors, [0, 0, 0, 4, 0], "one on each connection");
     assert_eq!(run.number("unfinished.count"), 192.0);
@@ -145,7 +139,7 @@ fn a_timeout_is_counted_once_and_the_request_is_unfinished() {
 fn a_late_answer_counts_as_timeout_and_as_latency() {
     let server = TruthServer::start(Manner::Answer(OK.to_vec(), Duration::from_millis(250)));
     let run = load("-t1 -c1 -d30s -R1 --requests 1 --timeout 100ms", &server.url());
-    assert_eq!(counts(&run), (1, [0, 0, 0, 1, 0]));
+    assert_eq!(run.counts(), (1, [0, 0, 0, 1, 0]));
     assert!(run.percentile_us("latency_us", "50") >= 250_000.0);
 }
 
@@ -166,7 +160,7 @@ fn a_peer_that_never_reads_neither_hangs_nor_takes_the_cpu() {
     std::fs::write(&script, "wrk.method = 'PUT'\nwrk.body = string.rep('x', 16 * 1024 * 1024)\n").unwrap();
     let run = load(&format!("-t1 -c2 -d1s -R100 --timeout 200ms -s {}", script.display()), &server.url());
     run.assert_every_request_has_an_outcome();
-    assert_eq!(counts(&run), (0, [0, 0, 0, 2, 0]));
+    assert_eq!(run.counts(), (0, [0, 0, 0, 2, 0]));
     assert!(run.number("cpu_s") < 0.5, "{}", run.number("cpu_s"));
 }
 
@@ -216,7 +210,7 @@ fn a_response_before_the_body_is_written_does_not_let_the_next_request_into_it()
     let bodies: Vec<Vec<u8>> = foreign.try_iter().collect();
     assert!(!bodies.is_empty(), "no body came whole");
     assert!(bodies.iter().all(Vec::is_empty), "another request in the body: {bodies:?}");
-    let (requests, errors) = counts(&run);
+    let (requests, errors) = run.counts();
     assert!(requests >= 2, "{requests}");
     assert_eq!(errors, [0, 0, 0, 0, requests]);
     // Writing all of it takes some time; waiting for room to write takes none.
@@ -231,7 +225,7 @@ fn a_peer_that_answers_and_never_reads_the_body_loses_its_connection_after_the_t
     std::fs::write(&script, "wrk.method = 'PUT'\nwrk.body = string.rep('x', 16 * 1024 * 1024)\n").unwrap();
     let run = load(&format!("-t1 -c1 -d2s -R5 --timeout 300ms -s {}", script.display()), &url);
     run.assert_every_request_has_an_outcome();
-    let (requests, errors) = counts(&run);
+    let (requests, errors) = run.counts();
     assert!((1..=8).contains(&requests), "a connection carries one request each 300 ms: {requests}");
     assert_eq!(errors, [0, 0, 0, 0, requests]);
 }
@@ -245,7 +239,7 @@ fn connections_that_fail_before_the_start_are_counted() {
     let url = format!("http://{}/", listener.local_addr().unwrap().as_socket().unwrap());
     for warmup in ["0s", "300ms"] {
         let run = load(&format!("-t1 -c6 -d300ms -R10 --timeout 200ms --warmup {warmup}"), &url);
-        let (_, [connect, ..]) = counts(&run);
+        let (_, [connect, ..]) = run.counts();
         assert!(connect >= 3, "{warmup}: {connect}");
         let reasons = run.json["kept_schedule"]["reasons"].to_string();
         assert!(reasons.contains("of 6 connections could be made"), "{reasons}");
@@ -264,14 +258,7 @@ fn listener_has_one(listener: &socket2::Socket) -> bool {
 fn a_server_that_dies_during_the_run_leaves_connect_errors_and_no_hang() {
     let server = TruthServer::start(answer(OK));
     let url = server.url();
-    let run = std::thread::spawn(move || load("-t1 -c4 -d2s -R100", &url));
-    std::thread::sleep(Duration::from_secs(1));
-    drop(server);
-    let run = run.join().unwrap();
-    run.assert_every_request_has_an_outcome();
-    let (requests, [connect, ..]) = counts(&run);
-    assert!(requests > 0, "{requests}");
-    assert!((4..200).contains(&connect), "attempts are paced: {connect}");
+    let run = load_on_a_server_that_dies(server, url);
     assert!(run.number("unfinished.count") > 0.0);
     assert!(run.number("cpu_s") < 0.8, "{}", run.number("cpu_s"));
 }

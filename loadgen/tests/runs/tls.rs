@@ -1,16 +1,10 @@
 //! `https://` targets: what holds without TLS holds with it, and peers that break it are counted.
 
 use crate::support::tls_server::{Death, Farewell, Manner, TlsServer};
-use crate::support::{self, OK, Run, TruthServer, command, load};
+use crate::support::{self, OK, Run, TruthServer, command, load, load_on_a_server_that_dies};
 use std::time::{Duration, Instant};
 
 const CHUNKED: &[u8] = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n5\r\ndefgh\r\n0\r\n\r\n";
-
-/// (requests, [connect, read, write, timeout, status])
-fn counts(run: &Run) -> (u64, [u64; 5]) {
-    let classes = ["connect", "read", "write", "timeout", "status"];
-    (run.number("requests") as u64, classes.map(|class| run.number(&format!("errors.{class}")) as u64))
-}
 
 /// Runs against a server of this behaviour; every request has its outcome, and no CPU is wasted.
 fn against(manner: Manner, flags: &str) -> Run {
@@ -36,7 +30,7 @@ fn nothing_connected(url: &str) -> String {
 fn sized_and_chunked_answers_arrive_and_their_bytes_are_counted() {
     for text in [OK, CHUNKED] {
         let run = against(Manner::Answer(text.to_vec()), "-t2 -c4 -d30s -R200 --requests 200");
-        let (requests, errors) = counts(&run);
+        let (requests, errors) = run.counts();
         assert_eq!(requests, 200);
         assert_eq!(errors, [0; 5]);
         assert_eq!(run.number("bytes_read"), (requests * text.len() as u64) as f64, "of HTTP, not of TLS");
@@ -49,7 +43,7 @@ fn both_versions_of_tls_are_spoken() {
     for version in [&rustls::version::TLS12, &rustls::version::TLS13] {
         let server = TlsServer::with_versions(Manner::Answer(OK.to_vec()), &[version]);
         let run = load("-t1 -c4 -d30s -R100 --requests 50", &server.url());
-        assert_eq!(counts(&run), (50, [0; 5]), "{version:?}");
+        assert_eq!(run.counts(), (50, [0; 5]), "{version:?}");
     }
 }
 
@@ -60,7 +54,7 @@ fn answers_may_be_cut_into_records_and_segments_anywhere() {
             [Manner::Records(text.to_vec(), 1), Manner::CutAtEvery(text.to_vec()), Manner::Torn(text.to_vec(), 7)]
         {
             let run = against(manner.clone(), "-t1 -c2 -d30s -R150 --requests 150");
-            assert_eq!(counts(&run), (150, [0; 5]), "{manner:?}");
+            assert_eq!(run.counts(), (150, [0; 5]), "{manner:?}");
         }
     }
 }
@@ -76,7 +70,7 @@ fn a_body_of_many_records_and_a_request_of_many_records_arrive_whole() {
     std::fs::write(&script, lua).unwrap();
     let run =
         against(Manner::Answer(text.clone()), &format!("-t1 -c2 -d30s -R5 --requests 10 -s {}", script.display()));
-    let (requests, errors) = counts(&run);
+    let (requests, errors) = run.counts();
     assert_eq!(requests, 10);
     assert_eq!(errors, [0; 5]);
     assert_eq!(run.number("bytes_read"), (requests * text.len() as u64) as f64);
@@ -89,7 +83,7 @@ fn pipelined_requests_are_answered_one_after_the_other() {
     std::fs::write(&script, "function request() return wrk.format() .. wrk.format() .. wrk.format() end\n").unwrap();
     let run =
         against(Manner::Answer(OK.to_vec()), &format!("-t1 -c2 -d30s -R300 --requests 300 -s {}", script.display()));
-    let (requests, errors) = counts(&run);
+    let (requests, errors) = run.counts();
     assert!(requests >= 298, "{requests}");
     assert_eq!(errors, [0; 5]);
 }
@@ -101,7 +95,7 @@ fn the_end_of_the_stream_ends_an_answer_with_and_without_close_notify() {
     for text in [until_close, announced] {
         for farewell in [Farewell::None, Farewell::Notify, Farewell::NotifyOnly] {
             let run = against(Manner::AnswerAndClose(text.clone(), farewell), "-t1 -c4 -d30s -R100 --requests 100");
-            assert_eq!(counts(&run), (100, [0; 5]), "{farewell:?}");
+            assert_eq!(run.counts(), (100, [0; 5]), "{farewell:?}");
         }
     }
 }
@@ -111,7 +105,7 @@ fn answers_cut_short_are_read_errors_with_and_without_close_notify() {
     let half = b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf".to_vec();
     for farewell in [Farewell::None, Farewell::Notify, Farewell::NotifyOnly] {
         let run = against(Manner::AnswerAndClose(half.clone(), farewell), "-t1 -c4 -d30s -R100 --requests 100");
-        let (requests, [connect, read, write, timeout, status]) = counts(&run);
+        let (requests, [connect, read, write, timeout, status]) = run.counts();
         assert_eq!((requests, connect, timeout, status), (0, 0, 0, 0), "{farewell:?}");
         assert_eq!(read + write, 100, "{farewell:?}");
     }
@@ -121,13 +115,13 @@ fn answers_cut_short_are_read_errors_with_and_without_close_notify() {
 fn garbage_below_tls_is_a_read_error() {
     let half = b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf".to_vec();
     let run = against(Manner::Garbage(half), "-t1 -c4 -d30s -R100 --requests 100");
-    let (requests, [connect, read, write, timeout, status]) = counts(&run);
+    let (requests, [connect, read, write, timeout, status]) = run.counts();
     assert_eq!((requests, connect, timeout, status), (0, 0, 0, 0));
     assert_eq!(read + write, 100);
     // After a good response the alert is an error too, but no request's, and the response counts.
     let server = TlsServer::start(Manner::Garbage(OK.to_vec()));
     let run = load("-t1 -c4 -d1s -R100", &server.url());
-    let (requests, [connect, read, ..]) = counts(&run);
+    let (requests, [connect, read, ..]) = run.counts();
     assert_eq!(connect, 0);
     assert!(requests > 0 && read > 0, "{requests} answered, {read} errors");
 }
@@ -135,7 +129,7 @@ fn garbage_below_tls_is_a_read_error() {
 #[test]
 fn an_alert_after_the_handshake_is_a_read_error_for_who_waits() {
     let run = against(Manner::WantCertificate, "-t1 -c4 -d1s -R200");
-    let (requests, [connect, read, write, ..]) = counts(&run);
+    let (requests, [connect, read, write, ..]) = run.counts();
     assert_eq!((requests, connect), (0, 0));
     assert!(read + write + run.number("unfinished.count") as u64 == 200, "{:#}", run.json);
 }
@@ -193,7 +187,7 @@ fn plain_requests_to_a_peer_that_speaks_tls_are_read_errors() {
     let server = TlsServer::start(Manner::Answer(OK.to_vec()));
     let run = load("-t1 -c2 -d1s -R50", &server.url().replace("https://", "http://"));
     run.assert_every_request_has_an_outcome();
-    let (requests, [connect, read, ..]) = counts(&run);
+    let (requests, [connect, read, ..]) = run.counts();
     assert_eq!((requests, connect), (0, 0));
     assert!(read > 0, "{read}");
 }
@@ -202,14 +196,7 @@ fn plain_requests_to_a_peer_that_speaks_tls_are_read_errors() {
 fn a_server_that_dies_during_the_run_leaves_connect_errors_and_no_hang() {
     let server = TlsServer::start(Manner::Answer(OK.to_vec()));
     let url = server.url();
-    let run = std::thread::spawn(move || load("-t1 -c4 -d2s -R100", &url));
-    std::thread::sleep(Duration::from_secs(1));
-    drop(server);
-    let run = run.join().unwrap();
-    run.assert_every_request_has_an_outcome();
-    let (requests, [connect, ..]) = counts(&run);
-    assert!(requests > 0, "{requests}");
-    assert!((4..200).contains(&connect), "attempts are paced: {connect}");
+    let run = load_on_a_server_that_dies(server, url);
     assert!(run.number("cpu_s") < 1.0, "{}", run.number("cpu_s"));
 }
 
@@ -218,7 +205,7 @@ fn three_hundred_connections_each_shake_hands_once_and_ask_for_the_name_of_the_u
     let server = TlsServer::start(Manner::Answer(OK.to_vec()));
     let run = load("-t2 -c300 -d60s -R600 --requests 1200 --timeout 60s", &server.url());
     run.assert_every_request_has_an_outcome();
-    let (requests, errors) = counts(&run);
+    let (requests, errors) = run.counts();
     assert_eq!(requests, 1200);
     assert_eq!(errors, [0; 5]);
     // RFC 6066: an address is no name.

@@ -223,6 +223,12 @@ impl Run {
         self.json[distribution]["percentiles"][percentile].as_f64().unwrap()
     }
 
+    /// (requests, [connect, read, write, timeout, status])
+    pub fn counts(&self) -> (u64, [u64; 5]) {
+        let classes = ["connect", "read", "write", "timeout", "status"];
+        (self.number("requests") as u64, classes.map(|class| self.number(&format!("errors.{class}")) as u64))
+    }
+
     /// Every request that was due has exactly one outcome.
     pub fn assert_every_request_has_an_outcome(&self) {
         let lost = self.number("errors.read") + self.number("errors.write");
@@ -256,6 +262,19 @@ pub fn load_with(flags: &str, url: &str, script_arguments: &str) -> Run {
 pub fn load(flags: &str, url: &str) -> Run {
     let run = load_with(flags, url, "");
     assert!(run.output.status.success(), "{:?}", run.output);
+    run
+}
+
+/// Runs against a server that is dropped after a second of two: the run ends, and attempts to connect are paced.
+pub fn load_on_a_server_that_dies<S>(server: S, url: String) -> Run {
+    let run = thread::spawn(move || load("-t1 -c4 -d2s -R100", &url));
+    thread::sleep(Duration::from_secs(1));
+    drop(server);
+    let run = run.join().unwrap();
+    run.assert_every_request_has_an_outcome();
+    let (requests, [connect, ..]) = run.counts();
+    assert!(requests > 0, "{requests}");
+    assert!((4..200).contains(&connect), "attempts are paced: {connect}");
     run
 }
 
