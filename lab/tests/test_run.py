@@ -6,6 +6,7 @@ import csv
 import hashlib
 import json
 import os
+import re
 import signal
 import time
 from pathlib import Path
@@ -111,6 +112,16 @@ def test_an_experiment_may_do_without_dataset_profile_and_warm_up(checkout: Fake
     outcomes = {phase["name"]: phase["outcome"] for phase in checkout.manifest("bare")["phases"]}
     assert (outcomes["dataset"], outcomes["warm-up"], outcomes["profile"]) == ("skipped",) * 3
     assert checkout.manifest("bare")["complete"] is True
+
+
+def test_a_warm_up_of_4_s_or_more_is_two_loads_of_the_same_length_together(checkout: FakeCheckout) -> None:
+    for warmup, wanted in (("8s", ["warm-up 2s", "warm-up 6s"]), ("3s", ["warm-up 3s"])):
+        (checkout.root / ".cache/loads").unlink(missing_ok=True)
+        code, output = checkout.lab("run", "fake", "--warmup", warmup, "--profile", "off")
+        assert code == 0, output
+        loads = (checkout.root / ".cache/loads").read_text().splitlines()
+        assert [re.sub(r".*/([^/]+)/load.json", r"\1", load) for load in loads] == [*wanted, "1 1s"]
+        assert phase_names(checkout.manifest()).count("warm-up") == 1
 
 
 def test_a_profile_is_recorded_and_drawn_as_the_experiment_says(checkout: FakeCheckout) -> None:

@@ -14,6 +14,7 @@ from lab.machine.cpus import plan_cpus
 from lab.manifest import Environment, Phase
 from lab.paths import Checkout
 from lab.run import Repetition, RunPlan, Session
+from lab.run.load import warmup_loads_s
 from lab.run.phases import Phases
 from lab.run.show import Show
 from lab.run.state import RunState
@@ -126,3 +127,13 @@ def test_a_phase_interrupted_while_it_is_announced_counts_as_interrupted() -> No
         pytest.fail("its body must not begin")
     assert phases.failed == "measure"
     assert [(phase.name, phase.outcome) for phase in phases.done] == [("measure", "interrupted")]
+
+
+@pytest.mark.parametrize(
+    ("warmup_s", "loads_s"),
+    [(0.5, (0.5,)), (3.9, (3.9,)), (4.0, (1.0, 3.0)), (10.5, (2.0, 8.5)), (15.0, (3.0, 12.0)), (60.0, (3.0, 57.0))],
+)
+def test_the_first_load_of_a_warm_up_is_a_quarter_in_whole_seconds_and_at_most_3_s(
+    warmup_s: float, loads_s: tuple[float, ...]
+) -> None:
+    assert warmup_loads_s(warmup_s) == loads_s

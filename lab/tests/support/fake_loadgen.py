@@ -1,7 +1,7 @@
 """Stands in for the load generator: wrk2's command line, one request, and the three outputs of docs/contracts.md.
 
 Over `FAKE_SATURATED_AT_PER_S` requests a second, no more than that are served, and all latencies are 100 ms longer. A
-warm-up takes `FAKE_WARM_UP_TAKES_S`, whatever its length, and its seconds are slower up to `FAKE_STEADY_AFTER_S`.
+load of a warm-up takes `FAKE_WARM_UP_TAKES_S`, whatever its length; its seconds are slower up to `FAKE_STEADY_AFTER_S`.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def main() -> None:
         slower_ns += 100_000_000
     if "FAKE_LOADGEN_STARTED" in os.environ:
         with Path(os.environ["FAKE_LOADGEN_STARTED"]).open("a") as told:
-            told.write(f"{options['--json']}\n")
+            told.write(f"{options['--json']} {short['d']}\n")
     takes = duration
     if "/warm-up/" in options.get("--json", ""):
         takes = float(os.environ.get("FAKE_WARM_UP_TAKES_S", duration))

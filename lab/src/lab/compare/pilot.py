@@ -19,6 +19,7 @@ from lab.analysis.steadiness import steady_from
 from lab.compare.design import Letter
 from lab.compare.plan import RunningSide, with_warmup
 from lab.compare.record import PilotRecord
+from lab.run.load import warmup_loads_s
 
 PILOT_S = 60.0
 WARMUP_MIN_S, WARMUP_MAX_S = 5.0, 60.0
@@ -29,12 +30,13 @@ KEPT_UP = 0.99
 def run_pilot(sides: Mapping[Letter, RunningSide]) -> PilotRecord:
     """Start each side once and return when it was steady. The services stay up until the first block ends them."""
     found: dict[Letter, float | None] = {}
+    earlier_s = sum(warmup_loads_s(PILOT_S)[:-1])  # the load whose seconds are known is the last one
     for letter, side in sides.items():
         experiment = with_warmup(side.state.plan.experiment, PILOT_S)
         pilot = replace(side.repetition(1, 1), experiment=experiment, label=f"pilot {letter.upper()}")
         outputs = side.session.prepare(pilot)
-        seconds = [] if outputs is None else read_load_json(outputs / "load.json").series
-        found[letter] = steady_after_s(seconds)
+        steady_s = None if outputs is None else steady_after_s(read_load_json(outputs / "load.json").series)
+        found[letter] = None if steady_s is None else earlier_s + steady_s
     return PilotRecord(length_s=PILOT_S, a=found["a"], b=found["b"])
 
 

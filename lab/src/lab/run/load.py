@@ -16,11 +16,23 @@ from lab.runtime.base import LoadSpec
 
 LEAD_IN_S = 1.0
 """Seconds of load before a measurement, over the same new connections: opening them is no part of a steady state."""
+FIRST_WARMUP_LOAD_MAX_S = 3.0
+"""In a pilot of 60 s the first load reports no seconds, so it is short."""
 
 
 def lead_in_s(repetition: Repetition) -> float:
     """Return the length of the lead-in; 0 without a warm-up, because such a run measures the cold start."""
     return LEAD_IN_S if repetition.experiment.load.warmup_s > 0 else 0.0
+
+
+def warmup_loads_s(warmup_s: float) -> tuple[float, ...]:
+    """Return the lengths of the loads of which a warm-up consists: two if it takes 4 s or more, otherwise one.
+
+    The first ends early, so that the service closes connections within the warm-up. Closing takes branches that the
+    JIT compiler had assumed to be dead: it discards the code of the read path and compiles it again.
+    """
+    first_s = min(FIRST_WARMUP_LOAD_MAX_S, warmup_s // 4)  # whole seconds: wrk2 knows no shorter unit
+    return (first_s, warmup_s - first_s) if first_s else (warmup_s,)
 
 
 def apply_load(

@@ -15,7 +15,7 @@ from lab.http import fetch
 from lab.machine import environment
 from lab.process.processes import describe_exit
 from lab.run.importing import import_limit_s, import_status
-from lab.run.load import apply_load, lead_in_s, load_status
+from lab.run.load import apply_load, lead_in_s, load_status, warmup_loads_s
 from lab.run.phases import Phases
 from lab.run.repetition import Repetition
 from lab.run.show import Show
@@ -56,7 +56,8 @@ class Session:
     def prepare(self, repetition: Repetition) -> Path | None:
         """Start a fresh service on fresh data, wait until it rests, and warm it up.
 
-        Returns the directory of the warm-up's outputs, which the next start removes; None without a warm-up.
+        Returns the directory of the outputs of the warm-up's last load, which the next start removes; None without a
+        warm-up.
         """
         number, suffix = repetition.number, repetition.suffix
         self._started += 1
@@ -89,7 +90,8 @@ class Session:
                 return None
             outputs = work / "warm-up"
             outputs.mkdir()
-            self._load(repetition, outputs, warmup_s, "the warm-up")
+            for load_s in warmup_loads_s(warmup_s):
+                self._load(repetition, outputs, load_s, "the warm-up")
             return outputs
 
     def _start_service(self, repetition: Repetition, work: Path) -> str:

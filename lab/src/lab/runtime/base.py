@@ -3,7 +3,8 @@
 A run never knows which runtime it is on. It calls, in this order and from the main thread:
 
     prepare → preflight → build → make_dataset (if it is not cached) → monitoring.up
-    → for each repetition: start_service → Service.wait_ready → load (warm-up) → load (measured) → Service.stop
+    → for each repetition: start_service → Service.wait_ready → load (warm-up, once or twice) → load (measured)
+      → Service.stop
     → for the profiled one: … profiler.start → load → profiler.stop → Service.stop → profiler.convert
     → facts → monitoring.down → close
 
