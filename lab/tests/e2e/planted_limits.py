@@ -21,12 +21,14 @@ _READ_AS_MEMBER = 'echo $$ > "$1/cgroup.procs" && shift && exec cat "$@"'
 
 @contextlib.contextmanager
 def group_with(controller: str) -> Iterator[Path]:
-    """Make a control group; the test is skipped if that is not possible here."""
+    """Make a control group, in place of one that a killed test left; the test is skipped if that is impossible."""
     version_1 = (ROOT / controller).is_dir()
     group = (ROOT / controller if version_1 else ROOT) / "lsmlab-test"
     try:
         if not version_1:
             (ROOT / "cgroup.subtree_control").write_text(f"+{controller}")
+        if group.exists():
+            group.rmdir()  # fails while processes are in it
         group.mkdir()
     except OSError as error:
         pytest.skip(f"no control group with the controller {controller} can be made: {error}")
