@@ -183,7 +183,7 @@ impl Rules {
     }
 }
 
-/// A pattern that decided: which set, and which of its patterns.
+/// The pattern that decided: the index of its set, and its index in the set.
 type Evidence = (usize, usize);
 
 /// A place of a stack, with the patterns that decided its thread and its frame.
@@ -202,7 +202,7 @@ struct Matcher<'a> {
 impl<'a> Matcher<'a> {
     fn new(rules: &'a Rules, samples: &'a Samples) -> Matcher<'a> {
         let frame = |(name, kind): &(String, Kind)| match kind {
-            // a class at the end of a stack is no frame
+            // the class at the end of a stack is not a frame
             Kind::Class => [None; 3],
             Kind::Kernel => rules.match_frame(&format!("{name}_[k]")),
             _ => rules.match_frame(name),

@@ -56,7 +56,7 @@ struct StartArgs {
     /// Directory for profile.jfr: it must exist, at this path, for the JVM too
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
-    /// What to record
+    /// Events to record
     #[arg(long, value_enum, value_delimiter = ',', default_value = "cpu,alloc,lock")]
     events: Vec<Event>,
     /// CPU sampling interval: CPU time of a thread between two samples

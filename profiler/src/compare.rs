@@ -20,7 +20,7 @@ const RECORDINGS_MIN: usize = 3;
 /// Methods in the table.
 const METHODS_MAX: usize = 25;
 
-/// One line: the part's share of the whole on either side.
+/// One line of a table: a part's share of the whole on each side.
 #[derive(Clone, Debug, Serialize, PartialEq)]
 pub struct Line {
     pub name: String,
@@ -40,11 +40,11 @@ pub struct Line {
 pub struct Comparison {
     pub samples_a: u64,
     pub samples_b: u64,
-    /// `recordings`: each recording is one observation; `seconds`: each second is.
+    /// The unit of observation: `recordings` or `seconds`.
     pub unit: &'static str,
     pub categories: Vec<Line>,
     pub groups: Vec<Line>,
-    /// By the time in the method itself, in native and kernel code that it called, and in the JDK's locks and sleeps.
+    /// A method's time includes native and kernel code that it called, and the JDK's locks and sleeps.
     pub methods: Vec<Line>,
 }
 
@@ -107,7 +107,7 @@ fn methods(event: Event, a: &[Samples], b: &[Samples], each: bool) -> Vec<Line> 
     )
 }
 
-/// Methods of the JDK that wait: their caller is the one that sleeps or wants the lock.
+/// Methods of the JDK that wait. Their time is charged to the caller, which sleeps or waits for the lock.
 static WAITS: LazyLock<Regex> = LazyLock::new(|| {
     let methods = r"^java/lang/(Thread\.(sleep|join|park|yield)|Object\.wait)|^java/util/concurrent/locks/|^jdk/internal/misc/Unsafe\.park$|^java/util/concurrent/TimeUnit\.sleep$";
     Regex::new(methods).expect("the pattern is a constant")
@@ -145,7 +145,7 @@ fn totals(side: &[Samples], methods: &[Vec<usize>], count: usize) -> Vec<f64> {
     sums.iter().map(|sum| sum / whole.max(1.0)).collect()
 }
 
-/// The shares of one side: of its recordings if `each`, otherwise of its seconds, one recording after the other.
+/// The shares of one side. With `each`, one observation is a recording, otherwise a second of any of its recordings.
 fn estimates(
     side: &[Samples],
     count: usize,

@@ -35,7 +35,7 @@ pub struct Request {
     pub time_max: Duration,
 }
 
-/// Events that get files even if they were not recorded: the files then say so.
+/// Events that get files even if they were not recorded; the files then state that.
 const EVENTS_DEFAULT: [Event; 3] = [Event::Cpu, Event::Alloc, Event::Lock];
 
 /// The table of samples by second that comparisons read.
@@ -142,7 +142,7 @@ impl Drawing<'_> {
             for suffix in ["", "-threads", "-heatmap"] {
                 scratch.write(&format!("{name}{suffix}.html"), pages::html(&title, &sentence))?;
             }
-            // an empty file would look like a failure
+            // an empty file would look like an error
             scratch.write(&format!("{name}.collapsed"), format!("# {sentence}\n"))?;
             pages::svg(&title, &sentence)
         } else {

@@ -1,4 +1,4 @@
-//! async-profiler's converter: one JVM with a heap limit and a time limit, and its output about a recording.
+//! Runs async-profiler's converter in one JVM with a heap limit and a time limit, and parses its output.
 
 use crate::collapsed;
 use crate::event::Event;
@@ -15,7 +15,7 @@ use std::time::Duration;
 /// Narrower frames are left out of the flame graphs: one sample of ten thousand can be hundreds of frames deep.
 const HTML_WIDTH_MIN_PERCENT: &str = "0.01";
 
-/// What to convert, with which heap and time limit.
+/// The recording and events to convert, and the converter's heap limit and time limit.
 pub struct Job<'a> {
     pub tools: &'a Tools,
     pub recording: &'a Path,

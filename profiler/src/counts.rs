@@ -30,7 +30,7 @@ impl Counts {
         Counts { samples: value("samples_total").saturating_sub(lost), lost }
     }
 
-    /// Writes the counters beside `recording`, or `null` if async-profiler did not say.
+    /// Writes the counters beside `recording`, or `null` if async-profiler did not report them.
     pub fn write(counts: Option<Counts>, recording: &Path) -> Result<()> {
         write_new(&recording.with_file_name(FILE), serde_json::to_string(&counts)?.as_bytes())
     }
@@ -43,7 +43,7 @@ impl Counts {
     }
 }
 
-/// Writes a new file: whatever has its name is unlinked, not followed.
+/// Writes a new file. A file or link with this name is unlinked first, so a link is not followed.
 fn write_new(path: &Path, content: &[u8]) -> Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),

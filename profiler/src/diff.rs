@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What to compare.
+/// The recordings and events to compare, and the directory of the results.
 pub struct Request {
     pub a: Vec<PathBuf>,
     pub b: Vec<PathBuf>,
@@ -26,7 +26,7 @@ pub struct Request {
     pub force: bool,
 }
 
-/// One side.
+/// The recordings of one side of a comparison.
 struct Side {
     title: String,
     directories: Vec<PathBuf>,

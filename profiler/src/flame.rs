@@ -116,7 +116,7 @@ fn finish(svg: &str, legend: impl Fn(usize) -> String) -> Result<String> {
     Ok(format!("{}{}{}", &svg[..end], legend(drawn_px), &svg[end..]))
 }
 
-/// Inferno cuts the end of a label that is too long, where the method's name is. This drops the package first.
+/// Shortens labels that are too long. Inferno cuts the end, which is the method's name; this drops the package first.
 fn relabel(svg: &str) -> String {
     static FRAME: LazyLock<Regex> = LazyLock::new(|| {
         pattern(concat!(

@@ -1,6 +1,6 @@
-//! Which CPU engine a recording will have: `perf_events`, or `ctimer` if perf events are not permitted.
+//! Predicts the CPU engine of a recording: `perf_events`, or `ctimer` if perf events are not permitted.
 //!
-//! The probe attaches to nothing: it opens a perf event in this process and reads what /proc says about the other. The
+//! The probe attaches to no JVM: it opens a perf event in this process and reads the JVM's privileges from /proc. The
 //! recording states the engine that it really used, and `convert` reports that one.
 
 use crate::jvm::Jvm;
@@ -29,7 +29,7 @@ pub struct Probe {
     pub engine: &'static str,
     /// Whether this process opens the events for the JVM.
     pub fdtransfer: bool,
-    /// One sentence.
+    /// The reason for the engine, as one sentence.
     pub why: String,
     /// The value of the sysctl; absent if the kernel lacks it.
     pub perf_event_paranoid: Option<i64>,
@@ -93,8 +93,8 @@ fn jvm_may_open(jvm: &Jvm, paranoid: Option<i64>) -> Result<String, String> {
     may_open(capabilities, jvm.is_filtered(), paranoid)
 }
 
-/// The kernel's rule for events that include the kernel, which async-profiler checks, and the rule of the usual seccomp
-/// profile of containers, which allows the call for the same capabilities only.
+/// Applies two rules: the kernel's for events that include kernel code, which async-profiler checks too, and that of
+/// Docker's default seccomp profile, which allows the call only with the same capabilities.
 fn may_open(capabilities: u64, filtered: bool, paranoid: Option<i64>) -> Result<String, String> {
     let Some(paranoid) = paranoid else {
         return Err("this kernel has no perf events".to_owned());

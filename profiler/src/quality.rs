@@ -51,7 +51,7 @@ pub fn broken(samples: &Samples) -> u64 {
     let is_broken = |name: &str| BROKEN.iter().any(|mark| name.starts_with(mark));
     let marked: Vec<_> = samples.frames.iter().map(|(name, _)| is_broken(name)).collect();
     let mut nodes = vec![false; samples.nodes.len()];
-    // a node stands after its parent in the table
+    // in the table each node follows its parent
     for (index, node) in samples.nodes.iter().enumerate() {
         nodes[index] = marked[node.frame] || node.parent.is_some_and(|parent| nodes[parent]);
     }

@@ -77,7 +77,7 @@ fn every_recording_of_the_script_is_there_and_no_other() {
     assert_eq!(there, due, "run tests/record-fixtures.sh for what is missing");
 }
 
-/// Hides the frames of methods that the service no longer has: a rule must not live on in an old recording alone.
+/// Hides the frames of methods that the service no longer has, so that a rule that only they match counts as dead.
 fn hide_what_has_moved(samples: &mut Samples) {
     for (name, _) in &mut samples.frames {
         if name.starts_with("lsmlab/") && !is_in_the_sources(name) {

@@ -83,7 +83,7 @@ pub fn start(tools: &Tools, jvm: &Jvm, attach: &Attach, recording: &Recording) -
     Ok(())
 }
 
-/// Ends the recording and checks that its file begins like one.
+/// Ends the recording and checks that its file begins like a recording.
 pub fn stop(tools: &Tools, jvm: &Jvm, attach: &Attach, out: &Path) -> Result<()> {
     let file = directory(jvm, out)?.join(RECORDING);
     // asprof's stop succeeds even if the recording ended long ago
@@ -101,7 +101,7 @@ pub fn stop(tools: &Tools, jvm: &Jvm, attach: &Attach, out: &Path) -> Result<()>
         bail!("the recording that ran was started with another --out: there is no {}", file.display());
     }
     let bytes = check_recording(&file)?;
-    // after the end, so that every sample is in them; they stay until the next start
+    // read after the end, so that every sample is counted; they stay until the next start
     let counts = asprof::run(tools, jvm, attach, "metrics", &[]).map(|metrics| Counts::parse(&metrics)).ok();
     Counts::write(counts, &file)?;
     println!("recorded {} ({bytes} bytes)", file.display());

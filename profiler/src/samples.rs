@@ -2,7 +2,7 @@
 //! them.
 //!
 //! The file `<event>.samples.gz` of a run holds the table as text; `SampleTable.java` states the format. A first line
-//! `H 1 start_ms seconds`, separated by tabs, gives its version, and start and length of the recording.
+//! `H 1 start_ms seconds`, separated by tabs, states the version of the format and the recording's start and length.
 
 use crate::collapsed::{Kind, Stack, frame};
 use anyhow::{Context, Result, bail};
@@ -46,7 +46,7 @@ pub struct Row {
     /// The innermost frame's node.
     pub node: usize,
     pub samples: u64,
-    /// In the event's unit.
+    /// Sum of the samples' values, in the event's unit.
     pub value: u64,
 }
 

@@ -1,4 +1,4 @@
-//! A directory for files in the making, on the file system of their destination.
+//! A directory for unfinished files, on the file system of their destination.
 
 use anyhow::{Context, Result};
 use std::fs;
@@ -14,7 +14,7 @@ impl Scratch {
     pub fn inside(out: &Path) -> Result<Scratch> {
         let out = fs::canonicalize(out).with_context(|| format!("cannot find {}", out.display()))?;
         let directory = out.join(format!(".convert-{}", process::id()));
-        // fails if anything has this name already, even a link
+        // fails if the name exists, even as a link
         fs::create_dir(&directory).with_context(|| format!("cannot write to {}", out.display()))?;
         Ok(Scratch { directory })
     }
@@ -35,7 +35,7 @@ impl Scratch {
         fs::write(self.path(name), content).with_context(|| format!("cannot write {name}"))
     }
 
-    /// Moves the named files into `out`; the rest is dropped.
+    /// Moves the named files into `out` and deletes all others.
     pub fn publish(self, out: &Path, names: &[String]) -> Result<()> {
         for name in names {
             fs::rename(self.path(name), out.join(name)).with_context(|| format!("cannot write {name}"))?;

@@ -16,7 +16,7 @@ pub struct Share {
     /// The 95% confidence interval of the share; null for a recording that is too short.
     pub share_low: Option<f64>,
     pub share_high: Option<f64>,
-    /// In the event's unit.
+    /// Sum of the samples' values, in the event's unit.
     pub value: u64,
 }
 
@@ -47,7 +47,7 @@ pub struct Matrix {
 }
 
 impl Matrix {
-    /// Sums by part: `part_of` returns the part, below `count`, of a row of the table; None belongs to none.
+    /// Sums by part. `part_of` returns the part of a row of the table, below `count`, or None if it belongs to no part.
     pub fn new(samples: &Samples, count: usize, part_of: impl Fn(usize) -> Option<usize>) -> Matrix {
         let mut matrix = Matrix { parts: vec![vec![0.0; samples.seconds]; count], wholes: vec![0.0; samples.seconds] };
         for (index, row) in samples.rows.iter().enumerate() {

@@ -28,7 +28,7 @@ const REACH_MS_MAX: f64 = 2000.0;
 const METHODS_MAX: usize = 15;
 const SEED: u64 = 1;
 
-/// What to attribute.
+/// The files and settings of one comparison.
 pub struct Request {
     pub out: PathBuf,
     pub latency: PathBuf,
@@ -38,7 +38,7 @@ pub struct Request {
     pub categories: Option<PathBuf>,
 }
 
-/// One line: the rate of a part per second, in the event's unit.
+/// One line of a table: a part's rate in the slowest seconds and in the rest, per second, in the event's unit.
 #[derive(Clone, Debug, Serialize, PartialEq)]
 pub struct Line {
     pub name: String,

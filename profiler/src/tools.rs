@@ -36,8 +36,8 @@ impl Tools {
         self.library_in(&self.lib)
     }
 
-    /// The library in `directory`, which the JVM must see at the same path. The directory must belong to this user alone
-    /// and be no link, because others may write to a volume that is shared with the service.
+    /// The library in `directory`, which the JVM must see at the same path. The directory must not be a link, and only
+    /// this user and root may write to it, because other users may write to a volume that the service shares.
     pub fn library_in(&self, directory: &Path) -> Result<PathBuf> {
         make_own_directory(directory)?;
         self.unpack("libasyncProfiler", ".so", directory, LIBRARY, 0o644)

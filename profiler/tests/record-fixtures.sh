@@ -1,12 +1,12 @@
 #!/bin/bash
-# Records tests/data/recorded/*.collapsed anew: the stacks of real services under real loads, that the rules of
-# categories.toml are tested on: of every variant and every engine. Needs `make build` in CHECKOUT, root or open perf
-# events, and eight idle minutes.
+# Records tests/data/recorded/*.collapsed again: stacks of real services under load, with every variant and every engine.
+# The rules of categories.toml are tested on them. Needs `make build` in CHECKOUT, root or perf events that this user may
+# open, and eight minutes on an idle machine.
 #
 #   tests/record-fixtures.sh [CHECKOUT] [NAME…]
 #
-# A line is `[thread];frame;…;frame value`. CPU stacks are thinned to `bytes`, others to 15000: the widest of each kind
-# of thread and of each method.
+# A line is `[thread];frame;…;frame value`. Files of CPU stacks are cut to `bytes`, others to 15000 bytes. The largest
+# stack of each kind of thread and of each method is kept.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 checkout=$(realpath "${1:-$here/../..}")
@@ -38,7 +38,7 @@ while read -r name variant engine events script rate flush bytes; do
   for _ in $(seq 200); do grep -q '^ready' "$work/run/log" && break; sleep 0.1; done
   grep -q '^ready' "$work/run/log" || { cat "$work/run/log" >&2; exit 1; }
   if [[ $script == range ]]; then
-    # Short connections put accepting and closing into the stacks.
+    # Short connections, so that the stacks contain accept and close.
     for _ in $(seq 60); do
       timeout 12 curl -s -o /dev/null 'http://127.0.0.1:18480/v0/entities?start=k000000000&end=k000100000'
       curl -s -o /dev/null -H 'Connection: close' 'http://127.0.0.1:18480/v0/entity?id=k[000000000-000000299]'
@@ -70,7 +70,7 @@ for line in gzip.open(sys.argv[1], "rt"):
             node, frame = nodes[node - 1]
             stack.append(frames[frame - 1])
         sums[threads[int(fields[1]) - 1] + ";" + ";".join(reversed(stack))] += int(fields[4])
-# one stack of each kind of thread comes first, so that none vanishes; then one of each method that a rule may name
+# first one stack of each kind of thread, so that none is lost; then one of each method that a rule may name
 threads_seen, methods_seen, kept = set(), set(), ([], [], [])
 for stack, value in sums.most_common():
     thread, *names = re.sub(r"_\[.\]", "", stack).split(";")

@@ -38,7 +38,7 @@ fn request(out: &Path) -> Request {
     Request { out: out.to_owned(), latency, worst: 0.05, percentile: 99.0, categories: None }
 }
 
-/// What `tail.json` says.
+/// The content of `tail.json`.
 fn said(out: &Path) -> serde_json::Value {
     serde_json::from_slice(&std::fs::read(out.join("tail.json")).unwrap()).unwrap()
 }

@@ -1,4 +1,4 @@
-//! The files that a recording becomes.
+//! The files that `convert` makes of a recording.
 
 use crate::support::{expect_success, json, profile, record_new_jvm, said};
 use serde_json::Value;
@@ -22,7 +22,7 @@ fn samples_in_heatmap(html: &str) -> u64 {
     let (_, data) = html.split_once("<pre id=\"executionsHeatmap\">S").expect("the page has its data");
     let (data, _) = data.split_once("E</pre>").expect("the data ends");
     let digit = |byte: &u8| match byte {
-        // bytes that HTML would not keep
+        // substitutes for bytes that HTML would change
         123..=127 => [62, 60, 38, 13, 0][usize::from(byte - 123)],
         _ => u64::from(*byte),
     };
@@ -95,7 +95,7 @@ fn a_recording_becomes_every_file_and_names_the_methods_that_ran() {
             assert!(collapsed.contains(method), "{method} is not in {event}.collapsed");
             assert!(svg.contains(method), "{method} is not in {event}.svg");
         }
-        // tiers, and the addresses in the names of hidden classes, which differ from one start of a JVM to the next
+        // tiers of the JIT, and the addresses in names of hidden classes: both differ between two starts of a JVM
         for mark in ["_[j]", "_[i]", "_[0]", "_[1]", "0x"] {
             assert!(!collapsed.contains(mark), "{mark} in {event}.collapsed");
         }
@@ -149,7 +149,7 @@ fn a_thread_that_sleeps_has_its_wall_clock_samples_in_each_of_its_seconds() {
             of_second[tenth / 10] += if thread == main.to_string() { count } else { 0 };
         }
     }
-    // every 20 ms, a little less often on a busy machine
+    // one sample every 20 ms, a few less on a busy machine
     assert!(of_second[..2].iter().all(|count| (20..=55).contains(count)), "{of_second:?}");
 }
 

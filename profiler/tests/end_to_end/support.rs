@@ -1,4 +1,4 @@
-//! What the tests share: the command, a JVM to record, and how to read what came out.
+//! Helpers of the tests: running the command, starting a JVM to record, reading the files of a recording.
 
 use serde_json::Value;
 use std::fs;
@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 use std::thread;
 use std::time::Duration;
 
-/// The number of a user without rights.
+/// The user id of `nobody`, a user without privileges.
 pub const NOBODY: u32 = 65534;
 
 pub fn room() -> PathBuf {
@@ -25,7 +25,7 @@ pub fn jdk() -> &'static Path {
     })
 }
 
-/// The collected jars; collects them if that was not done.
+/// The directory of the collected jars; collects them if it is incomplete.
 pub fn lib() -> &'static Path {
     static LIB: OnceLock<PathBuf> = OnceLock::new();
     LIB.get_or_init(|| {

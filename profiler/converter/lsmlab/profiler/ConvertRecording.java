@@ -18,15 +18,17 @@ import one.jfr.event.CPULoad;
 import one.jfr.event.Event;
 
 /**
- * Runs every conversion of a recording in one JVM: a start of the converter for each output would cost more than
- * the conversions.
+ * Runs every conversion of a recording in one JVM, because starting a JVM for each output would take longer than the
+ * conversions.
  *
  * <p>Arguments: the recording, a file of tasks, the number of tasks to run at a time. Each line of the file is one
  * task, its words separated by tabs: {@code samples BASE FOLD OPTION…} (see {@link SampleTable#write}) or
- * {@code page OPTION… FILE}, with jfrconv's options. On stdout, a line each: {@code setting<TAB>name<TAB>value} for every
- * setting of the recording, {@code start_ns<TAB>n} since 1970, {@code duration_ns<TAB>n}, {@code cpu_s<TAB>x} as the
- * service used while recorded, {@code truncated<TAB>true|false}. Exit code 1 and one line on stderr if the recording
- * cannot be read.
+ * {@code page OPTION… FILE}, with jfrconv's options.
+ *
+ * <p>Prints one fact a line: {@code setting<TAB>name<TAB>value} for every setting of the recording,
+ * {@code start_ns<TAB>n} since 1970, {@code duration_ns<TAB>n}, {@code cpu_s<TAB>x}, the CPU time of the service during
+ * the recording, and {@code truncated<TAB>true|false}. If the recording cannot be read, prints one line on stderr and
+ * exits with code 1.
  */
 public final class ConvertRecording {
 

@@ -24,17 +24,17 @@ import one.jfr.event.Event;
 import one.jfr.event.EventCollector;
 
 /**
- * Every sample of one event, by tenth of a second, thread and stack. Both flame graphs are made of the same samples, so that their
- * numbers cannot differ from the table's.
+ * Every sample of one event, by tenth of a second, thread and stack. Both flame graphs are made of the same samples, so
+ * that their numbers cannot differ from the table's.
  *
- * <p>The table is text; a line begins with its kind, its fields are separated by tabs, and an id is the number of the
- * line among those of its kind:
+ * <p>The table is text. Each line begins with its kind, tabs separate its fields, and an id is the number of a line
+ * among those of its kind:
  *
  * <pre>
  *   F name                                  a frame, with the suffix of its tier: _[j] _[i] _[0] _[1] _[k]
  *   T name                                  a thread
  *   N parent frame                          a node of the tree of calls; parent 0 is the root, the first node is 1
- *   S tenth thread node samples value       the samples of one stack; tenth 0 of a second begins with the recording
+ *   S tenth thread node samples value       the samples of one stack; tenth: of a second since the recording began
  * </pre>
  */
 final class SampleTable extends JfrConverter {
@@ -46,7 +46,7 @@ final class SampleTable extends JfrConverter {
 
   private record Sample(int tenth, String thread, int node) {}
 
-  /** Wall-clock samples of a thread that slept on: one event, with the time of the first of them. */
+  /** Wall-clock samples of a thread that stayed asleep: one event with the time of the first sample. */
   private record Batch(long nanos, long taken, String thread, int node) {}
 
   private record Edge(int parent, int frame) {}
@@ -144,7 +144,7 @@ final class SampleTable extends JfrConverter {
     for (int i = 0; i < buffer.events.size(); i++) {
       Event event = buffer.events.get(i);
       long value = weighted ? (long) (event.value() * factor) : event.samples();
-      // The end of a block of native memory is an event too, of no bytes.
+      // Freeing a block of native memory is an event too, with a value of 0 bytes.
       if (value > 0) {
         add(event, buffer.times.get(i) - jfr.startNanos, value);
       }
@@ -202,8 +202,9 @@ final class SampleTable extends JfrConverter {
   }
 
   /**
-   * Gives each sample of a batch its own time: evenly until the thread's next one, which came when it woke, or until the
-   * end. A thread that ended has none, so the interval is no more than twice the one that was asked for.
+   * Gives each sample of a batch its own time. The samples are spread evenly until the thread's next sample, which it took
+   * when it woke, or until the end of the recording. If they would lie more than twice the requested interval apart, as
+   * after the end of a thread, they lie the requested interval apart.
    */
   private void spread(List<Batch> ofThread) {
     ofThread.sort(Comparator.comparingLong(Batch::nanos));

@@ -10,7 +10,7 @@ import picocli.CommandLine.Parameters;
 @Command(
     name = "micro",
     description = {
-      "Runs the JMH benchmarks; what follows goes to JMH.",
+      "Runs the JMH benchmarks with JMH's own arguments.",
       "For example: micro Checksum; micro Memtable -prof gc; micro -l; micro -h"
     })
 final class BenchMicro implements Callable<Integer> {

@@ -22,18 +22,18 @@ import picocli.CommandLine.Option;
     mixinStandardHelpOptions = true,
     sortOptions = false,
     description = {
-      "Measures what a request costs, from one-nio alone to the whole service, and in each variant;"
-          + " or with --overload what twice the saturated rate does to each variant.",
+      "Measures the cost of a request, from one-nio alone to the whole service, and in each variant."
+          + " With --overload, measures each variant at twice its saturated rate instead.",
       "Servers run one at a time on a CPU of their own, the load generator on another."
     })
 final class BenchServer implements Callable<Integer> {
 
   @Mixin private CommonOptions common;
 
-  @Option(names = "--overload", description = "overload the variants instead of the ladder")
+  @Option(names = "--overload", description = "measure overload instead of the ladder")
   private boolean overload;
 
-  @Option(names = "--variants", split = ",", description = "of the service's (all)")
+  @Option(names = "--variants", split = ",", description = "variants to measure (all)")
   private List<String> variants = List.of();
 
   @Option(names = "--rounds", description = "measurements of each server (${DEFAULT-VALUE})")
@@ -51,16 +51,18 @@ final class BenchServer implements Callable<Integer> {
   @Option(
       names = "--refusals",
       split = ",",
-      description = "bounds on refusals a second in an overload, 0 for none (${DEFAULT-VALUE})")
+      description = "limits on refusals a second in an overload, 0 for none (${DEFAULT-VALUE})")
   private List<Integer> refusals = List.of(0, 5000);
 
-  @Option(names = "--connections", description = "when saturated (${DEFAULT-VALUE})")
+  @Option(names = "--connections", description = "connections when saturated (${DEFAULT-VALUE})")
   private int connections = 64;
 
-  @Option(names = "--overload-connections", description = "when overloaded (${DEFAULT-VALUE})")
+  @Option(
+      names = "--overload-connections",
+      description = "connections in an overload (${DEFAULT-VALUE})")
   private int overloadConnections = 512;
 
-  @Option(names = "--pairs", description = "in the dataset (${DEFAULT-VALUE})")
+  @Option(names = "--pairs", description = "pairs in the dataset (${DEFAULT-VALUE})")
   private int pairs = 1_000_000;
 
   @Option(names = "--service-cpu", description = "the CPU of the servers (${DEFAULT-VALUE})")
@@ -69,7 +71,7 @@ final class BenchServer implements Callable<Integer> {
   @Option(names = "--load-cpu", description = "the CPU of the load generator (${DEFAULT-VALUE})")
   private int loadCpu = 1;
 
-  @Option(names = "--jvm-args", split = " ", description = "of every server (${DEFAULT-VALUE})")
+  @Option(names = "--jvm-args", split = " ", description = "for every server (${DEFAULT-VALUE})")
   private List<String> jvmArguments = List.of("@service/jvm.options");
 
   @Option(names = "--service", description = "lsmlab-server.jar's directory (${DEFAULT-VALUE})")

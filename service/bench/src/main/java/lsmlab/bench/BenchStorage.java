@@ -38,16 +38,16 @@ final class BenchStorage implements Callable<Integer> {
       List.of("get", MEMORY, "mixed", "put", "sync", "open", "replay", "overwrite");
 
   /**
-   * MVStore has no log to replay and rewrites pages with every acknowledged write; its cache is in the heap, which is small
-   * where memory is.
+   * Workloads that an engine does not run. MVStore has no WAL to replay, rewrites pages with every acknowledged write, and
+   * has its cache in the heap, which is small in the memory workload.
    */
   private static final Map<String, Set<String>> LEFT_OUT =
       Map.of("mvstore", Set.of(MEMORY, "replay", "overwrite"));
 
-  /** The memory workload has this many times the pairs, so that the JVM itself is a small part of its memory. */
+  /** Factor of the number of pairs in the memory workload, so that the JVM itself is a small part of its memory. */
   private static final int MEMORY_PAIRS_FACTOR = 4;
 
-  /** A JVM needs this much whatever it does. */
+  /** Lowest memory limit: a JVM needs this much even with few pairs. */
   private static final long LIMIT_BYTES_MIN = 256 << 20;
 
   private static final Set<String> ON_LOADED_STORE = Set.of("get", "mixed", "open", "overwrite");
@@ -69,15 +69,15 @@ final class BenchStorage implements Callable<Integer> {
   @Option(
       names = "--workloads",
       split = ",",
-      description = "of get, memory, mixed, put, sync, open, replay, overwrite (all)")
+      description = "some of get, memory, mixed, put, sync, open, replay, overwrite (all)")
   private List<String> workloads;
 
   @Option(
       names = "--scale",
-      description = "part of the 2 million pairs and of the bytes written (${DEFAULT-VALUE})")
+      description = "factor of the 2 million pairs and of the bytes written (${DEFAULT-VALUE})")
   private double scale = 1;
 
-  @Option(names = "--seed", description = "of the values and of the order (${DEFAULT-VALUE})")
+  @Option(names = "--seed", description = "seed of the values and of the order (${DEFAULT-VALUE})")
   private long seed = 1;
 
   @Option(names = "--rounds", description = "measurements of each engine (${DEFAULT-VALUE})")
@@ -91,18 +91,18 @@ final class BenchStorage implements Callable<Integer> {
 
   @Option(
       names = "--overwrite-bytes",
-      description = "of keys and values that are overwritten (${DEFAULT-VALUE})")
+      description = "bytes of keys and values to overwrite (${DEFAULT-VALUE})")
   private long overwriteBytes = 10_000_000_000L;
 
   @Option(
       names = "--replay-bytes",
-      description = "of keys and values in the WAL that is replayed (${DEFAULT-VALUE})")
+      description = "bytes of keys and values in the WAL to replay (${DEFAULT-VALUE})")
   private long replayBytes = 256_000_000;
 
   @Option(
       names = "--jvm-args",
       split = " ",
-      description = "of every measured JVM (${DEFAULT-VALUE})")
+      description = "for every measured JVM (${DEFAULT-VALUE})")
   private List<String> jvmArguments =
       List.of(
           "-Xmx3g", "--enable-native-access=ALL-UNNAMED", "--sun-misc-unsafe-memory-access=allow");
@@ -150,7 +150,7 @@ final class BenchStorage implements Callable<Integer> {
     return 0;
   }
 
-  /** Makes the loaded stores that are not there yet. */
+  /** Creates the loaded stores of these engines that do not exist yet. */
   private void load(Settings settings, List<String> taking)
       throws IOException, InterruptedException {
     Files.createDirectories(settings.stores());
@@ -189,7 +189,7 @@ final class BenchStorage implements Callable<Integer> {
     return figures;
   }
 
-  /** Gives the process a quarter of the pairs' bytes. The heap is small, so that most of it is left for data. */
+  /** Limits the process's memory to a quarter of the pairs' bytes. The heap is small, so that most of it is left for data. */
   private Map<String, Double> measureLimited(String engine, Settings settings)
       throws IOException, InterruptedException {
     long pairBytes = (long) settings.pairs() * (settings.valueBytes() + Pairs.KEY_BYTES);
@@ -204,7 +204,7 @@ final class BenchStorage implements Callable<Integer> {
     }
   }
 
-  /** Returns the workloads that were given; by default all that this machine permits. */
+  /** Returns the workloads of {@code --workloads}, by default all that can run on this machine. */
   private List<String> chosenWorkloads() throws IOException {
     boolean limitable;
     try (MemoryLimit limit = MemoryLimit.of(LIMIT_BYTES_MIN).orElse(null)) {

@@ -11,7 +11,7 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
-/** The options that both benchmarks have, and how they refuse one. */
+/** Options of both benchmarks, and the checks of their values. */
 final class CommonOptions {
 
   @Spec(Spec.Target.MIXEE)
@@ -19,7 +19,8 @@ final class CommonOptions {
 
   @Option(
       names = "--quick",
-      description = "a look of under 3 minutes: few rounds, short intervals; not for quoting")
+      description =
+          "a short trial, under 3 minutes: one round, short intervals; do not quote its figures")
   boolean quick;
 
   @Option(names = "--value-bytes", description = "mean bytes of a value (${DEFAULT-VALUE})")
@@ -43,7 +44,7 @@ final class CommonOptions {
     return stores.toAbsolutePath();
   }
 
-  /** Refuses what is wrong with these options. */
+  /** Throws {@link #refused} if one of these options has an invalid value. */
   void check() {
     atLeastOne("--value-bytes", valueBytes);
     if (page != null && !Files.isWritable(page)) {
@@ -51,25 +52,25 @@ final class CommonOptions {
     }
   }
 
-  /** Returns {@code value}; in a quick look, {@code quickValue} unless the option was given. */
+  /** Returns {@code quickValue} with {@code --quick} if the option was not given, otherwise {@code value}. */
   <T> T unlessQuick(String option, T value, T quickValue) {
     boolean given = spec.commandLine().getParseResult().hasMatchedOption(option);
     return quick && !given ? quickValue : value;
   }
 
-  /** Where the results go; a quick look leaves the page as it is. */
+  /** Returns the writer of the results. With {@code --quick} it does not update the page. */
   Results results(List<String> jvmArguments) throws IOException {
     return new Results(out, quick ? null : page, Environment.describe(jvmArguments));
   }
 
-  /** Refuses a value below 1. */
+  /** Throws {@link #refused} if the value is below 1. */
   void atLeastOne(String option, long value) {
     if (value < 1) {
       throw refused(option + " is " + value + ", allowed are 1 and more");
     }
   }
 
-  /** Refuses words that are not among the known ones. */
+  /** Throws {@link #refused} if one of {@code words} is not known. */
   void known(String option, String kind, List<String> words, List<String> known) {
     for (String word : words) {
       if (!known.contains(word)) {
@@ -78,7 +79,7 @@ final class CommonOptions {
     }
   }
 
-  /** The error for options that make no sense: exit code 2. */
+  /** Returns the error for an invalid option, which ends the command with exit code 2. */
   ParameterException refused(String message) {
     return new ParameterException(spec.commandLine(), message);
   }

@@ -9,12 +9,12 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** What a reader must know of the machine before comparing figures with another one's. */
+/** Facts about the machine and the JVM, without which figures cannot be compared with those of another machine. */
 public final class Environment {
 
   private Environment() {}
 
-  /** The facts, by name. The load average is above 0 if the machine was not idle before. */
+  /** Returns the facts by name. A load average above 0 means that the machine was busy before the benchmark. */
   public static Map<String, String> describe(List<String> jvmArguments) {
     Map<String, String> facts = new LinkedHashMap<>();
     facts.put("at", Instant.now().truncatedTo(ChronoUnit.SECONDS).toString());

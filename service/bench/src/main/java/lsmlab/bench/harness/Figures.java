@@ -12,13 +12,13 @@ import java.util.function.DoubleBinaryOperator;
 /**
  * Measures contestants in turn and keeps every figure.
  *
- * <p>A round measures each contestant once, in a process of its own. The order reverses from round to round (A B, B A,
- * A B …), so that a machine that becomes slower meanwhile favours nobody. Value i of every contestant comes from round i;
- * ratios and differences are therefore taken within a round, before the median.
+ * <p>A round measures each contestant once, in a new process. Each round reverses the order (A B, B A, A B …), so that a
+ * machine that slows down favours no contestant. Value i of every contestant comes from round i, so ratios and differences
+ * are taken within a round, before the median.
  */
 public final class Figures {
 
-  /** Measures one contestant once: values by metric. */
+  /** Measures one contestant once and returns its values by metric. */
   @FunctionalInterface
   public interface Turn {
     Map<String, Double> measure(String contestant) throws IOException, InterruptedException;
@@ -31,7 +31,7 @@ public final class Figures {
     this.progress = progress;
   }
 
-  /** Runs the rounds. {@code what} names them in the progress lines. */
+  /** Runs the rounds. Each progress line begins with {@code what}. */
   public void measure(String what, List<String> contestants, int rounds, Turn turn)
       throws IOException, InterruptedException {
     for (int round = 0; round < rounds; round++) {
@@ -47,7 +47,7 @@ public final class Figures {
     }
   }
 
-  /** Adds one run's value. */
+  /** Adds the value of one run. */
   public void add(String contestant, String metric, double value) {
     runs.computeIfAbsent(contestant, unused -> new LinkedHashMap<>())
         .computeIfAbsent(metric, unused -> new ArrayList<>())
@@ -59,7 +59,7 @@ public final class Figures {
     return List.copyOf(runs.keySet());
   }
 
-  /** A contestant's values, one a round; empty if this metric was not measured. */
+  /** Returns a contestant's values, one for each round; empty if this metric was not measured. */
   public List<Double> runs(String contestant, String metric) {
     return runs.getOrDefault(contestant, Map.of()).getOrDefault(metric, List.of());
   }
@@ -72,7 +72,7 @@ public final class Figures {
     return Summary.of(runs(contestant, metric));
   }
 
-  /** Combines two contestants' values of each round, as in {@code (ours, theirs) -> ours / theirs}. */
+  /** Combines the values of two contestants in each round, as in {@code (ours, theirs) -> ours / theirs}. */
   public Summary paired(String ours, String theirs, String metric, DoubleBinaryOperator how) {
     return Summary.ofPairs(runs(ours, metric), runs(theirs, metric), how);
   }

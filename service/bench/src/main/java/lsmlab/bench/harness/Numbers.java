@@ -2,12 +2,12 @@ package lsmlab.bench.harness;
 
 import java.util.Locale;
 
-/** Numbers as a reader wants them. */
+/** Formats numbers for tables and progress lines. */
 public final class Numbers {
 
   private Numbers() {}
 
-  /** Whole from 100 on, else three significant digits or so; thousands separated by commas. */
+  /** Rounds to a whole number from 100 on, below that to about three significant digits. Commas separate thousands. */
   public static String text(double value) {
     double size = Math.abs(value);
     if (size >= 100 || value == Math.rint(value)) {

@@ -10,8 +10,9 @@ import java.util.Map;
 import java.util.stream.Collectors;
 
 /**
- * Writes what a benchmark found: {@code NAME.json} with every figure and the environment, {@code NAME.md} with the tables,
- * and, where asked for, the tables into a page between the lines {@code <!-- bench-NAME:begin -->} and {@code :end}.
+ * Writes the results of a benchmark: {@code NAME.json} with every figure and the environment, and {@code NAME.md} with the
+ * tables. If a page is given, also replaces the lines between its markers {@code <!-- bench-NAME:begin -->} and
+ * {@code <!-- bench-NAME:end -->} by the tables.
  */
 public final class Results {
 
@@ -21,7 +22,7 @@ public final class Results {
   private final StolenTime stolenBefore;
 
   /**
-   * Begins to count the time that the host takes.
+   * Starts to count the CPU time that the host takes.
    *
    * @param page null if no page is to be updated
    */
@@ -60,9 +61,9 @@ public final class Results {
   }
 
   /**
-   * Replaces what stands between the markers of the page.
+   * Replaces the lines between the markers of the page.
    *
-   * @throws IOException if the page lacks the markers; it is unchanged then
+   * @throws IOException if the page lacks the markers; the page is then unchanged
    */
   static void replace(Path page, String section, String content) throws IOException {
     String text = Files.readString(page);

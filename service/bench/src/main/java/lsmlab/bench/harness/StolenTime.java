@@ -9,30 +9,30 @@ import java.util.Set;
 import java.util.stream.Collectors;
 
 /**
- * What the host of a virtual machine took of its CPUs while they had something to run, by the kernel's account ({@code steal}
- * in proc_stat(5)), in ticks of 10 ms: too coarse for a pause, good for a second. 0 where there is no host, or where it
- * does not tell. Immutable.
+ * CPU time that the host of a virtual machine took while the machine had something to run: the kernel's {@code steal} in
+ * proc_stat(5). Ticks are of 10 ms, too coarse for a pause and fine enough for a second. The value is 0 on a physical
+ * machine and under a host that does not report it. Immutable.
  *
- * @param stolen ticks so far, of all CPUs that were asked for together
- * @param all ticks so far, idle ones too
+ * @param stolen stolen ticks since boot, summed over the CPUs
+ * @param all all ticks since boot, idle ones included, summed over the CPUs
  */
 public record StolenTime(long stolen, long all) {
 
   private static final Path STAT = Path.of("/proc/stat");
 
-  /** Columns behind the CPU's name: user, nice, system, idle, iowait, irq, softirq, steal; guests' are in the first two. */
+  /** Index of steal after the CPU's name: user, nice, system, idle, iowait, irq, softirq, steal. Guests count in user, nice. */
   private static final int STEAL = 7;
 
-  /** Reads it now, of all CPUs. */
+  /** Reads the current values, summed over all CPUs. */
   public static StolenTime now() throws IOException {
     return of(Files.readAllLines(STAT), Set.of("cpu"));
   }
 
   /**
-   * Reads it now, of some CPUs.
+   * Reads the current values, summed over some CPUs.
    *
-   * @param cpus their numbers
-   * @throws IOException if there is no such CPU, or none that is in use
+   * @param cpus numbers of the CPUs
+   * @throws IOException if one of the CPUs does not exist or is offline
    */
   public static StolenTime now(Set<Integer> cpus) throws IOException {
     return of(
@@ -40,7 +40,7 @@ public record StolenTime(long stolen, long all) {
         cpus.stream().map(cpu -> "cpu" + cpu).collect(Collectors.toSet()));
   }
 
-  /** From the file's lines, of what has these names. */
+  /** Sums the lines of /proc/stat that begin with these names. */
   static StolenTime of(List<String> lines, Set<String> names) throws IOException {
     long stolen = 0;
     long all = 0;
@@ -64,7 +64,7 @@ public record StolenTime(long stolen, long all) {
     return new StolenTime(stolen, all);
   }
 
-  /** Share of these CPUs' time that the host took since an earlier reading, 0 … 1. */
+  /** Returns the share of the CPUs' time that the host took since an earlier reading, 0 … 1. */
   public double shareSince(StolenTime earlier) {
     return all == earlier.all ? 0 : (double) (stolen - earlier.stolen) / (all - earlier.all);
   }

@@ -4,13 +4,13 @@ import java.util.List;
 import java.util.function.DoubleBinaryOperator;
 import java.util.stream.IntStream;
 
-/** Median and range of one figure over several runs. */
+/** Median, lowest and highest value of one figure over several runs. */
 public record Summary(double median, double lowest, double highest, int runs) {
 
   /**
    * Summarises values.
    *
-   * @throws IllegalArgumentException if there are none
+   * @throws IllegalArgumentException if {@code values} is empty
    */
   public static Summary of(List<Double> values) {
     if (values.isEmpty()) {
@@ -24,9 +24,9 @@ public record Summary(double median, double lowest, double highest, int runs) {
   }
 
   /**
-   * Combines run i of one side with run i of the other, which were measured side by side, and summarises the results.
+   * Combines run i of one side with run i of the other, which were measured in the same round, and summarises the results.
    *
-   * @throws IllegalArgumentException if one side has more runs than the other
+   * @throws IllegalArgumentException if one side has more runs than the other, or there are none
    */
   public static Summary ofPairs(List<Double> ours, List<Double> theirs, DoubleBinaryOperator how) {
     if (ours.size() != theirs.size()) {
@@ -38,7 +38,7 @@ public record Summary(double median, double lowest, double highest, int runs) {
             .toList());
   }
 
-  /** {@code median (lowest … highest)}. */
+  /** Returns {@code median (lowest … highest)}. */
   public String text() {
     return "%s (%s … %s)"
         .formatted(Numbers.text(median), Numbers.text(lowest), Numbers.text(highest));

@@ -1,2 +1,2 @@
-/** What both benchmarks share: contestants measured in turn, medians and spread, tables, the machine. */
+/** The parts that both benchmarks share: measuring in rounds, summaries, output files, facts about the machine. */
 package lsmlab.bench.harness;

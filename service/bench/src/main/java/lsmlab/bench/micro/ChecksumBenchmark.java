@@ -69,7 +69,7 @@ public class ChecksumBenchmark {
     return checksum.getValue();
   }
 
-  /** Checksums a slice of a mapping, as for a block of a table. */
+  /** Computes the checksum of a slice of mapped memory, as for a block of a table. */
   @Benchmark
   public int crc32cOfSegment() {
     return Bytes.crc32c(off, 0, bytes);

@@ -9,14 +9,14 @@ import java.util.Set;
 /**
  * A server that can be started and measured.
  *
- * @param name in tables
- * @param kind what is started
- * @param keys what service.yaml says, for {@link Kind#SERVICE}; else empty
- * @param javaSockets whether one-nio's native transport is forbidden
+ * @param name its name in tables
+ * @param kind the program to start
+ * @param keys keys and values of service.yaml for {@link Kind#SERVICE}; empty for the other kinds
+ * @param javaSockets whether one-nio must use Java's sockets instead of its native transport
  */
 record Contestant(String name, Kind kind, Map<String, String> keys, boolean javaSockets) {
 
-  /** What can be started. */
+  /** The program that runs as the server. */
   enum Kind {
     NOOP,
     NOOP_WITH_VALUE,
@@ -33,22 +33,22 @@ record Contestant(String name, Kind kind, Map<String, String> keys, boolean java
   static final String ON_SELECTOR = "40 lines, selector";
   static final String WITH_POOL = "40 lines, pool";
 
-  /** The rungs and the peers, from the bottom up: all run requests on the selector, save {@link #WITH_POOL}. */
+  /** The rungs, bottom first, then the peers. All but {@link #WITH_POOL} run requests on the selector thread. */
   static final List<String> LADDER =
       List.of(NOOP, NULL, NOOP_WITH_VALUE, MEMORY, LSM, ON_SELECTOR, WITH_POOL);
 
   /** The variants that run requests on the selector thread; all others hand them to another thread. */
   private static final Set<String> ON_SELECTOR_VARIANTS = Set.of("sync", "per-core");
 
-  /** Marks names of servers whose native transport is forbidden though there is one. */
+  /** Suffix of the name of a server that uses Java's sockets on a machine with the native transport. */
   static final String JAVA_SOCKETS = ", Java's sockets";
 
-  /** The 40 lines with the hand-off of this variant. */
+  /** The 40-line server that runs requests on the same kind of thread as this variant: selector or pool. */
   static String peerOf(String variant) {
     return ON_SELECTOR_VARIANTS.contains(variant) ? ON_SELECTOR : WITH_POOL;
   }
 
-  /** The contestant of this name: one of {@link #LADDER}, or the variant on {@code lsm}. */
+  /** The contestant with this name: one of {@link #LADDER}, or else the variant of this name on the {@code lsm} engine. */
   static Contestant named(String name) {
     boolean javaSockets = name.endsWith(JAVA_SOCKETS);
     String base = javaSockets ? name.substring(0, name.length() - JAVA_SOCKETS.length()) : name;
@@ -76,24 +76,24 @@ record Contestant(String name, Kind kind, Map<String, String> keys, boolean java
     return keys;
   }
 
-  /** The same service with other values of some keys. */
+  /** The same contestant with these keys of service.yaml added or replaced. */
   Contestant with(Map<String, String> others) {
     Map<String, String> all = new LinkedHashMap<>(keys);
     all.putAll(others);
     return new Contestant(name, kind, all, javaSockets);
   }
 
-  /** Whether a GET is answered with a value. */
+  /** Whether a GET of a key in the dataset gets a value; otherwise it gets 404. */
   boolean hasValues() {
     return kind != Kind.NOOP && !name.startsWith(NULL);
   }
 
-  /** Whether it needs the dataset. */
+  /** Whether the server reads the dataset. */
   boolean isLoaded() {
     return hasValues() && kind != Kind.NOOP_WITH_VALUE;
   }
 
-  /** All contestants of a ladder: rungs and peers, then the variants save {@code sync}, which is {@link #LSM}. */
+  /** All contestants of a ladder: rungs, peers, and the variants except {@code sync}, which {@link #LSM} measures. */
   static List<String> all(List<String> variants, boolean nativeTransport) {
     List<String> names = new ArrayList<>(LADDER);
     variants.stream().filter(variant -> !variant.equals("sync")).forEach(names::add);

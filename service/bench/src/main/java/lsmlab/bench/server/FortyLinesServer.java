@@ -20,8 +20,8 @@ import one.nio.http.Request;
 import one.nio.http.Response;
 
 /**
- * The peer of the variants: what somebody writes in 40 lines who wants the storage engine behind one-nio and has no use for
- * metrics, limits and strict decoding. Requests run on the selector thread or on a ThreadPoolExecutor.
+ * The peer of the variants: the storage engine behind one-nio in about 40 lines, without metrics, limits or strict decoding.
+ * Requests run on the selector thread or on a ThreadPoolExecutor.
  */
 public final class FortyLinesServer extends HttpServer {
 
@@ -63,7 +63,7 @@ public final class FortyLinesServer extends HttpServer {
         : new Response(Response.OK, value);
   }
 
-  /** Arguments: port, store, {@code selector} or {@code pool}. Prints what the service prints when it is ready. */
+  /** Arguments: port, store, {@code selector} or {@code pool}. Prints the service's "ready" line when it listens. */
   public static void main(String[] arguments) throws IOException {
     LsmOptions options =
         LsmOptions.builder(Path.of(arguments[1]))

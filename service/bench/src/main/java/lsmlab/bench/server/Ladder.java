@@ -9,8 +9,8 @@ import lsmlab.bench.harness.Figures;
 import one.nio.net.Socket;
 
 /**
- * What a request costs, from one-nio alone to the whole service, and in each variant. In each round every contestant runs in
- * a new process: GET is warmed up and measured, then PUT.
+ * Measures the cost of a request, from one-nio alone to the whole service, and in each variant. In each round every
+ * contestant runs in a new process: GET is warmed up and measured, then PUT.
  */
 public final class Ladder {
 

@@ -16,16 +16,16 @@ import lsmlab.bench.harness.Summary;
 /** The ladder's tables, as Markdown. */
 public final class LadderTables {
 
-  /** CPU of {@code null} by that of the no-op handler with a response of the same size. */
+  /** Target: highest ratio of the CPU time of {@code null} to that of the no-op handler with a response of the same size. */
   private static final double NULL_RATIO_MAX = 1.10;
 
-  /** CPU that a GET of {@code lsm} takes more than one of {@code null}, in µs. */
+  /** Target: highest CPU time of a GET of {@code lsm} minus that of {@code null}, in µs. */
   private static final double LSM_MORE_MAX = 2;
 
-  /** Rate of a variant by that of the 40 lines with the same hand-off. */
+  /** Target: lowest ratio of a variant's rate to that of the 40-line server with the same hand-off. */
   private static final double VARIANT_RATIO_MIN = 0.9;
 
-  /** A rung and the one that it is compared with. */
+  /** A rung, and the one below it with which it is compared; null for the lowest. */
   private record Step(String rung, String below) {}
 
   private static final List<Step> STEPS =
@@ -38,7 +38,7 @@ public final class LadderTables {
 
   private LadderTables() {}
 
-  /** All tables. */
+  /** Returns the tables of all rungs and variants, GET before PUT. */
   public static String of(Figures figures, List<String> variants, boolean nativeTransport) {
     StringBuilder tables = new StringBuilder();
     for (String transport : nativeTransport ? List.of("", JAVA_SOCKETS) : List.of("")) {

@@ -14,17 +14,17 @@ import lsmlab.bench.harness.StolenTime;
 /**
  * One run of the load generator.
  *
- * @param report what {@code --json} wrote
- * @param cpuSeconds what the server used of its CPU meanwhile, without its JIT compiler
- * @param hostShare what the host took of the server's CPU and the load generator's, 0 … 1
- * @param compilerShare what the JIT compiler took of the server's CPU, 0 … 1
+ * @param report the load generator's report, as {@code --json} writes it
+ * @param cpuSeconds CPU time that the server used during the run, without its JIT compiler
+ * @param hostShare share of the time of both CPUs, the server's and the load generator's, that the host took, 0 … 1
+ * @param compilerShare share of the server's CPU that its JIT compiler used, 0 … 1
  */
 record Load(JsonNode report, double cpuSeconds, double hostShare, double compilerShare) {
 
-  /** A rate that nothing here reaches: each connection sends as soon as it has its response. */
+  /** Requests a second that no server here reaches, so each connection sends as soon as it has its response. */
   static final long SATURATING = 2_000_000;
 
-  /** An interval in which host or compiler took more says little of the server and is measured again. */
+  /** An interval is measured again if the host and the JIT compiler together took a larger share of the CPU. */
   private static final double TAKEN_MAX = 0.03;
 
   private static final int TRIES_MAX = 4;
@@ -40,7 +40,7 @@ record Load(JsonNode report, double cpuSeconds, double hostShare, double compile
       end
       """;
 
-  /** Saturates a server on both CPUs, so that its JVM compiles; then it has its own CPU alone again. */
+  /** Saturates a server while it may use both CPUs, so that its JVM can compile; then pins it to its own CPU again. */
   static void warmUp(ServerSettings settings, ServerProcess server, String method)
       throws IOException, InterruptedException {
     server.pin(false);
@@ -54,8 +54,8 @@ record Load(JsonNode report, double cpuSeconds, double hostShare, double compile
   }
 
   /**
-   * Saturates a server. Measures again if the host or the JIT compiler took too much, and returns the calmest interval:
-   * chosen by what they took, whatever the server did.
+   * Saturates a server, and repeats that up to three times if the host and the JIT compiler took more than
+   * {@link #TAKEN_MAX}. Returns the interval in which they took least, whatever the server's rate was.
    *
    * @throws IOException if a request got no response
    */
@@ -81,7 +81,7 @@ record Load(JsonNode report, double cpuSeconds, double hostShare, double compile
   }
 
   /**
-   * Applies a load and returns when it is over.
+   * Applies a load and returns when it has ended.
    *
    * @param method {@code get} or {@code put}
    * @param rate requests a second over all connections
@@ -149,7 +149,7 @@ record Load(JsonNode report, double cpuSeconds, double hostShare, double compile
         (server.compilerSeconds() - compilerBefore) / lasted);
   }
 
-  /** What the server did not get of its CPU, by what is known of it. */
+  /** Share of CPU time that the host and the JIT compiler took from the server's requests. */
   private double taken() {
     return hostShare + compilerShare;
   }
@@ -158,7 +158,7 @@ record Load(JsonNode report, double cpuSeconds, double hostShare, double compile
     return report.get("elapsed_s").asDouble();
   }
 
-  /** Requests a second that did what was asked: responses of 2xx and 404. */
+  /** Successful requests a second: those with status 200, 201 or 404. */
   double goodput() {
     return (status(200) + status(201) + status(404)) / seconds();
   }
@@ -167,7 +167,7 @@ record Load(JsonNode report, double cpuSeconds, double hostShare, double compile
     return report.get("status").path(Integer.toString(status)).asLong();
   }
 
-  /** Microseconds of the server's CPU a response. */
+  /** CPU time of the server for each response, in microseconds. */
   double cpuMicros() {
     return 1e6 * cpuSeconds / report.get("requests").asDouble();
   }
@@ -177,7 +177,7 @@ record Load(JsonNode report, double cpuSeconds, double hostShare, double compile
     return report.get("uncorrected_us").get("percentiles").get("99").asDouble() / 1000;
   }
 
-  /** Requests without a response: failed connects, reads and writes, and those that the client gave up. */
+  /** Requests without a response: failed connects, reads and writes, and timeouts. */
   long lost() {
     JsonNode errors = report.get("errors");
     long lost = 0;

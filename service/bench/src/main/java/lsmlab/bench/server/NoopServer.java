@@ -9,8 +9,8 @@ import one.nio.http.Response;
 import one.nio.server.AcceptorConfig;
 
 /**
- * one-nio's HTTP server with a handler that does nothing: the foot of the ladder. It answers PUT with 201, and GET with
- * 200 and a value, or with 404 if the value is empty, as the service does without storage.
+ * The lowest rung of the ladder: one-nio's HTTP server with a handler that does nothing but respond. PUT gets 201. GET gets
+ * 200 and a value, or 404 if the value is empty, like the service on the {@code null} engine.
  */
 public final class NoopServer extends HttpServer {
 
@@ -31,7 +31,7 @@ public final class NoopServer extends HttpServer {
                 : new Response(Response.OK, value));
   }
 
-  /** One selector thread, loopback only. */
+  /** A server with one selector thread that listens on loopback only. */
   static HttpServerConfig config(int port) {
     AcceptorConfig acceptor = new AcceptorConfig();
     acceptor.address = "127.0.0.1";
@@ -42,7 +42,7 @@ public final class NoopServer extends HttpServer {
     return config;
   }
 
-  /** Arguments: port, bytes of a GET's value. Prints what the service prints when it is ready. */
+  /** Arguments: port, length of the value in bytes. Prints the service's "ready" line when it listens. */
   public static void main(String[] arguments) throws IOException {
     int port = Integer.parseInt(arguments[0]);
     new NoopServer(config(port), new byte[Integer.parseInt(arguments[1])]).start();

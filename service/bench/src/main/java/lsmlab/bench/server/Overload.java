@@ -10,18 +10,18 @@ import lsmlab.bench.harness.Figures;
 import lsmlab.bench.harness.Numbers;
 
 /**
- * What becomes of a variant that is offered twice the GETs that it can serve, over more connections than its queue has room
- * for: with every refusal answered at once, and with a bound on refusals a second. Goodput is compared with the saturated
- * rate that the same process reached just before.
+ * Offers each variant twice the GETs that it can serve, over more connections than its queue has places. Does so with every
+ * refusal sent at once, and with a limit on refusals a second. Compares the goodput with the rate that the same process
+ * reached just before, when saturated.
  */
 public final class Overload {
 
   private static final int QUEUE_CAPACITY = 128;
 
-  /** One process is measured for long, so it is warmed up for longer than a rung. */
+  /** Warm-ups of a process: more than the ladder's one, because a process is measured once, for a minute. */
   private static final int WARMUPS = 3;
 
-  /** Resident memory after by that before. */
+  /** Target: highest ratio of the resident memory after the overload to that before it. */
   private static final double MEMORY_RATIO_MAX = 1.10;
 
   private final ServerSettings settings;
@@ -30,8 +30,8 @@ public final class Overload {
   private final PrintStream progress;
 
   /**
-   * @param connections of the overload
-   * @param seconds its length
+   * @param connections number of connections of the overload
+   * @param seconds length of the overload
    */
   public Overload(ServerSettings settings, int connections, int seconds, PrintStream progress) {
     this.settings = settings;
@@ -40,7 +40,7 @@ public final class Overload {
     this.progress = progress;
   }
 
-  /** Overloads each variant once for each bound on refusals; 0 is no bound. */
+  /** Overloads each variant once for each limit on refusals a second; 0 means no limit. */
   public Figures measure(List<String> variants, List<Integer> refusalsPerSecondMax)
       throws IOException, InterruptedException {
     Figures figures = new Figures(progress);

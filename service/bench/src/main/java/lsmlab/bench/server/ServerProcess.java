@@ -15,7 +15,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import lsmlab.bench.storage.Stores;
 
-/** A server process on its CPU, ready to take requests; gone when closed, with its store. */
+/** A server process, pinned to its CPU and ready for requests. {@link #close} ends it and deletes its store. */
 public final class ServerProcess implements AutoCloseable {
 
   private static final String READY = "ready data=";
@@ -41,7 +41,7 @@ public final class ServerProcess implements AutoCloseable {
     Runtime.getRuntime().addShutdownHook(cleaner);
   }
 
-  /** Starts a contestant. One at a time: all use the same directory for their store. */
+  /** Starts a contestant. Only one may run at a time, because all use the same directory for their store. */
   static ServerProcess start(ServerSettings settings, Contestant contestant)
       throws IOException, InterruptedException {
     Path store = settings.stores().resolve("scratch-server");
@@ -52,7 +52,7 @@ public final class ServerProcess implements AutoCloseable {
     }
     List<String> command = java(settings);
     command.add("-Dorg.slf4j.simpleLogger.defaultLogLevel=error");
-    // The servers' log is shown beside the progress: no line for each flush.
+    // The server's log goes to the same terminal as the progress, so flushes are not logged.
     command.add("-Dorg.slf4j.simpleLogger.log.lsmlab.storage.event.EventLog=error");
     if (contestant.kind() != Contestant.Kind.SERVICE) {
       command.add("-Dorg.slf4j.simpleLogger.log.one.nio.os.NativeLibrary=off");
@@ -81,7 +81,7 @@ public final class ServerProcess implements AutoCloseable {
     return started(settings, contestant.name(), command, store);
   }
 
-  /** Tables are never changed, so links to them do; the other files are copied. */
+  /** Links the dataset's tables into the store, because a table never changes, and copies the other files. */
   private static void linkDataset(ServerSettings settings, Path store) throws IOException {
     try (Stream<Path> files = Files.list(settings.dataset())) {
       for (Path file : files.toList()) {
@@ -104,7 +104,7 @@ public final class ServerProcess implements AutoCloseable {
         settings.stores().resolve("scratch-service.yaml"), yaml.append('\n').toString());
   }
 
-  /** A server of this module's class path; the first argument is a free port. */
+  /** Adds a main class of this module and its arguments, of which the first is a free port. */
   private static void addMain(List<String> command, Class<?> main, String... arguments)
       throws IOException {
     command.addAll(List.of("-cp", System.getProperty("java.class.path")));
@@ -115,7 +115,7 @@ public final class ServerProcess implements AutoCloseable {
     command.addAll(List.of(arguments));
   }
 
-  /** The command that starts a JVM on the servers' CPU. */
+  /** The start of a command: a JVM on the servers' CPU. */
   private static List<String> java(ServerSettings settings) {
     List<String> command = new ArrayList<>();
     command.addAll(List.of("taskset", "-c", Integer.toString(settings.serviceCpu())));
@@ -141,7 +141,7 @@ public final class ServerProcess implements AutoCloseable {
     throw new IOException(name + " did not start; its message is above");
   }
 
-  /** Makes the dataset unless it is there. */
+  /** Makes the dataset if it does not exist; with {@code anew} deletes it first. */
   public static void makeDataset(ServerSettings settings, boolean anew)
       throws IOException, InterruptedException {
     if (anew) {
@@ -165,14 +165,14 @@ public final class ServerProcess implements AutoCloseable {
     Files.move(making, settings.dataset());
   }
 
-  /** The service's variants, by name. */
+  /** The names of the service's variants. */
   public static List<String> variants(ServerSettings settings)
       throws IOException, InterruptedException {
     JsonNode list = new ObjectMapper().readTree(run(settings, List.of("variants", "--json")));
     return list.findValuesAsText("name");
   }
 
-  /** Runs one of the service's other commands; returns its output. */
+  /** Runs a command of the service other than {@code serve}, and returns its output. */
   private static String run(ServerSettings settings, List<String> arguments)
       throws IOException, InterruptedException {
     List<String> command = java(settings);
@@ -189,8 +189,8 @@ public final class ServerProcess implements AutoCloseable {
   }
 
   /**
-   * Lets the process run on the load generator's CPU as well, or on its own alone. A JVM that compiles on the one CPU that
-   * its busy threads share needs minutes to become fast, and how long it needs is not what is measured here.
+   * Pins the process to its own CPU if {@code alone}, otherwise to that and the load generator's. On one CPU that it shares
+   * with busy threads, the JIT compiler takes minutes to compile the hot methods, so a warm-up uses both.
    */
   void pin(boolean alone) throws IOException, InterruptedException {
     String cpus = settings.serviceCpu() + (alone ? "" : "," + settings.loadCpu());
@@ -214,16 +214,16 @@ public final class ServerProcess implements AutoCloseable {
   }
 
   /**
-   * Seconds of CPU that the process has used, in steps of 10 ms, without its JIT compiler: a JVM that still compiles a
-   * little would seem to serve requests more slowly.
+   * CPU time that the process has used so far, in seconds, in steps of 10 ms. Leaves out the JIT compiler, whose work is not
+   * part of a request's cost.
    */
   double cpuSeconds() throws IOException {
     return ticks(proc("stat")) / TICKS_PER_SECOND - compilerSeconds();
   }
 
   /**
-   * Seconds of CPU that the JIT compiler has used, in steps of 10 ms. One compiler thread of each kind lives as long as the
-   * JVM on one CPU.
+   * CPU time that the JIT compiler has used so far, in seconds, in steps of 10 ms. A JVM that starts on one CPU has one
+   * thread for each of C1 and C2, which live as long as the JVM.
    */
   double compilerSeconds() throws IOException {
     long ticks = 0;
@@ -240,7 +240,7 @@ public final class ServerProcess implements AutoCloseable {
       String name = Files.readString(thread.resolve("comm"));
       return name.startsWith("C1 Compiler") || name.startsWith("C2 Compiler");
     } catch (NoSuchFileException e) {
-      return false; // the thread has ended meanwhile, so it was no compiler
+      return false; // the thread has ended, so it was not a compiler thread
     }
   }
 
@@ -248,13 +248,13 @@ public final class ServerProcess implements AutoCloseable {
     return ticks(Files.readString(stat));
   }
 
-  /** User and system time in the text of a stat file, see proc_pid_stat(5). */
+  /** Sum of user and system time, in ticks, from the text of a stat file; see proc_pid_stat(5). */
   static long ticks(String stat) {
     String[] fields = stat.substring(stat.lastIndexOf(')') + 2).split(" ");
     return Long.parseLong(fields[11]) + Long.parseLong(fields[12]);
   }
 
-  /** Resident memory that is no file's, in bytes: mapped tables are the kernel's to keep or drop. */
+  /** Resident anonymous memory in bytes. Pages of mapped tables do not count, because the kernel may drop them. */
   long residentBytes() throws IOException {
     for (String line : Files.readAllLines(proc("status"))) {
       if (line.startsWith("RssAnon:")) {

@@ -4,16 +4,16 @@ import java.nio.file.Path;
 import java.util.List;
 
 /**
- * What holds for all servers of a run.
+ * Settings that all servers of a run share.
  *
- * @param pairs in the dataset
+ * @param pairs number of pairs in the dataset
  * @param valueBytes mean bytes of a value
  * @param seconds length of one measured interval
  * @param warmupSeconds length of one warm-up
- * @param connections of the saturating load
+ * @param connections number of connections of the saturating load
  * @param serviceCpu the CPU that servers run on
  * @param loadCpu the CPU that the load generator runs on
- * @param jvmArguments of every server
+ * @param jvmArguments arguments of every server's JVM
  * @param service directory of lsmlab-server.jar
  * @param loadgen directory of the load generator
  * @param stores directory of the dataset and of the servers' stores
@@ -31,15 +31,15 @@ public record ServerSettings(
     Path loadgen,
     Path stores) {
 
-  /** Threads of every variant that has some, and of the peer's pool. */
+  /** Number of worker threads, in every variant that has workers and in the 40-line server's pool. */
   static final int WORKERS = 8;
 
-  /** Requests that may wait, save in an overload. */
+  /** Capacity of the request queue, except in {@link Overload}. */
   static final int QUEUE_CAPACITY = 1024;
 
   /**
-   * Size of a memtable. Small, so that each interval holds the cost of several flushes instead of that of none or one.
-   * Compaction is off: bench-storage measures it.
+   * Size of a memtable in bytes: small, so that each interval contains several flushes instead of one or none. Compaction is
+   * off, because bench-storage measures it.
    */
   static final int FLUSH_THRESHOLD_BYTES = 16 << 20;
 

@@ -1,2 +1,2 @@
-/** The whole service under load from another CPU: a ladder of what a request costs, and overload. */
+/** Benchmarks of the whole service, under load from another CPU: the cost of a request by layer and variant, and overload. */
 package lsmlab.bench.server;

@@ -51,7 +51,7 @@ final class Drive {
    */
   record Result(long operations, long bytes, double perSecond, long allocated, Histogram latency) {}
 
-  /** Operations between two looks at the clock in an untimed run. */
+  /** Operations between two readings of the clock in an untimed run. */
   private static final int BATCH = 256;
 
   private static final ThreadMXBean THREADS = (ThreadMXBean) ManagementFactory.getThreadMXBean();

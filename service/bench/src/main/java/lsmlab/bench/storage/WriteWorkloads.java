@@ -25,7 +25,7 @@ final class WriteWorkloads {
   /** Number of parts of the overwrite, whose rates and write amplifications are compared. */
   static final int PARTS = 10;
 
-  /** Least bytes of a part, by the bytes of all pairs, for a comparison of two parts. */
+  /** Parts are compared only if the bytes of a part are at least this share of the bytes of all pairs. */
   private static final double COMPARABLE = 0.9;
 
   private static final int PUT_LIMIT_INTERVALS = 10;
