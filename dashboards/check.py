@@ -2,11 +2,11 @@
 """Checks the dashboards, the rules and the configuration of this room.
 
 Without arguments: the room's own tests, the structure of every dashboard, the syntax of every expression, and
-promtool's checks and rule tests. Without promtool it fails, and says how to get it.
+promtool's checks and rule tests. If promtool is missing, fails with a message that says how to get it.
 
 With `--prometheus URL`: runs every expression of every panel, variable, annotation and rule against that Prometheus
-over the last `--window` seconds, and fails for each that returns nothing. Do this during a run, since between runs
-there is nothing to see.
+over the last `--window` seconds, and fails for each that returns nothing. Do this during a run, because there is no
+data between runs.
 """
 
 import argparse
@@ -120,10 +120,10 @@ def own_tests() -> list[str]:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Report findings, one a line; 0 without any."""
+    """Print the findings, one a line, and return the exit code: 0 if there are none."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
-        "--prometheus", metavar="URL", help="demand data of a live Prometheus, such as http://127.0.0.1:9090"
+        "--prometheus", metavar="URL", help="require data from a live Prometheus, such as http://127.0.0.1:9090"
     )
     parser.add_argument("--window", type=float, default=20, metavar="S", help="seconds to look back (default: 20)")
     parser.add_argument("--end", type=float, metavar="TIME", help="end of the window, Unix time (default: now)")

@@ -1,4 +1,4 @@
-"""What the dashboards share: the choice of runs, the marks of phases and warnings, the links to a run's files."""
+"""Parts that all dashboards share: the choice of runs, the marks of phases and warnings, the links to a run's files."""
 
 from dataclasses import replace
 
@@ -23,7 +23,7 @@ STARTS = "min_over_time(lsmlab:measure_start_seconds[$__range])"
 
 
 def of_run(expr: str, legend: str = "__auto", *, instant: bool = False, format: str = "time_series") -> Query:  # noqa: A002
-    """A query that returns data only for times at which one of the chosen runs was going on."""
+    """A query that returns data only for times at which one of the chosen runs was in progress."""
     return Query(f"({expr}) and on() {CHOSEN}", legend, instant, format)
 
 
@@ -35,7 +35,7 @@ def rate(counter: str, by: str = "") -> str:
 def query_variable(
     name: str, label: str, query: str, *, regex: str = "", all_values: bool = True, hide: int = 0
 ) -> Json:
-    """A variable whose values Prometheus has; `hide` 2 keeps it out of sight."""
+    """A variable whose values come from a query to Prometheus; with `hide` 2 it is not shown."""
     every = {"current": {"text": ["All"], "value": ["$__all"]}, "allValue": ".*"}
     return {
         "name": name,
@@ -55,7 +55,7 @@ def query_variable(
 
 
 def data_source() -> Json:
-    """The variable that every dashboard begins with."""
+    """The first variable of every dashboard: its data source."""
     return {
         "name": "datasource",
         "label": "Data source",
@@ -98,7 +98,7 @@ def choice(name: str, label: str, values: list[str], chosen: str) -> Json:
 
 
 def run_variables() -> list[Json]:
-    """Experiment, variant, run and phase: each offers what the ones before it leave."""
+    """Experiment, variant, run and phase. Each offers the values that fit the choices before it."""
     experiment = 'experiment=~"$experiment"'
     return [
         query_variable("experiment", "Experiment", "label_values(lab_run_info, experiment)"),
@@ -114,7 +114,7 @@ RESULTS = text_variable("results", "Results at", "http://127.0.0.1:8000")
 
 
 def annotations(which: str) -> list[Json]:
-    """Phases and warnings, from Prometheus: they outlive Grafana's own storage. `which` selects the runs."""
+    """Marks of phases and warnings in all panels, from Prometheus. `which` selects the runs."""
     return [
         {
             "name": "Phases of the run",
@@ -147,7 +147,7 @@ def annotations(which: str) -> list[Json]:
 
 
 def _links(own: str) -> list[Json]:
-    """To the other dashboards, with time range and chosen run, and to the files of all runs."""
+    """Links to the other dashboards, which keep the time range and the chosen run, and to the files of all runs."""
     common = {"type": "link", "icon": "dashboard", "asDropdown": False, "tags": [], "tooltip": ""}
     others = [
         {
@@ -166,8 +166,8 @@ def _links(own: str) -> list[Json]:
 
 
 def runs_row(title: str, starts: str = STARTS, verdicts: str = VERDICTS) -> Row:
-    """A table of runs with links to their reports and flame graphs: when each was measured, and its verdict."""
-    # A row's own labels, in its links.
+    """A table of runs: when each was measured, its verdict, and links to its report and flame graphs."""
+    # The links contain the labels of their row.
     place = "${results}/${__data.fields.Experiment}/${__data.fields.Run}"
     links = [
         {"title": "Report", "url": f"{place}/report.html", "targetBlank": True},
@@ -212,9 +212,9 @@ def build(
     which: str = CHOSEN_RUNS,
     runs: Row | None = None,
 ) -> Json:
-    """A whole dashboard of this family; `which` selects the runs whose phases are marked.
+    """A complete dashboard with the shared variables and links; `which` selects the runs whose phases are marked.
 
-    It ends with `runs`, or with the runs in the time shown.
+    Its last row is `runs`, by default a table of the runs in the time shown.
     """
     chosen = run_variables() if variables is None else variables
     return dashboard(

@@ -2,11 +2,11 @@
 """Measures what Prometheus and node-exporter cost the service that they watch: `make bench-monitoring`.
 
 One service answers GETs of 100,000 pairs throughout. A block has four windows: without, with, with, without monitoring.
-Each window has two loads: one above what the service can answer, for its throughput, and one at half of that, for its
+Each window has two loads: one above the saturated rate of the service, for its throughput, and one at half of it, for
 latencies and the CPU time of a request. cost_table.py makes a table of them.
 
-Net p99 leaves out the load generator's own delays: on a machine with two CPUs the monitoring shares its CPU. At the end
-the CPU time of a scrape is measured by itself, since it is too small to be seen in the throughput of such a machine.
+Net p99 leaves out the load generator's own delays, because on a machine with two CPUs the monitoring shares its CPU. At
+the end the CPU time of a scrape is measured separately: it is too small to show in the throughput of such a machine.
 """
 
 import argparse
@@ -50,7 +50,7 @@ def ask_prometheus(query: str) -> float:
 
 
 class Measurement:
-    """One service, loaded again and again."""
+    """One service that is loaded in every window."""
 
     def __init__(self, runtime: LocalRuntime, service: Service, load: LoadSpec) -> None:
         self._runtime = runtime
@@ -66,7 +66,7 @@ class Measurement:
         self._half_rate_per_s = int(report["requests_per_s"] / 2)
 
     def window(self, seconds: float) -> Window:
-        """One window, with the monitoring as it is."""
+        """Measure one window, and leave the monitoring on or off as it is."""
         began = time.time()
         throughput = self._run(replace(self._load, duration_s=seconds))["requests_per_s"]
         cpu_s = self._cpu_s()
@@ -87,7 +87,7 @@ class Measurement:
         return 1e3 * (self._cpu_s() - cpu_s) / SCRAPES
 
     def _cpu_s(self) -> float:
-        # The CPU clock of another process, as clock_getcpuclockid(3) makes its number.
+        # The number of another process's CPU clock, computed like clock_getcpuclockid(3) does.
         return time.clock_gettime((~self._service.pid << 3) | 2)
 
     def watch(self) -> None:
@@ -108,7 +108,7 @@ class Measurement:
 
 
 def measure(checkout: Checkout, block_count: int, seconds: float) -> tuple[list[Block], float]:
-    """Return so many blocks, and the CPU time of a scrape in milliseconds."""
+    """Return the blocks, and the CPU time of a scrape in milliseconds."""
     plan = plan_cpus(os.environ)
     lock, runtime = RunLock(checkout.run_lock), LocalRuntime(checkout)
     lock.take("bench-monitoring")

@@ -1,8 +1,8 @@
 """The table of `make bench-monitoring`, and its place in docs/benchmarks.md.
 
-A figure's change in a block is the mean of the logarithms with monitoring less the mean of those without; the 95%
-interval is Student's over the blocks. The noise is that of A/A: how far the block's first and last window, both without
-monitoring, lie apart (root mean square over the blocks).
+A figure's change in a block is the mean of the logarithms with monitoring minus the mean of those without. The 95%
+interval is Student's t over the blocks. The noise is that of A/A: the difference between a block's first and last
+window, both without monitoring (root mean square over the blocks).
 """
 
 import json
@@ -48,11 +48,11 @@ class Window:
 
 
 Block = list[Window]
-"""Four windows, as PLAN says."""
+"""Four windows, in the order of PLAN."""
 
 
 def table(blocks: list[Block], scrape_ms: float) -> str:
-    """Return the table of two or more blocks, and a sentence on the scrapes."""
+    """Return the table of two or more blocks, and a sentence about the scrapes."""
     watched = [window.scrapes_per_s for block in blocks for window in block[1:3]]
     return (
         HEAD
@@ -98,12 +98,12 @@ def _percent(logarithm: float) -> str:
 
 
 def _number(value: float) -> str:
-    """Return three significant digits, or all before the point."""
+    """Return a number with three significant digits, or all digits before the decimal point if these are more."""
     return f"{value:,.{max(0, 2 - math.floor(math.log10(value)))}f}"
 
 
 def environment(checkout: Checkout) -> dict[str, str]:
-    """Return what a reader must know of machine and source before comparing figures with another machine's."""
+    """Return the facts about machine and source without which figures cannot be compared with another machine's."""
     machine = describe_machine(checkout)
     facts = {"at": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")}
     if machine.cpu is not None:

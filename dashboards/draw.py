@@ -2,8 +2,8 @@
 
     python dashboards/draw.py --prometheus http://127.0.0.1:9090 --window 60 --out DIR
 
-Not a Grafana: it honours what decides whether a panel can be read (type, unit, legend, stacking, logarithmic scale,
-thresholds, value mappings, renamed columns, the marks of phases), and nothing that is interactive.
+It supports only the settings that decide whether a panel can be read (type, unit, legend, stacking, logarithmic scale,
+thresholds, value mappings, renamed columns, the marks of phases). Nothing is interactive.
 """
 
 import argparse
@@ -64,7 +64,7 @@ def unit_text(value: float, unit: str) -> str:
 
 
 def round_numbers(low: float, high: float, unit: str) -> list[float]:
-    """About four round numbers between two, for an axis."""
+    """About four round numbers between `low` and `high`, for an axis."""
     least = (high - low) / 4
     if unit in ("bytes", "Bps"):
         step = 2.0 ** math.ceil(math.log2(least))
@@ -95,7 +95,7 @@ def _points_max(width: int) -> int:
 
 
 def _pieces(pairs: list[tuple[float, float]], step_s: float) -> list[list[tuple[float, float]]]:
-    """A line without its gaps: Grafana does not draw over steps for which there is no number."""
+    """The pieces of a line between its gaps: like Grafana, draws no line across steps without a number."""
     pieces: list[list[tuple[float, float]]] = []
     for pair in pairs:
         if pieces and pair[0] - pieces[-1][-1][0] < 1.5 * step_s:
@@ -106,7 +106,7 @@ def _pieces(pairs: list[tuple[float, float]], step_s: float) -> list[list[tuple[
 
 
 def _dashes(panel: structure.Json) -> Callable[[str], str]:
-    """The attribute that dashes the line of a series, by its name, if an override says so."""
+    """A function from a series' name to the attribute that dashes its line, empty unless an override asks for it."""
     patterns = [
         one["matcher"]["options"].strip("/")
         for one in panel["fieldConfig"]["overrides"]
@@ -116,7 +116,7 @@ def _dashes(panel: structure.Json) -> Callable[[str], str]:
 
 
 class Drawing:
-    """One dashboard over one window of one Prometheus."""
+    """A drawing of one dashboard, over one window of one Prometheus."""
 
     def __init__(self, dashboard: structure.Json, prometheus: live.Prometheus, chosen: dict[str, str] | None = None):
         self._dashboard = dashboard
@@ -124,10 +124,10 @@ class Drawing:
         self._values = prometheus.variables(dashboard, chosen)
         self._phases = self._phase_starts()
         self.empty: list[str] = []
-        """Titles of panels of which no query returned a number."""
+        """Titles of the panels whose queries returned no number."""
 
     def page(self) -> str:
-        """The page; fills `empty`."""
+        """Draw the page, and fill `empty`."""
         parts, bottom = [], 0
         for panel in self._dashboard["panels"]:
             place = panel["gridPos"]

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes grafana/dashboards/ from the Python that describes it: `python dashboards/generate.py`.
 
-The JSON is committed, since that is what Grafana reads; `check.py` fails where the two have parted.
+The JSON is committed, because Grafana reads it. `check.py` fails if it is not what this script would write.
 """
 
 import json

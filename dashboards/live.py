@@ -1,4 +1,4 @@
-"""A live Prometheus: runs queries as Grafana does, and gives a dashboard's variables their values."""
+"""A running Prometheus: runs queries like Grafana, and gives the variables of a dashboard their values."""
 
 import json
 import math
@@ -17,7 +17,7 @@ Series = list[dict[str, Any]]
 
 @dataclass(frozen=True)
 class Prometheus:
-    """A Prometheus at an address, looked at over a window that ends at `end`, in seconds since the epoch."""
+    """The Prometheus at `url`, over a window that ends at `end`, in seconds since the epoch."""
 
     url: str
     window_s: float
@@ -93,5 +93,5 @@ def _as_text(series: dict[str, Any]) -> str:
     return f"{series['metric'].get('__name__', '')}{{{labels}}} {value} {1000 * time:.0f}"
 
 
-# Without the environment's proxy: everything asked is on this machine.
+# Ignores the environment's proxy, because Prometheus runs on this machine.
 _opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))

@@ -1,7 +1,7 @@
-"""The words dashboards are written in: panels, rows and the grid, as Grafana's classic JSON (schemaVersion 41).
+"""The building blocks of dashboards: panels, rows and the grid, as Grafana's classic JSON (schemaVersion 41).
 
-A panel is placed left to right in a row of 24 columns; a row begins a new line. Every panel has a title, a description
-and a unit, by construction.
+Panels are placed from left to right in lines of 24 columns; a row begins a new line. Every panel must have a title, a
+description and a unit.
 """
 
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ SCHEMA_VERSION = 41
 
 @dataclass(frozen=True)
 class Query:
-    """One PromQL expression and how its series are called; `instant` asks for the last value only."""
+    """One PromQL expression and the names of its series in the legend; `instant` asks for the last value only."""
 
     expr: str
     legend: str = "__auto"
@@ -56,7 +56,7 @@ class Panel:
     transformations: list[Json] = field(default_factory=list)
 
     def json(self, number: int, x: int, y: int) -> Json:
-        """As Grafana's JSON, at a place of the grid."""
+        """Return Grafana's JSON for this panel at a place of the grid."""
         panel: Json = {
             "id": number,
             "type": self.kind,
@@ -119,9 +119,9 @@ def stat(
     mappings: list[Json] | None = None,
     nothing: str | None = None,
 ) -> Panel:
-    """One large number, the last of its series, on a small graph; coloured from the steps' values on.
+    """One large number, the last of its series, on a small graph. From the value of a step on it has the step's colour.
 
-    `nothing` is shown while there is no number.
+    The text `nothing` is shown if there is no number.
     """
     thresholds = _thresholds(steps or [(None, "blue")])
     options = {
@@ -178,7 +178,7 @@ def table(
     height: int = 4,
     overrides: list[Json] | None = None,
 ) -> Panel:
-    """The labels named in `columns`, under their new names, of an instant query; `Value` is the number itself."""
+    """A table of an instant query: the labels in `columns`, under their new names; `Value` stands for the number."""
     organize = {
         "id": "organize",
         "options": {

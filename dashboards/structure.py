@@ -1,4 +1,4 @@
-"""What every dashboard and rule of this room has to be, whatever it shows.
+"""Checks that apply to every dashboard and rule.
 
 A name in square brackets is the rule of Grafana's dashboard-linter that is broken. promtool checks two more of its
 rules, template-label-promql-rule and target-promql-rule. The file .lint beside the dashboards excludes the others.
@@ -42,7 +42,7 @@ SELECTOR = re.compile(r"\b(?:(?:lsmlab|loadgen|lab|jvm|process|node)_[a-z0-9_]+|
 
 @dataclass(frozen=True)
 class Expression:
-    """PromQL and where it stands. An alert's expression is meant to return nothing while all is well."""
+    """A PromQL expression and its place. An alert's expression returns nothing as long as the alert does not fire."""
 
     place: str
     text: str
@@ -52,7 +52,7 @@ class Expression:
 
 
 def panels_of(dashboard: Json) -> Iterator[Json]:
-    """All panels but rows, those inside collapsed rows too."""
+    """All panels, including those inside collapsed rows, except the rows themselves."""
     for panel in dashboard.get("panels", []):
         if panel.get("type") == "row":
             yield from panel.get("panels", [])
@@ -121,7 +121,7 @@ def live_queries(expression: Expression, values: dict[str, str] = ANY_VALUES) ->
 
 
 def dashboard_findings(name: str, dashboard: Json) -> list[str]:
-    """What is wrong with one dashboard."""
+    """The faults of one dashboard."""
     findings = []
     if not dashboard.get("uid"):
         findings.append("it has no uid: links to it would break at each provisioning")
@@ -156,7 +156,7 @@ def dashboard_findings(name: str, dashboard: Json) -> list[str]:
 
 
 def panel_findings(panel: Json) -> list[str]:
-    """What is wrong with one panel."""
+    """The faults of one panel."""
     findings = [
         f"it has no {key} [panel-title-description-rule]"
         for key in ("title", "description")
@@ -175,7 +175,7 @@ def panel_findings(panel: Json) -> list[str]:
 
 
 def expression_findings(text: str) -> list[str]:
-    """Counters have to be rates, over the interval that Grafana derives from scraping and zoom."""
+    """Counters without rate or increase over the interval that Grafana derives from scrape interval and zoom."""
     findings = []
     for counter in COUNTER.finditer(text):
         after = re.match(r"(\{[^}]*\})?\[([^\]]+)\]", text[counter.end() :])
@@ -190,7 +190,7 @@ def expression_findings(text: str) -> list[str]:
 
 
 def overlaps(panels: list[Json]) -> list[str]:
-    """Panels that leave the grid or lie on one another."""
+    """Panels that extend beyond the grid or overlap."""
     findings = []
     for index, panel in enumerate(panels):
         place = panel["gridPos"]
@@ -217,7 +217,7 @@ def metrics_of_contract(text: str) -> set[str]:
 
 
 def unknown_metrics(expressions: Iterable[Expression], known: set[str]) -> list[str]:
-    """Metrics of our own that the contract does not name. node-exporter's are its own affair."""
+    """Metrics that docs/contracts.md does not name, except those of node-exporter."""
     return [
         f"{expression.place}: docs/contracts.md names no metric {metric}"
         for expression in expressions
@@ -240,7 +240,7 @@ def untested_alerts(rules: Iterable[Json], tests: Iterable[Json]) -> list[str]:
 
 
 def provisioning_findings(directory: Path, dashboards: Iterable[Json]) -> list[str]:
-    """The provisioned data source has to be the one that dashboards open with."""
+    """Dashboards whose data source, when they open, is not the provisioned one."""
     findings = []
     sources = yaml.safe_load((directory / "datasources" / "prometheus.yaml").read_text(encoding="utf-8"))
     uids = {source["uid"] for source in sources["datasources"]}

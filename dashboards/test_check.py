@@ -1,4 +1,4 @@
-"""Each check of this room fails for the fault it is there for."""
+"""Each check of this room reports the fault that it exists for."""
 
 import copy
 import json
@@ -48,7 +48,7 @@ def broken(change: Any) -> list[str]:
 
 
 def first_panel(built: dict[str, Any]) -> dict[str, Any]:
-    """The first panel that is no row."""
+    """The first panel that is not a row."""
     return next(structure.panels_of(built))
 
 
@@ -128,7 +128,7 @@ class Structure(unittest.TestCase):
 
 
 class Expressions(unittest.TestCase):
-    """Finding expressions and making them concrete."""
+    """Expressions are found, and their variables replaced."""
 
     def test_all_kinds_of_expressions_are_found(self) -> None:
         found = structure.dashboard_expressions("it", experiment.build_board())
@@ -177,7 +177,7 @@ class Rules(unittest.TestCase):
 
 
 class Live(unittest.TestCase):
-    """Against a stand-in for Prometheus."""
+    """Expressions are run against a stand-in for Prometheus."""
 
     def setUp(self) -> None:
         answers = {"full": [[1, "2.5"]], "nan": [[1, "NaN"]], "empty": []}

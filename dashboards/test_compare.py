@@ -1,4 +1,4 @@
-"""Compare lays two runs over each other: drawn from a real Prometheus over two synthetic runs, an hour apart."""
+"""Compare shows two runs in one graph: drawn from a real Prometheus over two synthetic runs, an hour apart."""
 
 import re
 import shutil
@@ -23,7 +23,7 @@ LINE = re.compile(r'class="series"[^>]*points="(\S+)[^"]*? (\S+)"')
 
 
 def samples(starts: dict[str, int]) -> str:
-    """Return the series of the runs, as load generator, rules and lab leave them, in OpenMetrics' text format."""
+    """Return the series that load generator, rules and lab write during the runs, in OpenMetrics' text format."""
     families: dict[str, list[str]] = {
         "# TYPE lsmlab:run gauge": [],
         "# TYPE lsmlab:measure_start_seconds gauge": [],

@@ -71,7 +71,7 @@ class Table(unittest.TestCase):
 
 
 class Facts(unittest.TestCase):
-    """What stands below the table."""
+    """The text below the table."""
 
     def test_machine_and_commit_are_named(self) -> None:
         facts = cost_table.environment(find_checkout())

@@ -12,7 +12,7 @@ from panels import Panel, Query, Row, dashboard, series, stat, table
 
 
 class StandIn(Prometheus):
-    """Answers by query, and remembers what was asked."""
+    """Returns prepared answers by query, and records the queries."""
 
     def __init__(self, answers: dict[str, Any]) -> None:
         super().__init__("http://nowhere", 100, 1100)

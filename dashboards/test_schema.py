@@ -1,7 +1,7 @@
-"""The dashboards under Grafana 12's published schema, as its Foundation SDK has it in types.
+"""The dashboards are valid under Grafana 12's published schema, which its Foundation SDK has as types.
 
-A dashboard is read into those types and written again. They keep what the schema knows and drop the rest, so whatever
-is gone afterwards, or is another value, is not what Grafana expects.
+A dashboard is read into those types and written again. The types keep only what the schema knows, so anything that is
+gone or changed afterwards is not what Grafana expects.
 """
 
 import json
@@ -20,7 +20,7 @@ OF_PROMETHEUS = {"step", "titleFormat", "textFormat", "tagKeys", "useValueForTim
 
 
 def findings(dashboard: dict[str, Any]) -> list[str]:
-    """Each place at which a dashboard is not what the schema says."""
+    """Each place at which a dashboard deviates from the schema."""
     plugins.register_default_plugins()
     try:
         known = json.loads(json.dumps(Dashboard.from_json(dashboard), cls=JSONEncoder))
@@ -44,7 +44,7 @@ def _changes(written: Any, known: Any, place: str) -> Iterator[str]:
 
 
 class Schema(unittest.TestCase):
-    """Every committed dashboard, and faults that have to be found."""
+    """Every committed dashboard is valid, and planted faults are found."""
 
     def test_every_dashboard_keeps_all_that_it_has(self) -> None:
         paths = sorted(generate.DASHBOARDS.rglob("*.json"))

@@ -1,1 +1,1 @@
-"""The dashboards, a module each: `build()` returns Grafana's JSON."""
+"""One module for each dashboard. Its `build_board()` returns Grafana's JSON."""

@@ -1,4 +1,4 @@
-"""Compare: two runs laid over each other, by time since the start of their measurement."""
+"""Compare: two runs in one graph, by time since the start of their measurement."""
 
 from common import QUANTILE, build, query_variable, runs_row
 from panels import RATE, Json, Panel, Query, Row, series
@@ -19,14 +19,14 @@ SHIFT = query_variable(
 
 
 def both(template: str, legend: str) -> list[Query]:
-    """The same figure of run A as it was and of run B moved over it; `@` in the template takes the offset."""
+    """One figure of run A, and of run B shifted in time to run A; `@` in the template stands for the offset."""
     a = f'({template.replace("@", "")}) and on() lsmlab:run{{run="$run_a"}}'
-    offset = " offset ${shift}s1ms"  # a millisecond, since Prometheus refuses an offset of 0
+    offset = " offset ${shift}s1ms"  # plus a millisecond, because Prometheus refuses an offset of 0
     b = f'({template.replace("@", offset)}) and on() lsmlab:run{{run="$run_b"}}{offset}'
     return [Query(a, f"A {legend}".strip()), Query(b, f"B {legend}".strip())]
 
 
-#: Run B is dashed. Where both lines lie on each other, run A shows through the gaps.
+#: Run B is dashed, so that run A shows through the gaps if both lines coincide.
 DASHED = {
     "matcher": {"id": "byRegexp", "options": "/^B/"},
     "properties": [{"id": "custom.lineStyle", "value": {"fill": "dash", "dash": [6, 4]}}],

@@ -1,4 +1,4 @@
-"""Experiment: whether the offered load was served, how fast, and whether to believe the figures."""
+"""Experiment: whether the offered load was served, how fast, and whether the figures can be trusted."""
 
 from common import CHOSEN_RUNS, METHOD, VERDICTS, build, of_run, once, rate
 from panels import RATE, Json, Query, Row, series, stat, table, texts
@@ -9,7 +9,7 @@ SEND_LAG_MAX_S = 0.001
 
 
 def _quantile(quantile: float) -> str:
-    """A percentile over the whole time shown: buckets can be merged, percentiles of seconds cannot."""
+    """A percentile over the whole time shown, from merged buckets: percentiles of seconds cannot be merged."""
     buckets = "increase(loadgen_response_latency_seconds_bucket[$__range])"
     return f"histogram_quantile({quantile}, sum by (le) ({buckets}))"
 

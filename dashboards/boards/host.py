@@ -14,7 +14,7 @@ FREE = (
 
 
 def _cpus() -> Row:
-    # A CPU without a role is one of no run's plan: it keeps its line, without a name.
+    # A CPU that no run's plan uses has no role. It keeps its line, without the name of a part.
     planned = f"({BUSY}) * on (cpu) group_left (role) lab_cpu_role"
     return Row(
         "CPUs",
