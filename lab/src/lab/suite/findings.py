@@ -145,14 +145,14 @@ def judge(finding: Finding, cases: Mapping[str, CaseFigures]) -> Judged:
         return Judged(finding.says, "not comparable here", ours, few[0], runs)
     claim = _claim(rule)
     if rule.kind in ("kept", "latency") and all(case.same_share for case in involved):
-        claim += ", under the same share of the saturation as published"
+        claim += ", at the same share of the saturation as published"
     if all(part.low >= rule.low and part.high <= rule.high for part in parts):
         return Judged(finding.says, "reproduced", ours, f"claimed {claim}", runs)
     outside = [part for part in parts if part.high < rule.low or part.low > rule.high]
     if outside:
         return Judged(finding.says, "not reproduced", ours, f"claimed {claim}", runs)
-    what = "the starts disagree" if rule.kind in ("kept", "latency") else "the interval reaches beyond it"
-    why = f"cannot tell: claimed {claim}, and {what}"
+    what = "only some of the starts are" if rule.kind in ("kept", "latency") else "only part of the interval is"
+    why = f"cannot tell: {what} within the claimed range, {claim}"
     return Judged(finding.says, "not comparable here", ours, why, runs)
 
 

@@ -129,8 +129,8 @@ def _list(findings: Path) -> None:
     """Write the list of findings, from the existing pages."""
     parts = [
         "# Findings",
-        "What the suites of this lab found on one machine, which each page describes. [suites.md](../suites.md) says "
-        "how to repeat a suite. `make findings NAME=queues` writes such a page.",
+        "Results of this lab's suites. Each page describes the machine that measured it. [suites.md](../suites.md) "
+        "explains how to run a suite; `make findings NAME=queues` then writes such a page.",
     ]
     for page in sorted(findings.glob("*/README.md")):
         text = page.read_text(encoding="utf-8")

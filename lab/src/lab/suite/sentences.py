@@ -43,8 +43,8 @@ class GroupAnswer:
         wrong = len(self.ratios) * (1 - CONFIDENCE)
         if wrong < 1:
             return ""
-        count = f"{len(self.ratios)} intervals, each at {CONFIDENCE:.0%}"
-        return f"{count}, of which about {wrong:.0f} can be expected to miss."
+        count = f"{len(self.ratios)} intervals at {CONFIDENCE:.0%}"
+        return f"Of {count}, about {wrong:.0f} can be expected to miss the true value."
 
 
 def answer_group(name: str, suite: Suite, cases: Mapping[str, CaseFigures]) -> GroupAnswer:
@@ -62,12 +62,12 @@ def answer_group(name: str, suite: Suite, cases: Mapping[str, CaseFigures]) -> G
 
 
 def _backlog(cases: Sequence[CaseFigures]) -> list[Said]:
-    """Say which services did not keep up: their latencies are those of a backlog that grows as long as the run."""
+    """Say which services did not keep up. Their latency is that of a backlog, which grows until the end of the run."""
     behind = [case for case in cases if case.kept is not None and case.kept < KEPT_MIN]
     if not behind:
         return []
     shares = ", ".join(f"{case.case} ({numbers.share(case.kept)})" for case in behind)
-    text = f"Less than {numbers.share(KEPT_MIN)} of the offered rate was served by {shares}: latency is of a backlog."
+    text = f"{shares} served less than {numbers.share(KEPT_MIN)} of the offered rate: the latency is that of a backlog."
     return [Said(text, tuple(start.run for case in behind for start in case.starts))]
 
 
@@ -124,8 +124,8 @@ def _headline(
     if len(behind) == len(relevant):
         return f"{at}: {baseline} {what}{f', {said}' if said else ''}; against it: {_sizes(behind)}."
     unsure = {one: r for one, r in relevant.items() if one not in behind}
-    worse = f" {_sizes(behind)} {'is' if len(behind) == 1 else 'are'} certainly worse;" if behind else ""
-    none = f"no certain difference in {TITLES[metric]} against {baseline}{f' ({said})' if said else ''}"
+    worse = f" {_sizes(behind)} {'is' if len(behind) == 1 else 'are'} significantly worse;" if behind else ""
+    none = f"no significant difference from {baseline}{f' ({said})' if said else ''} in {TITLES[metric]}"
     return f"{at}:{worse} {none}: {_sizes(unsure)}."
 
 
@@ -164,7 +164,7 @@ def _than(ratio: Ratio, other: str) -> str:
     if not ratio.claimable:
         return f"against {other}, {TITLES[ratio.metric]}: {size}, too few starts to judge"
     if not ratio.certain:
-        return f"does not certainly differ from {other} in {TITLES[ratio.metric]}: {size}"
+        return f"does not differ significantly from {other} in {TITLES[ratio.metric]}: {size}"
     return f"{more if ratio.value > 1 else less} {other}: {size}"
 
 
@@ -196,13 +196,11 @@ def _code(case: CaseFigures, baseline: CaseFigures) -> list[Said]:
     if named:
         parts = ", ".join(f"{category} {numbers.share(a)} against {numbers.share(b)}" for category, a, b in named)
         counts = f"{ours.samples.get('cpu', 0):,} and {theirs.samples.get('cpu', 0):,} samples, one profiled start each"
-        said.append(Said(f"Of the CPU, {name} spends on {parts} in {baseline.case} ({counts}).", runs))
+        said.append(Said(f"Shares of the CPU time, {name} against {baseline.case}: {parts} ({counts}).", runs))
     locks = ours.events.get("lock", [])
     if locks and ours.samples.get("lock", 0) > 0:
         top, count = locks[0], f"{ours.samples['lock']:,} samples"
-        text = (
-            f"Of the time that threads of {name} wait for locks, {numbers.share(top.share)} is in {top.name} ({count})."
-        )
+        text = f"Of the lock waiting time of {name}, {numbers.share(top.share)} is in {top.name} ({count})."
         said.append(Said(text, (ours.run,)))
     a, b = allocated_bytes(ours), allocated_bytes(theirs)
     if a is not None and b is not None:

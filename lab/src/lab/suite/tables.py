@@ -50,8 +50,8 @@ def figure_table(name: str, cases: Sequence[CaseFigures]) -> Table:
         tuple(columns),
         rows,
         frozenset(range(1, len(columns))),
-        "Served/s and CPU are means over starts; percentiles are those of all requests of all starts, their histograms "
-        "merged. A percentile is left out if too few requests lie beyond it.",
+        "Served/s and CPU are means over starts. Percentiles are those of all requests of all starts, from merged "
+        "histograms. A percentile is left out if too few requests lie beyond it.",
     )
 
 
@@ -82,7 +82,7 @@ def category_table(name: str, event: str, cases: Sequence[CaseFigures]) -> Table
         ("Category", *(str(case.case) for case, _ in shown)),
         rows,
         frozenset(range(1, len(shown) + 1)),
-        f"One profiled start each; samples: {counts}. In brackets the 95% interval, if it is known.",
+        f"One profiled start each; samples: {counts}. In brackets: the 95% interval, if known.",
     )
 
 
@@ -115,7 +115,7 @@ def run_table(answer: Answer, cases: Sequence[CaseFigures], link: str) -> Table:
             Cell(
                 f"left out of every claim: {start.troubles[0]}"
                 if disturbed
-                else f"again: {planned.disturbed[-1].rpartition('/')[2]} was disturbed"
+                else f"repeated: {planned.disturbed[-1].rpartition('/')[2]} was disturbed"
                 if planned.disturbed
                 else ""
             ),
@@ -124,7 +124,7 @@ def run_table(answer: Answer, cases: Sequence[CaseFigures], link: str) -> Table:
     note = f"The order of each round was shuffled with seed {answer.seed}."
     if any(case.profile is not None for case in cases):
         note += " Only the last round was profiled."
-    return Table("runs-table", "Runs in their order", columns, rows, frozenset({4, 5}), note)
+    return Table("runs-table", "Runs in the order of execution", columns, rows, frozenset({4, 5}), note)
 
 
 def environment_table(manifest: Manifest) -> Table:
