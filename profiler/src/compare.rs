@@ -113,9 +113,11 @@ static WAITS: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(methods).expect("the pattern is a constant")
 });
 
-/// For each row of the table the method that it is charged to: the innermost of Java that `WAITS` does not match. Without
-/// one, the innermost of Java; without any, the innermost frame that is not of the kernel. By the wall clock that is the
-/// outermost frame: threads of the JVM have as many samples in each second, whatever they wait in.
+/// Returns for each row of the table the method to which its time is charged.
+///
+/// That is the innermost Java method that `WAITS` does not match, or else the innermost Java method. A stack without Java
+/// is charged to its innermost frame outside the kernel; in wall-clock samples to its outermost frame, because the JVM's
+/// own threads have the same number of samples in each second, whatever they wait in.
 pub fn methods_of(event: Event, samples: &Samples, index: &mut HashMap<String, usize>) -> Vec<usize> {
     let mut known = HashMap::new();
     let mut method = |node: usize| {

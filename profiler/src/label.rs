@@ -15,7 +15,7 @@ pub fn label(name: &str, room: usize) -> String {
     }
 }
 
-/// At most `length` characters, the last of them `…` where some are lost.
+/// At most `length` characters. A text that is cut ends with `…`.
 pub fn cut(text: &str, length: usize) -> String {
     if text.chars().count() <= length {
         return text.to_owned();

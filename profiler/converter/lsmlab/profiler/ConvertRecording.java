@@ -51,7 +51,7 @@ public final class ConvertRecording {
     }
   }
 
-  /** jdk.CPUInformation, which the reader does not know by itself. */
+  /** The event jdk.CPUInformation, for which async-profiler's reader has no class. */
   public static final class CpuInformation extends Event {
     final int threads;
 

@@ -34,7 +34,7 @@ import one.jfr.event.EventCollector;
  *   F name                                  a frame, with the suffix of its tier: _[j] _[i] _[0] _[1] _[k]
  *   T name                                  a thread
  *   N parent frame                          a node of the tree of calls; parent 0 is the root, the first node is 1
- *   S tenth thread node samples value       the samples of one stack; tenth: of a second since the recording began
+ *   S tenth thread node samples value       the samples of one stack; tenth is in tenths of a second since the recording began
  * </pre>
  */
 final class SampleTable extends JfrConverter {

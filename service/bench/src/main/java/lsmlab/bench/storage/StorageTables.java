@@ -17,7 +17,7 @@ public final class StorageTables {
   /**
    * Returns a table with a row for each metric and peer, and a table of the overwrite by tenths.
    *
-   * @param engines the lab's own first
+   * @param engines names of the engines, the lab's own first
    */
   public static String of(Figures figures, List<String> engines) {
     String ours = engines.getFirst();
