@@ -113,7 +113,7 @@ def live_findings(url: str, window_s: float, end: float) -> list[str]:
 
 
 def own_tests() -> list[str]:
-    """Runs test_check.py; names the tests that fail."""
+    """Run the tests of this room, and return a finding for each that fails."""
     suite = unittest.defaultTestLoader.discover(str(ROOM), pattern="test_*.py")
     result = unittest.TextTestRunner(stream=sys.stderr, verbosity=0).run(suite)
     return [f"{test}: {trace}" for test, trace in result.failures + result.errors]
