@@ -19,14 +19,15 @@ INTO_THE_MEASUREMENT_S = 10.0
 _BUSY = "import time\nend = time.monotonic() + {}\nwhile time.monotonic() < end: pass"
 _FILL = """
 import mmap, os, sys, time
-block, size = mmap.mmap(-1, 1 << 20), 256 << 20
+block, size = mmap.mmap(-1, 4 << 20), 256 << 20
 file = os.open(sys.argv[1], os.O_CREAT | os.O_WRONLY | os.O_DIRECT)
 os.unlink(sys.argv[1])
+os.posix_fallocate(file, 0, size)
 end, at = time.monotonic() + float(sys.argv[2]), 0
 while time.monotonic() < end:
     os.pwrite(file, block, at % size)
     at += len(block)
-    time.sleep(0.0005)  # so that this is a load of the disk and not of a CPU
+    time.sleep(0.01)  # so that this is a load of the disk and not of a CPU
 """
 
 
