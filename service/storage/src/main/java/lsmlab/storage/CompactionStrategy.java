@@ -3,13 +3,13 @@ package lsmlab.storage;
 /** How tables are merged in the background. */
 public enum CompactionStrategy {
   /**
-   * Each level below level 0 is one sorted run, {@code fanout} times as large as the level above
-   * it: few runs to read, more to write.
+   * Keeps each level from 1 on as one sorted run, {@code fanout} times as large as the level above
+   * it. A lookup searches few runs, but compaction writes more.
    */
   LEVELED,
   /**
-   * Runs of about the same size are merged into one: less to write, more runs to read, more disk
-   * space.
+   * Merges sorted runs of similar size into one. Compaction writes less, but a lookup searches more
+   * runs, and tables take more disk space.
    */
   TIERED,
   /** Only {@link Engine#compact} merges tables. */

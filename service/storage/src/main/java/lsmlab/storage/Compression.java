@@ -5,8 +5,8 @@ public enum Compression {
   /** No compression: a lookup reads the block in the mapped file. */
   NONE,
   /**
-   * LZ4, if it makes a block at least an eighth smaller: less disk space and less to read, more CPU
-   * time for each lookup.
+   * LZ4, for each block that it makes at least an eighth smaller. Takes less disk space and reads
+   * fewer bytes, but each lookup uses more CPU time.
    */
   LZ4
 }

@@ -3,10 +3,13 @@ package lsmlab.storage;
 /** What an acknowledged write survives. */
 public enum Durability {
   /**
-   * The WAL record is handed to the kernel before the response: it survives the death of the
-   * process (kill -9).
+   * The WAL record is handed to the kernel before the response, so the write survives the death of
+   * the process (kill -9).
    */
   PROCESS,
-  /** The WAL record is synced to the device before the response: it survives the loss of power. */
+  /**
+   * The WAL record is synced to the device before the response, so the write survives a loss of
+   * power.
+   */
   POWER
 }

@@ -3,15 +3,15 @@ package lsmlab.storage;
 import java.nio.file.Path;
 
 /**
- * An ordered key-value store, in which the server keeps its pairs.
+ * An ordered key-value store that holds the server's pairs.
  *
  * <p>Keys are 1 to {@value #KEY_BYTES_MAX} bytes long and ordered lexicographically by unsigned
  * byte. Values are 0 or more bytes long. Thread-safe.
  *
  * <p><b>Acknowledged means kept.</b> When {@code put} or {@code delete} returns, the write survives
- * what the store's {@link Durability} promises; when it throws, the write may or may not be there
- * after a restart, but never in part. A {@code get} that starts after a write has returned sees
- * that write or a later one.
+ * what the store's {@link Durability} promises. When it throws, a restart finds the whole write or
+ * nothing of it. A {@code get} that starts after a write has returned sees that write or a later
+ * one.
  *
  * <p>An engine copies what it stores and never changes the caller's arrays.
  */
@@ -42,8 +42,8 @@ public interface Engine extends WriteSink<RuntimeException>, AutoCloseable {
   /**
    * Stores the pair. Returns once it is as durable as promised.
    *
-   * @throws OverloadedException if flushes or merges do not keep up; nothing was written, try again
-   *     later
+   * @throws OverloadedException if flushes or compactions do not keep up; nothing was written, and
+   *     a later attempt may succeed
    * @throws ReadOnlyException if the store takes no writes (disk full, or a failed sync); nothing
    *     acknowledged is lost
    */
@@ -89,14 +89,14 @@ public interface Engine extends WriteSink<RuntimeException>, AutoCloseable {
 
   /**
    * Makes an independent store in a new directory that holds everything written before this call.
-   * Its tables are hard links, so it takes no disk space until the two stores differ. Reads and
-   * writes continue meanwhile.
+   * Its tables are hard links, so they take no further disk space until compactions replace them in
+   * one of the stores. Reads and writes continue during the call.
    *
    * @param directory an absolute path that does not exist; its parent must exist and be on the
    *     store's file system
    * @throws CheckpointException if no checkpoint can be made there
    * @throws ReadOnlyException if the memtables cannot be flushed
-   * @throws UnsupportedOperationException if the engine makes no checkpoints
+   * @throws UnsupportedOperationException if the engine does not support checkpoints
    */
   default void checkpoint(Path directory) {
     throw new UnsupportedOperationException("this engine makes no checkpoints");
@@ -105,28 +105,29 @@ public interface Engine extends WriteSink<RuntimeException>, AutoCloseable {
   /** Seals the memtable. Returns once everything written before this call is in tables. */
   void flush();
 
-  /** Merges all tables into as few as the layout allows. Returns when done. */
+  /** Compacts all tables into as few as the layout allows. Returns when that is done. */
   void compact();
 
   /** Returns once no flush and no compaction is running or due. */
   void quiesce();
 
   /**
-   * Returns if the store takes writes, or refuses them only for now, as on a full disk.
+   * Checks that the store can be written. Also returns while writes are refused only for a time,
+   * such as on a full disk.
    *
-   * @throws ReadOnlyException if it takes no writes until it is opened again
+   * @throws ReadOnlyException if the store takes no writes until it is opened again
    */
   default void checkWritable() {}
 
   /**
-   * Returns counters since the store was opened, and current gauges. Cheap enough for one call a
-   * second.
+   * Returns counters since the store was opened, and the current values of gauges. Cheap enough to
+   * call once a second.
    */
   EngineStats stats();
 
   /**
-   * Finishes running flushes, stops merges, makes everything durable and releases all files.
-   * Idempotent. No other call may overlap or follow it.
+   * Finishes running flushes, ends running compactions early, makes all writes durable, and closes
+   * all files. Idempotent. No other call may overlap or follow it.
    */
   @Override
   void close();

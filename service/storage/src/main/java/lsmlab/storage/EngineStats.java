@@ -1,8 +1,8 @@
 package lsmlab.storage;
 
 /**
- * Counters of an engine since it was opened, and current gauges. An engine reports 0 for whatever
- * it does not have.
+ * Counters of an engine since it was opened, and the current values of its gauges. An engine
+ * reports 0 for whatever it does not have.
  */
 public record EngineStats(
     long memtableBytes,
@@ -58,7 +58,7 @@ public record EngineStats(
         TreeStats.NONE);
   }
 
-  /** The statistics of an engine that has none of these. */
+  /** The statistics of an engine that counts nothing. */
   public static final EngineStats NONE =
       new EngineStats(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
 }

@@ -2,7 +2,7 @@ package lsmlab.storage;
 
 import java.util.Objects;
 
-/** Checks that keys and values have lengths that an engine accepts. */
+/** Checks that an engine accepts the lengths of a key and a value. */
 public final class Limits {
 
   /** Longest value in bytes. A table's block addresses its bytes with 31 bits. */
@@ -10,7 +10,7 @@ public final class Limits {
 
   private Limits() {}
 
-  /** Returns the estimated bytes of a write in the WAL. */
+  /** Returns the estimated size in bytes of a write's record in the WAL. */
   public static long recordBytes(int keyLength, int valueLength) {
     return (long) keyLength + valueLength + 32;
   }

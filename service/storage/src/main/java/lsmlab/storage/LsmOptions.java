@@ -4,29 +4,30 @@ import java.nio.file.Path;
 import java.util.Objects;
 
 /**
- * The layout of a log-structured merge tree and what it promises. {@link #builder} starts from the
+ * The layout of a log-structured merge tree, and its durability. {@link #builder} starts from the
  * defaults.
  *
- * @param directory of the store; created if it does not exist
+ * @param directory directory of the store; created if it does not exist
  * @param durability what an acknowledged write survives
  * @param flushThresholdBytes size at which a memtable is sealed and handed to a flush thread
  * @param flushThreads threads that turn sealed memtables into tables, 1 or more
- * @param memtablesMax sealed memtables that may wait for a flush before writes are held back, 1 or
- *     more
+ * @param memtablesMax number of sealed memtables that may wait for a flush before writes are held
+ *     back, 1 or more
  * @param compaction how tables are merged in the background; {@link Engine#compact} works with each
  *     setting
- * @param level0TablesMax tables of level 0 that make a compaction due, 1 or more
+ * @param level0TablesMax number of level-0 tables at which a compaction is due, 1 or more
  * @param fanout size of a level as a multiple of the level above it; used by {@link
  *     CompactionStrategy#LEVELED}
  * @param blockBytes size at which a table's block is closed; a block holds at least one pair,
  *     however large
- * @param bloomBitsPerKey size of a table's filter; 0 for none
- * @param compression of the blocks of new tables; existing tables are read whatever this setting is
- * @param tableBytes size at which compaction starts another table
- * @param compactionBytesPerSecondMax average rate at which merges write tables; 0 for no limit
+ * @param bloomBitsPerKey bits for each key in a table's bloom filter; 0 for no filter
+ * @param compression how the blocks of new tables are compressed; existing tables are read whatever
+ *     this setting is
+ * @param tableBytes size at which a compaction starts another table
+ * @param compactionBytesPerSecondMax average rate at which compactions write tables; 0 for no limit
  * @param valueBytesMax longest value that is accepted; a flush holds a value in memory twice
- * @param stallMillisMax how long a write waits for flushes and merges before it fails with {@link
- *     OverloadedException}
+ * @param stallMillisMax how long a write waits for flushes and compactions before it fails with
+ *     {@link OverloadedException}
  */
 public record LsmOptions(
     Path directory,
@@ -47,7 +48,11 @@ public record LsmOptions(
 
   private static final long MIB = 1024 * 1024;
 
-  /** Checks every range. */
+  /**
+   * Checks that every option is within its range.
+   *
+   * @throws IllegalArgumentException if one is not
+   */
   public LsmOptions {
     Objects.requireNonNull(directory, "directory");
     Objects.requireNonNull(durability, "durability");

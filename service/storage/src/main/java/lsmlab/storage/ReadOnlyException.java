@@ -1,8 +1,7 @@
 package lsmlab.storage;
 
 /**
- * Thrown when the store takes no writes. Reads still work. The message gives the reason and what to
- * do.
+ * Thrown when the store takes no writes. Reads still work. The message says why, and what to do.
  */
 public final class ReadOnlyException extends RuntimeException {
   private static final long serialVersionUID = 1L;

@@ -3,7 +3,7 @@ package lsmlab.storage;
 import java.lang.foreign.MemorySegment;
 
 /**
- * A cursor over pairs in key order. It starts before the first pair. For one thread at a time.
+ * A cursor over pairs in key order. It starts before the first pair. Used by one thread at a time.
  *
  * <pre>{@code
  * try (Scan scan = engine.scan(from, to)) {
@@ -18,7 +18,7 @@ public interface Scan extends AutoCloseable {
   /**
    * Moves to the next pair. Returns false at the end.
    *
-   * @throws ScanEndedException if the engine has ended the scan, because it kept too much replaced
+   * @throws ScanEndedException if the engine has ended the scan because it kept too much replaced
    *     data alive
    */
   boolean next();

@@ -12,7 +12,7 @@ import java.util.Map;
  * @param walBytes bytes appended to the WAL
  * @param lookups number of lookups in tables: those whose key is in no memtable
  * @param absent number of these lookups that found no entry in any table
- * @param searchesInVain number of searches in a block that did not hold the key
+ * @param searchesInVain number of searches of a block that did not hold the key
  * @param stallNanos nanoseconds for which writes were held back, by cause, summed over all threads
  */
 public record TreeStats(
@@ -48,18 +48,19 @@ public record TreeStats(
     MEMTABLES_FULL,
     /** Writes are paced: tables reach level 0 faster than they are compacted. */
     LEVEL0_GROWING,
-    /** Writes are stopped: level 0 has as many tables as it may have. */
+    /** Writes are stopped: level 0 holds its maximum number of tables. */
     LEVEL0_FULL
   }
 
-  /** Returns the number of searches in a block, with and without success. */
+  /** Returns the number of block searches, both those that found the key and those that did not. */
   public long searches() {
     return lookups - absent + searchesInVain;
   }
 
   /**
-   * Returns the bytes written to the WAL and to tables for each byte accepted; 0 before the first
-   * write. Does not count the zeros that preallocate the WAL, or the file system's own writes.
+   * Returns the number of bytes written to the WAL and to tables for each byte accepted; 0 before
+   * the first write. Does not count the zeros that preallocate the WAL, or what the file system
+   * itself writes.
    */
   public double writeAmplification() {
     long written = walBytes + levels.stream().mapToLong(Level::bytesWritten).sum();
@@ -75,8 +76,8 @@ public record TreeStats(
   }
 
   /**
-   * Returns the bytes of all tables for each byte of the deepest level; 0 while all tables are in
-   * level 0. The deepest level holds each of its keys once. If other levels hold keys that it
+   * Returns the size of all tables divided by the size of the deepest level; 0 while all tables are
+   * in level 0. The deepest level holds each of its keys once. If other levels hold keys that it
    * lacks, the true space amplification is lower. Source: Dong et al., "Optimizing Space
    * Amplification in RocksDB" (2017), section 2.
    */

@@ -3,14 +3,16 @@ package lsmlab.storage;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 
-/** Receives a value in the engine's own memory, so that the caller copies it only once. */
+/**
+ * Receives a value that is still in the engine's memory, so that the caller copies it only once.
+ */
 @FunctionalInterface
 public interface ValueSink {
 
   /**
    * @param source memory that holds the value, valid only until this method returns
-   * @param offset of the value's first byte within {@code source}
-   * @param length of the value in bytes, 0 or more
+   * @param offset offset of the value's first byte in {@code source}
+   * @param length length of the value in bytes, 0 or more
    */
   void accept(MemorySegment source, long offset, int length);
 

@@ -3,11 +3,11 @@ package lsmlab.storage;
 import java.util.Arrays;
 
 /**
- * Writes that an engine executes together, see {@link Engine#write}. Add them in the order of
- * execution, pass the batch to the engine, ask for each failure, clear the batch and reuse it. Once
- * it has grown, it allocates nothing.
+ * Writes that {@link Engine#write} executes together. Add them in the order of execution, pass the
+ * batch to the engine, ask for each failure, clear the batch and reuse it. Once it has grown, it
+ * allocates nothing.
  *
- * <p>For one thread. The caller must not change the arrays before {@code write} has returned.
+ * <p>Not thread-safe. The caller must not change the arrays before {@code write} has returned.
  */
 public final class WriteBatch {
 
@@ -18,7 +18,7 @@ public final class WriteBatch {
   private int[] valueOffsets = new int[16];
   private int[] valueLengths = new int[16];
 
-  /** Reasons by index of the write; null if no write has failed. */
+  /** Why each write failed, by the index of the write; null if no write has failed. */
   private Throwable[] failures;
 
   private int size;
@@ -69,7 +69,7 @@ public final class WriteBatch {
     return size;
   }
 
-  /** Returns the estimated bytes of all writes in the WAL. */
+  /** Returns the estimated size in bytes of the records of all writes in the WAL. */
   public long bytes() {
     return bytes;
   }

@@ -1,8 +1,8 @@
 package lsmlab.storage;
 
 /**
- * Receives writes: an engine, a WAL, or the batch of a peer engine. It reads the arrays only during
- * the call.
+ * Receives writes, one at a time. An engine, a WAL and the batch of a peer engine implement it. It
+ * reads the arrays only during the call.
  *
  * @param <X> exception that a write may throw
  */

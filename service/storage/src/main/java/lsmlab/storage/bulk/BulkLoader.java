@@ -22,9 +22,9 @@ import lsmlab.storage.table.TableLayout;
 import lsmlab.storage.table.TableWriter;
 
 /**
- * Writes a dataset straight into the tables of a closed store. All tables are in the last level,
- * without overlaps, or all in level 0. The same arguments give the same bytes. The manifest is
- * written last, so an unfinished load leaves no store behind.
+ * Writes a dataset straight into the tables of a closed store. Either all tables are in the last
+ * level and do not overlap, or all are in level 0. The same arguments give the same bytes. The
+ * manifest is written last, so an unfinished load leaves no store behind.
  */
 public final class BulkLoader {
 
@@ -34,7 +34,7 @@ public final class BulkLoader {
   /**
    * Describes a written dataset.
    *
-   * @param bytes of all tables
+   * @param bytes size of all tables
    * @param contentHash SHA-256, in hex, over the SHA-256 of each table in order
    */
   public record Result(long pairs, int tables, long bytes, String contentHash) {}
@@ -48,12 +48,12 @@ public final class BulkLoader {
   private final AtomicLong written = new AtomicLong();
 
   /**
-   * @param directory empty, except for its lock
-   * @param pairs 1 to 10⁹
+   * @param directory directory of the new store; empty except for its lock file
+   * @param pairs number of pairs, 1 to 10⁹
    * @param tables number of tables over which the pairs are spread evenly; at most {@code pairs}
    * @param overlapping whether the tables are in level 0, each with every {@code tables}-th key of
-   *     the whole range, like flushed tables that are never merged; otherwise they are in the last
-   *     level, each with a key range of its own
+   *     the whole range, like flushed tables that are never compacted; otherwise they are in the
+   *     last level, each with its own key range
    */
   public BulkLoader(
       StoreDirectory directory,

@@ -4,20 +4,21 @@ import java.nio.charset.StandardCharsets;
 
 /**
  * Generates the pairs of a dataset. Each pair depends only on the seed and its number, so pairs can
- * be made in any order, and again to check a response.
+ * be generated in any order, and generated again to check a response.
  *
- * <p>Key i is {@code k} and i in nine digits. The length of a value is uniform between 90 and 110%
- * of the mean. Its bytes are random printable ASCII characters out of 64, so a compressor saves a
- * quarter at most. If {@code uniquePercent} is below 100, the rest of the value repeats its unique
- * part. The random numbers come from SplitMix64 (Steele, Lea, Flood, "Fast Splittable Pseudorandom
- * Number Generators", 2014), seeded by a mix of seed and i. Immutable.
+ * <p>Key i is {@code k} followed by i in nine digits. The length of a value is uniformly
+ * distributed between 90% and 110% of the mean. Its bytes are random characters from a set of 64
+ * printable ASCII characters, so compression saves at most a quarter. If {@code uniquePercent} is
+ * below 100, the rest of the value repeats its unique part. The random numbers come from SplitMix64
+ * (Steele, Lea, Flood, "Fast Splittable Pseudorandom Number Generators", 2014), seeded by a mix of
+ * seed and i. Immutable.
  */
 public final class PairGenerator {
 
   /** Length of a key in bytes. */
   public static final int KEY_BYTES = 10;
 
-  /** Most pairs, because a key has nine digits. */
+  /** Maximum number of pairs: a key has nine digits. */
   public static final long PAIRS_MAX = 1_000_000_000L;
 
   private static final byte[] ALPHABET =
@@ -32,8 +33,8 @@ public final class PairGenerator {
 
   /**
    * @param valueBytes mean length of a value in bytes, 0 to 64 MiB
-   * @param uniquePercent part of a value that is random, 1 to 100; with 25 a value compresses to
-   *     about a quarter
+   * @param uniquePercent percentage of a value that is random, 1 to 100; at 25 a value compresses
+   *     to about a quarter
    */
   public PairGenerator(int valueBytes, int uniquePercent, long seed) {
     if (valueBytes < 0 || valueBytes > 64 * 1024 * 1024) {

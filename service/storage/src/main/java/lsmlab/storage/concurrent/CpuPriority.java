@@ -9,9 +9,9 @@ import java.util.Locale;
 import java.util.Optional;
 
 /**
- * Lowers the priority of threads that flush and merge, so that threads that serve requests go first
- * on a shared CPU. At equal priority a preempted writer waits for its turn among them; that wait,
- * not the disk, caused the longest writes.
+ * Lowers the priority of flush and compaction threads, so that threads that serve requests run
+ * first on a shared CPU. At equal priority a preempted writer waits for its turn among the
+ * background threads. The slowest writes come from that wait, not from the disk.
  *
  * <p>Uses nice(3), which on Linux changes only the calling thread. Does nothing on other systems.
  * Java's thread priorities have no effect on Linux, unless the JVM runs as root with a flag.
@@ -21,7 +21,7 @@ public final class CpuPriority {
 
   /**
    * Gives a background thread a third of the CPU time of a serving thread on the same CPU. With
-   * less, merges would fall behind for good if reads alone use up a CPU.
+   * less, compactions would fall further and further behind when reads alone use up a CPU.
    */
   private static final int BACKGROUND_INCREMENT = 5;
 
@@ -40,7 +40,7 @@ public final class CpuPriority {
         .map(address -> linker.downcallHandle(address, FunctionDescriptor.of(JAVA_INT, JAVA_INT)));
   }
 
-  /** Lowers the priority of the calling platform thread for good. */
+  /** Lowers the priority of the calling platform thread permanently. */
   public static void lowerForThisThread() {
     if (NICE == null) {
       return;

@@ -4,15 +4,16 @@ import java.util.concurrent.atomic.AtomicReferenceArray;
 import java.util.function.Supplier;
 
 /**
- * Lends objects that are expensive to make, each to one thread at a time. Unlike a {@link
+ * Lends objects that are expensive to create, each to one thread at a time. Unlike a {@link
  * ThreadLocal} it needs no object for each thread, so many virtual threads can share a few. If all
- * are lent, it makes another one, which the garbage collector may free later. Thread-safe.
- * Allocates nothing as long as it has an object to lend.
+ * objects are lent, it creates another one, which the garbage collector may free later. It
+ * allocates nothing as long as it has an object to lend. Thread-safe.
  */
 public final class Pool<T> {
 
   /**
-   * Distance between two entries, in references: one cache line, so that two CPUs do not share one.
+   * Distance between two entries, in references: one cache line, so that two entries never share a
+   * cache line.
    */
   private static final int STRIDE = 16;
 
@@ -21,7 +22,7 @@ public final class Pool<T> {
   private final AtomicReferenceArray<T> kept;
 
   /**
-   * @param make makes another object; called by any thread
+   * @param make creates an object; called by any thread
    */
   public Pool(Supplier<T> make) {
     int places = Integer.highestOneBit(2 * Runtime.getRuntime().availableProcessors() - 1) << 1;
@@ -45,7 +46,7 @@ public final class Pool<T> {
     return make.get();
   }
 
-  /** Takes back an object, which the caller must not use any more. */
+  /** Takes back an object, which the caller must no longer use. */
   public void give(T item) {
     int first = firstPlace();
     for (int i = 0; i <= mask; i++) {
@@ -57,8 +58,8 @@ public final class Pool<T> {
   }
 
   /**
-   * Returns the same position for a thread each time, so that it usually finds an object that is in
-   * its CPU's cache.
+   * Returns the entry at which a thread starts to look. It is the same each time, so a thread
+   * usually finds an object that is in its CPU's cache.
    */
   private int firstPlace() {
     return (int) Thread.currentThread().threadId() & mask;

@@ -5,9 +5,10 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 
 /**
- * Limits work to a number of bytes a second. After each piece of work the caller pays for it, and
- * waits until that is due. The time of the work itself counts. Unused time is not saved up, so
- * there is no burst after a pause. For one thread at a time.
+ * Limits the number of bytes a second that a thread processes. After each piece of work the caller
+ * pays for its bytes, and waits until the payment is due. The time that the work took counts
+ * towards the wait. Unused time is not saved up, so there is no burst after a pause. Used by one
+ * thread at a time.
  */
 public final class RateLimit {
 
@@ -28,10 +29,10 @@ public final class RateLimit {
           }
         };
 
-    /** Returns the nanoseconds since some fixed moment. */
+    /** Returns the time in nanoseconds since an arbitrary fixed moment. */
     long nanos();
 
-    /** Sleeps for about this many nanoseconds, or less. */
+    /** Sleeps for at most about this many nanoseconds. */
     void sleep(long nanos);
   }
 
@@ -44,8 +45,8 @@ public final class RateLimit {
   private long paidUntil;
 
   /**
-   * @param bytesPerSecond 0 for no limit
-   * @param stop whether to end the wait
+   * @param bytesPerSecond the limit; 0 for no limit
+   * @param stop returns true to end the wait early
    */
   public RateLimit(long bytesPerSecond, Clock clock, BooleanSupplier stop) {
     this.bytesPerSecond = bytesPerSecond;
@@ -55,8 +56,8 @@ public final class RateLimit {
   }
 
   /**
-   * Pays for the work since the last call, or since this object was created. Returns once it is
-   * due.
+   * Pays for the bytes processed since the last call, or since this object was created. Returns
+   * once the payment is due.
    */
   public void pay(long bytes) {
     if (bytesPerSecond == 0) {

@@ -55,8 +55,8 @@ public final class ReadGate {
   }
 
   /**
-   * Returns once every section that was entered before this call has been left. For one thread at a
-   * time.
+   * Returns once every section that was entered before this call has been left. Called by one
+   * thread at a time.
    */
   public void awaitReaders() {
     int old = phase;

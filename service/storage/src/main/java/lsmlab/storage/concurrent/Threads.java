@@ -26,7 +26,10 @@ public final class Threads {
         });
   }
 
-  /** Waits until the thread ends. Keeps an interrupt of the caller for later. */
+  /**
+   * Waits until the thread ends. If the caller is interrupted meanwhile, sets its interrupt flag
+   * again before it returns.
+   */
   public static void join(Thread thread) {
     boolean interrupted = false;
     while (true) {
@@ -42,7 +45,10 @@ public final class Threads {
     }
   }
 
-  /** Waits for the latch. Keeps an interrupt of the caller for later. */
+  /**
+   * Waits for the latch. If the caller is interrupted meanwhile, sets its interrupt flag again
+   * before it returns.
+   */
   public static void await(CountDownLatch latch) {
     boolean interrupted = false;
     while (true) {

@@ -1,2 +1,5 @@
-/** Threads of an engine, rate limits, object pools, and protection of readers without locks. */
+/**
+ * The threads of an engine, rate limits, object pools, and a gate that protects readers without
+ * locks.
+ */
 package lsmlab.storage.concurrent;

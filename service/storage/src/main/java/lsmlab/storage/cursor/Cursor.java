@@ -3,8 +3,8 @@ package lsmlab.storage.cursor;
 import java.lang.foreign.MemorySegment;
 
 /**
- * Walks pairs and tombstones in key order, each key once. It does not copy keys and values, but
- * tells where they are; that is valid until it moves. Not thread-safe.
+ * Walks pairs and tombstones in key order, each key once. It does not copy keys and values: it
+ * returns the memory that holds them, which is valid until the cursor moves. Not thread-safe.
  */
 public interface Cursor {
 

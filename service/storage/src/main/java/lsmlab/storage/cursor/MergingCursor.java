@@ -5,11 +5,12 @@ import java.util.List;
 import lsmlab.storage.file.Bytes;
 
 /**
- * Merges several cursors. Of pairs with the same key it shows the one from the first source in the
- * list and skips the others. Uses a binary heap, ordered by key and then by position in the list.
+ * Merges several cursors. If several sources hold the same key, it returns the pair of the first of
+ * them in the list and skips the others. Uses a binary heap, ordered by key and then by position in
+ * the list.
  *
- * <p>Keeps eight bytes of each source's current key as a number, so that most comparisons touch no
- * key. If all keys are known to share a prefix, these are the eight bytes after it.
+ * <p>Keeps eight bytes of each source's current key as a number, so that most comparisons need not
+ * read the keys. If all keys are known to share a prefix, these are the eight bytes after it.
  */
 public final class MergingCursor implements Cursor {
 
@@ -18,7 +19,9 @@ public final class MergingCursor implements Cursor {
   /** Length of the prefix that all keys share. */
   private final int shared;
 
-  /** For each source at a pair: the eight bytes of its key after the shared prefix, unsigned. */
+  /**
+   * The eight bytes after the shared prefix of each source's current key, as an unsigned number.
+   */
   private final long[] prefixes;
 
   /** Indexes into {@code sources}. The first {@code heapSize} entries form a heap. */
@@ -28,7 +31,8 @@ public final class MergingCursor implements Cursor {
   private Cursor top;
 
   /**
-   * @param newestFirst sources; pairs of an earlier one hide those of later ones
+   * @param newestFirst the sources, newest first; a pair of one source hides pairs with the same
+   *     key in later sources
    */
   public MergingCursor(List<? extends Cursor> newestFirst) {
     this(newestFirst, 0);

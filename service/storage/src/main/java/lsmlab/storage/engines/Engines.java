@@ -9,28 +9,28 @@ import lsmlab.storage.LsmOptions;
 import lsmlab.storage.lsm.LsmEngine;
 
 /**
- * The engines by name, as {@code engine:} in a configuration gives it. To add an engine, write one
- * class and one line here, or put a jar with a {@link Provider} on the class path.
+ * The engines by the name that a configuration gives as {@code engine:}. To add an engine, write
+ * one class and one line here, or put a jar with a {@link Provider} on the class path.
  */
 public final class Engines {
 
-  /** Opens an engine. An engine without files ignores the options. */
+  /** Opens an engine. An engine that has no files ignores the options. */
   @FunctionalInterface
   public interface Factory {
     Engine open(LsmOptions options);
   }
 
   /**
-   * @param name as given in a configuration
+   * @param name name of the engine in a configuration
    * @param summary one line for the list of engines
    * @param persistent whether pairs outlive the process
-   * @param loader opens the engine to load many pairs; a write is then durable only after a later
-   *     {@link Engine#flush} or {@link Engine#close}
+   * @param loader opens the engine for loading many pairs; a write is then durable only after a
+   *     later {@link Engine#flush} or {@link Engine#close}
    */
   public record Entry(
       String name, String summary, boolean persistent, Factory factory, Factory loader) {
 
-    /** Makes the entry of an engine that needs no special mode to load many pairs. */
+    /** Makes the entry of an engine that has no special mode for loading many pairs. */
     public Entry(String name, String summary, boolean persistent, Factory factory) {
       this(name, summary, persistent, factory, factory);
     }

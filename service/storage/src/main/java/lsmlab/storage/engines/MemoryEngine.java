@@ -17,11 +17,11 @@ import lsmlab.storage.ValueSink;
 
 /**
  * Keeps pairs in a {@link ConcurrentSkipListMap}, to measure the service with very cheap storage.
- * Nothing outlives the process.
+ * No pair outlives the process. Thread-safe.
  *
  * <p>{@link #scan} copies the references of its range under a lock that excludes writers, so that
- * it shows one moment. A large range stops writers for a while, which is acceptable for an engine
- * that only serves comparisons.
+ * it returns the pairs of one moment. A large range blocks writers for a while, which is acceptable
+ * for an engine that is only used for comparisons.
  */
 public class MemoryEngine implements Engine {
 

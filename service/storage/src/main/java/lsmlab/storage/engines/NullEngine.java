@@ -7,7 +7,7 @@ import lsmlab.storage.Limits;
 import lsmlab.storage.Scan;
 import lsmlab.storage.ValueSink;
 
-/** Discards every write and finds nothing: the lower bound for any measurement. Thread-safe. */
+/** Discards every write and finds no key: the lower bound for any measurement. Thread-safe. */
 public class NullEngine implements Engine {
 
   private static final Scan EMPTY =

@@ -6,13 +6,13 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Writes a line of JSON to the log for each flush, compaction, stall and slow sync of the WAL, when
- * it ends. RocksDB's {@code EVENT_LOG_v1} does the same. The logger has this class's name and its
- * level is debug; {@code service/jvm.options} turns it on, and docs/contracts.md describes the
- * lines.
+ * Writes a line of JSON to the log at the end of each flush, compaction, stall and slow sync of the
+ * WAL. RocksDB's {@code EVENT_LOG_v1} does the same. The logger has this class's name, and the
+ * lines have level debug; {@code service/jvm.options} turns it on, and docs/contracts.md describes
+ * the lines.
  *
- * <p>An event costs a few microseconds in the thread that reports it, and nothing in a thread that
- * serves requests, except after a stall. Thread-safe.
+ * <p>An event costs the thread that reports it a few microseconds. Threads that serve requests
+ * report only stalls and slow syncs. Thread-safe.
  */
 public final class EventLog {
 
@@ -29,12 +29,12 @@ public final class EventLog {
   }
 
   /**
-   * Reports a merge of tables.
+   * Reports a compaction.
    *
    * @param fromLevel lowest level of the inputs
-   * @param level of the outputs
-   * @param bytesIn of the inputs
-   * @param bytes of the outputs
+   * @param level level of the outputs
+   * @param bytesIn size of the inputs
+   * @param bytes size of the outputs
    */
   public static void compaction(
       long nanos, int fromLevel, int level, int tablesIn, long bytesIn, long bytes) {
@@ -46,8 +46,8 @@ public final class EventLog {
   }
 
   /**
-   * Reports a stall, which lasted from the first write that had to wait until no write waited any
-   * more.
+   * Reports a stall, which lasts from the first write that had to wait until no write waits any
+   * longer.
    */
   public static void stall(long nanos, int writes) {
     write("stall", nanos, "\"writes\":%d".formatted(writes));

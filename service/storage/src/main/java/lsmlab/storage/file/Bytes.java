@@ -27,7 +27,7 @@ public final class Bytes {
   private static final VarHandle ARRAY_LONG =
       MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
 
-  /** Largest slice for which one byte buffer is made. */
+  /** Largest slice that is read through a single byte buffer. */
   private static final long SLICE_BYTES_MAX = 1 << 30;
 
   /** Buffer in which bytes of a mapped file are checksummed, see {@link #update}. */
@@ -81,7 +81,8 @@ public final class Bytes {
 
   /**
    * Returns the first bytes, up to eight, as an unsigned big-endian number, padded with zeros on
-   * the right. If two prefixes differ, {@link Long#compareUnsigned} orders them like the bytes.
+   * the right. If two prefixes differ, {@link Long#compareUnsigned} orders them as {@link #compare}
+   * orders the bytes.
    */
   public static long prefix(byte[] a, int offset, int length) {
     if (length >= Long.BYTES) {
@@ -110,7 +111,7 @@ public final class Bytes {
   }
 
   /**
-   * Returns a 64-bit hash, each bit of which depends on all input. It multiplies and folds eight
+   * Returns a 64-bit hash. Each of its bits depends on all input bytes. Multiplies and folds eight
    * bytes at a time, like Wang Yi's wyhash, with other constants.
    */
   public static long hash(byte[] a, int offset, int length) {
@@ -139,8 +140,8 @@ public final class Bytes {
   }
 
   /**
-   * Continues a checksum over a slice. Copies bytes of a mapped file to the heap first. A page that
-   * cannot be read, because the file was cut short or the device fails, causes a SIGBUS. The JVM
+   * Adds a slice to a checksum. Copies the bytes of a mapped file to the heap first. A page that
+   * cannot be read, because the file was truncated or the device fails, causes a SIGBUS. The JVM
    * turns that into an {@link InternalError} while it copies memory, but dies from it while it
    * computes a checksum.
    */

@@ -14,7 +14,7 @@ import lsmlab.storage.CheckpointException;
 
 /**
  * The directory of a checkpoint. It is created as {@code <name>.part} and renamed when it is
- * complete, so a directory with the final name is a complete checkpoint. For one thread.
+ * complete, so a directory with the final name is a complete checkpoint. Not thread-safe.
  */
 public final class CheckpointTarget implements AutoCloseable {
 
@@ -28,7 +28,7 @@ public final class CheckpointTarget implements AutoCloseable {
   }
 
   /**
-   * Checks whether a checkpoint can be made at a path. Changes nothing.
+   * Checks that a checkpoint can be made at a path. Changes nothing.
    *
    * @param store directory of the store whose files will be linked
    * @throws CheckpointException if no checkpoint can be made there
@@ -86,9 +86,7 @@ public final class CheckpointTarget implements AutoCloseable {
     return new CheckpointTarget(path, part);
   }
 
-  /**
-   * Returns the error for a checkpoint on another file system, into which files cannot be linked.
-   */
+  /** Returns the error for a checkpoint on another file system, to which files cannot be linked. */
   static CheckpointException otherFileSystem(Path path, Path store, Throwable cause) {
     return new CheckpointException(
         path
@@ -103,7 +101,7 @@ public final class CheckpointTarget implements AutoCloseable {
     return new OsStoreDirectory(part);
   }
 
-  /** Durably gives the directory its final name. Its content must be durable already. */
+  /** Gives the directory its final name, durably. Its content must already be durable. */
   public void finish() throws IOException {
     Files.move(part, path, StandardCopyOption.ATOMIC_MOVE);
     finished = true;

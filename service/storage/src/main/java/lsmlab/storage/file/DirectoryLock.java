@@ -17,7 +17,7 @@ import java.util.Optional;
 
 /**
  * A lock on a directory itself (flock(2)), held until it is closed or the process ends. Java can
- * only lock files, and a lock file can be deleted while it is locked. Does nothing on other systems
+ * only lock files, and a lock file can be deleted while it is locked. Does nothing on systems other
  * than Linux, or if the file system has no such locks.
  */
 final class DirectoryLock implements AutoCloseable {

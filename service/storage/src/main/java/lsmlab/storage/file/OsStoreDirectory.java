@@ -25,7 +25,7 @@ import java.util.List;
 import java.util.stream.Stream;
 import lsmlab.storage.CheckpointException;
 
-/** A directory of the operating system. */
+/** A store directory in the file system of the operating system. */
 public final class OsStoreDirectory implements StoreDirectory {
 
   /** Name of the file that is locked while a store is open. Its content is not used. */
@@ -36,7 +36,7 @@ public final class OsStoreDirectory implements StoreDirectory {
   private DirectoryLock directoryLock;
 
   /**
-   * @param path of the directory; created if it does not exist
+   * @param path path of the directory; created if it does not exist
    * @throws IOException if it cannot be created or is not a directory
    */
   public OsStoreDirectory(Path path) throws IOException {
@@ -215,9 +215,10 @@ public final class OsStoreDirectory implements StoreDirectory {
 
   /**
    * A file of the operating system. An interrupt of the writing thread, which may belong to any
-   * caller of the engine, closes its {@link FileChannel}. So a write then opens the file again,
-   * continues, and leaves the thread interrupted. An interrupted sync would hide whether the device
-   * reported an error. So syncs use another kind of channel, which an interrupt does not close.
+   * caller of the engine, closes its {@link FileChannel}. In that case a write opens the file
+   * again, continues, and leaves the thread interrupted. An interrupted sync would hide whether the
+   * device reported an error. Therefore syncs use another kind of channel, which an interrupt does
+   * not close.
    */
   private static final class OsFile implements WritableFile {
     private static final ByteBuffer ZEROS = ByteBuffer.allocateDirect(1 << 16).asReadOnlyBuffer();

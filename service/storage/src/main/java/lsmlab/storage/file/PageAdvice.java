@@ -13,8 +13,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Tells the kernel how a mapped file will be read (posix_madvise(3)). This only affects speed. Does
- * nothing if the C library lacks the call, or for memory that is not a mapped file. Thread-safe.
+ * Tells the kernel how a mapped file will be read (posix_madvise(3)). This affects only speed. Does
+ * nothing if the C library lacks the call, or if the memory is not a mapped file. Thread-safe.
  */
 public final class PageAdvice {
 
@@ -24,7 +24,10 @@ public final class PageAdvice {
   private static final int RANDOM = 1;
   private static final int WILL_NEED = 3;
 
-  /** Size of the smallest page. If pages are larger, the call covers a few more bytes or fails. */
+  /**
+   * Size of the smallest page. On a system with larger pages the call covers a few more bytes, or
+   * fails.
+   */
   private static final long PAGE_BYTES = 4096;
 
   private static final MethodHandle MADVISE = find().orElse(null);
@@ -43,8 +46,8 @@ public final class PageAdvice {
   }
 
   /**
-   * Tells the kernel to expect random access: it then reads a missing page without the pages around
-   * it.
+   * Tells the kernel to expect random access. To read a missing page, the kernel then does not read
+   * the pages around it.
    */
   public static void random(MemorySegment mapped) {
     int error = advise(mapped, 0, mapped.byteSize(), RANDOM);
@@ -54,8 +57,8 @@ public final class PageAdvice {
   }
 
   /**
-   * Tells the kernel that these bytes will be read soon: it starts to read the missing ones at
-   * once, while the caller continues.
+   * Tells the kernel that these bytes will be read soon. The kernel starts to read the missing ones
+   * while the caller continues.
    */
   public static void willNeed(MemorySegment mapped, long offset, long length) {
     advise(mapped, offset, length, WILL_NEED);

@@ -6,14 +6,14 @@ import java.lang.foreign.ValueLayout;
 /** Formats bytes for people. */
 public final class Printable {
 
-  /** Most bytes that are shown of a string. */
+  /** Maximum number of bytes of a string that are shown. */
   private static final int SHOWN_BYTES_MAX = 48;
 
   private Printable() {}
 
   /**
-   * Returns the bytes in quotes, with bytes that are not printable ASCII as {@code \xNN}. A long
-   * string is cut, and its length is added.
+   * Returns the bytes in quotes. Bytes that are not printable ASCII are written as {@code \xNN}. A
+   * long string is cut off and followed by its length.
    */
   public static String text(MemorySegment bytes, long offset, long length) {
     StringBuilder text = new StringBuilder("\"");

@@ -9,12 +9,12 @@ import java.util.List;
  * The directory of one store. Every byte that the engine keeps goes through this interface, so
  * tests can replace it with a directory that crashes or fails.
  *
- * <p>A loss of power spares only what was synced: the bytes of a file after {@link
+ * <p>A loss of power preserves only what was synced: the bytes of a file after {@link
  * WritableFile#sync}, and created, renamed and deleted files after {@link #sync} of the directory.
- * The death of the process spares everything that was written.
+ * The death of the process preserves everything that was written.
  *
- * <p>Thread-safe, except that a {@link WritableFile} is for one thread at a time. Names contain no
- * path.
+ * <p>Thread-safe, except that only one thread at a time may use a {@link WritableFile}. Names
+ * contain no path.
  */
 public interface StoreDirectory extends AutoCloseable {
 
@@ -24,7 +24,7 @@ public interface StoreDirectory extends AutoCloseable {
   /** Creates a file. Throws {@link java.nio.file.FileAlreadyExistsException} if it exists. */
   WritableFile create(String name) throws IOException;
 
-  /** Opens an existing file for appending, and cuts it to {@code length} bytes. */
+  /** Opens an existing file for appending, and truncates it to {@code length} bytes. */
   WritableFile openAt(String name, long length) throws IOException;
 
   /**
@@ -47,14 +47,14 @@ public interface StoreDirectory extends AutoCloseable {
   void delete(String name) throws IOException;
 
   /**
-   * Makes durable which files were created, renamed and deleted before this call.
+   * Makes all files that were created, renamed or deleted before this call durably so.
    *
-   * @throws SyncFailedException if that is not certain
+   * @throws SyncFailedException if it is unknown whether they are
    */
   void sync() throws IOException;
 
   /**
-   * Locks the store until {@link #close}, against other processes and against other objects of this
+   * Locks the store until {@link #close}, against other processes and other objects in this
    * process.
    *
    * @throws IOException if someone else holds the lock; the message says what to do

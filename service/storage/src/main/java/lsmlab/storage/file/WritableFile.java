@@ -3,11 +3,11 @@ package lsmlab.storage.file;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 
-/** A file that is written at its end. For one thread at a time. */
+/** A file that is written at its end. Used by one thread at a time. */
 public interface WritableFile extends AutoCloseable {
 
   /**
-   * Appends all remaining bytes. If it fails, some of them may have been appended; {@link #length}
+   * Appends all remaining bytes. If it fails, it may have appended some of them; {@link #length}
    * does not count these, and the next write overwrites them.
    */
   void write(ByteBuffer bytes) throws IOException;
@@ -19,20 +19,20 @@ public interface WritableFile extends AutoCloseable {
   void pad(int zeros) throws IOException;
 
   /**
-   * Cuts the file to {@code length} bytes, at most {@link #length}. Also removes preallocated
-   * zeros.
+   * Truncates the file to {@code length} bytes, which must not exceed {@link #length}. Also removes
+   * preallocated zeros.
    */
   void truncate(long length) throws IOException;
 
   /**
    * Makes all written bytes durable.
    *
-   * @throws SyncFailedException if that is not certain; bytes since the last successful sync may be
-   *     lost then
+   * @throws SyncFailedException if it is unknown whether they are; bytes since the last successful
+   *     sync may be lost
    */
   void sync() throws IOException;
 
-  /** Returns the bytes written, without preallocated zeros. */
+  /** Returns the number of bytes written, without preallocated zeros. */
   long length();
 
   /** Closes without syncing. Idempotent. */

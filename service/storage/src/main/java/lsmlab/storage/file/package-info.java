@@ -1,2 +1,4 @@
-/** The interface to the file system, and helpers that read, compare, hash and checksum bytes. */
+/**
+ * The interface to the file system, and helper classes that read, compare, hash and checksum bytes.
+ */
 package lsmlab.storage.file;

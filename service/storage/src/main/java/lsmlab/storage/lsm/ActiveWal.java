@@ -8,21 +8,23 @@ import lsmlab.storage.manifest.LogEntry;
 import lsmlab.storage.wal.WalWriter;
 
 /**
- * The log that takes writes, and what is known of the logs before it. Appends a group of writes,
- * takes a failed group back, and changes to the next log when the memtable is sealed. For the leader
- * of the {@link CommitPipeline} only, except for {@link #bytes} and {@link #syncs}, which any thread
- * may call.
+ * The log that takes writes, and the lengths of the logs before it. Appends a group of writes,
+ * rolls back a group that failed, and switches to the next log when the memtable is sealed. Only
+ * the leader of the {@link CommitPipeline} may use it, except for {@link #bytes} and {@link
+ * #syncs}, which any thread may call.
  */
 final class ActiveWal {
 
-  /** More than the memtables that can wait for a flush. */
+  /**
+   * Maximum length of {@link #sealed}: more than the number of memtables that can wait for a flush.
+   */
   private static final int SEALED_MAX = 2048;
 
   private final WalLifecycle logs;
   private final WalPreallocator preallocator;
   private final Health health;
 
-  /** The last log that was there when the store was opened. */
+  /** The last log that existed when the store was opened. */
   private final LogEntry recovered;
 
   /** Logs sealed since the store was opened, oldest first, including those no longer needed. */
@@ -34,8 +36,9 @@ final class ActiveWal {
   private volatile long syncsBefore;
 
   /**
-   * @param log of the active memtable; null if it could not be made, so that each write tries again
-   * @param recovered the last log that was there when the store was opened
+   * @param log log of the active memtable; null if it could not be created, in which case each
+   *     write tries again
+   * @param recovered the last log that existed when the store was opened
    */
   ActiveWal(
       WalLifecycle logs,
@@ -54,7 +57,7 @@ final class ActiveWal {
    * Begins the first log, if that failed when the store was opened. Records success and failure in
    * {@code health}.
    *
-   * @param number of the active memtable's log
+   * @param number number of the active memtable's log
    */
   void beginIfMissing(long number) throws IOException {
     if (log != null) {
@@ -70,9 +73,8 @@ final class ActiveWal {
   }
 
   /**
-   * Appends the writes from {@code first} up to {@code end}, which is not included, and syncs them
-   * under {@code power}. If that fails, takes all of them back, and records the failure in {@code
-   * health}.
+   * Appends the writes from {@code first} up to but not including {@code end}, and syncs them under
+   * {@code power}. If that fails, rolls all of them back and records the failure in {@code health}.
    */
   void append(Write first, Write end) throws IOException {
     WalWriter current = log;
@@ -103,7 +105,8 @@ final class ActiveWal {
   }
 
   /**
-   * Begins the next log, which takes writes from now on. If that fails, the current log goes on.
+   * Begins the next log, which takes writes from now on. If that fails, the current log continues
+   * to take writes.
    *
    * @return the log before it, which the caller closes
    */
@@ -140,7 +143,7 @@ final class ActiveWal {
   }
 
   /**
-   * Makes the log durable, ends it with a record that says so, and closes it. No write may follow.
+   * Makes the log durable, appends a record that says so, and closes it. No write may follow.
    *
    * @return the logs written since the store was opened, oldest first; empty if the store takes no
    *     writes

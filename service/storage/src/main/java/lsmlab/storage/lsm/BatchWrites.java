@@ -7,7 +7,7 @@ import lsmlab.storage.WriteBatch;
 
 /**
  * Commits a {@link WriteBatch} through the {@link CommitPipeline}. Each thread keeps and reuses its
- * {@link Write} objects, so that a batch allocates nothing. For one thread.
+ * {@link Write} objects, so that a batch allocates nothing. Not thread-safe.
  */
 final class BatchWrites {
 
@@ -17,10 +17,10 @@ final class BatchWrites {
     void admit(long bytes, int valueLength);
   }
 
-  /** A thread keeps at most this many writes for its next batch. */
+  /** Maximum number of {@link Write} objects that a thread keeps for its next batch. */
   private static final int KEPT_MAX = 1024;
 
-  /** For platform threads only: a virtual thread may never commit another batch. */
+  /** Only for platform threads: a virtual thread may never commit a second batch. */
   private static final ThreadLocal<BatchWrites> OWN = ThreadLocal.withInitial(BatchWrites::new);
 
   private Write[] writes = new Write[16];
@@ -29,7 +29,8 @@ final class BatchWrites {
 
   /**
    * Admits the writes in order, commits the admitted ones, and records failures in the batch. If a
-   * write is refused, all later ones fail too: they would wait just as long for the same room.
+   * write is refused, all later ones fail too, because they would wait just as long for the same
+   * memory or tables.
    *
    * @param admission called for each write in order
    */

@@ -16,8 +16,8 @@ import lsmlab.storage.version.Version;
 import lsmlab.storage.version.VersionSet;
 
 /**
- * An independent store that shares the tables of another one by hard links, which is safe because
- * tables never change. Its manifest is written last and names all tables and no log, so an
+ * An independent store that shares the tables of another store through hard links, which is safe
+ * because tables never change. Its manifest is written last and names all tables and no log, so an
  * unfinished checkpoint is not a store.
  */
 final class Checkpoint {
@@ -28,9 +28,9 @@ final class Checkpoint {
    * Makes a checkpoint of the current version in a new directory, which gets its final name when it
    * is complete.
    *
-   * @param path of the new directory
+   * @param path path of the new directory
    * @param store path of the store
-   * @throws UncheckedIOException if a file cannot be made; nothing is left then
+   * @throws UncheckedIOException if a file cannot be created; nothing is left behind
    */
   static void make(Path path, Path store, StoreDirectory from, VersionSet versions) {
     try (CheckpointTarget target = CheckpointTarget.make(path, store);

@@ -15,8 +15,8 @@ import lsmlab.storage.wal.WalWriter;
  * <p>Protocol (flat combining): a writer pushes its {@link Write} onto a list and tries to become
  * the leader. The leader takes the whole list and commits it in order. It writes all records to the
  * WAL at once, syncs once under {@code power}, adds each write to the memtable, and publishes the
- * sequence number up to which everything is visible. It gives up the lead before it wakes the
- * writers that it served, so that the next group is already on its way to the device. A writer that
+ * sequence number up to which all writes are visible. It gives up the lead before it wakes the
+ * writers that it served, so that the next group can already be written meanwhile. A writer that
  * finds another leader spins briefly, then sleeps until it is served or woken to lead.
  *
  * <p>Under {@code power} a leader first waits briefly for the writers that were woken last, see
@@ -30,7 +30,7 @@ import lsmlab.storage.wal.WalWriter;
  * thread only waits for the last one.
  *
  * <p>The leader holds {@code busy}, which guards the {@link ActiveWal}, the sequence number and
- * writing to the memtable. Source: Hendler, Incze, Shavit, Tzafrir, "Flat Combining and the
+ * writes to the memtable. Source: Hendler, Incze, Shavit, Tzafrir, "Flat Combining and the
  * Synchronization-Parallelism Tradeoff" (2010).
  */
 final class CommitPipeline {
@@ -46,7 +46,7 @@ final class CommitPipeline {
     /**
      * Seals the active memtable.
      *
-     * @param logNumber of the memtable that follows
+     * @param logNumber number of the log of the next memtable
      */
     void seal(long logNumber);
   }
@@ -54,10 +54,11 @@ final class CommitPipeline {
   private static final long GROUP_WAIT_NANOS_MAX = 1_000_000;
 
   /**
-   * Number of times that a writer looks whether it is served or may lead before it sleeps: about 20
-   * µs, as long as it takes to sleep and be woken. So it never waits more than about twice as long
-   * as if it had known whether to sleep. Source: Karlin, Li, Manasse, Owicki, "Empirical Studies of
-   * Competitive Spinning for a Shared-Memory Multiprocessor" (1991).
+   * Number of times that a writer checks whether it has been served or may lead before it sleeps.
+   * The checks take about 20 µs, as long as sleeping and being woken. So a writer never waits more
+   * than about twice as long as it would have if it had known in advance whether to sleep. Source:
+   * Karlin, Li, Manasse, Owicki, "Empirical Studies of Competitive Spinning for a Shared-Memory
+   * Multiprocessor" (1991).
    */
   private static final int SPINS = Runtime.getRuntime().availableProcessors() > 1 ? 1_000 : 0;
 
@@ -71,7 +72,7 @@ final class CommitPipeline {
   // Guarded by busy, as is the WAL.
   private long sequence;
 
-  /** Number of threads, not of writes, that the last group served. */
+  /** Number of threads that the last group served, not of its writes. */
   private int servedLast;
 
   /** Moving average of the time that it takes to write and sync a group. */
@@ -85,7 +86,7 @@ final class CommitPipeline {
    */
   private volatile long announced;
 
-  /** Bytes of the keys and values of all writes. */
+  /** Total size of the keys and values of all committed writes, in bytes. */
   private volatile long acceptedBytes;
 
   /**
@@ -103,7 +104,7 @@ final class CommitPipeline {
   }
 
   /**
-   * Returns a sequence number up to which all writes are in the memtables. It includes each write
+   * Returns a sequence number up to which all writes are in the memtables. These include each write
    * that a finished lookup may have returned. A lookup sees a write as soon as it is in the
    * memtable, shortly before its group becomes visible; this method waits for that.
    */
@@ -130,9 +131,9 @@ final class CommitPipeline {
 
   /**
    * Commits the first {@code count} writes in order. Returns when all are finished; {@link
-   * Write#failure} tells which failed.
+   * Write#failure} says whether a write failed.
    *
-   * @param writes of the calling thread
+   * @param writes writes that belong to the calling thread
    * @param count 0 or more
    */
   void submit(Write[] writes, int count) {
@@ -207,10 +208,11 @@ final class CommitPipeline {
   }
 
   /**
-   * Waits briefly until as many writers are waiting as the last group served. Those have just been
-   * woken, and a writer that arrives after the list is taken waits for this sync and the next.
-   * Without the wait, small and large groups alternate; with it, 64 writers share nearly every
-   * sync. The wait takes at most half a sync's time, and no time for a lone writer.
+   * Waits briefly until as many writers are waiting as the last group served. The writers of that
+   * group have just been woken. A writer that arrives after the leader has taken the list waits for
+   * two syncs, this one and the next. Without the wait, small and large groups alternate; with it,
+   * 64 writers share nearly every sync. The wait takes at most half the time of a sync. A lone
+   * writer does not wait.
    */
   private void awaitGroup() {
     long start = System.nanoTime();
@@ -289,7 +291,7 @@ final class CommitPipeline {
     }
   }
 
-  /** Returns the bytes of the keys and values that were committed. */
+  /** Returns the total size of the keys and values of all committed writes, in bytes. */
   long acceptedBytes() {
     return acceptedBytes;
   }

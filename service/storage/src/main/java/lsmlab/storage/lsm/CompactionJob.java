@@ -28,23 +28,23 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One merge, published piece by piece; {@link Compactor} explains why that is correct. Used once,
- * by one thread. It holds a reference to each table that it still reads and none to a version, so a
- * table that it has finished reading can be deleted.
+ * One compaction, published piece by piece; {@link Compactor} explains why that is correct. Runs
+ * once, on one thread. It holds a reference to each table that it still reads and none to a
+ * version, so a table that it has finished reading can be deleted.
  */
 final class CompactionJob {
 
-  /** Thrown to end a merge early because the store is being closed. */
+  /** Thrown to end a compaction early because the store is being closed. */
   static final class BrokenOff extends RuntimeException {
     private static final long serialVersionUID = 1L;
   }
 
   private static final Logger LOG = LoggerFactory.getLogger(CompactionJob.class);
 
-  /** Number of pairs between two checks whether the store is being closed. */
+  /** Number of pairs between two checks of whether the store is being closed. */
   private static final int ENTRIES_PER_CHECK = 1_024;
 
-  /** Bytes written between two calls of the rate limit. */
+  /** Number of bytes written between two calls of the rate limit. */
   private static final long BYTES_PER_PAYMENT = 1 << 20;
 
   private final StoreDirectory directory;
@@ -58,7 +58,7 @@ final class CompactionJob {
 
   /**
    * Inputs from the output level, by key. Those with an index below {@code passed} have been read
-   * to their end.
+   * completely.
    */
   private final List<Placed> below;
 
@@ -76,15 +76,15 @@ final class CompactionJob {
   private TableWriter writer;
   private final RateLimit rateLimit;
 
-  /** Bytes of the unfinished table that the rate limit has accounted for. */
+  /** Number of bytes of the unfinished table that have been paid to the rate limit. */
   private long paidBytes;
 
   /**
    * Takes a reference to each input, which {@link #run} releases.
    *
-   * @param workspace not used by anyone else until the merge has run
-   * @param closing whether to end the merge early
-   * @param traffic counts the bytes of published and of replaced tables
+   * @param workspace memory that nobody else uses until {@link #run} has returned
+   * @param closing returns true to end the compaction early
+   * @param traffic counts the bytes of published and replaced tables
    * @param published called after each publication
    */
   CompactionJob(
@@ -118,7 +118,7 @@ final class CompactionJob {
   /**
    * Merges all inputs and publishes the outputs.
    *
-   * @throws BrokenOff if the store is being closed; published tables stay
+   * @throws BrokenOff if the store is being closed; tables that are already published stay
    */
   void run() throws IOException {
     try {
@@ -215,7 +215,7 @@ final class CompactionJob {
     return task;
   }
 
-  /** Returns the bytes of the inputs from level 0. */
+  /** Returns the total size of the inputs from level 0, in bytes. */
   long level0Bytes() {
     return task.inputs().stream()
         .filter(placed -> placed.entry().level() == 0)
@@ -232,8 +232,8 @@ final class CompactionJob {
 
   /**
    * Handles the inputs of the output level that the cursor has passed. Replaces them, unless the
-   * output tables would become too small. An output table ends here if it has at least half of its
-   * usual size, or if the passed tables add up to two tables of the usual size.
+   * output tables would become too small. Ends the current output table if it has at least half of
+   * the usual size, or if the passed tables together are as large as two tables of the usual size.
    */
   private void passOver(Cursor cursor) throws IOException {
     do {
@@ -270,7 +270,10 @@ final class CompactionJob {
     }
   }
 
-  /** Waits until {@code bytes} of the unfinished table are due by the rate limit. */
+  /**
+   * Pays for the unfinished table up to its size {@code bytes}, and waits until the rate limit
+   * allows that.
+   */
   private void pay(long bytes) {
     rateLimit.pay(bytes - paidBytes);
     paidBytes = bytes;
@@ -295,7 +298,7 @@ final class CompactionJob {
 
   /**
    * Deletes tables that were not published. After a failed sync or an internal error the files
-   * stay, because the manifest may name them; the next start decides.
+   * stay, because the manifest may name them; the next start keeps or deletes them.
    */
   private void discard(Throwable reason) {
     boolean unnamed =

@@ -9,16 +9,17 @@ import lsmlab.storage.table.Table;
 import lsmlab.storage.version.TableSet;
 import lsmlab.storage.version.TableSet.Placed;
 
-/** Decides which tables to merge. Stateless and thread-safe. */
+/** Decides which tables to compact. Stateless and thread-safe. */
 interface CompactionPolicy {
 
   /**
-   * Tables to merge.
+   * One compaction: the tables to merge, and the level of the result.
    *
-   * @param newestFirst groups of tables; pairs of a group hide those of later groups, and tables of
-   *     one group do not overlap
-   * @param level of the merged tables
-   * @param dropTombstones whether no older table can hold one of these keys
+   * @param newestFirst groups of tables, newest first; a pair of one group hides pairs with the
+   *     same key in later groups, and tables of one group do not overlap
+   * @param level level of the merged tables
+   * @param dropTombstones whether no older table can hold the keys of these tables, so that
+   *     tombstones are not needed
    */
   record Task(List<List<Placed>> newestFirst, int level, boolean dropTombstones) {
     List<Placed> inputs() {
@@ -36,21 +37,21 @@ interface CompactionPolicy {
   }
 
   /**
-   * Returns the most urgent merge, or null if none is due.
+   * Returns the most urgent compaction, or null if none is due.
    *
-   * @param resting whether no more tables of level 0 are expected soon
+   * @param resting whether no further flush to level 0 is expected soon
    */
   Task pick(TableSet tables, boolean resting);
 
-  /** Returns the number of tables in level 0 that makes a merge due while writes continue. */
+  /** Returns the number of level-0 tables at which a compaction is due while writes continue. */
   int level0Trigger(TableSet tables);
 
-  /** Returns how urgent a merge of this level is; from 1 on it is due. */
+  /** Returns how urgent a compaction of this level is; at 1 or more it is due. */
   double score(TableSet tables, int level);
 
   /**
-   * Returns a merge of all tables into the last level; null if all are there already and hold no
-   * tombstone.
+   * Returns a compaction of all tables into the last level; null if all are already there and hold
+   * no tombstone.
    */
   static Task all(TableSet tables) {
     List<Placed> bottom = run(tables, TableEntry.LEVEL_BOTTOM);
@@ -66,8 +67,8 @@ interface CompactionPolicy {
   }
 
   /**
-   * Returns each table of level 0 as a group of its own, newest first, in a list that the caller
-   * may extend.
+   * Returns the tables of level 0, newest first, each as a group of its own. The caller may extend
+   * the list.
    */
   static List<List<Placed>> level0Groups(TableSet tables) {
     List<List<Placed>> groups = new ArrayList<>();
@@ -86,7 +87,7 @@ interface CompactionPolicy {
     return new Task(groups, level, nothingBelow);
   }
 
-  /** Returns the tables of a level from 1 on, by key. */
+  /** Returns the tables of a level other than 0, by key. */
   static List<Placed> run(TableSet tables, int level) {
     return level <= tables.levels().size() ? tables.levels().get(level - 1) : List.of();
   }
@@ -95,7 +96,7 @@ interface CompactionPolicy {
     return tables.stream().mapToLong(placed -> placed.table().bytes()).sum();
   }
 
-  /** Returns the tables of a run that overlap the key range of the others. */
+  /** Returns the tables of a run that overlap the key range of {@code others}. */
   static List<Placed> overlapping(List<Placed> run, List<Placed> others) {
     byte[] min = null;
     byte[] max = null;
@@ -118,7 +119,7 @@ interface CompactionPolicy {
     return overlapping;
   }
 
-  /** Never merges in the background. */
+  /** Never compacts in the background. */
   final class Off implements CompactionPolicy {
     @Override
     public Task pick(TableSet tables, boolean resting) {

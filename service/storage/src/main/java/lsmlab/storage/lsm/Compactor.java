@@ -18,16 +18,17 @@ import lsmlab.storage.version.Version;
 import lsmlab.storage.version.VersionSet;
 
 /**
- * Merges tables in one background thread, one {@link CompactionPolicy.Task} after another: merges
- * that the policy calls due, and a merge of everything on demand. Inputs stay readable until their
- * replacement is published. A merge that ends early leaves no file that the manifest does not name.
+ * Compacts tables in one background thread, one {@link CompactionPolicy.Task} after another: those
+ * that the policy calls due, and on demand one of all tables. Inputs stay readable until their
+ * replacement is published. A compaction that ends early leaves no file that the manifest does not
+ * name.
  *
- * <p>A merge is published piece by piece, in key order. Once the merge has passed the end of some
- * tables of its output level, the tables written so far replace them, and their disk space is free.
- * So a merge needs space for a few tables, not for the whole level. The inputs from upper levels
- * stay until the last piece. Until then they agree with the output level about each key: both hold
- * the same value, or the upper level holds a tombstone and the output level nothing. So readers are
- * right at any moment, and a merge that ends early can be repeated.
+ * <p>A compaction is published piece by piece, in key order. Once it has passed the end of some
+ * tables of its output level, the tables written so far replace them, and their disk space is
+ * freed. So a compaction needs space for a few tables, not for the whole level. The inputs from
+ * upper levels stay until the last piece. Until then they agree with the output level about each
+ * key: both hold the same value, or the upper level holds a tombstone and the output level nothing.
+ * So lookups are correct at any moment, and a compaction that ends early can be repeated.
  */
 final class Compactor implements AutoCloseable, WriteController.Merging {
 
@@ -35,7 +36,7 @@ final class Compactor implements AutoCloseable, WriteController.Merging {
 
   private static final long RETRY_MILLIS = 1_000;
 
-  /** If no table was added for this long, none is expected soon. */
+  /** If no table was added to level 0 for this many milliseconds, none is expected soon. */
   private static final long RESTING_MILLIS = 2_000;
 
   private final StoreDirectory directory;
@@ -62,7 +63,9 @@ final class Compactor implements AutoCloseable, WriteController.Merging {
   private volatile boolean closing;
   private volatile double level0Rate;
 
-  /** Time spent merging since level 0 was merged last. Used by the compaction thread only. */
+  /**
+   * Time spent on compactions since the last one of level 0. Used by the compaction thread only.
+   */
   private long nanosSinceLevel0;
 
   private final LongAdder compactions = new LongAdder();
@@ -70,7 +73,7 @@ final class Compactor implements AutoCloseable, WriteController.Merging {
   private final LongAdder nanos = new LongAdder();
 
   /**
-   * @param published called after each publication, by the compaction thread
+   * @param published called on the compaction thread after each publication
    */
   Compactor(
       StoreDirectory directory,
@@ -92,7 +95,7 @@ final class Compactor implements AutoCloseable, WriteController.Merging {
     thread.start();
   }
 
-  /** Tells the compactor that tables were added, so that it looks whether a merge is due. */
+  /** Tells the compactor that tables were added, so that it checks whether a compaction is due. */
   void tablesChanged() {
     lock.lock();
     try {
@@ -103,7 +106,7 @@ final class Compactor implements AutoCloseable, WriteController.Merging {
     }
   }
 
-  /** Merges all current tables. Returns when done. */
+  /** Compacts all current tables. Returns when that is done. */
   void compactAll() {
     long failuresBefore = health.failures();
     lock.lock();
@@ -122,7 +125,7 @@ final class Compactor implements AutoCloseable, WriteController.Merging {
     }
   }
 
-  /** Returns when no merge is running or due. */
+  /** Returns when no compaction is running or due. */
   void awaitIdle() {
     long failuresBefore = health.failures();
     lock.lock();
@@ -158,7 +161,10 @@ final class Compactor implements AutoCloseable, WriteController.Merging {
     }
   }
 
-  /** Whether writing has ended, or a caller of {@link #awaitIdle} asks to act as if it had. */
+  /**
+   * Whether no more writes are expected, or a caller of {@link #awaitIdle} asks to act as if none
+   * were.
+   */
   private boolean isResting() {
     lock.lock();
     try {
@@ -200,7 +206,9 @@ final class Compactor implements AutoCloseable, WriteController.Merging {
     }
   }
 
-  /** Returns the merge that is due, or null. It holds its own references to its inputs. */
+  /**
+   * Returns the compaction that is due, or null. The job holds its own references to its inputs.
+   */
   private CompactionJob begin(boolean everything) {
     Version version = versions.acquire();
     try {
@@ -217,7 +225,7 @@ final class Compactor implements AutoCloseable, WriteController.Merging {
     }
   }
 
-  /** Waits until a merge is due. Returns false once the compactor is closing. */
+  /** Waits until a compaction is due. Returns false once the compactor is closing. */
   private boolean awaitWork() {
     lock.lock();
     try {
@@ -295,8 +303,7 @@ final class Compactor implements AutoCloseable, WriteController.Merging {
   }
 
   /**
-   * Returns the recent rate at which level 0 was merged, in bytes a second; 0 before the first such
-   * merge.
+   * Returns the rate of recent compactions of level 0, in bytes a second; 0 before the first one.
    */
   @Override
   public double level0Rate() {
@@ -312,7 +319,7 @@ final class Compactor implements AutoCloseable, WriteController.Merging {
     return compactions.sum();
   }
 
-  /** Returns the urgency of a compaction of this level, which is due from 1 on. */
+  /** Returns how urgent a compaction of this level is; at 1 or more it is due. */
   double score(TableSet tables, int level) {
     return policy.score(tables, level);
   }
@@ -321,7 +328,7 @@ final class Compactor implements AutoCloseable, WriteController.Merging {
     return nanos.sum();
   }
 
-  /** Ends the running merge early. */
+  /** Ends the running compaction early. */
   @Override
   public void close() {
     closing = true;

@@ -12,7 +12,7 @@ final class FlushEvents implements Flusher.Listener {
   private final Runnable tablesChanged;
 
   /**
-   * @param tablesChanged called after each publication, before the compactor looks for work
+   * @param tablesChanged called after each publication, before the compactor is told
    */
   FlushEvents(
       WalPreallocator walPreallocator,

@@ -28,15 +28,15 @@ import lsmlab.storage.version.VersionSet;
 /**
  * Writes sealed memtables to tables of level 0. Several threads may build tables at once, but
  * tables are published in the order in which their memtables were sealed. Readers search memtables
- * before tables, so if a newer memtable became a table first, they would return an older write from
- * a memtable that still waits.
+ * before tables, so if a newer memtable became a table first, they would find an older write in a
+ * memtable that still waits.
  *
  * <p>A flush that fails for lack of space is retried every second. The memtable and its log stay
  * until then.
  */
 final class Flusher implements AutoCloseable {
 
-  /** Receives progress, on a flush thread. */
+  /** Receives progress. Called on a flush thread. */
   interface Listener {
     /** Called when a thread takes a memtable to flush; writers are already filling another one. */
     void taken();
@@ -44,7 +44,7 @@ final class Flusher implements AutoCloseable {
     /** Called about every millisecond while a table is built. */
     void building();
 
-    /** Called when a table is built, with its bytes and the time it took. */
+    /** Called when a table has been built, with its size and the time that it took. */
     void built(long bytes, long nanos);
 
     /** Called after tables were published. */
@@ -53,7 +53,7 @@ final class Flusher implements AutoCloseable {
 
   private static final long RETRY_MILLIS = 1_000;
 
-  /** Pairs written between two calls of {@link Listener#building}. */
+  /** Number of pairs written between two calls of {@link Listener#building}. */
   private static final int ENTRIES_PER_PROGRESS = 1_024;
 
   private enum State {
@@ -67,7 +67,7 @@ final class Flusher implements AutoCloseable {
     State state = State.WAITING;
     TableSet.Placed built;
 
-    /** The log in use when the table was begun. Its name is durable. */
+    /** Number of the log in use when the table was begun. The name of its file is durable. */
     long logInUse;
 
     Job(Memtable memtable) {
@@ -236,8 +236,8 @@ final class Flusher implements AutoCloseable {
   }
 
   /**
-   * Publishes built tables, oldest first. Returns at once if another thread is publishing; that
-   * thread then publishes these too.
+   * Publishes built tables, oldest first. Returns at once if another thread is already publishing;
+   * that thread then publishes these tables too.
    */
   private void publish() throws IOException {
     while (true) {
@@ -290,7 +290,7 @@ final class Flusher implements AutoCloseable {
     }
   }
 
-  /** Waits a while after a failure, then makes the memtable available for another try. */
+  /** Waits a second after a failure, then makes the memtable available for another attempt. */
   private void giveBack(Job job) {
     lock.lock();
     try {
@@ -310,10 +310,10 @@ final class Flusher implements AutoCloseable {
   }
 
   /**
-   * Waits until all memtables up to this log are in tables.
+   * Waits until all memtables up to the one of this log are in tables.
    *
    * @throws ReadOnlyException if flushing fails
-   * @throws IllegalStateException if the store is closed meanwhile
+   * @throws IllegalStateException if the store is closed during the wait
    */
   void awaitFlushed(long logNumber) {
     long failuresBefore = health.failures();

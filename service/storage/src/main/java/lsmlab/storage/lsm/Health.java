@@ -10,15 +10,15 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Whether a store can be written. A <i>final</i> failure (a failed sync, an internal error) ends
- * writing until the store is opened again. A <i>passing</i> failure (no space left) lasts until the
- * same activity succeeds. Thread-safe.
+ * Knows whether a store can be written. A <i>final</i> failure (a failed sync, an internal error)
+ * ends writing until the store is opened again. A <i>temporary</i> failure (no space left) lasts
+ * until the same activity succeeds. Thread-safe.
  */
 final class Health {
 
   private static final Logger LOG = LoggerFactory.getLogger(Health.class);
 
-  /** Activities that can fail in passing. Each fails and recovers on its own. */
+  /** Activities that can fail temporarily. Each fails and recovers independently of the others. */
   enum Activity {
     WRITING_LOG("writing the WAL"),
     MAKING_LOG("making a WAL"),
@@ -39,7 +39,7 @@ final class Health {
   /**
    * Checks that there was no final failure.
    *
-   * @throws ReadOnlyException after a final failure
+   * @throws ReadOnlyException if there was one
    */
   void checkWritable() {
     Throwable failure = finalFailure;
@@ -52,7 +52,10 @@ final class Health {
     return finalFailure == null;
   }
 
-  /** Records a passing failure, which will be retried, or a final one if a sync failed. */
+  /**
+   * Records a temporary failure of an activity that will be retried. If a sync failed, records a
+   * final failure.
+   */
   void failed(Activity activity, IOException e) {
     if (e instanceof SyncFailedException) {
       failedForGood(activity.text, e);
@@ -76,7 +79,7 @@ final class Health {
     }
   }
 
-  /** Records that the activity succeeded, which ends its passing failure. */
+  /** Records that the activity succeeded, which ends its temporary failure. */
   void succeeded(Activity activity) {
     if (!passing.isEmpty() && passing.remove(activity) != null) {
       LOG.info("{} works again", activity.text);
@@ -105,10 +108,11 @@ final class Health {
   }
 
   /**
-   * Ignores failures from before the caller asked the activity to retry, because they may be over.
+   * Checks that the activity has not failed since the caller asked it to retry. Ignores earlier
+   * failures, because their cause may be gone.
    *
-   * @param failuresBefore result of {@link #failures} at that time
-   * @throws ReadOnlyException if the activity fails and there was a failure since, or after a final
+   * @param failuresBefore result of {@link #failures} at the time of the request
+   * @throws ReadOnlyException if the activity is failing and failed since then, or after a final
    *     failure
    */
   void checkHopeful(Activity activity, long failuresBefore) {

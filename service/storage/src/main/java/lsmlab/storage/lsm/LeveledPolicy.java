@@ -10,31 +10,37 @@ import lsmlab.storage.version.TableSet.Placed;
 /**
  * Keeps each level from 1 on as one sorted run. Level 0 holds flushed memtables, newest first,
  * whose keys overlap. The last level, {@link TableEntry#LEVEL_BOTTOM}, holds nearly all pairs. All
- * of level 0 is merged at once into the base level. The base level is the last one while that has
- * at most {@code fanout} times the bytes of such a merge, else the level above it, and so on. So
- * write amplification is about {@code fanout} times the number of levels. Source: Dong et al.,
- * "Optimizing Space Amplification in RocksDB" (2017), which also sizes levels from the last one up.
+ * tables of level 0 are compacted together into the base level. The base level is the last level
+ * while that is at most {@code fanout} times as large as the input from level 0; otherwise it is
+ * the level above, and so on. So write amplification is about {@code fanout} times the number of
+ * levels. Source: Dong et al., "Optimizing Space Amplification in RocksDB" (2017), which also sizes
+ * levels from the last one up.
  *
- * <p>The level with the highest score is merged first. The score is the number of tables in level
- * 0, or the bytes of another level, as a multiple of what makes a merge due. If level 0 always came
- * first, writers could keep it due, and the next level would grow without limit.
+ * <p>The level with the highest score is compacted first. The score is the number of tables in
+ * level 0, or the size of another level, divided by the value at which a compaction is due. If
+ * level 0 always came first, writers could keep it due, and the next level would grow without
+ * limit.
  *
- * <p>If level 0 is merged straight into the last level, each merge rewrites nearly all of the
- * store. So while writes continue, level 0 first grows to {@value #SHARE_OF_BOTTOM} of the last
- * level, but to at most {@value #LEVEL0_MAX} tables, because a reader has to search each of them.
- * Once writing has ended, the usual number makes a merge due, so that a store at rest takes little
- * more space than its pairs.
+ * <p>If level 0 is compacted straight into the last level, each compaction rewrites nearly the
+ * whole store. So while writes continue, level 0 first grows to {@value #SHARE_OF_BOTTOM} of the
+ * size of the last level, but to at most {@value #LEVEL0_MAX} tables, because a lookup searches
+ * each of them. Once writes have stopped, a compaction is due at the usual number of tables, so
+ * that an idle store takes little more space than its pairs.
  */
 final class LeveledPolicy implements CompactionPolicy {
 
   private static final int LEVEL_BOTTOM = TableEntry.LEVEL_BOTTOM;
 
   /**
-   * Size of level 0, as a part of the last level, at which it is merged straight into that level.
+   * Size of level 0, as a fraction of the size of the last level, at which it is compacted straight
+   * into that level.
    */
   private static final double SHARE_OF_BOTTOM = 0.5;
 
-  /** Most tables of level 0 that a merge waits for, unless the options ask for more. */
+  /**
+   * Maximum number of level-0 tables that a compaction waits for, unless the options set a higher
+   * number.
+   */
   private static final int LEVEL0_MAX = 8;
 
   private final long flushBytes;
@@ -105,8 +111,8 @@ final class LeveledPolicy implements CompactionPolicy {
   }
 
   /**
-   * Returns a merge of the table of a level that overlaps the fewest bytes of the next level,
-   * relative to its own size.
+   * Returns a compaction of one table of a level: the one that overlaps the fewest bytes of the
+   * next level, relative to its own size.
    */
   private Task oneTable(TableSet tables, int level) {
     List<Placed> next = CompactionPolicy.run(tables, level + 1);
@@ -131,8 +137,8 @@ final class LeveledPolicy implements CompactionPolicy {
   }
 
   /**
-   * Returns the level that level 0 is merged into: no deeper than the first level that holds a
-   * table.
+   * Returns the level into which level 0 is compacted. It is no deeper than the first level that
+   * holds a table.
    */
   private int baseLevel(TableSet tables) {
     int level = LEVEL_BOTTOM;

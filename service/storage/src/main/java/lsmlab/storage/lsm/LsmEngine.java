@@ -41,8 +41,8 @@ import lsmlab.storage.wal.WalWriter;
  * <p>A write goes through the {@link WriteController}, which may hold it back, and the {@link
  * CommitPipeline} into the WAL and the active memtable. A full memtable is sealed, and a {@link
  * Flusher} thread writes it to a table of level 0. The {@link Compactor} merges tables. A lookup
- * searches the active memtable, the sealed ones, the tables of level 0 from the newest on, and one
- * table of each further level, and stops at the first hit. It takes no lock and allocates nothing.
+ * searches the active memtable, the sealed ones, the tables of level 0, newest first, and one table
+ * of each further level. It stops at the first hit, takes no lock, and allocates nothing.
  *
  * <p>A {@link Version} is the content of the store at one moment. {@link VersionSet} explains how
  * it changes.
@@ -83,17 +83,17 @@ public final class LsmEngine implements Engine {
   }
 
   /**
-   * Opens the store in a directory of another kind, which the engine closes when it is closed. The
-   * options' path is not used.
+   * Opens a store in the given directory, which the engine closes when it is closed. The path in
+   * the options is not used.
    */
   public static LsmEngine open(LsmOptions options, StoreDirectory directory) {
     return open(options, directory, MissAdvisor.MACHINE);
   }
 
   /**
-   * Opens a store on a machine with another amount of memory.
+   * Opens a store as if the machine had the given amount of memory.
    *
-   * @param memoryBytes memory of the machine or the container
+   * @param memoryBytes returns the memory of the machine or the container in bytes
    */
   static LsmEngine open(LsmOptions options, StoreDirectory directory, LongSupplier memoryBytes) {
     try {
@@ -203,7 +203,7 @@ public final class LsmEngine implements Engine {
   }
 
   /**
-   * Refuses a value so large that a flush might fail for lack of memory, after the value was
+   * Refuses a value so large that its flush might run out of memory after the value was
    * acknowledged.
    */
   private void checkSize(int valueLength) {
@@ -274,7 +274,7 @@ public final class LsmEngine implements Engine {
     Checkpoint.make(target, options.directory(), directory, versions);
   }
 
-  /** Makes a checkpoint in an empty directory of another kind. */
+  /** Makes a checkpoint in an empty directory. */
   void checkpoint(StoreDirectory target) throws IOException {
     flush();
     Checkpoint.fill(target, directory, versions);
@@ -346,7 +346,8 @@ public final class LsmEngine implements Engine {
   }
 
   /**
-   * Keeps a copy of the value. Takes one small object, where a lambda would take two and an array.
+   * Keeps a copy of the value. Needs one small object, whereas a lambda would need two and an
+   * array.
    */
   private static final class ArraySink implements ValueSink {
     private byte[] value;

@@ -8,8 +8,8 @@ import lsmlab.storage.version.Version;
 import lsmlab.storage.version.VersionSet;
 
 /**
- * Gives the {@link CommitPipeline} its memtables: which one takes writes, when it is full, and what
- * follows it. Called by the pipeline's leader only.
+ * Gives the {@link CommitPipeline} its memtables: decides which one takes writes, when it is full,
+ * and which one follows. Called only by the pipeline's leader.
  */
 final class MemtableRotation implements CommitPipeline.Memtables {
 

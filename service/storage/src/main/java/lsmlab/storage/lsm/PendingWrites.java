@@ -9,7 +9,9 @@ import java.util.concurrent.atomic.AtomicReference;
  */
 final class PendingWrites {
 
-  /** Most bytes of writes that go to the WAL together, unless a single write is larger. */
+  /**
+   * Maximum number of bytes that are written to the WAL together, unless a single write is larger.
+   */
   private static final long GROUP_BYTES_MAX = 1 << 20;
 
   private final AtomicReference<Write> newest = new AtomicReference<>();
@@ -45,7 +47,8 @@ final class PendingWrites {
   }
 
   /**
-   * Returns how many threads wait. For the leader only: nobody else may take the writes meanwhile.
+   * Returns how many threads are waiting. Only the leader may call this: nobody else may take the
+   * writes meanwhile.
    */
   int awaited() {
     int count = 0;

@@ -22,13 +22,14 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Recovers the content of a store when it is opened. The order is: read the manifest; open and
- * check the tables that it names; replay each log that is still needed into a memtable of its own
- * and cut a torn end; delete files that the manifest does not name.
+ * check the tables that it names; replay each log that is still needed into its own memtable and
+ * truncate a torn end; delete files that the manifest does not name.
  *
  * <p>{@link WalChain} knows which logs must exist. If a log is missing or too short, acknowledged
  * writes are lost. Under {@code power}, or if the manifest says that these bytes were on the
- * device, a loss of power cannot be the cause, so the store is not opened. Otherwise the log is cut
- * and later logs are dropped, so that the store holds what it held at one moment.
+ * device, a loss of power cannot be the cause, so the store is not opened. Otherwise the log is
+ * truncated and later logs are dropped, so that the store holds what it held at some earlier
+ * moment.
  */
 final class Recovery implements AutoCloseable {
 
@@ -57,8 +58,10 @@ final class Recovery implements AutoCloseable {
   }
 
   /**
-   * @throws CorruptionException if acknowledged writes are missing or damaged; no file was deleted
-   *     then
+   * Recovers the store. Called once.
+   *
+   * @throws CorruptionException if acknowledged writes are missing or damaged; no file has been
+   *     deleted
    */
   void run() throws IOException {
     manifest = openManifest(directory.list());
@@ -172,10 +175,9 @@ final class Recovery implements AutoCloseable {
   }
 
   /**
-   * Replays the logs. Returns the numbers of those to delete: logs that follow a lost one, and logs
-   * without a first record, because they were preallocated or the crash came first. An empty log
-   * must be deleted, because the next log records the length of its predecessor, which must be a
-   * log with content.
+   * Replays the logs. Returns the numbers of the logs to delete: those that follow a lost log, and
+   * those without a first record, which were preallocated or not yet begun at a crash. An empty log
+   * must be deleted: the next log records the length of its predecessor, which must not be empty.
    */
   private List<Long> replayLogs() throws IOException {
     List<Long> dropped = new ArrayList<>();
@@ -240,7 +242,7 @@ final class Recovery implements AutoCloseable {
   }
 
   /**
-   * Cuts a torn end or preallocated zeros, and syncs the log, because the store relies on its
+   * Truncates a torn end or preallocated zeros, and syncs the log, because the store relies on its
    * content from now on.
    */
   private void settle(long log, WalReader.Result result) throws IOException {
@@ -257,11 +259,12 @@ final class Recovery implements AutoCloseable {
   }
 
   /**
-   * Records durably which logs must exist from now on: the new log, whose file name becomes durable
-   * too, and the replayed ones. Replayed logs without writes are deleted instead.
+   * Records durably which logs must exist from now on: the replayed ones, and the new log, whose
+   * file name it makes durable. If no replayed log holds writes, deletes them instead.
    *
-   * @param length bytes of the new log that are durable
-   * @throws IOException if the manifest cannot be written; it is unchanged then
+   * @param newLog number of the new log
+   * @param length number of bytes of the new log that are durable
+   * @throws IOException if the manifest cannot be written; it is then unchanged
    */
   void noteLogs(long newLog, long length) throws IOException {
     directory.sync();
@@ -313,8 +316,8 @@ final class Recovery implements AutoCloseable {
   }
 
   /**
-   * Releases its references. A user of the recovered tables and memtables must take references
-   * before.
+   * Releases the references that this object holds. To use the recovered tables and memtables after
+   * this call, take references before it.
    */
   @Override
   public void close() throws IOException {

@@ -38,7 +38,7 @@ final class StatsCollector {
     this.traffic = traffic;
   }
 
-  /** Collects them; the caller holds a reference to the version. */
+  /** Collects the statistics. The caller holds a reference to the version. */
   EngineStats collect(Version version) {
     TreeStats tree = tree(version.tables());
     return new EngineStats(

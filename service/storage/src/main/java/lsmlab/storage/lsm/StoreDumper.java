@@ -19,7 +19,7 @@ public final class StoreDumper {
 
   private StoreDumper() {}
 
-  /** Whether the name is that of a table, a WAL or a manifest. */
+  /** Whether a file with this name is a table, a WAL or a manifest. */
   public static boolean canDump(String name) {
     return TableFormat.number(name) >= 0
         || WalFormat.number(name) >= 0

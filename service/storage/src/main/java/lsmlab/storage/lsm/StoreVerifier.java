@@ -13,21 +13,21 @@ import lsmlab.storage.version.TableSet;
 import lsmlab.storage.wal.WalFormat;
 import lsmlab.storage.wal.WalReader;
 
-/** Checks every checksum of a closed store and the order of its keys. Changes nothing. */
+/** Verifies every checksum of a closed store, and the order of its keys. Changes nothing. */
 public final class StoreVerifier {
 
   /**
-   * The files that were checked and found sound.
+   * Describes the files that were checked and found sound.
    *
-   * @param entries of all tables, including tombstones and overwritten pairs
-   * @param logs that the store still needs
+   * @param entries number of entries in all tables, including tombstones and overwritten pairs
+   * @param logs number of logs that the store still needs
    */
   public record Report(int tables, long entries, long tableBytes, int logs, long logBytes) {}
 
   private StoreVerifier() {}
 
   /**
-   * @param directory of a store that is not open; it is locked meanwhile
+   * @param directory directory of a store that is not open; locked during the call
    * @param progress called with a description of each file before it is read
    * @throws CorruptionException at the first fault
    * @throws IOException if the directory cannot be read or holds no store

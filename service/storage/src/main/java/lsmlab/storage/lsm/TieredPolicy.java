@@ -8,11 +8,11 @@ import lsmlab.storage.version.TableSet.Placed;
 
 /**
  * Merges runs of similar size: the tables of level 0, then each next older run, as long as it is no
- * larger than all newer ones together. Each level from 1 on is one run; deeper ones are older. The
- * result goes to the level above the first run that is not merged. So each run is larger than all
- * newer ones together, there are few runs, and a pair is rewritten about once each time the store
- * doubles. Source: RocksDB's universal compaction; Dong et al., "Optimizing Space Amplification in
- * RocksDB" (2017), section 2.
+ * larger than all newer runs together. Each level from 1 on is one run; deeper levels are older.
+ * The result goes to the level above the first run that is not merged. So each run is larger than
+ * all newer runs together, there are few runs, and a pair is rewritten about once each time the
+ * store doubles in size. Source: RocksDB's universal compaction; Dong et al., "Optimizing Space
+ * Amplification in RocksDB" (2017), section 2.
  *
  * <p>If level 1 holds a run, that run is always merged too, because there is no level above it for
  * the result.
@@ -54,7 +54,7 @@ final class TieredPolicy implements CompactionPolicy {
     return level0TablesMax;
   }
 
-  /** Only level 0 makes a merge due. */
+  /** Only level 0 can make a compaction due. */
   @Override
   public double score(TableSet tables, int level) {
     return level == 0 ? (double) tables.newestFirst().size() / level0TablesMax : 0;

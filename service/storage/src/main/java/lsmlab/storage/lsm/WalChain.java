@@ -15,9 +15,9 @@ import lsmlab.storage.wal.WalFormat;
 import lsmlab.storage.wal.WalReader;
 
 /**
- * The logs that a store still needs, and what other files say about each: the manifest names logs
- * that must exist, and the first record of each log gives the number and the length of its
- * predecessor. Immutable.
+ * The logs that a store still needs, and what other files record about each of them. The manifest
+ * names logs that must exist, and the first record of each log holds the number and the length of
+ * its predecessor. Immutable.
  */
 final class WalChain {
 
@@ -29,11 +29,11 @@ final class WalChain {
   /** Logs that have a first record. */
   private final TreeSet<Long> begun = new TreeSet<>();
 
-  /** Bytes of each log that are certainly durable, by the log's number. */
+  /** Number of bytes of each log that are known to be durable, by the log's number. */
   private final Map<Long, Long> certain = new HashMap<>();
 
   /**
-   * @param names of the files in the directory
+   * @param names names of the files in the directory
    * @throws CorruptionException if a log is missing, or its first record is damaged
    */
   WalChain(StoreDirectory directory, List<String> names, Manifest manifest) throws IOException {
@@ -69,7 +69,10 @@ final class WalChain {
     return numbers.contains(log);
   }
 
-  /** Returns this log's length as the next log records it; −1 if no log does. */
+  /**
+   * Returns the length of this log as the next log records it; −1 if the next log does not record
+   * it.
+   */
   long expectedLength(long log) {
     WalReader.Result next = next(log);
     return next != null && next.previous() == log ? next.previousLength() : -1;
@@ -81,9 +84,9 @@ final class WalChain {
   }
 
   /**
-   * Whether a loss of power took the predecessor of this log.
+   * Whether the predecessor of this log was lost in a loss of power.
    *
-   * @throws CorruptionException if it cannot have been lost so
+   * @throws CorruptionException if it is missing and a loss of power cannot be the cause
    */
   boolean isPreviousLost(long log) {
     WalReader.Result begin = begins.get(log);
@@ -101,10 +104,10 @@ final class WalChain {
   }
 
   /**
-   * Whether a loss of power took the end of a log that has only {@code length} bytes, so that later
-   * logs must be dropped.
+   * Whether the end of a log that has only {@code length} bytes was lost in a loss of power, so
+   * that later logs must be dropped.
    *
-   * @throws CorruptionException if it cannot have been lost so
+   * @throws CorruptionException if it is missing and a loss of power cannot be the cause
    */
   boolean isEndLost(long log, long length) {
     long onDevice = certain.getOrDefault(log, 0L);

@@ -18,11 +18,15 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Begins the logs of a store, one after another, and makes them durable when the store is closed.
- * All logs share one buffer, because only the last one is written to. Used by one thread at a time.
+ * All logs share one buffer, because only the newest one is written to. Used by one thread at a
+ * time.
  */
 final class WalLifecycle {
 
-  /** Holds a record's header and the longest key, and most groups of records. */
+  /**
+   * Size of the buffer. It holds a record's header with the longest key, and most groups of
+   * records.
+   */
   private static final int BUFFER_BYTES = 1 << 20;
 
   private static final Logger LOG = LoggerFactory.getLogger(WalLifecycle.class);
@@ -39,9 +43,9 @@ final class WalLifecycle {
   /**
    * Begins the first log of a store that has just been recovered.
    *
-   * @return null if the log cannot be made: the store can then be read, and refuses writes until it
-   *     can be made
-   * @throws SyncFailedException if it is not certain that the log is durable
+   * @return null if the log cannot be created; the store can then be read, but refuses writes until
+   *     a later attempt succeeds
+   * @throws SyncFailedException if it is unknown whether the log is durable
    */
   WalWriter beginFirst(Recovery recovery, long number, Health health) throws IOException {
     WalWriter log;
@@ -96,8 +100,8 @@ final class WalLifecycle {
   }
 
   /**
-   * Makes closed logs durable and records in the manifest which logs there are and how long, so
-   * that the next start notices one that is missing or cut.
+   * Makes closed logs durable and records in the manifest which logs exist and how long they are,
+   * so that the next start notices a log that is missing or too short.
    *
    * @param written logs since the store was opened, oldest first; the last one is durable
    */

@@ -7,9 +7,9 @@ import lsmlab.storage.version.VersionSet;
 import lsmlab.storage.wal.WalFormat;
 
 /**
- * Creates the file of the next log in advance, on a flush thread. Creating a file can wait for the
- * file system's journal, for tens of milliseconds while tables are being synced, and every write
- * would wait too.
+ * Creates the file of the next log in advance, on a flush thread. While tables are being synced,
+ * creating a file can wait tens of milliseconds for the file system's journal, and every write
+ * would wait with it.
  *
  * <p>Several memtables can be sealed during one flush, so a flush thread calls {@link #prepare}
  * repeatedly while it builds a table.
@@ -33,8 +33,8 @@ final class WalPreallocator implements AutoCloseable {
   }
 
   /**
-   * Creates the file unless it exists already, which costs nothing. If it cannot be created, {@link
-   * #take} tries again and throws the error.
+   * Creates the file unless it already exists. If it cannot be created, {@link #take} tries again
+   * and throws the error.
    */
   void prepare() {
     if (prepared == null) {

@@ -11,7 +11,7 @@ import lsmlab.storage.WriteSink;
  * commits it finishes it. The caller's arrays are read only until the write is finished.
  *
  * <p>Its owner may reuse a finished write ({@link #reset}). A leader that is late may then wake the
- * owner for no reason, which is harmless.
+ * owner without need, which is harmless.
  */
 final class Write {
 
@@ -29,8 +29,8 @@ final class Write {
   }
 
   /**
-   * The write that a platform thread reuses. A new object of 56 bytes for each PUT would cause a
-   * young collection every ten seconds at full speed, which stops all writers for 10 to 40 ms.
+   * The write that a platform thread reuses. Allocating 56 bytes for each PUT would cause frequent
+   * young collections at full load, each of which stops all writers.
    */
   private static final ThreadLocal<Write> OWN = ThreadLocal.withInitial(Write::seal);
 
@@ -96,7 +96,8 @@ final class Write {
   }
 
   /**
-   * Returns a write of the calling thread, which must call {@link #end} before it begins another.
+   * Returns a write for the calling thread, which must call {@link #end} before it calls this
+   * method again.
    */
   static Write begin(
       byte[] key, int keyOffset, int keyLength, byte[] value, int valueOffset, int valueLength) {
@@ -111,8 +112,8 @@ final class Write {
   }
 
   /**
-   * Clears the references to the arrays. Called by the owner. A write that is not done, because
-   * committing it ended in an error, may still be in the pipeline's list, so it is never reused.
+   * Clears the references to the arrays. Called by the owner. A write that never finished, because
+   * its commit threw an error, may still be in the pipeline's list, so it is not reused.
    */
   void end() {
     if (isDone()) {
@@ -131,12 +132,12 @@ final class Write {
     return key == null;
   }
 
-  /** Returns the estimated bytes of this write in the WAL. */
+  /** Returns the estimated size in bytes of this write's record in the WAL. */
   long bytes() {
     return bytes(keyLength, valueLength);
   }
 
-  /** Returns the estimated bytes in the WAL of a write with a key and a value of these lengths. */
+  /** Returns the estimated size in bytes of the WAL record of a write with these lengths. */
   static long bytes(int keyLength, int valueLength) {
     return Limits.recordBytes(keyLength, valueLength);
   }
@@ -145,7 +146,7 @@ final class Write {
     return (int) STATE.getAcquire(this) == DONE;
   }
 
-  /** Sleeps until woken, unless the write is done. May return for no reason. */
+  /** Sleeps until woken, unless the write is finished. May return spuriously. */
   void park() {
     if (STATE.compareAndSet(this, WAITING, PARKED)) {
       LockSupport.park(this);
@@ -159,10 +160,10 @@ final class Write {
   }
 
   /**
-   * Marks the write as done.
+   * Marks the write as finished.
    *
    * @param reason why it was not committed, or null if it was
-   * @return whether the owner sleeps and must be woken
+   * @return whether the owner is sleeping and must be woken
    */
   boolean finish(RuntimeException reason) {
     failure = reason;

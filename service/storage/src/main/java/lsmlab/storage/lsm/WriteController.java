@@ -18,23 +18,23 @@ import lsmlab.storage.version.Version;
 import lsmlab.storage.version.VersionSet;
 
 /**
- * Holds writes back if flushes or merges do not keep up. So memory, the number of tables that a
- * lookup searches and the disk space of unmerged tables stay bounded. Writes are first slowed down,
- * then stopped, then refused with an {@link OverloadedException}.
+ * Holds writes back when flushes or compactions do not keep up. This bounds memory, the number of
+ * tables that a lookup searches, and the disk space of tables that wait for compaction. Writes are
+ * first slowed down, then stopped, then refused with an {@link OverloadedException}.
  *
  * <p>All writes together are paced to the lower of two rates.
  *
  * <ul>
- *   <li>For memory: once half of the memtables' memory is used, the rate falls with the memory that
- *       is left, from four times the recent rate of flushing down to nine tenths of it.
- *   <li>For level 0: once it has as many tables as make a merge due, and at least {@value
- *       #LEVEL0_SLOW_MIN}, the rate falls with each further table. It begins at one and a half
- *       times the recent rate of merging level 0.
+ *   <li>For memory: once half of the memtables' memory is used, the rate falls as memory fills up,
+ *       from four times the recent flush rate down to nine tenths of it.
+ *   <li>For level 0: once it holds the number of tables at which a compaction is due, and at least
+ *       {@value #LEVEL0_SLOW_MIN}, the rate falls with each further table. It begins at one and a
+ *       half times the recent rate of level-0 compactions.
  * </ul>
  *
- * <p>Neither rate jumps. The measured rates are moving averages, and each write counts at once,
- * because a memtable counts as a fraction of a table. Only full memory, or {@value #LEVEL0_STOP}
- * tables in level 0, stops writes.
+ * <p>Neither rate jumps. The measured rates are moving averages, and a write counts as soon as it
+ * is accepted, because the active memtable counts as a fraction of a table. Only full memory, or
+ * {@value #LEVEL0_STOP} tables in level 0, stops writes.
  */
 final class WriteController {
 
@@ -50,7 +50,7 @@ final class WriteController {
   private static final double SLOWEST = 0.9;
   private static final double RATE_WEIGHT = 0.2;
 
-  /** Longest sleep before a stopped write checks again whether there is room. */
+  /** Longest sleep before a stopped write checks again whether it may proceed. */
   private static final long SLEEP_NANOS_MAX = 20_000_000;
 
   private final LsmOptions options;
@@ -70,25 +70,25 @@ final class WriteController {
   private int stalled;
   private long stallStart;
 
-  /** The facts about merging that the controller needs. */
+  /** What the controller needs to know about compaction. */
   interface Merging {
-    /** Returns the number of tables in level 0 that makes a merge due. */
+    /** Returns the number of level-0 tables at which a compaction is due. */
     int level0Trigger(TableSet tables);
 
     /**
-     * Returns the recent rate at which level 0 was merged, in bytes a second; 0 if it is not known.
+     * Returns the rate of recent compactions of level 0, in bytes a second; 0 if it is not known.
      */
     double level0Rate();
   }
 
-  /** Facts about level 0, computed once for each set of tables. */
+  /** State of level 0, computed once for each set of tables. */
   private record Level0(TableSet tables, int count, int slowFrom) {}
 
   private volatile Level0 level0 = new Level0(null, 0, LEVEL0_SLOW_MIN);
 
   /**
    * @param sealer seals the active memtable, or throws {@link ReadOnlyException} if the next log
-   *     cannot be made
+   *     cannot be created
    */
   WriteController(
       LsmOptions options, VersionSet versions, Health health, Merging merging, Runnable sealer) {
@@ -106,8 +106,8 @@ final class WriteController {
    * Returns once a write of this size may proceed.
    *
    * @throws OverloadedException if that takes longer than the options allow
-   * @throws ReadOnlyException if the store takes no writes, or if memory is full and flushing or
-   *     merging fails
+   * @throws ReadOnlyException if the store takes no writes, or if memory is full and flushes or
+   *     compactions fail
    */
   void admit(long bytes) {
     health.checkWritable();
@@ -160,9 +160,9 @@ final class WriteController {
   }
 
   /**
-   * Whether the memtables use all their memory: as much as one active and {@code memtablesMax}
-   * sealed ones need. While no new log can be made, none is sealed, and the active one may use the
-   * memory of the others.
+   * Whether the memtables use all of their memory, which is enough for one active memtable and
+   * {@code memtablesMax} sealed ones. While no new log can be created, no memtable is sealed, and
+   * the active one may use the memory of the others.
    */
   private boolean hasNoMemory(Version version) {
     Memtable active = version.active();
@@ -172,8 +172,8 @@ final class WriteController {
   }
 
   /**
-   * Returns the rate for memory in bytes a second; infinite while less than half of the memory is
-   * used.
+   * Returns the write rate that memory allows, in bytes a second; infinite while less than half of
+   * the memory is used.
    */
   private double flushingRate(double filled) {
     double pressure = Math.min(1, 2 * filled / (options.memtablesMax() + 1.0) - 1);
@@ -182,7 +182,10 @@ final class WriteController {
         : flushRate * (FASTEST - (FASTEST - SLOWEST) * pressure);
   }
 
-  /** Returns the rate for level 0 in bytes a second; infinite while it has few tables. */
+  /**
+   * Returns the write rate that level 0 allows, in bytes a second; infinite while it holds few
+   * tables.
+   */
   private double mergingRate(Level0 top, double filled) {
     double over = (top.count() + filled - top.slowFrom()) / top.slowFrom();
     double rate = merging.level0Rate();
@@ -235,7 +238,8 @@ final class WriteController {
   }
 
   /**
-   * Tries again to seal a memtable that could not be sealed because the next log could not be made.
+   * Tries again to seal a memtable that could not be sealed because the next log could not be
+   * created.
    */
   private void sealOverdue() {
     Version version = versions.current();
@@ -249,7 +253,9 @@ final class WriteController {
     return isFull(version, level0(version.tables()));
   }
 
-  /** Throws if flushing or merging fails, because waiting for room would then be pointless. */
+  /**
+   * Throws if flushes or compactions are failing, because waiting for them would then be pointless.
+   */
   private void checkHopeful() {
     health.checkHopeful(Health.Activity.MAKING_LOG);
     health.checkHopeful(Health.Activity.FLUSHING);
@@ -265,13 +271,13 @@ final class WriteController {
             + " tables for a merge");
   }
 
-  /** Reports that a memtable of that many bytes was flushed in that time. */
+  /** Reports that a memtable of {@code bytes} bytes was flushed in {@code nanos} nanoseconds. */
   void flushed(long bytes, long nanos) {
     double rate = bytes * 1e9 / Math.max(1, nanos) * options.flushThreads();
     flushRate = Math.max(RATE_MIN, flushRate + RATE_WEIGHT * (rate - flushRate));
   }
 
-  /** Wakes stopped writes, because tables were published. */
+  /** Wakes stopped writes, because newly published tables may allow them to proceed. */
   void roomMade() {
     lock.lock();
     try {

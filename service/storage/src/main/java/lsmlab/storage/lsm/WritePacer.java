@@ -4,17 +4,19 @@ import java.util.concurrent.atomic.AtomicLong;
 import lsmlab.storage.concurrent.RateLimit;
 
 /**
- * Delays writes so that all together keep to a rate. Each write is charged the time that its bytes
+ * Delays writes so that together they keep to a rate. Each write is charged the time that its bytes
  * take at the current rate, and waits until the sum of all charges is due.
  *
  * <p>The debt never exceeds {@link #DEBT_NANOS_MAX}, so no write waits longer than that for others.
- * Large writes, which take longer than that alone, have a debt of their own, for which small writes
- * do not wait. If the limited debt lets too many writes through, the limit on memory stops them.
- * Thread-safe.
+ * A write that alone takes longer than that is large. Large writes have a separate debt, for which
+ * small writes do not wait. If the limit on the debt lets too many writes through, the limit on
+ * memory stops them. Thread-safe.
  */
 final class WritePacer {
 
-  /** Shorter delays are saved up, because a sleep takes at least about 60 µs. */
+  /**
+   * Shorter delays are added up and slept together, because any sleep takes at least about 60 µs.
+   */
   private static final long SLEEP_NANOS_MIN = 200_000;
 
   /** Longest wait of a small write. */

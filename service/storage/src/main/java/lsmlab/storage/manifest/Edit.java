@@ -6,9 +6,9 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * One change of the store, applied as a whole or not at all.
+ * One change to the store, applied completely or not at all.
  *
- * @param nextFile greater than the number of every file
+ * @param nextFile a number greater than that of every file
  * @param firstLog number of the first log that is still needed; the writes of earlier ones are in
  *     tables
  * @param removed numbers of tables that are no longer part of the store

@@ -16,15 +16,21 @@ import lsmlab.storage.file.Bytes;
 import lsmlab.storage.file.StoreDirectory;
 import lsmlab.storage.file.WritableFile;
 
-/** Reads and writes the manifest. Not thread-safe: callers that change the tables hold a lock. */
+/**
+ * Reads and writes the manifest. Not thread-safe: the caller holds a lock while it changes the
+ * tables.
+ */
 public final class Manifest implements AutoCloseable {
 
   public static final String NAME = "MANIFEST";
 
-  /** Name of a rewritten manifest until it is renamed. After a crash such a file is ignored. */
+  /**
+   * Name of a rewritten manifest before it replaces the old one. After a crash such a file is
+   * ignored.
+   */
   public static final String TEMPORARY_NAME = "MANIFEST.tmp";
 
-  /** The bytes "LSMLABMF" of the file. May never change. */
+  /** The bytes "LSMLABMF". Must never change. */
   static final long MAGIC = 0x464D42414C4D534CL;
 
   private static final int VERSION = 2;
@@ -49,7 +55,7 @@ public final class Manifest implements AutoCloseable {
     this.rewriteBytes = rewriteBytes;
   }
 
-  /** Creates the durable manifest of a new store with this content. */
+  /** Creates the manifest of a new store with this content, durably. */
   public static Manifest create(StoreDirectory directory, Edit content, long rewriteBytes)
       throws IOException {
     Manifest manifest = new Manifest(directory, rewriteBytes);
@@ -59,7 +65,7 @@ public final class Manifest implements AutoCloseable {
   }
 
   /**
-   * Opens an existing manifest for reading and appending. Cuts a torn end.
+   * Opens an existing manifest for reading and appending. Truncates a torn end.
    *
    * @param rewriteBytes length in bytes at which the manifest is rewritten
    * @throws CorruptionException if it is damaged
@@ -77,10 +83,7 @@ public final class Manifest implements AutoCloseable {
     return manifest;
   }
 
-  /**
-   * Reads an existing manifest, which cannot be appended to then. Changes nothing, not even a torn
-   * end.
-   */
+  /** Opens an existing manifest for reading only. Changes nothing, not even a torn end. */
   public static Manifest read(StoreDirectory directory) throws IOException {
     Manifest manifest = new Manifest(directory, Long.MAX_VALUE);
     manifest.read();
@@ -143,7 +146,7 @@ public final class Manifest implements AutoCloseable {
     apply(Edit.decode(payload));
   }
 
-  /** Returns the bytes of a manifest as a little-endian buffer. */
+  /** Returns the content of a manifest file as a little-endian buffer. */
   static ByteBuffer content(StoreDirectory directory, String name) throws IOException {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment bytes = directory.map(name, arena);
@@ -221,7 +224,7 @@ public final class Manifest implements AutoCloseable {
 
   /**
    * Records that the last change is durable. Call it before deleting files that the change made
-   * unnecessary. The record is not synced: it only has to be written before the files are deleted.
+   * unnecessary. Does not sync the record: it need only be written before the files are deleted.
    */
   public void noteSynced() throws IOException {
     ByteBuffer synced = ByteBuffer.allocate(Long.BYTES).order(ByteOrder.LITTLE_ENDIAN);

@@ -7,15 +7,15 @@ import java.nio.ByteBuffer;
 import lsmlab.storage.file.StoreDirectory;
 
 /**
- * Prints a manifest record by record. Reports a record that is not whole, and continues at the next
- * whole one.
+ * Prints a manifest record by record. When a record is not whole, reports that and continues at the
+ * next whole record.
  */
 public final class ManifestDumper {
 
   private ManifestDumper() {}
 
   /**
-   * Prints the manifest. Returns the number of places that are no whole records; a torn end counts
+   * Prints the manifest. Returns the number of places that hold no whole record; a torn end counts
    * as one.
    */
   public static long dump(StoreDirectory directory, String name, PrintWriter out)

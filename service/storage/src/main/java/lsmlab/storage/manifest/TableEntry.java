@@ -3,12 +3,12 @@ package lsmlab.storage.manifest;
 /**
  * A table as the manifest describes it.
  *
- * @param number of the table's file
- * @param level 0 for flushed tables, whose keys may overlap; tables of a level from 1 on do not
- *     overlap
- * @param order age of a table of level 0, greater for newer ones: the number of the WAL it was
- *     flushed from
- * @param bytes of the file
+ * @param number number of the table's file
+ * @param level level of the table: 0 for flushed tables, whose keys may overlap; tables of the same
+ *     level from 1 on do not overlap
+ * @param order order of a level-0 table among the others, greater for newer ones: the number of the
+ *     WAL from which it was flushed
+ * @param bytes size of the file
  */
 public record TableEntry(long number, int level, long order, long bytes) {
 

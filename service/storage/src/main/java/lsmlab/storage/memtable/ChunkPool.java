@@ -7,24 +7,24 @@ import java.util.ArrayDeque;
 /**
  * Lends chunks of native memory, in {@link LargePages}, to memtables and reuses them. Fresh memory
  * costs page faults, and closing an arena costs a handshake of all threads; a reused chunk costs
- * neither. The pool keeps the most memory that was ever in use, which the limit on waiting
- * memtables bounds. Thread-safe.
+ * neither. The pool never shrinks: it keeps as much memory as was ever in use at once, which the
+ * limit on waiting memtables bounds. Thread-safe.
  */
 public final class ChunkPool implements AutoCloseable {
 
-  /** Bytes in a chunk. */
+  /** Size of a chunk in bytes. */
   static final int CHUNK_BYTES = 1 << 20;
 
   /**
-   * Bytes that are requested from the kernel at a time. It provides them when they are first
-   * written.
+   * Number of bytes that are requested from the kernel at a time. The kernel provides a page when
+   * it is first written.
    */
   private static final long SLAB_BYTES = 32L * CHUNK_BYTES;
 
   private final Arena arena = Arena.ofShared();
   private final ArrayDeque<MemorySegment> unused = new ArrayDeque<>();
 
-  /** Memory that new chunks are cut from; its last {@code left} bytes are unused. */
+  /** Memory from which new chunks are cut. Its last {@code left} bytes are unused. */
   private MemorySegment slab;
 
   private long left;
@@ -44,7 +44,7 @@ public final class ChunkPool implements AutoCloseable {
     return slab.asSlice(SLAB_BYTES - CHUNK_BYTES - left, CHUNK_BYTES);
   }
 
-  /** Takes back a chunk that nobody reads any more. */
+  /** Takes back a chunk that nobody reads any longer. */
   synchronized void give(MemorySegment chunk) {
     assert chunk.byteSize() == CHUNK_BYTES : chunk.byteSize();
     unused.addFirst(chunk);

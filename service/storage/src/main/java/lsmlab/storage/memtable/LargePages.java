@@ -13,12 +13,13 @@ import java.util.Locale;
 
 /**
  * Allocates native memory and asks Linux to use pages of 2 MiB for it (mmap(2) and madvise(2)). A
- * large page takes one page fault instead of 512 and causes fewer TLB misses. Unused memory costs
- * nothing. On other systems, or if the kernel refuses, it is ordinary memory. Thread-safe.
+ * large page takes one page fault instead of 512 and causes fewer TLB misses. Memory that is never
+ * written takes no RAM. On other systems, or if the kernel refuses, the pages have the usual size.
+ * Thread-safe.
  */
 final class LargePages {
 
-  /** Size of a large page on x86, and on ARM with pages of 4 KiB. */
+  /** Size of a large page on x86, and on ARM with base pages of 4 KiB. */
   private static final long PAGE_BYTES = 2L << 20;
 
   private static final int PROT_READ_WRITE = 3;
@@ -56,7 +57,7 @@ final class LargePages {
    * Allocates zeroed memory that is freed with the arena.
    *
    * @param bytes size of the memory
-   * @throws OutOfMemoryError if there is not enough memory
+   * @throws OutOfMemoryError if the system has not enough memory
    */
   static MemorySegment allocate(long bytes, Arena arena) {
     if (MMAP == null || MUNMAP == null || MADVISE == null) {

@@ -13,20 +13,20 @@ import lsmlab.storage.file.Bytes;
 import lsmlab.storage.table.Lookup;
 
 /**
- * The latest writes, sorted by key: a skip list in native memory. One thread at a time writes, any
- * number of threads read, and readers take no lock.
+ * The latest writes, sorted by key: a skip list in native memory. One thread at a time writes; any
+ * number of threads read without locks.
  *
  * <p>Every write adds a node, even if it overwrites a key. Nodes are ordered by key, then by
- * sequence number, newest first. So a cursor can show the pairs of one moment while writes
- * continue. Only the links of a node change. They are stored with release and loaded with acquire
- * semantics, lowest level first, so a reader that sees a link also sees the whole node.
+ * sequence number, newest first. So a cursor can return the pairs of one moment while writes
+ * continue. Only the links of a node change. They are stored with release semantics, lowest level
+ * first, and loaded with acquire semantics, so a reader that sees a link also sees the whole node.
  *
  * <p>A single writer needs no compare-and-swap. The commit pipeline serializes writers anyway,
  * because of the WAL. Source: Pugh, "Skip Lists: A Probabilistic Alternative to Balanced Trees"
  * (1990); links are 32-bit references (chunk, and offset in units of 8 bytes).
  *
- * <p>Values are in chunks of their own, so that the nodes, about twenty of which a search touches,
- * are close together: 8 MB of nodes for 64 MB of pairs, one cache line each.
+ * <p>Values have separate chunks, so that the nodes are close together: 8 MB of nodes for 64 MB of
+ * pairs, one cache line each. A search touches about twenty nodes.
  *
  * <pre>
  *  node: ┌────────┬────────────┬───────────┬──────────┬────────┬──────────┬──────────────┬─────┐
@@ -34,14 +34,14 @@ import lsmlab.storage.table.Lookup;
  *        │  u64   │ u63, bit 63│    u32    │   u32    │  u32   │   u32    │     u32      │     │
  *        └────────┴────────────┴───────────┴──────────┴────────┴──────────┴──────────────┴─────┘
  *   prefix: first eight bytes of the key as a number; sequence's bit 63 marks a tombstone
- *   value at: the reference of the value; a large one has a chunk to itself
+ *   value at: reference to the value; a large value has its own chunk
  * </pre>
  */
 public final class Memtable {
 
   /**
-   * A quarter of the nodes of a level are also in the next one, so 12 levels suffice for 16 million
-   * nodes.
+   * A quarter of the nodes of each level are also in the next level, so 12 levels suffice for 16
+   * million nodes.
    */
   private static final int LEVELS_MAX = 12;
 
@@ -59,12 +59,12 @@ public final class Memtable {
   private static final int PLACE_MASK = (1 << CHUNK_SHIFT) - 1;
   private static final int CHUNKS_MAX = 1 << (Integer.SIZE - CHUNK_SHIFT);
 
-  /** Reference of the head. No node links to it, so 0 also stands for no node and for no value. */
+  /** Reference to the head. No node links to it, so 0 also means no node and no value. */
   private static final int HEAD = 0;
 
   static final int NONE = 0;
 
-  /** Size above which a value gets a chunk of its own. */
+  /** Size above which a value gets its own chunk. */
   private static final int SHARED_BYTES_MAX = ChunkPool.CHUNK_BYTES / 16;
 
   static final ValueLayout.OfLong LONG = ValueLayout.JAVA_LONG;
@@ -75,15 +75,18 @@ public final class Memtable {
   private final long logNumber;
   private final SplittableRandom random = new SplittableRandom();
 
-  /** The predecessor on each level of the node that is being added. */
+  /** The predecessor of the node that is being added, on each level. */
   private final int[] before = new int[LEVELS_MAX];
 
-  /** Replaced to grow. A chunk is stored here before the first link to it. */
+  /**
+   * All chunks. The array is replaced when it must grow. A chunk is stored here before the first
+   * link to it.
+   */
   private MemorySegment[] chunks = new MemorySegment[16];
 
   private int chunkCount;
 
-  /** Holds large values; null while there is none. */
+  /** Holds large values; null if there are none. */
   private Arena largeValues;
 
   private final Filling nodes = new Filling();
@@ -108,8 +111,10 @@ public final class Memtable {
   }
 
   /**
-   * Adds a write. For one thread at a time. {@code sequence} is greater than all before. A null
-   * value is a deletion.
+   * Adds a write. Called by one thread at a time.
+   *
+   * @param sequence greater than that of every write before
+   * @param value null for a deletion
    */
   public void add(
       long sequence,
@@ -235,7 +240,7 @@ public final class Memtable {
     return at + LINKS + 4L * chunk.get(INT, at + LEVELS);
   }
 
-  /** Position of the next allocation. */
+  /** The chunk that is being filled, and the position of the next allocation in it. */
   private static final class Filling {
     int chunk = -1;
     int place;
@@ -288,8 +293,8 @@ public final class Memtable {
   }
 
   /**
-   * Whether the memtable must be sealed because it has nearly used up its chunks, however few bytes
-   * it holds.
+   * Whether the memtable has nearly used up its chunk references, so that it must be sealed however
+   * few bytes it holds.
    */
   public boolean isFull() {
     return chunkCount > CHUNKS_MAX - 1024;
@@ -305,7 +310,7 @@ public final class Memtable {
     return logNumber;
   }
 
-  /** Takes another reference. The caller holds one already; a new memtable has one. */
+  /** Takes another reference. The caller already holds one; a new memtable has one. */
   public void retain() {
     int before = references.getAndIncrement();
     assert before > 0 : "memtable of log " + logNumber + " was retained after its end";

@@ -33,7 +33,7 @@ final class MemtableCursor implements Cursor {
     return settle(next);
   }
 
-  /** Moves to the first node, from the candidate on, whose sequence number is not too great. */
+  /** Moves to the first node at or after the candidate whose sequence number is not too great. */
   private boolean settle(int candidate) {
     node = candidate;
     while (node != Memtable.NONE) {

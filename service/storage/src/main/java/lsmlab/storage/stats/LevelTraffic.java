@@ -2,7 +2,7 @@ package lsmlab.storage.stats;
 
 import java.util.concurrent.atomic.AtomicLongArray;
 
-/** Counts the bytes that flushes and merges read from and write to each level. Thread-safe. */
+/** Counts the bytes that flushes and compactions read from and write to each level. Thread-safe. */
 public final class LevelTraffic {
 
   private final AtomicLongArray read;

@@ -1,2 +1,2 @@
-/** Counters of an engine. They are thread-safe. */
+/** Thread-safe counters of an engine. */
 package lsmlab.storage.stats;

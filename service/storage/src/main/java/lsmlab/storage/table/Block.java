@@ -4,8 +4,8 @@ import java.lang.foreign.MemorySegment;
 import lsmlab.storage.file.Bytes;
 
 /**
- * Reads a block in place; the package's documentation draws its format. All methods are static and
- * take the memory and the start of the block in it, so that a lookup allocates nothing.
+ * Reads a block in place; the package documentation draws its format. All methods are static and
+ * take the memory and the block's offset in it, so that a lookup allocates nothing.
  */
 final class Block {
 
@@ -58,15 +58,16 @@ final class Block {
     return -1 - low;
   }
 
-  /** Returns the checksum stored in a block, with the mask of its place removed. */
+  /** Returns the checksum stored in a block, without the mask of the block's offset. */
   static int checksum(MemorySegment table, long start) {
     return table.get(Bytes.INT, start) ^ TableFormat.placeMask(start);
   }
 
   /**
-   * Whether the offsets of a block ascend and stay within it, so that reading it never leaves it.
+   * Whether the offsets in a block ascend and stay within it, so that reading the block never
+   * leaves it.
    *
-   * @param length of the block, at least {@link #BYTES_MIN}
+   * @param length length of the block, at least {@link #BYTES_MIN}
    */
   static boolean isSound(MemorySegment bytes, long start, long length) {
     int count = pairs(bytes, start);

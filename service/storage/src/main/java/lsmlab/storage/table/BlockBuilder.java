@@ -7,16 +7,16 @@ import java.util.Arrays;
 import lsmlab.storage.file.Bytes;
 
 /**
- * Collects the pairs of a block and lays it out as the package's documentation draws it. Reused for
- * the next block.
+ * Collects the pairs of a block and lays it out as the package documentation shows. Reused for the
+ * next block.
  */
 final class BlockBuilder {
 
   private static final int VALUES_BYTES = 8192;
 
   /**
-   * Size above which the array, which then holds a very large value, is not kept for the next
-   * block.
+   * Size above which the array is not kept for the next block, because a very large value made it
+   * grow.
    */
   private static final int VALUES_KEPT_MAX = 4 << 20;
 
@@ -27,7 +27,7 @@ final class BlockBuilder {
   private byte[] keys = new byte[4096];
   private byte[] values = new byte[VALUES_BYTES];
 
-  /** Returns the bytes of values for which there is room now. */
+  /** Returns the number of bytes of values that fit without growing the array. */
   int valueCapacity() {
     return values.length;
   }
@@ -47,7 +47,7 @@ final class BlockBuilder {
   }
 
   /**
-   * Returns the bytes that the block would have with this much more in it; 0 for a block without
+   * Returns the size in bytes that the block would have with this much added; 0 for a block without
    * pairs.
    */
   long bytesWith(int morePairs, int moreKeyBytes, int moreValueBytes) {
@@ -70,7 +70,7 @@ final class BlockBuilder {
     return count == 0 ? 0 : valueEnds[count - 1];
   }
 
-  /** Copies a pair into the block, or a tombstone, which has no value. */
+  /** Copies a pair or a tombstone into the block. A tombstone has no value. */
   void add(
       MemorySegment key,
       long keyOffset,
@@ -96,7 +96,7 @@ final class BlockBuilder {
     count++;
   }
 
-  /** Returns the bytes of all keys, one after another, valid until the next change. */
+  /** Returns the array that holds all keys, one after another. Valid until the next change. */
   byte[] keys() {
     return keys;
   }
@@ -111,7 +111,7 @@ final class BlockBuilder {
     return keyEnds[0];
   }
 
-  /** Returns the bytes of the whole block, padded, before compression. */
+  /** Returns the size in bytes of the whole block, with padding, before compression. */
   int bytes() {
     return Math.toIntExact(TableWriter.align(bytesWith(0, 0, 0), TableFormat.BLOCK_ALIGNMENT));
   }

@@ -4,7 +4,7 @@ import java.nio.ByteBuffer;
 import net.jpountz.lz4.LZ4Compressor;
 import net.jpountz.lz4.LZ4Factory;
 
-/** Compresses blocks; the package's documentation draws their format. Not thread-safe. */
+/** Compresses blocks; the package documentation draws their format. Not thread-safe. */
 final class BlockCompressor {
 
   private static final LZ4Compressor LZ4 = LZ4Factory.fastestInstance().fastCompressor();
@@ -12,11 +12,12 @@ final class BlockCompressor {
   private ByteBuffer compressed = ByteBuffer.allocateDirect(0);
 
   /**
-   * Replaces a block with its compressed form if that is at least an eighth smaller. A block over
-   * {@link TableFormat#COMPRESSIBLE_BYTES_MAX}, which holds one huge value, stays uncompressed.
+   * Replaces a block with its compressed form if that is at least an eighth smaller. A block larger
+   * than {@link TableFormat#COMPRESSIBLE_BYTES_MAX}, which holds a single huge value, stays
+   * uncompressed.
    *
-   * @param out little-endian; the block is between {@code start} and its position, which moves to
-   *     the new end
+   * @param out little-endian buffer that holds the block between {@code start} and its position;
+   *     the position moves to the new end
    * @return whether the block was compressed
    */
   boolean compress(ByteBuffer out, int start) {

@@ -11,7 +11,7 @@ import net.jpountz.lz4.LZ4SafeDecompressor;
 
 /**
  * Gives access to one block at a time, either in the mapped file or decompressed into a buffer.
- * Checks each block when it enters it. A block is valid until the next one is entered. Not
+ * Checks each block on entering it. A block is valid until the next one is entered. Not
  * thread-safe.
  *
  * <p>A compressed block is first copied to the heap and checked there, because a page that cannot
@@ -30,7 +30,7 @@ final class BlockView {
     static final LZ4SafeDecompressor DECOMPRESSOR = LZ4Factory.fastestInstance().safeDecompressor();
   }
 
-  /** Size above which buffers, which then hold a large value, are not kept. */
+  /** Size above which buffers are not kept, because a large value made them grow. */
   private static final int KEPT_BYTES_MAX = 1 << 20;
 
   private static final byte[] NOTHING = new byte[0];
@@ -55,7 +55,7 @@ final class BlockView {
    * Enters a block.
    *
    * @throws lsmlab.storage.CorruptionException if the block is damaged
-   * @throws InternalError if the file cannot be read there
+   * @throws InternalError if the file cannot be read at the block's offset
    */
   void enter(Table table, int block) {
     if (table.isCompressed(block)) {
@@ -66,7 +66,7 @@ final class BlockView {
     }
   }
 
-  /** Drops the reference to the table, and buffers that are too large to keep. */
+  /** Drops the reference to the table and any buffer that is too large to keep. */
   void clear() {
     if (content.length > KEPT_BYTES_MAX) {
       stored = NOTHING;

@@ -5,7 +5,8 @@ import java.lang.foreign.ValueLayout;
 
 /**
  * A blocked Bloom filter: the eight bits of a key are in one cache line of 64 bytes, one in each of
- * its eight words. So a probe costs one cache miss. About 1.1% false positives at 10 bits a key.
+ * its eight words. So a probe costs one cache miss. The false positive rate is about 1.1% at 10
+ * bits a key.
  *
  * <p>Source: Putze, Sanders, Singler, "Cache-, Hash- and Space-Efficient Bloom Filters" (2007),
  * section 3; one bit per word as in the split block filter of Apache Impala.
@@ -28,7 +29,10 @@ final class BloomFilter {
 
   private BloomFilter() {}
 
-  /** Returns the bytes of a filter for this many keys, a multiple of 64; 0 if it has no bits. */
+  /**
+   * Returns the size in bytes of a filter for this many keys, a multiple of 64; 0 if it has no
+   * bits.
+   */
   static long bytes(long keys, int bitsPerKey) {
     if (bitsPerKey == 0) {
       return 0;

@@ -42,7 +42,7 @@ final class IndexBuilder {
     return count == 0 ? 0 : keyEnds[count - 1];
   }
 
-  /** Returns the bytes of the index of a table whose blocks end at {@code dataEnd}. */
+  /** Returns the size in bytes of the index of a table whose blocks end at {@code dataEnd}. */
   int bytes(long dataEnd) {
     long length = 8 + 8L * count + 4L * (count + 1) + 4L * (count + 1) + keysLength();
     // The filter that follows starts at a multiple of a cache line in the file.

@@ -12,7 +12,7 @@ public final class LevelCursor implements Cursor {
   private Cursor current;
 
   /**
-   * @param tables in key order, at least one
+   * @param tables tables of one level in key order, at least one
    */
   public LevelCursor(Table[] tables) {
     assert tables.length > 0 : "a level without tables has no cursor";

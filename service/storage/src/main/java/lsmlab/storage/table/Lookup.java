@@ -1,21 +1,20 @@
 package lsmlab.storage.table;
 
 /**
- * Results of a lookup in one memtable or table. They are numbers, so that a lookup allocates
- * nothing.
+ * Results of a lookup in one memtable or table. They are ints, so that a lookup allocates nothing.
  */
 public final class Lookup {
 
-  /** No write of the key: search older memtables and tables. */
+  /** The table holds no write of the key: search older memtables and tables. */
   public static final int ABSENT = 0;
 
-  /** The value, which was passed to the sink. */
+  /** The value was found and passed to the sink. */
   public static final int FOUND = 1;
 
-  /** A tombstone: the key is absent, whatever older tables hold. */
+  /** A tombstone was found: the key is absent, whatever older tables hold. */
   public static final int DELETED = 2;
 
-  /** No write of the key, according to the filter; no block was searched. */
+  /** The filter ruled the key out; no block was searched. */
   public static final int FILTERED = 3;
 
   private Lookup() {}

@@ -19,14 +19,14 @@ import org.slf4j.LoggerFactory;
  *
  * <p>Opening a table checks its footer, index, filter and properties. A compressed block is checked
  * each time it is read. An uncompressed block is checked when a lookup reads it for the first time;
- * one bit for each block records that. To check it each time would cost about as much as the lookup
- * itself, because the check reads the whole block. Compactions and {@link #verify} check every block
- * again, so that later damage is not copied into new tables.
+ * one bit for each block records that. Checking it each time would cost about as much as the lookup
+ * itself, because the check reads the whole block. Compactions and {@link #verify} check every
+ * block again, so that later damage is not copied into new tables.
  *
  * <p>A table counts its references. A new table has one. The last {@link #release} unmaps the file,
  * and deletes it if the table was marked obsolete. A reader must hold a reference, or be in a
- * section of a {@link lsmlab.storage.concurrent.ReadGate} for which the holder of a reference
- * waits.
+ * section of a {@link lsmlab.storage.concurrent.ReadGate} and know that somebody holds a reference
+ * until the section ends.
  */
 public final class Table {
 
@@ -51,12 +51,12 @@ public final class Table {
   private final AtomicInteger references = new AtomicInteger(1);
   private volatile boolean obsolete;
 
-  /** Whether the pages that a lookup needs are probably not in memory. */
+  /** Whether the pages that a lookup needs are probably missing from memory. */
   private volatile boolean random;
 
   /**
-   * A copy of the filter in native memory; null if lookups read the filter in the mapping. Written
-   * before {@link #random}, which publishes it.
+   * A copy of the filter in native memory; null if lookups read the filter in the mapped file.
+   * Written before {@link #random}, which publishes it.
    */
   private MemorySegment residentFilter;
 
@@ -99,9 +99,9 @@ public final class Table {
   }
 
   /**
-   * Opens a table that was just written, before the manifest names it. If an I/O error prevents
-   * that, deletes the file: the caller retries with a new file each time, and the failed ones would
-   * fill the device.
+   * Opens a table that was just written, before the manifest names it. If that fails with an I/O
+   * error, deletes the file: the caller retries with a new file each time, and the failed files
+   * would fill the device.
    *
    * @throws CorruptionException if the table is damaged; the file stays for inspection
    */
@@ -121,7 +121,7 @@ public final class Table {
   /**
    * Looks up a key.
    *
-   * @param hash of the key, from {@link Bytes#hash}
+   * @param hash hash of the key, from {@link Bytes#hash}
    * @return a constant of {@link Lookup}
    */
   public int get(long hash, byte[] key, int keyOffset, int keyLength, ValueSink sink) {
@@ -182,11 +182,11 @@ public final class Table {
   /**
    * Prepares lookups for a store that does not fit in memory. From now on a lookup requests its
    * whole block at once, and the kernel reads no other page. By default the kernel also reads many
-   * pages around a missing one. If all tables fit in memory, that soon loads them all; if not, it
-   * reads the same pages again and again.
+   * pages around a missing one. If all tables fit in memory, this soon loads them all; if not, the
+   * kernel reads the same pages again and again.
    *
    * <p>Copies the filter and the first key of each block into native memory, because the kernel
-   * would reclaim their pages. The copies take the size of the filter, plus four bytes and a key for
+   * would reclaim their pages. The copies are as large as the filter plus four bytes and a key for
    * each block. The caller must hold a reference.
    */
   public synchronized void expectMisses() {
@@ -282,15 +282,15 @@ public final class Table {
   }
 
   /**
-   * Returns a cursor that checks each block when it enters it. The caller holds a reference
-   * meanwhile.
+   * Returns a cursor that checks each block on entering it. The caller holds a reference until it
+   * has finished with the cursor.
    */
   public Cursor cursor() {
     return new TableCursor(this);
   }
 
   /**
-   * Checks every block again, that the keys ascend, and that the index, filter and counts agree
+   * Checks every block again, the order of the keys, and that the index, filter and counts agree
    * with the pairs.
    *
    * @throws CorruptionException at the first fault
@@ -330,7 +330,7 @@ public final class Table {
     return tail.tombstones;
   }
 
-  /** Returns the number of the WAL that this table was flushed from, or 0. */
+  /** Returns the number of the WAL from which this table was flushed; 0 if it was not flushed. */
   public long sourceLog() {
     return tail.sourceLog;
   }
@@ -352,7 +352,7 @@ public final class Table {
         && Arrays.compareUnsigned(key, keyOffset, to, maxKey, 0, maxKey.length) <= 0;
   }
 
-  /** Takes another reference. The caller holds one already. */
+  /** Takes another reference. The caller already holds one. */
   public void retain() {
     int before = references.getAndIncrement();
     assert before > 0 : file.describe() + " was retained after its end";
@@ -372,9 +372,7 @@ public final class Table {
     }
   }
 
-  /**
-   * Marks the table as no longer named by the manifest, so that the last release deletes its file.
-   */
+  /** Marks the table as no longer named by the manifest. The last release then deletes its file. */
   public void markObsolete() {
     assert references.get() > 0 : file.describe() + " was dropped after its end";
     obsolete = true;

@@ -3,7 +3,7 @@ package lsmlab.storage.table;
 import java.lang.foreign.MemorySegment;
 import lsmlab.storage.cursor.Cursor;
 
-/** Walks a table. Checks each block when it enters it. */
+/** Walks a table. Checks each block on entering it. */
 final class TableCursor implements Cursor {
 
   private static final int BLOCKS_AHEAD = 128;
@@ -12,7 +12,7 @@ final class TableCursor implements Cursor {
   private final BlockView view = new BlockView();
   private int block;
 
-  /** The first block that the kernel was not yet asked to read. */
+  /** The first block that the kernel has not yet been asked to read. */
   private int readTo;
 
   private MemorySegment bytes;

@@ -11,8 +11,8 @@ import lsmlab.storage.file.StoreDirectory;
 
 /**
  * Prints a table: first its footer and properties, then the pairs of each block. A damaged block is
- * reported in its place, and the next one follows. If the end of the file is damaged, the blocks
- * cannot be found, and only the damage is reported.
+ * reported in place of its pairs, and the next block follows. If the end of the file is damaged,
+ * the blocks cannot be found, and only that damage is reported.
  */
 public final class TableDumper {
 

@@ -32,7 +32,7 @@ record TableFile(StoreDirectory directory, long number) {
             + ". The file was damaged after it was written; restore the store from a copy");
   }
 
-  /** Returns the error for a file of which a page cannot be read. */
+  /** Returns the error for a file that has an unreadable page. */
   CorruptionException unreadable(Throwable cause) {
     return new CorruptionException(
         describe() + ": the file cannot be read (cut short, or a device error)", cause);

@@ -6,8 +6,8 @@ import lsmlab.storage.ValueSink;
 import lsmlab.storage.file.Bytes;
 
 /**
- * The sections behind the blocks of a table: index, filter, properties and footer. Checks all of
- * them. Immutable.
+ * The sections after the blocks of a table: index, filter, properties and footer. The constructor
+ * checks all of them. Immutable.
  */
 final class TableFooter {
 

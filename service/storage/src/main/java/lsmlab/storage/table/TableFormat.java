@@ -1,15 +1,15 @@
 package lsmlab.storage.table;
 
-/** Constants of the file format, which the package's documentation draws. */
+/** Constants of the file format, which the package documentation draws. */
 public final class TableFormat {
 
-  /** The bytes "LSMLABST" of the file. May never change. */
+  /** The bytes "LSMLABST". Must never change. */
   static final long MAGIC = 0x545342414C4D534CL;
 
   /** Version of tables without compressed blocks. Part of a dataset's identity. */
   public static final int VERSION = 2;
 
-  /** Version of tables with compressed blocks. Engines older than compression refuse it. */
+  /** Version of tables with compressed blocks. Engines that predate compression refuse it. */
   static final int VERSION_COMPRESSED = 3;
 
   static final int FOOTER_BYTES = 80;
@@ -23,8 +23,8 @@ public final class TableFormat {
   static final int COMPRESSED_BIT = 0x8000_0000;
 
   /**
-   * Size above which a block is not compressed, because writer and reader hold a block in memory
-   * twice.
+   * Size above which a block is not compressed, because writer and reader hold a compressed block
+   * in memory twice.
    */
   static final int COMPRESSIBLE_BYTES_MAX = 16 << 20;
 
@@ -32,8 +32,8 @@ public final class TableFormat {
   static final int OFFSET_MASK = 0x7fff_ffff;
 
   /**
-   * Most bytes of all blocks: a block's offset has 32 bits and counts units of {@link
-   * #BLOCK_ALIGNMENT}.
+   * Maximum total size of all blocks in bytes: a block's offset has 32 bits and counts units of
+   * {@link #BLOCK_ALIGNMENT}.
    */
   static final long DATA_BYTES_MAX = 0xffff_ffffL * BLOCK_ALIGNMENT;
 
@@ -46,7 +46,7 @@ public final class TableFormat {
     return "%06d%s".formatted(number, SUFFIX);
   }
 
-  /** Returns the number in the file name of a table, or −1 if it is not such a name. */
+  /** Returns the number in the file name of a table, or −1 if the name is not that of a table. */
   public static long number(String fileName) {
     if (!fileName.endsWith(SUFFIX)) {
       return -1;
@@ -60,8 +60,8 @@ public final class TableFormat {
   }
 
   /**
-   * Returns the mask that is combined with a block's checksum, so that a block in the wrong place
-   * is noticed.
+   * Returns the mask that is combined with a block's checksum, so that a block at the wrong offset
+   * fails its check.
    */
   static int placeMask(long blockOffset) {
     long mixed = (blockOffset + 1) * 0x9E3779B97F4A7C15L;

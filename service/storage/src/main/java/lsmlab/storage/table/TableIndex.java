@@ -8,19 +8,22 @@ import java.util.List;
 import lsmlab.storage.file.Bytes;
 
 /**
- * Finds the block that may hold a key. Searches an array in the heap that has eight bytes of each
- * block's first key: those after the prefix that all keys of the table share. Compares whole keys,
- * in the file or in a copy, only if these eight bytes are equal. Thread-safe.
+ * Finds the block that may hold a key. Searches a heap array that holds eight bytes of each block's
+ * first key: those after the prefix that all keys of the table share. Compares whole keys, in the
+ * file or in a copy, only if these eight bytes are equal. Thread-safe.
  *
- * <p>A binary search would wait for another cache line at each of its last steps. So every eighth
- * entry is repeated in a second array, every eighth entry of that in a third, and so on. At each
- * level a lookup compares eight neighbours, which are in one or two cache lines, and all arrays but
- * the lowest stay in the CPU's caches. Source: Rao and Ross, "Cache Conscious Indexing for
+ * <p>A binary search would miss the cache at each of its last steps. So every eighth entry is
+ * repeated in a second array, every eighth entry of that in a third, and so on. In each array a
+ * lookup compares eight neighbours, which are in one or two cache lines, and all arrays but the
+ * first stay in the CPU's caches. Source: Rao and Ross, "Cache Conscious Indexing for
  * Decision-Support in Main Memory" (1999), CSS-trees.
  */
 final class TableIndex {
 
-  /** Memory of the whole first keys of all blocks, and of their ends, which begin with a zero. */
+  /**
+   * The memory that holds the whole first keys of all blocks, and the offsets of their ends, the
+   * first of which is 0.
+   */
   private record FirstKeys(MemorySegment bytes, long endsOffset, long keysOffset) {
 
     int compare(byte[] key, int keyOffset, int keyLength, int block) {
@@ -30,7 +33,7 @@ final class TableIndex {
     }
   }
 
-  /** In the mapping or in a copy; a lookup may see either. */
+  /** The first keys, in the mapped file or in a copy; a lookup may see either. */
   private volatile FirstKeys firstKeys;
 
   /** The first key of the table. All keys share its beginning. */
@@ -39,27 +42,27 @@ final class TableIndex {
   /** Length of the prefix that all keys share. */
   private final int shared;
 
-  /** Number of entries that one entry of the next higher array stands for. */
+  /** Number of entries that one entry of the next array represents. */
   private static final int FANOUT = 8;
 
-  /** Fills the arrays up to whole groups. */
+  /** Pads each array to whole groups. */
   private static final long GREATEST = -1L;
 
   /**
-   * The lowest array holds the eight bytes after the shared prefix of each block's first key, as
+   * The first array holds the eight bytes after the shared prefix of each block's first key, as
    * unsigned numbers. Each further array holds every eighth entry of the one before; the last one
    * is a single group.
    */
   private final long[][] levels;
 
-  /** Offset of each block and the end of the last one, unsigned, in units of 8 bytes. */
+  /** Offset of each block and of the end of the last one, unsigned, in units of 8 bytes. */
   private final int[] blocks;
 
   /**
    * Reads an index whose checksum has been checked.
    *
    * @param bytes the whole table
-   * @param offset of the index in {@code bytes}
+   * @param offset offset of the index in {@code bytes}
    */
   TableIndex(MemorySegment bytes, long offset, byte[] firstKey) {
     this.firstKey = firstKey;
@@ -103,16 +106,15 @@ final class TableIndex {
   }
 
   /**
-   * Returns the offset of a block in the file. For the number of blocks, returns where the last one
-   * ends.
+   * Returns the offset of a block in the file; for the number of blocks, the end of the last one.
    */
   long blockOffset(int block) {
     return (blocks[block] & 0xffff_ffffL) * TableFormat.BLOCK_ALIGNMENT;
   }
 
   /**
-   * From now on reads the first keys of the blocks from a copy, whose pages the kernel does not
-   * reclaim.
+   * Copies the first keys of the blocks and reads the copy from now on, because the kernel does not
+   * reclaim its pages.
    */
   void copyFirstKeys(Arena arena) {
     FirstKeys mapped = firstKeys;
@@ -161,7 +163,7 @@ final class TableIndex {
 
   /**
    * Returns the last entry of a group that is not greater than {@code wanted}; the first entry must
-   * not be greater. Has no branch, because the CPU could not predict it.
+   * not be greater. Uses no branch, because the CPU could not predict it.
    */
   private static int lastNotGreater(long[] level, int first, long wanted) {
     int last = first;
@@ -172,8 +174,8 @@ final class TableIndex {
   }
 
   /**
-   * Finds the block by whole keys, if the eight bytes of several blocks up to {@code last} equal
-   * {@code wanted}.
+   * Finds the block by comparing whole keys, if the eight bytes of several blocks up to {@code
+   * last} equal {@code wanted}.
    */
   private int findAmongEqual(int last, long wanted, byte[] key, int keyOffset, int keyLength) {
     long[] prefixes = levels[0];

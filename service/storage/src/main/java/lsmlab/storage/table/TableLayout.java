@@ -7,8 +7,8 @@ import lsmlab.storage.LsmOptions;
  * The layout of a table.
  *
  * @param blockBytes size at which a block is closed, before compression
- * @param bloomBitsPerKey size of the filter; 0 for none
- * @param compression of the blocks
+ * @param bloomBitsPerKey bits for each key in the bloom filter; 0 for no filter
+ * @param compression how the blocks are compressed
  */
 public record TableLayout(int blockBytes, int bloomBitsPerKey, Compression compression) {
 
@@ -17,7 +17,7 @@ public record TableLayout(int blockBytes, int bloomBitsPerKey, Compression compr
     this(blockBytes, bloomBitsPerKey, Compression.NONE);
   }
 
-  /** Returns the layout that the options ask for. */
+  /** Returns the layout that the options specify. */
   public static TableLayout of(LsmOptions options) {
     return new TableLayout(options.blockBytes(), options.bloomBitsPerKey(), options.compression());
   }

@@ -6,17 +6,18 @@ import java.nio.ByteOrder;
 /**
  * Memory in which tables are laid out, reused by one {@link TableWriter} after another. Without it
  * each table would leave a few megabytes of garbage, and the kernel would have to zero fresh native
- * memory. Its arrays grow to what the largest table needed, except those for a huge value. For one
- * writer at a time; not thread-safe.
+ * memory. Its arrays stay as large as the largest table needed, unless a huge value made them grow.
+ * Used by one writer at a time; not thread-safe.
  */
 public final class TableWorkspace {
 
   /**
-   * Initial size of the buffer. It grows up to a piece, so that a small table needs little memory.
+   * Initial size of the buffer. It grows up to the size of a piece, so a small table needs little
+   * memory.
    */
   static final int OUT_BYTES_MIN = 1 << 16;
 
-  /** Size above which a buffer, which then holds a very large value or index, is not kept. */
+  /** Size above which a buffer is not kept, because a very large value or index made it grow. */
   private static final int OUT_BYTES_KEPT_MAX = 16 << 20;
 
   final BlockBuilder block = new BlockBuilder();

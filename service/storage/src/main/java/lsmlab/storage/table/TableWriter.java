@@ -10,25 +10,25 @@ import lsmlab.storage.file.StoreDirectory;
 import lsmlab.storage.file.WritableFile;
 
 /**
- * Writes one table: add pairs in strictly ascending key order, then call {@link #finish}. If it is
- * closed before that, it deletes its file. It holds one block, the index and eight bytes for each
- * key in memory, see {@link TableWorkspace}. Not thread-safe.
+ * Writes one table: add pairs in strictly ascending key order, then call {@link #finish}. If the
+ * writer is closed before that, it deletes its file. It holds one block, the index and eight bytes
+ * for each key in memory, in a {@link TableWorkspace}. Not thread-safe.
  */
 public final class TableWriter implements AutoCloseable {
 
   /**
-   * Size of the pieces in which a merged table is written. Each piece but the last is whole and
-   * aligned. Linux then keeps the file in pages of 2 MiB, if the file system can (ext4 since 6.16,
-   * XFS), and maps these. So a random lookup misses the TLB far less often than with the small
-   * pages of small writes.
+   * Size of the pieces in which a compaction writes a table. Each piece but the last is whole and
+   * aligned. Linux then keeps and maps the file in pages of 2 MiB, if the file system supports that
+   * (ext4 since 6.16, XFS). A random lookup then misses the TLB far less often than with the small
+   * pages that small writes produce.
    */
   private static final int LARGE_PIECE_BYTES = 2 << 20;
 
   /**
-   * Size of the pieces of a flushed table, which lives only until it is merged. A kernel without
-   * preemption copies a piece in one go, and a writer that wakes on that CPU waits for it. A large
-   * piece usually takes half a millisecond, but tens of milliseconds if a virtual machine's host
-   * has to provide the memory first.
+   * Size of the pieces in which a flush writes a table, which lives only until it is compacted. A
+   * kernel without preemption copies a piece without interruption, and a writer that wakes on that
+   * CPU waits for it. Copying a large piece usually takes half a millisecond, but tens of
+   * milliseconds if a virtual machine's host must first provide the memory.
    */
   private static final int SMALL_PIECE_BYTES = 128 << 10;
 
@@ -51,7 +51,7 @@ public final class TableWriter implements AutoCloseable {
   private boolean finished;
 
   /**
-   * @param sourceLog number of the WAL that the table is flushed from; 0 for another table
+   * @param sourceLog number of the WAL from which the table is flushed; 0 if it is not flushed
    */
   public TableWriter(StoreDirectory directory, long number, long sourceLog, TableLayout layout)
       throws IOException {
@@ -61,7 +61,7 @@ public final class TableWriter implements AutoCloseable {
   /**
    * Begins a table in reused memory.
    *
-   * @param workspace not used by anyone else until this writer is closed
+   * @param workspace memory that nobody else uses until this writer is closed
    */
   public TableWriter(
       StoreDirectory directory,
@@ -136,7 +136,7 @@ public final class TableWriter implements AutoCloseable {
   }
 
   /**
-   * Returns about the length of the file so far: the bytes of finished blocks and of the current
+   * Returns the approximate length of the file so far in bytes: finished blocks, and the current
    * block before compression.
    */
   public long bytes() {
@@ -153,8 +153,8 @@ public final class TableWriter implements AutoCloseable {
   }
 
   /**
-   * Ends the file and syncs it. At least one pair must have been added. The caller has to sync the
-   * directory.
+   * Completes the file and syncs it. At least one pair must have been added. The caller must sync
+   * the directory.
    */
   public void finish() throws IOException {
     if (entries == 0) {
@@ -255,8 +255,8 @@ public final class TableWriter implements AutoCloseable {
   }
 
   /**
-   * Returns the buffer with room for {@code bytes} more. Writes whole pieces to the file if there
-   * are any.
+   * Returns the buffer with room for {@code bytes} more. First writes all whole pieces in it to the
+   * file.
    */
   private ByteBuffer reserve(int bytes) throws IOException {
     if (workspace.out.position() >= pieceBytes) {

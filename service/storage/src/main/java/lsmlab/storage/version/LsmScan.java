@@ -11,20 +11,21 @@ import lsmlab.storage.cursor.Cursor;
 import lsmlab.storage.file.Bytes;
 
 /**
- * The pairs of a range at one moment: a merge of everything in a version, without deleted keys.
+ * The pairs of a range at one moment: merges all memtables and tables of a version, and skips
+ * deleted keys.
  *
  * <p>Any thread of the engine may end the scan between two calls of {@link #next}, to free the
- * memory and files that it keeps alive. So the pair at the cursor is copied out. Protocol: {@code
- * next} first sets its state to inside, then checks whether the scan was ended; {@link #end} first
- * marks the scan as ended, then checks whether {@code next} is inside. So at least one of them sees
- * the other, and the version is released once. If a value is too large to copy, the scan stays
- * inside until it moves on.
+ * memory and files that it keeps alive. So {@code next} copies the pair at the cursor. Protocol:
+ * {@code next} first sets the state to inside, then checks whether the scan was ended; {@link #end}
+ * first marks the scan as ended, then checks whether {@code next} is inside. So at least one of
+ * them sees the other, and the version is released exactly once. If a value is too large to copy,
+ * the state stays inside until the scan moves on.
  */
 public final class LsmScan implements Scan {
 
   private static final int COPY_BYTES_MAX = 1 << 20;
 
-  /** Not inside {@link #next}: the version may be released by {@link #end}. */
+  /** No thread is inside {@link #next}: {@link #end} may release the version. */
   private static final int FREE = 0;
 
   private static final int INSIDE = 1;
@@ -59,7 +60,7 @@ public final class LsmScan implements Scan {
   @SuppressWarnings("unused") // through STATE
   private int state;
 
-  /** Reason why the engine ended the scan; null if it did not. */
+  /** Why the engine ended the scan; null if it has not. */
   private volatile String endedBecause;
 
   /** Takes over the caller's reference to the version. */
@@ -73,8 +74,8 @@ public final class LsmScan implements Scan {
   }
 
   /**
-   * Returns the version that the scan keeps alive. Only compare it: it may be released at any
-   * moment.
+   * Returns the version that the scan keeps alive. The caller may only compare it, because it may
+   * be released at any moment.
    */
   Version version() {
     return version;
@@ -117,7 +118,7 @@ public final class LsmScan implements Scan {
             > 0;
   }
 
-  /** Copies the cursor's pair. Returns false if its value is too large. */
+  /** Copies the pair at the cursor. Returns false if its value is too large. */
   private boolean copyPair() {
     keyLength = cursor.keyLength();
     valueLength = cursor.valueLength();
@@ -165,9 +166,10 @@ public final class LsmScan implements Scan {
   }
 
   /**
-   * Ends the scan, from any thread. The version is released at once, or by the scan's own thread at
-   * the end of {@link #next}.
+   * Ends the scan. Any thread may call this. Releases the version at once, or lets the scan's own
+   * thread release it at the end of {@link #next}.
    *
+   * @param because the reason, for the exception that {@link #next} throws
    * @return whether the version was released at once
    */
   boolean end(String because) {

@@ -11,7 +11,8 @@ import java.util.function.LongSupplier;
 public final class MissAdvisor {
 
   /**
-   * The memory of the machine or the container. Read late, because a cold JVM takes 100 ms for it.
+   * Returns the memory of the machine or the container in bytes. Read only when needed, because
+   * that takes a cold JVM 100 ms.
    */
   public static final LongSupplier MACHINE = () -> Machine.MEMORY_BYTES;
 
@@ -24,14 +25,14 @@ public final class MissAdvisor {
   private final LongSupplier memoryBytes;
 
   /**
-   * @param memoryBytes memory that all tables share
+   * @param memoryBytes returns the memory that all tables share, in bytes
    */
   public MissAdvisor(VersionSet versions, LongSupplier memoryBytes) {
     this.versions = versions;
     this.memoryBytes = memoryBytes;
   }
 
-  /** Decides again. Called after each change of the tables. */
+  /** Decides again. Called after each change to the tables. */
   public void tablesChanged() {
     Version version = versions.acquire();
     try {

@@ -15,20 +15,20 @@ import org.slf4j.LoggerFactory;
 
 /**
  * The open scans, and the limit on what they keep alive beyond the current version: flushed
- * memtables and replaced tables. If they exceed it, the oldest scans are ended. The newest scan is
- * never ended, because one scan keeps only one version alive. Thread-safe.
+ * memtables and replaced tables. If these exceed the limit, the oldest scans are ended. The newest
+ * scan is never ended, because one scan keeps only one version alive. Thread-safe.
  *
  * <p>Flushed memtables may take as much memory as the store's own memtables. Replaced tables may
- * take as many bytes as all current tables, and at least {@link #TABLE_BYTES_MIN}.
+ * take as many bytes as all current tables, but at least {@link #TABLE_BYTES_MIN}.
  */
 public final class OpenScans {
 
   private static final Logger LOG = LoggerFactory.getLogger(OpenScans.class);
 
-  /** Bytes of replaced tables that scans may always keep. */
+  /** Number of bytes of replaced tables that scans may always keep. */
   private static final long TABLE_BYTES_MIN = 64 << 20;
 
-  /** Oldest first. */
+  /** The open scans, oldest first. */
   private final Set<LsmScan> open = new LinkedHashSet<>();
 
   private final long memtableBytesMax;

@@ -19,7 +19,7 @@ import lsmlab.storage.table.LevelCursor;
 import lsmlab.storage.table.Lookup;
 import lsmlab.storage.table.Table;
 
-/** The tables of one moment, by level. Immutable except for its reference count. */
+/** The tables of a store at one moment, by level. Immutable except for its reference count. */
 public final class TableSet {
 
   /** A table and its level and order. */
@@ -37,8 +37,8 @@ public final class TableSet {
   private final int count;
 
   /**
-   * References to this set. So a version with the same tables as the last one takes one reference,
-   * and not one for each table.
+   * Number of references to this set. A version that has the same tables as the one before takes
+   * one reference, instead of one for each table.
    */
   private final AtomicInteger references = new AtomicInteger();
 
@@ -94,7 +94,8 @@ public final class TableSet {
   }
 
   /**
-   * Looks up a key, newest table first. Returns a constant of {@link Lookup}, but never FILTERED.
+   * Looks up a key, newest table first. Returns a constant of {@link Lookup}, but never {@link
+   * Lookup#FILTERED}.
    */
   public int get(byte[] key, int keyOffset, int keyLength, ValueSink sink, LookupCounts counts) {
     if (count == 0) {
@@ -125,8 +126,8 @@ public final class TableSet {
   }
 
   /**
-   * Returns the table of a run that may hold the key, or null. Runs are the tables of level 0, then
-   * the further levels.
+   * Returns the table of a run that may hold the key, or null. Each table of level 0 is a run, and
+   * so is each further level.
    */
   private Table candidate(int run, byte[] key, int keyOffset, int keyLength) {
     if (run < newestFirstTables.length) {
@@ -154,7 +155,7 @@ public final class TableSet {
     return newestFirst;
   }
 
-  /** Level 1 is at index 0. */
+  /** Returns the tables of each level from 1 on, by key. Level 1 is at index 0. */
   public List<List<Placed>> levels() {
     return levels;
   }
@@ -174,8 +175,8 @@ public final class TableSet {
   }
 
   /**
-   * Takes a reference. The first one takes a reference to each table, so someone else must hold
-   * references to them.
+   * Takes a reference. The first call takes a reference to each table, so another owner must hold
+   * references to the tables.
    */
   void retain() {
     if (references.getAndIncrement() == 0) {

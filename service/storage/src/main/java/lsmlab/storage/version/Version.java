@@ -13,8 +13,8 @@ import lsmlab.storage.table.Lookup;
 
 /**
  * Everything that a reader needs at one moment: the memtables and the tables. Immutable, except
- * that writes are added to the active memtable. Counts references, and holds one reference to each
- * of its memtables and to its set of tables.
+ * that writes are added to the active memtable. Has a reference count, and holds one reference to
+ * each of its memtables and one to its set of tables.
  */
 public final class Version {
 
@@ -26,7 +26,7 @@ public final class Version {
   /**
    * Takes a reference to each part.
    *
-   * @param sealed newest first
+   * @param sealed sealed memtables, newest first
    */
   public Version(Memtable active, List<Memtable> sealed, TableSet tables) {
     this.active = active;
@@ -85,7 +85,7 @@ public final class Version {
     return sealed.length;
   }
 
-  /** Newest first. */
+  /** Returns the sealed memtables, newest first. */
   public List<Memtable> sealed() {
     return List.of(sealed);
   }

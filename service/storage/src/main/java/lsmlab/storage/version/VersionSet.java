@@ -25,16 +25,17 @@ import org.slf4j.LoggerFactory;
 /**
  * Holds the current {@link Version}, replaces it, and releases old ones.
  *
- * <p>Protocol of a change of the tables, under {@code manifestLock}: the files and names of the new
- * tables are already durable; append the change to the manifest and sync it; replace the current
+ * <p>Protocol of a change to the tables, under {@code manifestLock}, once the files and names of
+ * the new tables are durable: append the change to the manifest and sync it; replace the current
  * version under {@code versionLock}; record in the manifest that the change is durable; delete logs
  * that are no longer needed. Sealing a memtable needs only {@code versionLock}, so a writer never
  * waits for a sync of the manifest.
  *
- * <p>A replaced version goes to the reclaiming thread, which waits until no reader can be about to
- * use it, then releases it. So files are unmapped and deleted on that thread or when a scan is
- * closed, never in a lookup. If that thread does not keep up, changes of the tables wait for it.
- * Otherwise replaced versions would keep flushed memtables and merged tables without limit.
+ * <p>A replaced version goes to the reclaiming thread, which waits until no reader can still begin
+ * to use it, then releases it. So files are unmapped and deleted on that thread or when a scan is
+ * closed, never in a lookup. If that thread does not keep up, changes to the tables wait for it.
+ * Otherwise replaced versions would keep an unlimited number of flushed memtables and replaced
+ * tables alive.
  */
 public final class VersionSet implements AutoCloseable {
 
@@ -57,7 +58,7 @@ public final class VersionSet implements AutoCloseable {
 
   private volatile Version current;
 
-  /** Open once the version is released that the last change of the tables replaced. */
+  /** Opens once the version that the last change to the tables replaced has been released. */
   private volatile CountDownLatch lastChange = new CountDownLatch(0);
 
   public VersionSet(StoreDirectory directory, Manifest manifest, long nextFile, Version first) {
@@ -79,7 +80,7 @@ public final class VersionSet implements AutoCloseable {
     return current;
   }
 
-  /** Returns the current version with a reference, which the caller releases. */
+  /** Returns the current version with a reference, which the caller must release. */
   public Version acquire() {
     int ticket = gate.enter();
     try {
@@ -135,8 +136,8 @@ public final class VersionSet implements AutoCloseable {
    * Publishes the tables of flushed memtables, which must be the oldest sealed ones. Drops the
    * memtables and their logs.
    *
-   * @param log a log whose file name is durable
-   * @throws IOException if the manifest cannot be written; nothing has changed then
+   * @param log a log whose file name is durable; the manifest records that it must exist
+   * @throws IOException if the manifest cannot be written; in that case nothing has changed
    */
   public void publishFlush(List<Memtable> flushed, List<TableSet.Placed> added, LogEntry log)
       throws IOException {
@@ -144,9 +145,10 @@ public final class VersionSet implements AutoCloseable {
   }
 
   /**
-   * Replaces tables with merged ones. The replaced files are deleted after their last reader.
+   * Replaces tables with the outputs of a compaction. The replaced files are deleted after their
+   * last reader has finished.
    *
-   * @throws IOException if the manifest cannot be written; nothing has changed then
+   * @throws IOException if the manifest cannot be written; in that case nothing has changed
    */
   public void publishCompaction(Set<Table> removed, List<TableSet.Placed> added)
       throws IOException {
@@ -202,7 +204,7 @@ public final class VersionSet implements AutoCloseable {
   }
 
   /**
-   * Cleans up after a change. Whatever fails here is repeated after the next change, or at the next
+   * Cleans up after a change. What fails here is tried again after the next change or at the next
    * start.
    */
   private void cleanUp(long firstLog) {
@@ -300,7 +302,9 @@ public final class VersionSet implements AutoCloseable {
     return firstLogWithout(Set.of());
   }
 
-  /** Records durably that these logs must exist with these lengths, which are already durable. */
+  /**
+   * Records durably that these logs must exist with these lengths, which must already be durable.
+   */
   public void noteLogs(List<LogEntry> logs) throws IOException {
     manifestLock.lock();
     try {
@@ -313,8 +317,8 @@ public final class VersionSet implements AutoCloseable {
   }
 
   /**
-   * Ends the reclaiming thread and releases the current version after its last reader. Refuses
-   * readers from then on.
+   * Ends the reclaiming thread, and releases the current version after its last reader has
+   * finished. Refuses new readers from then on.
    */
   @Override
   public void close() throws IOException {

@@ -11,8 +11,8 @@ import lsmlab.storage.file.Printable;
 import lsmlab.storage.file.StoreDirectory;
 
 /**
- * Prints a log record by record. Reports a record that is not whole, and continues at the next
- * whole one.
+ * Prints a log record by record. When a record is not whole, reports that and continues at the next
+ * whole record.
  */
 public final class WalDumper {
 
@@ -23,8 +23,8 @@ public final class WalDumper {
   private long faults;
 
   /**
-   * Key of the record heads, see {@link WalFormat#head}. The first record contains the salt for all
-   * others.
+   * The key with which record heads are computed, see {@link WalFormat#head}. The first record
+   * contains the salt from which the key of all others is made.
    */
   private long key;
 
@@ -37,8 +37,8 @@ public final class WalDumper {
   }
 
   /**
-   * Prints the log. Returns the number of places that are no whole records. A torn end counts as
-   * one, zeros at the end do not count.
+   * Prints the log. Returns the number of places that hold no whole record. A torn end counts as
+   * one; zeros at the end do not count.
    */
   public static long dump(StoreDirectory directory, long number, PrintWriter out)
       throws IOException {
@@ -111,7 +111,8 @@ public final class WalDumper {
   }
 
   /**
-   * Prints a place that is no whole record. Returns the offset of the next record, or of the end.
+   * Prints a place that holds no whole record. Returns the offset of the next record, or of the
+   * end.
    */
   private long printDamage(long position) {
     long next = position + 1;

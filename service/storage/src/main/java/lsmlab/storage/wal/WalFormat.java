@@ -1,6 +1,6 @@
 package lsmlab.storage.wal;
 
-/** Constants of the log format, which the package's documentation draws. */
+/** Constants of the log format, which the package documentation draws. */
 public final class WalFormat {
 
   static final int VERSION = 2;
@@ -16,10 +16,10 @@ public final class WalFormat {
 
   static final int BEGIN_PAYLOAD_BYTES = 29;
 
-  /** Bytes of a {@code synced} record. */
+  /** Size of a {@code synced} record in bytes. */
   static final int SYNCED_BYTES = HEADER_BYTES + Long.BYTES;
 
-  /** Smallest unit that a device may write atomically. Its sectors may be larger. */
+  /** Smallest unit in bytes that a device may write atomically. Real sectors may be larger. */
   static final int SECTOR_BYTES = 512;
 
   private static final String SUFFIX = ".wal";
@@ -27,8 +27,8 @@ public final class WalFormat {
   private WalFormat() {}
 
   /**
-   * Returns the key of the record heads of log {@code number}. The first record, which contains the
-   * salt, uses 0 as salt.
+   * Returns the key with which the record heads of log {@code number} are computed. The salt is 0
+   * for the first record, which contains the salt of all others.
    */
   static long key(long number, long salt) {
     return salt ^ (number + 1) * 0x9E3779B97F4A7C15L;
@@ -36,8 +36,8 @@ public final class WalFormat {
 
   /**
    * Returns the first field of a record: a hash of the other fields, the offset and the random salt
-   * of the log. So bytes of a value cannot pass for a record: a client knows neither their offset
-   * nor the salt.
+   * of the log. So the bytes of a value cannot pass for a record: a client knows neither their
+   * offset nor the salt.
    */
   static int head(long key, long position, int crc, int length, byte type) {
     long hash = key ^ (position + 1) * 0xD6E8FEB86659FD93L;
@@ -53,7 +53,7 @@ public final class WalFormat {
     return "%06d%s".formatted(number, SUFFIX);
   }
 
-  /** Returns the number in the file name of a log, or −1 if it is not such a name. */
+  /** Returns the number in the file name of a log, or −1 if the name is not that of a log. */
   public static long number(String fileName) {
     if (!fileName.endsWith(SUFFIX)) {
       return -1;

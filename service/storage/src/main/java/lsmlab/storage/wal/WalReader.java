@@ -10,7 +10,7 @@ import lsmlab.storage.file.Bytes;
 import lsmlab.storage.file.StoreDirectory;
 
 /**
- * Reads one log after a restart and decides where it ends, by the rules in the package's
+ * Reads one log after a restart and decides where it ends, by the rules in the package
  * documentation.
  */
 public final class WalReader {
@@ -24,11 +24,11 @@ public final class WalReader {
   /**
    * Result of reading a log.
    *
-   * @param length bytes of whole records from the start; 0 if even the {@code begin} record is not
-   *     whole
-   * @param fileLength bytes of the file
+   * @param length number of bytes of whole records from the start; 0 if even the {@code begin}
+   *     record is not whole
+   * @param fileLength size of the file in bytes
    * @param previous number of the log before it; 0 if there is none or it is not needed
-   * @param previousLength bytes of whole records in that log
+   * @param previousLength number of bytes of whole records in that log
    * @param durability durability with which the log was written; null if {@code length} is 0
    */
   public record Result(
@@ -39,7 +39,7 @@ public final class WalReader {
       assert length >= 0 && length <= fileLength : length + " of " + fileLength;
     }
 
-    /** Whether something follows the last whole record. */
+    /** Whether anything follows the last whole record. */
     public boolean isTorn() {
       return length < fileLength;
     }
@@ -53,8 +53,8 @@ public final class WalReader {
   private final long size;
 
   /**
-   * Key of the record heads, see {@link WalFormat#head}. The first record contains the salt for all
-   * others.
+   * The key with which record heads are computed, see {@link WalFormat#head}. The first record
+   * contains the salt from which the key of all others is made.
    */
   private long key;
 
@@ -70,7 +70,7 @@ public final class WalReader {
    * Reads the log, passes its writes to the handler, and returns where it ends.
    *
    * @param expectedLength length of this log as the next one records it; −1 if there is no next one
-   * @throws CorruptionException if something acknowledged is damaged
+   * @throws CorruptionException if an acknowledged write is damaged
    */
   public static Result replay(
       StoreDirectory directory, long number, long expectedLength, Handler handler)
@@ -175,8 +175,8 @@ public final class WalReader {
 
   /**
    * Decides whether the log may end at {@code position}, where there is no whole record. Throws if
-   * it may not. Takes time linear in the bytes that follow: it checks a head at each byte, and a
-   * payload only after a correct head.
+   * it may not. Takes time linear in the number of bytes that follow: checks for a head at each
+   * byte, and reads a payload only after a correct head.
    */
   private void judge(long position, long syncedBefore, long expectedLength, Durability durability) {
     long synced = syncedBefore;
@@ -213,7 +213,8 @@ public final class WalReader {
   }
 
   /**
-   * Whether the file ends within the record at {@code position}, because its write was cut short.
+   * Whether the file ends within the record at {@code position}, because the record was not
+   * completely written.
    */
   private boolean endsBeforeItsRecord(long position) {
     return size - position < WalFormat.HEADER_BYTES
@@ -221,8 +222,8 @@ public final class WalReader {
   }
 
   /**
-   * Whether the part of some sector between the two offsets is all zeros, so that the sector never
-   * reached the device.
+   * Whether some sector between the two offsets never reached the device: all of its bytes between
+   * them are zeros.
    */
   private boolean lostSector(long from, long to) {
     for (long start = from; start < to; ) {
@@ -254,7 +255,7 @@ public final class WalReader {
     return isWhole(bytes, position, key);
   }
 
-  /** Whether there is a record at {@code position} that passes its checks. */
+  /** Whether a record at {@code position} passes its checks. */
   static boolean isWhole(MemorySegment bytes, long position, long key) {
     if (!isHead(bytes, position, key) || end(bytes, position) > bytes.byteSize()) {
       return false;
@@ -297,7 +298,7 @@ public final class WalReader {
     return array;
   }
 
-  /** Checks a log without passing on its writes. */
+  /** Checks a log without passing its writes to a handler. */
   public static Result check(StoreDirectory directory, long number, long expectedLength)
       throws IOException {
     return replay(directory, number, expectedLength, IGNORE);

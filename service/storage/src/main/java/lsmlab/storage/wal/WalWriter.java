@@ -13,7 +13,7 @@ import lsmlab.storage.file.WritableFile;
 
 /**
  * Writes one log. {@link #put} and {@link #delete} collect records, and {@link #commit} writes them
- * together. If that fails, {@link #rollback} discards them. For one thread at a time.
+ * together. If that fails, {@link #rollback} discards them. Used by one thread at a time.
  */
 public final class WalWriter implements WriteSink<IOException>, AutoCloseable {
 
@@ -27,13 +27,13 @@ public final class WalWriter implements WriteSink<IOException>, AutoCloseable {
   private final ByteBuffer buffer;
   private final CRC32C crc = new CRC32C();
 
-  /** Key of the record heads, see {@link WalFormat#head}. */
+  /** The key with which record heads are computed, see {@link WalFormat#head}. */
   private long key;
 
   /** Length of the log after the last commit. */
   private long committed;
 
-  /** Bytes that are known to be on the device. */
+  /** Number of bytes that are known to be on the device. */
   private long synced;
 
   private long syncs;
@@ -44,13 +44,13 @@ public final class WalWriter implements WriteSink<IOException>, AutoCloseable {
   private long roomEnd;
 
   /**
-   * Creates and begins the log. Under {@code power} makes its existence durable.
+   * Creates the log and writes its first record. Under {@code power} makes both durable.
    *
-   * @param buffer direct buffer for records; shared by the logs of a store, because one is written
-   *     at a time
+   * @param buffer direct buffer for records; shared by the logs of a store, because only one is
+   *     written at a time
    * @param previous number of the log before this one; 0 if there is none or it is not needed
-   * @param previousLength bytes of whole records in that log
-   * @param roomBytes zeros by which the file is extended when it is full, under {@code power} only
+   * @param previousLength number of bytes of whole records in that log
+   * @param roomBytes number of zeros by which a full file is extended, under {@code power} only
    */
   public WalWriter(
       StoreDirectory directory,
@@ -198,7 +198,7 @@ public final class WalWriter implements WriteSink<IOException>, AutoCloseable {
     putHead(start);
   }
 
-  /** Completes the header of the record at {@code start}, whose payload {@code crc} covers. */
+  /** Completes the header of the record at {@code start}. Its checksum covers the payload. */
   private void putHead(int start) {
     int payloadCrc = (int) crc.getValue();
     int length = buffer.getInt(start + WalFormat.LENGTH);
@@ -207,7 +207,9 @@ public final class WalWriter implements WriteSink<IOException>, AutoCloseable {
     buffer.putInt(start, WalFormat.head(key, file.length() + start, payloadCrc, length, type));
   }
 
-  /** Writes the collected records to the kernel, and under {@code power} to the device. */
+  /**
+   * Hands the collected records to the kernel, and under {@code power} syncs them to the device.
+   */
   public void commit() throws IOException {
     drain();
     if (power) {
@@ -219,7 +221,7 @@ public final class WalWriter implements WriteSink<IOException>, AutoCloseable {
   }
 
   /**
-   * Extends a full file by zeros, unless the disk is full. A sync of bytes that only overwrite
+   * Extends a full file with zeros, unless the disk is full. Syncing bytes that only overwrite
    * others needs no commit of the file system's journal. Such a commit would also wait for tables
    * that are being written.
    */
@@ -240,8 +242,8 @@ public final class WalWriter implements WriteSink<IOException>, AutoCloseable {
 
   /**
    * Records in the log up to which offset it is synced. The record itself is not synced. After a
-   * kill it distinguishes damage from a torn end. A loss of power may take it, but then nothing
-   * else is lost. If it cannot be written, the log continues without it.
+   * kill it distinguishes damage from a torn end. A loss of power may destroy it, but nothing else
+   * is lost with it. If it cannot be written, the log continues without it.
    */
   private void noteSynced() {
     assert buffer.position() == 0 && synced == file.length() : "a note tells of all before it";
@@ -298,20 +300,20 @@ public final class WalWriter implements WriteSink<IOException>, AutoCloseable {
     return number;
   }
 
-  /** Returns the bytes of whole, committed records. */
+  /** Returns the length of the whole, committed records in bytes. */
   public long length() {
     return committed;
   }
 
   /**
-   * Returns the bytes of whole records that must be there after a crash: under {@code power} the
+   * Returns the number of bytes of whole records that must survive a crash: under {@code power} the
    * synced ones, without the {@code synced} record after them.
    */
   public long certainLength() {
     return power ? synced : committed;
   }
 
-  /** Returns the bytes that are known to be on the device. */
+  /** Returns the number of bytes that are known to be on the device. */
   public long synced() {
     return synced;
   }
