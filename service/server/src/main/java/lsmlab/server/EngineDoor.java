@@ -10,8 +10,8 @@ import lsmlab.storage.Engine;
 import lsmlab.storage.EngineStats;
 
 /**
- * Guards the engine for the admin port, which answers until the end of the service: once shut, it lets no call in,
- * because none may overlap {@link Engine#close}. Thread-safe.
+ * Guards the engine for the admin port, which serves until the service ends. Once shut, it refuses calls, because none
+ * may overlap {@link Engine#close}. Thread-safe.
  */
 final class EngineDoor implements AdminServer.Actions {
 
@@ -24,15 +24,15 @@ final class EngineDoor implements AdminServer.Actions {
   }
 
   /**
-   * @throws StoppingException after {@link #shut}, as the actions do
+   * @throws StoppingException after {@link #shut}; the actions throw it too
    */
   EngineStats stats() {
     return through(engine::stats);
   }
 
   /**
-   * @throws StoppingException as {@link #stats} does
-   * @throws lsmlab.storage.ReadOnlyException as the engine does
+   * @throws StoppingException after {@link #shut}
+   * @throws lsmlab.storage.ReadOnlyException if the store takes no writes until it is opened again
    */
   void checkWritable() {
     through(engine::checkWritable);
@@ -82,9 +82,10 @@ final class EngineDoor implements AdminServer.Actions {
   }
 
   /**
-   * Lets no call in from now on, and waits until those inside have left.
+   * Refuses calls from now on, and waits until those in progress have returned.
    *
-   * @return whether no call is inside any more; a compaction may take longer than the timeout
+   * @param timeoutNanos longest wait in nanoseconds; a compaction may take longer
+   * @return whether no call is in progress any longer
    */
   boolean shut(long timeoutNanos) {
     shut = true;

@@ -55,7 +55,7 @@ public final class Main implements Runnable {
             });
   }
 
-  /** A failure in one line: its message if it has a clear one. */
+  /** Returns a failure in one line: the first line of its message, or its class if it has no message. */
   private static String oneLine(Exception e) {
     String message = e.getMessage();
     return message == null || message.isBlank()

@@ -27,9 +27,8 @@ import org.slf4j.LoggerFactory;
 /**
  * A running service: engine, variant, data port and admin port.
  *
- * <p>They start in that order and stop in the opposite one, so that a request that was accepted can always be
- * completed: first no new connections, then requests in flight are answered, the variant's queue is emptied, and the
- * engine is closed.
+ * <p>They start in that order and stop in the opposite order, so that every accepted request can be completed: the
+ * service stops accepting connections, answers requests in flight, empties the variant's queue, and closes the engine.
  */
 public final class Service implements AutoCloseable {
 
@@ -41,7 +40,7 @@ public final class Service implements AutoCloseable {
 
   private static final Logger log = LoggerFactory.getLogger(Service.class);
 
-  /** The keys of the configuration and the environment that are labels of {@code lsmlab_service_info}. */
+  /** The keys of the configuration and the environment that become labels of {@code lsmlab_service_info}. */
   private static final List<String> INFO =
       List.of(
           "variant",
@@ -160,7 +159,7 @@ public final class Service implements AutoCloseable {
     return info;
   }
 
-  /** The effective configuration and the environment, as {@code /config} shows them. */
+  /** Returns the effective configuration and the environment, which {@code /config} shows. */
   private Map<String, Object> describe() {
     Map<String, Object> all = configuration();
     all.put("data_port", dataPort()); // the free ones, if 0 was given
@@ -178,7 +177,7 @@ public final class Service implements AutoCloseable {
     return all;
   }
 
-  /** The value of a key, in the form that a configuration takes. */
+  /** Returns the value of a key in the form in which a configuration file gives it. */
   private Object valueOf(RecordComponent key) {
     Object value;
     try {
@@ -214,7 +213,10 @@ public final class Service implements AutoCloseable {
     return admin.port();
   }
 
-  /** Runs one step of the stop; false if it has not ended in time and continues by itself. */
+  /**
+   * Runs one step of the stop. Returns false if it has not ended within its time limit; it then continues on its own
+   * thread.
+   */
   private static boolean within(String what, Runnable step) {
     Thread thread = Thread.ofPlatform().daemon().name("stop").unstarted(step);
     thread.setUncaughtExceptionHandler((t, e) -> log.error("{} could not be closed", what, e));
@@ -231,9 +233,9 @@ public final class Service implements AutoCloseable {
   }
 
   /**
-   * Stops in order. Idempotent. Every step has a time limit; together they take less than 20 s. If a request or an
-   * action of the admin port is still in the engine then, the engine is not closed. The next start then finds the store
-   * as after a kill: with every acknowledged write.
+   * Stops all parts in order. Idempotent. Every step has a time limit; together they take less than 20 s. If a request
+   * or an action of the admin port is still using the engine after that, does not close the engine. The next start then
+   * finds the store as after a kill: with every acknowledged write.
    *
    * @throws IllegalStateException if requests in flight were not answered within {@value #DRAIN_SECONDS_MAX} s
    */

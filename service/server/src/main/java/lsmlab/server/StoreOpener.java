@@ -23,18 +23,17 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Opens the engine that a configuration names, so that each engine starts with the same pairs.
+ * Opens the engine that a configuration names. Every engine starts with the same pairs.
  *
- * <p>The LSM engine's files are in the data directory itself; another engine that keeps its pairs has the directory
- * {@code data_dir/<engine>}. A dataset is a store of the LSM engine. If another engine is empty and there is a dataset,
- * its pairs are copied into that engine before the service is ready. An interrupted copy starts again from the
- * beginning.
+ * <p>The LSM engine's files are in the data directory itself; any other persistent engine uses the directory {@code
+ * data_dir/<engine>}. A dataset is a store of the LSM engine. If another engine is empty and there is a dataset, its
+ * pairs are copied into that engine before the service is ready. An interrupted copy starts again from the beginning.
  */
 final class StoreOpener {
 
   private static final Logger log = LoggerFactory.getLogger(StoreOpener.class);
 
-  /** The engine that reads and writes the files of a data directory itself. */
+  /** Name of the engine whose files are directly in the data directory. */
   private static final String NATIVE = "lsm";
 
   private static final int PAIRS_PER_LOOK = 1_024;
@@ -43,10 +42,10 @@ final class StoreOpener {
   private StoreOpener() {}
 
   /**
-   * Opens the engine; returns when it holds the pairs of the dataset.
+   * Opens the engine. Returns once it holds the pairs of the dataset.
    *
-   * @throws IOException if files cannot be read, moved or removed
-   * @throws RuntimeException as the engine's factory does
+   * @throws IOException if files cannot be read, moved or deleted
+   * @throws RuntimeException if the engine's factory throws it
    */
   static Engine open(ServiceConfig config) throws IOException {
     Engines.Entry entry = Engines.find(config.engine()).orElseThrow();
@@ -110,7 +109,7 @@ final class StoreOpener {
         (System.nanoTime() - start) / 1_000_000);
   }
 
-  /** Number of pairs in the tables of a dataset, which hold each key once. */
+  /** Returns the number of pairs in the tables of a dataset, which hold each key once. */
   private static long pairs(StoreDirectory dataset) throws IOException {
     long pairs = 0;
     try (Manifest manifest = Manifest.read(dataset)) {

@@ -1,2 +1,2 @@
-/** The service as a process: its command line, its configuration, and how its parts are started and stopped. */
+/** The service as a process: its command line, its configuration, and the start and stop of its parts. */
 package lsmlab.server;

@@ -25,16 +25,16 @@ import org.slf4j.LoggerFactory;
 
 /**
  * The admin port: the JDK's own HTTP server, with one thread {@code admin-N} per request. A scrape is answered even
- * while {@code /compact} waits and while clients send half a request and no more.
+ * while {@code /compact} waits and while other clients have sent only half of a request.
  */
 public final class AdminServer implements AutoCloseable {
 
   private static final Logger log = LoggerFactory.getLogger(AdminServer.class);
 
-  /** Further connections are closed. */
+  /** Maximum number of open connections; further ones are closed. */
   private static final int CONNECTIONS_MAX = 200;
 
-  /** A request that has not arrived after this time ends its connection. */
+  /** Number of seconds in which a request must arrive; after that its connection is closed. */
   private static final int REQUEST_SECONDS_MAX = 5;
 
   static {
@@ -50,7 +50,7 @@ public final class AdminServer implements AutoCloseable {
     System.setProperty(name, System.getProperty(name, value));
   }
 
-  /** What the admin port shows and does, supplied by the service. */
+  /** The actions of the admin port, which the service supplies. */
   public interface Actions {
     void flush();
 
@@ -62,10 +62,10 @@ public final class AdminServer implements AutoCloseable {
     void checkpoint(Path directory);
   }
 
-  /** A page: its method, its content type and its text. The text may depend on the raw query, null for none. */
+  /** A page: its method, its content type, and a function from the raw query, which may be null, to its text. */
   private record Page(String method, String contentType, UnaryOperator<String> text) {}
 
-  /** The query is invalid for this page. */
+  /** Thrown when a page cannot be served for the given query. */
   private static final class BadQueryException extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
@@ -91,14 +91,14 @@ public final class AdminServer implements AutoCloseable {
   }
 
   /**
-   * Binds the port and serves.
+   * Binds the port and serves requests.
    *
-   * @param port 0 for a free one
-   * @param metrics the text of {@code /metrics}
-   * @param config the JSON of {@code /config}
-   * @param notReady why requests are not accepted, or null if they are
-   * @param healthy whether the data port's threads run
-   * @param countRequests switches counting and timing of requests on or off
+   * @param port port to bind; 0 for a free one
+   * @param metrics returns the text of {@code /metrics}
+   * @param config returns the content of {@code /config}
+   * @param notReady returns why requests are not accepted, or null if they are
+   * @param healthy returns whether the data port's threads are running
+   * @param countRequests switches the counting and timing of requests on or off
    * @throws IOException if the port is not available
    */
   public static AdminServer start(
@@ -131,7 +131,7 @@ public final class AdminServer implements AutoCloseable {
     return server;
   }
 
-  /** The bound port. */
+  /** Returns the port to which the server is bound. */
   public int port() {
     return server.getAddress().getPort();
   }
@@ -172,7 +172,7 @@ public final class AdminServer implements AutoCloseable {
     }
   }
 
-  /** Answers 200, or 503 with a reason. */
+  /** Answers 200 if {@code wrong} is null, otherwise 503 with that reason. */
   private static void state(HttpExchange exchange, String wrong, String good) throws IOException {
     reply(exchange, wrong == null ? 200 : 503, (wrong == null ? good : wrong) + "\n");
   }
@@ -208,7 +208,7 @@ public final class AdminServer implements AutoCloseable {
     exchange.getResponseBody().write(body);
   }
 
-  /** The directory that a query {@code dir=…} names. */
+  /** Returns the directory that the query {@code dir=…} names. */
   private static Path directory(String query) {
     String name = "dir=";
     if (query == null || !query.startsWith(name) || query.indexOf('&') >= 0) {
@@ -246,7 +246,7 @@ public final class AdminServer implements AutoCloseable {
     };
   }
 
-  /** Stops at once. */
+  /** Stops at once, without waiting for requests in progress. */
   @Override
   public void close() {
     server.stop(0);

@@ -8,8 +8,8 @@ import java.util.regex.Pattern;
  * Keeps web pages that are open in a browser away from the admin port.
  *
  * <p>A page reaches a local port in two ways. A form or script of another site sends its {@code Origin}. A page whose
- * own name is made to point to this machine (DNS rebinding) sends that name as {@code Host}: so names are refused,
- * except those that no public site can have.
+ * own host name is made to resolve to this machine (DNS rebinding) sends that name as {@code Host}. So all names are
+ * refused, except those that no public site can have.
  */
 final class Browsers {
 
@@ -19,10 +19,9 @@ final class Browsers {
   private Browsers() {}
 
   /**
-   * Returns why a request is refused.
+   * Returns the reason for refusing a request, or null if it is allowed.
    *
-   * @param configured the host that the port was configured with
-   * @return null if it is not refused
+   * @param configured the host that is configured for the port
    */
   static String refusal(Headers headers, String configured) {
     String host = headers.getFirst("Host");
@@ -43,7 +42,7 @@ final class Browsers {
         || name.endsWith(".localhost");
   }
 
-  /** The host without its port. */
+  /** Returns the host without its port, in lower case. */
   private static String name(String host) {
     String lower = host.toLowerCase(Locale.ROOT);
     int colon = lower.lastIndexOf(':');

@@ -12,7 +12,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import one.nio.os.NativeLibrary;
 
-/** The environment as this JVM sees it. */
+/** Describes the environment that this JVM sees. */
 public final class Environment {
 
   private static final Pattern LIBRARY = Pattern.compile("(.+?)-(\\d[^/]*)\\.jar");
@@ -28,7 +28,7 @@ public final class Environment {
     return System.getProperty("java.version");
   }
 
-  /** All facts, in the order of {@code /config}. */
+  /** Adds all facts about the environment to {@code target}, in the order in which {@code /config} shows them. */
   public static void describe(Map<String, Object> target) {
     target.put("java_version", javaVersion());
     target.put(
@@ -43,7 +43,7 @@ public final class Environment {
     target.put("pid", ProcessHandle.current().pid());
   }
 
-  /** The collector's name without its generations: {@code G1}, {@code ZGC}, … */
+  /** Returns the garbage collector's name without its generations: {@code G1}, {@code ZGC}, … */
   private static String gc() {
     return ManagementFactory.getGarbageCollectorMXBeans().stream()
         .map(GarbageCollectorMXBean::getName)
@@ -52,7 +52,10 @@ public final class Environment {
         .collect(Collectors.joining(", "));
   }
 
-  /** Libraries and their versions, by the names of their files in the jar's directory or on the class path. */
+  /**
+   * Returns the libraries and their versions, taken from the names of the jar files beside the service's jar or on the
+   * class path.
+   */
   static Map<String, String> libraries() {
     Map<String, String> libraries = new TreeMap<>();
     String[] entries =

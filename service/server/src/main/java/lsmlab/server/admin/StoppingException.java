@@ -1,6 +1,9 @@
 package lsmlab.server.admin;
 
-/** The request cannot be served because the service is stopping: answered 503, and not counted as a failure. */
+/**
+ * Thrown when a request cannot be served because the service is stopping. It is answered 503 and not logged as a
+ * failure.
+ */
 public final class StoppingException extends RuntimeException {
   private static final long serialVersionUID = 1L;
 

@@ -1,2 +1,5 @@
-/** The admin port: metrics, health, configuration, and the engine's maintenance; off the measured path. */
+/**
+ * The admin port: metrics, health, configuration, and maintenance of the engine. It is not part of the measured request
+ * path.
+ */
 package lsmlab.server.admin;

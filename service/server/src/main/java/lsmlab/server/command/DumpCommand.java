@@ -14,7 +14,10 @@ import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** Prints a file of a store. Exit codes: 0 sound, 1 damaged or unreadable, 2 no such file or not one of a store. */
+/**
+ * Prints a file of a store. Exit codes: 0 if it is sound, 1 if it is damaged or unreadable, 2 if there is no such file
+ * or its name is not that of a store's file.
+ */
 @Command(
     name = "dump",
     description = {

@@ -14,7 +14,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** Lists names with their summaries, for people or for machines. */
+/** Lists names with their summaries, as text or as JSON. */
 public abstract class ListingCommand implements Callable<Integer> {
 
   /** Lists the variants. */

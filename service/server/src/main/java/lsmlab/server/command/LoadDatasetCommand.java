@@ -23,7 +23,7 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
-/** Makes a dataset. Exit codes: 0 made, 2 for invalid arguments, 1 for a failure. */
+/** Creates a dataset. Exit codes: 0 if it was created, 1 after a failure, 2 for invalid arguments. */
 @Command(
     name = "load-dataset",
     description =
@@ -32,7 +32,10 @@ import picocli.CommandLine.Spec;
     mixinStandardHelpOptions = true)
 public final class LoadDatasetCommand implements Callable<Integer> {
 
-  /** Bytes of a pair in a table besides its key and value: its place in a block, the index, the filter. */
+  /**
+   * Number of bytes that a pair takes in a table in addition to its key and value: in its block, in the index and in
+   * the filter.
+   */
   private static final int OVERHEAD_BYTES = 24;
 
   private static final ObjectMapper JSON = new ObjectMapper();

@@ -6,7 +6,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 
-/** Shows the progress of a long operation: one line that is overwritten on a terminal, otherwise one line a second. */
+/** Shows the progress of a long operation: on a terminal one line that is overwritten, otherwise one line a second. */
 final class Progress implements AutoCloseable {
 
   private static final long TERMINAL_MILLIS = 100;
@@ -30,10 +30,10 @@ final class Progress implements AutoCloseable {
   }
 
   /**
-   * Begins to report; close it.
+   * Starts to report. The caller closes the returned object.
    *
-   * @param total units of work
-   * @param done number of units that are done; called by another thread
+   * @param total number of units of work
+   * @param done returns the number of finished units; called by another thread
    */
   static Progress start(PrintStream out, String what, long total, LongSupplier done) {
     // True only if stdin and stdout are terminals too: a redirected run gets plain lines.
@@ -68,7 +68,7 @@ final class Progress implements AutoCloseable {
         seconds);
   }
 
-  /** Writes the last line: all is done. */
+  /** Stops reporting and writes the last line, with the final count. */
   void finished() {
     close();
     out.print((terminal ? "\r" : "") + line() + (terminal ? "\u001b[K\n" : "\n"));

@@ -78,7 +78,10 @@ public final class ServeCommand implements Callable<Integer> {
     throw new AssertionError("nothing ends this wait but the end of the process");
   }
 
-  /** Runs in the JVM's shutdown: otherwise a signal would end the process with 128 + its number. */
+  /**
+   * Stops the service during the JVM's shutdown. Without this a signal would end the process with exit code 128 + the
+   * signal's number.
+   */
   private static void stop(Service service) {
     int status = 0;
     try {

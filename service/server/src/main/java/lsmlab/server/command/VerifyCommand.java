@@ -14,7 +14,10 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
-/** Checks a closed store. Exit codes: 0 sound, 1 damaged or unreadable, 2 not a directory. */
+/**
+ * Checks a closed store. Exit codes: 0 if it is sound, 1 if it is damaged or unreadable, 2 if the path is not a
+ * directory.
+ */
 @Command(
     name = "verify",
     description = "Checks every checksum and the order of every table of a closed store.",

@@ -1,2 +1,2 @@
-/** The subcommands of the service's command line: serving, datasets, and listings of what the service can do. */
+/** The subcommands of the service's command line: serve, make and inspect datasets, and list variants and engines. */
 package lsmlab.server.command;

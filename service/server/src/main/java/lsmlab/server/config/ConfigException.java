@@ -1,6 +1,9 @@
 package lsmlab.server.config;
 
-/** A configuration that cannot be used. The message is one line that names the file, the key and what is allowed. */
+/**
+ * Thrown when a configuration cannot be used. The message is one line that names the file, the key and the allowed
+ * values.
+ */
 public final class ConfigException extends Exception {
   private static final long serialVersionUID = 1L;
 

@@ -24,14 +24,17 @@ import lsmlab.storage.Limits;
 import lsmlab.storage.engines.Engines;
 
 /**
- * Reads {@code service.yaml} strictly: an unknown key, a duplicate key, a value of the wrong type or out of range is an
- * error that names the file, the key and what is allowed. Nothing is guessed.
+ * Reads {@code service.yaml} strictly. An unknown key, a duplicate key, a value of the wrong type and a value out of
+ * range are errors. The message names the file, the key and the allowed values. Nothing is guessed.
  */
 public final class ConfigFile {
 
   private static final long MIB = 1024 * 1024;
 
-  /** A value may use this part of the heap: what the engine and the data port's memory budgets allow. */
+  /**
+   * The longest value may take one part in this many of the heap. The engine and the data port's memory budgets allow
+   * that.
+   */
   private static final long HEAP_BY_VALUE = 8;
 
   private final String file;
@@ -43,9 +46,9 @@ public final class ConfigFile {
   }
 
   /**
-   * The configuration in a file, defaults filled in.
+   * Reads the configuration in a file and fills in the defaults.
    *
-   * @throws ConfigException if it cannot be read or used
+   * @throws ConfigException if the file cannot be read or the configuration cannot be used
    */
   public static ServiceConfig read(Path path) throws ConfigException {
     String text;
@@ -142,8 +145,8 @@ public final class ConfigFile {
   }
 
   /**
-   * A value that fits into the heap several times, because the engine holds it several times while its table is
-   * written.
+   * Returns the maximum length of a value. The heap must be able to hold such a value several times, because the engine
+   * does so while it writes a table.
    */
   private int maxValueBytes() throws ConfigException {
     int bytes = integer("max_value_bytes", (int) MIB, 1, Limits.VALUE_BYTES_MAX);
@@ -161,7 +164,10 @@ public final class ConfigFile {
     return bytes;
   }
 
-  /** {@code on} and {@code true} are the default, {@code leveled}; {@code false} is {@code off}. */
+  /**
+   * Returns the compaction strategy. {@code on} and {@code true} mean the default, {@code leveled}; {@code false} means
+   * {@code off}.
+   */
   private CompactionStrategy compaction() throws ConfigException {
     JsonNode value = value("compaction");
     if (value != null && value.isBoolean()) {
@@ -184,7 +190,10 @@ public final class ConfigFile {
     return Variants.find(variant).orElseThrow().idles().stream().map(IdleStrategy::label).toList();
   }
 
-  /** One of the values that the variant supports, the first by default: others would have no effect. */
+  /**
+   * Returns one of the values that the variant supports; the first is the default. Refuses others, because they would
+   * have no effect.
+   */
   private String ofVariant(String key, String variant, List<String> allowed)
       throws ConfigException {
     try {
@@ -254,7 +263,10 @@ public final class ConfigFile {
     return value.asText();
   }
 
-  /** {@code on} or {@code off}; also true and false, which some YAML writers put in their place. */
+  /**
+   * Returns whether the key is {@code on}. Also accepts true and false, which some YAML writers write instead of {@code
+   * on} and {@code off}.
+   */
   private boolean onOrOff(String key, boolean byDefault) throws ConfigException {
     JsonNode value = value(key);
     if (value == null) {

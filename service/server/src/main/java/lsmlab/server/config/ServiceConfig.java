@@ -8,26 +8,27 @@ import lsmlab.storage.Compression;
 import lsmlab.storage.Durability;
 
 /**
- * The content of {@code service.yaml}, complete and checked. {@link ConfigFile} reads it and has the defaults and
+ * The content of {@code service.yaml}, complete and checked. {@link ConfigFile} reads it and defines the defaults and
  * ranges.
  *
- * @param dataPort 0 for a free one
- * @param adminPort 0 for a free one
- * @param selectors selector threads, 1 or more
- * @param deadlineMs how long a request may wait if late ones are dropped
- * @param queuePolicy what happens when the queue is full; one that the variant supports
- * @param idle what idle workers do; one that the variant supports
- * @param batch requests that a worker takes at once, for variants that batch
- * @param carriers carrier threads of virtual threads; 0 for one per CPU
- * @param refusalsPerSecondMax requests that are refused a second, over all connections; 0 for no limit
+ * @param dataPort port of the HTTP API; 0 for a free one
+ * @param adminPort port for metrics and maintenance; 0 for a free one
+ * @param selectors number of selector threads, 1 or more
+ * @param deadlineMs milliseconds that a request may wait before variants that drop late requests drop it
+ * @param queuePolicy what happens when the queue is full; a policy that the variant supports
+ * @param idle what idle workers do; a strategy that the variant supports
+ * @param batch maximum number of requests that a worker takes at once, for variants that batch
+ * @param carriers number of carrier threads of virtual threads; 0 for one per CPU
+ * @param refusalsPerSecondMax maximum number of refusals a second because of overload, over all connections; 0 for no
+ * limit
  * @param requestMetrics whether requests are counted and timed
- * @param memtablesMax sealed memtables waiting for a flush before writes are held back
- * @param level0TablesMax number of level-0 tables that triggers a compaction
+ * @param memtablesMax number of sealed memtables that may wait for a flush before writes are held back
+ * @param level0TablesMax number of level-0 tables at which a compaction is due
  * @param fanout size of a level as a multiple of the one above it
  * @param blockBytes size at which a table's block is closed
- * @param bloomBitsPerKey size of a table's bloom filter; 0 for none
- * @param compression of the blocks of new tables
- * @param compactionBytesPerSecondMax rate at which compaction writes; 0 for no limit
+ * @param bloomBitsPerKey bits for each key in a table's bloom filter; 0 for no filter
+ * @param compression how the blocks of new tables are compressed
+ * @param compactionBytesPerSecondMax average rate at which compaction writes; 0 for no limit
  */
 public record ServiceConfig(
     String dataHost,

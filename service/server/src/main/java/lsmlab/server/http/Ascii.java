@@ -2,7 +2,7 @@ package lsmlab.server.http;
 
 import java.nio.charset.StandardCharsets;
 
-/** Classes of bytes, and comparisons of byte ranges, for HTTP's grammar. */
+/** Character classes of HTTP's grammar, and comparisons of byte ranges. */
 final class Ascii {
 
   private static final int TOKEN = 1;
@@ -41,7 +41,7 @@ final class Ascii {
     return b == ' ' || b == '\t';
   }
 
-  /** The value of a hexadecimal digit, -1 for any other byte. */
+  /** Returns the value of a hexadecimal digit, or -1 for any other byte. */
   static int hex(byte b) {
     if (isDigit(b)) {
       return b - '0';
@@ -68,7 +68,7 @@ final class Ascii {
     return true;
   }
 
-  /** Whether data[from..to) is {@code lower}, ignoring case. */
+  /** Whether data[from..to) is equal to {@code lower}, ignoring case. {@code lower} must be in lower case. */
   static boolean equalIgnoreCase(byte[] data, int from, int to, byte[] lower) {
     if (to - from != lower.length) {
       return false;

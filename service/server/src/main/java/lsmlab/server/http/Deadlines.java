@@ -1,31 +1,34 @@
 package lsmlab.server.http;
 
 /**
- * The time limits of a connection: for what it waits, since when, and whether that is overdue.
+ * The time limits of a connection: what it is waiting for, since when, and whether that is overdue.
  *
- * <p>Written under the session's monitor. {@link #overdue} is called without it, because a request that runs on the
- * selector's thread holds it. The caller must check again under the monitor before it ends the connection.
+ * <p>Written under the session's monitor. {@link #overdue} is called without the monitor, because a request that runs
+ * on the selector's thread holds it. The caller must check again under the monitor before it ends the connection.
  */
 final class Deadlines {
 
-  /** A connection without a request for longer than this is closed. */
+  /** A connection that has had no request for longer than this is closed. */
   static final long IDLE_MILLIS_MAX = 600_000;
 
-  /** A request that has not arrived completely after this time is answered 408. */
+  /** A request that has not arrived completely within this time is answered 408. */
   static final long REQUEST_MILLIS_MAX = 30_000;
 
-  /** A client that reads less than {@link #READER_BYTES_MIN} of a waiting response in this time is closed. */
+  /**
+   * The connection of a client that reads less than {@link #READER_BYTES_MIN} of a waiting response in this time is
+   * closed.
+   */
   static final long READER_MILLIS = 30_000;
 
   private static final long READER_BYTES_MIN = 16 * 1024;
 
-  /** Bytes that arrive after the end of a connection are read and dropped for this long. */
+  /** After the last response on a connection, bytes that arrive are read and dropped for this long. */
   private static final long LINGER_MILLIS_MAX = 5_000;
 
-  /** The same limit while the server stops. */
+  /** Replaces {@link #LINGER_MILLIS_MAX} while the server stops. */
   private static final long STOP_LINGER_MILLIS = 100;
 
-  /** The wait that is overdue. */
+  /** What has taken too long. */
   enum Overdue {
     NOTHING,
     REQUEST,
@@ -34,33 +37,35 @@ final class Deadlines {
     IDLE
   }
 
-  /** When the first byte of an incomplete request arrived, in milliseconds of the day; 0 if there is none. */
+  /**
+   * When the first byte of an incomplete request arrived, in milliseconds since 1970; 0 if no request is incomplete.
+   */
   private volatile long requestSince;
 
-  /** When the current wait for the client to take a response began; 0 if no response waits. */
+  /** When the current wait for the client to read a response began; 0 if no response waits. */
   private volatile long readerSince;
 
   private volatile long lingeringSince;
 
-  /** Total of bytes sent. */
+  /** Total number of bytes sent. */
   private long sent;
 
-  /** {@link #sent} when {@link #readerSince} was set. */
+  /** Value of {@link #sent} when {@link #readerSince} was set. */
   private long sentBefore;
 
-  /** A byte of a request has arrived; the first one counts. */
+  /** Starts the time limit for a request of which a byte has arrived, unless it is already running. */
   void requestBegins() {
     if (requestSince == 0) {
       requestSince = now();
     }
   }
 
-  /** Starts the time limit for the rest of a request. */
+  /** Starts the time limit again, for the rest of a request. */
   void requestBeginsAnew() {
     requestSince = now();
   }
 
-  /** No request is incomplete. */
+  /** Stops the time limit, because no request is incomplete. */
   void requestEnds() {
     requestSince = 0;
   }
@@ -69,7 +74,7 @@ final class Deadlines {
     return requestSince != 0;
   }
 
-  /** Notes whether a response, or the next part of one, waits for the client to read. */
+  /** Sets whether a response, or the next part of one, waits for the client to read. */
   void awaitReader(boolean waits) {
     if (!waits) {
       readerSince = 0;
@@ -83,12 +88,12 @@ final class Deadlines {
     return readerSince != 0;
   }
 
-  /** Notes the number of bytes that the socket took. */
+  /** Adds the number of bytes that the socket has accepted. */
   void sent(int bytes) {
     sent += bytes;
   }
 
-  /** Whether the client has read too little since the wait began. If it has read enough, a new wait begins. */
+  /** Whether the client has read too little since the wait began. If it has read enough, starts a new wait. */
   boolean isReaderTooSlow(long nowMillis) {
     if (sent - sentBefore < READER_BYTES_MIN) {
       return true;
@@ -98,18 +103,18 @@ final class Deadlines {
     return false;
   }
 
-  /** Everything is sent; later input is dropped. */
+  /** Starts the time for which input is dropped after the last response. */
   void lingers() {
     lingeringSince = now();
   }
 
-  /** Whether a server that stops may leave out this client's last bytes. */
+  /** Whether a stopping server may close the connection without waiting for the client's last bytes. */
   boolean hasLingeredForStop() {
     return lingeringSince < now() - STOP_LINGER_MILLIS;
   }
 
   /**
-   * Returns what has taken too long.
+   * Returns what has taken too long, if anything.
    *
    * @param idleSince when the connection was last used; {@link Long#MAX_VALUE} while a request is in flight
    */

@@ -16,8 +16,8 @@ import org.slf4j.LoggerFactory;
 /**
  * A parsed request on its way through the variant, and its response.
  *
- * <p>A range is submitted again for each of its buffers, see {@link StreamedRange}. Once begun it is not rejected: the
- * thread that would reject it executes it instead.
+ * <p>A range is submitted again for each of its buffers, see {@link StreamedRange}. A range whose response has begun
+ * cannot be rejected: the thread that would reject it executes it instead.
  */
 final class Exchange implements Request {
 
@@ -39,9 +39,9 @@ final class Exchange implements Request {
   private long executedNanos;
 
   /**
-   * Makes an exchange that is submitted next.
+   * Makes an exchange that is about to be submitted.
    *
-   * @param arrivedNanos when the selector woke up for the request
+   * @param arrivedNanos when the selector woke up for the request, in {@link System#nanoTime} terms
    */
   Exchange(
       LsmHttpSession session, LsmHttpServer server, LsmHttpRequest request, long arrivedNanos) {
@@ -137,7 +137,7 @@ final class Exchange implements Request {
     return Responses.unavailable();
   }
 
-  /** Prepares the response to a request that the storage did not execute. */
+  /** Prepares the error response to a request whose execution failed. */
   private void fail(Throwable why) {
     if (range != null) {
       range.end();
@@ -254,12 +254,15 @@ final class Exchange implements Request {
     send();
   }
 
-  /** A buffer of the range has been written, and the range is submitted again for the next one. */
+  /**
+   * Sets the arrival time anew, because a buffer of the range has been written and the range is submitted again for the
+   * next one.
+   */
   void resubmitted() {
     arrivedNanos = System.nanoTime();
   }
 
-  /** The session has ended while no thread executes the range. */
+  /** Closes the range, because the session has ended while no thread executes the range. */
   void endRange() {
     range.end();
   }

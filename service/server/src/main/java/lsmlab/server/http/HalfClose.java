@@ -13,11 +13,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Ends one direction of a connection (shutdown(2)), for which one-nio's sockets have no method.
+ * Shuts down one direction of a connection (shutdown(2)), for which one-nio's sockets have no method.
  *
- * <p>A socket that is closed while the client still sends answers with a reset. The client's kernel then drops the
- * response that it has received and the client has not yet read. So the server ends its own direction first, and reads
- * on for a while.
+ * <p>If a socket is closed while the client is still sending, the kernel answers with a reset. The client's kernel then
+ * drops a response that it has received but that the client has not yet read. So the server first shuts down its own
+ * direction, and continues to read for a while.
  */
 final class HalfClose {
 
@@ -25,7 +25,7 @@ final class HalfClose {
 
   private HalfClose() {}
 
-  /** Tells the client that no more data follows; reading continues. */
+  /** Tells the client that no more data follows. The socket can still be read. */
   static void output(Socket socket) {
     try {
       if (channel(socket) instanceof SocketChannel channel) {
@@ -38,7 +38,7 @@ final class HalfClose {
     }
   }
 
-  /** Makes the next read find the end of the stream, even if the client sends more. For Java's sockets only. */
+  /** Makes the next read find the end of the stream, even if the client sends more. Only for Java's sockets. */
   static void input(Socket socket) {
     try {
       if (channel(socket) instanceof SocketChannel channel) {
@@ -53,7 +53,7 @@ final class HalfClose {
     return socket instanceof SelectableJavaSocket java ? java.getSelectableChannel() : null;
   }
 
-  /** For sockets of one-nio's native transport, loaded when the first of them is half closed. */
+  /** Access to sockets of one-nio's native transport. Loaded when the first of them is shut down. */
   private static final class Native {
 
     /** {@code SHUT_WR}. */

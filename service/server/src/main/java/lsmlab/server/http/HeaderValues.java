@@ -2,16 +2,19 @@ package lsmlab.server.http;
 
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 
-/** Values of single headers, parsed strictly (RFC 9112) from the bytes data[from..to), without blanks at either end. */
+/**
+ * Parses the values of single headers strictly (RFC 9112) from the bytes data[from..to), without whitespace at either
+ * end.
+ */
 final class HeaderValues {
 
-  /** A Content-Length of more digits would not fit a long. */
+  /** Maximum number of digits of a Content-Length, so that it fits into a long. */
   private static final int LENGTH_DIGITS_MAX = 18;
 
   private HeaderValues() {}
 
   /**
-   * Returns a Content-Length in bytes.
+   * Returns the value of a Content-Length header in bytes.
    *
    * @throws HttpRefusal if it is not a number of 1 to 18 digits
    */
@@ -30,9 +33,9 @@ final class HeaderValues {
   }
 
   /**
-   * Returns a Host.
+   * Returns the value of a Host header.
    *
-   * @throws HttpRefusal if it has a byte that no host and port may have
+   * @throws HttpRefusal if it contains a byte that is not allowed in a host or port
    */
   static String host(byte[] data, int from, int to) {
     for (int i = from; i < to; i++) {
@@ -43,7 +46,7 @@ final class HeaderValues {
     return new String(data, from, to - from, ISO_8859_1);
   }
 
-  /** Whether a list of options, separated by commas, has {@code option} (in lower case), ignoring case. */
+  /** Whether a comma-separated list contains {@code option}, ignoring case. {@code option} must be in lower case. */
   static boolean lists(byte[] data, int from, int to, byte[] option) {
     int start = from;
     while (start < to) {

@@ -2,7 +2,7 @@ package lsmlab.server.http;
 
 import one.nio.http.Response;
 
-/** Why a request is answered with an error. Without a stack trace, because clients can cause it at will. */
+/** Thrown when a request is answered with an error. Has no stack trace, because clients can cause it at will. */
 final class HttpRefusal extends RuntimeException {
   private static final long serialVersionUID = 1L;
 
@@ -17,32 +17,32 @@ final class HttpRefusal extends RuntimeException {
     this.header = header;
   }
 
-  /** The end of the request is known: the connection can continue. */
+  /** Makes a refusal of a request whose end is known. The connection stays open. */
   static HttpRefusal of(String code, String message) {
     return new HttpRefusal(code, false, null, message);
   }
 
-  /** Like {@link #of}, with one more header in the response. */
+  /** Makes a refusal as {@link #of} does, with one more header in the response. */
   static HttpRefusal withHeader(String code, String header, String message) {
     return new HttpRefusal(code, false, header, message);
   }
 
-  /** It is unknown where the next request begins: the connection ends. */
+  /** Makes a refusal of a request whose end is unknown, so that the connection must be closed. */
   static HttpRefusal closing(String code, String message) {
     return new HttpRefusal(code, true, null, message);
   }
 
-  /** The bytes are no request: 400, and the connection ends. */
+  /** Makes a refusal of bytes that are not an HTTP request: status 400, and the connection is closed. */
   static HttpRefusal malformed(String message) {
     return closing(Response.BAD_REQUEST, message);
   }
 
-  /** Status code and reason, as one-nio's {@code Response} takes them. */
+  /** Returns the status code and the reason phrase, in the form that one-nio's {@code Response} takes. */
   String code() {
     return code;
   }
 
-  /** One header of the response, or null. */
+  /** Returns one header of the response, or null. */
   String header() {
     return header;
   }

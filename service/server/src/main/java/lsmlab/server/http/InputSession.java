@@ -12,22 +12,22 @@ import one.nio.net.SocketClosedException;
 /**
  * The receiving half of a connection: turns bytes into requests, one at a time.
  *
- * <p>The library parses all input and hands each complete request to the server. This class stops it while the session
- * is {@link #blocked}: bytes that were read by then, up to one read, are kept. Later input stays in the kernel, so that
- * TCP slows the client down. So requests are parsed on the selector's thread only, pipelines of any length take no
- * stack, and a client that does not read is not served.
+ * <p>The library parses all input and hands each complete request to the server. This class stops the parsing while the
+ * session is {@link #blocked}, and keeps the bytes that have been read by then, at most those of one read. Later input
+ * stays in the kernel, so that TCP slows the client down. This way requests are parsed only on the selector's thread,
+ * pipelines of any length take no stack, and a client that does not read its responses is not served.
  *
  * <p>All fields are guarded by this object's monitor.
  */
 abstract class InputSession extends HttpSession {
 
-  /** A refused body of up to this size is read and dropped, so that the connection can continue. */
+  /** A refused body of at most this size is read and dropped, so that the connection can continue. */
   static final long DROPPED_BYTES_MAX = 64L * 1024 * 1024;
 
-  /** Bytes read at a time while requests hold more memory than they should. */
+  /** Number of bytes read at a time while requests use more than half of their memory budget. */
   private static final int SHORT_READ_BYTES = 4096;
 
-  /** Ends the parsing of one read, see {@link #parseRequest}. */
+  /** Thrown to end the parsing of the current input, see {@link #parseRequest}. */
   @SuppressWarnings("StaticAssignmentOfThrowable") // it has neither a stack trace nor a state
   private static final HttpException BLOCKED =
       new HttpException("parsing stops here", null) {
@@ -43,16 +43,16 @@ abstract class InputSession extends HttpSession {
   final LsmHttpServer lsm;
   final Deadlines deadlines = new Deadlines();
 
-  /** Bytes that have been read and not parsed: held[0..heldBytes). */
+  /** Bytes that have been read but not parsed: held[0..heldBytes). */
   private byte[] held = Response.EMPTY;
 
   private int heldBytes;
   private int blockedAt;
 
-  /** Remaining bytes of a body that is dropped. */
+  /** Number of remaining bytes of a body that is dropped. */
   private long toDrop;
 
-  /** True if input may have arrived that was not read. */
+  /** Whether input may have arrived that was not read. */
   private boolean readPaused;
 
   private boolean inputEnded;
@@ -95,7 +95,9 @@ abstract class InputSession extends HttpSession {
     consume(buffer, length);
   }
 
-  /** Parses data[0..length) as far as it is complete and this session is not blocked, and keeps the rest. */
+  /**
+   * Parses data[0..length) until it is used up, a request is incomplete, or this session is blocked. Keeps the rest.
+   */
   private void consume(byte[] data, int length) throws IOException {
     int from = (int) Math.min(toDrop, length);
     toDrop -= from;
@@ -176,17 +178,17 @@ abstract class InputSession extends HttpSession {
     return heldBytes > 0;
   }
 
-  /** Whether there may be input that this session cannot take now. */
+  /** Whether input may be waiting that this session cannot take now. */
   final boolean isInputPaused() {
     return readPaused || heldBytes > 0;
   }
 
-  /** Whether a body that is dropped is still arriving. */
+  /** Whether bytes of a dropped body are still to arrive. */
   final boolean isDroppingBody() {
     return toDrop > 0;
   }
 
-  /** Takes no more requests. */
+  /** Ends the input: no further request is taken. */
   final void endInput() {
     inputEnded = true;
     deadlines.requestEnds();
@@ -220,7 +222,7 @@ abstract class InputSession extends HttpSession {
     return lsm.maxValueBytes();
   }
 
-  /** The head has a Content-Length. Takes the beginning of the body, or drops it. */
+  /** Takes the beginning of a request's body, or starts to drop the body. Called when the head has a Content-Length. */
   @Override
   protected int startParsingRequestBody(String declared, byte[] data, int offset, int remaining)
       throws IOException, HttpException {
@@ -244,7 +246,7 @@ abstract class InputSession extends HttpSession {
     return dropped;
   }
 
-  /** Reserves memory for the request's body, or refuses the request. */
+  /** Reserves memory for the request's body. If that fails, refuses the request and returns false. */
   private boolean makesRoom(LsmHttpRequest request) {
     long bytes = request.bodyBytes();
     if (bytes > lsm.maxValueBytes()) {

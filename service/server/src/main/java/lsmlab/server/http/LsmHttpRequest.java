@@ -10,22 +10,25 @@ import one.nio.http.Response;
 /**
  * A request, parsed strictly (RFC 9112) from the bytes of its lines.
  *
- * <p>The library cuts the bytes into lines and hands over each header as a String that it decoded itself, in which a
- * bare LF and malformed bytes can no longer be detected. So this class reads each line in place: {@link #linesFrom}
- * sets where the next one begins.
+ * <p>The library splits the bytes into lines and passes each header as a String that it has decoded. A bare LF and
+ * malformed bytes can no longer be detected there. So this class reads each line in place: {@link #linesFrom} sets
+ * where the next one begins.
  *
- * <p>Two kinds of errors: an {@link HttpRefusal} is thrown if the end of the request is unknown from here on; any other
- * error is kept as {@link #refusal} and answered when the request is complete.
+ * <p>There are two kinds of errors. If an error makes the end of the request unknown, an {@link HttpRefusal} is thrown.
+ * Any other error is kept as {@link #refusal} and answered when the request is complete.
  */
 final class LsmHttpRequest extends Request {
 
-  /** A longer line is refused: the request line with 414, a header with 431. The same as the library's own limit. */
+  /**
+   * Maximum length of a line in bytes, the same as the library's own limit. A longer request line is answered 414, a
+   * longer header 431.
+   */
   static final int LINE_BYTES_MAX = 2048;
 
-  /** A larger total of headers is answered 431. */
+  /** Maximum total size of the headers in bytes; larger ones are answered 431. */
   static final int HEADER_BYTES_MAX = 16 * 1024;
 
-  /** More headers are answered 431. The library would silently drop those after the 256th. */
+  /** Maximum number of headers; more are answered 431. The library would silently drop those after the 256th. */
   static final int HEADERS_MAX = 100;
 
   private static final long NO_LENGTH = -1;
@@ -67,7 +70,7 @@ final class LsmHttpRequest extends Request {
   // ---- the request line
 
   /**
-   * Parses the request line data[from..to), which ends before its line end.
+   * Parses the request line data[from..to), which does not include the line end.
    *
    * @throws HttpRefusal if the line is malformed
    */
@@ -116,7 +119,7 @@ final class LsmHttpRequest extends Request {
         "the request line is longer than " + LINE_BYTES_MAX + " bytes");
   }
 
-  /** Whether the version is HTTP/1.1 or a later HTTP/1, rather than HTTP/1.0. */
+  /** Whether the version is HTTP/1.1 or a later HTTP/1.x rather than HTTP/1.0. */
   private static boolean version(byte[] data, int from, int to) {
     if (to - from != VERSION.length + 3
         || !Ascii.startsWith(data, from, to, VERSION)
@@ -132,7 +135,7 @@ final class LsmHttpRequest extends Request {
     return data[to - 1] != '0';
   }
 
-  /** The library's number of the method; 0 for one that this service never serves. */
+  /** Returns the library's number for the method; 0 if this service never serves it. */
   private static int method(String name) {
     return switch (name) {
       case "GET" -> METHOD_GET;
@@ -143,7 +146,7 @@ final class LsmHttpRequest extends Request {
     };
   }
 
-  /** Determines the operation. From here on failures leave the connection usable. */
+  /** Determines the operation. An error from here on leaves the connection usable. */
   private void route(byte[] data, int target, int targetEnd) {
     int path = target;
     if (data[path] != '/' && Ascii.startsWith(data, target, targetEnd, SCHEME)) {
@@ -208,7 +211,7 @@ final class LsmHttpRequest extends Request {
     nextLine = at;
   }
 
-  /** Takes the next header. The String that the library made of it is ignored. */
+  /** Parses the next header. Ignores the String that the library has made of it. */
   @Override
   public void addHeader(String ignored) {
     byte[] data = lines;
@@ -286,7 +289,7 @@ final class LsmHttpRequest extends Request {
     contentLength = HeaderValues.length(data, from, to);
   }
 
-  /** The headers that the library asks for, as this class has parsed them. */
+  /** Returns this class's own value of a header that the library asks for. */
   @Override
   public String getHeader(String name) {
     return switch (name) {
@@ -322,17 +325,17 @@ final class LsmHttpRequest extends Request {
 
   // ---- what it says
 
-  /** The operation; OTHER if it is not served. */
+  /** Returns the operation; OTHER if it is not served. */
   Method kind() {
     return kind;
   }
 
-  /** The key, or where a range starts. */
+  /** Returns the key, or the start of a range. */
   byte[] key() {
     return key;
   }
 
-  /** Where a range ends, or null. */
+  /** Returns the end of a range, or null if it has none. */
   byte[] end() {
     return end;
   }
@@ -341,7 +344,7 @@ final class LsmHttpRequest extends Request {
     return getMethod() == METHOD_HEAD;
   }
 
-  /** Number of bytes of the body that follows; 0 if none was declared. */
+  /** Returns the declared number of bytes of the body; 0 if none was declared. */
   long bodyBytes() {
     return Math.max(0, contentLength);
   }
@@ -350,28 +353,28 @@ final class LsmHttpRequest extends Request {
     return contentLength != NO_LENGTH;
   }
 
-  /** Whether the client waits for permission to send the body. */
+  /** Whether the client waits for a 100 Continue response before it sends the body. */
   boolean expectsContinue() {
     return expectsContinue && isHttp11();
   }
 
-  /** Whether the connection ends with the response. */
+  /** Whether the connection is closed after the response. */
   boolean isLast() {
     return asksToClose;
   }
 
-  /** Ends the connection after the response. */
+  /** Makes the connection end after the response. */
   void close() {
     asksToClose = true;
   }
 
-  /** Notes that the body counts against a budget until {@link #release}. */
+  /** Records that the body counts against a budget until {@link #release}. */
   void holds(MemoryBudget from, long bytes) {
     budget = from;
     budgetBytes = bytes;
   }
 
-  /** Gives the body's bytes back to the budget. Idempotent. Guarded by the session's lock. */
+  /** Returns the body's bytes to the budget. Idempotent. Guarded by the session's lock. */
   void release() {
     if (budget != null) {
       budget.release(budgetBytes);
@@ -379,12 +382,12 @@ final class LsmHttpRequest extends Request {
     }
   }
 
-  /** Why the request is not served, or null. */
+  /** Returns why the request is not served, or null if it is. */
   HttpRefusal refusal() {
     return refusal;
   }
 
-  /** Notes why the request is not served; the first reason stays. */
+  /** Records why the request is not served. Keeps the first reason. */
   void refuse(HttpRefusal why) {
     if (refusal == null) {
       refusal = why;

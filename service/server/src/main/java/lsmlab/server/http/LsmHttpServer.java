@@ -27,7 +27,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The data port: one-nio's HTTP server, which gives each request to the variant, and the limits that all connections share.
+ * The data port: one-nio's HTTP server, which passes each request to the variant and enforces the limits that all
+ * connections share.
  *
  * <p>docs/server-robustness.md lists the limits and what happens at each.
  */
@@ -35,7 +36,7 @@ public final class LsmHttpServer extends HttpServer {
 
   private static final Logger log = LoggerFactory.getLogger(LsmHttpServer.class);
 
-  /** Limit of Retry-After, in seconds; no connection is paused for longer. */
+  /** Longest pause of a connection: the value of Retry-After. */
   private static final long HOLD_OFF_NANOS_MAX = TimeUnit.SECONDS.toNanos(1);
 
   private static final int CHECK_MILLIS = 1_000;
@@ -45,10 +46,10 @@ public final class LsmHttpServer extends HttpServer {
   /**
    * The settings of a data port.
    *
-   * @param port 0 for a free one
-   * @param selectors selector threads, 0 for one per CPU
-   * @param refusalsPerSecondMax how many requests a second may be refused because of overload: after a refusal the
-   * connection's next request waits for a while; 0 for no limit
+   * @param port port to bind; 0 for a free one
+   * @param selectors number of selector threads; 0 for one per CPU
+   * @param refusalsPerSecondMax maximum number of refusals a second because of overload, over all connections: after a
+   * refusal the connection's next request waits; 0 for no limit
    */
   public record Settings(
       String host,
@@ -102,7 +103,7 @@ public final class LsmHttpServer extends HttpServer {
   }
 
   /**
-   * Binds the port; {@link #start} accepts connections.
+   * Binds the port. Connections are accepted from {@link #start} on.
    *
    * @throws IOException if the port is not available
    */
@@ -143,7 +144,7 @@ public final class LsmHttpServer extends HttpServer {
     }
   }
 
-  /** The bound port. */
+  /** Returns the port to which the server is bound. */
   public int port() {
     return port;
   }
@@ -198,7 +199,7 @@ public final class LsmHttpServer extends HttpServer {
     submit(new Exchange(session, this, request, session.wokenUpNanos()));
   }
 
-  /** Gives a request to the variant. If the variant throws, against its contract, the connection ends. */
+  /** Passes a request to the variant. If the variant throws, which its contract forbids, ends the connection. */
   void submit(Exchange exchange) {
     try {
       variant.submit(exchange);
@@ -213,10 +214,10 @@ public final class LsmHttpServer extends HttpServer {
   }
 
   /**
-   * Resumes a session after a pause, so long that all sessions together have at most {@code refusalsPerSecondMax}
-   * requests a second refused.
+   * Resumes a session after a pause, which is long enough that all sessions together get at most {@code
+   * refusalsPerSecondMax} refusals a second. A pause never exceeds one second, even if more would be needed.
    *
-   * @return false if there is no pause
+   * @return false if no pause is needed
    */
   @SuppressWarnings("FutureReturnValueIgnored") // resume throws nothing
   boolean holdOff(LsmHttpSession session) {
@@ -245,8 +246,8 @@ public final class LsmHttpServer extends HttpServer {
   }
 
   /**
-   * Ends what has taken too long. one-nio has a thread for that, which walks its selectors' tables while other threads
-   * change them, and gives up if they do; this one walks the server's own set.
+   * Ends connections that have exceeded a time limit. one-nio has its own thread for this. It walks its selectors'
+   * tables while other threads change them, and gives up when they do. This method walks the server's own set.
    */
   void check(long nowMillis) {
     for (LsmHttpSession session : sessions) {
@@ -272,9 +273,10 @@ public final class LsmHttpServer extends HttpServer {
   }
 
   /**
-   * Stops in order: no new connection, idle ones closed, requests in flight answered and then their connections closed.
-   * Connections that are left after the timeout are closed.
+   * Stops in order: accepts no more connections, closes idle ones, and closes the others once their requests in flight
+   * are answered. Connections that are still open at the timeout stay open until {@link #stop}.
    *
+   * @param timeoutNanos longest wait in nanoseconds
    * @return whether every request was answered in time
    */
   public boolean drain(long timeoutNanos) {
@@ -327,12 +329,12 @@ public final class LsmHttpServer extends HttpServer {
     return settings.maxValueBytes();
   }
 
-  /** Budget for declared request bodies and for pipelined requests that wait, in bytes. */
+  /** Returns the budget in bytes for declared request bodies and for pipelined requests that wait. */
   MemoryBudget requestMemory() {
     return requestMemory;
   }
 
-  /** Budget for responses that wait for slow readers, in bytes. */
+  /** Returns the budget in bytes for responses that wait for slow readers. */
   MemoryBudget responseMemory() {
     return responseMemory;
   }

@@ -10,15 +10,16 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One client's connection, run by one-nio, with bounds on what a client can make the server hold. {@link InputSession}
- * is its receiving half; this class sends responses, decides what to wait for next, and ends the connection.
+ * One client's connection, run by one-nio, with limits on the memory that a client can make the server use. {@link
+ * InputSession} is its receiving half; this class sends responses, decides what to wait for next, and ends the
+ * connection.
  *
  * <p><b>Turns.</b> While a request is in flight or a response waits for the socket, no request is parsed. The thread
- * that answers makes the selector's thread continue with the input that was kept ({@link #listenForNext}).
+ * that sends the response makes the selector's thread continue with the input that was kept ({@link #listenForNext}).
  *
- * <p><b>The end.</b> After a response that ends the connection only the sending direction is closed; later input is
- * read and dropped for a while, see {@link HalfClose}. A Java socket is closed by its selector's thread only: the
- * library's Java selector dies if another thread cancels a key while it uses the key.
+ * <p><b>The end.</b> After a response that ends the connection, only the sending direction is closed. Later input is
+ * read and dropped for a while, see {@link HalfClose}. Only the selector's thread closes a Java socket: the library's
+ * Java selector dies if another thread cancels a key that it is using.
  *
  * <p><b>Locks.</b> All fields are guarded by this object's monitor, which the library takes too.
  */
@@ -26,26 +27,31 @@ final class LsmHttpSession extends InputSession {
 
   private static final Logger log = LoggerFactory.getLogger(LsmHttpSession.class);
 
-  /** The stages of ending the connection. */
+  /** The stages in which a connection ends. */
   private enum End {
     OPEN,
-    /** Everything is sent; input is dropped. */
+    /** All responses have been sent; input is dropped. */
     LINGERING,
-    /** Waiting responses are dropped; the selector's thread will close the socket. */
+    /** Waiting responses have been dropped; the selector's thread will close the socket. */
     ENDED,
     CLOSED
   }
 
-  /** True while the selector's thread is in {@link #process}; a thread that sees this under the lock is that thread. */
+  /**
+   * Whether the selector's thread is in {@link #process}. A thread that holds the lock and reads true is that thread.
+   */
   private boolean onSelector;
 
-  /** The last request was refused for overload: the next one waits for {@link #resume}. */
+  /** Whether the last request was refused because of overload, so that the next one waits for {@link #resume}. */
   private boolean heldOff;
 
-  /** A range whose last buffer has been given to the socket; it is submitted again when the queue is empty. */
+  /**
+   * A range whose last buffer has been given to the socket. It is submitted again once the socket has accepted all of
+   * it.
+   */
   private Exchange range;
 
-  /** The range is with the variant. */
+  /** Whether the variant has the range at the moment. */
   private boolean rangeSubmitted;
 
   private End end = End.OPEN;
@@ -88,7 +94,7 @@ final class LsmHttpSession extends InputSession {
     return end.compareTo(End.ENDED) >= 0;
   }
 
-  /** Listens for the event that lets this session continue; called on any thread. */
+  /** Listens for the event that lets this session continue. Any thread may call this. */
   private void listenForNext() {
     if (hasEnded() || selector == null) {
       return;
@@ -104,14 +110,14 @@ final class LsmHttpSession extends InputSession {
     }
   }
 
-  /** Listens for the next event; the selector's thread does that itself at the end of {@link #process}. */
+  /** Listens for the next event, unless this is the selector's thread, which does so at the end of {@link #process}. */
   private void goOn() {
     if (!onSelector) {
       listenForNext();
     }
   }
 
-  /** Whether a response, or the next part of a range, waits for the client to take what was sent before. */
+  /** Whether a response, or the next part of a range, waits for the client to read what was sent before. */
   private boolean waitsForSocket() {
     return queueHead != null || range != null && !rangeSubmitted;
   }
@@ -142,7 +148,12 @@ final class LsmHttpSession extends InputSession {
 
   // ---- responses
 
-  /** Sends the response to the request in flight. Does nothing if the connection has ended, or it was answered before. */
+  /**
+   * Sends the response to the request in flight. Does nothing if the connection has ended, or the request has already
+   * been answered.
+   *
+   * @param turnedAway whether the request was refused because of overload
+   */
   synchronized void answer(LsmHttpRequest request, Response response, boolean turnedAway)
       throws IOException {
     request.release();
@@ -160,7 +171,10 @@ final class LsmHttpSession extends InputSession {
     goOn();
   }
 
-  /** Like the other form, for the next buffer of a range. */
+  /**
+   * Sends the next buffer of a range. Closes the range instead if the connection has ended, or the request has already
+   * been answered.
+   */
   synchronized void answer(Exchange exchange, LsmHttpRequest request, StreamedRange part)
       throws IOException {
     rangeSubmitted = false;
@@ -196,7 +210,7 @@ final class LsmHttpSession extends InputSession {
     scheduleClose();
   }
 
-  /** Parses the next request, after a pause. */
+  /** Continues with the next request after a pause. */
   synchronized void resume() {
     heldOff = false;
     goOn();
@@ -204,7 +218,7 @@ final class LsmHttpSession extends InputSession {
 
   // ---- limits in time
 
-  /** Ends the connection if its client has been too slow, or silent for too long. */
+  /** Ends the connection if its client has exceeded a time limit. */
   void check(long nowMillis) {
     switch (deadlines.overdue(nowMillis, handling == null ? lastAccessTime : Long.MAX_VALUE)) {
       case REQUEST -> timeOut();
@@ -238,28 +252,28 @@ final class LsmHttpSession extends InputSession {
     }
   }
 
-  /** Whether a request is in flight or a response waits. */
+  /** Whether a request is in flight or a response is waiting. */
   boolean isBusy() {
     return handling != null || deadlines.isReaderAwaited();
   }
 
   // ---- the end
 
-  /** Takes no more requests and ends the connection once the responses are sent. */
+  /** Takes no more requests, and ends the connection once all responses have been sent. */
   @Override
   public synchronized void scheduleClose() {
     endInput();
     goOn();
   }
 
-  /** Closes the connection if no request is in flight and no response waits. */
+  /** Closes the connection if no request is in flight and no response is waiting. */
   synchronized void closeIfIdle() {
     if (!isBusy() && (end != End.LINGERING || deadlines.hasLingeredForStop())) {
       close();
     }
   }
 
-  /** Closes the connection when the selector's thread has ended. */
+  /** Closes the connection after the selector's thread has ended. */
   synchronized void closeAfterSelector() {
     onSelector = true;
     close();
@@ -285,7 +299,7 @@ final class LsmHttpSession extends InputSession {
     }
   }
 
-  /** Ends the connection now: waiting responses are dropped. */
+  /** Ends the connection at once and drops waiting responses. */
   @Override
   public synchronized void close() {
     if (!hasEnded()) {
@@ -331,7 +345,7 @@ final class LsmHttpSession extends InputSession {
     handleException(why);
   }
 
-  /** When the selector last woke up, in {@link System#nanoTime} terms. */
+  /** Returns when the selector last woke up, in {@link System#nanoTime} terms. */
   long wokenUpNanos() {
     return selector.lastWakeupTime();
   }

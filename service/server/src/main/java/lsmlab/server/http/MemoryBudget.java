@@ -3,14 +3,14 @@ package lsmlab.server.http;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Bytes that all connections together may make the server hold for one purpose. Thread-safe.
+ * Limits the bytes that all connections together may make the server hold for one purpose. Thread-safe.
  *
- * <p>Large amounts are refused once half of the budget is held, small ones once all of it is held, so that a few
+ * <p>Refuses large amounts once half of the budget is used, and small ones once all of it is used, so that a few
  * clients with large values cannot keep everyone else out.
  */
 final class MemoryBudget {
 
-  /** Amounts up to this one are small. */
+  /** Largest amount in bytes that counts as small. */
   static final int SMALL_BYTES = 16 * 1024;
 
   private final AtomicLong held = new AtomicLong();
@@ -20,7 +20,7 @@ final class MemoryBudget {
     this.bytesMax = bytesMax;
   }
 
-  /** Reserves {@code bytes} if there is room for them; {@link #release} gives them back. */
+  /** Reserves {@code bytes} if the budget allows it. {@link #release} returns them. */
   boolean tryHold(long bytes) {
     if (held.addAndGet(bytes) <= limit(bytes)) {
       return true;
@@ -38,17 +38,17 @@ final class MemoryBudget {
     held.addAndGet(-bytes);
   }
 
-  /** Whether {@code bytes} more would fit now. */
+  /** Whether {@code bytes} more could be reserved now. */
   boolean hasRoomFor(long bytes) {
     return held.get() + bytes <= limit(bytes);
   }
 
-  /** Whether large amounts are refused now. */
+  /** Whether large amounts are being refused. */
   boolean isShort() {
     return held.get() > bytesMax / 2;
   }
 
-  /** Bytes held now. */
+  /** Returns the number of bytes that are reserved now. */
   long held() {
     return held.get();
   }

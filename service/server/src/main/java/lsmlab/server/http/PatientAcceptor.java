@@ -19,8 +19,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Accepts connections as one-nio's own acceptor does, except that it waits after a failure. The library's acceptor
- * tries again at once: while the process has no free file descriptor, it uses a whole CPU and logs a stack trace each
- * time.
+ * retries at once. While the process has no free file descriptor, it uses a whole CPU and logs a stack trace for each
+ * attempt.
  */
 final class PatientAcceptor implements Acceptor {
 
@@ -35,7 +35,7 @@ final class PatientAcceptor implements Acceptor {
   private final LongAdder accepted = new LongAdder();
   private final LongAdder rejected = new LongAdder();
 
-  /** Binds the port for as many threads as the configuration says. */
+  /** Binds the port once for each of the threads that the configuration asks for. */
   PatientAcceptor(Server server, AcceptorConfig config) throws IOException {
     this.server = server;
     this.backlog = config.backlog;
@@ -108,7 +108,7 @@ final class PatientAcceptor implements Acceptor {
     }
   }
 
-  /** Whether all its threads run. */
+  /** Whether all acceptor threads are running. */
   boolean isAlive() {
     return threads.stream().allMatch(Thread::isAlive);
   }

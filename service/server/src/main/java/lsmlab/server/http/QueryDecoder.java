@@ -5,11 +5,11 @@ import lsmlab.storage.Engine;
 import one.nio.http.Response;
 
 /**
- * Takes parameters out of a query, strictly and on bytes (RFC 3986, 3.4). {@code %XX} is decoded, {@code +} is a plus
- * and not a space, and the result must be valid UTF-8 (RFC 3629: shortest form, no surrogates, at most U+10FFFF). A
- * parameter that is given twice is an error, because either might be meant. Other parameters are ignored.
+ * Finds parameters in the bytes of a query, strictly (RFC 3986, 3.4). {@code %XX} is decoded, {@code +} is a plus and
+ * not a space, and the result must be valid UTF-8 (RFC 3629: shortest form, no surrogates, at most U+10FFFF). A
+ * parameter that is given twice is an error, because either value might be meant. Unknown parameters are ignored.
  *
- * <p>one-nio's {@code getParameter} decodes {@code a%4} as {@code a}: two keys would be one.
+ * <p>one-nio's {@code getParameter} decodes {@code a%4} as {@code a}, so two different keys would become one.
  */
 final class QueryDecoder {
 
@@ -19,7 +19,7 @@ final class QueryDecoder {
    * Finds a parameter in data[from..to) and decodes its value.
    *
    * @return the value, or null if there is no such parameter
-   * @throws HttpRefusal 400 if the query is malformed or the value is too long for a key
+   * @throws HttpRefusal with status 400 if the query is malformed or the value is too long for a key
    */
   static byte[] find(byte[] data, int from, int to, byte[] name) {
     byte[] found = null;

@@ -5,11 +5,14 @@ import one.nio.net.Session;
 import one.nio.net.Socket;
 
 /**
- * A response's bytes. Those that the socket does not take at once count against the server's budget while they wait.
+ * The bytes of a response. Bytes that the socket does not accept at once count against the server's budget while they
+ * wait.
  */
 final class QueuedResponse extends Session.QueueItem {
 
-  /** Bytes written at a time: a JDK socket keeps a buffer as large as its largest write, for each thread. */
+  /**
+   * Maximum number of bytes in one write. A JDK socket keeps a buffer as large as its largest write, for each thread.
+   */
   private static final int WRITE_BYTES_MAX = 64 * 1024;
 
   private final byte[] data;

@@ -3,16 +3,16 @@ package lsmlab.server.http;
 import java.nio.charset.StandardCharsets;
 import one.nio.http.Response;
 
-/** Responses that are not a value. Each call makes a new one, because sending adds a header to it. */
+/** Makes responses other than values. Each call makes a new object, because sending a response adds a header to it. */
 final class Responses {
 
-  /** A status for which one-nio has no constant. */
+  /** Status 431, for which one-nio has no constant. */
   static final String HEADERS_TOO_LARGE = "431 Request Header Fields Too Large";
 
-  /** Seconds after which a refused client may try again. */
+  /** Header with the number of seconds after which a refused client may try again. */
   static final String RETRY_AFTER = "Retry-After: 1";
 
-  /** The interim response that permits a client to send its body. */
+  /** The interim response that allows a client to send its body. */
   static final byte[] CONTINUE = Ascii.bytes("HTTP/1.1 100 Continue\r\n\r\n");
 
   private Responses() {}
@@ -21,14 +21,14 @@ final class Responses {
     return new Response(code, Response.EMPTY);
   }
 
-  /** 503 without a body. */
+  /** Returns a 503 without a body. */
   static Response unavailable() {
     Response response = empty(Response.SERVICE_UNAVAILABLE);
     response.addHeader(RETRY_AFTER);
     return response;
   }
 
-  /** 503 with a line that gives the reason. */
+  /** Returns a 503 with a line that gives the reason. */
   static Response unavailable(String message) {
     Response response = text(Response.SERVICE_UNAVAILABLE, message);
     response.addHeader(RETRY_AFTER);
@@ -43,7 +43,7 @@ final class Responses {
     return response;
   }
 
-  /** A line of text with the error. */
+  /** Returns an error response with a line of text. */
   static Response text(String code, String message) {
     Response response = new Response(code, (message + "\n").getBytes(StandardCharsets.UTF_8));
     response.addHeader("Content-Type: text/plain; charset=utf-8");

@@ -14,20 +14,21 @@ import org.slf4j.LoggerFactory;
  *
  * <p><b>Protocol.</b> Two steps alternate. {@link #fill} reads pairs from the storage until one buffer of {@value
  * #BUFFER_BYTES} bytes is full, on the thread on which the variant executes the request. Then the session writes the
- * buffer as the socket takes it; when it is empty, the session submits the request to the variant once more. So no
- * thread waits for a slow reader, and a slow reader holds one buffer and the scan's tables, however large the pairs
- * are.
+ * buffer as fast as the socket accepts it. Once the buffer is empty, the session submits the request to the variant
+ * again. So no thread waits for a slow reader. A slow reader keeps one buffer and the scan's tables alive, however
+ * large the pairs are.
  *
- * <p>Used by one thread at a time: by the variant's while it executes the request, else under the session's lock.
+ * <p>Used by one thread at a time: by the variant's thread while it executes the request, and otherwise under the
+ * session's lock.
  */
 final class StreamedRange extends Session.QueueItem {
 
   private static final Logger log = LoggerFactory.getLogger(StreamedRange.class);
 
-  /** Memory held for one range. */
+  /** Size of the buffer of one range in bytes. */
   static final int BUFFER_BYTES = 64 * 1024;
 
-  /** Room for a chunk's size, the line ends around it, and the last chunk. */
+  /** Maximum number of bytes for a chunk's size, the line ends around it, and the last chunk. */
   private static final int FRAMING_BYTES_MAX = 32;
 
   private static final byte[] HEX = Ascii.bytes("0123456789abcdef");
@@ -45,9 +46,9 @@ final class StreamedRange extends Session.QueueItem {
   private boolean ended;
 
   /**
-   * Makes a range; {@link #end} closes the scan and gives the memory back.
+   * Makes a range. {@link #end} closes the scan and returns the memory.
    *
-   * @param head the response's head, with which the first buffer begins
+   * @param head head of the response, with which the first buffer begins
    */
   StreamedRange(Scan scan, byte[] head, Deadlines deadlines, MemoryBudget budget) {
     this.scan = scan;
@@ -63,7 +64,7 @@ final class StreamedRange extends Session.QueueItem {
     return scanned;
   }
 
-  /** Fills the buffer as far as there are pairs; throws what the storage throws. */
+  /** Fills the buffer with pairs until it is full or the scan ends. Throws the storage's exceptions. */
   void fill() {
     if (written == filled) {
       written = 0;
@@ -91,7 +92,7 @@ final class StreamedRange extends Session.QueueItem {
     copied = 0;
   }
 
-  /** Copies as much as fits of the key or the value; leaves room for the framing that follows. */
+  /** Copies as much of the key or the value as fits, and leaves room for the framing that follows. */
   private void copyCurrent() {
     int room = BUFFER_BYTES - FRAMING_BYTES_MAX - filled;
     int count = (int) Math.min(room, current.byteSize() - copied);
@@ -144,7 +145,7 @@ final class StreamedRange extends Session.QueueItem {
     return count;
   }
 
-  /** The buffer is written, or the session has ended before. */
+  /** Called when the buffer has been written, or the session has ended before that. */
   @Override
   public void release() {
     if (scanned || remaining() > 0) {
@@ -152,7 +153,7 @@ final class StreamedRange extends Session.QueueItem {
     }
   }
 
-  /** Closes the scan and gives the memory back. Idempotent. */
+  /** Closes the scan and returns the memory to the budget. Idempotent. */
   void end() {
     if (ended) {
       return;

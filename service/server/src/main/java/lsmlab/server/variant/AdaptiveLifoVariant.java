@@ -7,33 +7,38 @@ import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.LongSupplier;
 
 /**
- * Worker threads take the oldest request while the service is calm and the newest while it is overloaded; a controlled delay
- * bounds how long any of them waits.
+ * Worker threads take the oldest request during normal load and the newest during overload. A time limit bounds how
+ * long any request waits.
  *
- * <p><b>How a request travels.</b> Socket → selector thread → deque → a worker → storage → socket. The service counts as
- * overloaded if the deque has not been empty for {@code deadline_ms}. A request may wait that long since it arrived, and
- * during an overload only a twentieth of it; one that has waited longer is answered 503 when a worker next takes a request.
+ * <p><b>How a request travels.</b> Socket → selector thread → deque → a worker → storage → socket. The service counts
+ * as overloaded if the deque has not been empty for {@code deadline_ms}. A request may wait for that time after its
+ * arrival, but only for a twentieth of it during an overload. One that has waited longer is answered 503 when a worker
+ * next takes a request.
  *
- * <p><b>What it costs.</b> One lock for both ends and a look at the clock for each request. Under overload a request is
- * served at once or refused soon: clients that are served see the latency of a calm service, and the refused ones can go
- * elsewhere. Order is lost while overloaded.
+ * <p><b>What it costs.</b> One lock for both ends, and one reading of the clock for each request. Under overload a
+ * request is served at once or refused soon: clients that are served see the usual latency, and refused ones can go
+ * elsewhere. Requests are not served in order during an overload.
  *
- * <p><b>Where it comes from.</b> B. Maurer, "Fail at Scale", ACM Queue 13(8), 2015, which has 100 ms and 5 ms; the bound on
- * waiting is CoDel's: K. Nichols and V. Jacobson, "Controlling Queue Delay", ACM Queue 10(5), 2012.
+ * <p><b>Where it comes from.</b> B. Maurer, "Fail at Scale", ACM Queue 13(8), 2015, which uses 100 ms and 5 ms; the
+ * limit on waiting comes from CoDel: K. Nichols and V. Jacobson, "Controlling Queue Delay", ACM Queue 10(5), 2012.
  */
 final class AdaptiveLifoVariant extends QueuedVariant {
 
   static final String SUMMARY =
       "oldest first while calm; newest first, with a short limit on waiting, while overloaded";
 
-  /** The wait that is allowed during an overload is the usual one divided by this. */
+  /** The allowed wait is divided by this number during an overload. */
   private static final int OVERLOAD_DIVISOR = 20;
 
   AdaptiveLifoVariant(VariantSettings settings) {
     this(settings, System::nanoTime);
   }
 
-  /** With the caller's clock, in {@link System#nanoTime} terms. */
+  /**
+   * Makes a variant that reads the given clock.
+   *
+   * @param clock returns nanoseconds, like {@link System#nanoTime}
+   */
   AdaptiveLifoVariant(VariantSettings settings, LongSupplier clock) {
     super(new CodelDeque(settings, clock), settings);
   }
@@ -43,10 +48,10 @@ final class AdaptiveLifoVariant extends QueuedVariant {
 
     private final ReentrantLock lock = new ReentrantLock();
 
-    /** Oldest first. Guarded by {@link #lock}. */
+    /** The waiting requests, oldest first. Guarded by {@link #lock}. */
     private final ArrayDeque<Request> requests = new ArrayDeque<>();
 
-    /** When the deque was last seen empty. Guarded by {@link #lock}. */
+    /** When the deque was last empty, in nanoseconds of the clock. Guarded by {@link #lock}. */
     private long emptyNanos;
 
     private final int capacity;
@@ -116,7 +121,7 @@ final class AdaptiveLifoVariant extends QueuedVariant {
       return !requests.isEmpty() && now - emptyNanos > intervalNanos;
     }
 
-    /** Removes the requests that have waited too long; they are the oldest ones. */
+    /** Removes the requests that have waited too long, which are the oldest ones. */
     private List<Request> removeExpired(long now) {
       long waitMax = isOverloaded(now) ? intervalNanos / OVERLOAD_DIVISOR : intervalNanos;
       List<Request> expired = List.of();

@@ -8,9 +8,8 @@ import java.util.concurrent.ArrayBlockingQueue;
  * <p><b>How a request travels.</b> As in {@link QueueVariant}: socket → selector thread → queue → a worker → storage →
  * socket.
  *
- * <p><b>What it costs.</b> No node for each request, but one lock for both ends: selectors and workers wait for each
- * other, which shows as lock contention as soon as several of them are awake. The array is allocated once, whatever the
- * load.
+ * <p><b>What it costs.</b> No allocation for a request, but one lock for both ends: selectors and workers wait for each
+ * other, which shows as lock contention as soon as several of them are awake. The array is allocated once.
  *
  * <p><b>Where it comes from.</b> The bounded buffer of every textbook: one lock, two conditions (C. A. R. Hoare,
  * "Monitors: An Operating System Structuring Concept", CACM 1974).

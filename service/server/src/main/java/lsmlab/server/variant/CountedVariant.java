@@ -4,8 +4,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * A variant on a scheduler of a library. It bounds the requests that wait, because such a scheduler has no bound of its
- * own or hides it, and counts those that are unfinished, so that {@link #close} can wait for them.
+ * A variant that runs requests on a library's scheduler. It bounds the number of waiting requests, because such a
+ * scheduler has no bound or hides it. It also counts unfinished requests, so that {@link #close} can wait for them.
  */
 abstract class CountedVariant implements Variant {
 
@@ -22,7 +22,9 @@ abstract class CountedVariant implements Variant {
     closeNanosMax = settings.closeNanosMax();
   }
 
-  /** Hands the request to the scheduler, which calls {@link #run} with it; false if the scheduler refuses it. */
+  /**
+   * Passes the request to the scheduler, which calls {@link #run} with it. Returns false if the scheduler refuses it.
+   */
   abstract boolean schedule(Request request);
 
   @Override
@@ -59,7 +61,7 @@ abstract class CountedVariant implements Variant {
     return waiting.capacity();
   }
 
-  /** Waits until every request is finished, at most as long as the settings allow. */
+  /** Waits until every request is finished, but no longer than the settings allow. */
   @Override
   public void close() {
     long deadline = System.nanoTime() + closeNanosMax;

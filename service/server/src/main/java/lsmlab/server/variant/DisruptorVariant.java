@@ -17,19 +17,20 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Worker threads read one ring of requests; of {@code n} workers each runs every {@code n}-th.
+ * Worker threads read one ring of requests. With {@code n} workers, each runs every {@code n}-th request.
  *
  * <p><b>How a request travels.</b> Socket → selector thread → a slot of the ring → the worker whose number is the slot's
  * sequence modulo {@code workers} → storage → socket.
  *
- * <p><b>What it costs.</b> No allocation, and one compare-and-set for a selector; workers write to nothing that others
- * write. But every worker passes every slot, and a request waits for its own worker, busy or not: one slow request holds up
- * every {@code n}-th behind it, and the ring is full as soon as the slowest worker is {@code queue_capacity} behind, which is
- * rounded up to a power of two. {@code idle: park} is the library's blocking strategy, where a publisher wakes all workers;
- * {@code yield} and {@code spin} are its own as well.
+ * <p><b>What it costs.</b> No allocation, and one compare-and-set by the selector for each request. No two workers
+ * write the same memory. But every worker passes every slot, and a request waits for its own worker even if others are
+ * idle. One slow request delays every {@code n}-th request behind it. The ring is full as soon as the slowest worker is
+ * {@code queue_capacity} requests behind. That capacity is rounded up to a power of two. {@code idle: park} is the
+ * library's blocking strategy, in which a publisher wakes all workers; {@code yield} and {@code spin} are also the
+ * library's strategies.
  *
- * <p><b>Where it comes from.</b> M. Thompson et al., "Disruptor: High Performance Alternative to Bounded Queues", LMAX 2011.
- * Version 4 of the library has no worker pool; choosing by the sequence is what its authors recommend in its place.
+ * <p><b>Where it comes from.</b> M. Thompson et al., "Disruptor: High Performance Alternative to Bounded Queues", LMAX
+ * 2011. Version 4 of the library has no worker pool; its authors recommend choosing by sequence instead.
  */
 final class DisruptorVariant implements Variant {
 
@@ -81,10 +82,10 @@ final class DisruptorVariant implements Variant {
     private final int workers;
     private final OverloadPolicy overload;
 
-    /** Requests that this worker has begun. */
+    /** Number of requests that this worker has begun. */
     private final Sequence started = new Sequence(0);
 
-    /** The last slot that the ring may reuse, as far as this worker is concerned. */
+    /** Sequence of the last slot that this worker no longer needs, so that the ring may reuse it. */
     private Sequence progress;
 
     Worker(int number, int workers, OverloadPolicy overload) {
@@ -149,7 +150,7 @@ final class DisruptorVariant implements Variant {
     threads.join(deadline);
   }
 
-  /** Logs an exception of a request, at which the library would end the worker. */
+  /** Logs exceptions of requests. Without this handler the library would end the worker. */
   private static final class Log implements ExceptionHandler<Slot> {
     @Override
     public void handleEventException(Throwable e, long sequence, Slot slot) {

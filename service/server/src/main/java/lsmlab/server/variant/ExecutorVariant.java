@@ -7,15 +7,16 @@ import java.util.concurrent.TimeUnit;
 /**
  * A {@link ThreadPoolExecutor} on a bounded {@link LinkedBlockingQueue} runs the requests, oldest first.
  *
- * <p><b>How a request travels.</b> Socket → selector thread → {@code execute} → queue → a pool's thread → storage → socket.
+ * <p><b>How a request travels.</b> Socket → selector thread → {@code execute} → queue → a pool thread → storage →
+ * socket.
  *
- * <p><b>What it costs.</b> A task object and a queue's node for each request. Idle threads block in {@code take()}, so a
- * selector that offers wakes one under the queue's lock, and a profile shows {@code ThreadPoolExecutor.getTask}, {@code
- * LinkedBlockingQueue.take} and {@code AbstractQueuedSynchronizer}. {@link QueueVariant} has the same queue without the
- * pool: the difference between the two is the price of the executor.
+ * <p><b>What it costs.</b> A task object and a queue node for each request. Idle threads block in {@code take()}, so a
+ * selector that adds a request wakes one while it holds the queue's lock, and a profile shows {@code
+ * ThreadPoolExecutor.getTask}, {@code LinkedBlockingQueue.take} and {@code AbstractQueuedSynchronizer}. {@link
+ * QueueVariant} has the same queue without the pool: the difference between the two is the cost of the executor.
  *
- * <p><b>Where it comes from.</b> What {@code Executors.newFixedThreadPool} makes, with a bound and the {@code AbortPolicy}'s
- * rejection as a 503: how most Java services hand requests over.
+ * <p><b>Where it comes from.</b> The pool that {@code Executors.newFixedThreadPool} makes, with a bound, and with a 503
+ * for each rejection by {@code AbortPolicy}. Most Java services pass requests to threads in this way.
  */
 final class ExecutorVariant implements Variant {
 
@@ -43,7 +44,7 @@ final class ExecutorVariant implements Variant {
     pool.prestartAllCoreThreads();
   }
 
-  /** A request in the pool. */
+  /** A request as a task of the pool. */
   private record Task(Request request, OverloadPolicy overload) implements Runnable {
     @Override
     public void run() {
@@ -66,7 +67,10 @@ final class ExecutorVariant implements Variant {
     return capacity;
   }
 
-  /** Interrupts only threads that wait for a task: an interrupt would close the file that a thread reads. */
+  /**
+   * Ends the pool. Interrupts only threads that wait for a task: an interrupt would close the file that a thread is
+   * reading.
+   */
   @Override
   public void close() {
     pool.shutdown();

@@ -7,22 +7,25 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * A fork-join pool in asynchronous mode runs the requests: several submission queues, and workers that steal.
+ * A fork-join pool in asynchronous mode runs the requests: it has several submission queues, and its workers steal from
+ * all of them.
  *
  * <p><b>How a request travels.</b> Socket → selector thread → the submission queue that the thread hashes to → whichever
  * worker scans it first → storage → socket.
  *
- * <p><b>What it costs.</b> A task object for each request. Selector threads seldom meet each other, because each has a
- * queue. Workers that find nothing scan all queues many times before they sleep, so each wake-up in vain costs microseconds
- * of CPU, beside the system calls. A counter beside the pool bounds what waits.
+ * <p><b>What it costs.</b> A task object for each request. Selector threads seldom contend, because each usually has
+ * its own queue. A worker that finds no task scans all queues many times before it sleeps, so each needless wake-up
+ * costs microseconds of CPU time, plus the system calls. A counter outside the pool bounds the number of waiting
+ * requests.
  *
- * <p><b>Why the tasks have a class of their own.</b> A {@code Runnable} becomes a task that can be interrupted, and such a task
- * might wait for others: a worker that takes one with another behind it wakes one more worker, until all are awake.
- * Requests do not wait for each other. With a plain task the selector thread wakes a worker if its queue seemed empty, and each worker
- * wakes one more when it begins: enough to have all of them at work if there is work for all.
+ * <p><b>Why the tasks have their own class.</b> The pool turns a {@code Runnable} into a task that can be interrupted
+ * and that might wait for others. A worker that takes such a task while another one is waiting wakes one more worker,
+ * until all are awake. Requests do not wait for each other. With a plain task the selector thread wakes a worker if its
+ * queue seemed empty, and each worker wakes one more when it begins. That is enough to wake all workers if there is
+ * work for all.
  *
- * <p><b>Where it comes from.</b> D. Lea, "A Java Fork/Join Framework", Java Grande 2000; asynchronous mode is the one
- * for events, oldest first.
+ * <p><b>Where it comes from.</b> D. Lea, "A Java Fork/Join Framework", Java Grande 2000; asynchronous mode is meant for
+ * events, and takes the oldest first.
  */
 final class ForkJoinVariant extends CountedVariant {
 
@@ -57,7 +60,7 @@ final class ForkJoinVariant extends CountedVariant {
     pool.shutdown();
   }
 
-  /** A request in the pool; never cancelled or interrupted. */
+  /** A request as a task of the pool. Never cancelled or interrupted. */
   private final class Task extends ForkJoinTask<Void> {
     private static final long serialVersionUID = 1L;
 

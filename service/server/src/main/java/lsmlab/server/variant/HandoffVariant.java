@@ -4,19 +4,20 @@ import java.util.concurrent.SynchronousQueue;
 import java.util.concurrent.TimeUnit;
 
 /**
- * The selector thread hands each request to a worker that waits for one; if none does, it runs the request itself.
+ * The selector thread hands each request to a waiting worker. If no worker is waiting, it runs the request itself.
  *
- * <p><b>How a request travels.</b> Socket → selector thread → a waiting worker's hands → storage → socket. When all workers
- * are busy: socket → selector thread → storage → socket, as in {@link SyncVariant}. Nothing ever waits in between.
+ * <p><b>How a request travels.</b> Socket → selector thread → a waiting worker → storage → socket. When all workers are
+ * busy: socket → selector thread → storage → socket, as in {@link SyncVariant}. A request never waits in between.
  *
- * <p><b>What it costs.</b> A wake-up for each request that is handed over. There is no queue, so there is no queueing delay
- * and nothing to reject: {@code queue_capacity}, {@code queue_policy} and {@code idle} change nothing here. A selector that
- * runs requests itself reads no more than the service can do, so an overload waits in the clients' sockets, where TCP holds
- * it back. The price: one slow request that the selector runs holds up all of its connections.
+ * <p><b>What it costs.</b> A wake-up for each request that is handed over. There is no queue, so there is no queueing
+ * delay and nothing to reject: {@code queue_capacity}, {@code queue_policy} and {@code idle} have no effect. A selector
+ * that runs requests itself reads no more than the service can process, so excess requests wait in the clients'
+ * sockets, where TCP holds them back. The drawback: one slow request that the selector runs delays all of its
+ * connections.
  *
- * <p><b>Why the selector runs what no worker waits for.</b> Rejecting it, as {@code ThreadPoolExecutor} does by default,
- * answers 503 to most requests that arrive together, even at low load. Waiting for a worker costs a context switch for
- * each request, and the selector serves no connection meanwhile: {@link OneNioWorkersVariant} does that.
+ * <p><b>Why the selector runs the remaining requests.</b> Rejecting them, as {@code ThreadPoolExecutor} does by
+ * default, would answer 503 to most requests that arrive together, even at low load. Waiting for a worker, as {@link
+ * OneNioWorkersVariant} does, costs a context switch for each request, and the selector serves no connection meanwhile.
  *
  * <p><b>Where it comes from.</b> {@code ThreadPoolExecutor} over a {@code SynchronousQueue} with its {@code
  * CallerRunsPolicy}; W. N. Scherer, D. Lea and M. L. Scott, "Scalable Synchronous Queues", PPoPP 2006.
@@ -26,7 +27,7 @@ final class HandoffVariant implements Variant {
   static final String SUMMARY =
       "a waiting worker gets the request from hand to hand; if none waits, the selector thread runs it";
 
-  /** Handed to a worker instead of a request: tells it to end. */
+  /** Handed to a worker instead of a request, to end it. */
   private static final Object END = new Object();
 
   private final SynchronousQueue<Object> hands = new SynchronousQueue<>();

@@ -6,21 +6,21 @@ import java.util.Optional;
 
 /** What a worker does while its queue is empty: {@code idle} in a configuration. */
 public enum IdleStrategy {
-  /** Sleeps until a submit wakes it: no CPU while idle, a system call on both sides for each wake-up. */
+  /** Sleeps until a submit wakes it. Uses no CPU while idle, but each wake-up costs both sides a system call. */
   PARK,
-  /** Yields its CPU to other threads and checks again: no wake-up, and a CPU that is always busy. */
+  /** Yields its CPU to other threads and checks again. Needs no wake-up, but keeps a CPU busy. */
   YIELD,
-  /** Checks again at once: the shortest hand-off if every worker has a CPU of its own, the worst one if not. */
+  /** Checks again at once. The fastest hand-off if every worker has its own CPU, the slowest if not. */
   SPIN;
 
   private final String label = name().toLowerCase(Locale.ROOT);
 
-  /** The name in a configuration. */
+  /** Returns the name in a configuration. */
   public String label() {
     return label;
   }
 
-  /** The strategy of that name, if there is one. */
+  /** Returns the strategy with this name, if there is one. */
   public static Optional<IdleStrategy> find(String label) {
     return Arrays.stream(values()).filter(strategy -> strategy.label.equals(label)).findFirst();
   }

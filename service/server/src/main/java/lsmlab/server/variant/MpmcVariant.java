@@ -8,11 +8,11 @@ import org.jctools.queues.MpmcArrayQueue;
  * <p><b>How a request travels.</b> As in {@link QueueVariant}, through a {@link MpmcArrayQueue}: socket → selector
  * thread → queue → a worker → storage → socket.
  *
- * <p><b>What it costs.</b> One compare-and-set at each end and no allocation: a slot's sequence number tells whose turn
- * it is, so producers and consumers meet only at a full or an empty queue. Its capacity is a power of two: the
- * configured one is rounded up. Workers idle and wake as in {@link QueueVariant}.
+ * <p><b>What it costs.</b> One compare-and-set at each end and no allocation: a slot's sequence number says whose turn
+ * it is, so producers and consumers contend only when the queue is full or empty. The configured capacity is rounded up
+ * to a power of two. Workers idle and wake as in {@link QueueVariant}.
  *
- * <p><b>Where it comes from.</b> D. Vyukov's bounded MPMC queue, as JCTools has it.
+ * <p><b>Where it comes from.</b> D. Vyukov's bounded MPMC queue, in the implementation of JCTools.
  */
 final class MpmcVariant extends QueuedVariant {
 

@@ -8,12 +8,13 @@ import java.util.concurrent.ConcurrentLinkedQueue;
  * <p><b>How a request travels.</b> As in {@link QueueVariant}, through a {@link ConcurrentLinkedQueue}: socket →
  * selector thread → queue → a worker → storage → socket.
  *
- * <p><b>What it costs.</b> A node for each request, and compare-and-set in place of locks: threads that meet retry and do
- * not sleep, so a lock profile shows nothing and the time appears as CPU. The queue has no bound and no cheap size; a
- * counter beside it, which all threads write, is its bound. Workers idle and wake as in {@link QueueVariant}.
+ * <p><b>What it costs.</b> A node for each request, and compare-and-set instead of locks. Threads that contend retry
+ * and do not sleep, so a lock profile shows nothing and the time appears as CPU time. The queue has neither a bound nor
+ * a cheap size; a separate counter, which all threads write, bounds it. Workers idle and wake as in {@link
+ * QueueVariant}.
  *
  * <p><b>Where it comes from.</b> M. M. Michael and M. L. Scott, "Simple, Fast, and Practical Non-Blocking and Blocking
- * Concurrent Queue Algorithms", PODC 1996, the non-blocking one.
+ * Concurrent Queue Algorithms", PODC 1996, the non-blocking algorithm.
  */
 final class MsQueueVariant extends QueuedVariant {
 

@@ -3,15 +3,15 @@ package lsmlab.server.variant;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
 
-/** Applies the {@link QueuePolicy} to a request that finds its queue full or has waited too long. Thread-safe. */
+/** Applies the {@link QueuePolicy} to requests that find the queue full or have waited too long. Thread-safe. */
 final class OverloadPolicy {
 
   private final QueuePolicy policy;
   private final long deadlineNanos;
 
   /**
-   * Whether this thread is dropping another connection's request. That response may submit the connection's next
-   * pipelined request on this same stack: it is rejected, so that the stack does not grow.
+   * Whether this thread is dropping another connection's request. The response may make that connection submit its next
+   * pipelined request on the same stack. This request is then rejected, so that the stack does not grow.
    */
   private final ThreadLocal<Boolean> dropping = ThreadLocal.withInitial(() -> false);
 
@@ -23,8 +23,8 @@ final class OverloadPolicy {
   /**
    * Handles a request that finds the queue full.
    *
-   * @param oldest removes the request that has waited longest from the queue; null if none waits
-   * @param offer adds a request to the queue; false if it is full
+   * @param oldest removes the request that has waited longest from the queue and returns it, or null if none waits
+   * @param offer adds a request to the queue; returns false if it is full
    */
   void full(Request request, Supplier<Request> oldest, Predicate<Request> offer) {
     if (policy != QueuePolicy.DROP_OLDEST || dropping.get()) {
@@ -53,7 +53,7 @@ final class OverloadPolicy {
     }
   }
 
-  /** Rejects a request taken from the queue if it is late; returns whether it was. */
+  /** Rejects a request taken from the queue if it is late. Returns whether it was rejected. */
   boolean rejectsLate(Request request) {
     boolean late =
         policy == QueuePolicy.DROP_LATE

@@ -13,9 +13,10 @@ import java.util.function.BooleanSupplier;
  * the queue and then checks for an announcement. Both are sequentially consistent, so at least one sees the other
  * (Dekker's argument). While all workers are awake a producer pays one volatile read.
  *
- * <p><b>One at a time.</b> Until a woken worker runs, no other is woken: it would find the queue that the first one
- * empties, and each wake-up costs a system call and two context switches. The woken worker reports that it runs and
- * then checks the queue, so it sees what was added meanwhile; if it leaves some requests, it wakes the next worker.
+ * <p><b>One at a time.</b> Until a woken worker runs, no other is woken. A second one would probably find that the
+ * first has emptied the queue, and each wake-up costs a system call and two context switches. The woken worker reports
+ * that it runs and then checks the queue, so it sees what was added meanwhile; if it leaves some requests, it wakes the
+ * next worker.
  */
 final class ParkingLot {
 
@@ -23,7 +24,7 @@ final class ParkingLot {
   private final AtomicReferenceArray<Thread> parked;
   private final AtomicInteger count = new AtomicInteger();
 
-  /** A worker has been woken and does not run yet. */
+  /** Whether a worker has been woken and does not run yet. */
   private final AtomicBoolean waking = new AtomicBoolean();
 
   /** Makes a lot with a place for each worker. */
@@ -33,10 +34,10 @@ final class ParkingLot {
   }
 
   /**
-   * Passes time while the worker is idle; the caller then checks its queue again.
+   * Waits while the worker is idle. The caller then checks its queue again.
    *
-   * @param place this worker's own, from 0
-   * @param idle whether there is nothing to do
+   * @param place the place of this worker, from 0
+   * @param idle returns whether there is nothing to do
    */
   void idle(int place, BooleanSupplier idle) {
     switch (strategy) {
@@ -46,7 +47,7 @@ final class ParkingLot {
     }
   }
 
-  /** Sleeps until woken; checks {@code idle} after the worker can be seen to sleep. */
+  /** Sleeps until woken. Checks {@code idle} once other threads can see that the worker is about to sleep. */
   private void park(int place, BooleanSupplier idle) {
     Thread self = Thread.currentThread();
     parked.set(place, self);
@@ -61,7 +62,7 @@ final class ParkingLot {
     }
   }
 
-  /** Wakes one worker, if one is parked and no woken worker has yet to run. Call it after adding to the queue. */
+  /** Wakes one worker if one is parked, unless a woken worker does not run yet. Call it after adding to the queue. */
   void wakeOne() {
     while (count.get() > 0 && !waking.get() && waking.compareAndSet(false, true)) {
       for (int i = 0; i < parked.length(); i++) {
@@ -77,7 +78,7 @@ final class ParkingLot {
     }
   }
 
-  /** Wakes all that are parked. */
+  /** Wakes all parked workers. */
   void wakeAll() {
     while (count.get() > 0) {
       wakeOne();

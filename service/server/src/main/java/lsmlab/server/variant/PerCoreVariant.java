@@ -10,18 +10,18 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Every selector accepts connections of its own and runs their requests itself: a request never leaves its selector.
+ * Every selector accepts its own connections and runs their requests itself, so a request never leaves its selector.
  *
- * <p><b>How a request travels.</b> As in {@link SyncVariant}. What differs is how a connection finds its selector: each
- * selector has a listening socket ({@code SO_REUSEPORT}), and the kernel chooses among them by a hash of the addresses. In
- * {@code sync} one acceptor gives each connection to the less loaded of two random selectors.
+ * <p><b>How a request travels.</b> As in {@link SyncVariant}, but connections are assigned to selectors in another way.
+ * Each selector has a listening socket ({@code SO_REUSEPORT}), and the kernel chooses among them by a hash of the
+ * addresses. In {@code sync} one acceptor assigns each connection to the less loaded of two random selectors.
  *
- * <p><b>What it costs.</b> The kernel does not look at the load: with few connections one selector may get most of them
- * while another has none. A crowd of new connections is accepted in parallel.
+ * <p><b>What it costs.</b> The kernel ignores the load: with few connections one selector may get most of them while
+ * another has none. In return, many new connections are accepted in parallel.
  *
- * <p><b>Pinning.</b> With the library's native transport each selector is pinned to a CPU, if the process may use all CPUs
- * from 0 on: the library counts CPUs from 0 and would leave a CPU set that begins elsewhere. With Java's sockets the library
- * pins nothing, and the kernel's scheduler decides.
+ * <p><b>Pinning.</b> With the library's native transport each selector is pinned to a CPU, if the process may use all
+ * CPUs from 0 on: the library counts CPUs from 0, so it would pin threads to CPUs outside a CPU set that begins
+ * elsewhere. With Java's sockets the library does not pin threads.
  *
  * <p><b>Where it comes from.</b> {@code SO_REUSEPORT} (T. Herbert, Linux 3.9, 2013); nginx's {@code listen … reuseport},
  * Seastar, Envoy.
@@ -48,7 +48,7 @@ final class PerCoreVariant implements Variant {
     config.affinity = mayUseFirst(cpus);
   }
 
-  /** Whether this process may use the CPUs 0, 1, … without a gap. */
+  /** Whether this process may use all CPUs from 0 to {@code cpus} − 1. */
   private static boolean mayUseFirst(int cpus) {
     String all = cpus == 1 ? "0" : "0-" + (cpus - 1);
     try {

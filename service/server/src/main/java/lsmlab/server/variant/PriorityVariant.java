@@ -7,12 +7,12 @@ import java.util.concurrent.PriorityBlockingQueue;
  * Worker threads take the request whose deadline is nearest, and answer 503 to those whose deadline has passed.
  *
  * <p><b>How a request travels.</b> Socket → selector thread → a heap ordered by deadline → a worker → storage → socket.
- * A GET's deadline is {@code deadline_ms} after its arrival, a write's twice, a range's ten times that: quick requests go
- * first.
+ * The deadline of a GET is {@code deadline_ms} after its arrival, that of a write twice and that of a range ten times
+ * as long, so quick requests go first.
  *
- * <p><b>What it costs.</b> An entry for each request, and O(log n) comparisons under one lock at each end. In exchange no
- * work is done for a client that has stopped waiting, so an overload costs little goodput: whatever is served is served
- * in time.
+ * <p><b>What it costs.</b> An entry for each request, and O(log n) comparisons under one lock at each end. In return,
+ * no work is done for a client that has stopped waiting, so an overload costs little goodput: every request that is
+ * served is served in time.
  *
  * <p><b>Where it comes from.</b> Earliest deadline first: C. L. Liu and J. W. Layland, "Scheduling Algorithms for
  * Multiprogramming in a Hard-Real-Time Environment", JACM 1973.
@@ -28,10 +28,10 @@ final class PriorityVariant extends QueuedVariant {
     super(new DeadlineHeap(settings), settings.withPolicy(QueuePolicy.REJECT_NEWEST));
   }
 
-  /** Requests by deadline; rejects a request that is late when it is taken. */
+  /** Holds requests by deadline. Rejects a request that is late when it is taken. */
   private static final class DeadlineHeap implements RequestQueue {
 
-    /** A request and the moment by which it should start. */
+    /** A request, and the time by which it should start, in {@link System#nanoTime} terms. */
     private record Entry(Request request, long deadlineNanos) {}
 
     private final PriorityBlockingQueue<Entry> heap =

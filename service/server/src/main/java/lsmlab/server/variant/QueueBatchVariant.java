@@ -9,17 +9,18 @@ import lsmlab.storage.WriteBatch;
 /**
  * Worker threads take up to {@code batch} requests at once from a {@link LinkedBlockingQueue} and write them together.
  *
- * <p><b>How a request travels.</b> Socket → selector thread → queue → a worker, with those that wait behind it → storage →
- * socket. The worker executes the reads, hands all writes to the engine in one call, then sends all responses in the order
- * of the queue. It does not wait for more: at low load a batch is one request.
+ * <p><b>How a request travels.</b> Socket → selector thread → queue → a worker, together with the requests that wait
+ * behind it → storage → socket. The worker executes the reads, passes all writes to the engine in one call, then sends
+ * all responses in the order of the queue. It does not wait for more requests, so at low load a batch is a single
+ * request.
  *
- * <p><b>What it costs.</b> The first request of a batch waits for the last one's storage work, and every read for the
- * batch's log write. In exchange the writes of a batch share one handover to the kernel and, with {@code durability: power},
- * one sync. The responses leave together, which wakes a client's CPU once. Requests in a worker's hands no
- * longer count against {@code queue_capacity}. Everything else is as in {@link QueueVariant}.
+ * <p><b>What it costs.</b> The first request of a batch waits for the storage work of the last one, and every read
+ * waits for the batch's WAL write. In return, the writes of a batch share one WAL write and, with {@code durability:
+ * power}, one sync. The responses are sent together, which wakes a client's CPU only once. Requests that a worker has
+ * taken no longer count against {@code queue_capacity}. Everything else is as in {@link QueueVariant}.
  *
  * <p><b>Where it comes from.</b> Group commit: D. J. DeWitt et al., "Implementation Techniques for Main Memory Database
- * Systems", SIGMOD 1984; batching as a server's own decision: A. Belay et al., "IX", OSDI 2014 (adaptive batching).
+ * Systems", SIGMOD 1984; batching without waiting: A. Belay et al., "IX", OSDI 2014 (adaptive batching).
  */
 final class QueueBatchVariant implements Variant {
 
@@ -79,7 +80,7 @@ final class QueueBatchVariant implements Variant {
   /** One worker's requests, reused for every batch. */
   private static final class Batch {
 
-    /** The requests as taken from the queue; null once rejected. */
+    /** The requests taken from the queue; an entry is null once its request was rejected. */
     final Request[] requests;
 
     /** The requests whose writes are in {@link #writes}, in the same order. */
@@ -87,7 +88,7 @@ final class QueueBatchVariant implements Variant {
 
     private final WriteBatch writes = new WriteBatch();
 
-    /** Requests that the worker has taken and not begun; written by the worker alone. */
+    /** Number of requests that the worker has taken and not begun. Written only by the worker. */
     private volatile int untouched;
 
     private final Consumer<WriteBatch> storage;

@@ -4,13 +4,13 @@ import java.util.Arrays;
 import java.util.Locale;
 import java.util.Optional;
 
-/** What a variant does when its queue is full: {@code queue_policy} in a configuration. */
+/** What a variant does when its queue is full: the value of {@code queue_policy} in a configuration. */
 public enum QueuePolicy {
   /** The new request is answered 503; waiting requests keep their places. */
   REJECT_NEWEST,
   /**
-   * The request that has waited longest is answered 503 in favour of the new one: its client is the most likely to have
-   * given up.
+   * The request that has waited longest is answered 503 to make room for the new one: its client is the most likely to
+   * have given up.
    */
   DROP_OLDEST,
   /**
@@ -21,12 +21,12 @@ public enum QueuePolicy {
 
   private final String label = name().toLowerCase(Locale.ROOT).replace('_', '-');
 
-  /** The name in a configuration. */
+  /** Returns the name in a configuration. */
   public String label() {
     return label;
   }
 
-  /** The policy of that name, if there is one. */
+  /** Returns the policy with this name, if there is one. */
   public static Optional<QueuePolicy> find(String label) {
     return Arrays.stream(values()).filter(policy -> policy.label.equals(label)).findFirst();
   }

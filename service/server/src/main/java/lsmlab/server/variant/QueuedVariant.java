@@ -1,9 +1,9 @@
 package lsmlab.server.variant;
 
 /**
- * Worker threads around one {@link RequestQueue}: the base of the variants that differ in the queue alone. The {@link
- * QueuePolicy} decides when it is full, the {@link IdleStrategy} when it is empty; see {@link WorkQueue} for the
- * wake-ups.
+ * Worker threads that share one {@link RequestQueue}: the base of the variants that differ only in their queue. The
+ * {@link QueuePolicy} decides what happens when the queue is full, and the {@link IdleStrategy} what workers do when it
+ * is empty. {@link WorkQueue} explains the wake-ups.
  */
 abstract class QueuedVariant implements Variant {
 

@@ -5,7 +5,7 @@ import lsmlab.storage.WriteBatch;
 /**
  * A parsed request on its way to the storage, as a {@link Variant} sees it.
  *
- * <p>The variant completes it exactly once, on any threads, in one of these ways:
+ * <p>The variant completes a request exactly once, on any threads, in one of these ways:
  *
  * <ul>
  *   <li>{@link #run}, or {@link #execute} and then {@link #send}
@@ -13,8 +13,8 @@ import lsmlab.storage.WriteBatch;
  *   <li>{@link #reject}
  * </ul>
  *
- * <p>None of these throws, except {@link #addTo}. After {@code run}, {@code send} or {@code reject} the object belongs to
- * its connection again, which may use it for the next request: read what you need of it before.
+ * <p>None of these throws, except {@link #addTo}. After {@code run}, {@code send} or {@code reject} the object belongs
+ * to its connection again, which may reuse it for the next request. Read what you need from it before.
  */
 public interface Request {
 
@@ -25,7 +25,7 @@ public interface Request {
     DELETE,
     RANGE;
 
-    /** Whether a {@link WriteBatch} can hold it. */
+    /** Whether a {@link WriteBatch} can hold the operation. */
     public boolean isWrite() {
       return this == PUT || this == DELETE;
     }
@@ -48,25 +48,26 @@ public interface Request {
 
   Kind kind();
 
-  /** Hash of the key (of a range's start), spread over all 32 bits; equal keys have equal hashes. */
+  /** Returns a hash of the key, or of a range's start, spread over all 32 bits. Equal keys have equal hashes. */
   int keyHash();
 
-  /** When the selector woke up for it, in {@link System#nanoTime} terms. */
+  /** Returns when the selector woke up for the request, in {@link System#nanoTime} terms. */
   long arrivedNanos();
 
   /**
    * Adds this PUT or DELETE to a batch. Call {@link #executed} once the batch has been written, in place of {@link
    * #execute}.
    *
-   * @throws IllegalArgumentException if no engine takes the key or the value; call {@link #executed} with it
+   * @throws IllegalArgumentException if the key or the value is too long for every engine; pass the exception to {@link
+   * #executed}
    * @throws IllegalStateException if the request is not a write
    */
   void addTo(WriteBatch batch);
 
   /**
-   * Prepares the response of a request that a batch held.
+   * Prepares the response to a request that was part of a batch.
    *
-   * @param failure why it was not stored; null if it was
+   * @param failure why the write failed; null if it succeeded
    */
   void executed(Throwable failure);
 }

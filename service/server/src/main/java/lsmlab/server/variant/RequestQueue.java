@@ -2,38 +2,38 @@ package lsmlab.server.variant;
 
 import java.util.Queue;
 
-/** Requests that wait for a worker: bounded and thread-safe. No method waits. */
+/** Holds the requests that wait for a worker. Bounded and thread-safe. No method waits. */
 interface RequestQueue {
 
-  /** Adds a request; false if the queue is full. */
+  /** Adds a request. Returns false if the queue is full. */
   boolean offer(Request request);
 
-  /** Removes and returns the next request; null if none waits. */
+  /** Removes and returns the next request, or returns null if none waits. */
   Request poll();
 
-  /** Removes and returns the request that has waited longest; null if none waits. */
+  /** Removes and returns the request that has waited longest, or returns null if none waits. */
   default Request pollOldest() {
     return poll();
   }
 
   boolean isEmpty();
 
-  /** Requests that wait; may be an estimate. */
+  /** Returns the number of waiting requests, which may be an estimate. */
   int size();
 
   int capacity();
 
   /**
-   * A queue of a library, oldest first.
+   * Wraps a library's queue, which returns the oldest request first.
    *
    * @param queue bounded and thread-safe, with a cheap {@code size}
-   * @param capacity its bound
+   * @param capacity maximum number of requests in the queue
    */
   static RequestQueue of(Queue<Request> queue, int capacity) {
     return new Wrapped(queue, capacity);
   }
 
-  /** See {@link #of}. */
+  /** The queue that {@link #of} returns. */
   record Wrapped(Queue<Request> queue, int capacity) implements RequestQueue {
     @Override
     public boolean offer(Request request) {

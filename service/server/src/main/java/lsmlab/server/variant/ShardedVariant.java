@@ -5,14 +5,15 @@ import java.util.stream.IntStream;
 import org.jctools.queues.MpscArrayQueue;
 
 /**
- * Every key belongs to one worker, which has a queue of its own.
+ * Every key belongs to one worker, and every worker has its own queue.
  *
- * <p><b>How a request travels.</b> Socket → selector thread → the queue of the worker that the key's hash names → that
- * worker → storage → socket. A range goes to the worker of its first key.
+ * <p><b>How a request travels.</b> Socket → selector thread → the queue of the worker that the key's hash selects →
+ * that worker → storage → socket. A range goes to the worker of its first key.
  *
- * <p><b>What it costs.</b> Workers share nothing: no two of them meet at a queue, and two writes of one key never run at
- * once. But no other worker helps one whose keys are popular: with a skewed load one queue fills and rejects while other
- * workers sleep. {@code queue_capacity} is divided among the workers and rounded up to powers of two.
+ * <p><b>What it costs.</b> Workers share nothing: they never contend for a queue, and two writes of the same key never
+ * run at the same time. But no worker helps another whose keys are popular: with a skewed load one queue fills up and
+ * rejects requests while other workers sleep. {@code queue_capacity} is divided among the workers and rounded up to
+ * powers of two.
  *
  * <p><b>Where it comes from.</b> Shared-nothing, thread-per-core servers: M. Stonebraker et al., "The End of an
  * Architectural Era", VLDB 2007; Seastar.

@@ -9,10 +9,10 @@ import java.util.concurrent.LinkedBlockingDeque;
  *
  * <p><b>What it costs.</b> A node for each request and one lock for both ends. While workers keep up it behaves like a
  * queue. Under overload most requests are answered at once, because the newest is served while its client still waits,
- * and a few wait until the load falls: a better median and a far worse maximum than first in, first out.
+ * but a few wait until the load falls. The median is better and the maximum far worse than with first in, first out.
  *
- * <p><b>Where it comes from.</b> The LIFO half of {@link AdaptiveLifoVariant}, without its condition and its bound on
- * waiting.
+ * <p><b>Where it comes from.</b> The LIFO half of {@link AdaptiveLifoVariant}, without its overload condition and its
+ * limit on waiting.
  */
 final class StackVariant extends QueuedVariant {
 
@@ -24,7 +24,7 @@ final class StackVariant extends QueuedVariant {
         settings);
   }
 
-  /** A deque whose newest element is taken first. */
+  /** A deque from which the newest element is taken first. */
   private record Stack(LinkedBlockingDeque<Request> deque, int capacity) implements RequestQueue {
     @Override
     public boolean offer(Request request) {

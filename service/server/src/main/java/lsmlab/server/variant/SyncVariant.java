@@ -4,13 +4,14 @@ package lsmlab.server.variant;
  * The selector thread that parsed the request also executes it and sends the response.
  *
  * <p><b>How a request travels.</b> Socket → selector thread → storage → socket: one thread, no queue, no hand-off. Each
- * request is executed and sent before the next one is looked at.
+ * request is executed and answered before the next one is parsed.
  *
  * <p><b>What it costs.</b> Nothing but the work itself: no lock, no wake-up, and the request's bytes stay in one CPU's
- * cache. A selector shares nothing between its requests: each write is a WAL record of its own and, with {@code durability:
- * power}, a sync of its own, unless another selector writes at the same moment and the engine syncs for both. All connections of a selector wait while one of its requests waits for the disk or scans a range.
+ * cache. The requests of a selector share no work: each write needs its own WAL write and, with {@code durability:
+ * power}, its own sync, unless another selector writes at the same moment and the engine commits both together. All
+ * connections of a selector wait while one of its requests waits for the disk or scans a range.
  *
- * <p><b>Where it comes from.</b> The event loop of Redis and of nginx; the first server of every course.
+ * <p><b>Where it comes from.</b> The event loop of Redis and nginx.
  */
 final class SyncVariant implements Variant {
 

@@ -7,15 +7,15 @@ import lsmlab.storage.WriteBatch;
 /**
  * The settings of a variant. Each variant uses those that it needs.
  *
- * @param workers worker threads, 1 or more
- * @param queueCapacity requests that may wait, 1 or more
- * @param deadlineNanos how long a request may wait if late ones are dropped
+ * @param workers number of worker threads, 1 or more
+ * @param queueCapacity maximum number of waiting requests, 1 or more
+ * @param deadlineNanos nanoseconds that a request may wait before variants that drop late requests drop it
  * @param policy what happens when the queue is full
  * @param idle what an idle worker does
- * @param batch requests that a worker takes at once, 1 or more; for variants that batch
- * @param carriers threads that carry virtual threads; 0 for the JVM's own choice
+ * @param batch maximum number of requests that a worker takes at once, 1 or more; for variants that batch
+ * @param carriers number of carrier threads of virtual threads; 0 for the JVM's default
  * @param storage writes a batch and returns when each of its writes is stored or has failed
- * @param closeNanosMax how long {@link Variant#close} waits for the variant's threads
+ * @param closeNanosMax nanoseconds for which {@link Variant#close} waits for the variant's threads at most
  */
 public record VariantSettings(
     int workers,
@@ -28,12 +28,12 @@ public record VariantSettings(
     Consumer<WriteBatch> storage,
     long closeNanosMax) {
 
-  /** Batch size unless a configuration sets another one. */
+  /** Batch size if a configuration does not set one. */
   public static final int DEFAULT_BATCH = 16;
 
   private static final long DEFAULT_CLOSE_NANOS_MAX = TimeUnit.SECONDS.toNanos(5);
 
-  /** Settings with defaults for the rest, and without a storage for batches. */
+  /** Makes settings with defaults for everything else, and without a storage for batches. */
   public VariantSettings(int workers, int queueCapacity, long deadlineNanos) {
     this(
         workers,
@@ -49,13 +49,13 @@ public record VariantSettings(
         DEFAULT_CLOSE_NANOS_MAX);
   }
 
-  /** The same settings with another number of workers. */
+  /** Returns the same settings with another number of workers. */
   public VariantSettings withWorkers(int count) {
     return new VariantSettings(
         count, queueCapacity, deadlineNanos, policy, idle, batch, carriers, storage, closeNanosMax);
   }
 
-  /** The same settings with another policy at the queue's limit. */
+  /** Returns the same settings with another policy for a full queue. */
   public VariantSettings withPolicy(QueuePolicy other) {
     return new VariantSettings(
         workers,
@@ -69,7 +69,7 @@ public record VariantSettings(
         closeNanosMax);
   }
 
-  /** The same settings with another idle strategy. */
+  /** Returns the same settings with another idle strategy. */
   public VariantSettings withIdle(IdleStrategy other) {
     return new VariantSettings(
         workers,
@@ -83,7 +83,7 @@ public record VariantSettings(
         closeNanosMax);
   }
 
-  /** The same settings with another size of batches. */
+  /** Returns the same settings with another batch size. */
   public VariantSettings withBatch(int size) {
     return new VariantSettings(
         workers,
@@ -97,19 +97,19 @@ public record VariantSettings(
         closeNanosMax);
   }
 
-  /** The same settings with another number of carrier threads. */
+  /** Returns the same settings with another number of carrier threads. */
   public VariantSettings withCarriers(int count) {
     return new VariantSettings(
         workers, queueCapacity, deadlineNanos, policy, idle, batch, count, storage, closeNanosMax);
   }
 
-  /** The same settings with a storage that writes batches. */
+  /** Returns the same settings with a storage that writes batches. */
   public VariantSettings withStorage(Consumer<WriteBatch> other) {
     return new VariantSettings(
         workers, queueCapacity, deadlineNanos, policy, idle, batch, carriers, other, closeNanosMax);
   }
 
-  /** The same settings with another limit on the time that closing takes. */
+  /** Returns the same settings with another time limit for closing. */
   public VariantSettings withCloseNanosMax(long nanos) {
     return new VariantSettings(
         workers, queueCapacity, deadlineNanos, policy, idle, batch, carriers, storage, nanos);

@@ -4,16 +4,16 @@ import java.util.List;
 import java.util.Optional;
 import java.util.function.Function;
 
-/** The variants by name: the values of {@code variant} in a configuration. A new variant is one line here. */
+/** The variants by name: the values of {@code variant} in a configuration. A new variant takes one line here. */
 public final class Variants {
 
   /**
    * A variant that a configuration can name.
    *
-   * @param name its name in a configuration
-   * @param summary one line for a listing
-   * @param policies what it can do when its queue is full, {@link QueuePolicy#REJECT_NEWEST} first
-   * @param idles what its idle workers can do, {@link IdleStrategy#PARK} first
+   * @param name name of the variant in a configuration
+   * @param summary one line for the list of variants
+   * @param policies what the variant can do when its queue is full, {@link QueuePolicy#REJECT_NEWEST} first
+   * @param idles what the variant's idle workers can do, {@link IdleStrategy#PARK} first
    */
   public record Entry(
       String name,
@@ -22,17 +22,19 @@ public final class Variants {
       List<QueuePolicy> policies,
       List<IdleStrategy> idles) {
 
-    /** A variant that can only reject the newest request, and whose idle threads, if any, are parked. */
+    /**
+     * Makes the entry of a variant that can only reject the newest request, and whose idle threads, if any, are parked.
+     */
     public Entry(String name, String summary, Function<VariantSettings, Variant> factory) {
       this(name, summary, factory, List.of(QueuePolicy.REJECT_NEWEST), List.of(IdleStrategy.PARK));
     }
 
-    /** The same variant with other policies. */
+    /** Returns the same variant with other policies. */
     private Entry with(List<QueuePolicy> others) {
       return new Entry(name, summary, factory, others, idles);
     }
 
-    /** The same variant with every idle strategy. */
+    /** Returns the same variant with every idle strategy. */
     private Entry withAnyIdle() {
       return new Entry(name, summary, factory, policies, List.of(IdleStrategy.values()));
     }
@@ -40,7 +42,7 @@ public final class Variants {
 
   private static final List<QueuePolicy> ANY_POLICY = List.of(QueuePolicy.values());
 
-  /** For queues whose oldest request only their own workers can take. */
+  /** Policies of variants whose oldest request only the queue's own workers can take. */
   private static final List<QueuePolicy> REJECT_OR_LATE =
       List.of(QueuePolicy.REJECT_NEWEST, QueuePolicy.DROP_LATE);
 
@@ -87,12 +89,12 @@ public final class Variants {
 
   private Variants() {}
 
-  /** All of them, the default first. */
+  /** Returns all variants, the default first. */
   public static List<Entry> all() {
     return ALL;
   }
 
-  /** The variant of that name, if there is one. */
+  /** Returns the variant with this name, if there is one. */
   public static Optional<Entry> find(String name) {
     return ALL.stream().filter(entry -> entry.name().equals(name)).findFirst();
   }

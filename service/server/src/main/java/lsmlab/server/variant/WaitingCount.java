@@ -2,7 +2,7 @@ package lsmlab.server.variant;
 
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** Bounds the number of requests that wait in a queue without a bound of its own. Thread-safe. */
+/** Bounds the number of requests that wait in a queue that has no bound itself. Thread-safe. */
 final class WaitingCount {
 
   private final int capacity;
@@ -12,7 +12,7 @@ final class WaitingCount {
     this.capacity = capacity;
   }
 
-  /** Counts one more request; false, without counting it, if the bound is reached. */
+  /** Counts one more request. Returns false, and does not count it, if the bound is reached. */
   boolean enter() {
     if (waiting.incrementAndGet() > capacity) {
       waiting.decrementAndGet();
@@ -21,13 +21,13 @@ final class WaitingCount {
     return true;
   }
 
-  /** Counts one request less. */
+  /** Counts one request fewer. */
   void leave() {
     int left = waiting.decrementAndGet();
     assert left >= 0 : "more requests left than entered";
   }
 
-  /** Requests that wait now, from 0 to the capacity. */
+  /** Returns the number of waiting requests, from 0 to the capacity. */
   int get() {
     return Math.clamp(waiting.get(), 0, capacity);
   }

@@ -3,8 +3,8 @@ package lsmlab.server.variant;
 /**
  * A {@link RequestQueue} and the place where its workers idle: one wake-up policy for every variant with a queue.
  *
- * <p>A submit wakes one worker, if one is parked and no woken worker has yet to run. A worker that leaves requests
- * behind wakes the next. A variant that differs from another in its queue therefore differs in nothing else.
+ * <p>A submit wakes one worker if one is parked, unless a woken worker does not run yet. A worker that leaves requests
+ * behind wakes the next one. So variants with different queues differ only in the queue.
  */
 final class WorkQueue {
 
@@ -17,7 +17,7 @@ final class WorkQueue {
     this.lot = new ParkingLot(workers, idle);
   }
 
-  /** Adds a request and wakes a worker; false if the queue is full. */
+  /** Adds a request and wakes a worker. Returns false if the queue is full. */
   boolean offer(Request request) {
     boolean added = queue.offer(request);
     if (added) {
@@ -27,10 +27,10 @@ final class WorkQueue {
   }
 
   /**
-   * Removes the next request; waits for it by the {@link IdleStrategy}.
+   * Removes the next request. Waits for it as the {@link IdleStrategy} says.
    *
-   * @param place the calling worker's own, from 0
-   * @return null once the queue is closed and empty
+   * @param place the place of the calling worker, from 0
+   * @return the request, or null once the queue is closed and empty
    */
   Request take(int place) {
     Request request = await(place);
@@ -39,10 +39,10 @@ final class WorkQueue {
   }
 
   /**
-   * Waits for a request as {@link #take} does, then adds those that wait behind it, without waiting for more.
+   * Waits for a request as {@link #take} does, then also removes those that wait behind it, without waiting for more.
    *
-   * @param into receives the requests from its beginning
-   * @return how many; 0 once the queue is closed and empty
+   * @param into receives the requests, from index 0
+   * @return number of requests; 0 once the queue is closed and empty
    */
   int take(int place, Request[] into) {
     Request request = await(place);
@@ -78,7 +78,7 @@ final class WorkQueue {
     }
   }
 
-  /** Removes the request that has waited longest; null if none waits. */
+  /** Removes and returns the request that has waited longest, or returns null if none waits. */
   Request pollOldest() {
     return queue.pollOldest();
   }

@@ -9,16 +9,16 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Threads {@code worker-0}, {@code worker-1}, …. They run turns of this class until there is no more to do, or belong
- * to a pool that makes its threads here. They are daemons, so that a stuck one cannot keep the process alive.
+ * Makes threads {@code worker-0}, {@code worker-1}, …. They either repeat a {@link Turn} until there is no more to do,
+ * or belong to a pool that uses this factory. They are daemons, so that a stuck one cannot keep the process alive.
  */
 final class Workers implements ThreadFactory {
 
-  /** The repeated work of a worker. */
+  /** The work that a worker repeats. */
   @FunctionalInterface
   interface Turn {
 
-    /** Waits for requests and completes them; false if the worker must end. */
+    /** Waits for requests and completes them. Returns false if the worker must end. */
     boolean take() throws InterruptedException;
   }
 
@@ -27,15 +27,15 @@ final class Workers implements ThreadFactory {
   private final List<Thread> threads = new CopyOnWriteArrayList<>();
   private final long joinNanosMax;
 
-  /** Makes an object without threads. */
+  /** Makes an object that has no threads yet. */
   Workers(VariantSettings settings) {
     joinNanosMax = settings.closeNanosMax();
   }
 
   /**
-   * Starts the number of threads that the settings give.
+   * Starts as many threads as the settings say.
    *
-   * @param turns returns the work of a worker, given its number from 0
+   * @param turns returns the work of a worker, given the worker's number from 0
    */
   static Workers start(VariantSettings settings, IntFunction<Turn> turns) {
     Workers workers = new Workers(settings);
@@ -65,12 +65,12 @@ final class Workers implements ThreadFactory {
     }
   }
 
-  /** Waits until all threads have ended, at most as long as the settings allow; logs those that have not. */
+  /** Waits until all threads have ended, but no longer than the settings allow. Logs those that have not. */
   void join() {
     join(System.nanoTime() + joinNanosMax);
   }
 
-  /** Waits as {@link #join()} does, until a deadline that is already running, in {@link System#nanoTime} terms. */
+  /** Waits as {@link #join()} does, until a given deadline in {@link System#nanoTime} terms. */
   void join(long deadline) {
     boolean interrupted = false;
     for (Thread thread : threads) {
