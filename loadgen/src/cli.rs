@@ -1,4 +1,4 @@
-//! The command line: that of wrk2, and the options that this generator adds.
+//! The command line: wrk2's options, and those that this generator adds.
 
 mod values;
 
@@ -41,8 +41,8 @@ the report of what was done is still made.";
 #[derive(Debug, Clone, Parser)]
 #[command(name = "loadgen", version, disable_version_flag = true, after_help = EXAMPLES, max_term_width = 110)]
 pub struct Arguments {
-    /// Number of threads, each with its own script state; at most one per connection. Threads of one CPU share an event
-    /// loop.
+    /// Number of threads, each with its own script state; at most one per connection. Threads on the same CPU share an
+    /// event loop.
     #[arg(short, long, value_name = "N", default_value = "2", value_parser = values::threads)]
     pub threads: u64,
 
@@ -50,7 +50,7 @@ pub struct Arguments {
     #[arg(short, long, value_name = "N", default_value = "10", value_parser = parse_count)]
     pub connections: u64,
 
-    /// How long to send for.
+    /// Time for which requests are sent.
     #[arg(short, long = "duration", value_name = "TIME", default_value = "10s", value_parser = parse_positive_time_ns)]
     #[arg(conflicts_with = "rate_plan")]
     pub duration_ns: u64,
@@ -59,11 +59,12 @@ pub struct Arguments {
     #[arg(short = 'R', long, value_name = "RATE", value_parser = parse_rate, required_unless_present = "rate_plan")]
     pub rate: Option<Rate>,
 
-    /// Send at the rate for this long first. No output has these requests; those not sent in time are dropped.
+    /// Send at the rate for this long before the run. No output counts these requests; those not sent in time are
+    /// dropped.
     #[arg(long = "warmup", value_name = "TIME", default_value = "0s", value_parser = parse_time_ns)]
     pub warmup_ns: u64,
 
-    /// End before -d if this many requests were due and each has been answered or lost.
+    /// End before -d once this many requests have been due and each has been answered or lost.
     #[arg(long, value_name = "N", value_parser = parse_count)]
     pub requests: Option<u64>,
 
@@ -71,7 +72,8 @@ pub struct Arguments {
     #[arg(long, value_enum, default_value_t = Pool::Fixed)]
     pub pool: Pool,
 
-    /// Limit a connection that is behind to this many times its rate (wrk2: 2); no limit by default.
+    /// Limit the rate of a connection that is behind schedule to this many times its usual rate (2 in wrk2). Default:
+    /// no limit.
     #[arg(long, value_name = "FACTOR", value_parser = values::catch_up_factor)]
     pub catch_up_max: Option<f64>,
 
@@ -87,7 +89,7 @@ pub struct Arguments {
     #[arg(short = 'B', long = "batch_latency")]
     pub batch_latency: bool,
 
-    /// Lua script that makes the requests; words after `--` reach its `init(args)`.
+    /// Lua script that makes the requests; arguments after `--` are passed to its `init(args)`.
     #[arg(short, long, value_name = "FILE")]
     pub script: Option<PathBuf>,
 
@@ -95,19 +97,20 @@ pub struct Arguments {
     #[arg(short = 'H', long = "header", value_name = "NAME: VALUE", value_parser = values::header)]
     pub headers: Vec<(String, String)>,
 
-    /// Count a request as timed out if it takes longer than this from sending; its response is still awaited.
+    /// Count a request as timed out if its response takes longer than this after sending. The response is still
+    /// awaited.
     #[arg(short = 'T', long = "timeout", value_name = "TIME", default_value = "2s", value_parser = parse_positive_time_ns)]
     pub timeout_ns: u64,
 
-    /// Statuses that count as served besides 200 to 399, such as 404 if keys may be missing.
+    /// Statuses that count as served in addition to 200 to 399, such as 404 if keys may be missing.
     #[arg(long, value_name = "STATUS,…", value_delimiter = ',', value_parser = clap::value_parser!(u16).range(100..=599))]
     pub expect: Vec<u16>,
 
-    /// Replaces -R and -d: rates and ramps in sequence, such as 10k:30s,10k-50k:1m,50k:30s.
+    /// Rates and ramps in sequence, instead of -R and -d, such as 10k:30s,10k-50k:1m,50k:30s.
     #[arg(long, value_name = "STEPS", value_delimiter = ',', value_parser = Step::parse, conflicts_with = "rate")]
     pub rate_plan: Vec<Step>,
 
-    /// How requests follow each other at the given rate.
+    /// How the due times of requests are distributed.
     #[arg(long, value_enum, value_name = "KIND", default_value_t = ArrivalKind::Even)]
     pub arrivals: ArrivalKind,
 
@@ -119,13 +122,13 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
 
-    /// Be generator I of N, which together send what one generator would send with the same command line. Threads,
-    /// connections and requests are divided among them. Threads and connections must be multiples of N.
+    /// Run as generator I of N. Together they send what one generator would send with the same command line: threads,
+    /// connections and requests are divided among them. The numbers of threads and connections must be multiples of N.
     #[arg(long, value_name = "I/N", default_value = "1/1", value_parser = Part::parse)]
     pub part: Part,
 
     /// Send the first request at this wall-clock time: RFC 3339, or seconds since 1970. If connecting takes longer,
-    /// start at once; the schedule then counts as not kept.
+    /// start as soon as possible; the schedule then counts as not kept.
     #[arg(long, value_name = "TIME", value_parser = values::moment)]
     pub start_at: Option<jiff::Timestamp>,
 
@@ -145,18 +148,18 @@ pub struct Arguments {
     #[arg(long, value_enum, default_value_t = Idle::Sleep)]
     pub idle: Idle,
 
-    /// Run the event loops at real-time priority, so that other processes do not hold them up. A loop keeps its usual
-    /// priority if the system refuses, and returns to it once it uses over 90% of a CPU in a second.
+    /// Run the event loops at real-time priority, so that other processes do not delay them. A loop keeps its usual
+    /// priority if the system refuses, and returns to it if it uses more than 90% of a CPU in a second.
     #[arg(long)]
     pub real_time: bool,
 
-    /// CPUs for the threads, such as 1 or 0,2-3. Each thread is pinned to one CPU; threads of one CPU share an event
-    /// loop. Default: the CPUs of the process, without pinning.
+    /// CPUs for the threads, such as 1 or 0,2-3. Each thread is pinned to one CPU; threads on the same CPU share an
+    /// event loop. Default: all CPUs that the process may use, without pinning.
     #[arg(long, value_name = "LIST", value_parser = values::cpu_list)]
     pub cpus: Option<CpuList>,
 
-    /// How far the generator's own delays may move a percentile of latency before the schedule counts as not kept. Up
-    /// to 10% is always allowed.
+    /// How far the generator's own delays may move a latency percentile before the schedule counts as not kept. A move
+    /// of up to 10% is always allowed.
     #[arg(long = "send-lag-max", value_name = "TIME", default_value = "100us", value_parser = parse_positive_time_ns)]
     pub send_lag_max_ns: u64,
 
@@ -173,20 +176,20 @@ pub struct Arguments {
     #[arg(value_parser = Target::parse)]
     pub url: Target,
 
-    /// Words for the script's `init(args)`.
+    /// Arguments for the script's `init(args)`.
     #[arg(value_name = "ARGS")]
     pub script_arguments: Vec<String>,
 }
 
-/// How threads wait.
+/// How a thread waits for the time at which the next request is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Idle {
-    /// Sleep in the kernel until the nanosecond; uses the least CPU time.
+    /// Sleep in the kernel until the exact nanosecond. Uses the least CPU time.
     Sleep,
-    /// Poll from 50 µs before a request is due until 200 µs after, or until the response arrives. More punctual; for
-    /// threads that have a CPU each.
+    /// Poll from 50 µs before a request is due until 200 µs after it was sent, or until its response arrives. More
+    /// punctual than sleep; for threads that have a CPU each.
     Hybrid,
-    /// Poll all the time: the most punctual; each thread uses a whole CPU.
+    /// Poll all the time. The most punctual; each thread uses a whole CPU.
     Spin,
 }
 
@@ -194,18 +197,19 @@ pub enum Idle {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Pool {
-    /// Each connection has its own plan, as in wrk2: a request that is due on a busy connection waits for it.
+    /// Each connection has its own plan, as in wrk2. A request that is due on a busy connection waits for that
+    /// connection.
     Fixed,
-    /// A free connection of the thread sends the next request; a request waits only while all are busy.
+    /// Any free connection of the thread sends the next request. A request waits only while all connections are busy.
     Open,
 }
 
-/// How requests follow each other.
+/// How the due times of requests are distributed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ArrivalKind {
     /// Evenly spaced, as in wrk2.
     Even,
-    /// A Poisson process: arrivals are independent of each other, like the requests of many users.
+    /// A Poisson process: requests are independent of each other, like those of many users.
     Poisson,
 }
 
@@ -248,7 +252,7 @@ impl Arguments {
         Ok(())
     }
 
-    /// When requests are due.
+    /// The schedule that the options describe.
     pub fn schedule(&self) -> Schedule {
         let constant = self.rate.map(|rate| Step::Constant(rate, self.duration_ns));
         let steps: Vec<Step> = constant.into_iter().chain(self.rate_plan.iter().copied()).collect();
@@ -263,7 +267,8 @@ impl Arguments {
         }
     }
 
-    /// The number of plans over all generators: one per connection, or one per thread's pool.
+    /// The number of plans over all generators: one per connection with `--pool fixed`, one per thread with `--pool
+    /// open`.
     pub fn parties(&self) -> u64 {
         match self.pool {
             Pool::Fixed => self.connections_per_thread() * self.threads,

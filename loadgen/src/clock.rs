@@ -1,4 +1,4 @@
-//! The one clock: `CLOCK_MONOTONIC` in nanoseconds.
+//! The one clock of the generator: `CLOCK_MONOTONIC` in nanoseconds.
 
 /// Nanoseconds in a second.
 pub const SECOND: u64 = 1_000_000_000;
@@ -9,7 +9,7 @@ pub const MILLISECOND: u64 = 1_000_000;
 /// Nanoseconds in a microsecond.
 pub const MICROSECOND: u64 = 1_000;
 
-/// The time now in nanoseconds on `CLOCK_MONOTONIC`, comparable between threads of one machine.
+/// The current time in nanoseconds on `CLOCK_MONOTONIC`. Comparable between threads on the same machine.
 #[inline]
 pub fn now_ns() -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
@@ -18,7 +18,7 @@ pub fn now_ns() -> u64 {
     time.tv_sec as u64 * SECOND + time.tv_nsec as u64
 }
 
-/// How far `CLOCK_REALTIME` is ahead of [`now_ns`]; constant, unless someone sets the clock.
+/// Nanoseconds by which `CLOCK_REALTIME` is ahead of [`now_ns`]. Constant, unless someone sets the clock.
 pub fn realtime_offset_ns() -> u64 {
     let attempt = |_| {
         let before_ns = now_ns();

@@ -33,7 +33,7 @@ fn main() -> ExitCode {
     exit_code(outcome.map_err(|error| (error.to_string(), error.exit_code())))
 }
 
-/// Prints help or what was wrong with the command line.
+/// Prints the help text, or what is wrong with the command line.
 fn usage(error: &clap::Error) -> ExitCode {
     let asked_for = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
     // If even the help cannot be printed, there is nothing left to do.

@@ -35,15 +35,15 @@ pub struct MergeArguments {
     pub json: Option<PathBuf>,
 }
 
-/// The content of one log.
+/// The content of one HdrHistogram log.
 #[derive(Debug)]
 struct Log {
     started: SystemTime,
-    /// Keyed by start in milliseconds: length in nanoseconds, latencies.
+    /// Intervals by start in milliseconds, each with its length in nanoseconds and its latencies.
     intervals: BTreeMap<u128, (u64, Histogram<u64>)>,
 }
 
-/// Merges by `arguments` and prints the distribution or the report to `out`.
+/// Merges the files in `arguments` and prints the distribution or the report to `out`.
 pub fn merge(arguments: &MergeArguments, out: &mut impl Write) -> Result<(), String> {
     let records = arguments.files.iter().filter(|file| is_record(file)).count();
     if records == arguments.files.len() {
@@ -92,7 +92,7 @@ pub fn merge(arguments: &MergeArguments, out: &mut impl Write) -> Result<(), Str
         .map_err(|error| format!("cannot print: {error}"))
 }
 
-/// Adds a histogram, whose bounds may differ.
+/// Adds a histogram, which may have other bounds.
 fn add(sum: &mut Histogram<u64>, part: &Histogram<u64>) {
     for step in part.iter_recorded() {
         sum.saturating_record_n(part.median_equivalent(step.value_iterated_to()), step.count_at_value());

@@ -1,4 +1,4 @@
-//! Sockets and epoll, non-blocking, with waits in nanoseconds.
+//! Non-blocking sockets, and epoll with waits in nanoseconds.
 
 use crate::clock::SECOND;
 use socket2::{Domain, Protocol, Socket, Type};
@@ -30,7 +30,7 @@ impl Interest {
 pub struct Event {
     /// The token under which the socket was registered.
     pub token: u64,
-    /// There is room to write, or connecting has ended.
+    /// Whether there is room to write, or an attempt to connect has ended.
     pub writable: bool,
 }
 
@@ -42,7 +42,7 @@ pub struct Poller {
 }
 
 impl Poller {
-    /// Takes up to `events_max` events at a time.
+    /// Makes an instance that returns up to `events_max` events at a time.
     pub fn new(events_max: usize) -> io::Result<Self> {
         // SAFETY: the call takes no pointers; its result is checked before it becomes an OwnedFd.
         let fd = check(unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) })?;
@@ -56,7 +56,7 @@ impl Poller {
         self.control(libc::EPOLL_CTL_ADD, fd, interest, token)
     }
 
-    /// Changes the kind of readiness.
+    /// Changes the kind of readiness to wait for on `fd`.
     pub fn modify(&self, fd: RawFd, interest: Interest, token: u64) -> io::Result<()> {
         self.control(libc::EPOLL_CTL_MOD, fd, interest, token)
     }
@@ -67,7 +67,7 @@ impl Poller {
         check(unsafe { libc::epoll_ctl(self.epoll.as_raw_fd(), operation, fd, &mut event) }).map(|_| ())
     }
 
-    /// Waits at most `timeout_ns` for events and returns their number; see [`Poller::event`].
+    /// Waits at most `timeout_ns` for events and returns their number. [`Poller::event`] returns each of them.
     pub fn wait(&mut self, timeout_ns: u64) -> io::Result<usize> {
         let timeout = libc::timespec {
             tv_sec: (timeout_ns / SECOND) as libc::time_t,
@@ -93,7 +93,7 @@ impl Poller {
         }
     }
 
-    /// Event number `index` of the last wait.
+    /// Event number `index` of the last wait, from 0.
     pub fn event(&self, index: usize) -> Event {
         let event = self.events[index];
         let writable = event.events & (libc::EPOLLOUT | libc::EPOLLERR | libc::EPOLLHUP) as u32 != 0;
@@ -105,7 +105,7 @@ fn check(result: i32) -> io::Result<i32> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
 }
 
-/// A non-blocking stream socket that is connecting to `address`, with Nagle's algorithm off.
+/// Makes a non-blocking stream socket that is connecting to `address`, with Nagle's algorithm off.
 pub fn connect(address: SocketAddr) -> io::Result<Socket> {
     let socket = Socket::new(Domain::for_address(address), Type::STREAM.nonblocking(), Some(Protocol::TCP))?;
     socket.set_tcp_nodelay(true)?;
@@ -116,7 +116,7 @@ pub fn connect(address: SocketAddr) -> io::Result<Socket> {
     }
 }
 
-/// Has the kernel note when bytes arrive at `socket`, for [`receive`].
+/// Makes the kernel record when bytes arrive at `socket`, for [`receive`].
 pub fn note_arrivals(socket: &Socket) -> io::Result<()> {
     let on: libc::c_int = 1;
     // SAFETY: `on` lives through the call, which is told its size.
@@ -132,8 +132,8 @@ pub fn note_arrivals(socket: &Socket) -> io::Result<()> {
     .map(|_| ())
 }
 
-/// Reads what has arrived, as `read` does. Returns its length, and when its last part arrived in nanoseconds of
-/// `CLOCK_REALTIME`: `None` if the kernel did not note it.
+/// Reads the bytes that have arrived, as `read` does. Returns their number, and the arrival time of the last ones in
+/// nanoseconds of `CLOCK_REALTIME`, or `None` if the kernel did not record it.
 #[inline]
 pub fn receive(socket: &Socket, buffer: &mut [u8]) -> io::Result<(usize, Option<u64>)> {
     let mut vector = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
@@ -164,7 +164,7 @@ pub fn receive(socket: &Socket, buffer: &mut [u8]) -> io::Result<(usize, Option<
     }
 }
 
-/// The result of connecting; to be called when the socket is writable.
+/// Returns the result of connecting. Call this once the socket is writable.
 pub fn connect_outcome(socket: &Socket) -> io::Result<()> {
     match socket.take_error()? {
         None => Ok(()),
@@ -172,15 +172,15 @@ pub fn connect_outcome(socket: &Socket) -> io::Result<()> {
     }
 }
 
-/// Asks the kernel to wake this thread on time: by default it is up to 50 µs late.
+/// Asks the kernel to wake this thread punctually. By default the kernel may be up to 50 µs late.
 pub fn set_timer_slack_of_this_thread_to_minimum() -> io::Result<()> {
     // SAFETY: PR_SET_TIMERSLACK takes one integer.
     check(unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1 as libc::c_ulong) }).map(|_| ())
 }
 
-/// Asks for a time slice of 100 µs, the shortest that Linux gives. A thread that wakes preempts one with a longer
-/// slice; between equal slices it waits for the end of the other's, which takes some milliseconds (EEVDF, Linux 6.12
-/// and later; older schedulers ignore it).
+/// Asks for a time slice of 100 µs, the shortest that Linux allows. A thread that wakes preempts a thread with a longer
+/// slice. Between threads with equal slices it waits until the other's slice ends, which takes a few milliseconds
+/// (EEVDF, Linux 6.12 and later; older schedulers ignore the request).
 pub fn shorten_time_slice_of_this_thread() -> io::Result<()> {
     const SLICE_NS: u64 = 100_000;
     // SAFETY: `attributes` is as long as its `size` says and lives through both calls; 0 means the calling thread.
@@ -193,14 +193,14 @@ pub fn shorten_time_slice_of_this_thread() -> io::Result<()> {
     }
 }
 
-/// Takes the second lowest real-time priority: only other real-time threads can hold this thread up. What it starts does
-/// not inherit it.
+/// Gives this thread the second-lowest real-time priority, so that only other real-time threads can delay it. Threads
+/// and processes that it starts do not inherit the priority.
 pub fn take_real_time_priority_of_this_thread() -> io::Result<()> {
     // The lab's sampler has the lowest, and need not be on time.
     set_policy_of_this_thread(libc::SCHED_RR | libc::SCHED_RESET_ON_FORK, 2)
 }
 
-/// Returns to the usual scheduling.
+/// Returns this thread to the usual scheduling.
 pub fn leave_real_time_priority_of_this_thread() -> io::Result<()> {
     set_policy_of_this_thread(libc::SCHED_OTHER | libc::SCHED_RESET_ON_FORK, 0)
 }
@@ -211,14 +211,14 @@ fn set_policy_of_this_thread(policy: libc::c_int, priority: libc::c_int) -> io::
     check(unsafe { libc::sched_setscheduler(0, policy, &raw const parameters) }).map(|_| ())
 }
 
-/// Lets other threads of this process run first: this thread's work can wait.
+/// Lowers the priority of this thread, so that other threads of the process run first.
 pub fn lower_priority_of_this_thread() -> io::Result<()> {
     const NICE: i32 = 10;
     // SAFETY: the call takes integers; on Linux 0 means the calling thread, and raising niceness is always allowed.
     check(unsafe { libc::setpriority(libc::PRIO_PROCESS as _, 0, NICE) }).map(|_| ())
 }
 
-/// Lets this thread run on `cpu` alone.
+/// Pins this thread to `cpu`.
 pub fn pin_this_thread(cpu: usize) -> io::Result<()> {
     if cpu >= libc::CPU_SETSIZE as usize {
         return Err(io::Error::from_raw_os_error(libc::EINVAL));
@@ -231,7 +231,7 @@ pub fn pin_this_thread(cpu: usize) -> io::Result<()> {
     }
 }
 
-/// The CPUs that this process may use, ascending.
+/// The CPUs that this process may use, in ascending order.
 pub fn cpus_of_this_process() -> io::Result<Vec<usize>> {
     // SAFETY: an all-zero set is valid, the call fills it in, and CPU_ISSET stays within it.
     unsafe {
@@ -241,7 +241,7 @@ pub fn cpus_of_this_process() -> io::Result<Vec<usize>> {
     }
 }
 
-/// Raises the limit of open files to the hard limit, and returns it.
+/// Raises the limit on open files to the hard limit, and returns it.
 pub fn raise_open_files_limit() -> io::Result<u64> {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: `limit` is valid for both calls.

@@ -1,31 +1,31 @@
 //! Divides the requests of one load among several generators.
 //!
-//! One generator deals its requests out like cards: connection `g` of `C` owns the requests `g, g + C, g + 2C, …`, and
-//! thread `g mod T` of `T` owns the connection. Several generators continue this: generator `p` of `N` owns the threads
-//! `p, p + N, p + 2N, …`. `N` divides `T`, and `T` divides `C`, so it owns the connections and the requests whose
-//! numbers are `p` modulo `N`. Every request belongs to one generator. Each thread's script has the number that it
-//! would have in one generator, so it asks for the same keys.
+//! One generator assigns its requests round-robin: connection `g` of `C` owns the requests `g, g + C, g + 2C, …`, and
+//! thread `g mod T` of `T` owns the connection. Several generators do the same with threads: generator `p` of `N` owns
+//! the threads `p, p + N, p + 2N, …`. `N` divides `T`, and `T` divides `C`, so generator `p` owns the connections and
+//! the requests whose numbers are `p` modulo `N`. Every request belongs to exactly one generator. Each script has the
+//! thread number that it would have in a single generator, so it requests the same keys.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Limit of generators in one load.
+/// Maximum number of generators that share one load.
 const PARTS_MAX: u64 = 256;
 
-/// One of several generators.
+/// The part of a load that one of several generators sends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Part {
-    /// Its number, from 0.
+    /// Number of the generator, from 0.
     pub index: u64,
     /// The number of generators.
     pub of: u64,
 }
 
 impl Part {
-    /// A generator alone.
+    /// The whole load, sent by a single generator.
     pub const WHOLE: Self = Self { index: 0, of: 1 };
 
-    /// Reads `2/3`, which counts from 1.
+    /// Reads a part such as `2/3`, in which generators are counted from 1.
     pub fn parse(text: &str) -> Result<Self, String> {
         let read = || {
             let (number, of) = text.split_once('/')?;
@@ -38,17 +38,17 @@ impl Part {
         }
     }
 
-    /// Whether this generator owns the thread, connection or request `number` of the whole.
+    /// Whether this generator owns the thread, connection or request with this number in the whole load.
     pub fn owns(self, number: u64) -> bool {
         number % self.of == self.index
     }
 
-    /// The number in the whole of this generator's thread `own`.
+    /// The number in the whole load of this generator's thread `own`.
     pub fn thread(self, own: u64) -> u64 {
         own * self.of + self.index
     }
 
-    /// Number of the first `count` requests of the whole that are this generator's.
+    /// How many of the first `count` requests of the whole load this generator owns.
     pub fn share(self, count: u64) -> u64 {
         count.saturating_sub(self.index).div_ceil(self.of)
     }

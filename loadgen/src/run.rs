@@ -20,28 +20,28 @@ use std::thread;
 use std::time::{Duration, SystemTime};
 use thiserror::Error;
 
-/// Time between the decision to start and the first request, so that all threads have woken up.
+/// Time between the decision to start and the first request, in which all threads wake up.
 const START_DELAY_NS: u64 = 10 * MILLISECOND;
 
 /// The exit code of `--strict` if the schedule was not kept.
 const EXIT_SCHEDULE_NOT_KEPT: u8 = 3;
 
-/// Empty intervals that each loop starts with: one is merged while the next is filled.
+/// Number of empty intervals that each loop starts with: one is merged while the other is filled.
 const SPARE_BOXES: usize = 2;
 
-/// Files that are open besides the connections.
+/// Number of open files besides the connections.
 const OTHER_FILES: u64 = 64;
 
 /// Why a run did not take place.
 #[derive(Debug, Error)]
 pub enum RunError {
-    /// Values that contradict each other, or that this machine cannot provide.
+    /// Options contradict each other, or ask for something that this machine cannot provide.
     #[error("{0}")]
     Usage(String),
     /// The script failed.
     #[error("{0}")]
     Script(#[from] ScriptError),
-    /// A thread could not go on.
+    /// A thread could not continue.
     #[error("{0}")]
     Thread(String),
     /// No connection could be made.
@@ -49,19 +49,19 @@ pub enum RunError {
     NothingConnected {
         /// The host of the URL.
         host: String,
-        /// Its port.
+        /// The port of the URL.
         port: u16,
-        /// The system's message.
+        /// The system's error message.
         reason: String,
-        /// What to check.
+        /// What the user should check.
         hint: &'static str,
     },
-    /// A file or a socket of the generator itself failed.
+    /// A file or a socket that the generator itself uses failed.
     #[error("{what}: {error}")]
     System {
-        /// The operation.
+        /// The operation that failed.
         what: String,
-        /// The system's message.
+        /// The system's error.
         error: io::Error,
     },
 }
@@ -85,7 +85,7 @@ impl RunError {
     }
 }
 
-/// Ctrl-C and SIGTERM: the first ends the run with its report, the second ends the process.
+/// Handles SIGINT (Ctrl-C) and SIGTERM: the first signal ends the run with its report, the second ends the process.
 #[derive(Debug, Clone, Default)]
 pub struct Interrupts {
     /// Set by either signal.
@@ -94,7 +94,7 @@ pub struct Interrupts {
 }
 
 impl Interrupts {
-    /// Installs the handlers.
+    /// Installs the signal handlers.
     pub fn install() -> io::Result<Self> {
         use signal_hook::consts::{SIGINT, SIGTERM};
         use signal_hook::flag;
@@ -108,7 +108,7 @@ impl Interrupts {
         Ok(interrupts)
     }
 
-    /// The exit code of a run that took place.
+    /// The exit code of a finished run: 0, or 130 or 143 if SIGINT or SIGTERM ended it early.
     fn exit_code(&self) -> u8 {
         match (self.stop.load(Ordering::Relaxed), self.terminated.load(Ordering::Relaxed)) {
             (false, _) => 0,
@@ -118,7 +118,7 @@ impl Interrupts {
     }
 }
 
-/// Runs by `arguments` and prints the report to `out`; returns the exit code.
+/// Runs the load that `arguments` describe and prints the report to `out`. Returns the exit code.
 pub fn run(arguments: &Arguments, interrupts: &Interrupts, out: &mut impl Write) -> Result<u8, RunError> {
     arguments.validate().map_err(RunError::Usage)?;
     let part = arguments.part;
@@ -287,19 +287,19 @@ fn measure(
     })
 }
 
-/// When the run starts.
+/// The time at which the run starts.
 #[derive(Debug, Clone, Copy)]
 struct Start {
-    /// On the clock of `now_ns`.
+    /// The start on the clock of `now_ns`.
     start_ns: u64,
     /// The same moment on the wall clock.
     started: SystemTime,
-    /// Requested with `--start-at`.
+    /// The start requested with `--start-at`, if any.
     common: Option<CommonStart>,
 }
 
 impl Start {
-    /// Starts at `wanted`, or as soon as possible without it or if it has passed.
+    /// Chooses `wanted`, or as early a start as possible if there is none or it has passed.
     fn choose(wanted: Option<jiff::Timestamp>) -> Self {
         let realtime_ns = realtime_offset_ns();
         let earliest_ns = now_ns() + START_DELAY_NS;
@@ -316,7 +316,7 @@ impl Start {
     }
 }
 
-/// Waits for all threads and returns the number of open connections.
+/// Waits until all event loops are ready. Returns the number of open connections.
 fn wait_until_ready(arguments: &Arguments, loops: usize, messages: &mpsc::Receiver<Message>) -> Result<u64, RunError> {
     let (mut connected, mut reason) = (0, None);
     for _ in 0..loops {

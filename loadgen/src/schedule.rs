@@ -1,14 +1,14 @@
 //! When each request is due.
 //!
 //! Request `k` of a run at a constant rate is due `k / rate` seconds after the start. The time is computed from the
-//! index each time, never summed up, so it neither drifts nor depends on earlier requests. A plan of several rates is a
-//! sequence of such stretches; in a ramp the count of requests due grows with the square of time, and the time of
-//! request `k` is the root.
+//! index each time and never accumulated, so it neither drifts nor depends on earlier requests. A plan with several
+//! rates is a sequence of such steps. In a ramp the number of due requests is a quadratic function of time, and the
+//! time of request `k` is its root.
 //!
-//! The requests are dealt out like cards: connection `g` of `C` owns the requests `g, g + C, g + 2C, …` and thread `g
-//! mod T` owns the connection, so the sum over all connections is evenly spaced in time.
+//! The requests are assigned round-robin: connection `g` of `C` owns the requests `g, g + C, g + 2C, …`, and thread `g
+//! mod T` owns the connection. So the requests of all connections together are evenly spaced in time.
 //!
-//! With Poisson arrivals each connection draws times of its own instead; see [`Arrivals`].
+//! With Poisson arrivals each connection draws its own times instead; see [`Arrivals`].
 
 mod arrivals;
 
@@ -17,7 +17,7 @@ use crate::units::{Rate, parse_positive_time_ns, parse_rate};
 
 pub use arrivals::{Arrivals, DueCounter};
 
-/// A stretch of a plan.
+/// A step of a plan.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Step {
     /// A constant rate for a time in nanoseconds.
@@ -27,7 +27,7 @@ pub enum Step {
 }
 
 impl Step {
-    /// Reads `10k:30s` or `0-50k:1m`.
+    /// Reads a step such as `10k:30s` or `0-50k:1m`.
     pub fn parse(text: &str) -> Result<Self, String> {
         let (rate, time) =
             text.split_once(':').ok_or("wanted RATE:TIME or FROM-TO:TIME, such as 10k:30s or 0-50k:1m")?;
@@ -46,7 +46,7 @@ impl Step {
         }
     }
 
-    /// When request `index` of this stretch is due, in nanoseconds since its start.
+    /// When request `index` of this step is due, in nanoseconds since the start of the step.
     #[inline]
     fn due_ns(self, index: u64) -> u64 {
         match self {
@@ -55,7 +55,7 @@ impl Step {
         }
     }
 
-    /// Like `due_ns`, for fractions of a request.
+    /// As [`Self::due_ns`], for a fractional index.
     fn due_at(self, index: f64) -> f64 {
         match self {
             Self::Constant(rate, _) => index / rate.per_second() * SECOND as f64,
@@ -68,7 +68,7 @@ impl Step {
         }
     }
 
-    /// Number of requests of this stretch that are due before `time_ns` of it.
+    /// Number of requests that are due in the first `time_ns` nanoseconds of this step.
     fn due_before(self, time_ns: u64) -> u64 {
         let time_ns = time_ns.min(self.length_ns());
         match self {
@@ -92,7 +92,7 @@ impl Step {
         }
     }
 
-    /// Requests of a ramp as a real number.
+    /// Number of requests in a step as a real number.
     fn area(self) -> f64 {
         match self {
             Self::Constant(rate, length_ns) => rate.per_second() * length_ns as f64 / SECOND as f64,
@@ -117,28 +117,28 @@ struct Placed {
     first_index: u64,
 }
 
-/// The plan of a run. Times are nanoseconds since its start.
+/// The plan of a run. Times are in nanoseconds since its start.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Schedule {
     steps: Vec<Placed>,
-    /// Total length, with the warm-up.
+    /// Total length, including the warm-up.
     duration_ns: u64,
     requests: u64,
     /// The part at the start that is not measured.
     warmup_ns: u64,
-    /// Nothing is due from here on: the end, unless the number of requests is limited.
+    /// No request is due from this time on. This is the end of the run, unless the number of requests is limited.
     sending_ns: u64,
-    /// Seed of Poisson arrivals.
+    /// Seed of Poisson arrivals; `None` if arrivals are evenly spaced.
     seed: Option<u64>,
 }
 
 impl Schedule {
-    /// A plan of one rate for `duration_ns`.
+    /// A plan with one rate for `duration_ns`.
     pub fn constant(rate: Rate, duration_ns: u64) -> Self {
         Self::of_steps(&[Step::Constant(rate, duration_ns)])
     }
 
-    /// A plan of several stretches, at least one.
+    /// A plan of one or more steps. Panics if there is none.
     pub fn of_steps(steps: &[Step]) -> Self {
         assert!(!steps.is_empty(), "a plan has a step");
         let (mut placed, mut start_ns, mut first_index) = (Vec::new(), 0, 0);
@@ -157,7 +157,7 @@ impl Schedule {
         }
     }
 
-    /// The same plan after a warm-up of `warmup_ns` at the rate that the plan begins with.
+    /// The same plan with a warm-up of `warmup_ns` before it, at the rate with which the plan begins.
     #[must_use]
     pub fn with_warmup(self, warmup_ns: u64) -> Self {
         if warmup_ns == 0 {
@@ -171,8 +171,8 @@ impl Schedule {
         Self { warmup_ns, seed: self.seed, ..Self::of_steps(&steps) }
     }
 
-    /// Limits the measured part of the plan to its first `requests`, which are divided among `parties` connections or
-    /// pools. Must be applied last.
+    /// The same plan, of whose measured part only the first `requests` are sent. These are divided among `parties`
+    /// connections or pools. Must be the last change to the plan.
     #[must_use]
     pub fn limited_to(mut self, requests: u64, parties: u64) -> Self {
         let last_due_ns = match self.seed {
@@ -196,12 +196,12 @@ impl Schedule {
         self.duration_ns - self.warmup_ns
     }
 
-    /// Length of the warm-up that comes first.
+    /// Length of the warm-up.
     pub fn warmup_ns(&self) -> u64 {
         self.warmup_ns
     }
 
-    /// When the run ends, with the warm-up.
+    /// When the run ends, including the warm-up.
     pub fn end_ns(&self) -> u64 {
         self.duration_ns
     }
@@ -211,7 +211,7 @@ impl Schedule {
         self.sending_ns < self.duration_ns
     }
 
-    /// Requests a second, the mean over the measured part.
+    /// Mean rate over the measured part, in requests a second.
     pub fn rate_per_s(&self) -> f64 {
         let measured = &self.steps[usize::from(self.warmup_ns > 0)..];
         match measured {
@@ -223,7 +223,8 @@ impl Schedule {
         }
     }
 
-    /// When request `index` is due with evenly spaced arrivals; after the end of the run if there is no such request.
+    /// When request `index` is due with evenly spaced arrivals. A time after the end of the run if there is no such
+    /// request.
     #[inline]
     pub fn due_ns(&self, index: u64) -> u64 {
         if index >= self.requests {
@@ -242,7 +243,7 @@ impl Schedule {
         if due_ns < self.sending_ns { due_ns } else { self.duration_ns }
     }
 
-    /// Like `due_ns`, for fractions of a request: the inverse of the plan's count.
+    /// As [`Self::due_ns`], for a fractional index: the inverse of the number of due requests.
     fn due_at(&self, index: f64) -> u64 {
         let after = self.steps.partition_point(|placed| placed.first_index as f64 <= index).max(1);
         let placed = &self.steps[after - 1];

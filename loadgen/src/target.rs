@@ -4,23 +4,23 @@ use std::io;
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::time::Duration;
 
-/// The destination of requests.
+/// The destination of the requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
     /// The URL as written.
     pub url: String,
     /// `http` or `https`.
     pub scheme: String,
-    /// Host name or address, an IPv6 one without its brackets.
+    /// Host name or address. An IPv6 address has no brackets.
     pub host: String,
     /// The port, if the URL names one.
     pub port: Option<u16>,
-    /// Path and query; `/` if there is none.
+    /// Path and query; `/` if the URL has none.
     pub path: String,
 }
 
 impl Target {
-    /// Parses `url`; the error says what to write instead.
+    /// Parses `url`. An error says what to write instead.
     pub fn parse(url: &str) -> Result<Self, String> {
         if !url.contains("://") {
             return Err(format!("no scheme; write http://{url}"));
@@ -51,7 +51,7 @@ impl Target {
         self.port.unwrap_or(if self.is_https() { 443 } else { 80 })
     }
 
-    /// Whether requests travel over TLS.
+    /// Whether requests are sent over TLS.
     pub fn is_https(&self) -> bool {
         self.scheme == "https"
     }
@@ -62,7 +62,7 @@ impl Target {
     }
 }
 
-/// Whether `address` accepts connections.
+/// Tries to connect to `address`. Returns why it does not accept connections.
 pub fn accepts(address: SocketAddr, timeout: Duration) -> io::Result<()> {
     TcpStream::connect_timeout(&address, timeout).map(|_| ())
 }

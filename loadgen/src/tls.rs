@@ -1,4 +1,4 @@
-//! TLS of `https://` targets, by rustls, on bytes: the caller reads and writes the socket.
+//! TLS for `https://` targets, by rustls. It works on bytes in memory: the caller reads from and writes to the socket.
 
 use rustls::client::Resumption;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 /// The settings that all connections of a run share: TLS 1.2 or 1.3, no resumption, no ALPN, and the name for SNI.
 ///
-/// As in wrk, the peer's certificate is not verified: its performance is measured, not its identity.
+/// As in wrk, the peer's certificate is not verified: a load test measures the peer's performance and not its identity.
 #[derive(Debug, Clone)]
 pub struct Tls {
     config: Arc<ClientConfig>,
@@ -18,7 +18,8 @@ pub struct Tls {
 }
 
 impl Tls {
-    /// The settings for the host of a URL, a name or an address; the error says what is wrong with it.
+    /// Makes the settings for the host of a URL, which is a name or an address. An error says what is wrong with the
+    /// host.
     pub fn new(host: &str) -> Result<Self, String> {
         let name = ServerName::try_from(host.to_owned())
             .map_err(|_| format!("'{host}' is no host name that TLS can ask for; write https://HOST:PORT/PATH"))?;
@@ -34,7 +35,7 @@ impl Tls {
         Ok(Self { config: Arc::new(config), name })
     }
 
-    /// A new session. It begins with a handshake, so [`Session::flush`] has something to write.
+    /// Makes a new session. It begins with a handshake, so [`Session::flush`] has something to write.
     pub fn session(&self) -> io::Result<Session> {
         let mut connection = ClientConnection::new(self.config.clone(), self.name.clone()).map_err(io::Error::other)?;
         // A request is encrypted as a whole, however long its body; the rest waits until the socket takes it.
@@ -43,18 +44,18 @@ impl Tls {
     }
 }
 
-/// One connection's session.
+/// The TLS session of one connection.
 #[derive(Debug)]
 pub struct Session {
     connection: ClientConnection,
 }
 
-/// The result of bytes from the peer.
+/// The result of receiving bytes from the peer.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Received {
-    /// More may come.
+    /// The peer may send more.
     Open,
-    /// The peer has sent close_notify: it sends no more.
+    /// The peer has sent close_notify and will send no more.
     Closed,
     /// The peer has sent a fatal alert.
     Alert(String),
@@ -68,8 +69,8 @@ impl Session {
         self.connection.is_handshaking()
     }
 
-    /// Takes bytes that were read from the socket and appends the decrypted content to `plain`, up to the end or the
-    /// error.
+    /// Decrypts bytes that were read from the socket and appends the content to `plain`. Stops at the end of the bytes,
+    /// at the end of the stream, or at an error.
     pub fn receive(&mut self, mut bytes: &[u8], plain: &mut Vec<u8>) -> Received {
         while !bytes.is_empty() {
             match self.connection.read_tls(&mut bytes) {
@@ -108,14 +109,14 @@ impl Session {
         }
     }
 
-    /// Encrypts `text` and writes it to `socket`; true if the socket took all of it.
+    /// Encrypts `text` and writes it to `socket`. Returns whether the socket accepted all of it.
     #[inline]
     pub fn write(&mut self, text: &[u8], socket: impl Write) -> io::Result<bool> {
         self.connection.writer().write_all(text)?;
         self.flush(socket)
     }
 
-    /// Writes pending requests, handshake and alerts; true if `socket` took all of it.
+    /// Writes pending requests, handshake messages and alerts. Returns whether `socket` accepted all of them.
     pub fn flush(&mut self, mut socket: impl Write) -> io::Result<bool> {
         while self.connection.wants_write() {
             match self.connection.write_tls(&mut socket) {
@@ -129,7 +130,7 @@ impl Session {
         Ok(true)
     }
 
-    /// Sends close_notify, as far as `socket` takes it at once.
+    /// Sends close_notify, as far as `socket` accepts it at once.
     pub fn close(&mut self, socket: impl Write) {
         self.connection.send_close_notify();
         // If the peer is gone, it need not be told.
@@ -137,7 +138,7 @@ impl Session {
     }
 }
 
-/// Accepts every certificate and every signature.
+/// A verifier that accepts every certificate and every signature.
 #[derive(Debug)]
 struct AnyCertificate(Arc<CryptoProvider>);
 

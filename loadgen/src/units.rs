@@ -5,7 +5,7 @@ mod extended;
 use crate::clock::SECOND;
 use extended::Extended;
 
-/// A rate as an exact fraction: `requests` in `seconds`. It is exact so that the schedule never drifts.
+/// A rate as an exact fraction: `requests` per `seconds`. It is exact so that the schedule never drifts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rate {
     /// Requests, at least 1.
@@ -21,7 +21,7 @@ impl Rate {
     }
 }
 
-/// Splits `12.5k` into the decimal digits `125`, the number of decimals 1, and the suffix `k`.
+/// Splits a number such as `12.5k` into its digits `125`, the number of decimals 1, and the suffix `k`.
 fn split_decimal(text: &str) -> Option<(u64, u32, &str)> {
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, suffix) = text.split_at(end);
@@ -44,7 +44,7 @@ fn metric_factor(suffix: &str) -> Option<u64> {
     }
 }
 
-/// Reads a whole number, at least 1, with an optional suffix: `64`, `10k`, `2M`, `1G`.
+/// Reads a whole number of at least 1 with an optional suffix: `64`, `10k`, `2M`, `1G`.
 pub fn parse_count(text: &str) -> Result<u64, String> {
     split_decimal(text)
         .filter(|(_, decimals, _)| *decimals == 0)
@@ -53,7 +53,7 @@ pub fn parse_count(text: &str) -> Result<u64, String> {
         .ok_or_else(|| "wanted a whole number above 0, such as 64, 10k or 2M".to_owned())
 }
 
-/// Reads a rate in requests a second: `70000`, `70k`, `0.5`, `12.5k`; up to a thousand million.
+/// Reads a rate in requests a second, at most a thousand million: `70000`, `70k`, `0.5`, `12.5k`.
 pub fn parse_rate(text: &str) -> Result<Rate, String> {
     let read = || {
         let (digits, decimals, suffix) = split_decimal(text)?;
@@ -65,7 +65,7 @@ pub fn parse_rate(text: &str) -> Result<Rate, String> {
     read().ok_or_else(|| "wanted requests a second, above 0 and at most 1G, such as 70000, 70k or 0.5".to_owned())
 }
 
-/// Reads a length of time into nanoseconds: `30s`, `2m`, `1h`, `500ms`, `100us`; a bare number is seconds.
+/// Reads a duration into nanoseconds: `30s`, `2m`, `1h`, `500ms`, `100us`. A number without a unit is in seconds.
 pub fn parse_time_ns(text: &str) -> Result<u64, String> {
     let read = || {
         let (digits, decimals, suffix) = split_decimal(text)?;
@@ -84,7 +84,7 @@ pub fn parse_time_ns(text: &str) -> Result<u64, String> {
     read().ok_or_else(|| "wanted a time such as 30s, 2m, 1h or 500ms".to_owned())
 }
 
-/// Like [`parse_time_ns`], but refuses zero.
+/// Reads a duration as [`parse_time_ns`] does, but refuses zero.
 pub fn parse_positive_time_ns(text: &str) -> Result<u64, String> {
     match parse_time_ns(text)? {
         0 => Err("wanted a time above 0, such as 30s, 2m or 1h".to_owned()),
@@ -92,7 +92,7 @@ pub fn parse_positive_time_ns(text: &str) -> Result<u64, String> {
     }
 }
 
-/// Prints a float as C's printf does: NaN is `-nan`, as wrk2 shows it without samples.
+/// Formats a float as C's printf does. NaN becomes `-nan`, which wrk2 prints if there are no samples.
 pub fn fixed(value: f64, decimals: usize) -> String {
     match value {
         _ if value.is_nan() => "-nan".to_owned(),
@@ -101,7 +101,8 @@ pub fn fixed(value: f64, decimals: usize) -> String {
     }
 }
 
-/// Moves to the next unit at 85% of it, as wrk2 does: 0.86m, 0.90ms. `exact` is `value` before it lost bits.
+/// Formats a value with a unit. As in wrk2, moves to the next unit at 85% of it: 0.86m, 0.90ms. `exact` is the value
+/// before rounding to an f64.
 fn scaled(value: f64, exact: Option<Extended>, base: &str, step: u32, units: &[&str], decimals: usize) -> String {
     let (mut value, mut exact) = (value, exact);
     let mut unit = base;
@@ -117,7 +118,7 @@ fn scaled(value: f64, exact: Option<Extended>, base: &str, step: u32, units: &[&
     format!("{digits}{unit}")
 }
 
-/// A time in microseconds as `12.00us`, `1.83ms`, `4.80s` or `0.86m`.
+/// Formats a time in microseconds, such as `12.00us`, `1.83ms`, `4.80s` or `0.86m`.
 pub fn format_time_us(time_us: f64) -> String {
     const PER_SECOND: u32 = 1_000_000;
     let exact = Extended::of(time_us);
@@ -129,17 +130,17 @@ pub fn format_time_us(time_us: f64) -> String {
     }
 }
 
-/// A time in seconds without decimals: `30s`, `1m`.
+/// Formats a time in seconds without decimals, such as `30s` or `1m`.
 pub fn format_time_s(time_s: f64) -> String {
     scaled(time_s, Extended::of(time_s), "s", 60, &["m"], 0)
 }
 
-/// A number as `55.25`, `16.19k`, `1.20M`.
+/// Formats a number, such as `55.25`, `16.19k` or `1.20M`.
 pub fn format_metric(value: f64) -> String {
     scaled(value, Extended::of(value), "", 1000, &["k", "M", "G", "T"], 2)
 }
 
-/// A size in powers of 1024 as `61.52K`, `40.19M`, `2.35G`; the caller adds the `B`.
+/// Formats a size in powers of 1024, such as `61.52K`, `40.19M` or `2.35G`. The caller appends the `B`.
 pub fn format_binary(value: f64) -> String {
     scaled(value, Extended::of(value), "", 1024, &["K", "M", "G", "T"], 2)
 }

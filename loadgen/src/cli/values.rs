@@ -1,4 +1,4 @@
-//! Reads the words of single options. An error says what was wanted; clap names the option and the word.
+//! Parses the values of single options. An error says what is allowed; clap adds the option and the value.
 
 use crate::units::parse_count;
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -45,7 +45,7 @@ pub(super) fn header(text: &str) -> Result<(String, String), String> {
     Ok((name.to_owned(), value.to_owned()))
 }
 
-/// Reads HOST:PORT. A name is resolved, and its first address counts.
+/// Reads HOST:PORT. Resolves a name to its first address.
 pub(super) fn socket_address(text: &str) -> Result<SocketAddr, String> {
     let wrong = || "wanted HOST:PORT, such as 127.0.0.1:9100; 0.0.0.0:9100 serves all interfaces".to_owned();
     text.to_socket_addrs().ok().and_then(|mut found| found.next()).ok_or_else(wrong)

@@ -1,4 +1,4 @@
-//! One connection: its requests on the wire, and which request comes next.
+//! A connection: its requests on the wire, and the time at which it sends the next one.
 
 use super::stops::STOP_NS_MIN;
 use crate::http::{Batch, Capture, ResponseParser};
@@ -11,21 +11,21 @@ use std::os::fd::{AsRawFd, RawFd};
 /// What a connection is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Phase {
-    /// Not connected; try (again) at this time.
+    /// Not connected; the next attempt is at this time.
     Closed { retry_ns: u64 },
-    /// Connecting; given up at this time.
+    /// Connecting; gives up at this time.
     Connecting { deadline_ns: u64 },
-    /// Connected, in the TLS handshake; given up at this time.
+    /// In the TLS handshake; gives up at this time.
     Handshaking { deadline_ns: u64 },
     /// Nothing on the wire.
     Idle,
     /// A batch is being written.
     Writing,
-    /// A batch is written, its responses are awaited.
+    /// A batch has been written and its responses are awaited.
     Waiting,
     /// The batch was answered before it was written in full; the rest is still being written.
     Finishing,
-    /// Its thread has ended.
+    /// The thread of the connection has ended.
     Ended,
 }
 
@@ -35,41 +35,41 @@ pub(super) struct Connection {
     pub(super) socket: Option<Socket>,
     /// The TLS session on that socket, if the URL is https.
     pub(super) session: Option<Box<Session>>,
-    /// Grows with each new socket, so that events of an earlier socket are recognised.
+    /// Increases with each new socket, so that events of an earlier socket can be recognised.
     pub(super) generation: u32,
     pub(super) phase: Phase,
-    /// The index of its script thread within the loop.
+    /// Index of the connection's script thread within the loop.
     pub(super) script_thread: usize,
-    /// Its requests of the run that are not sent yet; `None` in an open pool.
+    /// The requests of this connection that have not been sent yet; `None` in an open pool.
     pub(super) arrivals: Option<Arrivals>,
-    /// Whether it is in the open pool's queue of free connections.
+    /// Whether the connection is in the open pool's queue of free connections.
     pub(super) in_pool: bool,
-    /// Sends nothing before this time, because of the limit on catching up.
+    /// No request is sent before this time, because of the limit on catching up.
     pub(super) held_until_ns: u64,
-    /// When the script wants the next request to be sent, if it was asked already.
+    /// When the script wants the next request to be sent, if the script has already been asked.
     pub(super) delayed_due_ns: Option<u64>,
-    /// The current timer entry; other entries are obsolete.
+    /// Time of the current timer entry; other entries are obsolete.
     pub(super) wake_ns: u64,
     /// When the wire would have been empty if the generator had never been late.
     pub(super) ideal_free_ns: u64,
     /// `held_until_ns` if the generator had never been late.
     pub(super) ideal_held_ns: u64,
-    /// The requests on the wire, and the number that are answered.
+    /// The requests on the wire.
     pub(super) batch: Batch,
     pub(super) answered: u32,
     pub(super) due_ns: u64,
     pub(super) sent_ns: u64,
-    /// How much later the batch was sent than by a generator that is never late.
+    /// Nanoseconds by which the batch was sent later than a generator that is never late would have sent it.
     pub(super) lag_ns: u64,
-    /// The batch has been counted as timed out.
+    /// Whether the batch has been counted as timed out.
     pub(super) timed_out: bool,
     pub(super) parser: ResponseParser,
     pub(super) capture: Capture,
-    /// The part of a request that the socket has not taken yet; with TLS the session holds it.
+    /// The part of a request that the socket has not yet accepted; with TLS the session holds it.
     unwritten: Vec<u8>,
-    /// Number of bytes of `unwritten` that the socket has taken.
+    /// Number of bytes of `unwritten` that the socket has accepted.
     unwritten_at: usize,
-    /// Number of successive sockets on which no request was sent.
+    /// Number of successive sockets over which no request was sent.
     pub(super) useless_sockets: u32,
 }
 
@@ -102,7 +102,7 @@ impl Connection {
         }
     }
 
-    /// Whether it is connecting.
+    /// Whether the connection is connecting or in the TLS handshake.
     pub(super) fn is_connecting(&self) -> bool {
         matches!(self.phase, Phase::Connecting { .. } | Phase::Handshaking { .. })
     }
@@ -112,16 +112,17 @@ impl Connection {
         matches!(self.phase, Phase::Writing | Phase::Waiting)
     }
 
-    /// Notes that the wire is empty from `now_ns` on. A generator that is never late would have been here earlier: by
-    /// the lateness of its send, and by `unread_ns`, the time that the response lay unread. A kernel's usual time to
-    /// wake a thread is left out: on a connection that is behind it would add up, request by request.
+    /// Records that the wire is empty from `now_ns` on. A generator that is never late would have reached this point
+    /// earlier: by the lateness of its send, and by `unread_ns`, the time for which the response lay unread. A delay
+    /// below [`STOP_NS_MIN`], the kernel's usual time to wake a thread, is ignored, because it would add up with each
+    /// request on a connection that is behind.
     pub(super) fn is_free(&mut self, now_ns: u64, unread_ns: u64) {
         self.phase = Phase::Idle;
         let stopped_ns = if unread_ns >= STOP_NS_MIN { unread_ns } else { 0 };
         self.ideal_free_ns = now_ns - stopped_ns - self.lag_ns;
     }
 
-    /// Requests on the wire without a response.
+    /// Number of requests on the wire without a response.
     pub(super) fn outstanding(&self) -> u64 {
         if self.is_busy() { u64::from(self.batch.count() - self.answered) } else { 0 }
     }
@@ -130,7 +131,7 @@ impl Connection {
         self.socket.as_ref().expect("a connection in this phase has a socket").as_raw_fd()
     }
 
-    /// Writes the text of a batch; true if the socket took all of it.
+    /// Writes the text of a batch. Returns whether the socket accepted all of it.
     #[inline]
     pub(super) fn write(&mut self, text: &[u8]) -> io::Result<bool> {
         if let Some(session) = &mut self.session {
@@ -146,7 +147,7 @@ impl Connection {
         Ok(false)
     }
 
-    /// Continues where [`Connection::write`] stopped; true if the socket took all of it.
+    /// Continues where [`Connection::write`] stopped. Returns whether the socket accepted the rest.
     pub(super) fn write_rest(&mut self) -> io::Result<bool> {
         if let Some(session) = &mut self.session {
             return session.flush(self.socket.as_ref().expect("a session has a socket"));
@@ -155,7 +156,7 @@ impl Connection {
         Ok(self.unwritten_at == self.unwritten.len())
     }
 
-    /// Closes the socket; a TLS peer is sent close_notify.
+    /// Closes the socket. Sends close_notify to a TLS peer first.
     pub(super) fn close(&mut self) {
         if let (Some(mut session), Some(socket)) = (self.session.take(), &self.socket) {
             session.close(socket);

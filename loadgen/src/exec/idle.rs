@@ -1,17 +1,17 @@
-//! How long an event loop may sleep, by `--idle`.
+//! Decides how long an event loop may sleep, according to `--idle`.
 
 use crate::cli::Idle;
 use crate::clock::MICROSECOND;
 
-/// `hybrid` stops sleeping this long before a request is due.
+/// `hybrid` stops sleeping this many nanoseconds before a request is due.
 const BEFORE_DUE_NS: u64 = 50 * MICROSECOND;
-/// `hybrid` polls for this long after a request was sent. A sleeping thread takes tens of microseconds to run again,
-/// which would be charged to a server that answers faster.
+/// `hybrid` polls for this many nanoseconds after a request was sent. A sleeping thread takes tens of microseconds to
+/// run again, which would be charged to a server that responds faster.
 const AFTER_SENT_NS: u64 = 200 * MICROSECOND;
 
 impl Idle {
-    /// The longest sleep at `now_ns` if nothing is due before `wake_ns`; 0 means poll. `awaited_since_ns` is when the
-    /// last request was sent, if responses are outstanding.
+    /// The longest allowed sleep at `now_ns` if nothing is due before `wake_ns`; 0 means poll. `awaited_since_ns` is
+    /// the time at which the last request was sent, if responses are outstanding.
     #[inline]
     pub(super) fn sleep_ns(self, now_ns: u64, wake_ns: u64, awaited_since_ns: Option<u64>) -> u64 {
         let left_ns = wake_ns.saturating_sub(now_ns);

@@ -1,4 +1,4 @@
-//! The run: threads that send by the schedule, and the messages between them.
+//! The run: threads that send requests on schedule, and the messages between them.
 
 mod connection;
 mod idle;

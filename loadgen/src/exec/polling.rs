@@ -1,13 +1,13 @@
-//! Splits the time of empty polls into polling and CPU time taken by other threads.
+//! Separates the time of empty polls into polling and CPU time that other threads took.
 
-/// A first guess of how long an empty poll takes.
+/// Initial estimate of the duration of an empty poll.
 const USUAL_NS: u64 = 1_000;
-/// How far one poll moves the guess.
+/// Nanoseconds by which one poll changes the estimate.
 const STEP_NS: u64 = 2;
 
-/// Time spent in empty polls. One poll counts for at most twice the usual time here, whether that is half a microsecond
-/// or five: a longer one was preempted. The usual time is a running median (Frugal-1U of Ma, Muthukrishnan and Sandler,
-/// "Frugal Streaming for Estimating Quantiles", 2013).
+/// Measures the time spent in empty polls. A poll counts for at most twice the usual duration: a longer one was
+/// preempted. The usual duration, which differs between machines from half a microsecond to five, is a running median
+/// (Frugal-1U of Ma, Muthukrishnan and Sandler, "Frugal Streaming for Estimating Quantiles", 2013).
 #[derive(Debug)]
 pub struct Polling {
     spent_ns: u64,
@@ -19,7 +19,7 @@ impl Polling {
         Self { spent_ns: 0, usual_ns: USUAL_NS }
     }
 
-    /// Counts an empty poll that took `polled_ns`; returns the part of it that counts.
+    /// Adds an empty poll that took `polled_ns`. Returns the part of it that counts as polling.
     #[inline]
     pub fn add(&mut self, polled_ns: u64) -> u64 {
         let counted_ns = polled_ns.min(2 * self.usual_ns);
@@ -32,12 +32,12 @@ impl Polling {
         counted_ns
     }
 
-    /// Nanoseconds counted since the beginning or the last [`Self::forget`].
+    /// Nanoseconds counted since the start or the last [`Self::forget`].
     pub const fn spent_ns(&self) -> u64 {
         self.spent_ns
     }
 
-    /// Starts again at zero, but remembers the usual time of a poll.
+    /// Resets the time to zero, but keeps the usual duration of a poll.
     pub fn forget(&mut self) {
         self.spent_ns = 0;
     }

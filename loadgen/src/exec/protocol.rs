@@ -1,4 +1,4 @@
-//! The messages between the collector and the threads.
+//! The messages between the collector and the event loops.
 
 use super::sampler::RequestRate;
 use super::stops::Stop;
@@ -17,43 +17,43 @@ use thiserror::Error;
 pub struct WorkerPlan {
     /// When each request is due.
     pub schedule: Schedule,
-    /// The part of the load that is sent here.
+    /// The part of the load that this generator sends.
     pub part: Part,
-    /// Threads of this generator.
+    /// Number of threads of this generator.
     pub threads: u64,
-    /// Connections of each thread.
+    /// Number of connections of each thread.
     pub connections_per_thread: u64,
-    /// Event loops that run the threads: at most one per CPU, and at most one per thread.
+    /// Number of event loops that run the threads: at most one per CPU and one per thread.
     pub loops: usize,
-    /// Whether each connection has its own plan, or a free one takes the next request.
+    /// Which connection sends a request.
     pub pool: Pool,
-    /// How many times its rate a connection that is behind may send; `None` for no limit.
+    /// How many times its usual rate a connection that is behind may send; `None` for no limit.
     pub catch_up_max: Option<f64>,
-    /// TLS, or nothing for plain TCP.
+    /// The TLS settings; `None` for plain TCP.
     pub tls: Option<Tls>,
     /// The time after which a request counts as timed out.
     pub timeout_ns: u64,
-    /// Record one latency a batch of pipelined requests.
+    /// Whether to record one latency per batch of pipelined requests.
     pub batch_latency: bool,
     /// Statuses that count as served.
     pub expected: ExpectedStatuses,
-    /// What to do until the next request is due.
+    /// How a loop waits until the next request is due.
     pub idle: Idle,
-    /// Whether to take real-time priority if the system allows it.
+    /// Whether to use real-time priority if the system allows it.
     pub real_time: bool,
-    /// CPUs to pin the loops to, in turn; empty: no pinning.
+    /// CPUs to which the loops are pinned, in turn; empty for no pinning.
     pub cpus: Vec<usize>,
-    /// Set to end the run early.
+    /// Set to true to end the run early.
     pub stop: Arc<AtomicBool>,
 }
 
 impl WorkerPlan {
-    /// Threads of all generators together.
+    /// Number of threads of all generators together.
     fn threads_of_all(&self) -> u64 {
         self.threads * self.part.of
     }
 
-    /// Connections of this generator.
+    /// Number of connections of this generator.
     pub fn connections(&self) -> u64 {
         self.threads * self.connections_per_thread
     }
@@ -63,21 +63,21 @@ impl WorkerPlan {
         self.part.thread(thread as u64)
     }
 
-    /// The plan of connection `local` of `thread`, if connections have plans of their own.
+    /// The plan of connection `local` of `thread`; `None` in an open pool.
     pub(super) fn arrivals_of_connection(&self, thread: usize, local: u64) -> Option<Arrivals> {
         let number = local * self.threads_of_all() + self.number_of_thread(thread);
         let connections = self.threads_of_all() * self.connections_per_thread;
         (self.pool == Pool::Fixed).then(|| Arrivals::new(&self.schedule, number, connections))
     }
 
-    /// The plan of `thread`, if it is an open pool.
+    /// The plan of `thread` in an open pool; `None` if each connection has its own plan.
     pub(super) fn arrivals_of_thread(&self, thread: usize) -> Option<Arrivals> {
         let arrivals = || Arrivals::new(&self.schedule, self.number_of_thread(thread), self.threads_of_all());
         (self.pool == Pool::Open).then(arrivals)
     }
 }
 
-/// Holds the loops back until all are connected.
+/// Makes the loops wait until all of them are connected.
 #[derive(Debug, Default)]
 pub struct Gate {
     decision: Mutex<Option<Option<u64>>>,
@@ -85,7 +85,7 @@ pub struct Gate {
 }
 
 impl Gate {
-    /// Starts all threads at `start_ns`, or ends them if there is no start.
+    /// Starts all loops at `start_ns`, or ends them if it is `None`.
     pub fn decide(&self, start_ns: Option<u64>) {
         *self.decision.lock().expect("held for an assignment only") = Some(start_ns);
         self.changed.notify_all();
@@ -101,89 +101,89 @@ impl Gate {
 /// A message from a loop to the collector.
 #[derive(Debug)]
 pub enum Message {
-    /// All connections were tried.
+    /// The loop has tried to open all of its connections.
     Ready {
         /// Number of open connections.
         connected: u64,
-        /// One reason why the others are not open.
+        /// Why one of the other connections is not open.
         error: Option<String>,
     },
     /// The warm-up is over.
     Measuring,
     /// The counts of one second.
     Interval {
-        /// The loop.
+        /// Index of the loop.
         worker: usize,
-        /// The second, from 0.
+        /// Number of the second, from 0.
         index: u64,
-        /// Its counts.
+        /// The counts of that second.
         interval: Box<Interval>,
     },
     /// The loop has ended.
     Done {
-        /// The loop.
+        /// Index of the loop.
         worker: usize,
-        /// Its results besides the intervals.
+        /// The results of the loop, without the intervals.
         result: Box<WorkerResult>,
     },
-    /// The loop cannot go on.
+    /// The loop cannot continue.
     Failed(WorkerError),
 }
 
-/// Why a thread cannot go on.
+/// Why a loop cannot continue.
 #[derive(Debug, Error)]
 pub enum WorkerError {
     /// The script failed.
     #[error("{0}")]
     Script(#[from] crate::script::ScriptError),
-    /// The system refused something.
+    /// A system call failed.
     #[error("{0}")]
     System(#[from] io::Error),
     /// A CPU of `--cpus` cannot be used.
     #[error("--cpus: cannot run on CPU {cpu}: {error}; `nproc` and `taskset -p $$` show what there is")]
     Cpu {
-        /// The CPU.
+        /// Number of the CPU.
         cpu: usize,
-        /// The system's message.
+        /// The system's error.
         error: io::Error,
     },
 }
 
-/// The results of a thread besides the intervals.
+/// The results of a thread, without the intervals.
 #[derive(Debug)]
 pub struct ThreadResult {
-    /// Its number among those of all generators.
+    /// Number of the thread among those of all generators.
     pub thread: u64,
-    /// Its requests that were due in the run.
+    /// Number of the thread's requests that were due in the run.
     pub due: u64,
-    /// The number of these without a response or an error at its end.
+    /// Number of due requests that had neither a response nor an error when the thread ended.
     pub unfinished: u64,
-    /// Age of the oldest of these, from its due time.
+    /// Age of the oldest unfinished request since it was due.
     pub oldest_unfinished_ns: u64,
-    /// When it ended.
+    /// When the thread ended.
     pub end_ns: u64,
-    /// Its sampled rate of responses.
+    /// The sampled response rate of the thread.
     pub request_rate: RequestRate,
 }
 
-/// The results of an event loop besides the intervals.
+/// The results of an event loop, without the intervals.
 #[derive(Debug)]
 pub struct WorkerResult {
-    /// The results of its threads.
+    /// The results of the loop's threads.
     pub threads: Vec<ThreadResult>,
-    /// When the last of them ended.
+    /// When the last thread ended.
     pub end_ns: u64,
-    /// Idle time.
+    /// Time in which the loop was idle.
     pub idle_ns: u64,
-    /// The part of `idle_ns` that was polled instead of slept.
+    /// The part of `idle_ns` in which the loop polled instead of sleeping.
     pub spin_ns: u64,
-    /// CPU time used.
+    /// CPU time that the loop used.
     pub cpu_ns: u64,
-    /// Whether it had real-time priority, up to its end.
+    /// Whether the loop had real-time priority until its end.
     pub real_time: bool,
-    /// The longest gaps in which it did not run.
+    /// The longest gaps in which the loop did not run.
     pub stops: Vec<Stop>,
-    /// Why it ended early, if it failed.
+    /// Why the loop ended early, if it failed.
     pub failure: Option<WorkerError>,
 }
 

@@ -1,26 +1,26 @@
-//! wrk2's `Thread calibration` and `Req/Sec` lines: the rate of responses, sampled over short intervals.
+//! wrk2's `Thread calibration` and `Req/Sec` lines: the response rate, sampled over short intervals.
 
 use crate::clock::{MILLISECOND, SECOND};
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
-/// When a thread calibrates: after this time, or at half of a shorter run.
+/// Nanoseconds after which a thread calibrates; in a shorter run it calibrates at half of the run.
 const CALIBRATION_NS: u64 = 10 * SECOND;
 
 /// The results of a thread's sampler.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct RequestRate {
-    /// Mean latency up to calibration in milliseconds; NaN without a response.
+    /// Mean latency until calibration in milliseconds; NaN without a response.
     #[serde(with = "crate::stats::encoding::number")]
     pub calibration_mean_ms: f64,
-    /// Length of the sampling interval chosen then, in milliseconds.
+    /// Length of the sampling interval that the calibration chose, in milliseconds.
     pub interval_ms: u64,
-    /// The samples: requests a second of this thread.
+    /// The samples: responses a second of this thread.
     #[serde(with = "crate::stats::encoding::histogram")]
     pub samples: Histogram<u64>,
 }
 
-/// A histogram for rates: up to 1000 million a second, three significant digits.
+/// A histogram of rates: up to a thousand million a second, three significant digits.
 fn rate_histogram() -> Histogram<u64> {
     Histogram::new_with_bounds(1, 1_000_000_000, 3).expect("the bounds are valid")
 }
@@ -31,7 +31,8 @@ impl Default for RequestRate {
     }
 }
 
-/// Samples one thread. As in wrk2 the interval is twice the 90th percentile of latency, at least 10 ms.
+/// Samples the response rate of one thread. As in wrk2, the interval is twice the 90th percentile of latency, but at
+/// least 10 ms.
 #[derive(Debug)]
 pub(super) struct Sampler {
     found: RequestRate,
@@ -42,7 +43,7 @@ pub(super) struct Sampler {
 }
 
 impl Sampler {
-    /// Samples from `start_ns` to `end_ns`.
+    /// Makes a sampler for the time from `start_ns` to `end_ns`.
     pub(super) fn new(start_ns: u64, end_ns: u64) -> Self {
         Self {
             found: RequestRate::default(),
@@ -53,7 +54,7 @@ impl Sampler {
         }
     }
 
-    /// A response arrived, `latency_ns` after its request was due.
+    /// Counts a response that arrived `latency_ns` after its request was due.
     #[inline]
     pub(super) fn count_response(&mut self, latency_ns: u64) {
         self.requests += 1;
@@ -62,13 +63,13 @@ impl Sampler {
         }
     }
 
-    /// When [`Sampler::sample`] is to be called next.
+    /// When [`Sampler::sample`] must be called next.
     #[inline]
     pub(super) fn next_ns(&self) -> u64 {
         self.next_ns
     }
 
-    /// Calibrates the first time, then takes a sample each time.
+    /// Calibrates on the first call, and takes a sample on each later one.
     pub(super) fn sample(&mut self, now_ns: u64) {
         match self.calibration.take() {
             Some(latency) => {

@@ -1,45 +1,45 @@
-//! The times in which an event loop should have run and did not.
+//! Records the times in which an event loop should have run but did not.
 
 use crate::clock::MILLISECOND;
 
-/// Shorter gaps are a kernel's usual delays and are left out.
+/// Shortest gap that counts. Shorter ones are the kernel's usual delays.
 pub(super) const STOP_NS_MIN: u64 = MILLISECOND;
 
-/// Number of stops kept: the longest.
+/// Number of stops that are kept, the longest ones.
 pub const STOPS_MAX: usize = 10;
 
 /// A gap in which an event loop had work to do and did not run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stop {
-    /// When it began, in nanoseconds of the monotonic clock.
+    /// When the gap began, in nanoseconds of the monotonic clock.
     pub start_ns: u64,
-    /// How long it lasted.
+    /// Length of the gap in nanoseconds.
     pub length_ns: u64,
 }
 
-/// Finds the stops of one loop. The loop reports when it is awake, and until when it means to sleep.
+/// Finds the stops of one loop. The loop reports when it is awake and until when it intends to sleep.
 #[derive(Debug, Default)]
 pub(super) struct StopFinder {
-    /// The last time at which the loop was awake, or until which it may sleep.
+    /// The latest time at which the loop was awake or until which it was allowed to sleep.
     excused_until_ns: u64,
     longest: Vec<Stop>,
 }
 
 impl StopFinder {
-    /// Forgets the stops so far; the loop is awake at `now_ns`.
+    /// Forgets all stops. Call this while the loop is awake at `now_ns`.
     pub(super) fn restart(&mut self, now_ns: u64) {
         self.excused_until_ns = now_ns;
         self.longest.clear();
     }
 
-    /// The loop, awake at `now_ns`, goes to sleep until `wake_ns` at most.
+    /// Records that the loop, awake at `now_ns`, goes to sleep until `wake_ns` at the latest.
     #[inline]
     pub(super) fn sleep_until(&mut self, now_ns: u64, wake_ns: u64) {
         self.awake(now_ns);
         self.excused_until_ns = wake_ns;
     }
 
-    /// The loop is awake at `now_ns`.
+    /// Records that the loop is awake at `now_ns`.
     #[inline]
     pub(super) fn awake(&mut self, now_ns: u64) {
         let gap_ns = now_ns.saturating_sub(self.excused_until_ns);
@@ -49,14 +49,14 @@ impl StopFinder {
         self.excused_until_ns = now_ns;
     }
 
-    /// The longest stops, in the order of time.
+    /// The longest stops in chronological order.
     pub(super) fn into_longest(mut self) -> Vec<Stop> {
         self.longest.sort_unstable_by_key(|stop| stop.start_ns);
         self.longest
     }
 }
 
-/// Adds `stop` to `longest`, which holds at most [`STOPS_MAX`].
+/// Adds `stop` to `longest`, and drops the shortest if there are more than [`STOPS_MAX`].
 fn keep_longest(longest: &mut Vec<Stop>, stop: Stop) {
     if longest.len() < STOPS_MAX {
         longest.push(stop);

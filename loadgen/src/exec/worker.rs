@@ -1,14 +1,12 @@
 //! An event loop of the generator.
 //!
-//! A loop runs one or more of the threads that the user asked for (`-t`), each with its own script state and
-//! connections: its [`ScriptThread`]s. There are never more loops than CPUs, because loops that share a CPU make each
-//! other late.
+//! A loop runs one or more of the threads that the user asked for (`-t`). Each is a [`ScriptThread`] with its own
+//! script state and connections. There are never more loops than CPUs, because loops that share a CPU delay each other.
 //!
 //! Protocol with the collector: the loop connects all its connections and sends [`Message::Ready`]; the collector opens
-//! the [`Gate`] with the common start time. The loop then sends requests by the schedule. It sends
-//! [`Message::Measuring`] when the warm-up is over, and one [`Message::Interval`] a second. At the end time, or when
-//! told to stop, it sends the last interval and [`Message::Done`]. A fixed request is sent without a lock or an
-//! allocation.
+//! the [`Gate`] with the common start time. The loop then sends requests on schedule. It reports the end of the warm-up
+//! with [`Message::Measuring`], and then sends one [`Message::Interval`] a second. At the end time, or when told to
+//! stop, it sends the last interval and [`Message::Done`]. Sending a fixed request takes no lock and allocates nothing.
 
 mod encrypted;
 mod ending;
@@ -31,22 +29,23 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, Sender};
 
-/// Events taken from the kernel at a time.
+/// Maximum number of events fetched from the kernel at a time.
 const EVENTS_MAX: usize = 256;
-/// Bytes read at a time.
+/// Maximum number of bytes read at a time.
 const READ_BYTES: usize = 64 * 1024;
-/// Limit of sockets of one thread that connect at a time before the run, so that no backlog overflows.
+/// Maximum number of sockets of one loop that connect at the same time before the run, so that no backlog overflows.
 const CONNECTING_MAX: usize = 64;
 /// How often the loop checks time limits and the stop flag.
 const TICK_NS: u64 = 100 * MILLISECOND;
-/// A loop that uses more CPU time in a second gives real-time priority up: it would starve what else runs on its CPU.
+/// A loop that uses more CPU time than this in a second gives up real-time priority, because it would starve everything
+/// else on its CPU.
 const REAL_TIME_CPU_NS_MAX: u64 = 900 * MILLISECOND;
 
-/// A loop's state.
+/// The state of an event loop.
 #[derive(Debug)]
 pub struct Worker<'a> {
     plan: Arc<WorkerPlan>,
-    /// Number of the loop.
+    /// Index of the loop.
     number: usize,
     script_threads: Vec<ScriptThread<'a>>,
     poller: Poller,
@@ -56,48 +55,48 @@ pub struct Worker<'a> {
     /// The decrypted bytes of `buffer`.
     plain_buffer: Vec<u8>,
     start_ns: u64,
-    /// Requests due from this time on count: the end of the warm-up.
+    /// The end of the warm-up. Requests due from this time on are counted.
     measured_ns: u64,
     end_ns: u64,
-    /// True between start and end, when free connections send what is due.
+    /// Whether the run has started and not ended, so that free connections send the requests that are due.
     running: bool,
     /// Whether the warm-up is over.
     measuring: bool,
     interval: Box<Interval>,
-    /// The second whose counts `interval` holds.
+    /// Number of the second whose counts `interval` holds.
     second: u64,
-    /// Requests on the wire.
+    /// Number of requests on the wire.
     in_flight: u64,
     /// When the last request was sent.
     last_sent_ns: u64,
     /// When the last request was answered or lost.
     last_outcome_ns: u64,
-    /// How long the last response lay unread.
+    /// Nanoseconds for which the last response lay unread.
     unread_ns: u64,
-    /// How far the clock of the kernel's time stamps is ahead of ours.
+    /// Nanoseconds by which the clock of the kernel's time stamps is ahead of `now_ns`.
     realtime_offset_ns: u64,
-    /// Idle time, and the part of it spent polling.
+    /// Time in which the loop was idle. The part spent in polling is in `polling`.
     idle_ns: u64,
     polling: Polling,
     stops: StopFinder,
     /// Whether this thread has real-time priority.
     real_time: bool,
-    /// CPU time and polling of this thread at the last interval sent.
+    /// CPU time and polling time of this thread up to the last interval sent.
     cpu_delivered_ns: u64,
     spin_delivered_ns: u64,
-    /// CPU time of this thread when it began to measure.
+    /// CPU time of this thread when the measurement began.
     cpu_at_start_ns: u64,
-    /// Attempts to connect that failed before the start.
+    /// Number of attempts to connect that failed before the start.
     connect_errors_at_start: u64,
-    /// The last reason why a connection could not be made.
+    /// Why the last connection that failed could not be made.
     connect_error: Option<io::Error>,
     messages: Sender<Message>,
     spare: Receiver<Box<Interval>>,
 }
 
 impl<'a> Worker<'a> {
-    /// Loop number `number`, which runs the threads `number`, `number` + loops, …; `scripts` are those of all threads.
-    /// Full intervals go to `messages` and come back empty from `spare`.
+    /// Makes loop `number`, which runs the threads `number`, `number` + loops, and so on. `scripts` holds the scripts
+    /// of all threads. Full intervals go to `messages` and come back empty from `spare`.
     pub fn new(
         plan: Arc<WorkerPlan>,
         number: usize,
@@ -147,7 +146,7 @@ impl<'a> Worker<'a> {
         })
     }
 
-    /// Runs to the end; results and errors are sent as messages.
+    /// Runs until the end. Sends results and errors as messages.
     pub fn run(mut self, gate: &Gate) {
         let messages = self.messages.clone();
         let message = match self.run_all(gate) {
@@ -194,7 +193,7 @@ impl<'a> Worker<'a> {
         }))
     }
 
-    /// Opens all connections, a few at a time, until each is connected, has failed or has run out of time.
+    /// Opens all connections, a limited number at a time. Returns when each is connected, has failed or has timed out.
     fn connect_all(&mut self) -> Result<(), WorkerError> {
         let mut next = 0;
         loop {
@@ -212,7 +211,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// The loop; returns the time at which it ended.
+    /// Sends requests and handles events until the end. Returns the time at which the run ended.
     fn send_until_the_end(&mut self) -> Result<u64, WorkerError> {
         for index in 0..self.connections.len() {
             self.proceed(index, now_ns())?;
@@ -264,8 +263,8 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Starts counting and forgets the warm-up. Runs before the first request that is due afterwards is sent: its
-    /// response may arrive before the loop reads the clock again.
+    /// Begins to count, and drops the counts of the warm-up. Must run before the first request that is due after the
+    /// warm-up is sent, because its response may arrive before the loop reads the clock again.
     fn measure(&mut self) {
         if std::mem::replace(&mut self.measuring, true) {
             return;
@@ -280,7 +279,7 @@ impl<'a> Worker<'a> {
         let _ = self.messages.send(Message::Measuring);
     }
 
-    /// Whether every request of the plan was answered or lost.
+    /// Whether every request of the plan has been answered or lost.
     fn has_nothing_left_to_do(&self) -> bool {
         let end_ns = self.plan.schedule.end_ns();
         let nothing_due = |connection: &Connection| connection.arrivals.as_ref().is_none_or(|a| a.due_ns() >= end_ns);
@@ -292,7 +291,7 @@ impl<'a> Worker<'a> {
                 .all(|script_thread| script_thread.arrivals.as_ref().is_none_or(|a| a.due_ns() >= end_ns))
     }
 
-    /// Waits for events up to `wake_ns`, by `--idle`, and handles them.
+    /// Waits for events until `wake_ns` at the latest, as `--idle` says, and handles them.
     fn idle_until(&mut self, wake_ns: u64) -> Result<(), WorkerError> {
         let awaited_since_ns = (self.in_flight > 0).then_some(self.last_sent_ns);
         self.handle_events(self.plan.idle.sleep_ns(now_ns(), wake_ns, awaited_since_ns))
@@ -320,7 +319,7 @@ impl<'a> Worker<'a> {
         Ok(())
     }
 
-    /// Serves every connection whose time has come.
+    /// Serves every connection whose timer has expired.
     fn wake_due_connections(&mut self) -> Result<(), WorkerError> {
         if !self.running {
             return Ok(());
@@ -346,7 +345,7 @@ impl<'a> Worker<'a> {
         Ok(())
     }
 
-    /// Sends the counts of this second to the collector and continues with an empty interval.
+    /// Sends the counts of the current second to the collector and continues with an empty interval.
     fn deliver(&mut self) {
         if self.running {
             self.interval.in_flight = self.in_flight;

@@ -1,23 +1,23 @@
-//! The end of a chunked body (RFC 9112 §7.1), found one piece of input at a time.
+//! Finds the end of a chunked body (RFC 9112 §7.1) in input that arrives in pieces.
 
 use super::response::ParseError;
 
 /// The position in a chunked body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// In the hexadecimal size; `digits` were read.
+    /// In the hexadecimal size, of which `digits` digits have been read.
     Size { digits: u8 },
-    /// In a chunk extension, up to the end of the line.
+    /// In a chunk extension, which ends with the line.
     Extension,
     /// After the CR of the size line.
     SizeLineFeed,
     /// In the data of a chunk.
     Data,
-    /// After the data, CR or LF expected.
+    /// After the data; CR or LF is expected.
     DataEnd,
     /// After the CR that follows the data.
     DataLineFeed,
-    /// At the start of a trailer line; an empty one ends the body.
+    /// At the start of a trailer line. An empty line ends the body.
     TrailerStart,
     /// In a trailer line.
     Trailer,
@@ -25,7 +25,7 @@ enum State {
     LastLineFeed,
 }
 
-/// A decoder that keeps no bytes: it tells data from framing, and where the body ends.
+/// A decoder that stores no bytes. It separates data from framing and finds the end of the body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Chunked {
     state: State,
@@ -37,7 +37,8 @@ impl Chunked {
         Self { state: State::Size { digits: 0 }, remaining: 0 }
     }
 
-    /// Reads `input`; returns the bytes consumed and whether the body ended there. `data` receives the content.
+    /// Reads `input`. Returns the number of bytes consumed and whether the body ended there. Passes the content to
+    /// `data`.
     pub(super) fn feed(&mut self, input: &[u8], mut data: impl FnMut(&[u8])) -> Result<(usize, bool), ParseError> {
         let mut at = 0;
         while at < input.len() {
@@ -59,7 +60,7 @@ impl Chunked {
         Ok((at, false))
     }
 
-    /// Takes one byte of framing; true at the end of the body.
+    /// Reads one byte of framing. Returns whether it ends the body.
     fn step(&mut self, byte: u8) -> Result<bool, ParseError> {
         self.state =
             match (self.state, byte) {

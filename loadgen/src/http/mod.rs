@@ -1,4 +1,4 @@
-//! Just enough HTTP/1.1 to find the end of responses and to count the requests in a string.
+//! The subset of HTTP/1.1 that is needed to find the end of responses and to count the requests in a string.
 
 mod chunked;
 mod request;

@@ -1,18 +1,18 @@
-//! Counts the requests in a string and finds the method of each.
+//! Counts the requests in a string and finds the method of each request.
 
 use memchr::memmem;
 use thiserror::Error;
 
-/// Why a text is no request.
+/// Why a text is not a valid request.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum RequestError {
     /// The text does not begin with a request line and headers.
     #[error("not an HTTP/1.1 request: {0}")]
     Malformed(String),
-    /// It stops before the end of the headers or of the body.
+    /// The text ends before the end of the headers or the body.
     #[error("the request is cut short: its headers or its body (Content-Length) end too early")]
     CutShort,
-    /// A body without Content-Length: the next request cannot be found.
+    /// The body has no Content-Length, so the start of the next request is unknown.
     #[error("a request with Transfer-Encoding cannot be counted; send the body with a Content-Length")]
     TransferEncoding,
 }
@@ -32,17 +32,17 @@ pub enum Operation {
     Delete,
     /// HEAD: its response has no body, even if its headers say so.
     Head,
-    /// Any other.
+    /// Any other method.
     Other,
 }
 
 impl Operation {
-    /// Every operation, in the order of their numbers.
+    /// All operations, ordered by their numbers.
     pub const ALL: [Self; Self::COUNT] = [Self::Get, Self::Put, Self::Post, Self::Delete, Self::Head, Self::Other];
     /// The number of operations.
     pub const COUNT: usize = 6;
 
-    /// The method's name; `other` for a method without a number of its own.
+    /// The method's name; `other` for a method that has no number.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Get => "GET",
@@ -65,13 +65,13 @@ impl Operation {
     }
 }
 
-/// The requests that one string holds; more than one is HTTP pipelining.
+/// The requests in one string. Several requests are HTTP pipelining.
 #[derive(Debug, PartialEq, Eq, Default)]
 pub struct Batch {
     count: u32,
-    /// The method of the first request; that of the others too, unless `mixed` has them.
+    /// The method of the first request, and of all others if `mixed` is empty.
     operation: Operation,
-    /// The method of each request; empty if all are the same.
+    /// The method of each request; empty if all methods are the same.
     mixed: Vec<Operation>,
 }
 
@@ -80,7 +80,7 @@ impl Clone for Batch {
         Self { count: self.count, operation: self.operation, mixed: self.mixed.clone() }
     }
 
-    /// Copies without allocating, unless this batch was shorter.
+    /// Copies without allocating, unless `source` has more methods than fit.
     fn clone_from(&mut self, source: &Self) {
         self.count = source.count;
         self.operation = source.operation;
@@ -96,7 +96,7 @@ impl Batch {
         Ok(batch)
     }
 
-    /// Does what [`Batch::of`] does, but reuses the memory.
+    /// Counts the requests in `text`, as [`Batch::of`] does, but reuses this batch's memory.
     pub fn set(&mut self, text: &[u8]) -> Result<(), RequestError> {
         self.count = 0;
         self.mixed.clear();
@@ -120,7 +120,7 @@ impl Batch {
         }
     }
 
-    /// Number of requests, at least 1 in a batch that was counted.
+    /// Number of requests; at least 1 if the batch was made from a text.
     pub fn count(&self) -> u32 {
         self.count
     }

@@ -1,30 +1,30 @@
-//! An incremental parser of responses: it takes input in pieces of any size and reports when a response is complete.
+//! An incremental response parser. It accepts input in pieces of any size and reports when a response is complete.
 //!
-//! A response that arrives in one piece, the usual case, is parsed in place; only a head that is cut in two is copied.
-//! The body is skipped, unless a script wants to see it.
+//! A response that arrives in one piece, as most do, is parsed in place. Only a head that is split between pieces is
+//! copied. The body is skipped, unless a script wants to see it.
 
 use super::chunked::Chunked;
 use memchr::memmem;
 use thiserror::Error;
 
-/// The longest status line and headers that are accepted, in bytes.
+/// Maximum length of the status line and headers in bytes.
 const HEAD_BYTES_MAX: usize = 256 * 1024;
-/// The most headers that are accepted.
+/// Maximum number of headers.
 const HEADERS_MAX: usize = 128;
 
-/// Why bytes are no response. Their connection is closed and counted as a read error.
+/// Why bytes are not a valid response. The connection is then closed and a read error counted.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ParseError {
     /// The status line or a header is malformed.
     #[error("malformed status line or header: {0}")]
     Head(httparse::Error),
-    /// The head does not end.
+    /// The status line and headers are too long.
     #[error("status line and headers are longer than {HEAD_BYTES_MAX} bytes")]
     HeadTooLong,
-    /// Content-Length is no number, or there are two that differ.
+    /// Content-Length is not a number, or two different ones are given.
     #[error("Content-Length is not a number, or there are two that differ")]
     ContentLength,
-    /// The framing of a chunked body is broken.
+    /// The framing of a chunked body is invalid.
     #[error("malformed chunked body")]
     Chunk,
 }
@@ -41,7 +41,7 @@ pub struct Response {
 /// The headers and the body of a response, kept for a script's `response` function.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Capture {
-    /// Names as sent, and values, in order.
+    /// Names and values of the headers, as sent and in order.
     pub headers: Vec<(Vec<u8>, Vec<u8>)>,
     /// The content, without chunk framing.
     pub body: Vec<u8>,
@@ -55,13 +55,14 @@ enum State {
     UntilClose,
 }
 
-/// The parser of one connection. Not thread safe; one response at a time, in the order of the requests.
+/// The response parser of one connection. Parses one response at a time, in the order of the requests. Not thread-safe.
 #[derive(Debug, Clone)]
 pub struct ResponseParser {
     state: State,
-    /// The start of a head that has not arrived in full.
+    /// The start of a head that has not arrived completely.
     head: Vec<u8>,
-    /// Length of `head` at the last attempt, so that a head in tiny pieces is not parsed again for each.
+    /// Length of `head` at the last attempt to parse it, so that a head in tiny pieces is not parsed again for each
+    /// piece.
     tried: usize,
     status: u16,
     keep_alive: bool,
@@ -74,7 +75,7 @@ impl Default for ResponseParser {
 }
 
 impl ResponseParser {
-    /// Forgets everything, for a new connection.
+    /// Resets the state for a new connection.
     pub fn reset(&mut self) {
         *self = Self { head: std::mem::take(&mut self.head), ..Self::default() };
         self.head.clear();
@@ -82,8 +83,8 @@ impl ResponseParser {
 
     /// Reads from `input` up to the end of one response.
     ///
-    /// Returns the number of bytes consumed, and the response if it is complete; the rest belongs to the next response.
-    /// `to_head` says that the request was a HEAD.
+    /// Returns the number of bytes consumed, and the response if it is complete. The remaining bytes belong to the next
+    /// response. `to_head` says whether the request was a HEAD.
     pub fn feed(
         &mut self,
         input: &[u8],
@@ -121,7 +122,7 @@ impl ResponseParser {
         Ok((at + consumed, done.then(|| self.finish())))
     }
 
-    /// The peer closed: returns the response if closing ends it.
+    /// Handles the end of the peer's stream. Returns the response if the end of the stream completes it.
     pub fn end_of_stream(&mut self) -> Option<Response> {
         (self.state == State::UntilClose).then(|| self.finish())
     }
@@ -131,7 +132,8 @@ impl ResponseParser {
         Response { status: self.status, keep_alive: self.keep_alive }
     }
 
-    /// Reads the head, skipping interim (1xx) ones; returns bytes consumed and whether it is complete.
+    /// Reads the head, and skips interim (1xx) responses. Returns the number of bytes consumed and whether the head is
+    /// complete.
     fn feed_head(
         &mut self,
         input: &[u8],
@@ -161,7 +163,7 @@ impl ResponseParser {
         Ok((at, false))
     }
 
-    /// Continues a head whose start is in `self.head`; returns the number of bytes of `input` that belong to it.
+    /// Continues a head whose start is in `self.head`. Returns the number of bytes of `input` that belong to it.
     fn resume_head(
         &mut self,
         input: &[u8],
@@ -189,7 +191,7 @@ impl ResponseParser {
         Ok(length.map(|length| length - had))
     }
 
-    /// Parses a head and sets the state to its body; returns its length if it is complete.
+    /// Parses a head and sets the state for its body. Returns the length of the head if it is complete.
     fn parse_head(
         &mut self,
         bytes: &[u8],

@@ -1,6 +1,6 @@
-//! One report of several generators, from their records.
+//! Makes one report from the records of several generators.
 //!
-//! The records are read side by side, one second at a time, so memory does not grow with the length of the run.
+//! The records are read in parallel, one second at a time, so memory use does not grow with the length of the run.
 
 use super::MergeArguments;
 use crate::report::{Ending, HdrLog, RecordReader, Recorded, RecordedSecond, TextReport, heading, results_together};
@@ -8,7 +8,7 @@ use crate::stats::{Interval, Second, SecondRow};
 use std::io::Write;
 use std::time::SystemTime;
 
-/// Merges all parts and writes what `arguments` name.
+/// Merges all parts and writes the outputs that `arguments` ask for.
 pub(super) fn merge(arguments: &MergeArguments, out: &mut impl Write) -> Result<(), String> {
     let mut readers: Vec<RecordReader> =
         arguments.files.iter().map(|file| RecordReader::open(file)).collect::<Result<_, _>>()?;
@@ -80,7 +80,7 @@ fn started(endings: &[Ending]) -> SystemTime {
     starts.min().map_or(SystemTime::UNIX_EPOCH, SystemTime::from)
 }
 
-/// Refuses records that are not all parts of one load; `endings` are in the order of parts.
+/// Refuses records that are not all parts of the same load. `endings` are in the order of the parts.
 fn check(endings: &[&Ending]) -> Result<(), String> {
     let first = endings[0];
     let of = first.part.of;

@@ -1,4 +1,4 @@
-//! The end of a run: the figures of each generator, and the results of one generator or of several together.
+//! The end of a run: the figures of each generator, and the results of one generator or of several combined.
 
 use super::results::{GeneratorResult, GeneratorStop, LoopCpu, Results, RunDescription, Unfinished};
 use super::verdict::{Moved, Verdict, VerdictInput};
@@ -11,77 +11,77 @@ use serde::{Deserialize, Serialize};
 /// A start on the wall clock that several generators share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommonStart {
-    /// The time of the start.
+    /// The requested time of the start.
     pub at: jiff::Timestamp,
-    /// How late it was; 0 if it was on time.
+    /// Nanoseconds by which the start was late; 0 if it was on time.
     pub missed_by_ns: u64,
 }
 
-/// A generator's results besides its counts. Times are nanoseconds since the end of the warm-up.
+/// A generator's results, without its counts. Times are in nanoseconds since the end of the warm-up.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Ending {
     /// The load as requested.
     pub description: RunDescription,
-    /// The part of the load that it sent.
+    /// The part of the load that the generator sent.
     pub part: Part,
     /// Requests a second of all generators together.
     pub rate_of_all_per_s: f64,
-    /// How many nanoseconds a percentile may always be moved (`--send-lag-max`).
+    /// Nanoseconds by which a percentile may always be moved (`--send-lag-max`).
     pub allowed_ns: u64,
-    /// Connections that were open at the start.
+    /// Number of connections that were open at the start.
     pub connected: u64,
     /// The requested start, if there was one.
     pub start: Option<CommonStart>,
     /// CPU time of the process.
     pub cpu_ns: u64,
-    /// Its event loops.
+    /// The generator's event loops.
     pub loops: Vec<LoopEnding>,
-    /// Its threads.
+    /// The generator's threads.
     pub threads: Vec<ThreadEnding>,
-    /// Why the run ended early or lacks an output, if so.
+    /// Why the run ended early or an output is missing, if that happened.
     pub failure: Option<String>,
 }
 
-/// An event loop at its end.
+/// The state of an event loop at its end.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct LoopEnding {
-    /// When it ended.
+    /// When the loop ended.
     pub end_ns: u64,
-    /// Idle time.
+    /// Time in which the loop was idle.
     pub idle_ns: u64,
-    /// The part of `idle_ns` that was polled instead of slept.
+    /// The part of `idle_ns` in which the loop polled instead of sleeping.
     pub spin_ns: u64,
-    /// CPU time used.
+    /// CPU time that the loop used.
     pub cpu_ns: u64,
-    /// Whether it had real-time priority, up to its end.
+    /// Whether the loop had real-time priority until its end.
     pub real_time: bool,
-    /// Start and length of its longest stops.
+    /// Start and length of the loop's longest stops.
     pub stops: Vec<(u64, u64)>,
 }
 
-/// A thread at its end.
+/// The state of a thread at its end.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ThreadEnding {
-    /// Its number among those of all generators.
+    /// Number of the thread among those of all generators.
     pub thread: u64,
-    /// Its requests that were due.
+    /// Number of the thread's requests that were due.
     pub due: u64,
-    /// The number of these without a response or an error.
+    /// Number of due requests without a response or an error.
     pub unfinished: u64,
-    /// Age of the oldest of these.
+    /// Age of the oldest unfinished request.
     pub oldest_unfinished_ns: u64,
-    /// Its sampled rate of responses.
+    /// The sampled response rate of the thread.
     pub request_rate: RequestRate,
 }
 
 impl Ending {
-    /// Its actual length; the planned one before any loop has ended.
+    /// Actual length of the run; the planned length before any loop has ended.
     pub fn elapsed_ns(&self) -> u64 {
         let planned_ns = (self.description.duration_s * SECOND as f64) as u64;
         self.loops.iter().map(|ended| ended.end_ns).max().unwrap_or(planned_ns)
     }
 
-    /// Joins the endings of all parts, in their order.
+    /// Combines the endings of all parts, which are in order.
     pub fn together(endings: &[Self]) -> Self {
         let first = endings.first().expect("there is a generator");
         let sum = |of: fn(&Self) -> u64| endings.iter().map(of).sum();
@@ -124,7 +124,7 @@ impl Ending {
         })
     }
 
-    /// The results. `sum` has the counts of the run, `series` those of each second.
+    /// Makes the results. `sum` holds the counts of the run, and `series` those of each second.
     pub fn into_results(mut self, sum: Interval, series: Vec<SecondRow>) -> Results {
         let stops = longest_stops(&self.loops);
         let verdict = self.verdict(&sum, &stops);
@@ -160,9 +160,10 @@ impl Ending {
     }
 }
 
-/// The results of several generators: `parts` has the ending and the counts of each, `series` is that of all.
+/// The results of several generators: `parts` holds the ending and the counts of each, and `series` belongs to all of
+/// them.
 ///
-/// The verdict is the worst: if one generator did not keep its schedule, the load did not.
+/// The verdict is the worst of all: if one generator did not keep its schedule, the load did not keep it.
 pub fn results_together(parts: &[(Ending, Interval)], series: Vec<SecondRow>) -> Results {
     let endings: Vec<Ending> = parts.iter().map(|(ending, _)| ending.clone()).collect();
     let mut sum = Interval::default();
@@ -178,7 +179,7 @@ pub fn results_together(parts: &[(Ending, Interval)], series: Vec<SecondRow>) ->
     results
 }
 
-/// The longest stops of all loops, in the order of time.
+/// The longest stops of all loops in chronological order.
 fn longest_stops(loops: &[LoopEnding]) -> Vec<GeneratorStop> {
     let of_loop = |(event_loop, ended): (usize, &LoopEnding)| {
         let stop = move |(start_ns, length_ns): &(u64, u64)| GeneratorStop {

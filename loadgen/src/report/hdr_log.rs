@@ -1,4 +1,4 @@
-//! The latencies as an HdrHistogram log: version 1.3, V2 with deflate, one interval a second, nanoseconds.
+//! The latencies as an HdrHistogram log: format 1.3, compressed V2 histograms, one interval a second, in nanoseconds.
 
 use crate::clock::SECOND;
 use base64::Engine;
@@ -10,10 +10,10 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::time::SystemTime;
 
-/// Nanoseconds in a millisecond: the unit of the column `Interval_Max`, which people read.
+/// Divisor of the column `Interval_Max`, which is in milliseconds because people read it.
 const MAX_VALUE_DIVISOR: f64 = 1e6;
 
-/// A log being written.
+/// Writes an HdrHistogram log.
 pub struct HdrLog {
     writer: BufWriter<File>,
     serializer: V2DeflateSerializer,
@@ -41,7 +41,7 @@ impl HdrLog {
         Ok(Self { writer, serializer })
     }
 
-    /// Adds second `index`; `length_ns` is less than a second at the end of a run.
+    /// Adds the interval of second `index`. `length_ns` is less than a second at the end of a run.
     pub fn write(&mut self, index: u64, length_ns: u64, latency: &Histogram<u64>) -> io::Result<()> {
         self.write_at(index as f64, length_ns, latency)
     }

@@ -1,4 +1,4 @@
-//! The results as JSON, by `load.schema.json`.
+//! The results as JSON, in the format of `load.schema.json`.
 
 use super::results::{Censored, GeneratorResult, GeneratorStop, LoopCpu, Results, RunDescription};
 use super::verdict::Verdict;
@@ -55,7 +55,7 @@ struct Load<'a> {
     busiest_loop_share: f64,
     kept_schedule: &'a Verdict,
     failure: Option<&'a str>,
-    /// The generator's number, as `1/2`, if it is one of several.
+    /// The generator's part, such as `1/2`, if it is one of several.
     #[serde(skip_serializing_if = "Option::is_none")]
     part: Option<String>,
     /// Present with `--start-at`.
@@ -74,7 +74,8 @@ struct StartJson {
 }
 
 impl Results {
-    /// Writes the results to `file`, which is replaced only when they are complete: a full disk leaves no partial file.
+    /// Writes the results to `file`. Replaces the file only when the results are complete, so a full disk leaves no
+    /// partial file.
     pub fn write_json(&self, file: &Path) -> io::Result<()> {
         let latencies = &self.sum.latencies;
         let by_operation = latencies.by_operation();

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-/// The quantiles of the last second that are shown.
+/// The quantiles of the last second that are reported.
 const QUANTILES: [(&str, f64); 5] = [("0.5", 0.5), ("0.9", 0.9), ("0.99", 0.99), ("0.999", 0.999), ("1", 1.0)];
 
 /// Upper bounds of the latency histogram's buckets, in seconds: 50 µs, 75 µs, 100 µs, 150 µs … 79 s, two per doubling.
@@ -26,7 +26,7 @@ const BUCKETS_S: [f64; 42] = {
     bounds
 };
 
-/// Latencies of the run so far, as cumulative buckets of a Prometheus histogram.
+/// Latencies of the run so far, as the cumulative buckets of a Prometheus histogram.
 #[derive(Debug, Clone, Copy)]
 struct Buckets {
     at_most: [u64; BUCKETS_S.len()],
@@ -52,41 +52,42 @@ impl Buckets {
     }
 }
 
-/// Time limit for a client to send its request for metrics.
+/// Time within which a client must send its request for metrics.
 const CLIENT_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Size limit of a request for metrics.
+/// Maximum size of a request for metrics in bytes.
 const REQUEST_BYTES_MAX: u64 = 16 * 1024;
 
 /// The state of a run as of its last complete second.
 #[derive(Debug, Clone)]
 pub struct Live {
-    /// Offered requests a second.
+    /// Target rate in requests a second.
     pub rate_per_s: f64,
-    /// Requests due so far.
+    /// Number of requests that have been due so far.
     pub due: u64,
-    /// Responses so far.
+    /// Number of responses so far.
     pub requests: u64,
-    /// Responses in the last second.
+    /// Number of responses in the last second.
     pub requests_last_second: u64,
     /// Failures so far.
     pub errors: Errors,
-    /// Responses so far with an expected status, and those that refused a request.
+    /// Number of responses so far with an expected status, and of those that refused a request.
     served: u64,
     refused: u64,
-    /// Requests on the wire.
+    /// Number of requests on the wire.
     pub in_flight: u64,
-    /// Requests due and not sent.
+    /// Number of requests that are due but not sent.
     backlog: u64,
-    /// The busiest event loop's share of a CPU in the last second.
+    /// Share of a CPU that the busiest event loop used in the last second.
     busiest_loop_share: f64,
     /// Latencies by method.
     buckets: [Buckets; Operation::COUNT],
     /// Latency of the last second at [`QUANTILES`] in seconds; NaN without a response.
     latency_s: [f64; QUANTILES.len()],
-    /// Latency without the generator's own delays, in the same form.
+    /// Latency of the last second without the generator's own delays at [`QUANTILES`], in seconds; NaN without a
+    /// response.
     net_latency_s: [f64; QUANTILES.len()],
-    /// Send lag, in the same form.
+    /// Send lag of the last second at [`QUANTILES`], in seconds; NaN without a request.
     send_lag_s: [f64; QUANTILES.len()],
 }
 
@@ -111,7 +112,7 @@ impl Live {
         }
     }
 
-    /// Adds a second: `sum` has its counts, `row` its line of the series.
+    /// Adds a second. `sum` holds its counts, and `row` is its row in the series.
     pub fn add_second(&mut self, row: &SecondRow, sum: &Interval) {
         self.due += row.due;
         self.backlog = row.backlog;
@@ -136,7 +137,7 @@ impl Live {
         }
     }
 
-    /// In Prometheus' text format.
+    /// The state in Prometheus' text format.
     pub fn metrics(&self) -> String {
         let mut text = String::new();
         let mut family = |name: &str, kind: &str, help: &str, samples: Vec<(String, f64)>| {
@@ -193,7 +194,7 @@ impl Live {
         text
     }
 
-    /// One line for a terminal, without a line end.
+    /// The state as one line for a terminal, without a line end.
     pub fn line(&self, second: u64, duration_s: f64) -> String {
         let time =
             |seconds: f64| if seconds.is_nan() { "-".to_owned() } else { crate::units::format_time_us(seconds * 1e6) };
@@ -210,7 +211,7 @@ impl Live {
     }
 }
 
-/// Serves the metrics of `live` until the process ends; returns the address.
+/// Serves the metrics of `live` until the process ends. Returns the address that it listens on.
 pub fn serve_metrics(address: SocketAddr, live: Arc<Mutex<Live>>) -> io::Result<SocketAddr> {
     let listener = TcpListener::bind(address)?;
     let address = listener.local_addr()?;

@@ -1,4 +1,4 @@
-//! The results of a run and the forms in which they are reported.
+//! The results of a run, and the formats in which they are reported.
 
 mod ending;
 mod hdr_log;

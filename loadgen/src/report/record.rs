@@ -1,7 +1,7 @@
-//! The record of one of several generators (`--record`): all that `loadgen merge` needs to make the report that one
-//! generator would have made.
+//! The record of one of several generators (`--record`): everything that `loadgen merge` needs to make the report that
+//! a single generator would have made.
 //!
-//! Text, a JSON object a line:
+//! It is text with one JSON object per line:
 //!
 //! ```text
 //! {"format":"lsmlab-load-record","version":1}
@@ -25,14 +25,14 @@ struct Heading {
     version: u32,
 }
 
-/// A second of a record.
+/// One second in a record.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct RecordedSecond {
-    /// Requests that were due in it.
+    /// Number of requests that were due in the second.
     pub due: u64,
-    /// Its length: the last one may be shorter.
+    /// Length of the second in nanoseconds. The last one may be shorter.
     pub length_ns: u64,
-    /// Its counts.
+    /// The counts of the second.
     pub counted: Interval,
 }
 
@@ -43,22 +43,22 @@ enum Line<'a> {
     End(&'a Ending),
 }
 
-/// A line of a record after the first.
+/// A line of a record, except the first.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Recorded {
-    /// A second.
+    /// The counts of a second.
     Second(Box<RecordedSecond>),
-    /// The end.
+    /// The end of the run.
     End(Box<Ending>),
 }
 
-/// A record being written.
+/// Writes a record.
 #[derive(Debug)]
 pub struct Record(BufWriter<File>);
 
 impl Record {
-    /// Creates `file`.
+    /// Creates `file` and writes the first line.
     pub fn create(file: &Path) -> io::Result<Self> {
         let mut record = Self(BufWriter::new(File::create(file)?));
         record.write(&Heading { format: FORMAT.to_owned(), version: VERSION })?;
@@ -76,19 +76,19 @@ impl Record {
         self.write(&Line::Second { due, length_ns, counted })
     }
 
-    /// Adds the end.
+    /// Adds the end of the run.
     pub fn end(&mut self, ending: &Ending) -> io::Result<()> {
         self.write(&Line::End(ending))
     }
 }
 
-/// Whether `file` begins as a record does.
+/// Whether `file` begins like a record.
 pub fn is_record(file: &Path) -> bool {
     let first = File::open(file).and_then(|file| BufReader::new(file).lines().next().transpose());
     matches!(first, Ok(Some(line)) if line.contains(FORMAT))
 }
 
-/// A record being read, a second at a time.
+/// Reads a record one second at a time.
 pub struct RecordReader {
     file: PathBuf,
     lines: Lines<BufReader<File>>,
@@ -102,7 +102,7 @@ impl std::fmt::Debug for RecordReader {
 }
 
 impl RecordReader {
-    /// Opens `file`; an error names it.
+    /// Opens `file`. An error names the file.
     pub fn open(file: &Path) -> Result<Self, String> {
         let opened = File::open(file).map_err(|error| format!("{}: {error}", file.display()))?;
         let mut reader = Self { file: file.to_owned(), lines: BufReader::new(opened).lines(), number: 0 };
@@ -116,7 +116,7 @@ impl RecordReader {
         Ok(reader)
     }
 
-    /// The next second, or the end.
+    /// Reads the next second, or the end of the run.
     pub fn read(&mut self) -> Result<Recorded, String> {
         self.line()
     }

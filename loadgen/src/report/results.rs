@@ -18,47 +18,47 @@ pub struct RunDescription {
     pub url: String,
     /// The script's file.
     pub script: Option<String>,
-    /// Threads.
+    /// Number of threads.
     pub threads: u64,
-    /// Connections, all threads together.
+    /// Number of connections of all threads together.
     pub connections: u64,
-    /// Event loops that ran the threads.
+    /// Number of event loops that ran the threads.
     pub event_loops: u64,
     /// Which connection sends a request.
     pub pool: Pool,
-    /// Length of the warm-up that is in no figure, in seconds.
+    /// Length of the warm-up, which no figure includes, in seconds.
     pub warmup_s: f64,
-    /// Length in seconds.
+    /// Requested length of the run in seconds.
     pub duration_s: f64,
-    /// Requests a second.
+    /// Requested rate in requests a second.
     pub rate_per_s: f64,
-    /// Start, RFC 3339 in UTC.
+    /// Time of the start, RFC 3339 in UTC.
     pub started_at: String,
 }
 
-/// Requests that were due and had neither a response nor an error at the end.
+/// Requests that were due but had neither a response nor an error at the end.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Unfinished {
-    /// How many.
+    /// Number of unfinished requests.
     pub count: u64,
-    /// The age of the oldest, in nanoseconds: a lower bound of its latency.
+    /// Age of the oldest unfinished request in nanoseconds: a lower bound of its latency.
     pub oldest_ns: u64,
 }
 
-/// How the unfinished requests limit the percentiles: all that is known of their latency is that it exceeds their age.
+/// How unfinished requests limit the percentiles. All that is known of their latency is that it exceeds their age.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Censored {
-    /// How many.
+    /// Number of unfinished requests.
     pub count: u64,
-    /// Percentiles of all requests are unknown from here on; null if all are known.
+    /// Lowest percentile of all requests that is unknown; null if all are known.
     pub from_percentile: Option<f64>,
-    /// Percentiles of answered and unfinished requests together, the unfinished counted as the longest; null if
-    /// unknown.
+    /// Percentiles of answered and unfinished requests together in microseconds, with unfinished requests counted as
+    /// the longest; null if unknown.
     pub percentiles_us: Map<String, Value>,
 }
 
 impl Censored {
-    /// Computes it from `latency`, in nanoseconds, and `count` requests without a latency.
+    /// Computes the limits from `latency`, in nanoseconds, and from `count` requests whose latency is unknown.
     pub fn of(latency: &Histogram<u64>, count: u64) -> Self {
         let all = latency.len() + count;
         let at = |percentile: f64| {
@@ -83,23 +83,23 @@ impl Censored {
 /// A gap in which an event loop of the generator did not run.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct GeneratorStop {
-    /// When it began, in seconds since the start of the run.
+    /// When the gap began, in seconds since the start of the run.
     pub at_s: f64,
-    /// How long it lasted.
+    /// Length of the gap in microseconds.
     pub length_us: f64,
-    /// The event loop.
+    /// Index of the event loop.
     #[serde(rename = "loop")]
     pub event_loop: usize,
 }
 
-/// The cost of one event loop.
+/// The CPU time of one event loop.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct LoopCpu {
-    /// CPU time.
+    /// CPU time in seconds.
     pub cpu_s: f64,
-    /// The part of it spent in empty polls.
+    /// The part of the CPU time spent in empty polls, in seconds.
     pub spin_s: f64,
-    /// Whether it ran at real-time priority, up to its end.
+    /// Whether the loop had real-time priority until its end.
     pub real_time: bool,
 }
 
@@ -108,31 +108,31 @@ pub struct LoopCpu {
 pub struct Results {
     /// The load as requested.
     pub description: RunDescription,
-    /// Requests that were due; each was answered, failed or is unfinished.
+    /// Number of requests that were due. Each was answered, failed or is unfinished.
     pub requests_due: u64,
-    /// Counts and histograms of all threads and seconds.
+    /// Counts and histograms over all threads and seconds.
     pub sum: Interval,
     /// The unfinished requests.
     pub unfinished: Unfinished,
-    /// Actual length in nanoseconds.
+    /// Actual length of the run in nanoseconds.
     pub elapsed_ns: u64,
     /// CPU time of this process during the run, in nanoseconds.
     pub cpu_ns: u64,
-    /// The part of it spent in empty polls.
+    /// The part of the CPU time spent in empty polls, in nanoseconds.
     pub spin_ns: u64,
     /// CPU time of each event loop.
     pub loops: Vec<LoopCpu>,
-    /// The longest gaps in which a loop did not run, in the order of time.
+    /// The longest gaps in which a loop did not run, in chronological order.
     pub stops: Vec<GeneratorStop>,
-    /// Why the run ended early or lacks an output, if so.
+    /// Why the run ended early or an output is missing, if that happened.
     pub failure: Option<String>,
-    /// Sampled rates, one per thread.
+    /// The sampled response rates, one per thread.
     pub request_rates: Vec<RequestRate>,
-    /// One row per second.
+    /// The series, one row per second.
     pub series: Vec<SecondRow>,
     /// The generator's verdict on itself.
     pub verdict: Verdict,
-    /// The part of the load that it sent.
+    /// The part of the load that this generator sent.
     pub part: Part,
     /// The requested start, if there was one.
     pub start: Option<CommonStart>,
@@ -140,30 +140,30 @@ pub struct Results {
     pub generators: Vec<GeneratorResult>,
 }
 
-/// One of several generators, to compare with the others.
+/// The figures of one of several generators, for comparison with the others.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct GeneratorResult {
-    /// Its part, such as `2/3`.
+    /// The generator's part, such as `2/3`.
     pub part: String,
-    /// When it started, RFC 3339 in UTC.
+    /// When the generator started, RFC 3339 in UTC.
     pub started_at: String,
-    /// How late it started; null without a requested start.
+    /// Microseconds by which the start was late; null if no start was requested.
     pub start_missed_by_us: Option<f64>,
-    /// Its requests that were due.
+    /// Number of the generator's requests that were due.
     pub requests_due: u64,
-    /// Its responses.
+    /// Number of responses.
     pub requests: u64,
-    /// Its responses a second.
+    /// Responses a second.
     pub requests_per_s: f64,
-    /// Its latencies.
+    /// Latencies in microseconds.
     pub latency_us: DistributionSummary,
-    /// Its send lag.
+    /// Send lag in microseconds.
     pub send_lag_us: DistributionSummary,
-    /// Its CPU time.
+    /// CPU time of the generator in seconds.
     pub cpu_s: f64,
-    /// The share of a CPU that its busiest event loop used for work.
+    /// The share of a CPU that the generator's busiest event loop used, without polling.
     pub busiest_loop_share: f64,
-    /// Its verdict on itself.
+    /// The generator's verdict on itself.
     pub kept_schedule: Verdict,
 }
 
@@ -186,7 +186,7 @@ impl GeneratorResult {
 }
 
 impl Results {
-    /// Actual length in seconds.
+    /// Actual length of the run in seconds.
     pub fn elapsed_s(&self) -> f64 {
         self.elapsed_ns as f64 / SECOND as f64
     }
@@ -197,12 +197,12 @@ impl Results {
         work_s.fold(0.0, f64::max) / self.elapsed_s().max(1e-9)
     }
 
-    /// `count` a second, over the whole run.
+    /// Average of `count` per second over the whole run.
     pub fn per_second(&self, count: u64) -> f64 {
         count as f64 / self.elapsed_s().max(1e-9)
     }
 
-    /// The sampled rates of all threads.
+    /// The samples of the response rates of all threads.
     pub fn request_rate_samples(&self) -> Histogram<u64> {
         let mut all = RequestRate::default().samples;
         for thread in &self.request_rates {

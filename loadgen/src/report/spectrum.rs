@@ -1,7 +1,7 @@
-//! The percentile spectrum of HdrHistogram: more rows the closer to 100%.
+//! The percentile spectrum of HdrHistogram: rows become denser towards 100%.
 //!
-//! The algorithm is HdrHistogram's percentile iterator with five ticks per half distance, in the
-//! order of its floating-point operations, so that the rows come out equal to the last digit.
+//! The algorithm is HdrHistogram's percentile iterator with five ticks per half distance. It uses the same order of
+//! floating-point operations, so that the rows are equal to the last digit.
 
 use hdrhistogram::Histogram;
 use std::fmt;
@@ -11,21 +11,21 @@ const TICKS_PER_HALF_DISTANCE: f64 = 5.0;
 /// The longest latency of wrk2's histogram: a day in microseconds.
 const LATENCY_US_MAX: u64 = 24 * 3600 * 1_000_000;
 
-/// A row: `total` samples, which is `percentile` percent of all, are at most `value_us`.
+/// A row: `total` samples, which are `percentile` percent of all, have a value of at most `value_us`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SpectrumRow {
     /// The value in microseconds.
     pub value_us: f64,
-    /// The percentile that asked for the row, 0 to 100.
+    /// The percentile for which the row was made, 0 to 100.
     pub percentile: f64,
-    /// Samples up to the value.
+    /// Number of samples up to the value.
     pub total: u64,
 }
 
 /// The spectrum with its footer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Spectrum {
-    /// The rows, ascending.
+    /// The rows, in ascending order.
     pub rows: Vec<SpectrumRow>,
     /// Mean in microseconds.
     pub mean_us: f64,
@@ -33,15 +33,16 @@ pub struct Spectrum {
     pub stdev_us: f64,
     /// Maximum in microseconds.
     pub max_us: f64,
-    /// Samples.
+    /// Number of samples.
     pub count: u64,
-    /// Buckets of the histogram.
+    /// Number of buckets of the histogram.
     pub buckets: u64,
-    /// Sub-buckets of each.
+    /// Number of sub-buckets of each bucket.
     pub sub_buckets: u64,
 }
 
-/// A histogram of nanoseconds as wrk2 keeps it: in microseconds, three significant digits, up to a day.
+/// Converts a histogram of nanoseconds to the form that wrk2 keeps: in microseconds, three significant digits, up to a
+/// day.
 pub fn in_microseconds(nanoseconds: &Histogram<u64>) -> Histogram<u64> {
     let mut histogram = Histogram::new_with_bounds(1, LATENCY_US_MAX, 3).expect("the bounds are valid");
     for step in nanoseconds.iter_recorded() {
@@ -52,7 +53,7 @@ pub fn in_microseconds(nanoseconds: &Histogram<u64>) -> Histogram<u64> {
 }
 
 impl Spectrum {
-    /// The spectrum of a histogram of microseconds.
+    /// The spectrum of a histogram in microseconds.
     pub fn of(histogram: &Histogram<u64>) -> Self {
         let recorded = histogram.iter_recorded();
         let counts: Vec<(u64, u64)> = recorded
@@ -69,7 +70,7 @@ impl Spectrum {
         }
     }
 
-    /// The rows for distinct values in microseconds, ascending, with their counts above 0.
+    /// The rows for distinct values in microseconds, in ascending order, each with a count above 0.
     pub fn rows(counts: &[(u64, u64)]) -> Vec<SpectrumRow> {
         let count: u64 = counts.iter().map(|(_, count)| count).sum();
         let mut rows = Vec::new();

@@ -1,4 +1,4 @@
-//! The report in wrk2's layout, to the byte.
+//! The report in wrk2's layout, byte for byte.
 
 use super::results::{Censored, Results};
 use super::spectrum::{Spectrum, in_microseconds};
@@ -27,7 +27,7 @@ pub struct ThreadStat {
 }
 
 impl ThreadStat {
-    /// Summarises a histogram; mean and deviation are NaN if it is empty.
+    /// Summarises a histogram. Mean and standard deviation are NaN if it is empty.
     fn of(histogram: &Histogram<u64>) -> Self {
         let some = |value: f64| if histogram.is_empty() { f64::NAN } else { value };
         Self {
@@ -42,9 +42,9 @@ impl ThreadStat {
 /// A latency distribution with its spectrum.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LatencyBlock {
-    /// The kind of latency: `Recorded Latency`.
+    /// The kind of latency, such as `Recorded Latency`.
     pub title: String,
-    /// (percentile, microseconds).
+    /// Pairs of a percentile and its latency in microseconds.
     pub percentiles: Vec<(f64, f64)>,
     /// The detailed spectrum.
     pub spectrum: Spectrum,
@@ -61,37 +61,37 @@ impl LatencyBlock {
     }
 }
 
-/// All that follows the heading. Times are in microseconds.
+/// Everything that follows the heading. Times are in microseconds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TextReport {
-    /// Per thread, its mean latency up to calibration and its sampling interval, both in ms.
+    /// For each thread, its mean latency until calibration and its sampling interval, both in milliseconds.
     pub calibrations: Vec<(f64, u64)>,
     /// Latency in microseconds.
     pub latency: ThreadStat,
-    /// Responses a second of one thread.
+    /// Responses a second of a single thread.
     pub request_rate: ThreadStat,
-    /// The distributions asked for with -L and -U.
+    /// The distributions that -L and -U ask for.
     pub blocks: Vec<LatencyBlock>,
-    /// Responses.
+    /// Number of responses.
     pub requests: u64,
-    /// Length of the run.
+    /// Length of the run in microseconds.
     pub elapsed_us: f64,
-    /// Bytes read.
+    /// Number of bytes read.
     pub bytes: u64,
-    /// connect, read, write, timeout.
+    /// Number of socket errors: connect, read, write and timeout.
     pub socket_errors: [u64; 4],
-    /// Responses outside 200–399.
+    /// Number of responses with a status outside 200–399.
     pub bad_status: u64,
     /// Responses a second.
     pub requests_per_s: f64,
     /// Bytes a second.
     pub bytes_per_s: f64,
-    /// The lines that wrk2 lacks, after all of wrk2's.
+    /// Lines that wrk2 does not have. They follow all of wrk2's lines.
     pub appendix: Vec<(String, String)>,
 }
 
 impl TextReport {
-    /// The report of `results`, with one distribution for -L and another for -U.
+    /// The report of `results`, with one distribution if `latency` is true and another if `uncorrected` is true.
     pub fn of(results: &Results, latency: bool, uncorrected: bool) -> Self {
         let latencies = &results.sum.latencies;
         let recorded = in_microseconds(&latencies.latency);
@@ -121,7 +121,7 @@ impl TextReport {
     }
 }
 
-/// Send lag, unfinished requests and the verdict: the lines that wrk2 lacks.
+/// The lines that wrk2 does not have: send lag, unfinished requests and the verdict.
 fn appendix(results: &Results) -> Vec<(String, String)> {
     let lag = &results.sum.latencies.send_lag;
     let lag_at = |quantile: f64| format_time_us(lag.value_at_quantile(quantile) as f64 / 1000.0);
@@ -177,7 +177,7 @@ fn appendix(results: &Results) -> Vec<(String, String)> {
     lines
 }
 
-/// Right-aligns so that numbers line up whatever the length of their units, as wrk does.
+/// Aligns `text` to the right as wrk does, so that numbers line up whatever the length of their units.
 fn aligned(text: &str, width: usize) -> String {
     let last = text.bytes().rev();
     let letters = last.take(2).map(|byte| usize::from(byte.is_ascii_alphabetic()));

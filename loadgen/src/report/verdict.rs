@@ -1,4 +1,5 @@
-//! The verdict on the generator: if it did not keep its schedule, its figures describe itself rather than the server.
+//! The verdict on the generator. If it did not keep its schedule, its figures describe the generator rather than the
+//! server.
 
 use super::results::GeneratorStop;
 use crate::clock::MICROSECOND;
@@ -7,13 +8,13 @@ use crate::units::format_time_us;
 use hdrhistogram::Histogram;
 use serde::Serialize;
 
-/// An event loop that was idle for less than this share of the run had no reserve.
+/// Smallest share of the run in which an event loop must be idle. A loop with less had no reserve.
 const IDLE_SHARE_MIN: f64 = 0.02;
 
-/// The share of a percentile by which the generator's own delays may move it before the report is distorted.
+/// Share of a latency percentile by which the generator's own delays may move it.
 const MOVED_SHARE_MAX: f64 = 0.1;
 
-/// The share of the requests that must be due during a stop for it to show in the tail: it is then in p99.9.
+/// Share of the requests that must be due during a stop for the stop to show in the 99.9th percentile.
 const STOP_SHARE_MIN: f64 = 0.001;
 
 /// The generator's verdict on itself.
@@ -26,23 +27,23 @@ pub struct Verdict {
     pub reasons: Vec<String>,
 }
 
-/// A percentile of latency, as it was measured and without the generator's own delays, in nanoseconds.
+/// A latency percentile in nanoseconds, as measured and without the generator's own delays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Moved {
-    /// As measured.
+    /// The percentile as measured.
     pub latency_ns: u64,
-    /// Of latency without the generator's own delays.
+    /// The percentile without the generator's own delays.
     pub net_ns: u64,
 }
 
 impl Moved {
-    /// `percentile` of both distributions.
+    /// Computes `percentile` of both distributions.
     pub fn of(latencies: &Latencies, percentile: f64) -> Self {
         let at = |histogram: &Histogram<u64>| histogram.value_at_percentile(percentile);
         Self { latency_ns: at(&latencies.latency), net_ns: at(&latencies.net) }
     }
 
-    /// Whether the generator moved it by more than 10% and more than `allowed_ns`.
+    /// Whether the generator moved the percentile by more than 10% and by more than `allowed_ns`.
     pub fn is_visible(self, allowed_ns: u64) -> bool {
         let moved_ns = self.latency_ns.saturating_sub(self.net_ns);
         moved_ns > allowed_ns && moved_ns as f64 > self.net_ns as f64 * MOVED_SHARE_MAX
@@ -58,7 +59,7 @@ pub struct VerdictInput {
     pub p99: Moved,
     /// The 99.9th percentile.
     pub p99_9: Moved,
-    /// How many nanoseconds a percentile may always be moved (`--send-lag-max`).
+    /// Nanoseconds by which a percentile may always be moved (`--send-lag-max`).
     pub allowed_ns: u64,
     /// The longest gaps in which an event loop did not run.
     pub stops: Vec<GeneratorStop>,
@@ -66,22 +67,22 @@ pub struct VerdictInput {
     pub elapsed_s: f64,
     /// The share of the run in which each event loop was idle.
     pub idle_shares: Vec<f64>,
-    /// Connections that were open at the start, and the number requested.
+    /// Number of connections that were open at the start.
     pub connected: u64,
-    /// See `connected`.
+    /// Number of connections requested.
     pub connections: u64,
-    /// How many nanoseconds late the run started, against the requested start.
+    /// Nanoseconds by which the run started later than requested.
     pub start_missed_by_ns: u64,
 }
 
 impl Verdict {
-    /// Kept if, and only if:
+    /// Decides whether the schedule was kept. It was if all of these hold:
     ///
     /// - the generator's own delays moved neither the median nor the 99th percentile of latency by more than 10% and
     ///   more than `allowed_ns`;
-    /// - they did not move the 99.9th so either, or no single stop covers a thousandth of the run;
+    /// - they did not move the 99.9th percentile by that much either, or no single stop covers a thousandth of the run;
     /// - every event loop was idle for at least 2% of the run;
-    /// - all connections could be made;
+    /// - all connections were open at the start;
     /// - the requested start was not missed.
     pub fn of(input: &VerdictInput) -> Self {
         let mut reasons = Vec::new();

@@ -15,19 +15,19 @@ use std::sync::mpsc::{Receiver, SyncSender};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
-/// The collector of one run, on the main thread.
+/// Collects the results of one run, on the main thread.
 pub(super) struct Collector<'a> {
     arguments: &'a Arguments,
     plan: &'a Arc<WorkerPlan>,
-    /// Returns empty intervals, one channel per loop.
+    /// Channels that return empty intervals, one per loop.
     spares: Vec<SyncSender<Box<Interval>>>,
     connected: u64,
-    /// Start of the measured part: requests due from here on count.
+    /// Start of the measurement: requests due from this time on are counted.
     measured_ns: u64,
     started: SystemTime,
     cpu_at_start_ns: u64,
     due: DueCounter,
-    /// Requests due and sent up to the last complete second.
+    /// Number of requests due and sent up to the last complete second.
     due_so_far: u64,
     sent_so_far: u64,
     totals: Totals,
@@ -37,10 +37,10 @@ pub(super) struct Collector<'a> {
     /// Present with `--start-at`.
     common_start: Option<CommonStart>,
     live: Arc<Mutex<Live>>,
-    /// Whether standard error is a terminal, which gets a line a second.
+    /// Whether standard error is a terminal. If it is, it gets one line a second.
     terminal: bool,
     results: Vec<Option<WorkerResult>>,
-    /// The first failure that did not stop the others.
+    /// The first failure that did not end the run.
     failure: Option<RunError>,
 }
 
@@ -165,7 +165,8 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// Without its record the run continues too, and fails at the end.
+    /// Handles the result of writing to the record. If it failed, drops the record; the run continues, and fails at its
+    /// end.
     fn recorded(&mut self, written: io::Result<()>) {
         let file = self.arguments.record.as_ref().expect("there is a record because there is a file");
         if let Err(error) = written.map_err(RunError::file(file)) {
@@ -174,7 +175,7 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// Assembles the results when all threads have ended.
+    /// Makes the results, once all threads have ended.
     pub(super) fn finish(mut self) -> Results {
         if self.terminal {
             show_on_terminal("");
@@ -237,7 +238,7 @@ fn thread_ending(thread: ThreadResult) -> ThreadEnding {
     }
 }
 
-/// Replaces the terminal's last line.
+/// Replaces the last line on the terminal.
 fn show_on_terminal(line: &str) {
     // Progress is optional: a terminal that has closed must not end the run.
     let _ = write!(io::stderr(), "\r\x1b[K{line}").and_then(|()| io::stderr().flush());

@@ -9,9 +9,9 @@ use rand::{Rng, SeedableRng};
 ///
 /// Evenly spaced arrivals: connection `g` of `C` owns the requests `g, g + C, g + 2C, …` of the plan.
 ///
-/// Poisson arrivals: each connection is a Poisson process at a `C`-th of the rate, so that all together are one
-/// at the whole rate. Gaps are exponential with mean `C`, in requests of the plan and not in seconds: so the
-/// process follows the plan's rate at each time.
+/// Poisson arrivals: each connection is a Poisson process at one `C`-th of the rate, so that all connections together
+/// are a Poisson process at the whole rate. Gaps are exponential with mean `C`, measured in requests of the plan and
+/// not in seconds, so the process follows the plan's rate at any time.
 #[derive(Debug, Clone)]
 pub struct Arrivals {
     first: u64,
@@ -48,18 +48,18 @@ impl Arrivals {
         arrivals
     }
 
-    /// When the next request is due, in nanoseconds since the start; the end of the run if none is.
+    /// When the next request is due, in nanoseconds since the start; the end of the run if there is none.
     #[inline]
     pub fn due_ns(&self) -> u64 {
         self.due_ns
     }
 
-    /// Number of requests taken.
+    /// Number of requests taken so far.
     pub fn taken(&self) -> u64 {
         self.taken
     }
 
-    /// Takes `count` requests.
+    /// Takes the next `count` requests.
     #[inline]
     pub fn take(&mut self, schedule: &Schedule, count: u64) {
         self.taken += count;
@@ -71,7 +71,7 @@ impl Arrivals {
         self.compute(schedule);
     }
 
-    /// Passes over the requests that are due before `time_ns`; whether there was one.
+    /// Skips the requests that are due before `time_ns`. Returns whether there were any.
     #[inline]
     pub fn skip_before(&mut self, schedule: &Schedule, time_ns: u64) -> bool {
         if self.due_ns >= time_ns {
@@ -89,7 +89,8 @@ impl Arrivals {
         };
     }
 
-    /// Number of requests not yet taken that are due before `time_ns`, which is at most the plan's end.
+    /// Number of requests that are due before `time_ns` and have not been taken. `time_ns` must not be after the plan's
+    /// end.
     pub fn waiting_before(&self, schedule: &Schedule, time_ns: u64) -> u64 {
         if self.poisson.is_none() {
             let own = schedule.due_before(time_ns).saturating_sub(self.first).div_ceil(self.step);
@@ -103,8 +104,8 @@ impl Arrivals {
     }
 }
 
-/// When the `count`-th request from `from_ns` on is due, over the Poisson processes of `parties`; `None` if the plan
-/// ends before.
+/// When the `count`-th request from `from_ns` on is due, over the Poisson processes of `parties`. `None` if the plan
+/// ends earlier.
 pub(super) fn nth_due_after(schedule: &Schedule, from_ns: u64, count: u64, parties: u64) -> Option<u64> {
     use std::cmp::Reverse;
     let mut drawn: Vec<Arrivals> = (0..parties).map(|party| Arrivals::new(schedule, party, parties)).collect();
@@ -125,17 +126,17 @@ pub(super) fn nth_due_after(schedule: &Schedule, from_ns: u64, count: u64, parti
     None
 }
 
-/// Counts the requests that fall due, second by second, over all connections of one generator.
+/// Counts the requests that become due, second by second, over all connections of one generator.
 #[derive(Debug)]
 pub struct DueCounter {
-    /// With Poisson arrivals, a second copy of the processes; the same seeds draw the same times.
+    /// A second copy of the Poisson processes: the same seeds draw the same times. Empty if arrivals are evenly spaced.
     drawn: Vec<Arrivals>,
     part: Part,
     counted: u64,
 }
 
 impl DueCounter {
-    /// Counts for those of `connections` connections that belong to `part`.
+    /// Makes a counter for those of `connections` connections that belong to `part`.
     pub fn new(schedule: &Schedule, connections: u64, part: Part) -> Self {
         let own = (0..connections).filter(|connection| part.owns(*connection));
         let drawn = match schedule.seed {
@@ -145,7 +146,7 @@ impl DueCounter {
         Self { drawn, part, counted: 0 }
     }
 
-    /// Number of requests due before `time_ns` that no earlier call has counted.
+    /// Number of requests that are due before `time_ns` and that no earlier call has counted.
     pub fn advance(&mut self, schedule: &Schedule, time_ns: u64) -> u64 {
         if schedule.seed.is_none() {
             let before = self.counted;

@@ -1,11 +1,11 @@
-//! `wrk.lookup`, `wrk.connect` and the addresses that they pass around.
+//! `wrk.lookup`, `wrk.connect`, and the addresses that scripts pass between them.
 
 use crate::target;
 use mlua::{AnyUserData, FromLua, Lua, MetaMethod, Table, UserData, UserDataMethods, Value};
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::time::Duration;
 
-/// An address as a script sees it; `tostring` shows it.
+/// An address as a script sees it. `tostring` formats it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Address(pub(super) SocketAddr);
 
@@ -24,7 +24,7 @@ impl FromLua for Address {
     }
 }
 
-/// The addresses of `host`; `service` is a port, `http` or `https`.
+/// The addresses of `host`. `service` is a port, `http` or `https`.
 pub(super) fn lookup(host: String, service: Option<String>) -> mlua::Result<Vec<Address>> {
     let port = match service.as_deref() {
         None | Some("http") => 80,
@@ -44,7 +44,7 @@ pub(super) fn connect(address: Address) -> bool {
     target::accepts(address.0, Duration::from_secs(2)).is_ok()
 }
 
-/// A Lua list of addresses as a vector.
+/// Converts a Lua list of addresses to a vector.
 pub(super) fn list(table: Table) -> mlua::Result<Vec<SocketAddr>> {
     table.sequence_values::<Address>().map(|address| address.map(|address| address.0)).collect()
 }

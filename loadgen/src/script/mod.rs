@@ -1,7 +1,7 @@
 //! Lua scripts with wrk's interface, on LuaJIT.
 //!
-//! Each thread has a Lua state of its own, and there is one more for `setup` and `done`, as in wrk.
-//! [`MainScript`] makes them all before the run; during it a thread touches only its own.
+//! Each thread has its own Lua state, and there is another one for `setup` and `done`, as in wrk. [`MainScript`] makes
+//! all of them before the run. During the run a thread uses only its own state.
 
 mod address;
 mod state;
@@ -20,7 +20,7 @@ use thiserror::Error;
 pub use statistics::{LuaDistribution, Summary};
 use thread::ThreadHandle;
 
-/// A failure of a script; the text names its file and line.
+/// A failure of a script. The text names the file and the line.
 #[derive(Debug, Clone, Error)]
 #[error("{0}")]
 pub struct ScriptError(String);
@@ -30,7 +30,7 @@ impl ScriptError {
         Self(message.into())
     }
 
-    /// `error` with the name of the script's function that failed.
+    /// Makes an error with the name of the script's function that failed.
     fn in_function(name: &str, error: &mlua::Error) -> Self {
         Self(format!("script: {name}: {}", state::message(error)))
     }
@@ -39,17 +39,17 @@ impl ScriptError {
 /// The inputs of a script.
 #[derive(Debug, Clone)]
 pub struct ScriptOptions {
-    /// The script's file; without it, wrk's defaults apply.
+    /// The script's file; without a file, wrk's defaults apply.
     pub file: Option<PathBuf>,
-    /// The URL, taken apart for the table `wrk`.
+    /// The URL, whose parts become the table `wrk`.
     pub target: Target,
-    /// Headers of the command line.
+    /// Headers from the command line.
     pub headers: Vec<(String, String)>,
-    /// Words after the URL, for `init`.
+    /// Arguments after the URL, for `init`.
     pub arguments: Vec<String>,
 }
 
-/// The state that runs `setup` for each thread before the run and `done` after it.
+/// The Lua state that runs `setup` for each thread before the run and `done` after it.
 #[derive(Debug)]
 pub struct MainScript {
     lua: Lua,
@@ -71,12 +71,12 @@ impl MainScript {
         Ok(Self { lua, options, addresses })
     }
 
-    /// The addresses that accept connections, the default first; empty if none does.
+    /// The addresses that accept connections, the default one first; empty if none does.
     pub fn addresses(&self) -> &[SocketAddr] {
         &self.addresses
     }
 
-    /// Makes the state of the next thread: runs `setup(thread)` here and `init(args)` there.
+    /// Makes the state of the next thread. Runs `setup(thread)` in this state and `init(args)` in the new one.
     pub fn start_thread(&self) -> Result<ThreadScript, ScriptError> {
         let (lua, handle) = self.set_up_thread()?;
         let (stopped, address) = (handle.stopped(), handle.address());
@@ -95,7 +95,7 @@ impl MainScript {
         ThreadScript::new(lua, stopped, address)
     }
 
-    /// Runs `setup(thread)` for a thread that another generator runs: the script counts it.
+    /// Runs `setup(thread)` for a thread that another generator runs, so that the script counts that thread too.
     pub fn skip_thread(&self) -> Result<RemoteThread, ScriptError> {
         Ok(RemoteThread { _lua: self.set_up_thread()?.0 })
     }
@@ -111,7 +111,7 @@ impl MainScript {
         Ok((lua, handle))
     }
 
-    /// Calls `done(summary, latency, requests)` if the script has it.
+    /// Calls `done(summary, latency, requests)` if the script defines it.
     pub fn done(
         &self,
         summary: &Summary,
@@ -132,20 +132,20 @@ impl MainScript {
     }
 }
 
-/// A thread that another generator runs. The script may set its variables while this value lives.
+/// A thread that another generator runs. The script may set its variables as long as this value exists.
 #[derive(Debug)]
 pub struct RemoteThread {
     _lua: Lua,
 }
 
-/// One thread's state. Only that thread uses it during the run.
+/// The Lua state of one thread. Only that thread uses it during the run.
 #[derive(Debug)]
 pub struct ThreadScript {
     lua: Lua,
     request: Option<Function>,
     response: Option<Function>,
     delay: Option<Function>,
-    /// The request of every connection, if the script has no `request` function.
+    /// The request that every connection sends if the script has no `request` function.
     fixed: Vec<u8>,
     stopped: Arc<AtomicBool>,
     address: SocketAddr,
@@ -171,12 +171,12 @@ impl ThreadScript {
         Ok(Self { lua, request, response, delay, fixed, stopped, address })
     }
 
-    /// The address that this thread connects to.
+    /// The address to which this thread connects.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// The one request of every connection, or `None` if the script makes each.
+    /// The request that every connection sends, or `None` if the script makes each request.
     pub fn fixed_request(&self) -> Option<&[u8]> {
         self.request.is_none().then_some(&self.fixed[..])
     }
@@ -197,7 +197,7 @@ impl ThreadScript {
         self.stopped.load(Ordering::Relaxed)
     }
 
-    /// Lets the script make the next request, counts it into `batch` and passes it to `send`.
+    /// Lets the script make the next request, counts the requests in it into `batch`, and passes its text to `send`.
     pub fn request<R>(&self, batch: &mut Batch, send: impl FnOnce(&[u8]) -> R) -> Result<R, ScriptError> {
         let function = self.request.as_ref().expect("called for scripts with a request function only");
         let text: mlua::String = function.call(()).map_err(|error| ScriptError::in_function("request", &error))?;
@@ -219,7 +219,7 @@ impl ThreadScript {
         call().map_err(|error| ScriptError::in_function("response", &error))
     }
 
-    /// How long to delay the next request, in nanoseconds; the script returns milliseconds.
+    /// Nanoseconds by which the next request is delayed. The script returns milliseconds.
     pub fn delay_ns(&self) -> Result<u64, ScriptError> {
         let Some(function) = &self.delay else { return Ok(0) };
         let delay_ms: f64 = function.call(()).map_err(|error| ScriptError::in_function("delay", &error))?;

@@ -4,7 +4,7 @@ use super::{ScriptError, ScriptOptions, address};
 use mlua::{Lua, Table};
 use std::path::Path;
 
-/// The text of an error without Lua's stack trace: `get.lua:12: what was wrong`.
+/// The text of an error without Lua's stack trace, such as `get.lua:12: what was wrong`.
 pub(super) fn message(error: &mlua::Error) -> String {
     let text = match error {
         mlua::Error::CallbackError { cause, .. } => return message(cause),
@@ -16,7 +16,7 @@ pub(super) fn message(error: &mlua::Error) -> String {
     text[..end].to_owned()
 }
 
-/// Makes a state and runs the script's top level in it.
+/// Makes a state and runs the script's top-level code in it.
 pub(super) fn create(options: &ScriptOptions) -> Result<Lua, ScriptError> {
     // SAFETY: scripts are code that the user chose to run with all of this process's rights, as in wrk,
     // ffi and debug included; a script that breaks memory through them breaks its own run.
@@ -52,7 +52,7 @@ fn define_wrk(lua: &Lua, options: &ScriptOptions) -> mlua::Result<()> {
     lua.load(include_str!("wrk.lua")).set_name("=wrk.lua").exec()
 }
 
-/// Lets `require` find modules in the folder of the script.
+/// Makes `require` find modules in the directory of the script.
 fn search_modules_beside(lua: &Lua, file: &Path) -> mlua::Result<()> {
     let folder = match file.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder.display().to_string(),

@@ -9,9 +9,9 @@ use mlua::{Lua, MetaMethod, MultiValue, Table, UserData, UserDataFields, UserDat
 pub struct Summary {
     /// Length of the run in microseconds.
     pub duration_us: u64,
-    /// Responses.
+    /// Number of responses.
     pub requests: u64,
-    /// Bytes read.
+    /// Number of bytes read.
     pub bytes: u64,
     /// Failures by class.
     pub errors: Errors,
@@ -34,18 +34,18 @@ impl Summary {
     }
 }
 
-/// A distribution as a script sees it: `.min .max .mean .stdev`, `:percentile(p)`, `#d` distinct values,
-/// `d(i)` the i-th of them with its count, `d[i]` the i-th.
+/// A distribution as a script sees it: `.min .max .mean .stdev`, `:percentile(p)`, `#d` for the number of distinct
+/// values, `d(i)` for the i-th of them with its count, and `d[i]` for the i-th alone.
 #[derive(Debug, Clone)]
 pub struct LuaDistribution {
     histogram: Histogram<u64>,
-    /// The script's unit per unit of the histogram: 0.001 for nanoseconds shown as microseconds.
+    /// Factor from the histogram's unit to the script's unit: 0.001 for nanoseconds shown as microseconds.
     scale: f64,
     distinct: Vec<(f64, u64)>,
 }
 
 impl LuaDistribution {
-    /// Shows `histogram`, its values multiplied by `scale`.
+    /// Makes a distribution from `histogram`, whose values are multiplied by `scale`.
     pub fn new(histogram: Histogram<u64>, scale: f64) -> Self {
         let recorded = histogram.iter_recorded();
         let distinct = recorded.map(|step| (step.value_iterated_to() as f64 * scale, step.count_at_value())).collect();

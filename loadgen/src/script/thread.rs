@@ -6,10 +6,10 @@ use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-/// Depth limit of tables that are passed between threads.
+/// Maximum depth of tables that are passed between threads.
 const DEPTH_MAX: usize = 100;
 
-/// A handle to a thread's state, given to that state itself and to the main one.
+/// A handle to a thread's state, given to that state and to the main state.
 #[derive(Clone)]
 pub(super) struct ThreadHandle {
     lua: WeakLua,
@@ -63,7 +63,8 @@ impl UserData for ThreadHandle {
     }
 }
 
-/// Copies a value into another state: nil, booleans, numbers, strings, addresses, and tables of these.
+/// Copies a value into another state. The value may be nil, a boolean, a number, a string, an address, or a table of
+/// these.
 fn transfer(value: &Value, to: &Lua, depth: usize) -> mlua::Result<Value> {
     if depth > DEPTH_MAX {
         return Err(mlua::Error::runtime("cannot pass a table that contains itself to a thread"));

@@ -1,9 +1,9 @@
-//! Counts as they are written into a record: histograms in HdrHistogram's V2 form with deflate, in base64.
+//! Serialises the counts of a record: histograms in HdrHistogram's compressed V2 format, in base64.
 
 use super::interval::STATUS_MAX;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _, ser::Error as _};
 
-/// A histogram as a string.
+/// Serialises a histogram as a string.
 pub(crate) mod histogram {
     use super::*;
     use base64::{Engine, engine::general_purpose::STANDARD};
@@ -21,7 +21,7 @@ pub(crate) mod histogram {
         Reader::new().deserialize(&mut &bytes[..]).map_err(D::Error::custom)
     }
 
-    /// As a string, or null.
+    /// Serialises an optional histogram as a string or null.
     pub(crate) mod optional {
         use super::*;
 
@@ -38,7 +38,7 @@ pub(crate) mod histogram {
     }
 }
 
-/// The number of each status, as pairs of status and count.
+/// Serialises the counts by status as pairs of status and count.
 pub(crate) mod statuses {
     use super::*;
 
@@ -57,7 +57,7 @@ pub(crate) mod statuses {
     }
 }
 
-/// A number that may be NaN, which is null in JSON.
+/// Serialises a number that may be NaN. NaN is null in JSON.
 pub(crate) mod number {
     use super::*;
 

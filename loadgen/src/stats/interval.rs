@@ -1,20 +1,20 @@
 //! The counts of one event loop in one second.
 //!
-//! The loop fills an interval of its own without locks or atomics. Each second it swaps the interval for an empty one
-//! and sends the full one to the collector, which merges it and sends it back for reuse.
+//! The loop fills its own interval without locks or atomics. Each second it swaps the interval for an empty one and
+//! sends the full one to the collector, which merges it and sends it back for reuse.
 //!
-//! Nearly every response has an expected status and belongs to a GET. Only the others are recorded a second time, by
-//! class; the rest is the difference.
+//! Nearly every response has an expected status and belongs to a GET. Only the other responses are recorded a second
+//! time, by class. Subtracting them from all responses gives the rest.
 
 use super::encoding::{histogram, statuses};
 use crate::http::Operation;
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
-/// The longest time that a histogram can represent, a day in nanoseconds; longer ones count as a day.
+/// The longest time that a histogram can hold: a day in nanoseconds. Longer times count as a day.
 const LATENCY_NS_MAX: u64 = 24 * 3600 * 1_000_000_000;
 
-/// Status codes up to this one are counted one by one.
+/// Highest status code with its own counter. Higher codes share it.
 pub(super) const STATUS_MAX: usize = 999;
 
 /// Status codes with which an overloaded server refuses a request.
@@ -53,39 +53,39 @@ impl Sparse {
     }
 }
 
-/// A response when its latency is recorded. Times are in nanoseconds.
+/// The measurements of one response. Times are in nanoseconds.
 #[derive(Debug, Clone, Copy)]
 pub struct Sample {
-    /// From the moment the request was due to the end of its response.
+    /// Time from the moment at which the request was due to the end of its response.
     pub latency_ns: u64,
-    /// From the moment it was sent.
+    /// Time from the moment at which the request was sent to the end of its response.
     pub uncorrected_ns: u64,
-    /// The part of the latency that is the generator's own error.
+    /// The part of the latency that the generator itself caused.
     pub own_error_ns: u64,
     /// The request's method.
     pub operation: Operation,
-    /// Whether the status was an expected one.
+    /// Whether the status was expected.
     pub served: bool,
 }
 
-/// The times of every request, in nanoseconds.
+/// The times of all requests, in nanoseconds.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Latencies {
-    /// From the moment the request was due to the end of its response.
+    /// Times from the moment at which a request was due to the end of its response.
     #[serde(with = "histogram")]
     pub latency: Histogram<u64>,
-    /// From the moment it was sent to the end of its response.
+    /// Times from the moment at which a request was sent to the end of its response.
     #[serde(with = "histogram")]
     pub uncorrected: Histogram<u64>,
-    /// Latency without the generator's own error.
+    /// Latency without the part that the generator itself caused.
     #[serde(with = "histogram")]
     pub net: Histogram<u64>,
-    /// Per request sent: how much later it was sent than by a generator that is never late.
+    /// For each request sent, how much later it was sent than a generator that is never late would have sent it.
     #[serde(with = "histogram")]
     pub send_lag: Histogram<u64>,
-    /// The part of `latency` whose status was not an expected one.
+    /// The part of `latency` whose status was not expected.
     unserved: Sparse,
-    /// The part of `latency` by method, without GET.
+    /// The part of `latency` by method, except GET.
     by_operation: [Sparse; Operation::COUNT],
 }
 
@@ -167,7 +167,7 @@ impl Latencies {
 pub struct ExpectedStatuses(Box<[bool; STATUS_MAX + 1]>);
 
 impl ExpectedStatuses {
-    /// 200 to 399, and those of `more`.
+    /// Makes the set of 200 to 399 and the statuses in `more`.
     pub fn with(more: &[u16]) -> Self {
         let mut expected = Box::new([false; STATUS_MAX + 1]);
         expected[200..400].fill(true);
@@ -177,23 +177,24 @@ impl ExpectedStatuses {
         Self(expected)
     }
 
-    /// Whether the client expects a response with `status`.
+    /// Whether a response with `status` counts as served.
     #[inline]
     pub fn contains(&self, status: u16) -> bool {
         self.0[usize::from(status).min(STATUS_MAX)]
     }
 }
 
-/// Failures by class, like wrk2's.
+/// Number of failures by class, as in wrk2.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Errors {
     /// Attempts to connect that failed.
     pub connect: u64,
-    /// Requests whose response was cut off or was not HTTP.
+    /// Requests whose response was cut off or was not valid HTTP.
     pub read: u64,
     /// Requests that could not be written.
     pub write: u64,
-    /// Requests that took longer than `--timeout` from sending; counted once, their response still awaited.
+    /// Requests that took longer than `--timeout` after sending. Each is counted once, and its response is still
+    /// awaited.
     pub timeout: u64,
     /// Responses with a status that was not expected.
     pub status: u64,
@@ -209,7 +210,7 @@ impl Errors {
         self.status += other.status;
     }
 
-    /// All classes together.
+    /// The sum over all classes.
     pub fn total(&self) -> u64 {
         self.connect + self.read + self.write + self.timeout + self.status
     }
@@ -218,25 +219,25 @@ impl Errors {
 /// The counts of one event loop for one second.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Interval {
-    /// The times of the requests that were answered.
+    /// The times of the answered requests.
     pub latencies: Latencies,
-    /// Requests sent.
+    /// Number of requests sent.
     pub sent: u64,
-    /// Responses.
+    /// Number of responses.
     pub requests: u64,
-    /// Responses with an expected status.
+    /// Number of responses with an expected status.
     pub served: u64,
-    /// Responses that refuse the request because of overload (429, 503), unless they are expected.
+    /// Number of responses that refuse the request because of overload (429, 503), unless that status is expected.
     pub refused: u64,
-    /// Bytes read from the sockets.
+    /// Number of bytes read from the sockets.
     pub bytes_read: u64,
     /// Failures by class.
     pub errors: Errors,
-    /// Requests on the wire at the end of the second.
+    /// Number of requests on the wire at the end of the second.
     pub in_flight: u64,
-    /// CPU time of the loops.
+    /// CPU time of all loops.
     pub cpu_ns: u64,
-    /// CPU time without polling of the busiest loop.
+    /// CPU time of the busiest loop, without polling.
     pub work_ns_max: u64,
     #[serde(with = "statuses")]
     statuses: Box<[u64; STATUS_MAX + 1]>,
@@ -280,7 +281,7 @@ impl Interval {
         counts.filter(|(_, count)| **count > 0).map(|(status, count)| (status as u16, *count))
     }
 
-    /// Responses with a status outside 200–399: what wrk2 counts, even if they were expected.
+    /// Number of responses with a status outside 200–399, even if it was expected. This is what wrk2 counts.
     pub fn non_2xx_or_3xx(&self) -> u64 {
         self.statuses().filter(|(status, _)| !(200..400).contains(status)).map(|(_, count)| count).sum()
     }
@@ -300,7 +301,7 @@ impl Interval {
         self.statuses.fill(0);
     }
 
-    /// Adds the counts and samples of `other`; the level `in_flight` is summed over loops.
+    /// Adds the counts and samples of `other`. `in_flight`, a gauge, is summed over loops.
     pub fn add(&mut self, other: &Self) {
         self.latencies.add(&other.latencies);
         self.sent += other.sent;

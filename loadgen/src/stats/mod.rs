@@ -1,4 +1,4 @@
-//! Counts per event loop and second on the hot path; merged elsewhere.
+//! Counts per event loop and second on the hot path, which the collector merges.
 
 pub(crate) mod encoding;
 mod interval;

@@ -1,10 +1,10 @@
-//! A distribution in a few numbers.
+//! A distribution summarised in a few numbers.
 
 use hdrhistogram::Histogram;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-/// The percentiles of every summary, as wrk2 prints them.
+/// The percentiles in every summary, the same as wrk2 prints.
 pub const PERCENTILES: [f64; 8] = [50.0, 75.0, 90.0, 99.0, 99.9, 99.99, 99.999, 100.0];
 
 /// Count, extremes, mean and percentiles of a histogram of nanoseconds, in microseconds.
@@ -12,7 +12,7 @@ pub const PERCENTILES: [f64; 8] = [50.0, 75.0, 90.0, 99.0, 99.9, 99.99, 99.999, 
 /// All values but `count` are null if nothing was recorded.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct DistributionSummary {
-    /// Samples.
+    /// Number of samples.
     pub count: u64,
     /// Smallest sample.
     pub min: Option<f64>,
@@ -22,7 +22,7 @@ pub struct DistributionSummary {
     pub stdev: Option<f64>,
     /// Largest sample.
     pub max: Option<f64>,
-    /// Percentile, as a string such as `99.9`, to value.
+    /// Values by percentile. The percentile is a string such as `99.9`.
     pub percentiles: Map<String, Value>,
 }
 
@@ -46,7 +46,7 @@ fn round_to_ns(value_us: f64) -> f64 {
     (value_us * 1000.0).round() / 1000.0
 }
 
-/// The share, in percent, of samples within one standard deviation of the mean; 0 without samples.
+/// Percentage of the samples within one standard deviation of the mean; 0 without samples.
 pub fn within_stdev(histogram: &Histogram<u64>) -> f64 {
     let (mean, stdev) = (histogram.mean(), histogram.stdev());
     let near = |value: u64| (value as f64 - mean).abs() <= stdev;

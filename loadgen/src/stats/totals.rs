@@ -14,53 +14,54 @@ const SPARE_SECONDS: usize = 2;
 pub struct SecondRow {
     /// Start of the second, in seconds since the start of the run.
     pub t_s: u64,
-    /// Requests that were due in it.
+    /// Number of requests that were due in the second.
     pub due: u64,
-    /// Requests due up to its end and not sent.
+    /// Number of requests that were due by the end of the second but not sent.
     pub backlog: u64,
-    /// Responses that arrived in it.
+    /// Number of responses that arrived in the second.
     pub requests: u64,
-    /// Those with an expected status.
+    /// Number of these responses with an expected status.
     pub served: u64,
-    /// Those that refused the request (429, 503).
+    /// Number of these responses that refused the request (429, 503).
     pub refused: u64,
-    /// Failures of all classes in it.
+    /// Number of failures of all classes in the second.
     pub errors: u64,
-    /// Median latency of those responses in microseconds; null without responses.
+    /// Median latency of these responses in microseconds; null without responses.
     pub p50_us: Option<f64>,
-    /// Their 99th percentile.
+    /// 99th percentile of latency in microseconds.
     pub p99_us: Option<f64>,
-    /// Their maximum.
+    /// Maximum latency in microseconds.
     pub max_us: Option<f64>,
-    /// Median of those latencies without the generator's own error.
+    /// Median latency without the generator's own delays, in microseconds.
     pub net_p50_us: Option<f64>,
-    /// Its 99th percentile.
+    /// 99th percentile of latency without the generator's own delays, in microseconds.
     pub net_p99_us: Option<f64>,
-    /// Its maximum.
+    /// Maximum latency without the generator's own delays, in microseconds.
     pub net_max_us: Option<f64>,
-    /// Median send lag of the requests sent in it; null without requests.
+    /// Median send lag of the requests sent in the second, in microseconds; null without requests.
     pub lag_p50_us: Option<f64>,
-    /// Its 99th percentile.
+    /// 99th percentile of send lag in microseconds.
     pub lag_p99_us: Option<f64>,
-    /// Its maximum.
+    /// Maximum send lag in microseconds.
     pub lag_max_us: Option<f64>,
-    /// CPU time of all event loops.
+    /// CPU time of all event loops in seconds.
     pub cpu_s: f64,
-    /// The busiest event loop's share of a CPU, without polling.
+    /// Share of a CPU that the busiest event loop used, without polling.
     pub busiest_loop_share: f64,
 }
 
-/// One second, all threads together.
+/// The counts of one second over all threads.
 #[derive(Debug, Default)]
 pub struct Second {
-    /// Its number, from 0.
+    /// Number of the second, from 0.
     pub index: u64,
     /// The sum of the loops' intervals.
     pub sum: Interval,
 }
 
 impl Second {
-    /// The row of the series. `due` and `backlog` are known from the schedule; the last second of a run may be shorter.
+    /// Makes the row of the series. `due` and `backlog` come from the schedule. `length_ns` is the length of the
+    /// second, because the last one of a run may be shorter.
     pub fn row(&self, due: u64, backlog: u64, length_ns: u64) -> SecondRow {
         let Latencies { latency, net, send_lag, .. } = &self.sum.latencies;
         let at = |histogram: &Histogram<u64>, quantile: f64| {
@@ -89,21 +90,21 @@ impl Second {
     }
 }
 
-/// Merges the intervals of all loops. A second is complete when every loop has delivered it.
+/// Merges the intervals of all loops. A second is complete once every loop has delivered it.
 #[derive(Debug)]
 pub struct Totals {
-    /// The whole run up to the last complete second.
+    /// The sum over the whole run, up to the last complete second.
     pub sum: Interval,
-    /// Seconds that some loops have not delivered yet, the oldest first, without gaps.
+    /// Seconds that some loops have not delivered yet, oldest first, without gaps.
     open: VecDeque<Second>,
     spare: Vec<Second>,
     next_index: u64,
-    /// Per loop, the number of seconds that it has delivered.
+    /// Number of seconds that each loop has delivered.
     delivered: Vec<u64>,
 }
 
 impl Totals {
-    /// Sums for `threads` loops.
+    /// Makes sums for `threads` loops.
     pub fn new(threads: usize) -> Self {
         Self {
             sum: Interval::default(),
@@ -114,7 +115,7 @@ impl Totals {
         }
     }
 
-    /// Takes the interval of `thread` for second `index`. A loop delivers its seconds in order, without gaps.
+    /// Adds the interval of `thread` for second `index`. A loop delivers its seconds in order, without gaps.
     pub fn deliver(&mut self, thread: usize, index: u64, interval: &Interval) {
         debug_assert_eq!(self.delivered[thread], index);
         self.delivered[thread] = index + 1;
@@ -127,7 +128,7 @@ impl Totals {
         self.open[(index - self.next_index) as usize].sum.add(interval);
     }
 
-    /// The oldest second, if every thread has delivered it or has ended.
+    /// Removes and returns the oldest second if every loop has delivered it or has ended.
     pub fn take_complete(&mut self) -> Option<Second> {
         let first = self.open.front()?.index;
         if self.delivered.iter().any(|seconds| *seconds <= first) {
@@ -139,12 +140,12 @@ impl Totals {
         Some(second)
     }
 
-    /// `thread` has ended and delivers nothing more.
+    /// Records that `thread` has ended and will deliver nothing more.
     pub fn thread_ended(&mut self, thread: usize) {
         self.delivered[thread] = u64::MAX;
     }
 
-    /// Returns a second for reuse.
+    /// Takes back a second for reuse.
     pub fn recycle(&mut self, mut second: Second) {
         if self.spare.len() < SPARE_SECONDS {
             second.sum.clear();

@@ -1,9 +1,9 @@
-//! Division as C's `long double` does it on x86-64, with 64 bits of mantissa.
+//! Division as C does it with `long double` on x86-64, with a mantissa of 64 bits.
 //!
 //! wrk2 scales times by such divisions before it prints two decimals. Half of all three-digit times end in 5, and
-//! whether 12.215 becomes 12.21 or 12.22 depends on the bit where the quotient was rounded.
+//! whether 12.215 becomes 12.21 or 12.22 depends on the bit at which the quotient was rounded.
 
-/// A number above zero, `mantissa` times two to the power of `exponent`; the mantissa's highest bit is set.
+/// A number above zero: `mantissa` times two to the power of `exponent`. The highest bit of the mantissa is set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Extended {
     mantissa: u64,
@@ -11,7 +11,7 @@ pub(super) struct Extended {
 }
 
 impl Extended {
-    /// `None` for a value that is not finite and above zero.
+    /// Converts a value. Returns `None` if it is not finite and above zero.
     pub(super) fn of(value: f64) -> Option<Self> {
         if !value.is_normal() || value < 0.0 {
             return None;
@@ -21,7 +21,7 @@ impl Extended {
         Some(Self { mantissa, exponent: (bits >> 52) as i32 - 1075 - 11 })
     }
 
-    /// Rounded to the nearest, ties to even.
+    /// Divides, rounding to the nearest value and ties to even.
     pub(super) fn divided_by(self, divisor: u32) -> Self {
         let (numerator, divisor) = (u128::from(self.mantissa) << 60, u128::from(divisor));
         let (quotient, remainder) = (numerator / divisor, numerator % divisor);
@@ -36,7 +36,8 @@ impl Extended {
         }
     }
 
-    /// With `decimals` digits after the point, rounded to the nearest, ties to even; `None` from 2⁶⁴ on.
+    /// Formats with `decimals` digits after the point, rounding to the nearest value and ties to even. Returns `None`
+    /// from 2⁶⁴ on.
     pub(super) fn fixed(self, decimals: usize) -> Option<String> {
         let places = 10u128.pow(decimals as u32);
         let shift = u32::try_from(-self.exponent).ok()?;

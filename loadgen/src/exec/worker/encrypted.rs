@@ -1,4 +1,4 @@
-//! Connections with TLS: the handshake, and reading. Writing is in [`Connection::write`].
+//! Handshakes and reads on TLS connections. [`Connection::write`] does the writing.
 //!
 //! [`Connection::write`]: crate::exec::connection::Connection::write
 
@@ -32,7 +32,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Continues the handshake; afterwards the connection is free.
+    /// Continues the handshake. Once it has succeeded, the connection is free.
     pub(super) fn shake_hands(&mut self, index: usize) -> Result<(), WorkerError> {
         let mut plain = std::mem::take(&mut self.plain_buffer);
         let advanced = self.advance_handshake(index, &mut plain);
@@ -52,7 +52,7 @@ impl Worker<'_> {
         outcome
     }
 
-    /// Reads and writes once; returns the data that arrived with the end of the handshake, if it ended.
+    /// Reads and writes once. Returns the data that arrived with the end of the handshake, or `None` if it continues.
     fn advance_handshake(&mut self, index: usize, plain: &mut Vec<u8>) -> io::Result<Option<Received>> {
         let failed = |kind, reason: &str| io::Error::new(kind, format!("the TLS handshake failed: {reason}"));
         // A peer that closes with unread input, or that is sent more, resets the connection.
@@ -86,7 +86,7 @@ impl Worker<'_> {
         Ok(done.then_some(received))
     }
 
-    /// Reads what has arrived, once, and counts the responses in it.
+    /// Reads once, and counts the responses in the bytes that have arrived.
     pub(super) fn read_encrypted(&mut self, index: usize) -> Result<(), WorkerError> {
         let mut plain = std::mem::take(&mut self.plain_buffer);
         let received = self.receive(index, &mut plain);
@@ -104,7 +104,7 @@ impl Worker<'_> {
         outcome
     }
 
-    /// Reads from the socket, once, and decrypts into `plain`, which is emptied first.
+    /// Reads from the socket once, and decrypts into `plain`, whose old content is removed first.
     fn receive(&mut self, index: usize, plain: &mut Vec<u8>) -> io::Result<Received> {
         plain.clear();
         let socket = self.connections[index].socket.as_ref().expect("a session has a socket");
@@ -133,7 +133,7 @@ impl Worker<'_> {
     }
 }
 
-/// Whether there is nothing to read at the moment.
+/// Whether the error only says that nothing can be read at the moment.
 fn is_nothing(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
 }

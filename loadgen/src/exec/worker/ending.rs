@@ -1,4 +1,4 @@
-//! The end of a loop: its unfinished requests, the last interval, its result.
+//! The end of an event loop: its unfinished requests, its last interval and its result.
 
 use super::{ScriptThread, Worker};
 use crate::exec::connection::{Connection, Phase};

@@ -1,4 +1,4 @@
-//! Input on the connections: responses, ends of streams, invalid bytes.
+//! Handles input on the connections: responses, ends of streams, and invalid bytes.
 
 use super::Worker;
 use super::traffic::Loss;
@@ -11,7 +11,7 @@ use crate::stats::Sample;
 use std::io;
 
 impl Worker<'_> {
-    /// Reads once; the poller reports if more is left.
+    /// Reads once. If more is left, the poller reports the socket again.
     pub(super) fn read(&mut self, index: usize) -> Result<(), WorkerError> {
         if self.connections[index].session.is_some() {
             return self.read_encrypted(index);
@@ -39,14 +39,15 @@ impl Worker<'_> {
         outcome
     }
 
-    /// Notes how long the data that was read at `now` lay unread: `arrived_ns` is the kernel's time of arrival.
+    /// Records how long the data that was read at `now` lay unread. `arrived_ns` is the time at which the kernel
+    /// received it.
     pub(super) fn note_unread(&mut self, index: usize, arrived_ns: Option<u64>, now: u64) {
         let unread_ns = arrived_ns.map_or(0, |arrived_ns| (now + self.realtime_offset_ns).saturating_sub(arrived_ns));
         // Someone may have set the clock since the offset was taken.
         self.unread_ns = unread_ns.min(now.saturating_sub(self.connections[index].sent_ns));
     }
 
-    /// The peer closed the connection: an error for requests in flight, and for no others.
+    /// Handles the loss of a connection that the peer has closed. Requests in flight count as read errors.
     pub(super) fn cut_off(&mut self, index: usize, now: u64) {
         let connection = &mut self.connections[index];
         let busy = connection.is_busy();
@@ -56,7 +57,7 @@ impl Worker<'_> {
         self.lose(index, if busy { Loss::Read } else { Loss::Nothing }, now);
     }
 
-    /// The peer sends no more, which ends a response without a length.
+    /// Handles the end of the peer's stream, which completes a response without a length.
     pub(super) fn peer_closed(&mut self, index: usize, now: u64) -> Result<(), WorkerError> {
         let connection = &mut self.connections[index];
         if !connection.is_busy() {
@@ -72,7 +73,7 @@ impl Worker<'_> {
         Ok(())
     }
 
-    /// Counts the responses in `bytes`; closes the connection if they are invalid.
+    /// Counts the responses in `bytes`. Closes the connection if the bytes are invalid.
     pub(super) fn take_bytes(&mut self, index: usize, bytes: &[u8], now: u64) -> Result<(), WorkerError> {
         let connection = &self.connections[index];
         if !connection.is_busy() || connection.due_ns >= self.measured_ns {
@@ -108,14 +109,15 @@ impl Worker<'_> {
         Ok(())
     }
 
-    /// Lets a free connection send what is due.
+    /// Lets a free connection send the next request if it is due.
     ///
-    /// Only when all input is consumed: bytes left over would be taken for the response to the next request.
+    /// Call this only after all input is consumed. Otherwise the remaining bytes would be taken for the response to the
+    /// next request.
     pub(super) fn go_on(&mut self, index: usize, now: u64) -> Result<(), WorkerError> {
         if self.running && self.connections[index].phase == Phase::Idle { self.proceed(index, now) } else { Ok(()) }
     }
 
-    /// Counts a response; the last one of a batch frees the connection.
+    /// Counts a response. The last response of a batch frees the connection.
     fn answered(&mut self, index: usize, response: Response, now: u64) -> Result<(), WorkerError> {
         let connection = &mut self.connections[index];
         connection.answered += 1;

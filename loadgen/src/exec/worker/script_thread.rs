@@ -1,4 +1,4 @@
-//! One of the threads that the user asked for, as an event loop runs it.
+//! A thread that the user asked for, as an event loop runs it.
 
 use crate::exec::protocol::{Pool, ThreadResult, WorkerPlan};
 use crate::exec::sampler::Sampler;
@@ -7,31 +7,31 @@ use crate::schedule::Arrivals;
 use crate::script::ThreadScript;
 use std::collections::VecDeque;
 
-/// This bit marks the timer of a script thread; the numbers of connections do not have it.
+/// Bit that marks the timer of a script thread. The numbers of connections do not have it.
 const TIMER_BIT: u32 = 1 << 31;
 
-/// A thread's script and sampler and, with an open pool, its plan and its free connections.
+/// A thread's script and sampler. In an open pool also its plan and its free connections.
 #[derive(Debug)]
 pub(super) struct ScriptThread<'a> {
-    /// Its number among those of all generators.
+    /// Number of the thread among those of all generators.
     thread: u64,
     pub(super) script: &'a ThreadScript,
-    /// The request of every connection, unless the script makes each one.
+    /// The request that every connection sends, unless the script makes each request.
     pub(super) fixed_batch: Batch,
     sampler: Sampler,
-    /// The plan of an open pool; otherwise each connection has its own.
+    /// The plan, in an open pool. Otherwise each connection has its own.
     pub(super) arrivals: Option<Arrivals>,
-    /// Free connections of an open pool; the connection that has been free for longest comes first.
+    /// Free connections of an open pool. The connection that has been free for longest comes first.
     pub(super) free: VecDeque<u32>,
-    /// The current timer entry.
+    /// Time of the current timer entry; other entries are obsolete.
     pub(super) wake_ns: u64,
-    /// Requests sent that were due after the warm-up.
+    /// Number of requests sent that were due after the warm-up.
     pub(super) taken: u64,
     result: Option<ThreadResult>,
 }
 
 impl<'a> ScriptThread<'a> {
-    /// `thread` counts those of this generator.
+    /// Makes the thread. `thread` is its number among those of this generator.
     pub(super) fn new(plan: &WorkerPlan, thread: usize, script: &'a ThreadScript) -> Self {
         let fixed = script.fixed_request().map(Batch::of);
         let open = plan.pool == Pool::Open;
@@ -48,12 +48,12 @@ impl<'a> ScriptThread<'a> {
         }
     }
 
-    /// Samples from `measured_ns` on.
+    /// Starts to sample at `measured_ns`.
     pub(super) fn start(&mut self, measured_ns: u64, end_ns: u64) {
         self.sampler = Sampler::new(measured_ns, end_ns);
     }
 
-    /// The number under which the timers know script thread `script_thread`.
+    /// The number by which the timers identify script thread `script_thread`.
     pub(super) fn timer(script_thread: usize) -> u32 {
         script_thread as u32 | TIMER_BIT
     }
@@ -69,7 +69,7 @@ impl<'a> ScriptThread<'a> {
         self.sampler.count_response(latency_ns);
     }
 
-    /// Takes a sample if it is due, and returns the time of the next.
+    /// Takes a sample if it is due. Returns the time of the next sample.
     #[inline]
     pub(super) fn sample(&mut self, now_ns: u64) -> u64 {
         if self.has_ended() {
@@ -85,13 +85,13 @@ impl<'a> ScriptThread<'a> {
         self.result.is_some()
     }
 
-    /// Whether the script has asked its thread to end and it has not ended yet.
+    /// Whether the script has asked its thread to end, but the thread has not ended yet.
     #[inline]
     pub(super) fn is_to_stop(&self) -> bool {
         self.script.stopped() && !self.has_ended()
     }
 
-    /// Ends the thread with `unsent` requests due and not sent, and `in_flight` without a response.
+    /// Ends the thread. `unsent` requests were due but not sent, and `in_flight` requests have no response.
     pub(super) fn end(&mut self, unsent: u64, in_flight: u64, oldest_unfinished_ns: u64, end_ns: u64) {
         let request_rate = std::mem::replace(&mut self.sampler, Sampler::new(0, 0)).finish();
         self.result = Some(ThreadResult {

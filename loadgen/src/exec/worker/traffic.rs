@@ -1,4 +1,4 @@
-//! Connecting, sending, and failures.
+//! Opens connections, sends requests, and handles failures.
 
 use super::{ScriptThread, Worker};
 use crate::clock::{MILLISECOND, now_ns};
@@ -11,12 +11,12 @@ use std::os::fd::AsRawFd;
 /// The longest pause between attempts to connect.
 const RETRY_NS_MAX: u64 = 100 * MILLISECOND;
 
-/// How the requests on a connection's wire were lost.
+/// Why the requests on a connection's wire were lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Loss {
     Read,
     Write,
-    /// There was none: the peer closed a connection that was not in use, or said that it would.
+    /// No request was lost: the peer closed a connection that was not in use, or announced that it would.
     Nothing,
 }
 
@@ -25,7 +25,7 @@ impl Worker<'_> {
         u64::from(connection.generation) << 32 | index as u64
     }
 
-    /// Begins to connect.
+    /// Starts to connect.
     pub(super) fn open(&mut self, index: usize, now: u64) {
         let connection = &mut self.connections[index];
         let address = self.script_threads[connection.script_thread].script.address();
@@ -53,7 +53,8 @@ impl Worker<'_> {
         self.retry_later(index, now);
     }
 
-    /// Closes the socket and tries again: at once, unless the last sockets were useless too.
+    /// Closes the socket and schedules another attempt to connect: at once, unless no request was sent over the last
+    /// sockets either.
     fn retry_later(&mut self, index: usize, now: u64) {
         let connection = &mut self.connections[index];
         connection.close();
@@ -74,7 +75,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Does what `connection` has to do now, and arranges the next call.
+    /// Takes the next step of `connection`, and schedules the next call.
     pub(super) fn proceed(&mut self, index: usize, now: u64) -> Result<(), WorkerError> {
         let connection = &mut self.connections[index];
         match connection.phase {
@@ -115,7 +116,7 @@ impl Worker<'_> {
         Ok(())
     }
 
-    /// Gives the requests that are due in an open pool to its free connections.
+    /// Assigns the requests that are due in an open pool to its free connections.
     pub(super) fn dispatch(&mut self, script_thread: usize, now: u64) -> Result<(), WorkerError> {
         if !self.running || self.script_threads[script_thread].has_ended() {
             return Ok(());
@@ -256,7 +257,8 @@ impl Worker<'_> {
         }
     }
 
-    /// Continues a request whose response has arrived; the connection is free once it is written.
+    /// Continues to write a request whose response has already arrived. The connection is free once all of it is
+    /// written.
     fn finish_writing(&mut self, index: usize) -> Result<(), WorkerError> {
         let connection = &mut self.connections[index];
         let written = connection.write_rest();
@@ -294,7 +296,7 @@ impl Worker<'_> {
         if self.running { self.proceed(index, now) } else { Ok(()) }
     }
 
-    /// Counts timeouts, once a batch, and gives up connecting after the time limit.
+    /// Counts timeouts, one per batch, and gives up connecting after the time limit.
     pub(super) fn enforce_time_limits(&mut self, now: u64) {
         for index in 0..self.connections.len() {
             let connection = &mut self.connections[index];
