@@ -124,6 +124,18 @@ def test_a_warm_up_of_4_s_or_more_is_two_loads_of_the_same_length_together(check
         assert phase_names(checkout.manifest()).count("warm-up") == 1
 
 
+def test_a_warm_up_begins_with_many_scrapes_and_without_it_there_are_none(checkout: FakeCheckout) -> None:
+    scrapes = checkout.root / ".cache/scrapes"
+    checkout.environment |= {"FAKE_SCRAPES": str(scrapes), "FAKE_WARM_UP_TAKES_S": "0.1"}
+    counts = []
+    for warmup in ("3s", "0s"):
+        scrapes.unlink(missing_ok=True)
+        code, output = checkout.lab("run", "fake", "--warmup", warmup, "--profile", "off")
+        assert code == 0, output
+        counts.append(len(scrapes.read_text().splitlines()))
+    assert counts[0] > 20 > counts[1], counts
+
+
 def test_a_profile_is_recorded_and_drawn_as_the_experiment_says(checkout: FakeCheckout) -> None:
     load = {"script": "put.lua", "rate": 50, "threads": 1, "connections": 1, "duration": "1s", "warmup": "0s"}
     profile = {"events": ["cpu", "nativemem"], "interval": "1ms", "depth": 64, "pprof": True}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 
 from lab.http import fetch
 
@@ -43,3 +44,14 @@ def scrape(url: str, timeout_s: float = 0.8) -> dict[str, float]:
         return parse_metrics(fetch(url, timeout_s).decode("utf-8", "replace"))
     except OSError:
         return {}
+
+
+def warm_up_scrapes(admin_url: str, duration_s: float) -> None:
+    """Scrape a service over and over, so that its JVM compiles that code.
+
+    At one scrape a second the JVM would interpret it for minutes, on the CPUs that serve requests. Returns early if the
+    service does not respond.
+    """
+    end = time.monotonic() + duration_s
+    while time.monotonic() < end and scrape(f"{admin_url}/metrics"):
+        pass

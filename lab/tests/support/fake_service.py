@@ -55,6 +55,9 @@ def serve(config_file: Path) -> None:
                 view = {"java_version": "25-fake", "jvm_flags": flags, "gc": "G1", "native_transport": True}
                 self.answer(200, json.dumps({**config, **view, "libraries": {"one-nio": "2.3.0"}}).encode())
             elif self.path == "/metrics":
+                if told := os.environ.get("FAKE_SCRAPES"):
+                    with Path(told).open("a") as scrapes:
+                        scrapes.write(f"{time.monotonic()}\n")
                 text = f'lsmlab_requests_total{{method="get",status="200"}} {REQUESTS["count"]}\nlsmlab_tables 8\n'
                 self.answer(200, (text + f"process_cpu_seconds_total {time.process_time()}\n").encode())
             else:
