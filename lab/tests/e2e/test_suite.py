@@ -68,7 +68,7 @@ def suites() -> set[Path]:
 def run_suite(name: str, runtime: str, *words: str) -> FinishedSuite:
     require(runtime)
     before = suites()
-    done = make("suite", f"NAME={name}", *QUICK, f"RUNTIME={runtime}", *words)
+    done = make("suite", f"NAME={name}", *QUICK, f"RUNTIME={runtime}", *words)  # the last of two DURATIONs counts
     assert done.returncode == 0, done.stdout[-4000:]
     (directory,) = suites() - before
     return FinishedSuite(runtime, directory)
@@ -103,7 +103,7 @@ def test_a_suite_of_two_profiled_experiments_ends_with_its_page() -> None:
 
 @pytest.mark.browser
 def test_a_suite_of_five_experiments_ends_with_the_verdict_on_each_published_finding() -> None:
-    finished = run_suite("sync-vs-async", "local", "PROFILE=off")
+    finished = run_suite("sync-vs-async", "local", "PROFILE=off", "DURATION=1s")
     runs = dict(finished.runs())
     assert set(runs) == {"sync-put-50k", "array-queue-put-50k", "sync-get-50k", "array-queue-get-50k", "sync-put-100k"}
     for experiment, manifest in runs.items():

@@ -6,6 +6,7 @@ The lab is the real one, started as users start it; only what it measures is not
 from __future__ import annotations
 
 import contextlib
+import functools
 import itertools
 import json
 import os
@@ -16,6 +17,8 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
+import threading
 import time
 import zipfile
 from dataclasses import dataclass, field
@@ -54,6 +57,18 @@ def free_port() -> int:
             probe.bind(("127.0.0.1", port))
             return port
     raise AssertionError("count() does not end")
+
+
+@functools.cache
+def _forking() -> subprocess.Popen[str]:
+    """Start the process that forks labs. It ends with this one, which holds the other end of its standard input."""
+    return subprocess.Popen(
+        [sys.executable, str(SUPPORT / "lab_forked.py")],
+        env={**os.environ, "PYTHONPATH": str(SOURCES), "OPENBLAS_NUM_THREADS": "1"},  # a fork has no other threads
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
 
 
 @dataclass
@@ -99,27 +114,11 @@ class FakeCheckout:
         self.script(name, f'exec {sys.executable} {SUPPORT / source} "$@"')
 
     def start(self, *words: str, **environment: str) -> subprocess.Popen[str]:
-        settings = ("RUNTIME", "LOADGEN", "PORT", "COLUMNS")
-        clean = {key: value for key, value in os.environ.items() if key not in settings}
+        """Start a lab as users do, in a process that the test can signal."""
         return subprocess.Popen(
             [sys.executable, str(SUPPORT / "lab_unobserved.py"), *words],
             cwd=self.root,
-            env={
-                **clean,
-                "LAB_ROOT": str(self.root),
-                "FAKE_LOADGEN_STARTED": str(self.root / ".cache/loads"),
-                "FAKE_WARM_UP_TAKES_S": "0.1",  # nothing warms up
-                "LAB_LOCK": str(self.root / ".cache/run.lock"),
-                "PYTHONPATH": str(SOURCES),
-                "RUNTIME": "local",
-                "PORT": "0",
-                "ADMIN_PORT": "0",
-                "LOADGEN_METRICS_PORT": str(free_port()),
-                "MONITORING": "off",
-                "CPUS_OTHER": ALL_CPUS,
-                **self.environment,
-                **environment,
-            },
+            env=self._environment(**environment),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -127,14 +126,43 @@ class FakeCheckout:
         )
 
     def lab(self, *words: str, limit_s: float = 600, **environment: str) -> tuple[int, str]:
-        """Run the lab to its end; return its exit code and what it printed."""
-        process = self.start(*words, **environment)
-        try:
-            output, _ = process.communicate(timeout=limit_s)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            raise
-        return process.returncode, output
+        """Run the lab to its end, forked from a process that has imported it; return its exit code and output."""
+        forking = _forking()
+        assert forking.stdin is not None
+        assert forking.stdout is not None
+        with tempfile.NamedTemporaryFile("r", encoding="utf-8") as output:
+            asked = {"words": words, "directory": str(self.root), "output": output.name}
+            print(
+                json.dumps({**asked, "environment": self._environment(**environment)}), file=forking.stdin, flush=True
+            )
+            pid = int(forking.stdout.readline())
+            timer = threading.Timer(limit_s, os.killpg, (pid, signal.SIGKILL))
+            timer.start()
+            code = int(forking.stdout.readline())
+            timer.cancel()
+            printed = output.read()
+        assert code != -signal.SIGKILL, f"the lab did not end within {limit_s} s; it printed:\n{printed}"
+        return code, printed
+
+    def _environment(self, **environment: str) -> dict[str, str]:
+        settings = ("RUNTIME", "LOADGEN", "PORT", "COLUMNS")
+        clean = {key: value for key, value in os.environ.items() if key not in settings}
+        return {
+            **clean,
+            "LAB_ROOT": str(self.root),
+            "FAKE_LOADGEN_STARTED": str(self.root / ".cache/loads"),
+            "FAKE_WARM_UP_TAKES_S": "0.1",  # nothing warms up
+            "LAB_LOCK": str(self.root / ".cache/run.lock"),
+            "PYTHONPATH": str(SOURCES),
+            "RUNTIME": "local",
+            "PORT": "0",
+            "ADMIN_PORT": "0",
+            "LOADGEN_METRICS_PORT": str(free_port()),
+            "MONITORING": "off",
+            "CPUS_OTHER": ALL_CPUS,
+            **self.environment,
+            **environment,
+        }
 
     def runs(self, experiment: str = "fake") -> list[Path]:
         return sorted((self.root / "results" / experiment).glob("*Z*"))

@@ -28,4 +28,5 @@ def write_rows(_: MachineAudit, file: Path, plan: CpuPlan) -> None:
 
 
 MachineAudit.start = write_rows  # type: ignore[method-assign]
-main()
+if __name__ == "__main__":
+    main()
