@@ -35,8 +35,8 @@ from lab.runtime.local.runtime import LocalRuntime
 
 PAIRS = ("pairs=100000",)
 ABOVE_SATURATION_PER_S = 400_000
-FILL_S, SCRAPES_WARM_UP_S = 1.0
-WARM_UP_S = 5.0, 20.0
+FILL_S, WARM_UP_S = 5.0, 20.0
+SCRAPES_WARM_UP_S = 1.0
 SCRAPES = 200
 SCRAPED_LIMIT_S = 60
 
