@@ -36,7 +36,6 @@ from lab.runtime.local.runtime import LocalRuntime
 PAIRS = ("pairs=100000",)
 ABOVE_SATURATION_PER_S = 400_000
 FILL_S, WARM_UP_S = 5.0, 20.0
-SCRAPES_WARM_UP_S = 1.0
 SCRAPES = 200
 SCRAPED_LIMIT_S = 60
 
@@ -64,7 +63,7 @@ class Measurement:
         """Fill the store, let the JVM compile, and find half of what the service can answer."""
         scripts = self._load.script.parent
         self._run(replace(self._load, script=scripts / "put.lua", rate_per_s=20_000, duration_s=FILL_S))
-        warm_up_scrapes(self._service.admin_url, SCRAPES_WARM_UP_S)
+        warm_up_scrapes(self._service.admin_url)
         report = self._run(replace(self._load, duration_s=WARM_UP_S))
         self._half_rate_per_s = int(report["requests_per_s"] / 2)
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from lab.machine.host import cpu_times, listener_on, port_is_free, process_use
-from lab.prometheus import parse_metrics, scrape
+from lab.prometheus import parse_metrics, scrape, warm_up_scrapes
 from lab.timeline import Timeline, Watched
 
 TEXT = """\
@@ -46,6 +46,14 @@ def test_nothing_is_read_where_nobody_answers() -> None:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         assert scrape(f"http://127.0.0.1:{probe.getsockname()[1]}/metrics", timeout_s=0.2) == {}
+
+
+def test_scrapes_of_a_warm_up_end_at_once_if_the_service_does_not_respond() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+    begin = time.monotonic()
+    warm_up_scrapes(f"http://127.0.0.1:{port}", duration_s=60)
+    assert time.monotonic() - begin < 30
 
 
 def wait_for_row(timeline: Timeline, condition: Callable[[dict[str, str]], bool]) -> None:

@@ -46,7 +46,11 @@ def scrape(url: str, timeout_s: float = 0.8) -> dict[str, float]:
         return {}
 
 
-def warm_up_scrapes(admin_url: str, duration_s: float) -> None:
+SCRAPES_MAX_S = 1.0
+"""Time in which a JVM compiles most of the code of a scrape, if it does nothing else."""
+
+
+def warm_up_scrapes(admin_url: str, duration_s: float = SCRAPES_MAX_S) -> None:
     """Scrape a service over and over, so that its JVM compiles that code.
 
     At one scrape a second the JVM would interpret it for minutes, on the CPUs that serve requests. Returns early if the

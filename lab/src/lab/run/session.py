@@ -14,7 +14,7 @@ from lab.errors import RunError
 from lab.http import fetch
 from lab.machine import environment
 from lab.process.processes import describe_exit
-from lab.prometheus import warm_up_scrapes
+from lab.prometheus import SCRAPES_MAX_S, warm_up_scrapes
 from lab.run.importing import import_limit_s, import_status
 from lab.run.load import apply_load, lead_in_s, load_status, warmup_loads_s
 from lab.run.phases import Phases
@@ -23,8 +23,6 @@ from lab.run.show import Show
 from lab.run.state import RunState
 from lab.runtime.base import ProfileSpec, Service, ServiceSpec
 
-SCRAPES_MAX_S = 1.0
-"""The part of a warm-up in which only metrics are scraped: a tenth of it, and no more than this."""
 START_LIMIT_S = 180.0
 READY_LIMIT_S = 60.0
 QUIESCE_LIMIT_S = 300.0
