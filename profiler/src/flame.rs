@@ -187,9 +187,9 @@ mod tests {
 
     #[test]
     fn a_native_name_that_ends_in_a_number_is_not_taken_for_a_difference() {
-        let stacks = parse("stub 7 12", false).unwrap();
+        let stacks = parse("handler 7 12", false).unwrap();
         let svg = draw(Event::Cpu, &stacks, &CAPTION).unwrap();
-        assert!(texts(&svg).iter().any(|text| text == "stub 7"), "{:?}", texts(&svg));
+        assert!(texts(&svg).iter().any(|text| text == "handler 7"), "{:?}", texts(&svg));
     }
 
     /// Each label, measured by its characters, ends inside its frame.

@@ -14,10 +14,10 @@ import lsmlab.bench.harness.StolenTime;
 /**
  * One run of the load generator.
  *
- * @param report the load generator's report, as {@code --json} writes it
- * @param cpuSeconds CPU time that the server used during the run, without its JIT compiler
- * @param hostShare share of the time of both CPUs, the server's and the load generator's, that the host took, 0 … 1
- * @param compilerShare share of the server's CPU that its JIT compiler used, 0 … 1
+ * @param report the load generator's report in the form of {@code --json}
+ * @param cpuSeconds CPU time of the server during the run, without its JIT compiler
+ * @param hostShare steal time as a share of the time of both CPUs, 0 … 1
+ * @param compilerShare CPU time of the server's JIT compiler, as a share of one CPU over the run
  */
 record Load(JsonNode report, double cpuSeconds, double hostShare, double compilerShare) {
 

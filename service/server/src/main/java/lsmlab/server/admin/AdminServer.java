@@ -94,10 +94,10 @@ public final class AdminServer implements AutoCloseable {
    * Binds the port and serves requests.
    *
    * @param port port to bind; 0 for a free one
-   * @param metrics returns the text of {@code /metrics}
-   * @param config returns the content of {@code /config}
-   * @param notReady returns why requests are not accepted, or null if they are
-   * @param healthy returns whether the data port's threads are running
+   * @param metrics the text of {@code /metrics}
+   * @param config the content of {@code /config}
+   * @param notReady the reason why the service accepts no requests; null if it accepts them
+   * @param healthy whether all threads of the data port are running
    * @param countRequests switches the counting and timing of requests on or off
    * @throws IOException if the port is not available
    */

@@ -14,9 +14,9 @@ import lsmlab.storage.Durability;
  * @param dataPort port of the HTTP API; 0 for a free one
  * @param adminPort port for metrics and maintenance; 0 for a free one
  * @param selectors number of selector threads, 1 or more
- * @param deadlineMs milliseconds that a request may wait before variants that drop late requests drop it
- * @param queuePolicy what happens when the queue is full; a policy that the variant supports
- * @param idle what idle workers do; a strategy that the variant supports
+ * @param deadlineMs maximum time that a request may wait, in milliseconds; only some variants enforce it
+ * @param queuePolicy policy for a full queue; the variant must support it
+ * @param idle strategy of idle workers; the variant must support it
  * @param batch maximum number of requests that a worker takes at once, for variants that batch
  * @param carriers number of carrier threads of virtual threads; 0 for one per CPU
  * @param refusalsPerSecondMax maximum number of refusals a second because of overload, over all connections; 0 for no

@@ -10,10 +10,10 @@ public final class Variants {
   /**
    * A variant that a configuration can name.
    *
-   * @param name name of the variant in a configuration
-   * @param summary one line for the list of variants
-   * @param policies what the variant can do when its queue is full, {@link QueuePolicy#REJECT_NEWEST} first
-   * @param idles what the variant's idle workers can do, {@link IdleStrategy#PARK} first
+   * @param name the variant's name in a configuration
+   * @param summary its line in the list of variants
+   * @param policies the supported policies for a full queue; the first is {@link QueuePolicy#REJECT_NEWEST}
+   * @param idles the supported strategies of idle workers; the first is {@link IdleStrategy#PARK}
    */
   public record Entry(
       String name,

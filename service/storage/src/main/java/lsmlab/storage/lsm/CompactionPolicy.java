@@ -15,11 +15,10 @@ interface CompactionPolicy {
   /**
    * One compaction: the tables to merge, and the level of the result.
    *
-   * @param newestFirst groups of tables, newest first; a pair of one group hides pairs with the
-   *     same key in later groups, and tables of one group do not overlap
+   * @param newestFirst groups of tables that do not overlap within a group; the newest group comes
+   *     first, and its pairs hide older pairs with the same key
    * @param level level of the merged tables
-   * @param dropTombstones whether no older table can hold the keys of these tables, so that
-   *     tombstones are not needed
+   * @param dropTombstones whether tombstones may be dropped, because no older table has these keys
    */
   record Task(List<List<Placed>> newestFirst, int level, boolean dropTombstones) {
     List<Placed> inputs() {

@@ -70,7 +70,7 @@ final class WriteController {
   private int stalled;
   private long stallStart;
 
-  /** What the controller needs to know about compaction. */
+  /** The state of compaction, as far as it decides how fast writes may go. */
   interface Merging {
     /** Returns the number of level-0 tables at which a compaction is due. */
     int level0Trigger(TableSet tables);

@@ -14,9 +14,9 @@ public final class LookupCounts {
   /**
    * Counts a finished lookup.
    *
-   * @param tablesFiltered number of tables whose filter ruled out the key
-   * @param tablesInVain number of tables that were searched but do not hold the key
-   * @param tablesWrong number of those tables whose filter wrongly admitted the key
+   * @param tablesFiltered number of tables that the bloom filter excluded
+   * @param tablesInVain number of tables that were searched and do not hold the key
+   * @param tablesWrong number of false positives of bloom filters among these searches
    */
   public void count(boolean isFound, int tablesFiltered, int tablesInVain, int tablesWrong) {
     (isFound ? found : absent).increment();

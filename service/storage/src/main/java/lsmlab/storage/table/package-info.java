@@ -15,8 +15,8 @@
  *  ┌─────────┬───────────┬───────────────────────────────────┬──────┬────────┬────────────┐
  *  │ crc u32 │ count u32 │ (count+1) × {key u32, value u32}  │ keys │ values │ zeros to 8 │
  *  └─────────┴───────────┴───────────────────────────────────┴──────┴────────┴────────────┘
- *   crc:   CRC32C of the rest of the block, xor a hash of the block's offset in the file: a block
- *          that was written at the wrong offset fails its check
+ *   crc:   CRC32C of the rest of the block, xor a hash of the block's offset in the file;
+ *          so a block at the wrong offset fails its check
  *   key:   offset of key i from the block's start; key i ends where key i+1 begins
  *   value: the same for value i; bit 31 is set for a tombstone
  *

@@ -12,9 +12,9 @@ import lsmlab.storage.stats.LookupCounts;
 import lsmlab.storage.table.Lookup;
 
 /**
- * Everything that a reader needs at one moment: the memtables and the tables. Immutable, except
- * that writes are added to the active memtable. Has a reference count, and holds one reference to
- * each of its memtables and one to its set of tables.
+ * The memtables and the tables that a read searches. The lists never change; only the active
+ * memtable grows. Has a reference count, and holds one reference to each of its memtables and one
+ * to its set of tables.
  */
 public final class Version {
 

@@ -204,7 +204,7 @@ public final class VersionSet implements AutoCloseable {
   }
 
   /**
-   * Cleans up after a change. What fails here is tried again after the next change or at the next
+   * Cleans up after a change. A step that fails is repeated after the next change or at the next
    * start.
    */
   private void cleanUp(long firstLog) {
