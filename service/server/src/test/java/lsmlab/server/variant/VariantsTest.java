@@ -182,7 +182,11 @@ class VariantsTest {
       variant.submit(probe);
       assertEquals(Thread.currentThread().getName(), probe.thread);
     }
-    blockers.forEach(blocker -> blocker.end.countDown());
+    for (Blocker blocker : blockers) {
+      blocker.end.countDown();
+      // a worker that waits in a blocker would count as one that waits for work
+      Eventually.equal(1, blocker.sends::get, "is sent");
+    }
     awaitWaitingWorkers();
     Probe probe = new Probe(0);
     variant.submit(probe);
