@@ -16,8 +16,9 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-import psutil
 import pytest
+
+from lab.machine.sampler import cpu_idle_and_steal
 
 from .conftest import CHECKOUT
 from .disturbing import SERVICE_CPU, NoRunError, hog, run_with
@@ -50,9 +51,9 @@ def git(*words: str) -> str:
     return subprocess.run(["git", *words], cwd=CHECKOUT, capture_output=True, text=True, check=True).stdout.strip()
 
 
-def steal_s() -> list[float]:
+def steal_s() -> dict[int, float]:
     """Return the CPU time that the hypervisor has taken since the start of the machine, in seconds, by CPU."""
-    return [cpu.steal for cpu in psutil.cpu_times(percpu=True)]
+    return cpu_idle_and_steal(Path("/proc/stat").read_text())[1]
 
 
 def series(name: str, plant: Callable[[Path], None], steal_max: float = 1.0) -> Counter[str]:
@@ -74,7 +75,7 @@ def series(name: str, plant: Callable[[Path], None], steal_max: float = 1.0) -> 
             counts["failed"] += 1
             say(f"{name} {number:2}/{RUNS}: failed: {error}")
             continue
-        stolen = max(a - b for b, a in zip(before, steal_s(), strict=True)) / (time.monotonic() - begin)
+        stolen = max(steal - before[cpu] for cpu, steal in steal_s().items()) / (time.monotonic() - begin)
         reasons = f"{judged.run.name} {judged.state}: {'; '.join(judged.reasons) or 'no reason'}"
         if stolen > steal_max and counts["not quiet"] < RUNS:
             counts["not quiet"] += 1
