@@ -61,3 +61,29 @@ def test_a_suite_is_given_what_was_set() -> None:
 def test_a_window_of_a_recording_has_its_bounds() -> None:
     given = ("RUN=stack-get/1", "FROM=10s", "TO=20s")
     assert "bin/lab profile-window 'stack-get/1' --from '10s' --to '20s'" in make("-n", "profile-window", *given)
+
+
+@pytest.mark.parametrize(
+    ("words", "unknown"),
+    [
+        ("suite NAME=queues RATE=20000", "RATE"),
+        ("suite NAME=queues BLOCKS=10", "BLOCKS"),
+        ("prune DRYRUN=1", "DRYRUN"),
+        ("results ENGINE=lsm", "ENGINE"),
+        ("search NAME=stack-get SLO=p99<1ms STEPS=3", "STEPS"),
+        ("capacity NAME=stack-get SLO=p99<1ms", "SLO"),
+        ("compare A=a B=b REPEAT=3", "REPEAT"),
+        ("compare A=a B=b NAME=c", "NAME"),
+        ("regress BASE=HEAD RUNTIME=docker", "RUNTIME"),
+        ("findings NAME=queues ROUNDS=6", "ROUNDS"),
+    ],
+)
+def test_a_setting_that_a_target_would_ignore_is_refused(words: str, unknown: str) -> None:
+    told = make("-n", *words.split())
+    assert f"no such setting: {unknown}; there are: " in told
+    assert told.index("exit 2") < told.index("bin/lab"), "before the lab is started"
+
+
+def test_a_comparison_is_given_every_value_of_an_experiment() -> None:
+    asked = make("-n", "compare", "A=a", "B=b", "SCALE=0.3", "ENGINE=null", "X=3%", "PORT=9000")
+    assert asked.split() == ["bin/lab", "compare", "'a'", "'b'", "SCALE='0.3'", "ENGINE='null'", "X='3%'"]
