@@ -161,6 +161,10 @@ def test_a_rate_beyond_the_measured_saturation_is_told_in_one_line(declare: Decl
     assert "\n" not in line
     assert line.startswith("70,000/s is more than the 30,000/s that this machine serves of x")
     assert line.endswith("make experiment NAME=x RATE=auto")
+    command = "make compare A=x B=y"
+    line = advice("x", experiment, measured(30_000), TWO_CPUS, command)
+    assert line is not None
+    assert line.endswith(f"{command} RATE=auto")
     assert advice("x", experiment, measured(80_000), TWO_CPUS) is None
 
 

@@ -33,11 +33,48 @@ def test_two_hundred_microseconds_more_are_worse_by_two_hundred_microseconds(che
 
 
 def test_what_differs_besides_the_service_is_a_caution(checkout: FakeCheckout) -> None:
-    process = checkout.start("compare", "fake", "fake RATE=50", *QUICK, "DURATION=10m")
+    output, _ = interrupted(checkout, "fake", "fake RATE=50")
+    assert "the sides differ in more than the service: load.rate_per_s: 100 against 50" in output
+
+
+def interrupted(checkout: FakeCheckout, *words: str) -> tuple[str, list[dict[str, Any]]]:
+    """Start a comparison, end it in its first window; return what it printed and the experiments of both sides."""
+    process = checkout.start("compare", *words, *QUICK, "DURATION=10m")
     checkout.wait_for_phase("measure")
     os.kill(process.pid, signal.SIGINT)
     output, _ = process.communicate(timeout=LIMIT_S)
-    assert "the sides differ in more than the service: load.rate_per_s: 100 against 50" in output
+    directory = record(checkout)[1]
+    return output, [json.loads((directory / side / "run.json").read_text())["experiment"] for side in "ab"]
+
+
+def test_a_scale_multiplies_the_declared_rate_of_each_side(checkout: FakeCheckout) -> None:
+    output, sides = interrupted(checkout, "fake", "fake SCALE=0.25", "SCALE=0.5")
+    assert [side["resolved"]["load"]["rate_per_s"] for side in sides] == [50, 25], output
+    assert [side["rate"]["scale"] for side in sides] == [0.5, 0.25]
+
+
+def test_a_rate_that_is_fitted_to_a_is_the_rate_of_b_too(checkout: FakeCheckout) -> None:
+    words = ("fake", "fake VARIANT=queue", "RATE=auto")
+    code, output = checkout.lab("compare", *words)
+    assert code == 2
+    assert "A: RATE=auto: nothing to base it on" in output
+    assert "make capacity NAME=fake" in output
+    assert not (checkout.root / "results").exists()
+    code, output = checkout.lab("capacity", "fake", "DURATION=1s", "WARMUP=0s", FAKE_SATURATED_AT_PER_S="80")
+    assert code == 0, output
+    output, sides = interrupted(checkout, *words)
+    rates = [side["resolved"]["load"]["rate_per_s"] for side in sides]
+    assert rates == [pytest.approx(56, abs=1)] * 2, output
+    assert rates[0] == rates[1]
+    assert [side["rate"]["how"] for side in sides] == ["auto", "given"]
+
+
+def test_a_rate_beyond_this_machine_is_told_with_what_to_type_instead(checkout: FakeCheckout) -> None:
+    load = {"script": "get.lua", "rate": 100, "threads": 1, "connections": 2, "duration": "1s"}
+    checkout.experiment("many", load=load, reference={"source": "a report", "cpus": 4096})
+    output, _ = interrupted(checkout, "many", "many VARIANT=queue")
+    assert "100/s was measured on 4096 CPUs" in output
+    assert "instead: make compare A=many B='many VARIANT=queue' SCALE=" in output
 
 
 def test_ctrl_c_leaves_nothing_running_and_a_comparison_that_is_not_judged(checkout: FakeCheckout) -> None:

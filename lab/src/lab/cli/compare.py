@@ -7,29 +7,31 @@ from __future__ import annotations
 
 import os
 import secrets
+import shlex
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from rich.console import Console
 from rich.text import Text
 
+from lab.capacity import Capacities, advice
 from lab.compare import page
-from lab.compare.design import DESIGN_SETTINGS, read_design
+from lab.compare.design import DESIGN_SETTINGS, Design, read_design
 from lab.compare.execution import Comparison
 from lab.compare.finished import compare_finished, find_run
 from lab.compare.plan import ComparePlan
 from lab.compare.profiles import compare_profiles
 from lab.compare.revision import built_revision, require_one_table_format
-from lab.compare.sides import parse_words, read_side
+from lab.compare.sides import SETTABLE, Side, at_the_rate_of, parse_words, read_side
+from lab.cpu_plan import CpuPlan
 from lab.errors import InputError
 from lab.experiment import Catalogue
 from lab.experiment.model import ProfileSettings
-from lab.experiment.overrides import OVERRIDABLE
 from lab.machine.cpus import plan_cpus
 from lab.paths import Checkout
 from lab.progress import Progress
 from lab.run.show import Show
-from lab.runtime.base import Ports
+from lab.runtime.base import Ports, Runtime
 from lab.runtime.select import check_name, choose
 from lab.units import duration_word
 
@@ -46,17 +48,15 @@ def compare(
 ) -> int:
     """Compare B against A; return the process's exit code. Raises LabError for bad input: nothing was started."""
     check_name(runtime)
-    given = parse_words(words, [*OVERRIDABLE, *DESIGN_SETTINGS], "lab compare")
-    common = {key: text for key, text in given.items() if key in OVERRIDABLE}
-    design = read_design({key: text for key, text in given.items() if key not in OVERRIDABLE}, secrets.randbelow(10**6))
+    asked = _Asked.read(words, "lab compare")
     runs = find_run(checkout, sides[0]), find_run(checkout, sides[1])
     if runs[0] is not None and runs[1] is not None:
-        useless = [key.upper() for key in given if key not in ("x", "metric", "force")]
+        useless = [key.upper() for key in asked.given if key not in ("x", "metric", "force")]
         if useless:
             raise InputError(
                 f"{', '.join(useless)}: finished runs are compared as they are; only X, METRIC and FORCE go"
             )
-        record, directory = compare_finished(checkout, runs[0], runs[1], design)
+        record, directory = compare_finished(checkout, runs[0], runs[1], asked.design)
         compare_profiles(checkout, directory, (runs[0], runs[1]), (record.a.label, record.b.label))
         page.write(directory)
         page.tell(console, record, directory)
@@ -64,19 +64,15 @@ def compare(
     if runs[0] is not None or runs[1] is not None:
         run, other = (sides[0], sides[1]) if runs[0] is not None else (sides[1], sides[0])
         raise InputError(f"{run} is a finished run and {other} is none: name two runs, or two experiments")
-    catalogue = Catalogue(checkout)
-    a, b = (read_side(catalogue, letter, text, common) for letter, text in zip("AB", sides, strict=True))
+    here = _Here.of(checkout, choose(checkout, runtime, tell))
+    a = here.read("A", sides[0], asked.common)
+    b = here.read("B", sides[1], at_the_rate_of(a, asked.common))
     plan = ComparePlan(
-        checkout=checkout,
-        a=a,
-        b=b,
-        design=design,
-        runtime=choose(checkout, runtime, tell),
-        cpus=plan_cpus(os.environ),
-        ports=ports,
+        checkout=checkout, a=a, b=b, design=asked.design, runtime=here.runtime, cpus=here.cpus, ports=ports
     )
     console.print(Text.assemble(("A ", "bold"), f"{a.label}: {a.experiment.title}"), highlight=False)
     console.print(Text.assemble(("B ", "bold"), f"{b.label}: {b.experiment.title}"), highlight=False)
+    here.advise(console, a, f"make compare A={shlex.quote(sides[0])} B={shlex.quote(sides[1])}")
     return Comparison(plan, Show(console)).execute()
 
 
@@ -84,23 +80,22 @@ def regress(
     console: Console, checkout: Checkout, base: str, name: str, words: Sequence[str], *, ports: Ports, tell: Progress
 ) -> int:
     """Compare this checkout's service (B) with that of an earlier revision (A) under an experiment."""
-    given = parse_words(words, [*OVERRIDABLE, *DESIGN_SETTINGS], "lab regress")
-    common = {key: text for key, text in given.items() if key in OVERRIDABLE}
-    design = read_design({key: text for key, text in given.items() if key not in OVERRIDABLE}, secrets.randbelow(10**6))
-    side = read_side(Catalogue(checkout), "NAME", name, common)
-    runtime = choose(checkout, "local", tell)
+    asked = _Asked.read(words, "lab regress")
+    here = _Here.of(checkout, choose(checkout, "local", tell))
+    side = here.read("NAME", name, asked.common)
+    here.advise(console, side, f"make regress BASE={shlex.quote(base)} NAME={shlex.quote(name)}")
     checkout.cache.mkdir(parents=True, exist_ok=True)
     with built_revision(checkout, base, tell) as revision:
-        runtime.build(checkout.cache / "build-service.log", tell, service_only=True)
+        here.runtime.build(checkout.cache / "build-service.log", tell, service_only=True)
         if side.experiment.dataset is not None:
             require_one_table_format(checkout, revision)
         plan = ComparePlan(
             checkout=checkout,
             a=replace(side, label=f"{side.label} of {base}", revision=revision),
             b=replace(side, label=f"{side.label} of this checkout"),
-            design=design,
-            runtime=runtime,
-            cpus=plan_cpus(os.environ),
+            design=asked.design,
+            runtime=here.runtime,
+            cpus=here.cpus,
             ports=ports,
             compared=(f"revision of the service: {revision.commit[:12]} against this checkout",),
         )
@@ -122,12 +117,11 @@ def profiling_cost(
     It is profiled by its `profile`, or by the default if it has none.
     """
     check_name(runtime)
-    given = parse_words(words, [*OVERRIDABLE, *DESIGN_SETTINGS], "lab profiling-cost")
-    if "profile" in given:
+    asked = _Asked.read(words, "lab profiling-cost")
+    if "profile" in asked.given:
         raise InputError("PROFILE is not for this: side A is never recorded, side B always")
-    common = {key: text for key, text in given.items() if key in OVERRIDABLE}
-    design = read_design({key: text for key, text in given.items() if key not in OVERRIDABLE}, secrets.randbelow(10**6))
-    side = read_side(Catalogue(checkout), "NAME", name, common)
+    here = _Here.of(checkout, choose(checkout, runtime, tell))
+    side = here.read("NAME", name, asked.common)
     settings = side.experiment.profile or ProfileSettings()
     side = replace(side, experiment=side.experiment.model_copy(update={"profile": None}))
     how = f"{', '.join(settings.events)} each {duration_word(settings.interval_s)}"
@@ -135,12 +129,55 @@ def profiling_cost(
         checkout=checkout,
         a=side,
         b=replace(side, label=f"{side.label}, recorded"),
-        design=design,
-        runtime=choose(checkout, runtime, tell),
-        cpus=plan_cpus(os.environ),
+        design=asked.design,
+        runtime=here.runtime,
+        cpus=here.cpus,
         ports=ports,
         compared=(f"recording: off against {how}",),
         recorded=settings,
     )
     console.print(f"What it costs {side.label} to be recorded: {how}", highlight=False)
+    here.advise(console, side, f"make profiling-cost NAME={shlex.quote(name)}")
     return Comparison(plan, Show(console)).execute()
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """The KEY=value words: all of them, those that override both sides' experiments, and the design."""
+
+    given: dict[str, str]
+    common: dict[str, str]
+    design: Design
+
+    @staticmethod
+    def read(words: Sequence[str], command: str) -> _Asked:
+        given = parse_words(words, [*SETTABLE, *DESIGN_SETTINGS], command)
+        common = {key: text for key, text in given.items() if key in SETTABLE}
+        of_design = {key: text for key, text in given.items() if key not in SETTABLE}
+        return _Asked(given, common, read_design(of_design, secrets.randbelow(10**6)))
+
+
+@dataclass(frozen=True)
+class _Here:
+    """Where a comparison runs, and the measured saturations there, the base of RATE=auto."""
+
+    catalogue: Catalogue
+    runtime: Runtime
+    cpus: CpuPlan
+    capacities: Capacities
+
+    @staticmethod
+    def of(checkout: Checkout, runtime: Runtime) -> _Here:
+        cpus = plan_cpus(os.environ)
+        return _Here(Catalogue(checkout), runtime, cpus, Capacities(checkout, cpus, runtime.name))
+
+    def read(self, which: str, text: str, common: dict[str, str]) -> Side:
+        return read_side(self.catalogue, which, text, common, self.capacities.saturation_of)
+
+    def advise(self, console: Console, side: Side, command: str) -> None:
+        """Say in one line if the rate is beyond this machine, and what to type instead."""
+        experiment = side.experiment
+        if experiment.rate_choice is None:
+            line = advice(side.name, experiment, self.capacities.find(experiment), self.cpus, command)
+            if line is not None:
+                console.print(Text(line, style="yellow"), soft_wrap=True, highlight=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,10 @@ from typing import Any
 from lab.errors import InputError, did_you_mean
 from lab.experiment import Catalogue, Experiment, apply_overrides
 from lab.experiment.overrides import OVERRIDABLE
+from lab.experiment.rate import AUTO, SaturationOf
 
+SETTABLE = (*OVERRIDABLE, "scale")
+"""Settings that change an experiment; the others are the comparison's own."""
 NOT_COMPARED = frozenset({"title", "question", "reference", "repeat"})
 """Keys of an experiment that do not affect any figure."""
 REFUSED = {"repeat": "BLOCKS says how often each side is started"}
@@ -48,18 +51,26 @@ class Differences:
     besides: tuple[str, ...]
 
 
-def read_side(catalogue: Catalogue, which: str, text: str, common: Mapping[str, str]) -> Side:
+def read_side(
+    catalogue: Catalogue,
+    which: str,
+    text: str,
+    common: Mapping[str, str],
+    saturation_of: Callable[[str], SaturationOf],
+) -> Side:
     """Read a side; `which` is `A` or `B`, `common` are overrides of both sides, which the side's own replace.
+
+    `saturation_of` returns the base of RATE=auto for an experiment by its name.
 
     Raises InputError that begins with the side for an unknown experiment, a word that is no override, a bad value.
     """
     name, *words = _words(which, text)
-    given = {**common, **parse_words(words, OVERRIDABLE, f"{which}={text}")}
+    given = {**common, **parse_words(words, SETTABLE, f"{which}={text}")}
     for key, why in REFUSED.items():
         if key in given:
             raise InputError(f"{which}={text}: {key.upper()} is not for comparisons: {why}")
     try:
-        experiment, overrides = apply_overrides(catalogue.read(name), given)
+        experiment, overrides = apply_overrides(catalogue.read(name), given, saturation_of(name))
     except InputError as error:
         raise InputError(f"{which}: {error.message}", error.hint) from error
     if experiment.sweep_per_s:
@@ -68,6 +79,17 @@ def read_side(catalogue: Catalogue, which: str, text: str, common: Mapping[str, 
             f"{which}: {name} is a sweep over {rates}/s: name the rate to compare at, RATE={rates.split(',')[0]}"
         )
     return Side(" ".join([name, *words]), name, experiment, overrides)
+
+
+def at_the_rate_of(a: Side, common: Mapping[str, str]) -> dict[str, str]:
+    """Return the settings of side B if `common` are those of both: RATE=auto is the rate that it is for side A.
+
+    Two services are compared under the same load, so a rate that is fitted to one of them is the other's too.
+    """
+    if AUTO not in {common.get(key, "").strip().lower() for key in ("rate", "scale")}:
+        return dict(common)
+    others = {key: text for key, text in common.items() if key not in ("rate", "scale")}
+    return {**others, "rate": str(a.experiment.load.rate_per_s)}
 
 
 def parse_words(words: Iterable[str], known: Iterable[str], where: str) -> dict[str, str]:

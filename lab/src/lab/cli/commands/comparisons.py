@@ -20,8 +20,8 @@ def compare(  # noqa: PLR0917 - one parameter an option
     words: Annotated[
         list[str] | None,
         typer.Argument(
-            help="RATE=, DURATION= and the other overrides, for both sides; BLOCKS=10 (or 6/12/18), X=5%, METRIC=p99, "
-            "SEED=, FORCE=1 to judge even if the machine was not fit to measure.",
+            help="RATE=, SCALE=, DURATION= and the other overrides, for both sides; BLOCKS=10 (or 6/12/18), X=5%, "
+            "METRIC=p99, SEED=, FORCE=1 to judge even if the machine was not fit to measure.",
             metavar="[KEY=VALUE]...",
         ),
     ] = None,
