@@ -8,6 +8,7 @@ from pathlib import Path
 
 from lab.experiment import Catalogue
 from lab.paths import Checkout
+from lab.suite import read_suite
 
 
 def test_the_shipped_experiments_are_sound() -> None:
@@ -49,3 +50,19 @@ def test_no_two_experiments_ask_for_the_same() -> None:
         what = json.dumps({key: resolved.get(key) for key in ("service", "dataset", "load")}, sort_keys=True)
         assert what not in asked, f"{name} is {asked.get(what)} again"
         asked[what] = name
+
+
+def test_every_knob_of_the_storage_engine_is_turned_in_the_suite_of_knobs() -> None:
+    checkout = Checkout(Path(__file__).resolve().parents[3])
+    catalogue = Catalogue(checkout)
+    _, cases = read_suite(checkout, "lsm-knobs")
+    experiments = [catalogue.read(case.experiment) for case in cases]
+    of_the_service = (
+        "durability", "flush_threshold_bytes", "flush_threads", "memtables_max", "compaction", "level0_tables_max",
+        "fanout", "compression", "compaction_bytes_per_second_max", "engine",
+    )  # fmt: skip
+    for knob in of_the_service:
+        assert len({getattr(experiment.service, knob) for experiment in experiments}) > 1, knob
+    datasets = [catalogue.datasets()[one.dataset] for one in experiments if one.dataset is not None]
+    for knob in ("block_bytes", "bloom_bits_per_key", "compression"):
+        assert len({getattr(dataset, knob) for dataset in datasets}) > 1, knob
