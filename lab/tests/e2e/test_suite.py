@@ -111,8 +111,8 @@ def test_a_suite_of_five_experiments_ends_with_the_verdict_on_each_published_fin
         assert manifest["summary"]["rate_offered_per_s"] == (10_000 if experiment == "sync-put-100k" else 5_000)
         assert manifest["summary"]["goodput_per_s"] > 0
     page = (finished.directory / "suite.html").read_text()
-    assert page.count('<article class="judged') == 6
-    assert page.count("not comparable here") >= 6, "one round claims nothing"
+    assert page.count('<article class="judged') == 7
+    assert page.count("not comparable here") >= 7, "one round claims nothing"
     assert console_errors(finished.directory / "suite.html") == []
 
 
