@@ -36,6 +36,7 @@ def test_a_limit_that_is_never_broken_ends_at_the_calibrated_ceiling_and_can_be_
     path, answer = answer_in(checkout)
     rates = [step["rate_per_s"] for step in answer["result"]["steps"]]
     assert rates == [24, 48, 96, 150, 150]
+    assert "run 2: fake" in output, "nobody knows yet how many there will be"
     assert (answer["state"], answer["result"]["ended"]) == ("complete", "lower bound")
     assert answer["result"]["high_per_s"] is None
     manifest = checkout.manifest()

@@ -76,8 +76,10 @@ def test_what_is_under_the_same_load_has_one_factor(place: Place, monkeypatch: p
     suite, cases = read_suite(place.checkout, "scaled")
     measuring = Measuring(place, monkeypatch)
     measured(place, "alone", 80.0)
-    factors = scales_of(place, suite, cases, "auto", given={}, console=QUIET)
+    console = Console(record=True, width=200)
+    factors = scales_of(place, suite, cases, "auto", given={}, console=console)
     assert list(measuring.asked) == ["fake", "swept"], "each once, and none that is known or follows another"
+    assert "capacity 1 of 2, once, about 4 min left for all: fake" in console.export_text()
     assert factors["fake"] == factors["other"], "a group has its baseline's"
     assert float(factors["fake"]) * 100 == pytest.approx(0.7 * 50)
     assert float(factors["alone"]) * 100 == pytest.approx(0.7 * 80)

@@ -19,6 +19,7 @@ from lab.manifest import Manifest
 from lab.report import numbers
 from lab.search.judge import GENERATOR_CHECKS, SERVED_SHARE_MIN
 from lab.series import Place, PlannedRun, Series, make_answer
+from lab.series.execute import OVERHEAD_EXPECTED_S
 from lab.units import duration_word, parse_duration_s
 
 KIND = "capacity"
@@ -29,6 +30,14 @@ MILD = 1.08
 """Factor of the rate in the last runs. It is small, because a service that is offered far more than it can serve may
 serve less than it can."""
 RUNS_MAX = 12
+RUNS_EXPECTED = 5
+"""Runs that most capacities take."""
+
+
+def expected_s(words: Mapping[str, str]) -> float:
+    """Return an estimate of how long one capacity takes, in seconds; `words` as for `measure_capacity`."""
+    load_s = sum(float(parse_duration_s(words.get(key, usual))) for key, usual in TIMES.items())
+    return RUNS_EXPECTED * (load_s + OVERHEAD_EXPECTED_S)
 
 
 def measure_capacity(

@@ -124,17 +124,21 @@ class Series:
     def run(self, planned: PlannedRun) -> Manifest:
         """Execute one run, or return it if it is finished. Adds `planned` to the answer unless it is there already.
 
+        The total and the time left are not shown for a run that is added: the next one depends on its result.
+
         RunError if it fails, CannotRunHereError if it is refused, InputError if it names something that does not exist.
         """
         results, runs = self._place.checkout.results, self.answer.runs
-        if not any(planned is one for one in runs):
+        grows = not any(planned is one for one in runs)
+        if grows:
             runs.append(planned)
         if planned.run is not None:
             return Manifest.read(results / planned.run / "run.json")
         experiment, overrides = resolve(self._place.checkout, planned, self._place.capacities)
         number = next(at for at, one in enumerate(runs, 1) if one is planned)
         began, ended = time.monotonic(), _Ended()
-        self._execute(planned, experiment, overrides, f"run {number} of {len(runs)}, {self._left()} left", ended)
+        named = f"run {number}" if grows else f"run {number} of {len(runs)}"
+        self._execute(planned, experiment, overrides, named if grows else f"{named}, {self._left()} left", ended)
         wall_s = time.monotonic() - began
         name = f"{planned.experiment}/{ended.run}" if ended.run is not None else None
         whole = name is not None and ended.code == 0 and is_complete(results / name)
@@ -155,7 +159,7 @@ class Series:
             raise CannotRunHereError(f"{planned.name} cannot run here: {planned.refused}", ended.refused.hint)
         if not whole or ended.manifest is None:
             raise RunError(f"{planned.name} failed after {wall_s:.0f} s")
-        self._tell_run(number, planned, ended.manifest, wall_s)
+        self._tell_run(named, planned, ended.manifest, wall_s)
         return ended.manifest
 
     def _execute(
@@ -214,12 +218,12 @@ class Series:
             self._loads_s[key] = load_s(resolve(self._place.checkout, planned, self._place.capacities)[0])
         return self._loads_s[key]
 
-    def _tell_run(self, number: int, planned: PlannedRun, manifest: Manifest, wall_s: float) -> None:
+    def _tell_run(self, named: str, planned: PlannedRun, manifest: Manifest, wall_s: float) -> None:
         summary, validity = manifest.summary, manifest.validity
         state = "unjudged" if validity is None else validity.state
         line = Text.assemble(
             ("✓ ", "green"),
-            f"run {number} of {len(self.answer.runs)}  round {planned.round}  {planned.name:<24}",
+            f"{named}  round {planned.round}  {planned.name:<24}",
             (f"{numbers.duration(wall_s):>9}", "dim"),
         )
         if summary is not None:

@@ -14,8 +14,9 @@ from rich.console import Console
 from lab.capacity import Capacities
 from lab.errors import RunError
 from lab.experiment import Catalogue, Experiment, apply_overrides
-from lab.search.saturation import TIMES, described, measure_capacity
+from lab.search.saturation import TIMES, described, expected_s, measure_capacity
 from lab.series import Place
+from lab.series.show import time_left
 from lab.suite.declaration import Case, Suite
 from lab.suite.leaders import leaders_of, published_per_s
 from lab.units import parse_duration_s
@@ -47,7 +48,8 @@ def scales_of(
     for number, name in enumerate(lacking, 1):
         if capacities.find(known[name]) is not None:  # one before it has the same service under the same load
             continue
-        console.print(f"capacity {number} of {len(lacking)}, once: {name}", highlight=False)
+        left = time_left(expected_s(times) * (len(lacking) - number + 1))
+        console.print(f"capacity {number} of {len(lacking)}, once, {left} left for all: {name}", highlight=False)
         try:
             capacity = measure_capacity(place, capacities, name, words=times, experiment=known[name], console=console)
         except RunError as error:  # the suite's own run of it says whether it can run at all
