@@ -60,6 +60,18 @@ def test_filters_narrow_the_rows_and_the_plot(browser: Chrome, page: Path) -> No
     assert browser.execute_script("return document.getElementById('no-points').checkVisibility()")
 
 
+def test_every_figure_has_its_number_of_requests(browser: Chrome, page: Path) -> None:
+    open_page(browser, page)
+    cells = "return [...document.querySelectorAll('#runs tbody tr:first-child > *')].map((c) => c.textContent)"
+    heads = "return [...document.querySelectorAll('#runs thead th')].map((c) => c.textContent)"
+    row = dict(zip(browser.execute_script(heads), browser.execute_script(cells), strict=True))
+    run = row["Run"].split()[0]
+    requests = json.loads((page.parent / run / "run.json").read_text())["summary"]["requests"]
+    assert row["Requests"] == f"{requests:,}"
+    title = browser.execute_script("return document.querySelector('#over-time title').textContent")
+    assert f"n = {requests:,}, " in title
+
+
 def test_a_column_sorts_both_ways(browser: Chrome, page: Path) -> None:
     open_page(browser, page)
     click = "[...document.querySelectorAll('#runs thead button')].find((b) => b.textContent === 'p99').click();" + ROWS

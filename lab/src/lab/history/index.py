@@ -22,7 +22,7 @@ from pathlib import Path
 from lab.errors import InputError, did_you_mean
 from lab.paths import Checkout
 
-VERSION = 2
+VERSION = 3
 RUN_ID = re.compile(r"\d{8}T\d{6}Z(-\d+)?")
 
 
@@ -45,6 +45,7 @@ class RunRow:
     runtime: str | None = None
     offered: float | None = None
     achieved: float | None = None
+    requests: int | None = None
     p50: float | None = None
     p99: float | None = None
     p999: float | None = None
@@ -202,6 +203,7 @@ def _row(results: Path, name: str, mtime_ns: int, size: int) -> RunRow:
         runtime=manifest.runtime,
         offered=summary.rate_offered_per_s if summary is not None else None,
         achieved=summary.rate_achieved_per_s if summary is not None else None,
+        requests=summary.requests if summary is not None else None,
         p50=percentiles.get("50"),
         p99=percentiles.get("99"),
         p999=percentiles.get("99.9"),

@@ -19,7 +19,21 @@ from lab.report.page import asset, render
 from lab.report.tables import Cell, Table
 
 STATIC_ROWS = 100
-FIELDS = ("name", "state", "variant", "runtime", "offered", "achieved", "p50", "p99", "p999", "max", "cpu", "note")
+FIELDS = (
+    "name",
+    "state",
+    "variant",
+    "runtime",
+    "offered",
+    "achieved",
+    "requests",
+    "p50",
+    "p99",
+    "p999",
+    "max",
+    "cpu",
+    "note",
+)
 
 
 def write_index(checkout: Checkout) -> Path:
@@ -67,7 +81,7 @@ def _page(rows: list[RunRow], answers: list[str]) -> str:
 
 
 def _static(rows: list[RunRow]) -> Table:
-    columns = ("Run", "Verdict", "Variant", "Offered/s", "Achieved/s", "p50", "p99", "p99.9", "Notes")
+    columns = ("Run", "Verdict", "Variant", "Offered/s", "Achieved/s", "Requests", "p50", "p99", "p99.9", "Notes")
     cells = [
         [
             Cell(row.name, "", f"{row.name}/report.html"),
@@ -75,9 +89,10 @@ def _static(rows: list[RunRow]) -> Table:
             Cell(row.variant or ""),
             Cell(numbers.rate(row.offered)),
             Cell(numbers.rate(row.achieved)),
+            Cell(numbers.count(row.requests)),
             *[Cell(numbers.latency(value)) for value in (row.p50, row.p99, row.p999)],
             Cell(row.note),
         ]
         for row in rows
     ]
-    return Table("runs", "Runs, newest first", columns, cells, frozenset({3, 4, 5, 6, 7}))
+    return Table("runs", "Runs, newest first", columns, cells, frozenset({3, 4, 5, 6, 7, 8}))

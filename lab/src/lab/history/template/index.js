@@ -12,7 +12,7 @@
   const SHOWN = 200;
   const form = document.getElementById("filters");
   const body = document.querySelector("#runs tbody");
-  const columns = ["name", "state", "variant", "offered", "achieved", "p50", "p99", "p999", "note"];
+  const columns = ["name", "state", "variant", "offered", "achieved", "requests", "p50", "p99", "p999", "note"];
   const latencies = new Set(["p50", "p99", "p999", "max"]);
   let order = { by: "time", down: true };
 
@@ -121,7 +121,7 @@
     points.forEach((run, i) => {
       const dot = element("circle", { cx: x(run.time).toFixed(1), cy: y(logs[i]).toFixed(1), r: 4,
         class: run.state === "valid" ? "" : "other" });
-      dot.append(element("title", {}, `${run.name}: ${shown(field, run[field])}, ${run.state}`));
+      dot.append(element("title", {}, `${run.name}: ${shown(field, run[field])}, n = ${shown("requests", run.requests)}, ${run.state}`));
       dot.addEventListener("click", () => { location.href = `${encodeURI(run.name)}/report.html`; });
       svg.append(dot);
     });
