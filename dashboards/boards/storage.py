@@ -104,7 +104,7 @@ def _levels() -> Row:
             ),
             series(
                 "Score",
-                "How urgent a merge of each level is: it is due from 1 on.",
+                "How urgent a compaction of each level is: it is due from 1 on.",
                 "short",
                 of_run("sum by (level) (lsmlab_level_score)", "level {{level}}"),
                 width=6,

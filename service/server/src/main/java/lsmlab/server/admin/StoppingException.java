@@ -1,7 +1,7 @@
 package lsmlab.server.admin;
 
 /**
- * Thrown when a request cannot be served because the service is stopping. It is answered 503 and not logged as a
+ * Thrown when a request cannot be served because the service is stopping. It gets 503 and is not logged as a
  * failure.
  */
 public final class StoppingException extends RuntimeException {

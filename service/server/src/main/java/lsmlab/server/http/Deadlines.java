@@ -11,7 +11,7 @@ final class Deadlines {
   /** A connection that has had no request for longer than this is closed. */
   static final long IDLE_MILLIS_MAX = 600_000;
 
-  /** A request that has not arrived completely within this time is answered 408. */
+  /** A request that has not arrived completely within this time gets 408. */
   static final long REQUEST_MILLIS_MAX = 30_000;
 
   /**

@@ -23,10 +23,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The metrics of the JVM and the process, under the names that the Prometheus client library gives them.
+ * Metrics of the JVM and the process, with the names that the Prometheus client library uses.
  *
- * <p>Its metrics of thread states are left out: they stop all threads at each scrape, and the pauses would be measured
- * as latency.
+ * <p>The library's metrics of thread states are left out: they stop all threads at each scrape, and these pauses would
+ * be measured as latency.
  */
 final class JvmMetrics {
 
@@ -58,7 +58,11 @@ final class JvmMetrics {
   private static void memory(MetricsText text) {
     area(text, "jvm_memory_used_bytes", "Memory in use.", MemoryUsage::getUsed);
     area(text, "jvm_memory_committed_bytes", "Memory reserved.", MemoryUsage::getCommitted);
-    area(text, "jvm_memory_max_bytes", "Limit of the memory; -1 if none.", MemoryUsage::getMax);
+    area(
+        text,
+        "jvm_memory_max_bytes",
+        "Maximum of the memory; -1 for no limit.",
+        MemoryUsage::getMax);
     List<MemoryPoolMXBean> pools = ManagementFactory.getMemoryPoolMXBeans();
     text.gauge(
         "jvm_memory_pool_used_bytes",
@@ -115,12 +119,12 @@ final class JvmMetrics {
     if (Files.isReadable(STATUS)) {
       text.gauge(
           "process_resident_memory_bytes",
-          "Memory of the process that is in RAM.",
+          "Resident memory of the process.",
           JvmMetrics::residentBytes);
     }
   }
 
-  /** The line is {@code VmRSS:     123456 kB}. */
+  /** Reads the line {@code VmRSS:     123456 kB}. Returns NaN if it cannot be read. */
   private static double residentBytes() {
     try {
       String status = Files.readString(STATUS, StandardCharsets.ISO_8859_1);
@@ -128,25 +132,25 @@ final class JvmMetrics {
       String kilobytes = status.substring(begin, status.indexOf("kB", begin)).strip();
       return 1024.0 * Long.parseLong(kilobytes);
     } catch (IOException | IndexOutOfBoundsException | NumberFormatException e) {
-      log.debug("no process_resident_memory_bytes: {}", e.toString());
+      log.debug("process_resident_memory_bytes is not available: {}", e.toString());
       return Double.NaN;
     }
   }
 
   private static void threads(MetricsText text) {
     java.lang.management.ThreadMXBean threads = ManagementFactory.getThreadMXBean();
-    text.gauge("jvm_threads_current", "Platform threads.", threads::getThreadCount);
+    text.gauge("jvm_threads_current", "Live platform threads.", threads::getThreadCount);
     if (threads instanceof ThreadMXBean hotspot && hotspot.getTotalThreadAllocatedBytes() >= 0) {
       text.counter(
           "jvm_allocated_bytes_total",
-          "Bytes that all threads allocated.",
+          "Bytes allocated by all threads.",
           hotspot::getTotalThreadAllocatedBytes);
     }
   }
 
   /**
-   * Adds the time at safepoints. Its management bean is not exported: the jar's manifest opens it ({@code Add-Exports}),
-   * a class path does not, and then the metric is left out.
+   * Adds the time spent at safepoints. The JDK does not export the bean that counts it. The manifest of the service's
+   * jar exports it ({@code Add-Exports}); without the jar, on a class path, the metric is left out.
    */
   private static void safepoints(MetricsText text) {
     try {
@@ -161,10 +165,10 @@ final class JvmMetrics {
               .bindTo(runtime);
       text.counter(
           "jvm_safepoint_seconds_total",
-          "Time that threads were stopped at safepoints.",
+          "Time for which threads were stopped at safepoints.",
           () -> read(millis) / MILLIS);
     } catch (ReflectiveOperationException e) {
-      log.debug("no jvm_safepoint_seconds_total: {}", e.toString());
+      log.debug("jvm_safepoint_seconds_total is not available: {}", e.toString());
     }
   }
 
@@ -172,7 +176,7 @@ final class JvmMetrics {
     try {
       return (long) handle.invoke();
     } catch (Throwable e) {
-      throw new IllegalStateException("the JVM showed its safepoint bean and then hid it", e);
+      throw new IllegalStateException("the JVM's safepoint time can no longer be read", e);
     }
   }
 }

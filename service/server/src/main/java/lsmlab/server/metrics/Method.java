@@ -8,7 +8,7 @@ public enum Method {
   PUT,
   DELETE,
   RANGE,
-  /** Unknown, or not served. */
+  /** A method that is unknown or not supported. */
   OTHER;
 
   private final String label = name().toLowerCase(Locale.ROOT);

@@ -8,7 +8,7 @@ import lsmlab.server.variant.Rejection;
 import lsmlab.server.variant.Variant;
 import lsmlab.storage.EngineStats;
 
-/** Everything that {@code /metrics} shows, in Prometheus' text format. Thread-safe. */
+/** The content of {@code /metrics}, in Prometheus' text format. Thread-safe. */
 public final class MetricsPage {
 
   private static final double NANOS = 1e9;
@@ -18,11 +18,11 @@ public final class MetricsPage {
   private final MetricsText text = new MetricsText();
   private final Supplier<EngineStats> engine;
 
-  /** The engine's counters at the current scrape, so that all metrics of a scrape show one moment. */
+  /** The engine's counters, read once in each scrape, so that all its metrics show the same moment. */
   private EngineStats stats;
 
   /**
-   * Makes the page of one service.
+   * Creates the page of one service.
    *
    * @param info the labels of {@code lsmlab_service_info}
    */
@@ -54,7 +54,8 @@ public final class MetricsPage {
         info.entrySet().stream()
             .flatMap(label -> Stream.of(label.getKey(), label.getValue()))
             .toArray(String[]::new);
-    String header = MetricsText.header(name, "gauge", "What runs, in its labels.");
+    String header =
+        MetricsText.header(name, "gauge", "What runs, as labels; the value is always 1.");
     String series = MetricsText.series(name, labels);
     text.add(page -> MetricsText.sample(page.append(header), series, 1));
   }
@@ -64,7 +65,7 @@ public final class MetricsPage {
     text.gauge("lsmlab_queue_capacity", "Requests that may wait.", variant::queueCapacity);
     text.counter(
         "lsmlab_rejected_total",
-        "Requests and connections turned away.",
+        "Requests and connections that were refused.",
         "reason",
         out -> {
           for (Rejection why : Rejection.values()) {
@@ -73,7 +74,7 @@ public final class MetricsPage {
         });
     text.counter(
         "lsmlab_ranges_cut_off_total",
-        "Ranges that ended in their middle because the storage failed or ended the scan.",
+        "Ranges that were cut off because the storage failed or ended the scan.",
         metrics::rangesCutOff);
     text.gauge("lsmlab_connections", "Open connections.", metrics.connections()::get);
   }
@@ -88,7 +89,7 @@ public final class MetricsPage {
     counter("lsmlab_flush_bytes_total", "Bytes written by flushes.", EngineStats::flushBytes);
     counter(
         "lsmlab_flush_seconds_total", "Time spent in flushes.", now -> now.flushNanos() / NANOS);
-    counter("lsmlab_compactions_total", "Compactions done.", EngineStats::compactions);
+    counter("lsmlab_compactions_total", "Completed compactions.", EngineStats::compactions);
     counter(
         "lsmlab_compaction_bytes_total",
         "Bytes written by compactions.",
@@ -105,7 +106,7 @@ public final class MetricsPage {
         EngineStats::bloomNegatives);
     counter(
         "lsmlab_bloom_false_positive_total",
-        "Table reads that found nothing although the bloom filter let them.",
+        "Table reads that a bloom filter allowed but that found nothing.",
         EngineStats::bloomFalsePositives);
     counter("lsmlab_wal_bytes_total", "Bytes appended to the WAL.", EngineStats::walBytes);
     counter("lsmlab_wal_syncs_total", "Syncs of the WAL.", EngineStats::walSyncs);

@@ -7,12 +7,12 @@ import java.util.function.DoubleSupplier;
 import java.util.function.ObjDoubleConsumer;
 
 /**
- * Prometheus' text format, version 0.0.4. All text but the numbers is composed once, when a family is added; a family's
- * values are asked for at each page. Not thread-safe.
+ * Prometheus' text format, version 0.0.4. All text except the numbers is composed once, when a family is added; the
+ * values are read for each page. Not thread-safe.
  *
- * <p>The Prometheus client library is not used. Its pages take so much code that the JIT compiles it during the first
- * minute of scrapes, and on one CPU both the pages and their compilation delay requests: 20 ms of CPU time a page at
- * first, 4 ms later ({@code make bench-monitoring} measures what a page costs).
+ * <p>The Prometheus client library is not used. It runs so much code for a page that the JIT compiles it during the
+ * first minute of scrapes, and on one CPU the pages and the compilation both delay requests. A page takes 20 ms of CPU
+ * time at first and 4 ms later ({@code make bench-monitoring} measures what a page costs).
  */
 final class MetricsText {
 
@@ -25,17 +25,17 @@ final class MetricsText {
     }
   }
 
-  /** Adds families that append themselves, headers included. */
+  /** Adds families that append their own headers and samples. */
   void add(Consumer<StringBuilder> several) {
     families.add(several);
   }
 
-  /** Adds a gauge of one series; it is left out of a page for which its value is NaN. */
+  /** Adds a gauge with one series. A page leaves it out if its value is NaN. */
   void gauge(String name, String help, DoubleSupplier value) {
     single(name, "gauge", help, value);
   }
 
-  /** Adds a counter of one series, whose name ends in {@code _total}. */
+  /** Adds a counter with one series; its name ends in {@code _total}. */
   void counter(String name, String help, DoubleSupplier value) {
     single(name, "counter", help, value);
   }
@@ -76,15 +76,15 @@ final class MetricsText {
         });
   }
 
-  /** The two lines that begin a family. */
+  /** Returns the two lines with which a family begins. */
   static String header(String name, String type, String help) {
     return "# HELP " + name + " " + help + "\n# TYPE " + name + " " + type + "\n";
   }
 
   /**
-   * A sample's line up to its number.
+   * Returns a sample's line up to its number.
    *
-   * @param labels names and values in turns
+   * @param labels names and values, alternating
    */
   static String series(String name, String... labels) {
     if (labels.length == 0) {
@@ -107,7 +107,7 @@ final class MetricsText {
     long whole = (long) value;
     page.append(start);
     if (whole == value) {
-      page.append(whole); // shorter, and several times cheaper
+      page.append(whole); // shorter than a double and several times cheaper to format
     } else {
       page.append(value);
     }

@@ -4,15 +4,16 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 
 /**
- * The counters of one thread, or of several that share it: requests by method and status, durations by method and
+ * The counters of one thread, or of several threads: requests by method and status, durations by method and
  * stage.
  *
- * <p>A recorder of a single thread adds with plain reads and opaque writes, which cost a load and a store; a shared one
- * adds atomically. Readers see each counter's recent value; a scrape is no snapshot across counters.
+ * <p>The recorder of a single thread adds with a plain read and an opaque write, which cost a load and a store; a
+ * shared one adds atomically. A reader sees a recent value of each counter, not a snapshot of all counters at one
+ * moment.
  */
 public final class Recorder {
 
-  /** Every status that the data port answers. */
+  /** All statuses of the data port's responses. */
   private static final int[] STATUSES = {
     200, 201, 202, 400, 403, 404, 405, 408, 411, 413, 414, 431, 500, 503, 505
   };
@@ -27,7 +28,7 @@ public final class Recorder {
   private final long[] sumsNanos = new long[METHODS * STAGES];
 
   /**
-   * Makes a recorder with all counters at 0.
+   * Creates a recorder with all counters at 0.
    *
    * @param shared whether more than one thread adds to it
    */
@@ -40,7 +41,7 @@ public final class Recorder {
     add(requests, method.ordinal() * STATUSES.length + statusIndex(status), 1);
   }
 
-  /** Adds a request's stages, from the times at which each ended. */
+  /** Adds the stages of a request, given the times in nanoseconds at which one ended and the next began. */
   public void time(
       Method method, long arrived, long submitted, long started, long stored, long replied) {
     time(method, Stage.SELECTOR_WAIT, submitted - arrived);
@@ -64,7 +65,7 @@ public final class Recorder {
     addAll(sumsNanos, total.sumsNanos);
   }
 
-  /** The statuses that are counted separately. */
+  /** Returns the statuses that have a counter. */
   static int[] statuses() {
     return STATUSES.clone();
   }
@@ -106,6 +107,6 @@ public final class Recorder {
         return i;
       }
     }
-    throw new IllegalArgumentException("status " + status + " is not one of those counted");
+    throw new IllegalArgumentException("status " + status + " has no counter: add it to STATUSES");
   }
 }

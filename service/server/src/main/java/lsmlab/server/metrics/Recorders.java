@@ -3,7 +3,7 @@ package lsmlab.server.metrics;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 
-/** One {@link Recorder} for each platform thread that asks, and a few that virtual threads share. */
+/** A {@link Recorder} for each platform thread that asks for one, and {@value #STRIPES} that virtual threads share. */
 public final class Recorders {
 
   private static final int STRIPES = 16;
@@ -19,7 +19,8 @@ public final class Recorders {
   }
 
   /**
-   * The recorder of this thread. Platform threads that use it should be long-lived: their recorders are kept for ever.
+   * Returns the recorder of this thread. Platform threads that call it should be long-lived, because their recorders
+   * are never removed.
    */
   public Recorder current() {
     Thread thread = Thread.currentThread();
@@ -30,7 +31,7 @@ public final class Recorders {
     return added(new Recorder(false));
   }
 
-  /** The sum of all, in a new recorder. */
+  /** Returns the sum of all recorders, as a new recorder. */
   Recorder total() {
     Recorder total = new Recorder(false);
     for (Recorder recorder : all) {

@@ -3,7 +3,7 @@ package lsmlab.server.metrics;
 import java.util.function.Consumer;
 
 /**
- * Shows the recorders as {@code lsmlab_requests_total} and {@code lsmlab_request_seconds}. A series appears with its
+ * Renders the recorders as {@code lsmlab_requests_total} and {@code lsmlab_request_seconds}. A series appears with its
  * first request.
  */
 final class RequestMetrics implements Consumer<StringBuilder> {
@@ -14,7 +14,7 @@ final class RequestMetrics implements Consumer<StringBuilder> {
       MetricsText.header(COUNTER, "counter", "Responses by method and status.");
   private static final String HISTOGRAM_HEADER =
       MetricsText.header(
-          HISTOGRAM, "histogram", "Where a request's time went, from the selector's wake-up on.");
+          HISTOGRAM, "histogram", "Time of a request by stage, from the selector's wake-up on.");
   private static final Method[] METHODS = Method.values();
   private static final Stage[] STAGES = Stage.values();
 
@@ -23,7 +23,7 @@ final class RequestMetrics implements Consumer<StringBuilder> {
   private final String[] responses = new String[METHODS.length * statuses.length];
   private final SeriesOfStage[] durations = new SeriesOfStage[METHODS.length * STAGES.length];
 
-  /** The lines of one histogram, up to their numbers. */
+  /** The lines of one histogram, each up to its number. */
   private record SeriesOfStage(
       Method method, Stage stage, String[] buckets, String count, String sum) {
 

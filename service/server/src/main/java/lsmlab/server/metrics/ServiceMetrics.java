@@ -14,13 +14,13 @@ public final class ServiceMetrics {
 
   private volatile boolean requests;
 
-  /** Counts everything. */
+  /** Creates metrics that count and time requests from the start. */
   public ServiceMetrics() {
     this(true);
   }
 
   /**
-   * @param requests as for {@link #countRequests}
+   * @param requests whether requests are counted and timed until {@link #countRequests} is called
    */
   public ServiceMetrics(boolean requests) {
     this.requests = requests;
@@ -29,20 +29,20 @@ public final class ServiceMetrics {
     }
   }
 
-  /** Whether requests are counted and timed. */
+  /** Returns whether requests are counted and timed. */
   public boolean countsRequests() {
     return requests;
   }
 
   /**
-   * Switches counting and timing of requests, from the next one on, so that its cost can be measured within one
-   * process.
+   * Switches the counting and timing of requests on or off, from the next request on, so that its cost can be measured
+   * within one process.
    */
   public void countRequests(boolean on) {
     requests = on;
   }
 
-  /** Request counters and latencies of this thread. */
+  /** Returns the recorder of this thread. */
   public Recorder recorder() {
     return recorders.current();
   }
@@ -52,17 +52,17 @@ public final class ServiceMetrics {
     rejected[why.ordinal()].increment();
   }
 
-  /** Counts a range that was cut off in its middle because the storage failed or ended the scan. */
+  /** Counts a range that was cut off because the storage failed or ended the scan. */
   public void rangeCutOff() {
     rangesCutOff.increment();
   }
 
-  /** Connections open now. */
+  /** Returns the counter of open connections, which the data port updates. */
   public AtomicInteger connections() {
     return connections;
   }
 
-  /** Requests and connections refused so far, for all reasons. */
+  /** Returns the number of requests and connections refused so far, for any reason. */
   public long rejections() {
     long sum = 0;
     for (LongAdder adder : rejected) {
@@ -75,7 +75,7 @@ public final class ServiceMetrics {
     return recorders;
   }
 
-  /** Ranges that were cut off so far. */
+  /** Returns the number of ranges that were cut off so far. */
   public long rangesCutOff() {
     return rangesCutOff.sum();
   }

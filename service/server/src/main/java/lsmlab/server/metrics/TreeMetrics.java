@@ -8,7 +8,7 @@ import java.util.function.ToDoubleFunction;
 import lsmlab.storage.TreeStats;
 import lsmlab.storage.TreeStats.Level;
 
-/** Metrics of the levels and amplifications of a log-structured merge tree. Other engines have none of them. */
+/** Metrics of the levels and amplifications of a log-structured merge tree. Other engines do not have them. */
 final class TreeMetrics {
 
   private static final double NANOS = 1e9;
@@ -24,7 +24,7 @@ final class TreeMetrics {
   /**
    * Adds the metrics to a page.
    *
-   * @param stats those of the current scrape
+   * @param stats returns the statistics of the current scrape
    */
   static void register(MetricsText text, Supplier<TreeStats> stats) {
     new TreeMetrics(text, stats).register();
@@ -33,7 +33,7 @@ final class TreeMetrics {
   private void register() {
     text.counter(
         "lsmlab_write_stall_seconds_total",
-        "Time that writes were held back.",
+        "Time for which writes were held back.",
         "cause",
         out ->
             stats
@@ -42,7 +42,10 @@ final class TreeMetrics {
                 .forEach((cause, nanos) -> out.accept(label(cause), nanos / NANOS)));
     gauge("lsmlab_level_tables", "SSTables of a level.", Level::tables);
     gauge("lsmlab_level_bytes", "Bytes in the SSTables of a level.", Level::bytes);
-    gauge("lsmlab_level_score", "How urgent a merge of a level is: due from 1 on.", Level::score);
+    gauge(
+        "lsmlab_level_score",
+        "How urgent a compaction of a level is: due from 1 on.",
+        Level::score);
     counter(
         "lsmlab_level_read_bytes_total",
         "Bytes of a level's SSTables that compactions read.",
@@ -58,7 +61,7 @@ final class TreeMetrics {
     total("lsmlab_table_lookups_total", "Lookups that no memtable answered.", TreeStats::lookups);
     total(
         "lsmlab_table_searches_total",
-        "SSTables of which such a lookup searched a block.",
+        "SSTables in which these lookups searched a block.",
         TreeStats::searches);
     ratio(
         "lsmlab_write_amplification",
@@ -94,7 +97,7 @@ final class TreeMetrics {
     text.counter(name, help, () -> value.applyAsDouble(stats.get()));
   }
 
-  /** A ratio without any events yet is left out. */
+  /** Adds a ratio. A page leaves it out before its first event. */
   private void ratio(String name, String help, ToDoubleFunction<TreeStats> value) {
     text.gauge(
         name,
@@ -105,7 +108,7 @@ final class TreeMetrics {
         });
   }
 
-  /** The name of a cause as a label. */
+  /** Returns the label of a cause. */
   private static String label(TreeStats.StallCause cause) {
     return cause.name().toLowerCase(Locale.ROOT);
   }

@@ -12,7 +12,7 @@ import java.util.function.LongSupplier;
  *
  * <p><b>How a request travels.</b> Socket → selector thread → deque → a worker → storage → socket. The service counts
  * as overloaded if the deque has not been empty for {@code deadline_ms}. A request may wait for that time after its
- * arrival, but only for a twentieth of it during an overload. One that has waited longer is answered 503 when a worker
+ * arrival, but only for a twentieth of it during an overload. One that has waited longer gets 503 when a worker
  * next takes a request.
  *
  * <p><b>What it costs.</b> One lock for both ends, and one reading of the clock for each request. Under overload a

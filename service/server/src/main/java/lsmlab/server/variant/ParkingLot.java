@@ -24,7 +24,7 @@ final class ParkingLot {
   private final AtomicReferenceArray<Thread> parked;
   private final AtomicInteger count = new AtomicInteger();
 
-  /** Whether a worker has been woken and does not run yet. */
+  /** Whether a worker has been woken but is not running yet. */
   private final AtomicBoolean waking = new AtomicBoolean();
 
   /** Makes a lot with a place for each worker. */

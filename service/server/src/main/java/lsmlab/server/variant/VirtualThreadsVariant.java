@@ -15,8 +15,8 @@ import jdk.management.VirtualThreadSchedulerMXBean;
  * requests that wait to start; the number of connections bounds those that have started. Profilers show the carriers'
  * names, {@code ForkJoinPool-1-worker-N}.
  *
- * <p><b>What it allocates.</b> Those objects, about 700 bytes for each request more than {@code sync}, and no buffers.
- * Sockets keep one buffer per carrier, and the LSM engine needs only 8 KiB when it checks a block at its first read.
+ * <p><b>What it allocates.</b> These objects: about 700 bytes more for each request than {@code sync}. No buffers:
+ * sockets keep one buffer per carrier, and the LSM engine needs only 8 KiB when it checks a block at its first read.
  * The engines {@code rocksdb} and {@code rocksdb-tuned} keep buffers per thread, so here they allocate new ones for
  * each request.
  *
