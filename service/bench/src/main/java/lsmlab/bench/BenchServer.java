@@ -137,7 +137,7 @@ final class BenchServer implements Callable<Integer> {
     common.atLeastOne("--overload-connections", overloadConnections);
     common.atLeastOne("--pairs", pairs);
     if (refusals.stream().anyMatch(bound -> bound < 0)) {
-      throw common.refused("--refusals is " + refusals + ", allowed are 0 and more");
+      throw common.refused("--refusals must be 0 or more, not " + refusals);
     }
     int cpus = Runtime.getRuntime().availableProcessors();
     if (serviceCpu == loadCpu) {

@@ -240,7 +240,7 @@ final class BenchStorage implements Callable<Integer> {
       common.known("--workloads", "workload", workloads, WORKLOADS);
     }
     if (!(scale > 0 && scale <= 100)) {
-      throw common.refused("--scale is " + scale + ", allowed are numbers above 0 up to 100");
+      throw common.refused("--scale must be above 0 and at most 100, not " + scale);
     }
     common.atLeastOne("--rounds", rounds);
     common.atLeastOne("--seconds", seconds);

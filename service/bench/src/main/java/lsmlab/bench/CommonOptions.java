@@ -66,7 +66,7 @@ final class CommonOptions {
   /** Throws {@link #refused} if the value is below 1. */
   void atLeastOne(String option, long value) {
     if (value < 1) {
-      throw refused(option + " is " + value + ", allowed are 1 and more");
+      throw refused(option + " must be 1 or more, not " + value);
     }
   }
 

@@ -34,9 +34,9 @@ class MainTest {
         "--engines=lsm,memory;no engine 'memory'",
         "--engines=lsm,lsm;names an engine twice",
         "--workloads=got;no workload 'got'; there are [get, memory",
-        "--scale=0;--scale is 0.0, allowed are numbers above 0 up to 100",
-        "--rounds=0;--rounds is 0, allowed are 1 and more",
-        "--overwrite-bytes=0;--overwrite-bytes is 0, allowed are 1 and more",
+        "--scale=0;--scale must be above 0 and at most 100, not 0.0",
+        "--rounds=0;--rounds must be 1 or more, not 0",
+        "--overwrite-bytes=0;--overwrite-bytes must be 1 or more, not 0",
         "--update-docs=/nowhere/page.md;/nowhere/page.md is not a file",
         "--no-such-option;--no-such-option",
       })
@@ -48,8 +48,8 @@ class MainTest {
   @CsvSource(
       delimiter = ';',
       value = {
-        "--warmup-seconds=0;--warmup-seconds is 0, allowed are 1 and more",
-        "--refusals=0,-1;--refusals is [0, -1], allowed are 0 and more",
+        "--warmup-seconds=0;--warmup-seconds must be 1 or more, not 0",
+        "--refusals=0,-1;--refusals must be 0 or more, not [0, -1]",
         "--service-cpu=1;--service-cpu and --load-cpu are both 1: each needs its own",
         "--load-cpu=100000;--load-cpu 100000: there are 0 to",
         "--service=nowhere;nowhere/lsmlab-server.jar is missing: make build-service",

@@ -65,7 +65,7 @@ public final class Main implements Runnable {
 
   @Override
   public void run() {
-    throw new ParameterException(spec.commandLine(), "a COMMAND is needed");
+    throw new ParameterException(spec.commandLine(), "a COMMAND is required");
   }
 
   /** Reads the version from the jar's manifest. */

@@ -131,8 +131,8 @@ public final class Service implements AutoCloseable {
     }
     if (!Environment.nativeTransport()) {
       log.warn(
-          "one-nio's native transport cannot be loaded here (Linux with glibc 2.38 or later has it): "
-              + "Java's sockets are used; do not compare figures with and without it");
+          "one-nio's native transport cannot be loaded (it needs Linux with glibc 2.38 or later): "
+              + "Java's sockets are used; do not compare figures measured with and without it");
     }
     service.data.start();
     service.ready = true;
@@ -147,7 +147,7 @@ public final class Service implements AutoCloseable {
         + port
         + " cannot be used ("
         + e.getMessage()
-        + "): end what uses it, or set "
+        + "): stop the program that uses it, or set another "
         + which
         + "_port";
   }
@@ -228,7 +228,7 @@ public final class Service implements AutoCloseable {
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }
-    log.warn("{} does not end within {} s", what, STEP_SECONDS_MAX);
+    log.warn("{} did not stop within {} s", what, STEP_SECONDS_MAX);
     return false;
   }
 
@@ -253,7 +253,8 @@ public final class Service implements AutoCloseable {
     if (variantEnded && dataEnded && doorShut) {
       within("the store", engine::close);
     } else {
-      log.warn("the store is in use and not closed; the next start finds all acknowledged writes");
+      log.warn(
+          "the store is still in use and was not closed; the next start recovers all acknowledged writes");
     }
     admin.close();
     if (!drained) {

@@ -99,7 +99,7 @@ public interface Engine extends WriteSink<RuntimeException>, AutoCloseable {
    * @throws UnsupportedOperationException if the engine does not support checkpoints
    */
   default void checkpoint(Path directory) {
-    throw new UnsupportedOperationException("this engine makes no checkpoints");
+    throw new UnsupportedOperationException("this engine does not support checkpoints");
   }
 
   /** Seals the memtable. Returns once everything written before this call is in tables. */

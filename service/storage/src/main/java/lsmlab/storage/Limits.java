@@ -20,7 +20,7 @@ public final class Limits {
     Objects.checkFromIndexSize(offset, length, key.length);
     if (length == 0 || length > Engine.KEY_BYTES_MAX) {
       throw new IllegalArgumentException(
-          "a key has 1 to " + Engine.KEY_BYTES_MAX + " bytes, this one " + length);
+          "a key must have 1 to " + Engine.KEY_BYTES_MAX + " bytes, not " + length);
     }
   }
 
@@ -29,7 +29,7 @@ public final class Limits {
     Objects.checkFromIndexSize(offset, length, value.length);
     if (length > VALUE_BYTES_MAX) {
       throw new IllegalArgumentException(
-          "a value has at most " + VALUE_BYTES_MAX + " bytes, this one " + length);
+          "a value must have at most " + VALUE_BYTES_MAX + " bytes, not " + length);
     }
   }
 }

@@ -91,7 +91,7 @@ public record LsmOptions(
   private static void inRange(String name, long value, long min, long max) {
     if (value < min || value > max) {
       throw new IllegalArgumentException(
-          name + " is " + value + ", allowed are " + min + " to " + max);
+          name + " must be " + min + " to " + max + ", not " + value);
     }
   }
 

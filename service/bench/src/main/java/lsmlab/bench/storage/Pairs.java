@@ -33,11 +33,11 @@ public final class Pairs {
    */
   public Pairs(int count, int valueBytes, long seed) {
     if (count < 1 || count > COUNT_MAX) {
-      throw new IllegalArgumentException("pairs is " + count + ", allowed are 1 to " + COUNT_MAX);
+      throw new IllegalArgumentException("pairs must be 1 to " + COUNT_MAX + ", not " + count);
     }
     if (valueBytes < 1 || valueBytes > 1 << 20) {
       throw new IllegalArgumentException(
-          "value bytes is " + valueBytes + ", allowed are 1 to " + (1 << 20));
+          "value bytes must be 1 to " + (1 << 20) + ", not " + valueBytes);
     }
     this.count = count;
     this.seed = seed;

@@ -41,7 +41,7 @@ public final class AdminServer implements AutoCloseable {
     // The JDK's server reads these properties once, when it is loaded.
     setting(
         "sun.net.httpserver.nodelay",
-        "true"); // else a client's delayed acknowledgement is waited for
+        "true"); // otherwise a response waits for the client's delayed acknowledgement
     setting("sun.net.httpserver.maxReqTime", Integer.toString(REQUEST_SECONDS_MAX));
     setting("jdk.httpserver.maxConnections", Integer.toString(CONNECTIONS_MAX));
   }
@@ -162,7 +162,9 @@ public final class AdminServer implements AutoCloseable {
         reply(
             exchange,
             404,
-            "there are /ready, /health, " + String.join(", ", pages.keySet()) + "\n");
+            "unknown path; the paths are /ready, /health, "
+                + String.join(", ", pages.keySet())
+                + "\n");
       } else if (!page.method().equals(exchange.getRequestMethod())) {
         exchange.getResponseHeaders().set("Allow", page.method());
         reply(exchange, 405, "allowed: " + page.method() + "\n");
@@ -220,7 +222,7 @@ public final class AdminServer implements AutoCloseable {
       String path = query.substring(name.length()).replace("+", "%2B");
       return Path.of(URLDecoder.decode(path, StandardCharsets.UTF_8));
     } catch (IllegalArgumentException e) {
-      throw new BadQueryException("dir is no path: " + e.getMessage());
+      throw new BadQueryException("dir is not a path: " + e.getMessage());
     }
   }
 

@@ -27,7 +27,7 @@ final class Browsers {
     String host = headers.getFirst("Host");
     String origin = headers.getFirst("Origin");
     if (host != null && !isOwn(name(host), configured)) {
-      return "host " + host + " is not served: use an address, or a name without a dot";
+      return "host " + host + " is not allowed: use an address, or a name without a dot";
     }
     if (origin != null && (host == null || !origin.equalsIgnoreCase("http://" + host))) {
       return "a page of " + origin + " may not use this port";

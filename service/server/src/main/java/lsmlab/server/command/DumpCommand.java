@@ -21,8 +21,8 @@ import picocli.CommandLine.Spec;
 @Command(
     name = "dump",
     description = {
-      "Prints a table, a WAL or a manifest, a line for each pair or record; what is damaged is named in its place.",
-      "A store in use may be looked at: its newest WAL may seem torn then."
+      "Prints a table, a WAL or a manifest, one line for each pair or record, and marks damage where it occurs.",
+      "The store may be in use, but then its newest WAL may seem torn."
     },
     mixinStandardHelpOptions = true)
 public final class DumpCommand implements Callable<Integer> {
@@ -45,7 +45,7 @@ public final class DumpCommand implements Callable<Integer> {
     if (!StoreDumper.canDump(name)) {
       throw new ParameterException(
           spec.commandLine(),
-          file + " is no file of a store by its name: NNNNNN.sst, NNNNNN.wal and MANIFEST are");
+          file + " does not have the name of a store's file: NNNNNN.sst, NNNNNN.wal or MANIFEST");
     }
     PrintWriter out = spec.commandLine().getOut();
     PrintWriter err = spec.commandLine().getErr();

@@ -21,7 +21,7 @@ public abstract class ListingCommand implements Callable<Integer> {
   @Command(
       name = "variants",
       description =
-          "The variants: how a request reaches the storage. One a line; a configuration's key `variant` names one.",
+          "Lists the variants, one a line: how a request reaches the storage. The key `variant` of a configuration selects one.",
       mixinStandardHelpOptions = true)
   public static final class OfVariants extends ListingCommand {
     public OfVariants() {
@@ -33,7 +33,7 @@ public abstract class ListingCommand implements Callable<Integer> {
   @Command(
       name = "engines",
       description =
-          "The engines: what keeps the pairs. One a line; a configuration's key `engine` names one.",
+          "Lists the engines, one a line: what stores the pairs. The key `engine` of a configuration selects one.",
       mixinStandardHelpOptions = true)
   public static final class OfEngines extends ListingCommand {
     public OfEngines() {
@@ -46,7 +46,7 @@ public abstract class ListingCommand implements Callable<Integer> {
 
   @Spec private CommandSpec spec;
 
-  @Option(names = "--json", description = "As JSON: [{name, summary}].")
+  @Option(names = "--json", description = "Print JSON: [{name, summary}].")
   private boolean json;
 
   @Override

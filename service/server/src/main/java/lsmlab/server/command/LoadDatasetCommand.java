@@ -27,8 +27,8 @@ import picocli.CommandLine.Spec;
 @Command(
     name = "load-dataset",
     description =
-        "Writes a closed store with generated pairs into a new directory, the same for the same arguments;"
-            + " then one JSON object on stdout.",
+        "Writes a closed store with generated pairs into a new directory. The same arguments give the same store."
+            + " Prints one JSON object on stdout.",
     mixinStandardHelpOptions = true)
 public final class LoadDatasetCommand implements Callable<Integer> {
 
@@ -45,7 +45,7 @@ public final class LoadDatasetCommand implements Callable<Integer> {
   @Option(
       names = "--dir",
       required = true,
-      description = "Where the store goes: a directory that does not exist or is empty.")
+      description = "Directory of the new store; it must be empty, or not exist yet.")
   private Path dir;
 
   @Option(names = "--pairs", required = true, description = "Number of pairs, 1 to 1000000000.")
@@ -54,47 +54,54 @@ public final class LoadDatasetCommand implements Callable<Integer> {
   @Option(
       names = "--value-bytes",
       required = true,
-      description = "Mean length of a value in bytes; lengths are uniform over 90 to 110 %% of it.")
+      description =
+          "Mean length of a value in bytes; lengths are uniform from 90 %% to 110 %% of it.")
   private int valueBytes;
 
-  @Option(names = "--seed", required = true, description = "What the values are made of.")
+  @Option(
+      names = "--seed",
+      required = true,
+      description = "Seed of the values: the same seed gives the same values.")
   private long seed;
 
   @Option(
       names = "--tables",
       defaultValue = "8",
-      description = "Files to spread the pairs over evenly (default: ${DEFAULT-VALUE}).")
+      description =
+          "Number of tables over which the pairs are spread evenly (default: ${DEFAULT-VALUE}).")
   private int tables;
 
   @Option(
       names = "--overlapping",
       description =
-          "Put all tables into level 0, each with keys of the whole range: a lookup may have to ask every table.")
+          "Put all tables into level 0, each with keys from the whole range: a lookup may have to search every table.")
   private boolean overlapping;
 
   @Option(
       names = "--unique-percent",
       defaultValue = "100",
       description =
-          "Part of a value that is random, 1 to 100; the rest repeats it (default: ${DEFAULT-VALUE}).")
+          "Percentage of a value that is random, 1 to 100; the rest repeats that part (default: ${DEFAULT-VALUE}).")
   private int uniquePercent;
 
   @Option(
       names = "--block-bytes",
       defaultValue = "4096",
-      description = "Size at which a block is closed, 64 to 16777216 (default: ${DEFAULT-VALUE}).")
+      description =
+          "Size in bytes at which a block is closed, 64 to 16777216 (default: ${DEFAULT-VALUE}).")
   private int blockBytes;
 
   @Option(
       names = "--bloom-bits-per-key",
       defaultValue = "10",
-      description = "Size of the bloom filters, 0 to 64; 0 for none (default: ${DEFAULT-VALUE}).")
+      description =
+          "Bits for each key in the bloom filters, 0 to 64; 0 for no filter (default: ${DEFAULT-VALUE}).")
   private int bloomBitsPerKey;
 
   @Option(
       names = "--compression",
       defaultValue = "none",
-      description = "Of the blocks, none or lz4 (default: ${DEFAULT-VALUE}).")
+      description = "Compression of the blocks: none or lz4 (default: ${DEFAULT-VALUE}).")
   private String compression;
 
   @Override
@@ -145,7 +152,7 @@ public final class LoadDatasetCommand implements Callable<Integer> {
                     case "lz4" -> Compression.LZ4;
                     default ->
                         throw new IllegalArgumentException(
-                            "--compression is none or lz4, not " + compression);
+                            "--compression must be none or lz4, not " + compression);
                   })
               .build();
       return TableLayout.of(options);

@@ -84,13 +84,13 @@ public final class ConfigFile {
     } catch (JsonProcessingException e) {
       String where = e.getLocation() == null ? "" : " (line " + e.getLocation().getLineNr() + ")";
       String what = e.getOriginalMessage().lines().findFirst().orElse("malformed");
-      throw new ConfigException(file + ": no valid YAML" + where + ": " + what);
+      throw new ConfigException(file + ": not valid YAML" + where + ": " + what);
     }
     if (root.isMissingNode() || root.isNull()) {
       return;
     }
     if (!root.isObject()) {
-      throw new ConfigException(file + ": must be a mapping of keys to values");
+      throw new ConfigException(file + ": must map keys to values, one `key: value` a line");
     }
     root.properties().forEach(entry -> given.put(entry.getKey(), entry.getValue()));
   }
@@ -138,7 +138,7 @@ public final class ConfigFile {
     for (String key : given.keySet()) {
       if (!known.contains(key)) {
         throw new ConfigException(
-            file + ": " + key + ": unknown key; allowed are " + String.join(", ", known));
+            file + ": " + key + ": unknown key; the keys are " + String.join(", ", known));
       }
     }
     return config;
@@ -214,7 +214,7 @@ public final class ConfigFile {
       return byDefault;
     }
     if (!value.isTextual() || value.asText().isBlank()) {
-      throw wrong(key, value, "a text that is not empty");
+      throw wrong(key, value, "a non-empty string");
     }
     return value.asText();
   }
@@ -222,7 +222,7 @@ public final class ConfigFile {
   private Path path(String key) throws ConfigException {
     JsonNode value = value(key);
     if (value == null) {
-      throw new ConfigException(file + ": " + key + ": missing; it names the store's directory");
+      throw new ConfigException(file + ": " + key + ": missing; set it to the store's directory");
     }
     if (!value.isTextual() || value.asText().isBlank()) {
       throw wrong(key, value, "the path of a directory");

@@ -64,7 +64,8 @@ final class Exchange implements Request {
     try {
       perform();
       if (response == null && range == null) {
-        throw new IllegalStateException("the engine has found a value and not shown it");
+        throw new IllegalStateException(
+            "the engine has found a value and not passed it to the sink");
       }
     } catch (Throwable e) {
       fail(e);
@@ -86,7 +87,7 @@ final class Exchange implements Request {
         response = Responses.empty(Response.ACCEPTED);
       }
       case RANGE -> range();
-      case OTHER -> throw new AssertionError("a request that is not served was submitted");
+      case OTHER -> throw new AssertionError("a request of kind OTHER was submitted");
     }
   }
 
@@ -120,7 +121,7 @@ final class Exchange implements Request {
       response = head;
       return;
     }
-    // As sendResponse does, which cannot send ranges.
+    // Does what sendResponse does; that method cannot send ranges.
     head.addHeader(request.isLast() ? "Connection: close" : "Connection: Keep-Alive");
     range =
         new StreamedRange(
@@ -255,7 +256,7 @@ final class Exchange implements Request {
   }
 
   /**
-   * Sets the arrival time anew, because a buffer of the range has been written and the range is submitted again for the
+   * Resets the arrival time, because a buffer of the range has been written and the range is submitted again for the
    * next one.
    */
   void resubmitted() {
@@ -274,7 +275,7 @@ final class Exchange implements Request {
       case PUT -> Kind.PUT;
       case DELETE -> Kind.DELETE;
       case RANGE -> Kind.RANGE;
-      case OTHER -> throw new AssertionError("a request that is not served was submitted");
+      case OTHER -> throw new AssertionError("a request of kind OTHER was submitted");
     };
   }
 

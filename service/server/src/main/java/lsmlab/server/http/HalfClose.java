@@ -74,7 +74,7 @@ final class HalfClose {
         return MethodHandles.privateLookupIn(type, MethodHandles.lookup())
             .findGetter(type, "fd", int.class);
       } catch (ReflectiveOperationException e) {
-        throw new IllegalStateException("one-nio's native socket has no field fd any more", e);
+        throw new IllegalStateException("one-nio's native socket no longer has the field fd", e);
       }
     }
 

@@ -199,7 +199,7 @@ abstract class InputSession extends HttpSession {
     return inputEnded;
   }
 
-  // ---- what the library asks while it parses
+  // ---- callbacks from the library while it parses
 
   @Override
   protected LsmHttpRequest parseRequest(byte[] data, int start, int length) throws HttpException {
@@ -253,7 +253,7 @@ abstract class InputSession extends HttpSession {
       request.refuse(
           HttpRefusal.of(
               Response.REQUEST_ENTITY_TOO_LARGE,
-              "the value has " + bytes + " bytes, allowed are " + lsm.maxValueBytes()));
+              "the value has " + bytes + " bytes, the maximum is " + lsm.maxValueBytes()));
       return false;
     }
     if (!lsm.requestMemory().tryHold(bytes)) {
@@ -262,7 +262,7 @@ abstract class InputSession extends HttpSession {
           HttpRefusal.withHeader(
               Response.SERVICE_UNAVAILABLE,
               Responses.RETRY_AFTER,
-              "requests that arrive hold too much memory"));
+              "arriving requests use too much memory"));
       return false;
     }
     request.holds(lsm.requestMemory(), bytes);

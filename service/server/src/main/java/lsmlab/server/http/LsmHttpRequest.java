@@ -20,15 +20,15 @@ import one.nio.http.Response;
 final class LsmHttpRequest extends Request {
 
   /**
-   * Maximum length of a line in bytes, the same as the library's own limit. A longer request line is answered 414, a
+   * Maximum length of a line in bytes, the same as the library's own limit. A longer request line gets 414, a
    * longer header 431.
    */
   static final int LINE_BYTES_MAX = 2048;
 
-  /** Maximum total size of the headers in bytes; larger ones are answered 431. */
+  /** Maximum total size of the headers in bytes; larger ones get 431. */
   static final int HEADER_BYTES_MAX = 16 * 1024;
 
-  /** Maximum number of headers; more are answered 431. The library would silently drop those after the 256th. */
+  /** Maximum number of headers; a request with more gets 431. The library would silently drop those after the 256th. */
   static final int HEADERS_MAX = 100;
 
   private static final long NO_LENGTH = -1;
@@ -110,7 +110,7 @@ final class LsmHttpRequest extends Request {
   }
 
   static HttpRefusal bareLineFeed() {
-    return HttpRefusal.malformed("a line ends with CR LF");
+    return HttpRefusal.malformed("every line must end with CR LF");
   }
 
   static HttpRefusal lineTooLong() {
@@ -130,7 +130,7 @@ final class LsmHttpRequest extends Request {
     }
     if (data[to - 3] != '1') {
       throw HttpRefusal.closing(
-          Response.HTTP_VERSION_NOT_SUPPORTED, "HTTP/1.1 and HTTP/1.0 are served");
+          Response.HTTP_VERSION_NOT_SUPPORTED, "only HTTP/1.1 and HTTP/1.0 are supported");
     }
     return data[to - 1] != '0';
   }
@@ -179,7 +179,7 @@ final class LsmHttpRequest extends Request {
       }
       if (!isHttp11()) {
         throw HttpRefusal.of(
-            Response.HTTP_VERSION_NOT_SUPPORTED, "a range is sent in chunks, which need HTTP/1.1");
+            Response.HTTP_VERSION_NOT_SUPPORTED, "a range is sent in chunks: use HTTP/1.1");
       }
     } else {
       throw HttpRefusal.of(
@@ -257,7 +257,8 @@ final class LsmHttpRequest extends Request {
   static HttpRefusal headersTooLarge() {
     return HttpRefusal.closing(
         Responses.HEADERS_TOO_LARGE,
-        "a header may have %d bytes, all together %d".formatted(LINE_BYTES_MAX, HEADER_BYTES_MAX));
+        "a header may have at most %d bytes, all headers together %d"
+            .formatted(LINE_BYTES_MAX, HEADER_BYTES_MAX));
   }
 
   private void header(String name, byte[] data, int from, int to) {
@@ -270,7 +271,7 @@ final class LsmHttpRequest extends Request {
       case "content-length" -> length(data, from, to);
       case "transfer-encoding" ->
           throw HttpRefusal.closing(
-              Response.LENGTH_REQUIRED, "Transfer-Encoding is not served: give Content-Length");
+              Response.LENGTH_REQUIRED, "Transfer-Encoding is not supported: send Content-Length");
       case "connection" -> {
         asksToClose |= HeaderValues.lists(data, from, to, CLOSE);
         asksToKeepAlive |= HeaderValues.lists(data, from, to, KEEP_ALIVE);
@@ -313,13 +314,13 @@ final class LsmHttpRequest extends Request {
     }
     lines = null;
     if (hosts != 1 && (isHttp11() || hosts > 1)) {
-      throw HttpRefusal.malformed("exactly one Host header is needed");
+      throw HttpRefusal.malformed("exactly one Host header is required");
     }
     if (origin != null && !HeaderValues.isSameOrigin(origin, host)) {
       refuse(
           HttpRefusal.of(
               Response.FORBIDDEN,
-              "a page of " + origin + " may not use " + host + " by a browser"));
+              "a page of " + origin + " may not use " + host + " from a browser"));
     }
   }
 

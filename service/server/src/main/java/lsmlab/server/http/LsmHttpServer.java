@@ -172,7 +172,7 @@ public final class LsmHttpServer extends HttpServer {
     try {
       socket.write(bytes, 0, bytes.length, 0);
     } catch (IOException e) {
-      log.debug("one connection too many, and its client is gone: {}", e.toString());
+      log.debug("the client of a refused connection is gone: {}", e.toString());
     }
   }
 

@@ -119,7 +119,7 @@ final class PatientAcceptor implements Acceptor {
       try {
         thread.socket.listen(backlog);
       } catch (IOException e) {
-        throw new UncheckedIOException("port " + port + " cannot be listened on", e);
+        throw new UncheckedIOException("cannot listen on port " + port, e);
       }
       thread.start();
     }
@@ -146,7 +146,7 @@ final class PatientAcceptor implements Acceptor {
 
   @Override
   public void reconfigure(AcceptorConfig... configs) {
-    throw new UnsupportedOperationException("acceptors stay as they were started");
+    throw new UnsupportedOperationException("acceptors cannot be changed after the start");
   }
 
   @Override

@@ -64,7 +64,7 @@ final class QueryDecoder {
       throw badRequest("the key is not valid UTF-8");
     }
     if (length > Engine.KEY_BYTES_MAX) {
-      throw badRequest("the key has " + length + " bytes, allowed are " + Engine.KEY_BYTES_MAX);
+      throw badRequest("the key has " + length + " bytes, the maximum is " + Engine.KEY_BYTES_MAX);
     }
     return length == out.length ? out : Arrays.copyOf(out, length);
   }

@@ -164,7 +164,7 @@ final class StreamedRange extends Session.QueueItem {
       scan.close();
     } catch (RuntimeException | Error e) {
       // The caller is about to close the connection and must not be stopped by an exception.
-      log.error("a scan could not be closed: what it held may stay", e);
+      log.error("a scan could not be closed: its memory and files may not be freed", e);
     }
   }
 }

@@ -34,7 +34,8 @@ import org.slf4j.LoggerFactory;
  */
 final class DisruptorVariant implements Variant {
 
-  static final String SUMMARY = "workers read an LMAX Disruptor's ring, each every n-th request";
+  static final String SUMMARY =
+      "n workers read an LMAX Disruptor's ring buffer, each every n-th request";
 
   private static final Logger log = LoggerFactory.getLogger(DisruptorVariant.class);
 
@@ -154,7 +155,7 @@ final class DisruptorVariant implements Variant {
   private static final class Log implements ExceptionHandler<Slot> {
     @Override
     public void handleEventException(Throwable e, long sequence, Slot slot) {
-      log.error("a worker goes on after an error", e);
+      log.error("a worker continues after an error", e);
     }
 
     @Override

@@ -21,7 +21,7 @@ import java.util.concurrent.TimeUnit;
 final class ExecutorVariant implements Variant {
 
   static final String SUMMARY =
-      "a ThreadPoolExecutor on a LinkedBlockingQueue, as most services have it";
+      "a ThreadPoolExecutor on a LinkedBlockingQueue, as in most services";
 
   private final ThreadPoolExecutor pool;
   private final OverloadPolicy overload;

@@ -29,7 +29,8 @@ import java.util.concurrent.atomic.AtomicInteger;
  */
 final class ForkJoinVariant extends CountedVariant {
 
-  static final String SUMMARY = "a fork-join pool in asynchronous mode: queues by thread, stealing";
+  static final String SUMMARY =
+      "a fork-join pool in asynchronous mode: each thread has a queue, and idle threads steal";
 
   private final AtomicInteger names = new AtomicInteger();
   private final ForkJoinPool pool;

@@ -25,9 +25,9 @@ import java.util.concurrent.TimeUnit;
 final class HandoffVariant implements Variant {
 
   static final String SUMMARY =
-      "a waiting worker gets the request from hand to hand; if none waits, the selector thread runs it";
+      "the selector thread hands the request to a waiting worker, or runs it itself if none waits";
 
-  /** Handed to a worker instead of a request, to end it. */
+  /** Passed to a worker instead of a request, so that the worker ends. */
   private static final Object END = new Object();
 
   private final SynchronousQueue<Object> hands = new SynchronousQueue<>();

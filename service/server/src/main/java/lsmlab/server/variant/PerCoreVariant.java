@@ -63,7 +63,7 @@ final class PerCoreVariant implements Variant {
 
   @Override
   public void attach(Server server) {
-    log.info("{} selectors accept connections of their own", server.getSelectorCount());
+    log.info("{} selectors accept their own connections", server.getSelectorCount());
   }
 
   @Override

@@ -19,7 +19,8 @@ import java.util.concurrent.PriorityBlockingQueue;
  */
 final class PriorityVariant extends QueuedVariant {
 
-  static final String SUMMARY = "workers take the nearest deadline first and drop what is late";
+  static final String SUMMARY =
+      "workers take the request with the nearest deadline first and drop late ones";
 
   private static final int WRITE_FACTOR = 2;
   private static final int RANGE_FACTOR = 10;

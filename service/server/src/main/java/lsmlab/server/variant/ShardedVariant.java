@@ -20,7 +20,7 @@ import org.jctools.queues.MpscArrayQueue;
  */
 final class ShardedVariant implements Variant {
 
-  static final String SUMMARY = "a key's hash names its worker; each has a queue of its own";
+  static final String SUMMARY = "a key's hash selects its worker; each worker has its own queue";
 
   private final List<WorkQueue> shards;
   private final Workers workers;

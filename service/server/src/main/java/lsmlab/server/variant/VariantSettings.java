@@ -44,7 +44,7 @@ public record VariantSettings(
         DEFAULT_BATCH,
         0,
         batch -> {
-          throw new IllegalStateException("these settings have no storage");
+          throw new IllegalStateException("withStorage was not called");
         },
         DEFAULT_CLOSE_NANOS_MAX);
   }

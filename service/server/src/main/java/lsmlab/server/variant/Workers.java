@@ -60,7 +60,7 @@ final class Workers implements ThreadFactory {
       try {
         more = turn.take();
       } catch (Throwable e) {
-        log.error("{} goes on after an error", Thread.currentThread().getName(), e);
+        log.error("{} continues after an error", Thread.currentThread().getName(), e);
       }
     }
   }

@@ -129,10 +129,10 @@ class DatasetCommandsTest {
     Path none = temporary.resolve("none");
     for (String[] wrong :
         new String[][] {
-          {"--compression", "zstd", "--compression is none or lz4, not zstd"},
-          {"--unique-percent", "0", "unique percent is 1 to 100, not 0"},
-          {"--block-bytes", "63", "blockBytes is 63, allowed are 64 to 16777216"},
-          {"--bloom-bits-per-key", "65", "bloomBitsPerKey is 65, allowed are 0 to 64"},
+          {"--compression", "zstd", "--compression must be none or lz4, not zstd"},
+          {"--unique-percent", "0", "unique percent must be 1 to 100, not 0"},
+          {"--block-bytes", "63", "blockBytes must be 64 to 16777216, not 63"},
+          {"--bloom-bits-per-key", "65", "bloomBitsPerKey must be 0 to 64, not 65"},
         }) {
       Outcome outcome = load(none, wrong[0], wrong[1]);
       assertEquals(2, outcome.exit());
@@ -308,7 +308,9 @@ class DatasetCommandsTest {
     Path other = Files.writeString(temporary.resolve("notes.txt"), "text");
     Outcome foreign = run(new DumpCommand(), other);
     assertEquals(2, foreign.exit());
-    assertTrue(foreign.err().startsWith(other + " is no file of a store"), foreign.err());
+    assertTrue(
+        foreign.err().startsWith(other + " does not have the name of a store's file"),
+        foreign.err());
     assertEquals(2, run(new DumpCommand()).exit());
   }
 }

@@ -111,7 +111,7 @@ class ConfigFileTest {
       delimiter = '|',
       quoteCharacter = '`',
       value = {
-        "worker: 8|worker: unknown key; allowed are admin_host, admin_port, batch, block_bytes",
+        "worker: 8|worker: unknown key; the keys are admin_host, admin_port, batch, block_bytes",
         "workers: 0|workers: 0 is not a whole number from 1 to 1024",
         "workers: 8.5|workers: 8.5 is not a whole number",
         "workers: '8'|workers: \"8\" is not a whole number",
@@ -127,7 +127,7 @@ class ConfigFileTest {
         "compression: zstd|compression: \"zstd\" is not one of none, lz4",
         "compaction: maybe|compaction: \"maybe\" is not one of leveled, tiered, off, on",
         "compaction_bytes_per_second_max: -1|is not a whole number from 0 to 1099511627776",
-        "data_host: ''|data_host: \"\" is not a text",
+        "data_host: ''|data_host: \"\" is not a non-empty string",
         "flush_threshold_bytes: 64MiB|flush_threshold_bytes: \"64MiB\" is not a whole number",
         "max_value_bytes: [1]|max_value_bytes: [1] is not a whole number",
         "idle: spin|idle: \"spin\" is not one of park with variant sync",
@@ -137,7 +137,7 @@ class ConfigFileTest {
         "carriers: -1|carriers: -1 is not a whole number from 0 to 256",
         "refusals_per_second_max: -1|refusals_per_second_max: -1 is not a whole number from 0 to 1000000",
         "data_dir: b|Duplicate field 'data_dir'",
-        "`a: [`|no valid YAML",
+        "`a: [`|not valid YAML",
       })
   void whatCannotBeUsedIsNamed(String line, String message) {
     ConfigException e =

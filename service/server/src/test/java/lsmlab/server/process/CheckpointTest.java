@@ -79,7 +79,7 @@ class CheckpointTest {
       }
       HttpResponse<String> again = post(service, dir(copy));
       assertEquals(409, again.statusCode());
-      assertEquals(copy + " exists: name a directory that does not\n", again.body());
+      assertEquals(copy + " exists: name a directory that does not exist yet\n", again.body());
       for (int i = 0; i < 2 * PAIRS; i++) {
         assertEquals(200, client.exchange(request("GET", i, null)).status());
       }
@@ -92,9 +92,9 @@ class CheckpointTest {
       String[][] cases = {
         {"", "400", "say where: POST /checkpoint?dir=/absolute/path"},
         {"?directory=/tmp/x", "400", "say where"},
-        {"?dir=%00", "400", "dir is no path"},
+        {"?dir=%00", "400", "dir is not a path"},
         {"?dir=relative", "409", "is not an absolute path"},
-        {dir(directory.resolve("none/copy")), "409", "none is not a directory: make it first"},
+        {dir(directory.resolve("none/copy")), "409", "none is not a directory: create it first"},
         {dir(directory.resolve("store/copy")), "409", "is inside the store"},
         {"?dir=/proc/copy", "409", "/proc"},
       };
@@ -116,7 +116,7 @@ class CheckpointTest {
   void anEngineWithoutThemSaysSo(String engine) throws Exception {
     try (ServiceProcess service = ServiceProcess.serve(directory, "engine: \"" + engine + "\"")) {
       HttpResponse<String> response = post(service, dir(directory.resolve("copy")));
-      assertEquals("this engine makes no checkpoints\n", response.body());
+      assertEquals("this engine does not support checkpoints\n", response.body());
       assertEquals(501, response.statusCode());
     }
   }

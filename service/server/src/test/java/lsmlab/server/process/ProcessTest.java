@@ -250,7 +250,7 @@ class ProcessTest {
       RawClient.Reply refused = client.exchange(put);
       faults.destroy();
       assertEquals(503, refused.status());
-      assertTrue(refused.body().startsWith("the store takes no writes: "), refused.body());
+      assertTrue(refused.body().startsWith("the store accepts no writes: "), refused.body());
       assertEquals(refused.body(), admin(http, "GET", base + "/ready", 503));
       assertEquals("ok\n", admin(http, "GET", base + "/health", 200));
       assertEquals(200, client.exchange(get).status(), "reads go on");

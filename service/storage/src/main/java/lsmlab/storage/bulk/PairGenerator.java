@@ -38,10 +38,10 @@ public final class PairGenerator {
    */
   public PairGenerator(int valueBytes, int uniquePercent, long seed) {
     if (valueBytes < 0 || valueBytes > 64 * 1024 * 1024) {
-      throw new IllegalArgumentException("value bytes are 0 to 67108864, not " + valueBytes);
+      throw new IllegalArgumentException("value bytes must be 0 to 67108864, not " + valueBytes);
     }
     if (uniquePercent < 1 || uniquePercent > 100) {
-      throw new IllegalArgumentException("unique percent is 1 to 100, not " + uniquePercent);
+      throw new IllegalArgumentException("unique percent must be 1 to 100, not " + uniquePercent);
     }
     this.valueBytes = valueBytes;
     this.uniquePercent = uniquePercent;
@@ -60,7 +60,8 @@ public final class PairGenerator {
   /** Writes key {@code number} to the start of the array. */
   public static void key(long number, byte[] key) {
     if (number < 0 || number >= PAIRS_MAX) {
-      throw new IllegalArgumentException("no key has the number " + number);
+      throw new IllegalArgumentException(
+          "key numbers must be 0 to " + (PAIRS_MAX - 1) + ", not " + number);
     }
     key[0] = 'k';
     long rest = number;

@@ -36,23 +36,22 @@ public final class CheckpointTarget implements AutoCloseable {
   public static void check(Path path, Path store) {
     Path parent = path.getParent();
     if (!path.isAbsolute() || parent == null || !path.equals(path.normalize())) {
-      throw new CheckpointException(
-          path + " is not an absolute path of a directory, without . and ..");
+      throw new CheckpointException(path + " is not an absolute path without . and ..");
     }
     if (Files.exists(path, LinkOption.NOFOLLOW_LINKS)) {
-      throw new CheckpointException(path + " exists: name a directory that does not");
+      throw new CheckpointException(path + " exists: name a directory that does not exist yet");
     }
     if (!Files.isDirectory(parent)) {
-      throw new CheckpointException(parent + " is not a directory: make it first");
+      throw new CheckpointException(parent + " is not a directory: create it first");
     }
     try {
       Path real = parent.toRealPath();
       if (real.startsWith(store.toRealPath())) {
-        throw new CheckpointException(path + " is inside the store: name a directory outside");
+        throw new CheckpointException(path + " is inside the store: name a directory outside it");
       }
       if (!Files.isWritable(real)) {
         throw new CheckpointException(
-            parent + " is not writable for the user who runs the service: make it writable");
+            parent + " is not writable for the user who runs the service: change its permissions");
       }
       if (!Files.getFileStore(real).equals(Files.getFileStore(store))) {
         throw otherFileSystem(path, store, null);
@@ -75,13 +74,13 @@ public final class CheckpointTarget implements AutoCloseable {
     } catch (FileAlreadyExistsException e) {
       throw new CheckpointException(
           part
-              + " exists: another checkpoint is being made there, or one was interrupted; delete it",
+              + " exists: another checkpoint is being written there, or one was interrupted; delete it",
           e);
     } catch (AccessDeniedException e) {
       throw new CheckpointException(
           part + " cannot be created: permission denied; make its parent directory writable", e);
     } catch (IOException e) {
-      throw new CheckpointException(part + " cannot be made: " + e.getMessage(), e);
+      throw new CheckpointException(part + " cannot be created: " + e.getMessage(), e);
     }
     return new CheckpointTarget(path, part);
   }

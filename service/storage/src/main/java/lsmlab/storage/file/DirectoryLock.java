@@ -75,7 +75,7 @@ final class DirectoryLock implements AutoCloseable {
       int flags = arm ? O_DIRECTORY_ARM : O_RDONLY_DIRECTORY_CLOEXEC;
       int descriptor = (int) OPEN.invokeExact(name, flags);
       if (descriptor < 0) {
-        throw new IOException(directory + " cannot be opened for its lock");
+        throw new IOException("cannot open " + directory + " to lock it");
       }
       DirectoryLock lock = new DirectoryLock(descriptor);
       MemorySegment state = arena.allocate(STATE);

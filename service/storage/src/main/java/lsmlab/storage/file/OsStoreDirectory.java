@@ -47,7 +47,7 @@ public final class OsStoreDirectory implements StoreDirectory {
       } catch (AccessDeniedException e) {
         throw notWritable(path, e);
       } catch (FileAlreadyExistsException e) {
-        throw new NotDirectoryException(path + " is a file: a store is a directory");
+        throw new NotDirectoryException(path + " is a file: name a directory for the store");
       }
       Path parent = path.toAbsolutePath().getParent();
       if (parent != null) {
@@ -84,7 +84,7 @@ public final class OsStoreDirectory implements StoreDirectory {
     try {
       if (channel.size() < length) {
         throw new IOException(
-            describe(name) + " has " + channel.size() + " bytes, " + length + " were expected");
+            describe(name) + " has " + channel.size() + " bytes, expected " + length);
       }
       channel.truncate(length);
       return new OsFile(path.resolve(name), channel, length);

@@ -52,7 +52,8 @@ public final class PageAdvice {
   public static void random(MemorySegment mapped) {
     int error = advise(mapped, 0, mapped.byteSize(), RANDOM);
     if (error != 0) {
-      LOG.info("posix_madvise: error {}; pages are read with those around them", error);
+      LOG.info(
+          "posix_madvise failed with error {}: the kernel reads more pages than needed", error);
     }
   }
 

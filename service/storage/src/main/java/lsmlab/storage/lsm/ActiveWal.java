@@ -100,7 +100,7 @@ final class ActiveWal {
       current.rollback();
     } catch (IOException e) {
       e.addSuppressed(cause);
-      health.failedForGood("cutting the WAL back", e);
+      health.failedForGood("truncating the WAL", e);
     }
   }
 

@@ -39,7 +39,7 @@ final class Checkpoint {
       target.finish();
     } catch (IOException e) {
       throw new UncheckedIOException(
-          "the checkpoint " + path + " cannot be made: " + e.getMessage(), e);
+          "the checkpoint " + path + " cannot be created: " + e.getMessage(), e);
     }
   }
 

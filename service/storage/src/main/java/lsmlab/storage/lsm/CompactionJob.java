@@ -110,7 +110,7 @@ final class CompactionJob {
         task.inputs().stream().filter(placed -> placed.entry().level() == task.level()).toList();
     assert isOrdered(below) : "tables of level " + task.level() + " are not in key order";
     assert task.inputs().stream().allMatch(placed -> placed.entry().level() <= task.level())
-        : "a merge never moves pairs up";
+        : "a compaction never moves pairs up";
     this.unread = new HashSet<>(TableSet.tableSet(task.inputs()));
     unread.forEach(Table::retain);
   }
@@ -264,7 +264,7 @@ final class CompactionJob {
       full.finish();
       Table table = Table.openNew(directory, full.number());
       outputs.add(new Placed(new TableEntry(full.number(), task.level(), 0, table.bytes()), table));
-      assert isOrdered(outputs) : "a merge writes its tables in key order";
+      assert isOrdered(outputs) : "a compaction writes its tables in key order";
       pay(table.bytes());
       paidBytes = 0;
     }

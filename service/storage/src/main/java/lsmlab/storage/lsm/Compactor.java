@@ -119,7 +119,7 @@ final class Compactor implements AutoCloseable, WriteController.Merging {
       }
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
-      throw new IllegalStateException("interrupted while waiting for a merge", e);
+      throw new IllegalStateException("interrupted while waiting for a compaction", e);
     } finally {
       lock.unlock();
     }
@@ -138,7 +138,7 @@ final class Compactor implements AutoCloseable, WriteController.Merging {
       }
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
-      throw new IllegalStateException("interrupted while waiting for a merge", e);
+      throw new IllegalStateException("interrupted while waiting for a compaction", e);
     } finally {
       restWaiters--;
       lock.unlock();
@@ -181,7 +181,7 @@ final class Compactor implements AutoCloseable, WriteController.Merging {
         mergeOnce();
       }
     } catch (RuntimeException | Error e) {
-      health.failedForGood("choosing tables to merge", e);
+      health.failedForGood("choosing tables to compact", e);
     }
   }
 
@@ -201,7 +201,7 @@ final class Compactor implements AutoCloseable, WriteController.Merging {
       finished(0);
       pause();
     } catch (RuntimeException | Error e) {
-      health.failedForGood("merging tables", e);
+      health.failedForGood("compacting tables", e);
       finished(0);
     }
   }
@@ -289,7 +289,7 @@ final class Compactor implements AutoCloseable, WriteController.Merging {
     nanos.add(took);
     nanosSinceLevel0 += took;
     if (job.level0Bytes() > 0) {
-      // Includes the time of deeper merges, because level 0 grows meanwhile.
+      // Includes the time of deeper compactions, because level 0 grows during them too.
       double rate = job.level0Bytes() * 1e9 / Math.max(1, nanosSinceLevel0);
       nanosSinceLevel0 = 0;
       level0Rate = level0Rate == 0 ? rate : level0Rate + RATE_WEIGHT * (rate - level0Rate);

@@ -21,9 +21,9 @@ final class Health {
   /** Activities that can fail temporarily. Each fails and recovers independently of the others. */
   enum Activity {
     WRITING_LOG("writing the WAL"),
-    MAKING_LOG("making a WAL"),
+    MAKING_LOG("creating a WAL"),
     FLUSHING("flushing a memtable"),
-    MERGING("merging tables");
+    MERGING("compacting tables");
 
     private final String text;
 
@@ -72,9 +72,9 @@ final class Health {
     if (finalFailure == null) {
       finalFailure = e;
       if (e instanceof IOException) {
-        LOG.error("{} failed: the store takes no more writes: {}", what, e.toString());
+        LOG.error("{} failed: the store accepts no more writes: {}", what, e.toString());
       } else {
-        LOG.error("{} failed: the store takes no more writes", what, e);
+        LOG.error("{} failed: the store accepts no more writes", what, e);
       }
     }
   }
@@ -129,6 +129,6 @@ final class Health {
             : cause instanceof IOException
                 ? "free space on the device or repair it"
                 : "this is an internal error; restart the service";
-    return new ReadOnlyException("the store takes no writes: " + cause + "; " + what, cause);
+    return new ReadOnlyException("the store accepts no writes: " + cause + "; " + what, cause);
   }
 }

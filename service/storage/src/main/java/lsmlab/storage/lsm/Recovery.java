@@ -94,7 +94,7 @@ final class Recovery implements AutoCloseable {
             directory.describe(Manifest.NAME)
                 + " is missing, but "
                 + name
-                + " is there: restore the store from a copy");
+                + " exists: restore the store from a copy");
       }
     }
     return Manifest.create(directory, new Edit(1, 1, List.of(), List.of()), MANIFEST_REWRITE_BYTES);
@@ -169,7 +169,7 @@ final class Recovery implements AutoCloseable {
           directory.describe(Manifest.NAME)
               + " does not name table "
               + number
-              + " though the log that it was flushed from is gone: the manifest has lost its last"
+              + " although the log from which it was flushed is gone: the manifest has lost its last"
               + " records. Restore the store from a copy");
     }
   }
@@ -185,7 +185,7 @@ final class Recovery implements AutoCloseable {
     for (long log : logs.numbers()) {
       lost |= logs.isPreviousLost(log);
       if (lost) {
-        LOG.warn("{} follows a log that was lost in a loss of power: dropped", log);
+        LOG.warn("{} is dropped: it follows a log that was lost in a power failure", log);
         dropped.add(log);
         continue;
       }
@@ -249,7 +249,7 @@ final class Recovery implements AutoCloseable {
     String name = WalFormat.fileName(log);
     if (result.isTorn()) {
       LOG.info(
-          "{}: {} bytes after the last whole record are cut off: preallocated zeros or a torn end",
+          "{}: {} bytes after the last whole record are removed: preallocated zeros or a torn end",
           directory.describe(name),
           result.fileLength() - result.length());
     }

@@ -51,6 +51,6 @@ public final class StoreDumper {
       throw new CorruptionException(directory.describe(name) + ": the file cannot be read", e);
     }
     throw new IllegalArgumentException(
-        name + " is not a file of a store, which are NNNNNN.sst, NNNNNN.wal and MANIFEST");
+        name + " does not have the name of a store's file: NNNNNN.sst, NNNNNN.wal or MANIFEST");
   }
 }

@@ -75,7 +75,7 @@ public final class StoreVerifier {
     WalReader.Result result = WalReader.check(directory, log, logs.expectedLength(log));
     if (logs.isPreviousLost(log) || logs.isEndLost(log, result.length())) {
       throw new CorruptionException(
-          "%s at offset %d: the log or the one before it ends early, after a loss of power: opening the store cuts it"
+          "%s at offset %d: a power failure cut off this log or the one before it; opening the store truncates it"
               .formatted(directory.describe(WalFormat.fileName(log)), result.length()));
     }
     return result.length();

@@ -268,7 +268,7 @@ final class WriteController {
             + versions.current().sealedCount()
             + " memtables wait for a flush and "
             + versions.current().tables().newestFirst().size()
-            + " tables for a merge");
+            + " tables for a compaction");
   }
 
   /** Reports that a memtable of {@code bytes} bytes was flushed in {@code nanos} nanoseconds. */

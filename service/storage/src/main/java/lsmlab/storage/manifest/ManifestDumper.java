@@ -36,7 +36,7 @@ public final class ManifestDumper {
         }
         faults++;
         out.printf(
-            "%10d  %s: %d bytes that are no whole record%n",
+            "%10d  %s: %d bytes without a whole record%n",
             position, next < in.limit() ? "DAMAGED" : "the end, TORN or damaged", next - position);
         position = next;
       }

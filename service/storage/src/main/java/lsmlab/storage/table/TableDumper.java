@@ -51,7 +51,7 @@ public final class TableDumper {
   private static void printFooter(MemorySegment bytes, PrintWriter out) {
     long footer = bytes.byteSize() - TableFormat.FOOTER_BYTES;
     if (footer < 0) {
-      out.printf("footer: the file is shorter than one%n");
+      out.printf("footer: the file is shorter than a footer%n");
       return;
     }
     String[] sections = {"index", "filter", "properties"};

@@ -35,7 +35,7 @@ record TableFile(StoreDirectory directory, long number) {
   /** Returns the error for a file that has an unreadable page. */
   CorruptionException unreadable(Throwable cause) {
     return new CorruptionException(
-        describe() + ": the file cannot be read (cut short, or a device error)", cause);
+        describe() + ": the file cannot be read (it was truncated, or the device failed)", cause);
   }
 
   String describe() {

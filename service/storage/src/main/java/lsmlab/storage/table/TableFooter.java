@@ -67,7 +67,8 @@ final class TableFooter {
 
     long number = bytes.get(Bytes.LONG, propertiesOffset);
     if (number != file.number()) {
-      throw file.corrupt(propertiesOffset, "this is table " + number + " under another's name");
+      throw file.corrupt(
+          propertiesOffset, "the file contains table " + number + ", contrary to its name");
     }
     sourceLog = bytes.get(Bytes.LONG, propertiesOffset + 8);
     entries = bytes.get(Bytes.LONG, propertiesOffset + 16);

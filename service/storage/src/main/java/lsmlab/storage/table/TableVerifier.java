@@ -47,11 +47,11 @@ final class TableVerifier {
       }
     }
     check(Arrays.equals(last, table.maxKey()), 0, "the last key is not the greatest");
-    check(entries == table.entries(), 0, "the number of pairs differs from its properties");
+    check(entries == table.entries(), 0, "the number of pairs differs from the table's properties");
     check(
         tombstones == table.tombstones(),
         0,
-        "the number of tombstones differs from its properties");
+        "the number of tombstones differs from the table's properties");
   }
 
   private void check(boolean holds, long offset, String what) {

@@ -107,7 +107,7 @@ public final class OpenScans {
 
   private void end(LsmScan scan, long bytes) {
     String message =
-        "the range was read too slowly: scans keep %d MB of pairs that were replaced meanwhile; read it again from the last key"
+        "the range was read too slowly: scans keep %d MB of replaced pairs alive; start another scan after the last key"
             .formatted(bytes >> 20);
     if (scan.end(message)) {
       LOG.info("a scan was ended: {}", message);

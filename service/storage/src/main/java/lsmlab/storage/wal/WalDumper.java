@@ -74,7 +74,7 @@ public final class WalDumper {
             int keyLength = length < Short.BYTES ? -1 : bytes.get(Bytes.SHORT, payload) & 0xffff;
             int valueLength = length - Short.BYTES - keyLength;
             yield keyLength < 0 || valueLength < 0
-                ? fault("put whose key is longer than the record")
+                ? fault("a put record whose key is longer than the record")
                 : "put "
                     + Printable.text(bytes, payload + Short.BYTES, keyLength)
                     + " = "
@@ -83,11 +83,11 @@ public final class WalDumper {
           case WalFormat.DELETE -> "delete " + Printable.text(bytes, payload, length);
           case WalFormat.BEGIN ->
               length < WalFormat.BEGIN_PAYLOAD_BYTES
-                  ? fault("begin that is too short")
+                  ? fault("a begin record that is too short")
                   : begin(payload);
           case WalFormat.SYNCED ->
               length < Long.BYTES
-                  ? fault("synced that is too short")
+                  ? fault("a synced record that is too short")
                   : "synced to offset " + bytes.get(Bytes.LONG, payload);
           default -> fault("a record of unknown type " + type);
         };
@@ -124,12 +124,12 @@ public final class WalDumper {
       zeros = bytes.get(ValueLayout.JAVA_BYTE, at) == 0;
     }
     if (zeros && next == size) {
-      out.printf("%10d  room: %d bytes, all zero%n", position, next - position);
+      out.printf("%10d  unused: %d bytes, all zero%n", position, next - position);
       return next;
     }
     faults++;
     out.printf(
-        "%10d  %s: %d bytes%s that are no whole record%n",
+        "%10d  %s: %d bytes%s without a whole record%n",
         position,
         next < size ? "DAMAGED" : "the end, TORN or damaged",
         next - position,

@@ -134,7 +134,7 @@ public final class WalReader {
         && bytes.get(ValueLayout.JAVA_BYTE, 16) == WalFormat.BEGIN) {
       throw otherVersion(file, 1);
     }
-    throw damaged(0, "it is the first record of the log, which is written at once");
+    throw damaged(0, "it is the first record of the log, which is written in one piece");
   }
 
   private Result replay(long expectedLength, Handler handler) {

@@ -246,7 +246,8 @@ public final class WalWriter implements WriteSink<IOException>, AutoCloseable {
    * is lost with it. If it cannot be written, the log continues without it.
    */
   private void noteSynced() {
-    assert buffer.position() == 0 && synced == file.length() : "a note tells of all before it";
+    assert buffer.position() == 0 && synced == file.length()
+        : "a synced record covers all records before it";
     int start = begin(WalFormat.SYNCED, Long.BYTES);
     buffer.putLong(synced);
     end(start);

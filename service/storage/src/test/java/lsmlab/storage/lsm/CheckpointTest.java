@@ -174,14 +174,14 @@ class CheckpointTest {
     try (Engine engine = open("store")) {
       fill(engine, 0, 10);
       String[][] cases = {
-        {"file", " exists: name a directory that does not"},
-        {"directory", " exists: name a directory that does not"},
-        {"dangling", " exists: name a directory that does not"},
-        {"broken", "broken.part exists: another checkpoint is being made there"},
-        {"missing/copy", "missing is not a directory: make it first"},
-        {"file/copy", "file is not a directory: make it first"},
-        {"store/copy", " is inside the store: name a directory outside"},
-        {"directory/../copy", " is not an absolute path of a directory, without . and .."},
+        {"file", " exists: name a directory that does not exist yet"},
+        {"directory", " exists: name a directory that does not exist yet"},
+        {"dangling", " exists: name a directory that does not exist yet"},
+        {"broken", "broken.part exists: another checkpoint is being written there"},
+        {"missing/copy", "missing is not a directory: create it first"},
+        {"file/copy", "file is not a directory: create it first"},
+        {"store/copy", " is inside the store: name a directory outside it"},
+        {"directory/../copy", " is not an absolute path without . and .."},
       };
       for (String[] each : cases) {
         Path target = temporary.resolve(each[0]);

@@ -266,7 +266,7 @@ class ErrorInjectionTest {
     try {
       action.run();
     } catch (ReadOnlyException e) {
-      assertTrue(e.getMessage().contains("the store takes no writes"), e.getMessage());
+      assertTrue(e.getMessage().contains("the store accepts no writes"), e.getMessage());
     } catch (UncheckedIOException e) {
       assertTrue(e.getMessage().contains("closing the store failed"), e.getMessage());
     }

@@ -187,7 +187,8 @@ class TableTest {
     write(directory, pairs, 100).release();
     directory.rename(TableFormat.fileName(7), TableFormat.fileName(8));
     CorruptionException e = assertThrows(CorruptionException.class, () -> Table.open(directory, 8));
-    assertTrue(e.getMessage().contains("this is table 7 under another's name"), e.getMessage());
+    assertTrue(
+        e.getMessage().contains("the file contains table 7, contrary to its name"), e.getMessage());
   }
 
   @Test

@@ -197,7 +197,8 @@ class WalDamageTest extends WalFixture {
     long[] starts = threeCommits(durability);
     StringWriter out = new StringWriter();
     assertEquals(0, WalDumper.dump(directory, 5, new PrintWriter(out, true)));
-    assertEquals(durability == Durability.POWER, out.toString().contains("room: "), out.toString());
+    assertEquals(
+        durability == Durability.POWER, out.toString().contains("unused: "), out.toString());
     damage(starts[2] + 30, 1);
     assertEquals(1, WalDumper.dump(directory, 5, new PrintWriter(out, true)));
   }
