@@ -18,24 +18,24 @@ Examples:
   loadgen -t4 -c64 -d1m -R70k -L -s scripts/get.lua http://127.0.0.1:8080 -- pairs=2000000
       GET requests for uniformly random keys of a dataset of two million pairs
   loadgen -c1 -d10s -R1000 -L --idle hybrid --json run.json --hdr-log run.hlog http://127.0.0.1:8080/
-      the most precise timing, and the results for machines
+      the most precise timing, with the results as JSON and as an HdrHistogram log
   loadgen -t1 -c8 -d1m --requests 1000 -R50 --warmup 5s --pool open http://127.0.0.1:8080/
-      a thousand requests after a warm-up, each by whichever connection is free
+      a thousand requests after a warm-up, each over any free connection
   loadgen merge a.hlog b.hlog
-      the distribution of several runs together, from their --hdr-log files
+      one distribution for several runs, from their --hdr-log files
   loadgen -t4 -c64 -R70k --part 1/2 --start-at 2026-11-21T09:14:35Z --record 1.record http://10.0.0.7:8080/
-      one of two generators that together do what one would do: half of the requests, on half of the connections
+      one of two generators that together send what one would: half of the requests, over half of the connections
   loadgen merge 1.record 2.record --json run.json --hdr-log run.hlog
-      the report of both as that of one
+      one report for both generators
 
 Numbers take k, M and G (10k = 10000); times take us, ms, s, m and h (a bare number is seconds).
 
-Latency counts from the moment when a request was due by the schedule, not from when it was sent: a
-server that stalls is charged for every request that should have been sent meanwhile.
+Latency counts from the moment a request was due, not from the moment it was sent: a server that
+stalls is charged for every request that should have been sent during the stall.
 
-Exit codes: 0 the run took place (what the peer did wrong is in the report); 1 usage or script error;
-2 nothing could be connected; 3 with --strict, the schedule was not kept; 130 after Ctrl-C (143 after SIGTERM),
-the report of what was done is still made.";
+Exit codes: 0 the run took place (the report counts the peer's errors); 1 usage or script error;
+2 no connection could be made; 3 with --strict, the schedule was not kept; 130 after Ctrl-C (143 after SIGTERM),
+with a report of the results so far.";
 
 /// Applies load to an HTTP server at a constant rate and reports its latency.
 #[derive(Debug, Clone, Parser)]
@@ -225,28 +225,27 @@ impl Arguments {
         let parts = self.part.of;
         if self.threads % parts != 0 || self.connections % self.threads != 0 && parts > 1 {
             return Err(format!(
-                "--part {}: {} threads and {} connections cannot be dealt out evenly: -t must be a multiple of {parts}, \
+                "--part {}: {} threads and {} connections cannot be divided evenly: -t must be a multiple of {parts}, \
                  and -c one of -t",
                 self.part, self.threads, self.connections
             ));
         }
         if self.real_time && self.idle != Idle::Sleep {
-            return Err(
-                "--real-time needs --idle sleep: a loop that polls would keep its CPU from everybody else".to_owned()
-            );
+            return Err("--real-time needs --idle sleep: a loop that polls would block every other process on its CPU"
+                .to_owned());
         }
         if self.pool == Pool::Open && self.catch_up_max.is_some() {
             return Err("--catch-up-max limits single connections: it needs --pool fixed".to_owned());
         }
         if self.warmup_ns > 0 && matches!(self.rate_plan.first(), Some(Step::Ramp(from, ..)) if *from == 0.0) {
             return Err(
-                "--warmup runs at the rate that the plan begins with, which is 0: begin with another".to_owned()
+                "--warmup uses the rate with which the plan begins, which is 0: begin with another rate".to_owned()
             );
         }
         for file in [&self.json, &self.hdr_log, &self.record].into_iter().flatten() {
             let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
             if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
-                return Err(format!("cannot write {}: there is no directory {}", file.display(), folder.display()));
+                return Err(format!("cannot write {}: directory {} does not exist", file.display(), folder.display()));
             }
         }
         Ok(())

@@ -102,7 +102,7 @@ fn add(sum: &mut Histogram<u64>, part: &Histogram<u64>) {
 fn read(file: &Path) -> Result<Log, String> {
     let wrong = |what: String| format!("{}: {what}", file.display());
     let bytes = std::fs::read(file).map_err(|error| wrong(error.to_string()))?;
-    let text = String::from_utf8(bytes).map_err(|_| wrong("not a text file, so no HdrHistogram log".to_owned()))?;
+    let text = String::from_utf8(bytes).map_err(|_| wrong("not a text file, so not an HdrHistogram log".to_owned()))?;
     // The legend is a line of quoted words, which the reading crate rejects.
     let known: String = text.lines().filter(|line| !line.starts_with('"')).map(|line| format!("{line}\n")).collect();
     let mut log = Log { started: SystemTime::UNIX_EPOCH, intervals: BTreeMap::new() };
@@ -125,7 +125,7 @@ fn read(file: &Path) -> Result<Log, String> {
         }
     }
     if log.intervals.is_empty() {
-        return Err(wrong("no interval in it; is it a log that `loadgen --hdr-log` wrote?".to_owned()));
+        return Err(wrong("it contains no interval; did `loadgen --hdr-log` write it?".to_owned()));
     }
     Ok(log)
 }

@@ -33,8 +33,8 @@ impl Part {
         };
         match read() {
             Some((number, of)) if (1..=of).contains(&number) => Ok(Self { index: number - 1, of }),
-            Some(_) => Err("wanted I/N with I from 1 to N".to_owned()),
-            None => Err(format!("wanted I/N such as 2/3, at most {PARTS_MAX} generators")),
+            Some(_) => Err("expected I/N with I from 1 to N".to_owned()),
+            None => Err(format!("expected I/N such as 2/3, with at most {PARTS_MAX} generators")),
         }
     }
 

@@ -154,7 +154,7 @@ pub fn run(arguments: &Arguments, interrupts: &Interrupts, out: &mut impl Write)
 
     if arguments.pool == Pool::Open && threads.iter().any(ThreadScript::delays) {
         return Err(RunError::Usage(
-            "the script's delay() holds single connections back: it needs --pool fixed".to_owned(),
+            "the script's delay() delays single connections: it needs --pool fixed".to_owned(),
         ));
     }
 
@@ -224,7 +224,7 @@ fn measure(
             cpus.dedup();
             cpus
         }
-        None => net::cpus_of_this_process().map_err(RunError::system("cannot tell the CPUs of this process"))?,
+        None => net::cpus_of_this_process().map_err(RunError::system("cannot determine the CPUs of this process"))?,
     };
     let plan = Arc::new(WorkerPlan {
         schedule: arguments.schedule(),

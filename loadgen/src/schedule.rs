@@ -30,7 +30,7 @@ impl Step {
     /// Reads a step such as `10k:30s` or `0-50k:1m`.
     pub fn parse(text: &str) -> Result<Self, String> {
         let (rate, time) =
-            text.split_once(':').ok_or("wanted RATE:TIME or FROM-TO:TIME, such as 10k:30s or 0-50k:1m")?;
+            text.split_once(':').ok_or("expected RATE:TIME or FROM-TO:TIME, such as 10k:30s or 0-50k:1m")?;
         let length_ns = parse_positive_time_ns(time)?;
         let Some((from, to)) = rate.split_once('-') else { return Ok(Self::Constant(parse_rate(rate)?, length_ns)) };
         let end = |text: &str| if text == "0" { Ok(0.0) } else { parse_rate(text).map(Rate::per_second) };

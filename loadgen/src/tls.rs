@@ -22,7 +22,7 @@ impl Tls {
     /// host.
     pub fn new(host: &str) -> Result<Self, String> {
         let name = ServerName::try_from(host.to_owned())
-            .map_err(|_| format!("'{host}' is no host name that TLS can ask for; write https://HOST:PORT/PATH"))?;
+            .map_err(|_| format!("'{host}' is not a valid host name for TLS; write https://HOST:PORT/PATH"))?;
         let provider = Arc::new(ring::default_provider());
         let mut config = ClientConfig::builder_with_provider(provider.clone())
             .with_safe_default_protocol_versions()
@@ -77,7 +77,7 @@ impl Session {
                 Ok(0) => {
                     return match self.connection.process_new_packets() {
                         Ok(state) if state.peer_has_closed() => Received::Closed,
-                        _ => Received::Violation("there is no room for a record of that length".to_owned()),
+                        _ => Received::Violation("the peer sent a TLS record that is too long".to_owned()),
                     };
                 }
                 Ok(_) => {}
@@ -91,7 +91,7 @@ impl Session {
                 Ok(_) => {}
                 Err(rustls::Error::AlertReceived(alert)) => return Received::Alert(format!("{alert:?}")),
                 Err(rustls::Error::InvalidMessage(error)) if self.is_handshaking() => {
-                    return Received::Violation(format!("what the peer sends is not TLS ({error:?})"));
+                    return Received::Violation(format!("the peer does not send TLS ({error:?})"));
                 }
                 Err(error) => return Received::Violation(error.to_string()),
             }

@@ -50,7 +50,7 @@ pub fn parse_count(text: &str) -> Result<u64, String> {
         .filter(|(_, decimals, _)| *decimals == 0)
         .and_then(|(digits, _, suffix)| digits.checked_mul(metric_factor(suffix)?))
         .filter(|count| *count > 0)
-        .ok_or_else(|| "wanted a whole number above 0, such as 64, 10k or 2M".to_owned())
+        .ok_or_else(|| "expected a whole number above 0, such as 64, 10k or 2M".to_owned())
 }
 
 /// Reads a rate in requests a second, at most a thousand million: `70000`, `70k`, `0.5`, `12.5k`.
@@ -62,7 +62,7 @@ pub fn parse_rate(text: &str) -> Result<Rate, String> {
         let allowed = requests > 0 && requests / seconds <= 1_000_000_000;
         allowed.then_some(Rate { requests, seconds })
     };
-    read().ok_or_else(|| "wanted requests a second, above 0 and at most 1G, such as 70000, 70k or 0.5".to_owned())
+    read().ok_or_else(|| "expected requests a second, above 0 and at most 1G, such as 70000, 70k or 0.5".to_owned())
 }
 
 /// Reads a duration into nanoseconds: `30s`, `2m`, `1h`, `500ms`, `100us`. A number without a unit is in seconds.
@@ -81,13 +81,13 @@ pub fn parse_time_ns(text: &str) -> Result<u64, String> {
         // A year is longer than any run, and far below the overflow of nanoseconds.
         (time_ns <= 366 * 24 * 3600 * SECOND).then_some(time_ns)
     };
-    read().ok_or_else(|| "wanted a time such as 30s, 2m, 1h or 500ms".to_owned())
+    read().ok_or_else(|| "expected a time such as 30s, 2m, 1h or 500ms".to_owned())
 }
 
 /// Reads a duration as [`parse_time_ns`] does, but refuses zero.
 pub fn parse_positive_time_ns(text: &str) -> Result<u64, String> {
     match parse_time_ns(text)? {
-        0 => Err("wanted a time above 0, such as 30s, 2m or 1h".to_owned()),
+        0 => Err("expected a time above 0, such as 30s, 2m or 1h".to_owned()),
         time_ns => Ok(time_ns),
     }
 }

@@ -55,12 +55,12 @@ fn explain(jvm: &Jvm, output: &str) -> String {
     const ADVICE: [(&str, &str); 7] = [
         (
             "Dynamic agent loading is not enabled",
-            "the JVM was started with -XX:-EnableDynamicAgentLoading: start it without",
+            "the JVM was started with -XX:-EnableDynamicAgentLoading: start it without this flag",
         ),
         ("already started", "a recording is running: end it with `profile stop`"),
         (
             "Could not open Flight Recorder output file",
-            "the JVM, which writes the file itself, may not write to the directory: let its user do so",
+            "the JVM, which writes the file itself, may not write to the directory: give its user permission",
         ),
         (
             "failed to map segment",

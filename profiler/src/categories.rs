@@ -98,14 +98,14 @@ impl Rules {
         let mut categories: Vec<String> = Vec::new();
         for rule in &file.category {
             if categories.contains(&rule.name) || rule.name == OTHER {
-                bail!("{origin}: the category {:?} is there twice, or is the reserved {OTHER:?}", rule.name);
+                bail!("{origin}: the category {:?} is given twice, or is the reserved {OTHER:?}", rule.name);
             }
             categories.push(rule.name.clone());
         }
         let mut groups: Vec<(String, Option<usize>)> = Vec::new();
         for rule in &file.thread {
             if groups.iter().any(|(name, _)| *name == rule.group) || rule.group == OTHER {
-                bail!("{origin}: the thread group {:?} is there twice, or is the reserved {OTHER:?}", rule.group);
+                bail!("{origin}: the thread group {:?} is given twice, or is the reserved {OTHER:?}", rule.group);
             }
             let index = |name: &String| {
                 categories.iter().position(|category| category == name).with_context(|| {

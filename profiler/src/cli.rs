@@ -16,7 +16,8 @@ pub struct Cli {
     #[command(subcommand)]
     command: Command,
 
-    /// Where `make build-profiler` collected async-profiler and its converter [default: ../lib beside this program]
+    /// Directory with async-profiler and its converter, filled by `make build-profiler` [default: ../lib beside this
+    /// program]
     #[arg(long, global = true, env = "PROFILE_LIB", value_name = "DIR")]
     lib: Option<PathBuf>,
 }
@@ -53,7 +54,7 @@ struct StartArgs {
     /// Process id of the JVM, or `auto` for the one that runs lsmlab-server.jar
     #[arg(long)]
     pid: jvm::Pid,
-    /// Directory for profile.jfr: it must exist, at this path, for the JVM too
+    /// Directory for profile.jfr; it must exist, and the JVM must see it at the same path
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
     /// Events to record
@@ -135,10 +136,10 @@ struct ConvertArgs {
 
 #[derive(Args)]
 struct DiffArgs {
-    /// Directories of converted recordings, before. With three or more on each side, each recording is one observation
+    /// Directories of converted recordings, before the change. With three or more on each side, each is one observation
     #[arg(long, required = true, num_args = 1.., value_name = "DIR")]
     a: Vec<PathBuf>,
-    /// Directories of converted recordings, after
+    /// Directories of converted recordings, after the change
     #[arg(long, required = true, num_args = 1.., value_name = "DIR")]
     b: Vec<PathBuf>,
     /// Directory for diff.json, diff.md and the differential flame graphs
@@ -186,7 +187,7 @@ struct TailArgs {
 
 fn parse_part(text: &str) -> Result<f64, String> {
     let part = text.parse().ok().filter(|part| *part > 0.0 && *part <= 0.3);
-    part.ok_or_else(|| "expected a part above 0, at most 0.3, such as 0.05".to_owned())
+    part.ok_or_else(|| "expected a share above 0 and at most 0.3, such as 0.05".to_owned())
 }
 
 #[derive(Args)]

@@ -170,7 +170,7 @@ impl Drawing<'_> {
         if self.said.has(event) {
             format!("No sample of {} was taken in {:.1} s.", event.title(), self.seconds())
         } else {
-            format!("The recording does not hold {}: `{}` was not among its events.", event.title(), event.name())
+            format!("The recording does not contain {}: `{}` was not among its events.", event.title(), event.name())
         }
     }
 

@@ -65,9 +65,9 @@ pub fn diff(request: &Request) -> Result<()> {
     let b = Side::read(&request.b, request.title_b.as_deref())?;
     let doubts = differences(&a, &b);
     if !doubts.is_empty() && !request.force {
-        bail!("these recordings cannot be compared: {}; --force compares them all the same", doubts.join("; "));
+        bail!("these recordings cannot be compared: {}; --force compares them anyway", doubts.join("; "));
     }
-    fs::create_dir_all(&request.out).with_context(|| format!("cannot make {}", request.out.display()))?;
+    fs::create_dir_all(&request.out).with_context(|| format!("cannot create {}", request.out.display()))?;
     let mut events = Map::new();
     let mut page = format!("# {} (A) against {} (B)\n\n", a.title, b.title);
     for doubt in &doubts {
@@ -130,7 +130,7 @@ pub fn pictures(event: Event, sides: [&[Stack]; 2], title: &str, out: &Path, nam
         if collapsed::total(sides[0]) == 0 || collapsed::total(sides[1]) == 0 {
             continue;
         }
-        let subtitle = format!("stacks of {shown}; red grew from A to B, blue shrank; wholes scaled to each other");
+        let subtitle = format!("stacks of {shown}; red grew from A to B, blue shrank; scaled to the same whole");
         let caption = Caption { title, subtitle: &subtitle };
         let svg = flame::draw_difference(event, sides[0], sides[1], reverse, &caption)?;
         for (end, content) in [("svg", svg.as_bytes().to_vec()), ("png", picture::render(&svg)?)] {

@@ -63,7 +63,7 @@ pub fn draw_difference(
     let how = inferno::differential::Options { normalize: true, strip_hex: false };
     inferno::differential::from_readers(how, plain(from).as_bytes(), plain(to).as_bytes(), &mut lines)
         .context("inferno could not compare the stacks")?;
-    let lines = String::from_utf8(lines).context("inferno wrote other than UTF-8")?;
+    let lines = String::from_utf8(lines).context("inferno did not write UTF-8")?;
     let mut options = options(event, caption);
     options.negate_differentials = reverse;
     let mut lines: Vec<_> = lines.lines().map(str::to_owned).collect();
@@ -76,7 +76,7 @@ fn inferno(options: &mut Options, lines: &[String]) -> Result<String> {
     let mut svg = Vec::new();
     flamegraph::from_lines(options, lines.iter().map(String::as_str), &mut svg)
         .context("inferno could not draw the stacks")?;
-    String::from_utf8(svg).context("inferno wrote other than UTF-8")
+    String::from_utf8(svg).context("inferno did not write UTF-8")
 }
 
 fn options<'a>(event: Event, caption: &Caption) -> Options<'a> {

@@ -39,8 +39,8 @@ impl Outcome {
 /// The output goes to files in memory. A pipe would end only with the last process that inherits it, and asprof leaves
 /// one behind to hand over perf events.
 pub fn run(command: &mut Command, limit: Duration) -> Result<Outcome> {
-    let mut stdout = memory_file().context("cannot make a file in memory")?;
-    let mut stderr = memory_file().context("cannot make a file in memory")?;
+    let mut stdout = memory_file().context("cannot create a file in memory")?;
+    let mut stderr = memory_file().context("cannot create a file in memory")?;
     let program = Path::new(command.get_program()).display().to_string();
     let mut child = command
         .stdin(Stdio::null())

@@ -16,8 +16,8 @@ const LOST_MAX: f64 = 0.05;
 /// Why samples may account for less CPU time. The kernel arms perf events anew at each context switch, and that time
 /// has no sample. Timers are expensive in virtual machines, so threads that switch often lose up to a fifth of their
 /// time there.
-const UNDER: &str = "context switches, in which no sample is taken, took the rest, or samples were lost";
-const OVER: &str = "samples were doubled, or the service outlived the recording";
+const UNDER: &str = "the rest went to context switches, which cannot be sampled, or samples were lost";
+const OVER: &str = "samples were duplicated, or the service ran longer than the recording";
 
 /// Frames by which async-profiler marks a stack that it could not walk to the end.
 const BROKEN: [&str; 10] = [
@@ -72,7 +72,7 @@ pub fn of_cpu(said: &Description, samples: u64, broken: u64, whole: bool, tick_u
     };
     if had_us > asked_us {
         quality.warnings.push(format!(
-            "{engine} takes one sample per tick of the kernel, {had_us} µs; asked for were {asked_us} µs"
+            "{engine} takes one sample per kernel tick, which is {had_us} µs, not the requested {asked_us} µs"
         ));
     }
     if let (Some(cpu_s), Some(sampled_s)) = (quality.cpu_s, quality.cpu_sampled_s) {

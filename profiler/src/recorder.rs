@@ -69,7 +69,7 @@ pub fn start(tools: &Tools, jvm: &Jvm, attach: &Attach, recording: &Recording) -
     let out = directory(jvm, &recording.out)?;
     let file = out.join(RECORDING);
     if fs::symlink_metadata(&file).is_ok() {
-        bail!("{} exists: give --out a directory without a recording", file.display());
+        bail!("{} exists: set --out to a directory without a recording", file.display());
     }
     let probe = perf::probe(Some(jvm), attach.fdtransfer);
     let mut options = recording.options();
@@ -98,7 +98,7 @@ pub fn stop(tools: &Tools, jvm: &Jvm, attach: &Attach, out: &Path) -> Result<()>
     }
     asprof::run(tools, jvm, attach, "stop", &["-f".to_owned(), path_text(&file)?])?;
     if !file.exists() {
-        bail!("the recording that ran was started with another --out: there is no {}", file.display());
+        bail!("the recording that ran was started with another --out: {} does not exist", file.display());
     }
     let bytes = check_recording(&file)?;
     // read after the end, so that every sample is counted; they stay until the next start
@@ -131,7 +131,7 @@ pub fn check_recording(file: &Path) -> Result<u64> {
 
 fn directory(jvm: &Jvm, out: &Path) -> Result<PathBuf> {
     let absolute = fs::canonicalize(out)
-        .with_context(|| format!("the output directory {} does not exist here: make it first", out.display()))?;
+        .with_context(|| format!("the output directory {} does not exist: create it first", out.display()))?;
     if !absolute.is_dir() {
         bail!("{} is not a directory", absolute.display());
     }
@@ -148,7 +148,7 @@ fn path_text(path: &Path) -> Result<String> {
     let text = path.to_str().with_context(|| format!("{} is not UTF-8", path.display()))?;
     // asprof separates its options by commas and expands % in file names
     if text.contains([',', '%']) {
-        bail!("{text}: a comma or a percent sign in the path is not possible with asprof");
+        bail!("{text}: asprof does not accept a comma or a percent sign in the path");
     }
     Ok(text.to_owned())
 }

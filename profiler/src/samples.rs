@@ -63,7 +63,7 @@ impl Samples {
         for (number, line) in text.lines().enumerate() {
             table
                 .add(line)
-                .with_context(|| format!("line {}: {line:?} is no line of a table of samples", number + 1))?;
+                .with_context(|| format!("line {}: {line:?} is not a line of a table of samples", number + 1))?;
         }
         if ends_in_class {
             table.mark_classes();
@@ -89,14 +89,14 @@ impl Samples {
                 let parent: usize = parent.parse()?;
                 let frame: usize = frame.parse()?;
                 if parent > self.nodes.len() || frame == 0 || frame > self.frames.len() {
-                    bail!("the node names what is not there");
+                    bail!("the node refers to a parent or a frame that does not exist");
                 }
                 self.nodes.push(Node { parent: parent.checked_sub(1), frame: frame - 1 });
             }
             ["S", tenth, thread, node, samples, value] => {
                 let (thread, node): (usize, usize) = (thread.parse()?, node.parse()?);
                 if thread == 0 || thread > self.threads.len() || node == 0 || node > self.nodes.len() {
-                    bail!("the sample names what is not there");
+                    bail!("the sample refers to a thread or a node that does not exist");
                 }
                 self.rows.push(Row {
                     tenth: tenth.parse()?,

@@ -74,7 +74,10 @@ impl Tools {
             Ok(present) if present == content => target,
             _ => {
                 write_whole(&target, &content, mode).with_context(|| {
-                    format!("cannot write {}: unpack it once as a user who may (`profile unpack`)", target.display())
+                    format!(
+                        "cannot write {}: run `profile unpack` once as a user who may write there",
+                        target.display()
+                    )
                 })?;
                 target
             }
@@ -87,7 +90,7 @@ fn platform() -> Result<&'static str> {
     match (std::env::consts::OS, std::env::consts::ARCH) {
         ("linux", "x86_64") => Ok("linux-x64"),
         ("linux", "aarch64") => Ok("linux-arm64"),
-        (os, arch) => bail!("no async-profiler for {os} on {arch}: it is profiled on linux x86_64 or aarch64"),
+        (os, arch) => bail!("there is no async-profiler for {os} on {arch}: use Linux on x86_64 or aarch64"),
     }
 }
 
@@ -110,12 +113,12 @@ fn read_entry(jar: &Path, stem: &str, suffix: &str) -> Result<Vec<u8>> {
 /// Makes `directory`, or checks that only this user and root could write into it.
 fn make_own_directory(directory: &Path) -> Result<()> {
     if let Some(parent) = directory.parent() {
-        fs::create_dir_all(parent).with_context(|| format!("cannot make {}", parent.display()))?;
+        fs::create_dir_all(parent).with_context(|| format!("cannot create {}", parent.display()))?;
     }
     match fs::DirBuilder::new().mode(0o755).create(directory) {
         Ok(()) => return Ok(()),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-        Err(error) => return Err(error).with_context(|| format!("cannot make {}", directory.display())),
+        Err(error) => return Err(error).with_context(|| format!("cannot create {}", directory.display())),
     }
     let entry = fs::symlink_metadata(directory)?;
     // SAFETY: geteuid cannot fail and touches no memory of ours.
@@ -123,15 +126,15 @@ fn make_own_directory(directory: &Path) -> Result<()> {
     let reason = if entry.is_symlink() {
         "it is a link"
     } else if !entry.is_dir() {
-        "it is no directory"
+        "it is not a directory"
     } else if entry.uid() != user && entry.uid() != 0 {
         "it belongs to another user"
     } else if entry.mode() & 0o022 != 0 {
-        "others may write to it"
+        "other users may write to it"
     } else {
         return Ok(());
     };
-    bail!("the library is not put into {}: {reason}; name a new directory with --libpath", directory.display())
+    bail!("cannot put the library into {}: {reason}; name a new directory with --libpath", directory.display())
 }
 
 /// Writes a second file and renames it, so that a JVM that maps the old file keeps it.
@@ -215,7 +218,7 @@ mod tests {
         let error = tools.library_in(&link).unwrap_err().to_string();
         assert!(error.contains("it is a link") && error.contains("--libpath"), "{error}");
         fs::set_permissions(&elsewhere, fs::Permissions::from_mode(0o777)).unwrap();
-        assert!(tools.library_in(&elsewhere).unwrap_err().to_string().contains("others may write"));
+        assert!(tools.library_in(&elsewhere).unwrap_err().to_string().contains("other users may write"));
         assert_eq!(fs::read_dir(&elsewhere).unwrap().count(), 0, "nothing was written");
     }
 

@@ -299,5 +299,5 @@ fn cpus_of_this_process() -> Result<Vec<usize>, String> {
         libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &mut set);
         (0..libc::CPU_SETSIZE as usize).filter(|cpu| libc::CPU_ISSET(*cpu, &set)).collect()
     };
-    if cpus.is_empty() { Err("cannot tell the CPUs of this process".to_owned()) } else { Ok(cpus) }
+    if cpus.is_empty() { Err("cannot determine the CPUs of this process".to_owned()) } else { Ok(cpus) }
 }

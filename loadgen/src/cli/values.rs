@@ -9,7 +9,8 @@ pub struct CpuList(pub Vec<usize>);
 
 /// Reads a wall-clock time: RFC 3339, or seconds since 1970.
 pub(super) fn moment(text: &str) -> Result<jiff::Timestamp, String> {
-    let wrong = || "wanted a time such as 2026-11-21T09:14:35Z, or seconds since 1970 such as 1795252475.5".to_owned();
+    let wrong =
+        || "expected a time such as 2026-11-21T09:14:35Z, or seconds since 1970 such as 1795252475.5".to_owned();
     match text.parse::<f64>() {
         // Years 1970 to 2286 only, so that neither minutes nor milliseconds are taken for seconds.
         Ok(seconds) if (1e9..1e10).contains(&seconds) => {
@@ -24,19 +25,19 @@ pub(super) fn moment(text: &str) -> Result<jiff::Timestamp, String> {
 pub(super) fn threads(text: &str) -> Result<u64, String> {
     match parse_count(text)? {
         count @ 1..=1024 => Ok(count),
-        _ => Err("at most 1024 threads; more connections (-c) make more load, not more threads".to_owned()),
+        _ => Err("expected at most 1024 threads; raise -c for more load, not -t".to_owned()),
     }
 }
 
 /// Reads a factor above 1; an `x` may follow.
 pub(super) fn catch_up_factor(text: &str) -> Result<f64, String> {
     let factor = text.trim_end_matches('x').parse::<f64>().ok().filter(|factor| factor.is_finite() && *factor > 1.0);
-    factor.ok_or_else(|| "wanted a factor above 1, such as 2".to_owned())
+    factor.ok_or_else(|| "expected a factor above 1, such as 2".to_owned())
 }
 
 /// Reads `Name: value`.
 pub(super) fn header(text: &str) -> Result<(String, String), String> {
-    let wrong = || "wanted 'Name: value'".to_owned();
+    let wrong = || "expected 'Name: value'".to_owned();
     let (name, value) = text.split_once(':').ok_or_else(wrong)?;
     let value = value.trim();
     if http::HeaderName::from_bytes(name.as_bytes()).is_err() || http::HeaderValue::from_str(value).is_err() {
@@ -47,7 +48,7 @@ pub(super) fn header(text: &str) -> Result<(String, String), String> {
 
 /// Reads HOST:PORT. Resolves a name to its first address.
 pub(super) fn socket_address(text: &str) -> Result<SocketAddr, String> {
-    let wrong = || "wanted HOST:PORT, such as 127.0.0.1:9100; 0.0.0.0:9100 serves all interfaces".to_owned();
+    let wrong = || "expected HOST:PORT, such as 127.0.0.1:9100; 0.0.0.0:9100 serves all interfaces".to_owned();
     text.to_socket_addrs().ok().and_then(|mut found| found.next()).ok_or_else(wrong)
 }
 
@@ -65,7 +66,7 @@ pub(super) fn cpu_list(text: &str) -> Result<CpuList, String> {
         }
         Some(CpuList(cpus))
     };
-    read().ok_or_else(|| "wanted CPU numbers below 1024, such as 1 or 0,2-3".to_owned())
+    read().ok_or_else(|| "expected CPU numbers below 1024, such as 1 or 0,2-3".to_owned())
 }
 
 #[cfg(test)]

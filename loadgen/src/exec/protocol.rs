@@ -139,8 +139,8 @@ pub enum WorkerError {
     /// A system call failed.
     #[error("{0}")]
     System(#[from] io::Error),
-    /// A CPU of `--cpus` cannot be used.
-    #[error("--cpus: cannot run on CPU {cpu}: {error}; `nproc` and `taskset -p $$` show what there is")]
+    /// A CPU from `--cpus` cannot be used.
+    #[error("--cpus: cannot run on CPU {cpu}: {error}; `nproc` and `taskset -p $$` show the CPUs that may be used")]
     Cpu {
         /// Number of the CPU.
         cpu: usize,

@@ -88,7 +88,7 @@ fn check(endings: &[&Ending]) -> Result<(), String> {
         match endings.iter().filter(|ending| ending.part.index + 1 == number).count() {
             0 => return Err(format!("the record of generator {number}/{of} is missing")),
             1 => {}
-            count => return Err(format!("{count} of the records are of generator {number}/{of}")),
+            count => return Err(format!("{count} of the records belong to generator {number}/{of}")),
         }
     }
     for ending in endings {
@@ -105,7 +105,7 @@ fn check(endings: &[&Ending]) -> Result<(), String> {
             ("pool", a.pool != b.pool),
         ];
         if let Some((what, _)) = differing.iter().find(|(_, differs)| *differs) {
-            return Err(format!("generators {} and {} are not of one load: {what} differs", first.part, ending.part));
+            return Err(format!("generators {} and {} ran different loads: {what} differs", first.part, ending.part));
         }
     }
     Ok(())

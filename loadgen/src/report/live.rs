@@ -160,11 +160,11 @@ impl Live {
             ("status", self.errors.status),
         ];
         let by_kind = errors.map(|(kind, count)| (format!("{{kind=\"{kind}\"}}"), count as f64)).to_vec();
-        family("loadgen_target_rate", "gauge", "Requests a second that are asked for.", one(self.rate_per_s));
-        family("loadgen_requests_due_total", "counter", "Requests that have fallen due.", one(self.due as f64));
+        family("loadgen_target_rate", "gauge", "Requested rate in requests a second.", one(self.rate_per_s));
+        family("loadgen_requests_due_total", "counter", "Requests that were due.", one(self.due as f64));
         family("loadgen_requests_total", "counter", "Responses.", one(self.requests as f64));
         family("loadgen_served_total", "counter", "Responses with an expected status.", one(self.served as f64));
-        family("loadgen_refused_total", "counter", "Responses that refused a request.", one(self.refused as f64));
+        family("loadgen_refused_total", "counter", "Responses with status 429 or 503.", one(self.refused as f64));
         family("loadgen_errors_total", "counter", "Failures by kind.", by_kind);
         family("loadgen_in_flight", "gauge", "Requests on the wire.", one(self.in_flight as f64));
         family("loadgen_backlog", "gauge", "Requests due and not sent.", one(self.backlog as f64));

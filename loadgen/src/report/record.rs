@@ -110,7 +110,7 @@ impl RecordReader {
         if heading.format != FORMAT || heading.version != VERSION {
             let (format, version) = (heading.format, heading.version);
             return Err(reader.wrong(format_args!(
-                "wanted {FORMAT} version {VERSION}, found {format} version {version}; was it written by another version of loadgen?"
+                "expected {FORMAT} version {VERSION}, found {format} version {version}; was it written by another version of loadgen?"
             )));
         }
         Ok(reader)

@@ -120,14 +120,12 @@ impl Verdict {
             ));
         }
         if input.connected < input.connections {
-            reasons.push(format!(
-                "only {} of {} connections could be made at the start",
-                input.connected, input.connections
-            ));
+            reasons
+                .push(format!("only {} of {} connections were open at the start", input.connected, input.connections));
         }
         if input.start_missed_by_ns > 0 {
             reasons.push(format!(
-                "the start was missed by {}: the connections were not open in time, or the clocks differ; say a later --start-at",
+                "the start was missed by {}: the connections were not open in time, or the clocks differ; give a later --start-at",
                 show(input.start_missed_by_ns)
             ));
         }

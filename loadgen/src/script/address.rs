@@ -18,7 +18,7 @@ impl UserData for Address {
 
 impl FromLua for Address {
     fn from_lua(value: Value, lua: &Lua) -> mlua::Result<Self> {
-        let wrong = || mlua::Error::runtime("wanted an address, as wrk.lookup gives them");
+        let wrong = || mlua::Error::runtime("expected an address from wrk.lookup");
         let data = AnyUserData::from_lua(value, lua).map_err(|_| wrong())?;
         data.borrow::<Self>().map(|address| *address).map_err(|_| wrong())
     }

@@ -226,7 +226,7 @@ impl ThreadScript {
         if delay_ms.is_finite() && delay_ms >= 0.0 {
             Ok((delay_ms * 1e6) as u64)
         } else {
-            Err(ScriptError::new(format!("script: delay: wanted milliseconds from 0, got {delay_ms}")))
+            Err(ScriptError::new(format!("script: delay: expected milliseconds from 0, got {delay_ms}")))
         }
     }
 }

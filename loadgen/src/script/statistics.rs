@@ -72,7 +72,7 @@ impl UserData for LuaDistribution {
     fn add_methods<M: UserDataMethods<Self>>(methods: &mut M) {
         methods.add_method("percentile", |_, this, percentile: f64| {
             if !(0.0..=100.0).contains(&percentile) {
-                return Err(mlua::Error::runtime(format!("percentile: wanted 0 to 100, got {percentile}")));
+                return Err(mlua::Error::runtime(format!("percentile: expected 0 to 100, got {percentile}")));
             }
             Ok(this.scaled(this.histogram.value_at_percentile(percentile) as f64))
         });

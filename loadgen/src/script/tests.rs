@@ -237,15 +237,15 @@ fn errors_name_the_file_the_line_and_the_function() {
         ("function request() return {} end", "script: request: "),
         ("wrk.method = 'A B'", "request: not an HTTP/1.1 request"),
         ("function response() error('seen') end", "script: response: "),
-        ("function delay() return -1 end", "wanted milliseconds from 0, got -1"),
+        ("function delay() return -1 end", "expected milliseconds from 0, got -1"),
         ("function delay() return 'soon' end", "script: delay: "),
         ("function done() error('at the end') end", "script.lua:1: at the end"),
         ("function setup(thread) thread:set('f', print) end", "cannot pass a function between threads"),
         ("function setup(thread) local t = {}; t.t = t; thread:set('t', t) end", "contains itself"),
         ("function setup(thread) thread.addr = nil end", "thread.addr must be an address"),
-        ("function setup(thread) thread.addr = 'here' end", "wanted an address"),
+        ("function setup(thread) thread.addr = 'here' end", "expected an address"),
         ("wrk.lookup('127.0.0.1', 'gopher')", "unknown service 'gopher'"),
-        ("function done(summary, latency) latency:percentile(101) end", "wanted 0 to 100"),
+        ("function done(summary, latency) latency:percentile(101) end", "expected 0 to 100"),
     ] {
         let error = error_of(script);
         assert!(error.contains(wanted), "{script}: {error}");

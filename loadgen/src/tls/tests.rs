@@ -174,7 +174,7 @@ fn ours_is_said_once_and_no_request_follows_it() {
 fn who_does_not_speak_tls_is_told_so() {
     let mut plain = Vec::new();
     let received = client().receive(b"HTTP/1.1 400 Bad Request\r\n\r\n", &mut plain);
-    assert!(matches!(&received, Received::Violation(reason) if reason.contains("is not TLS")), "{received:?}");
+    assert!(matches!(&received, Received::Violation(reason) if reason.contains("does not send TLS")), "{received:?}");
     // A record longer than any may be.
     let received = client().receive(&[&[0x16, 3, 3, 0xff, 0xff][..], &[0; 70_000]].concat(), &mut plain);
     assert!(matches!(received, Received::Violation(_)), "{received:?}");

@@ -60,7 +60,7 @@ fn merge_refuses_what_is_no_log() {
         (vec!["merge"], "required arguments"),
         (vec!["merge", "/no/such.hlog"], "/no/such.hlog: No such file"),
         (vec!["merge", &text], "x.hlog: not an HdrHistogram log"),
-        (vec!["merge", &empty], "empty.hlog: no interval in it"),
+        (vec!["merge", &empty], "empty.hlog: it contains no interval"),
         (vec!["merge", &spoilt], "spoilt.hlog: interval at 0ns: "),
         (vec!["merge", &binary], "binary.hlog: not a text file"),
     ] {

@@ -265,7 +265,7 @@ fn usage_errors_are_exit_code_1_and_touch_nothing() {
         ("-t4 -c2 -R10", "raise -c or lower -t"),
         ("-R10 -c100000000 -t1", "ulimit -n"),
         ("-R10 -t1 --cpus 1000", "cannot run on CPU 1000"),
-        ("-R10 --hdr-log /no/such/directory/x.hlog", "no directory /no/such/directory"),
+        ("-R10 --hdr-log /no/such/directory/x.hlog", "directory /no/such/directory does not exist"),
         ("-R10 -s no-such-script.lua", "cannot read no-such-script.lua"),
     ] {
         let run = load_with(flags, &server.url(), "");

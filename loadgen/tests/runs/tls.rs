@@ -179,7 +179,7 @@ fn a_peer_that_speaks_plain_http_is_named_as_one() {
         }
     });
     let message = nothing_connected(&url);
-    assert!(message.contains("the TLS handshake failed: what the peer sends is not TLS"), "{message}");
+    assert!(message.contains("the TLS handshake failed: the peer does not send TLS"), "{message}");
 }
 
 #[test]
@@ -219,5 +219,5 @@ fn three_hundred_connections_each_shake_hands_once_and_ask_for_the_name_of_the_u
 fn a_host_that_tls_cannot_ask_for_is_a_usage_error() {
     let output = command().args(["-R10", "-d1s", "https://-no-/"]).output().unwrap();
     assert_eq!(output.status.code(), Some(1), "{output:?}");
-    assert!(String::from_utf8(output.stderr).unwrap().contains("'-no-' is no host name that TLS can ask for"));
+    assert!(String::from_utf8(output.stderr).unwrap().contains("'-no-' is not a valid host name for TLS"));
 }

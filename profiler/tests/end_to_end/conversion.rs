@@ -180,7 +180,7 @@ fn an_event_that_was_not_recorded_has_files_that_say_so() {
     expect_success(&profile(&["convert", "--out", out.to_str().unwrap()]));
     for end in ["html", "svg", "collapsed"] {
         let text = fs::read_to_string(out.join(format!("alloc.{end}"))).unwrap();
-        assert!(text.contains("does not hold allocated memory"), "{text}");
+        assert!(text.contains("does not contain allocated memory"), "{text}");
     }
     assert_png_and_svg(out, "alloc");
     let description = json(&out.join("profile.json"));

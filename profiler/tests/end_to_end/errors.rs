@@ -17,7 +17,10 @@ fn errors_say_what_is_wrong_and_what_to_do() {
     assert_refused(&["start", "--pid", &own, "--out", out], &["not a JVM", &pid]);
     assert_refused(&["start", "--pid", "4194305", "--out", out], &["no process 4194305", "Busy"]);
     assert_refused(&["start", "--pid", "zero", "--out", out], &["process id or `auto`"]);
-    assert_refused(&["start", "--pid", &pid, "--out", missing.to_str().unwrap()], &["does not exist", "make it first"]);
+    assert_refused(
+        &["start", "--pid", &pid, "--out", missing.to_str().unwrap()],
+        &["does not exist", "create it first"],
+    );
     assert_refused(&["start", "--pid", &pid, "--out", out, "--interval", "5min"], &["500us"]);
     assert_refused(&["start", "--pid", &pid, "--out", out, "--events", "cpu,disk"], &["disk", "alloc"]);
     assert_refused(&["stop", "--pid", &pid, "--out", out], &["no recording is running", "profile start"]);

@@ -228,12 +228,12 @@ fn records_that_are_not_of_one_load_are_refused() {
     write_record(&second, &all[1]);
     let refused = |files: &[&Path]| merged(files, &[]).unwrap_err();
     assert_eq!(refused(&[&first]), "the record of generator 2/2 is missing");
-    assert_eq!(refused(&[&first, &second, &first]), "2 of the records are of generator 1/2");
+    assert_eq!(refused(&[&first, &second, &first]), "2 of the records belong to generator 1/2");
 
     let mut other = all[1].clone();
     other.ending.rate_of_all_per_s = 999.0;
     write_record(&second, &other);
-    assert_eq!(refused(&[&first, &second]), "generators 1/2 and 2/2 are not of one load: rate differs");
+    assert_eq!(refused(&[&first, &second]), "generators 1/2 and 2/2 ran different loads: rate differs");
 
     let whole = std::fs::read_to_string(&first).unwrap();
     let cut = whole.lines().take(2).collect::<Vec<_>>().join("\n");
