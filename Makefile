@@ -38,7 +38,7 @@ SETTINGS = NAME $(VALUES) REPEAT RESUME STRICT $(HERE)
 COMPARE_SETTINGS = $(VALUES) BLOCKS X METRIC SEED FORCE $(HERE)
 # A target refuses a setting that it would ignore: $(call takes,NAME KEEP …) at the beginning of its recipe.
 GIVEN = $(filter-out -%,$(foreach v,$(.VARIABLES),$(if $(filter command line,$(origin $(v))),$(v))))
-takes = $(if $(filter-out $(1),$(GIVEN)),echo 'no such setting: $(filter-out $(1),$(GIVEN)); there are: $(strip $(1))' >&2; exit 2)
+takes = $(if $(filter-out $(1),$(GIVEN)),echo 'no such setting: $(filter-out $(1),$(GIVEN)); available: $(strip $(1))' >&2; exit 2)
 
 ##@ Experiments
 .PHONY: experiment list results variants validate doctor parse-load

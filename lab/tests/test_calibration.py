@@ -118,7 +118,7 @@ def test_no_calibration_and_a_damaged_one_are_none(tmp_path: Path) -> None:
 def test_too_few_starts_on_the_command_line_are_bad_input(checkout: FakeCheckout) -> None:
     code, output = checkout.lab("calibrate", "--starts", "3")
     assert code == 2
-    assert "STARTS=3: at least 4 starts" in output
+    assert "STARTS=3: must be at least 4" in output
 
 
 def test_a_calibration_takes_the_port_that_it_is_told(checkout: FakeCheckout) -> None:

@@ -80,7 +80,7 @@ def test_a_window_of_a_recording_has_its_bounds() -> None:
 )
 def test_a_setting_that_a_target_would_ignore_is_refused(words: str, unknown: str) -> None:
     told = make("-n", *words.split())
-    assert f"no such setting: {unknown}; there are: " in told
+    assert f"no such setting: {unknown}; available: " in told
     assert told.index("exit 2") < told.index("bin/lab"), "before the lab is started"
 
 

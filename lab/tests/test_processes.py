@@ -141,7 +141,7 @@ def test_a_process_runs_on_its_cpus_only(processes: Processes, tmp_path: Path) -
 
 def test_nothing_is_started_any_more_once_closed(processes: Processes) -> None:
     processes.close()
-    with pytest.raises(RunError, match="the run ends"):
+    with pytest.raises(RunError, match="the run is ending"):
         processes.start(["sleep", "60"])
 
 

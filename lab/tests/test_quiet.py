@@ -95,5 +95,5 @@ def test_a_setting_that_the_kernel_refuses_is_said_and_not_noted(root: Path, mon
     monkeypatch.setattr(quiet, "_write", lambda path, value: "Operation not permitted")
     said: list[str] = []
     assert machine(root).quiet(PLAN, said.append) == 0
-    assert any("stays 0-1: Operation not permitted" in line for line in said)
+    assert any("remains 0-1: Operation not permitted" in line for line in said)
     assert not (root.parent / "quiet.json").exists()

@@ -76,7 +76,7 @@ def test_lines_are_whole_where_no_terminal_limits_them(checkout: FakeCheckout) -
         ),
         (
             {"variant": "stack", "engine": "rocks"},
-            "experiments/odd/experiment.yaml:4: service.engine: 'rocks': no such engine; there are: lsm",
+            "experiments/odd/experiment.yaml:4: service.engine: 'rocks': no such engine; available: lsm",
         ),
     ],
 )

@@ -20,8 +20,8 @@ from support.checkout import LIMIT_S, FakeCheckout, nothing_is_left
     [
         (["fak"], ["no experiment named 'fak'", "Close to it: fake"]),
         (["fake", "--rate", "abc"], ["RATE=abc: 'abc' is not a whole number, which may end in k or M: 70000, 70k"]),
-        (["fake", "--variant", "stak"], ["VARIANT=stak: no such variant; did you mean stack?; there are: sync, queue"]),
-        (["fake", "--engine", "rocks"], ["ENGINE=rocks: no such engine; there are: lsm"]),
+        (["fake", "--variant", "stak"], ["VARIANT=stak: no such variant; did you mean stack?; available: sync, queue"]),
+        (["fake", "--engine", "rocks"], ["ENGINE=rocks: no such engine; available: lsm"]),
         (["fake", "--runtime", "lokal"], ["RUNTIME=lokal: no such runtime; did you mean local?"]),
         (["fake", "--port", "http"], ["PORT=http: not a port"]),
         (["fake", "--port", "81", "--admin-port", "81"], ["PORT and ADMIN_PORT are both 81"]),

@@ -111,7 +111,10 @@ def test_a_service_that_dies_fails_the_comparison_and_names_the_phase(checkout: 
         (("fake", "fake", "BLOCKS=3"), "BLOCKS=3: at least 6 blocks are needed"),
         (("fake", "fake VARIAN=queue"), "no such setting VARIAN; did you mean VARIANT?"),
         (("fake", "fake RATE=lots"), "B: RATE=lots: 'lots' is not a whole number"),
-        (("fake", "fake", "REPEAT=3"), "REPEAT is not for comparisons: BLOCKS says how often each side is started"),
+        (
+            ("fake", "fake", "REPEAT=3"),
+            "REPEAT cannot be set in a comparison: BLOCKS says how often each side is started",
+        ),
         (("fake", "fake queue"), "'queue' is not KEY=value, such as VARIANT=queue"),
         (("", "fake"), "A is empty: name an experiment"),
     ],
@@ -146,7 +149,7 @@ def test_finished_runs_of_one_start_each_cannot_tell(checkout: FakeCheckout) -> 
     assert (directory / found["a"]["directory"] / "run.json").is_file()
     code, output = checkout.lab("compare", a, "fake")
     assert code == 2
-    assert "is a finished run and fake is none" in output
+    assert "is a finished run, but fake is not" in output
     code, output = checkout.lab("compare", a, a)
     assert code == 2
     assert "A and B are one run" in output
@@ -254,7 +257,7 @@ def test_what_profiling_costs_is_a_comparison_whose_second_side_is_recorded(chec
 def test_profiling_cost_refuses_to_be_told_not_to_record(checkout: FakeCheckout) -> None:
     code, output = checkout.lab("profiling-cost", "fake", "PROFILE=off")
     assert code == 2
-    assert "side A is never recorded, side B always" in output
+    assert "side A is never profiled, side B always is" in output
 
 
 def test_regress_refuses_a_revision_that_there_is_not(checkout: FakeCheckout) -> None:

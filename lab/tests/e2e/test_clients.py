@@ -105,7 +105,7 @@ def test_curl(address: str, tmp_path: Path) -> None:
     range_of_both = b"curl-1\n" + value.read_bytes() + b"curl-2\ntwo"
     assert curl(f"{base}/entities?start=curl&end=curm") == ("200", range_of_both)
     status, reason = curl("--http1.0", f"{base}/entities?start=curl&end=curm")
-    assert (status, reason) == ("505", b"a range is sent in chunks, which need HTTP/1.1\n")
+    assert (status, reason) == ("505", b"a range is sent in chunks: use HTTP/1.1\n")
     assert curl("-X", "DELETE", f"{base}/entity?id=curl-1") == ("202", b"")
     assert curl(f"{base}/entity?id=curl-1") == ("404", b"")
     assert curl("-X", "PUT", "-T", "-", "-H", "Transfer-Encoding: chunked", f"{base}/entity?id=curl-3")[0] == "411"

@@ -196,8 +196,8 @@ def test_an_experiment_says_only_what_differs_from_the_one_that_it_extends(
 
 EXTENDING = [
     ("extends: bas\n", "experiments/x/experiment.yaml:2: extends: no experiment named 'bas'; did you mean base?"),
-    ("extends: x\n", "experiments/x/experiment.yaml:2: extends: x extends x, which has no end"),
-    ("extends: ring\n", "experiments/ring/experiment.yaml:2: extends: x extends ring extends x, which has no end"),
+    ("extends: x\n", "experiments/x/experiment.yaml:2: extends: x extends x, which is a cycle"),
+    ("extends: ring\n", "experiments/ring/experiment.yaml:2: extends: x extends ring extends x, which is a cycle"),
     ("extends: base\nload: {rate: x}\n", "experiments/x/experiment.yaml:3: load.rate: 'x' is not a whole number"),
     ("extends: [base]\n", "experiments/x/experiment.yaml:2: extends: no experiment named ['base']"),
     ("extends: odd\n", "experiments/odd/experiment.yaml:13: load.rate: 'abc' is not a whole number"),

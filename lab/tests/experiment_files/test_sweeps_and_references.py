@@ -65,20 +65,24 @@ BAD_SWEEPS = [
     ("[1000, 2k, 5000]", "[]", ":13: load.rate: a sweep has at least 2 rates, not 0: [1000, 2000, 5000]"),
     ("[1000, 2k, 5000]", "[1000]", ":13: load.rate: a sweep has at least 2 rates, not 1"),
     ("2k, 5000", "5000, 2k", ":13: load.rate.2: '2k' comes after 5,000: write the rates of a sweep in ascending"),
-    ("2k, 5000", "2k, 2000", ":13: load.rate.2: 2000 is there twice: write the rates"),
-    ("2k, 5000", "0, 5000", ":13: load.rate.1: 0 is no rate: a whole number"),
-    ("2k, 5000", "fast, 5000", ":13: load.rate.1: 'fast' is no rate: a whole number"),
-    ("2k, 5000", "[2000], 5000", ":13: load.rate.1: [2000] is no rate: a whole number"),
-    ("{rate: 2000,", "{rate: 3000,", ":26: reference.at.0: 3000 is no rate of this sweep: 1000, 2000, 5000"),
+    ("2k, 5000", "2k, 2000", ":13: load.rate.2: 2000 is given twice: write the rates"),
+    ("2k, 5000", "0, 5000", ":13: load.rate.1: 0 is not a rate: a whole number"),
+    ("2k, 5000", "fast, 5000", ":13: load.rate.1: 'fast' is not a rate: a whole number"),
+    ("2k, 5000", "[2000], 5000", ":13: load.rate.1: [2000] is not a rate: a whole number"),
+    ("{rate: 2000,", "{rate: 3000,", ":26: reference.at.0: 3000 is not a rate of this sweep: 1000, 2000, 5000"),
     ("{rate: 2000,", "{", ":25: reference.at: each entry needs the rate"),
     (
         "  cpus: 8",
         "  rate: 2000",
-        ":22: reference: rate, requests_per_second and latency belong into the",
+        ":22: reference: rate, requests_per_second and latency belong in the",
     ),
     ("p99: 3ms", "p99: 3", ":26: reference.at.0.latency: '3' is not a number with a unit"),
     ("requests_per_second: 1990", "request: 1", ":26: unknown key reference.at.0.request; allowed here: latency"),
-    ("[1000, 2k, 5000]", "2k", ":25: reference.at: is for a sweep; here rate, requests_per_second and latency go"),
+    (
+        "[1000, 2k, 5000]",
+        "2k",
+        ":25: reference.at: is only for sweeps; write rate, requests_per_second and latency instead",
+    ),
 ]
 
 

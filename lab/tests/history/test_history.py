@@ -153,7 +153,7 @@ def test_results_tell_what_is_left_out(checkout: FakeCheckout, house: Checkout) 
     code, output = checkout.lab("results", "--last", "2")
     assert code == 0
     assert "the newest 2 of 5 runs; LAST=0 shows all" in output
-    assert "None of 5 runs is like that" in checkout.lab("results", "--variant", "none-such")[1]
+    assert "None of the 5 runs matches" in checkout.lab("results", "--variant", "none-such")[1]
     code, output = checkout.lab("results", "--since", "soon")
     assert code == 2
     assert "SINCE=soon: neither a date" in output
@@ -241,7 +241,7 @@ def test_the_commands_say_what_they_did(checkout: FakeCheckout, house: Checkout)
     assert tarfile.is_tarfile(checkout.root / "old.tar.gz"), output
     code, output = checkout.lab("prune", "--keep", "1", "--dry-run")
     assert code == 0
-    assert f"stays     {first}, for tags.json" in output
+    assert f"kept  {first}, for tags.json" in output
     code, output = checkout.lab("index")
     assert code == 0
     page = (checkout.root / "results/index.html").read_text()

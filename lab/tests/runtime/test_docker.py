@@ -93,7 +93,7 @@ def test_without_compose_every_command_takes_the_local_runtime_and_says_why(
     assert told == ["runtime: local, because 'docker compose' is missing: Docker is there without its Compose plugin"]
     console = Console(record=True, width=200, file=io.StringIO())
     print_checks(console)
-    assert "Without RUNTIME they take: local, because 'docker compose' is missing" in console.export_text()
+    assert "Without RUNTIME, they run in: local, because 'docker compose' is missing" in console.export_text()
     with pytest.raises(MissingToolError, match="RUNTIME=docker: 'docker compose' is missing") as raised:
         select.choose(Checkout(tmp_path), "docker", told.append)
     assert "RUNTIME=local" in raised.value.hint

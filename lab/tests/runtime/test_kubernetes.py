@@ -110,7 +110,7 @@ def test_a_service_that_shares_its_cpus_is_refused_unless_that_is_accepted(
     monkeypatch.setattr("lab.runtime.kubernetes.runtime.CPUS_LIMIT_S", 0)
     kubectl.answers(running("0-7"))
     with pytest.raises(
-        RunError, match="asked for 2 CPUs of its own and may run on 8: its node has no static"
+        RunError, match="asked for 2 CPUs of its own but may run on 8: its node has no static"
     ) as raised:
         built(tmp_path, monkeypatch)
     assert "EXCLUSIVE_CPUS=off" in raised.value.hint
@@ -182,7 +182,7 @@ def test_the_namespace_of_a_dead_lab_is_removed(kubectl: FakeDocker, tmp_path: P
     [
         (namespace(f"{platform.node()}:{os.getppid()}"), r"another lab \(process \d+\) runs|removing"),
         (namespace("elsewhere:17"), r"belongs to a lab on another machine \(elsewhere:17\)"),
-        (namespace("", part_of="shop"), "is there and not the lab's"),
+        (namespace("", part_of="shop"), "exists and does not belong to the lab"),
     ],
 )
 def test_a_namespace_of_others_is_left_alone(
@@ -238,5 +238,5 @@ def test_only_single_runs_are_for_a_cluster(tmp_path: Path) -> None:
 
 def test_another_load_generator_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("LOADGEN", "/usr/bin/wrk2")
-    with pytest.raises(InputError, match="LOADGEN: RUNTIME=kubernetes has no other load generator"):
+    with pytest.raises(InputError, match="LOADGEN: RUNTIME=kubernetes supports only the lab's own load generator"):
         KubernetesRuntime(Checkout(tmp_path))

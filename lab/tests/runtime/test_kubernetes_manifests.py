@@ -129,7 +129,7 @@ def test_images_come_from_the_registry_that_is_named() -> None:
     ],
 )
 def test_a_setting_that_makes_no_sense_is_refused_by_name(name: str, value: str, wanted: str) -> None:
-    with pytest.raises(InputError, match=f"{name}={value}: wanted {wanted}"):
+    with pytest.raises(InputError, match=f"{name}={value}: expected {wanted}"):
         read_placement({name: value})
 
 
@@ -150,4 +150,4 @@ def test_the_command_prints_them_and_refuses_bad_input(monkeypatch: pytest.Monke
     assert kinds == ["Namespace", "Pod", "Job", "Pod"]
     refused = subprocess.run([*command, "--threads", "3"], capture_output=True, text=True, check=False)
     assert refused.returncode == 2
-    assert "3 threads and 64 connections cannot be dealt out evenly" in refused.stderr
+    assert "3 threads and 64 connections cannot be divided evenly" in refused.stderr

@@ -35,7 +35,7 @@ BAD = [
     ("100ms", "SLO=100ms: is not a percentile, < and a time"),
     ("p50>10ms", "SLO=p50>10ms: is not a percentile, < and a time: SLO='p99.9<100ms'; a latency has an upper limit"),
     ("p99,9<10ms", "SLO=p99,9<10ms: is not a percentile"),
-    ("p42<10ms", "SLO=p42<10ms: no percentile 'p42'; there are: p50, p75"),
+    ("p42<10ms", "SLO=p42<10ms: no percentile 'p42'; available: p50, p75"),
     ("p999<10ms", "SLO=p999<10ms: no percentile 'p999'; did you mean"),
     ("p99<10", "SLO=p99<10: '10' is not a number with a unit"),
     ("p99<0ms", "SLO=p99<0ms: the limit must be over 0"),

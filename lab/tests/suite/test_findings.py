@@ -175,7 +175,7 @@ def test_a_finding_without_a_rule_gives_its_reason() -> None:
         ({"says": "x", "rule": {"kind": "kept", "of": "a"}}, "low, high or both"),
         ({"says": "x", "rule": {"kind": "ratio", "of": "a", "low": 1}}, "takes metric, to"),
         ({"says": "x", "rule": {"kind": "kept", "of": "a", "low": 2, "high": 1}}, "less than high"),
-        ({"says": "x", "rule": {"kind": "latency", "metric": "cpu", "of": "a", "low": 2}}, "no latency"),
+        ({"says": "x", "rule": {"kind": "latency", "metric": "cpu", "of": "a", "low": 2}}, "not a latency"),
     ],
 )
 def test_a_rule_that_cannot_be_computed_is_refused(document: dict[str, Any], message: str) -> None:

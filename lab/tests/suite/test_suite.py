@@ -214,7 +214,7 @@ def test_the_page_of_fitted_rates_names_the_factors(pair: FakeCheckout) -> None:
     [
         ("experiments: [fak]\n", "suites/odd.yaml:3: no experiment named 'fak'; did you mean fake?"),
         ("experiment: [fake]\n", "odd.yaml:3: unknown key experiment; did you mean experiments?"),
-        ("experiments: [fake@5]\n", "'fake@5': no such rate: it is no sweep"),
+        ("experiments: [fake@5]\n", "'fake@5': no such rate: it is not a sweep"),
         (
             "experiments: [fake]\nfindings:\n  - {says: x, rule: {kind: kept, of: other, low: 1}}\n",
             "odd.yaml:5: 'other' is not run in this suite",

@@ -54,7 +54,7 @@ def compare(
         useless = [key.upper() for key in asked.given if key not in ("x", "metric", "force")]
         if useless:
             raise InputError(
-                f"{', '.join(useless)}: finished runs are compared as they are; only X, METRIC and FORCE go"
+                f"{', '.join(useless)}: finished runs are compared as they are; only X, METRIC and FORCE can be set"
             )
         record, directory = compare_finished(checkout, runs[0], runs[1], asked.design)
         compare_profiles(checkout, directory, (runs[0], runs[1]), (record.a.label, record.b.label))
@@ -63,7 +63,7 @@ def compare(
         return 0
     if runs[0] is not None or runs[1] is not None:
         run, other = (sides[0], sides[1]) if runs[0] is not None else (sides[1], sides[0])
-        raise InputError(f"{run} is a finished run and {other} is none: name two runs, or two experiments")
+        raise InputError(f"{run} is a finished run, but {other} is not: name two runs, or two experiments")
     here = _Here.of(checkout, choose(checkout, runtime, tell))
     a = here.read("A", sides[0], asked.common)
     b = here.read("B", sides[1], at_the_rate_of(a, asked.common))
@@ -119,7 +119,7 @@ def profiling_cost(
     check_name(runtime)
     asked = _Asked.read(words, "lab profiling-cost")
     if "profile" in asked.given:
-        raise InputError("PROFILE is not for this: side A is never recorded, side B always")
+        raise InputError("PROFILE cannot be set here: side A is never profiled, side B always is")
     here = _Here.of(checkout, choose(checkout, runtime, tell))
     side = here.read("NAME", name, asked.common)
     settings = side.experiment.profile or ProfileSettings()
@@ -136,7 +136,7 @@ def profiling_cost(
         compared=(f"recording: off against {how}",),
         recorded=settings,
     )
-    console.print(f"What it costs {side.label} to be recorded: {how}", highlight=False)
+    console.print(f"Cost of profiling {side.label}: {how}", highlight=False)
     here.advise(console, side, f"make profiling-cost NAME={shlex.quote(name)}")
     return Comparison(plan, Show(console)).execute()
 

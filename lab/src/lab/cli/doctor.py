@@ -27,7 +27,7 @@ def print_checks(console: Console) -> int:
         console.print(f"Experiments run here: {' and '.join(able)}.", highlight=False)
         name, why = default_name()
         because = f", because {why}" if why else ""
-        console.print(f"Without RUNTIME they take: {name}{because}.", soft_wrap=True, highlight=False)
+        console.print(f"Without RUNTIME, they run in: {name}{because}.", soft_wrap=True, highlight=False)
         return 0
     console.print("No runtime can work yet. The commands above install what is missing.", highlight=False)
     return 1

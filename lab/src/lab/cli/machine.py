@@ -24,7 +24,7 @@ from lab.runtime.select import choose
 def run_calibration(console: Console, checkout: Checkout, runtime: str | None, starts: int, ports: Ports) -> None:
     """Run the calibration's experiments and print the result."""
     if starts < 4:
-        raise InputError(f"STARTS={starts}: at least 4 starts of the service, or their spread says nothing")
+        raise InputError(f"STARTS={starts}: must be at least 4, because fewer starts have no usable spread")
 
     def run(name: str, experiment: Experiment) -> tuple[Path, Manifest]:
         console.print(f"{name}: {experiment.title}", highlight=False)

@@ -42,7 +42,9 @@ Monitoring = Annotated[
     bool,
     typer.Option(envvar="MONITORING", help="Run Prometheus, node-exporter and Grafana too.", rich_help_panel=MACHINE),
 ]
-Resume = Annotated[bool, typer.Option(envvar="RESUME", help="Continue the newest incomplete one.")]
+Resume = Annotated[
+    bool, typer.Option(envvar="RESUME", help="Continue the newest incomplete run instead of starting another.")
+]
 
 
 def override(help_text: str, metavar: str) -> typer.models.OptionInfo:
@@ -52,10 +54,12 @@ def override(help_text: str, metavar: str) -> typer.models.OptionInfo:
 
 
 Duration = Annotated[str | None, override("How long each repetition is measured: 20s, 1m.", "TIME")]
-Warmup = Annotated[str | None, override("Load before measuring, not counted: 10s; 0s: none.", "TIME")]
-Threads = Annotated[str | None, override("Threads of the load generator, or of all of them together.", "N")]
+Warmup = Annotated[
+    str | None, override("Warm-up before measuring, which no figure includes: 10s; 0s for none.", "TIME")
+]
+Threads = Annotated[str | None, override("Threads of the load generator; of several generators, of all together.", "N")]
 Connections = Annotated[str | None, override("Connections, divided among the threads.", "N")]
-Profile = Annotated[str | None, override("off: no profiled repetition, for a quick look.", "on|off")]
+Profile = Annotated[str | None, override("off: leave out the profiled repetition, for a quick look.", "on|off")]
 
 
 def words_of(**options: str | None) -> dict[str, str]:
@@ -64,7 +68,7 @@ def words_of(**options: str | None) -> dict[str, str]:
 
 
 def ports_of(port: str, admin_port: str, loadgen_metrics_port: str) -> Ports:
-    """Return the ports of a run. Raises InputError for a word that is no port, or one port given twice."""
+    """Return the ports of a run. Raises InputError for a word that is not a port, or for a port given twice."""
     ports = Ports(
         data=_port("PORT", port),
         admin=_port("ADMIN_PORT", admin_port),
@@ -77,5 +81,5 @@ def ports_of(port: str, admin_port: str, loadgen_metrics_port: str) -> Ports:
 
 def _port(setting: str, text: str) -> int:
     if not text.isdecimal() or int(text) > 65535:
-        raise InputError(f"{setting}={text}: not a port: a whole number from 1 to 65535, or 0 for a free one")
+        raise InputError(f"{setting}={text}: not a port: expected a whole number from 1 to 65535, or 0 for a free one")
     return int(text)

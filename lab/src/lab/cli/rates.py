@@ -48,7 +48,7 @@ def settings_of(words: Sequence[str]) -> dict[str, str]:
             raise InputError(f"{word}: {SET_BY_STEPS[setting]}; what can be set: {', '.join(allowed)}")
         if not equals or key.upper() not in allowed:
             near = did_you_mean(key.upper(), allowed)
-            raise InputError(f"{word}: no such setting{near}; there are: {', '.join(allowed)}, each as KEY=VALUE")
+            raise InputError(f"{word}: no such setting{near}; available: {', '.join(allowed)}, each as KEY=VALUE")
         found[setting] = value
     return found
 

@@ -34,7 +34,7 @@ def print_results(console: Console, checkout: Checkout, wanted: Filter, last: in
         console.print("No runs yet. Make one: make experiment NAME=stack-get", highlight=False)
         return
     if not rows:
-        console.print(f"None of {everything:,} runs is like that.", highlight=False)
+        console.print(f"None of the {everything:,} runs matches.", highlight=False)
         return
     _print(console, [COLUMNS, *(_cells(row) for row in rows)])
     if len(rows) < count:
@@ -57,7 +57,7 @@ def print_changes(console: Console, checkout: Checkout, name: str, against: str,
     few = len(pairs) < 2 * LEVEL_MIN
     lines = [f"{metric} of {name} ÷ that of {against}, {len(pairs)} pairs of runs within an hour of each other"]
     if few:
-        lines.append(f"  too few to tell: at least {2 * LEVEL_MIN}")
+        lines.append(f"  too few to tell: at least {2 * LEVEL_MIN} are needed")
     changes = level_changes(pairs)
     lines += [
         f"  since {change.run} {numbers.ratio(change.after / change.before)} "

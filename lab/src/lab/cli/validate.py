@@ -39,7 +39,7 @@ def problems_of(checkout: Checkout, names: Sequence[str], runtime: str | None, t
             if wanted not in known[kind]:
                 place = f"{catalogue.where(name, ('service', kind))}: service.{kind}: {wanted!r}"
                 near = did_you_mean(wanted, known[kind])
-                problems.append(InputError(f"{place}: no such {kind}{near}; there are: {', '.join(known[kind])}"))
+                problems.append(InputError(f"{place}: no such {kind}{near}; available: {', '.join(known[kind])}"))
     return problems
 
 

@@ -110,7 +110,9 @@ def _looks(text: str) -> tuple[Look, ...]:
         try:
             return looks_of(blocks)
         except ValueError as error:
-            raise InputError(f"BLOCKS={text}: {error}", "Their counts are fixed: each look costs certainty") from error
+            raise InputError(
+                f"BLOCKS={text}: {error}", "These counts are fixed, because each look costs certainty"
+            ) from error
     if blocks[0] < BLOCKS_MIN:
         raise InputError(
             f"BLOCKS={text}: at least {BLOCKS_MIN} blocks are needed",

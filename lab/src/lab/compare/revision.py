@@ -64,7 +64,7 @@ def _commit(checkout: Checkout, name: str) -> str:
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     if done.returncode != 0:
-        raise InputError(f"BASE={name}: no such revision", "A commit, a branch or a tag: BASE=HEAD~1, BASE=main")
+        raise InputError(f"BASE={name}: no such revision", "Name a commit, a branch or a tag: BASE=HEAD~1, BASE=main")
     return done.stdout.strip()
 
 

@@ -68,7 +68,7 @@ def read_side(
     given = {**common, **parse_words(words, SETTABLE, f"{which}={text}")}
     for key, why in REFUSED.items():
         if key in given:
-            raise InputError(f"{which}={text}: {key.upper()} is not for comparisons: {why}")
+            raise InputError(f"{which}={text}: {key.upper()} cannot be set in a comparison: {why}")
     try:
         experiment, overrides = apply_overrides(catalogue.read(name), given, saturation_of(name))
     except InputError as error:
@@ -102,7 +102,7 @@ def parse_words(words: Iterable[str], known: Iterable[str], where: str) -> dict[
             raise InputError(f"{where}: {word!r} is not KEY=value, such as VARIANT=queue")
         if key not in names:
             near = did_you_mean(key.upper(), names)
-            raise InputError(f"{where}: no such setting {key}{near}; there are: {', '.join(sorted(names))}")
+            raise InputError(f"{where}: no such setting {key}{near}; available: {', '.join(sorted(names))}")
         given[names[key]] = value
     return given
 

@@ -132,13 +132,13 @@ class Catalogue:
                     where = declared.where(("reference", "shares", index, "categories"))
                     raise InputError(
                         f"{where}: reference.shares.{index}.categories: no category named {name!r}"
-                        f"{did_you_mean(name, known_categories)}; there are: {', '.join(known_categories)}"
+                        f"{did_you_mean(name, known_categories)}; available: {', '.join(known_categories)}"
                     )
         script = experiment.load.script
         if script not in (scripts := self.scripts()):
             raise InputError(
                 f"{declared.where(('load', 'script'))}: load.script: {script!r} is not in loadgen/scripts"
-                f"{did_you_mean(script, scripts)}; there are: {', '.join(scripts) or 'none'}"
+                f"{did_you_mean(script, scripts)}; available: {', '.join(scripts) or 'none'}"
             )
 
 
@@ -154,9 +154,9 @@ def sweep_rates(declared: Declaration) -> tuple[int, ...]:
         try:
             rate: int = TypeAdapter(Rate).validate_python(entry)
         except ValidationError as error:
-            raise InputError(f"{where}: {entry!r} is no rate: {COUNT_FORM}, from 1 to 10,000,000") from error
+            raise InputError(f"{where}: {entry!r} is not a rate: {COUNT_FORM}, from 1 to 10,000,000") from error
         if rates and rate <= rates[-1]:
-            order = "is there twice" if rate in rates else f"comes after {rates[-1]:,}"
+            order = "is given twice" if rate in rates else f"comes after {rates[-1]:,}"
             raise InputError(f"{where}: {entry!r} {order}: write the rates of a sweep in ascending order, each once")
         rates.append(rate)
     if len(rates) < 2:
@@ -169,7 +169,9 @@ def _check_published(reference: Reference, rates: tuple[int, ...], declared: Dec
     """Refuse reference figures for a rate that the experiment does not have."""
     if reference.at and not rates:
         where = declared.where(("reference", "at"))
-        raise InputError(f"{where}: reference.at: is for a sweep; here rate, requests_per_second and latency go")
+        raise InputError(
+            f"{where}: reference.at: is only for sweeps; write rate, requests_per_second and latency instead"
+        )
     if rates and reference.rate_per_s is not None:
         where = declared.where(("reference", "rate"))
         raise InputError(f"{where}: reference.rate: this is a sweep: write the figures of each rate under at")
@@ -177,7 +179,9 @@ def _check_published(reference: Reference, rates: tuple[int, ...], declared: Dec
         if figures.rate_per_s not in rates:
             where = declared.where(("reference", "at", index))
             allowed = ", ".join(map(str, rates))
-            raise InputError(f"{where}: reference.at.{index}: {figures.rate_per_s} is no rate of this sweep: {allowed}")
+            raise InputError(
+                f"{where}: reference.at.{index}: {figures.rate_per_s} is not a rate of this sweep: {allowed}"
+            )
 
 
 def _locator(file: YamlFile, shown_as: str, name: str) -> Callable[[Place], str]:

@@ -56,7 +56,7 @@ def _read(experiments: Path, name: str, shown: Callable[[str], str], chain: tupl
         hint = f"; did you mean {' or '.join(near)}?" if near else ""
         raise InputError(f"{where}: extends: no experiment named {wanted!r}{hint}")
     if wanted in chain:
-        raise InputError(f"{where}: extends: {' extends '.join((*chain, wanted))}, which has no end")
+        raise InputError(f"{where}: extends: {' extends '.join((*chain, wanted))}, which is a cycle")
     if len(chain) >= CHAIN_MAX:
         raise InputError(f"{where}: extends: {' extends '.join((*chain, wanted))}: more than {CHAIN_MAX} files")
     base = _read(experiments, wanted, shown, chain)

@@ -211,13 +211,13 @@ class Reference(Figures):
         if None in rates:
             raise ValueError("each entry needs the rate that its figures were measured at")
         if twice := [rate for rate, after in pairwise(sorted(filter(None, rates))) if rate == after]:
-            raise ValueError(f"rate {twice[0]} is there twice")
+            raise ValueError(f"rate {twice[0]} is given twice")
         return at
 
     @model_validator(mode="after")
     def _figures_stand_in_one_place(self) -> Reference:
         if self.at and (self.rate_per_s or self.requests_per_s or self.latency_ms):
-            raise ValueError("rate, requests_per_second and latency belong into the entries of at")
+            raise ValueError("rate, requests_per_second and latency belong in the entries of at")
         return self
 
     def under(self, load: LoadSettings) -> Reference:

@@ -249,4 +249,6 @@ def read_tags(results: Path) -> dict[str, str]:
         document = json.loads(path.read_text(encoding="utf-8"))
         return {str(tag): str(run) for tag, run in document.items()}
     except (ValueError, AttributeError) as error:
-        raise InputError(f"{path}: not the tags of runs: {error}", "Repair it, or remove it with all tags") from error
+        raise InputError(
+            f"{path}: not the tags of runs: {error}", "Repair it, or delete it together with all tags"
+        ) from error

@@ -56,7 +56,9 @@ def export(checkout: Checkout, name: str, out: Path | None = None) -> Path:
 def tag(checkout: Checkout, name: str, word: str) -> None:
     """Tag a run, so that `prune` keeps it; a tag that exists already moves. InputError."""
     if not TAG.fullmatch(word):
-        raise InputError(f"TAG={word}: a tag is up to 64 small letters, digits, dots and dashes, such as baseline-2")
+        raise InputError(
+            f"TAG={word}: a tag has at most 64 lowercase letters, digits, dots and dashes, such as baseline-2"
+        )
     directory = _directory(checkout, name)
     tags = {**read_tags(checkout.results), word: directory.relative_to(checkout.results).as_posix()}
     scratch = checkout.results / ".tags.json"
@@ -71,7 +73,7 @@ def prune(checkout: Checkout, keep: int = KEEP_DEFAULT, *, dry_run: bool = False
     a comparison or a tag refers to stay. RunError while a run goes on; with `dry_run` nothing is removed.
     """
     if keep < 1:
-        raise InputError(f"KEEP={keep}: at least the newest run of each experiment is kept: 1 or more")
+        raise InputError(f"KEEP={keep}: must be at least 1: the newest run of each experiment is always kept")
     lock = RunLock(checkout.run_lock)
     lock.take("prune")
     try:

@@ -52,12 +52,12 @@ class QuietMachine:
             if problem := _write(setting.path, setting.wanted):
                 originals = before  # a write that was refused changed nothing
                 self._write_journal(originals)
-                progress(f"{setting.path}: stays {setting.now}: {problem}")
+                progress(f"{setting.path}: remains {setting.now}: {problem}")
                 continue
             changed += 1
             progress(f"{setting.path}: {setting.now} -> {setting.wanted}")
         if not changed:
-            progress("nothing to change: either it is set already, or this system does not let it be set")
+            progress("nothing to change: every setting is quiet already or cannot be changed on this system")
         return changed
 
     def unquiet(self, progress: Progress) -> int:

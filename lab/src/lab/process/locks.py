@@ -72,7 +72,7 @@ class RunLock:
             file.close()
             raise RunError(
                 f"another run is in progress on this machine{f': {holder}' if holder else ''}",
-                "Wait for its end, or end it: two at once would measure each other",
+                "Wait until it ends, or end it: two runs at once would disturb each other",
             ) from None
         file.truncate(0)
         file.write(f"process {os.getpid()}, {what}\n")

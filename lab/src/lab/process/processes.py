@@ -119,7 +119,7 @@ class Processes:
         try:
             with shielded(), self._lock:
                 if self._closed:
-                    raise RunError(f"{name} is not started: the run ends")
+                    raise RunError(f"{name} is not started: the run is ending")
                 self._start_watchdog()
                 popen = subprocess.Popen(
                     command,

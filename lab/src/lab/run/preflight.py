@@ -32,7 +32,7 @@ def check_choices(plan: RunPlan) -> None:
             overridden = kind in plan.overrides
             where = f"{kind.upper()}={wanted}" if overridden else f"service.{kind}: {wanted!r}"
             raise RefusedError(
-                f"{where}: no such {kind}{did_you_mean(wanted, known)}; there are: {', '.join(known)}",
+                f"{where}: no such {kind}{did_you_mean(wanted, known)}; available: {', '.join(known)}",
                 "" if overridden else f"in experiments/{plan.name}/experiment.yaml",
             )
 

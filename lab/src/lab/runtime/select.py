@@ -20,7 +20,7 @@ def check_name(name: str | None) -> str | None:
         return None
     if name not in RUNTIMES:
         raise InputError(
-            f"RUNTIME={name}: no such runtime{did_you_mean(name, RUNTIMES)}; there are: {', '.join(RUNTIMES)}"
+            f"RUNTIME={name}: no such runtime{did_you_mean(name, RUNTIMES)}; available: {', '.join(RUNTIMES)}"
         )
     return name
 
@@ -60,7 +60,7 @@ def choose(checkout: Checkout, name: str | None, tell: Progress, *, single: bool
     wanted = check_name(name)
     if wanted == "kubernetes" and not single:
         raise InputError(
-            "RUNTIME=kubernetes runs single experiments: make experiment; RUNTIME=docker or local does the rest"
+            "RUNTIME=kubernetes runs single experiments only (make experiment): set RUNTIME=docker or local"
         )
     if wanted is None:
         wanted, why = default_name()

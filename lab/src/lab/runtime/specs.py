@@ -88,7 +88,7 @@ class DatasetSpec:
             if line.startswith("{"):
                 document: dict[str, Any] = json.loads(line)
                 return document
-        raise RunError("load-dataset ended well but printed no JSON object", log_tail=output[-2000:])
+        raise RunError("load-dataset succeeded but printed no JSON object", log_tail=output[-2000:])
 
 
 @dataclass(frozen=True)

@@ -65,7 +65,7 @@ def bounds_of(place: Place, asked: Asked) -> Bounds:
     if lowest * 2 > highest:
         raise InputError(
             f"SLO={asked.slo}: a step has too few requests for that percentile, even at {highest:,}/s",
-            "a lower percentile, or a longer DURATION",
+            "Name a lower percentile, or a longer DURATION",
         )
     experiment = asked.experiment
     declared = max(experiment.sweep_per_s or (experiment.load.rate_per_s,))

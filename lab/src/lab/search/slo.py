@@ -39,7 +39,7 @@ def parse_slo(text: str) -> Slo:
         raise InputError(f"SLO={text}: is not {FORM}{_upside_down(text)}")
     name, _, limit = match.groups()
     if name not in _NAMES:
-        raise InputError(f"SLO={text}: no percentile {name!r}{did_you_mean(name, _NAMES)}; there are: {_known()}")
+        raise InputError(f"SLO={text}: no percentile {name!r}{did_you_mean(name, _NAMES)}; available: {_known()}")
     try:
         limit_s = parse_duration_s(limit)
     except ValueError as error:

@@ -69,13 +69,13 @@ class Rule(Strict):
         }[self.kind]
         given = {name for name in ("metric", "to", "event", "categories") if getattr(self, name)}
         if given != wanted:
-            raise ValueError(f"a rule of kind {self.kind} takes {', '.join(sorted(wanted)) or 'no more than of'}")
+            raise ValueError(f"a rule of kind {self.kind} takes {', '.join(sorted(wanted)) or 'only of'}")
         if self.low == 0 and math.isinf(self.high):
             raise ValueError("a rule needs low, high or both: without them every figure reproduces the finding")
         if self.low >= self.high:
             raise ValueError(f"low ({self.low}) must be less than high ({self.high})")
         if self.kind == "latency" and self.metric in ("rate", "cpu", "alloc"):
-            raise ValueError(f"{self.metric} is no latency: p50, p99, p99.9 or max")
+            raise ValueError(f"{self.metric} is not a latency: use p50, p99, p99.9 or max")
         return self
 
 
@@ -172,7 +172,7 @@ def _cases(checkout: Checkout, suite: Suite, file: YamlFile, shown_as: str) -> l
         rates = catalogue.read(experiment).sweep_per_s
         if rate:
             if not rate.isdecimal() or int(rate) not in rates:
-                allowed = ", ".join(map(str, rates)) or "it is no sweep"
+                allowed = ", ".join(map(str, rates)) or "it is not a sweep"
                 raise InputError(f"{shown_as}:{file.line_of(place)}: {name!r}: no such rate: {allowed}")
             cases.append(Case(experiment, int(rate)))
         else:

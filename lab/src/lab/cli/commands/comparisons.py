@@ -15,13 +15,13 @@ commands = typer.Typer()
 
 @commands.command()
 def compare(  # noqa: PLR0917 - one parameter an option
-    a: Annotated[str, typer.Argument(help="An experiment, as 'stack-get VARIANT=queue'; or a finished run.")],
-    b: Annotated[str, typer.Argument(help="The same for what is compared with A.")],
+    a: Annotated[str, typer.Argument(help="An experiment, such as 'stack-get VARIANT=queue', or a finished run.")],
+    b: Annotated[str, typer.Argument(help="The experiment or the finished run to compare with A.")],
     words: Annotated[
         list[str] | None,
         typer.Argument(
             help="RATE=, SCALE=, DURATION= and the other overrides, for both sides; BLOCKS=10 (or 6/12/18), X=5%, "
-            "METRIC=p99, SEED=, FORCE=1 to judge even if the machine was not fit to measure.",
+            "METRIC=p99, SEED=, FORCE=1 to judge even if the machine was not fit for measuring.",
             metavar="[KEY=VALUE]...",
         ),
     ] = None,
@@ -91,9 +91,9 @@ def profiling_cost(  # noqa: PLR0917 - one parameter an option
 def diff(
     a: Annotated[str, typer.Argument(help="Before: a run (`stack-get/20261121T091433Z`) or an experiment.")],
     b: Annotated[str, typer.Argument(help="After: a run or an experiment.")],
-    force: Annotated[bool, typer.Option("--force", help="Compare across engines and intervals too.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Compare even if engines or intervals differ.")] = False,
 ) -> None:
-    """Say which code changed between two profiled runs or experiments, by which share, and how sure that is."""
+    """Show which code's share changed between two profiled runs or experiments, by how much, and how certainly."""
     from lab.cli.diff import print_difference  # noqa: PLC0415
 
     print_difference(console(), find_checkout(), a, b, force=force)
@@ -103,9 +103,13 @@ def diff(
 def profile_window(
     name: Annotated[str, typer.Argument(help="A run (`stack-get/20261121T091433Z`), or an experiment: its newest.")],
     start: Annotated[
-        str | None, typer.Option("--from", help="Beginning, since the recording's own: 10s. Default: its beginning.")
+        str | None,
+        typer.Option("--from", help="Start of the window, counted from the recording's start: 10s. Default: 0s."),
     ] = None,
-    end: Annotated[str | None, typer.Option("--to", help="End, counted in the same way. Default: its end.")] = None,
+    end: Annotated[
+        str | None,
+        typer.Option("--to", help="End of the window, counted in the same way. Default: the recording's end."),
+    ] = None,
 ) -> None:
     """Draw the flame graphs, heatmaps and tables of a window of time of a profiled run, into results/window/."""
     from lab.window import draw_window  # noqa: PLC0415

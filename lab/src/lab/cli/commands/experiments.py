@@ -27,14 +27,14 @@ def run(  # noqa: PLR0917 - one parameter an option
     rate: Annotated[
         str | None, override("Requests a second: 70000, 70k; auto: a share of what this machine serves.", "N")
     ] = None,
-    scale: Annotated[str | None, override("Factor of the declared rate: 0.3; auto: same as RATE=auto.", "S")] = None,
+    scale: Annotated[str | None, override("Factor for the declared rate: 0.3; auto: same as RATE=auto.", "S")] = None,
     duration: options.Duration = None,
     warmup: options.Warmup = None,
     threads: options.Threads = None,
     connections: options.Connections = None,
     repeat: Annotated[str | None, override("Repetitions, each on a freshly started service.", "N")] = None,
     variant: Annotated[str | None, override("How the server runs requests; see `lab variants`.", "NAME")] = None,
-    engine: Annotated[str | None, override("The store: lsm, rocksdb, mvstore, memory, null.", "NAME")] = None,
+    engine: Annotated[str | None, override("The storage engine: lsm, rocksdb, mvstore, memory, null.", "NAME")] = None,
     workers: Annotated[str | None, override("Worker threads, for variants that have them.", "N")] = None,
     selectors: Annotated[str | None, override("Selector threads; 0: one per CPU.", "N")] = None,
     queue_capacity: Annotated[str | None, override("Requests that may wait; further ones get 503.", "N")] = None,

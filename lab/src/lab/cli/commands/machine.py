@@ -46,7 +46,7 @@ def quiet() -> None:
 
 @commands.command()
 def unquiet() -> None:
-    """Put back what `quiet` changed, also after a crash."""
+    """Restore the settings that `quiet` changed, also after a crash."""
     from lab.cli.machine import set_quiet  # noqa: PLC0415
 
     set_quiet(console(), find_checkout(), quiet=False)

@@ -20,9 +20,9 @@ def results(  # noqa: PLR0917 - one parameter an option
     runtime: Annotated[
         str | None, typer.Option(help="Only runs in this runtime.", metavar="docker|local|kubernetes")
     ] = None,
-    since: Annotated[str | None, typer.Option(help="Only newer runs: 2026-11-20, 7d, 12h.")] = None,
+    since: Annotated[str | None, typer.Option(help="Only runs newer than this: 2026-11-20, 7d, 12h.")] = None,
     valid: Annotated[bool, typer.Option("--valid", help="Only runs whose verdict is valid.")] = False,
-    last: Annotated[int, typer.Option(min=0, help="How many at most; 0: all.")] = 50,
+    last: Annotated[int, typer.Option(min=0, help="Maximum number of runs to list; 0: all.")] = 50,
 ) -> None:
     """List all runs, newest first, with their verdicts; results/index.html shows them in a browser."""
     from lab.cli.results import print_results  # noqa: PLC0415
@@ -34,8 +34,8 @@ def results(  # noqa: PLR0917 - one parameter an option
 @commands.command()
 def changes(
     name: Annotated[str, typer.Argument(help="The experiment.")],
-    against: Annotated[str, typer.Argument(help="The reference experiment, which was run beside it each time.")],
-    metric: Annotated[str, typer.Option(help="p50, p99, p99.9, max, rate or cpu.")] = "p99",
+    against: Annotated[str, typer.Argument(help="The reference experiment, which was run each time too.")],
+    metric: Annotated[str, typer.Option(help="The figure: p50, p99, p99.9, max, rate or cpu.")] = "p99",
 ) -> None:
     """Say when an experiment changed: change points of its ratio to a reference run beside each run."""
     from lab.cli.results import print_changes  # noqa: PLC0415
@@ -54,7 +54,7 @@ def index() -> None:
 @commands.command("export")
 def export_run(
     run: Annotated[str, typer.Argument(help="A run, `stack-get/20261121T091433Z`, a tag, or `suite/…`.")],
-    out: Annotated[Path | None, typer.Option(help="The file; default: in this directory, named after the run.")] = None,
+    out: Annotated[Path | None, typer.Option(help="The file to write. Default: here, named after the run.")] = None,
 ) -> None:
     """Pack a run, or a suite with all its runs, into one .tar.gz."""
     from lab.history.keeping import export  # noqa: PLC0415
@@ -65,7 +65,9 @@ def export_run(
 @commands.command("tag")
 def tag_run(
     run: Annotated[str, typer.Argument(help="A run: `stack-get/20261121T091433Z`.")],
-    word: Annotated[str, typer.Argument(metavar="TAG", help="A word such as `baseline`; a run that had it loses it.")],
+    word: Annotated[
+        str, typer.Argument(metavar="TAG", help="A word such as `baseline`; the run that had this tag loses it.")
+    ],
 ) -> None:
     """Tag a run: `prune` keeps it, and `export` finds it by its tag."""
     from lab.history.keeping import tag  # noqa: PLC0415
@@ -75,8 +77,10 @@ def tag_run(
 
 @commands.command()
 def prune(
-    keep: Annotated[int, typer.Option(envvar="KEEP", help="Newest complete runs of each experiment that stay.")] = 10,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would go.")] = False,
+    keep: Annotated[
+        int, typer.Option(envvar="KEEP", help="Number of newest complete runs to keep of each experiment.")
+    ] = 10,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show which runs would be removed.")] = False,
 ) -> None:
     """Remove old runs. Runs that a suite, a search, a comparison or a tag refers to stay."""
     from lab.history.keeping import prune as prune_runs  # noqa: PLC0415
@@ -84,11 +88,12 @@ def prune(
 
     gone, kept = prune_runs(find_checkout(), keep, dry_run=dry_run)
     screen = console()
+    removed = "would be removed" if dry_run else "removed"
     for one in gone:
-        screen.print(f"{'would go' if dry_run else 'removed'}  {one.name}", highlight=False)
+        screen.print(f"{removed}  {one.name}", highlight=False)
     for one in kept:
-        screen.print(f"stays     {one.name}, for {one.kept_for}", highlight=False)
-    screen.print(f"{told(gone)} {'would go' if dry_run else 'removed'}; {told(kept)} kept for others", highlight=False)
+        screen.print(f"kept  {one.name}, for {one.kept_for}", highlight=False)
+    screen.print(f"{told(gone)} {removed}; {told(kept)} kept for others", highlight=False)
 
 
 @commands.command()

@@ -19,14 +19,18 @@ commands = typer.Typer()
 @commands.command()
 def suite(  # noqa: PLR0917 - one parameter an option
     name: Annotated[str, typer.Argument(help="The suite: a file under experiments/suites. `lab suites` shows all.")],
-    rounds: Annotated[int | None, typer.Option(envvar="ROUNDS", help="Fresh starts of each; 6 for a claim.")] = None,
-    scale: Annotated[str | None, typer.Option(metavar="N", help="Factor of every declared rate: 0.3, auto.")] = None,
+    rounds: Annotated[
+        int | None, typer.Option(envvar="ROUNDS", help="Fresh starts of each experiment; a claim needs 6.")
+    ] = None,
+    scale: Annotated[str | None, typer.Option(metavar="N", help="Factor for every declared rate: 0.3, auto.")] = None,
     duration: options.Duration = None,
     warmup: options.Warmup = None,
     profile: options.Profile = None,
     resume: options.Resume = False,
     seed: Annotated[int | None, typer.Option(help="Seed of the order of the rounds; default: random.")] = None,
-    force: Annotated[bool, typer.Option("--force", help="Claim from disturbed runs too; the page says so.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Use disturbed runs for claims too; the page says so.")
+    ] = False,
     runtime: options.Runtime = None,
     port: options.Port = "8080",
     admin_port: options.AdminPort = "8081",

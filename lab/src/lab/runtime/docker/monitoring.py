@@ -99,7 +99,7 @@ class DockerMonitoring(Monitoring):
         for container in self._docker.containers(OF_PROJECT):
             owner = owner_of(container)
             if owner is not None and is_live_lab(owner):
-                raise RunError(f"a run is in progress (process {owner})", "Wait for its end, or end it first")
+                raise RunError(f"a run is in progress (process {owner})", "Wait until it ends, or end it first")
         argv = self._docker.compose("--profile", GRAFANA, "--profile", "tools", "down", "--remove-orphans")
         self._docker.ask(argv, "stopping the stack")
 

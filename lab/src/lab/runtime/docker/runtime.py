@@ -94,7 +94,9 @@ class DockerRuntime(Runtime):
         require_engine(self._checkout)
         loadgen_override.check(self._loadgen_program)
         if 0 in (ports.data, ports.admin, ports.loadgen_metrics):
-            raise InputError("port 0 is for the local runtime: name the port that the container's is published on")
+            raise InputError(
+                "port 0 works only in the local runtime: name the port on which the container's port is published"
+            )
         self._ports = ports
         plans = {
             "LAB_CPUS_SERVICE": cpu_list(plan.service),
@@ -109,7 +111,7 @@ class DockerRuntime(Runtime):
                 holder = listener_on(port)
                 raise RunError(
                     f"port {port} on 127.0.0.1 is taken{f' by {holder}' if holder else ''}",
-                    "End what listens there, or name other ports: PORT=…, ADMIN_PORT=…",
+                    "Stop the program that listens there, or name other ports: PORT=…, ADMIN_PORT=…",
                 )
 
     def build(self, log: Path, progress: Progress, *, service_only: bool = False) -> None:
@@ -242,7 +244,7 @@ class DockerRuntime(Runtime):
             if owner is not None and is_live_lab(owner):
                 raise RunError(
                     f"another lab (process {owner}) runs an experiment in containers",
-                    "Wait for its end, or end it: two at once would measure each other",
+                    "Wait until it ends, or end it: two runs at once would disturb each other",
                 )
             stale.append(container)
         if stale:

@@ -111,7 +111,7 @@ class Kubectl:
 
 def missing() -> MissingToolError:
     """Return the error of a machine without kubectl."""
-    return MissingToolError("RUNTIME=kubernetes needs kubectl, which is not here", INSTALL_HINT)
+    return MissingToolError("RUNTIME=kubernetes needs kubectl, which is not on the PATH", INSTALL_HINT)
 
 
 def problem() -> tuple[str, str] | None:

@@ -28,7 +28,9 @@ def remove_leftover(kubectl: Kubectl, progress: Progress) -> None:
         return
     metadata = json.loads(said)["metadata"]
     if metadata.get("labels", {}).get(PART_OF) != "lsmlab":
-        raise RunError(f"the namespace {name} is there and not the lab's", "Name another one: NAMESPACE=lsmlab-2")
+        raise RunError(
+            f"the namespace {name} exists and does not belong to the lab", "Name another one: NAMESPACE=lsmlab-2"
+        )
     owner = str(metadata.get("annotations", {}).get(OWNER, ""))
     host, _, pid = owner.partition(":")
     if host != platform.node() or not pid.isdigit():
@@ -39,7 +41,7 @@ def remove_leftover(kubectl: Kubectl, progress: Progress) -> None:
     if is_live_lab(int(pid)):
         raise RunError(
             f"another lab (process {pid}) runs an experiment in the namespace {name}",
-            "Wait for its end, or name another one: NAMESPACE=lsmlab-2",
+            "Wait until it ends, or name another one: NAMESPACE=lsmlab-2",
         )
     progress(f"removing what an earlier run left: namespace {name}")
     words = ["delete", "namespace", name, "--ignore-not-found", f"--timeout={LEFTOVER_LIMIT_S:g}s"]

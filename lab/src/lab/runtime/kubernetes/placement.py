@@ -65,7 +65,7 @@ def check_division(generators: int, threads: int, connections: int) -> None:
         return
     fitting = -(-threads // generators) * generators
     raise InputError(
-        f"GENERATORS={generators}: {threads} threads and {connections} connections cannot be dealt out evenly",
+        f"GENERATORS={generators}: {threads} threads and {connections} connections cannot be divided evenly",
         f"THREADS must be a multiple of {generators}, and CONNECTIONS one of THREADS: "
         f"THREADS={fitting} CONNECTIONS={-(-connections // fitting) * fitting}",
     )
@@ -75,7 +75,7 @@ def _number(name: str, text: str, least: int, most: int, default: int) -> int:
     if not text:
         return default
     if not text.isdigit() or not least <= int(text) <= most:
-        raise InputError(f"{name}={text}: wanted a whole number from {least} to {most}")
+        raise InputError(f"{name}={text}: expected a whole number from {least} to {most}")
     return int(text)
 
 
@@ -85,17 +85,17 @@ def _switch(name: str, text: str, default: bool) -> bool:
 
 def _one_of(name: str, text: str, allowed: tuple[str, ...]) -> str:
     if text and text not in allowed:
-        raise InputError(f"{name}={text}: wanted {' or '.join(allowed)}")
+        raise InputError(f"{name}={text}: expected {' or '.join(allowed)}")
     return text or allowed[0]
 
 
 def _matching(name: str, text: str, pattern: re.Pattern[str], wanted: str, default: str) -> str:
     if text and not pattern.fullmatch(text):
-        raise InputError(f"{name}={text}: wanted {wanted}")
+        raise InputError(f"{name}={text}: expected {wanted}")
     return text or default
 
 
 def _store(text: str) -> str:
     if text in ("emptyDir", "pvc") or re.fullmatch(r"/[-\w./]+", text):
         return text
-    raise InputError(f"STORE={text}: wanted emptyDir, pvc, or an absolute path on the service's node")
+    raise InputError(f"STORE={text}: expected emptyDir, pvc, or an absolute path on the service's node")

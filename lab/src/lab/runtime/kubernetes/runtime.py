@@ -76,7 +76,7 @@ class KubernetesRuntime(Runtime):
     def __init__(self, checkout: Checkout) -> None:
         for other in ("LOADGEN", "LOADGEN_IMAGE"):
             if os.environ.get(other):
-                raise InputError(f"{other}: RUNTIME=kubernetes has no other load generator than the lab's own")
+                raise InputError(f"{other}: RUNTIME=kubernetes supports only the lab's own load generator")
         self._checkout = checkout
         self._placement = read_placement(os.environ)
         self._kubectl = Kubectl(self._placement.namespace)
@@ -240,7 +240,7 @@ class KubernetesRuntime(Runtime):
             time.sleep(0.5)  # the CPU manager moves a container some time after its start
         if given != wanted:
             raise RunError(
-                f"the service asked for {wanted} CPUs of its own and may run on {given}: "
+                f"the service asked for {wanted} CPUs of its own but may run on {given}: "
                 "its node has no static CPU manager",
                 "Set cpuManagerPolicy: static in the kubelet's configuration, or accept it: EXCLUSIVE_CPUS=off",
             )
@@ -248,7 +248,7 @@ class KubernetesRuntime(Runtime):
     def _check_store(self) -> None:
         if self._in_service(f"if test -w {STORE_DIR}; then echo yes; fi", "looking at the store").strip() != "yes":
             raise RunError(
-                f"the store ({self._placement.store}) is not writable for user {USER}, whom the service runs as",
+                f"the store ({self._placement.store}) is not writable for user {USER}, which runs the service",
                 f"A path on the node: chown {USER} it there. A volume: its driver must support fsGroup",
             )
 

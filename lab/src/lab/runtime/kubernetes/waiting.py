@@ -107,7 +107,7 @@ def _trouble(pod: Pod) -> RunError | None:
         if reason in IMAGE_REASONS:
             return RunError(
                 f"the image {container['image']} is missing on the node of pod {name}: {reason} {text}".rstrip(),
-                "Push it and say REGISTRY=registry.example/lab, or load it into every node and say IMAGE_PULL=Never",
+                "Push it and set REGISTRY=registry.example/lab, or load it into every node and set IMAGE_PULL=Never",
             )
         if reason in BROKEN_REASONS:
             return RunError(f"container {container['name']} of pod {name} cannot be started: {reason} {text}".rstrip())

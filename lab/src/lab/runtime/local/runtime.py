@@ -103,7 +103,7 @@ class LocalRuntime(Runtime):
                 other = f", or take another port: {setting}={port + 1000}" if setting else ""
                 raise RunError(
                     f"port {port} on {HOST} is taken" + (f" by {owner}" if owner else ""),
-                    f"End what listens there{other}",
+                    f"Stop the program that listens there{other}",
                 )
 
     def build(self, log: Path, progress: Progress, *, service_only: bool = False) -> None:
