@@ -85,7 +85,7 @@ def measured(
     here = Checkout(checkout.root)
     experiment = Catalogue(here).read("x")
     capacities = Capacities(here, CPUS, "local")
-    place = Place(here, lambda: pytest.fail("no runtime is needed"), CPUS, Ports())
+    place = Place(here, lambda: pytest.fail("no runtime is needed"), "local", CPUS, Ports())
     console = Console(quiet=True)
     found = saturation.measure_capacity(
         place, capacities, "x", words=words or {}, experiment=experiment, console=console

@@ -49,7 +49,15 @@ def test_a_limit_that_is_never_broken_ends_at_the_calibrated_ceiling_and_can_be_
     code, output = checkout.lab(*words, "--resume")
     assert code == 0, output
     assert len(checkout.runs()) == len(rates) + 1, "only the missing step is made"
-    assert answer_in(checkout)[1]["result"]["rate_per_s"] == CEILING_PER_S
+    path, answer = answer_in(checkout)
+    assert answer["result"]["rate_per_s"] == CEILING_PER_S
+    assert answer["request"].pop("runtime") == "local"
+    answer["state"] = "incomplete"
+    answer["request"]["runtime"] = "docker"
+    path.write_text(json.dumps(answer))
+    code, output = checkout.lab(*words, "--resume", FAKE_LOADGEN_EXIT="3")
+    assert code == 1, "the steps were made in another runtime: a new search begins, and here its first step fails"
+    assert len(list(path.parent.parent.glob("*/answer.json"))) == 2, output
     assert nothing_is_left(checkout)
 
 

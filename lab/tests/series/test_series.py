@@ -31,7 +31,7 @@ def place(checkout: FakeCheckout, monkeypatch: pytest.MonkeyPatch) -> Place:
     def runtime() -> Runtime:
         return LocalRuntime(house)
 
-    return Place(house, runtime, plan_cpus({}), Ports(0, 0, free_port()), monitoring=False)
+    return Place(house, runtime, "local", plan_cpus({}), Ports(0, 0, free_port()), monitoring=False)
 
 
 def answer_of(place: Place, *runs: PlannedRun) -> Answer:

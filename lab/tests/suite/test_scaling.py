@@ -47,7 +47,9 @@ def place(checkout: FakeCheckout) -> Place:
     checkout.write("experiments/suites/scaled.yaml", SUITE)
     house = Checkout(checkout.root)
     cpus = plan_cpus({})
-    return Place(house, lambda: LocalRuntime(house), cpus, Ports(0, 0, 0), False, Capacities(house, cpus, "local"))
+    return Place(
+        house, lambda: LocalRuntime(house), "local", cpus, Ports(0, 0, 0), False, Capacities(house, cpus, "local")
+    )
 
 
 def measured(place: Place, name: str, per_s: float, capacities: Capacities | None = None) -> Capacity:

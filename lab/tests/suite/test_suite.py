@@ -262,10 +262,12 @@ def test_a_disturbed_run_is_repeated_once_in_its_place(pair: FakeCheckout, monke
 
     monkeypatch.setattr(suite_run, "troubles_of", always_disturbed_once)
     monkeypatch.setattr(suite_run, "BLOCKS_MIN", 1)
-    place = Place(house, lambda: LocalRuntime(house), plan_cpus({}), Ports(0, 0, free_port()), monitoring=False)
+    place = Place(
+        house, lambda: LocalRuntime(house), "local", plan_cpus({}), Ports(0, 0, free_port()), monitoring=False
+    )
     request = SuiteRequest("pair", rounds=1, overrides={"warmup": "0s", "profile": "off"})
     console = Console(record=True, width=200)
-    run_suite(place, request, console, "local")
+    run_suite(place, request, console)
     assert "1 run was disturbed by something else on this machine and is repeated" in console.export_text()
     (kept,) = (run for run in answer(pair)["runs"] if run["experiment"] == "other")
     assert len(kept["disturbed"]) == 1

@@ -58,7 +58,7 @@ def place_of(runtime: str | None, ports: Ports, tell: Callable[[str], None], *, 
     checkout, cpus = find_checkout(), plan_cpus(os.environ)
     name = choose(checkout, runtime, tell).name
     capacities = Capacities(checkout, cpus, name)
-    return Place(checkout, lambda: choose(checkout, name, tell), cpus, ports, monitoring, capacities)
+    return Place(checkout, lambda: choose(checkout, name, tell), name, cpus, ports, monitoring, capacities)
 
 
 def search(console: Console, asked: Asked, place: Place, *, resume: bool) -> None:

@@ -20,7 +20,7 @@ def run_sweep(
 ) -> None:
     """Run each rate and write the page, even if some rates failed. Raises RunError for these, after the others."""
     results = place.checkout.results
-    request = {"overrides": dict(words), "rates": list(experiment.sweep_per_s)}
+    request = {"overrides": dict(words), "rates": list(experiment.sweep_per_s), "runtime": place.runtime}
     answer = find_incomplete(results, KIND, name, request) if resume else None
     if answer is None:
         plan = [PlannedRun(experiment=name, overrides=point_words(words, rate)) for rate in experiment.sweep_per_s]

@@ -29,7 +29,7 @@ def run_search(place: Place, asked: Asked, console: Console, *, resume: bool) ->
     Raises RunError if a step failed, InputError for what cannot be searched. Nothing was started then.
     """
     results = place.checkout.results
-    request = {"slo": str(asked.slo), "overrides": dict(asked.words)}
+    request = {"slo": str(asked.slo), "overrides": dict(asked.words), "runtime": place.runtime}
     answer = find_incomplete(results, KIND, asked.name, request) if resume else None
     bounds = Bounds(**answer.result["bounds"]) if answer is not None else bounds_of(place, asked)  # type: ignore[arg-type]
     if answer is None:

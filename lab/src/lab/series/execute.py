@@ -39,11 +39,13 @@ FAILURES_IN_A_ROW_MAX = 3
 class Place:
     """Where a series runs. `make_runtime` is called at the beginning and after each run that failed.
 
-    `capacities` are the base of RATE=auto, which is refused without them.
+    `runtime` is the name of what it makes: a series is resumed only in the same runtime. `capacities` are the base of
+    RATE=auto, which is refused without them.
     """
 
     checkout: Checkout
     make_runtime: Callable[[], Runtime]
+    runtime: str
     cpus: CpuPlan
     ports: Ports
     monitoring: bool = True

@@ -54,7 +54,7 @@ class SuiteRequest:
         }
 
 
-def run_suite(place: Place, request: SuiteRequest, console: Console, runtime: str) -> Path:
+def run_suite(place: Place, request: SuiteRequest, console: Console) -> Path:
     """Run a suite to its end and return the directory of its page.
 
     InputError for names that do not exist, before anything is started. RunError if a run failed: the page is written
@@ -62,7 +62,7 @@ def run_suite(place: Place, request: SuiteRequest, console: Console, runtime: st
     """
     if not 1 <= request.rounds <= ROUNDS_MAX:
         raise InputError(f"ROUNDS={request.rounds}: must be from 1 to {ROUNDS_MAX}")
-    answer = _answer(place, request, console, runtime)
+    answer = _answer(place, request, console)
     results = place.checkout.results
     directory = answer.directory(results)
     missing = answer.missing
@@ -124,9 +124,9 @@ def _repeat_disturbed(series: Series, results: Path, console: Console) -> None:
     series.execute()
 
 
-def _answer(place: Place, request: SuiteRequest, console: Console, runtime: str) -> Answer:
+def _answer(place: Place, request: SuiteRequest, console: Console) -> Answer:
     suite, cases = read_suite(place.checkout, request.name)
-    asked = request.as_json(runtime)
+    asked = request.as_json(place.runtime)
     results = place.checkout.results
     if request.resume:
         found = find_incomplete(results, KIND, request.name, asked)

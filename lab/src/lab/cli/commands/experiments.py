@@ -96,7 +96,9 @@ def run(  # noqa: PLR0917 - one parameter an option
         from lab.rates.sweep import run_sweep  # noqa: PLC0415
         from lab.series import Place  # noqa: PLC0415
 
-        place = Place(checkout, lambda: choose(checkout, chosen.name, tell), cpus, ports, monitoring, capacities)
+        place = Place(
+            checkout, lambda: choose(checkout, chosen.name, tell), chosen.name, cpus, ports, monitoring, capacities
+        )
         run_sweep(place, name, experiment, words, screen, resume=resume)
         return
     plan = RunPlan(

@@ -63,8 +63,8 @@ def suite(  # noqa: PLR0917 - one parameter an option
     )
     cpus = plan_cpus(os.environ)
     capacities = Capacities(checkout, cpus, chosen)
-    place = Place(checkout, lambda: choose(checkout, chosen, tell), cpus, ports, monitoring, capacities)
-    run_suite(place, request, console(), chosen)
+    place = Place(checkout, lambda: choose(checkout, chosen, tell), chosen, cpus, ports, monitoring, capacities)
+    run_suite(place, request, console())
 
 
 @commands.command("suites")
