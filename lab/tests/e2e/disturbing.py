@@ -6,16 +6,21 @@ import json
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from lab.machine.sampler import cpu_idle_and_steal
 
 from .conftest import CHECKOUT, make
 
 SERVICE_CPU, LOADGEN_CPU = 0, 1
 """The CPU plan on two CPUs."""
 INTO_THE_MEASUREMENT_S = 10.0
+QUIET_STEAL_MAX = 0.01
+"""The share of one CPU that the hypervisor may take while a run is called quiet. Nothing here prevents more."""
 _BUSY = "import time\nend = time.monotonic() + {}\nwhile time.monotonic() < end: pass"
 _FILL = """
 import mmap, os, sys, time
@@ -33,9 +38,10 @@ while time.monotonic() < end:
 
 @dataclass(frozen=True)
 class Judged:
-    """The verdict on a run."""
+    """The verdict on a run. `stolen` is the share of a CPU that the hypervisor took from whichever CPU it took most."""
 
     run: Path
+    stolen: float
     state: str
     reasons: list[str]
     checks: dict[str, dict[str, Any]]
@@ -73,6 +79,7 @@ def run_with(
                         plant(run)
                     return
 
+    steal, begin = steal_s(), time.monotonic()
     watcher = threading.Thread(target=watch)
     watcher.start()
     try:
@@ -80,12 +87,19 @@ def run_with(
     finally:
         over.set()
         watcher.join()
+    stolen = max(end - steal[cpu] for cpu, end in steal_s().items()) / (time.monotonic() - begin)
     new = set(results.glob("*T*Z")) - before
     if done.returncode != 0 or len(new) != 1:
         raise NoRunError(f"exit code {done.returncode}: {done.stdout[-3000:]}")
     (run,) = new
     validity = json.loads((run / "run.json").read_text())["validity"]
-    return Judged(run, validity["state"], validity["reasons"], {check["name"]: check for check in validity["checks"]})
+    checks = {check["name"]: check for check in validity["checks"]}
+    return Judged(run, stolen, validity["state"], validity["reasons"], checks)
+
+
+def steal_s() -> dict[int, float]:
+    """Return the CPU time that the hypervisor has taken since the start of the machine, in seconds, by CPU."""
+    return cpu_idle_and_steal(Path("/proc/stat").read_text())[1]
 
 
 def hog(cpu: int, seconds: float) -> None:

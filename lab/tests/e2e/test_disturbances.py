@@ -1,6 +1,7 @@
 """Disturbances planted into real runs: each makes the run suspect with its own reason; a quiet run has none of them.
 
-They need a machine that is quiet otherwise, and take about 55 seconds each: `make torture-lab`.
+They need a machine that is quiet otherwise, and take about 55 seconds each: `make torture-lab`. A run that the
+hypervisor disturbed beside is repeated, whatever its verdict was.
 """
 
 from __future__ import annotations
@@ -20,7 +21,16 @@ from lab.paths import Checkout
 
 from .conftest import CHECKOUT
 from .copied import copy_of_checkout
-from .disturbing import INTO_THE_MEASUREMENT_S, LOADGEN_CPU, SERVICE_CPU, Judged, fill_disk, hog, run_with
+from .disturbing import (
+    INTO_THE_MEASUREMENT_S,
+    LOADGEN_CPU,
+    QUIET_STEAL_MAX,
+    SERVICE_CPU,
+    Judged,
+    fill_disk,
+    hog,
+    run_with,
+)
 from .planted_compactions import addresses, compact_all
 from .planted_limits import group_with, read_into_cache, take_memory, throttle
 
@@ -33,6 +43,7 @@ SETTINGS = {
     "MONITORING": "off",
     "RUNTIME": "local",
 }
+REPEATED_MAX = 4
 POWER = {"NAME": "put-power", "RATE": "2000"}
 SEEN = ("other load", "steal", "throttling", "run delay", "memory pressure", "other I/O", "clock")
 """Checks whose evidence may not be lost when a machine is busy."""
@@ -58,9 +69,12 @@ def run_of(
     plant: Callable[[Path], None] = lambda run: None, after_s: float = INTO_THE_MEASUREMENT_S, **settings: str
 ) -> Judged:
     """Run the experiment with a disturbance; whatever it is, the evidence is complete."""
-    judged = run_with(plant, {**SETTINGS, **settings}, after_s=after_s)
-    print(judged.run.name, judged.state, *judged.reasons, sep="\n  ")
-    assert [name for name in SEEN if judged.checks[name]["outcome"] == "unknown"] == []
+    for _ in range(1 + REPEATED_MAX):
+        judged = run_with(plant, {**SETTINGS, **settings}, after_s=after_s)
+        print(judged.run.name, f"{judged.state}, steal of {judged.stolen:.1%}", *judged.reasons, sep="\n  ")
+        assert [name for name in SEEN if judged.checks[name]["outcome"] == "unknown"] == []
+        if judged.stolen <= QUIET_STEAL_MAX:
+            break
     return judged
 
 

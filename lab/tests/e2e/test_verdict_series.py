@@ -11,22 +11,17 @@ from __future__ import annotations
 
 import os
 import subprocess
-import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from lab.machine.sampler import cpu_idle_and_steal
-
 from .conftest import CHECKOUT
-from .disturbing import SERVICE_CPU, NoRunError, hog, run_with
+from .disturbing import QUIET_STEAL_MAX, SERVICE_CPU, NoRunError, hog, run_with
 
 RUNS = int(os.environ.get("VERDICT_RUNS", "10"))
 HOG_S = 3.0
-QUIET_STEAL_MAX = 0.01
-"""As a share of one CPU."""
 SETTINGS = {
     "NAME": "sync-get",
     "RATE": "20000",
@@ -51,11 +46,6 @@ def git(*words: str) -> str:
     return subprocess.run(["git", *words], cwd=CHECKOUT, capture_output=True, text=True, check=True).stdout.strip()
 
 
-def steal_s() -> dict[int, float]:
-    """Return the CPU time that the hypervisor has taken since the start of the machine, in seconds, by CPU."""
-    return cpu_idle_and_steal(Path("/proc/stat").read_text())[1]
-
-
 def series(name: str, plant: Callable[[Path], None], steal_max: float = 1.0) -> Counter[str]:
     """Make the runs, print a line for each and the counts; return them by verdict and by check that warned.
 
@@ -67,7 +57,6 @@ def series(name: str, plant: Callable[[Path], None], steal_max: float = 1.0) -> 
     counts: Counter[str] = Counter()
     number = 0
     while number < RUNS:
-        before, begin = steal_s(), time.monotonic()
         try:
             judged = run_with(plant, SETTINGS)
         except NoRunError as error:
@@ -75,16 +64,15 @@ def series(name: str, plant: Callable[[Path], None], steal_max: float = 1.0) -> 
             counts["failed"] += 1
             say(f"{name} {number:2}/{RUNS}: failed: {error}")
             continue
-        stolen = max(steal - before[cpu] for cpu, steal in steal_s().items()) / (time.monotonic() - begin)
         reasons = f"{judged.run.name} {judged.state}: {'; '.join(judged.reasons) or 'no reason'}"
-        if stolen > steal_max and counts["not quiet"] < RUNS:
+        if judged.stolen > steal_max and counts["not quiet"] < RUNS:
             counts["not quiet"] += 1
-            say(f"{name}, not counted, steal of {stolen:.1%} of a CPU: {reasons}")
+            say(f"{name}, not counted, steal of {judged.stolen:.1%} of a CPU: {reasons}")
             continue
         number += 1
         counts[judged.state] += 1
         counts.update(judged.warned())
-        say(f"{name} {number:2}/{RUNS}, steal of {stolen:.1%} of a CPU: {reasons}")
+        say(f"{name} {number:2}/{RUNS}, steal of {judged.stolen:.1%} of a CPU: {reasons}")
     say(f"{name}: {counts['valid']} of {RUNS} valid; {', '.join(f'{k} {n}' for k, n in sorted(counts.items()))}")
     return counts
 
