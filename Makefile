@@ -236,7 +236,7 @@ torture-loadgen: ## the load generator's long tests, 70 minutes: an hour of load
 	cd loadgen && cargo test --quiet --locked --release --test runs shapes:: -- --include-ignored --test-threads=1
 	cd loadgen && SOAK_SECONDS=$(or $(SOAK_SECONDS),3600) cargo test --quiet --locked --release --test runs endurance::
 
-torture-lab: build ## disturbances and differences planted into real runs, searches, the overhead of the lab, on a quiet machine; half an hour
+torture-lab: build ## disturbances and differences planted into real runs, searches, the overhead of the lab, on a quiet machine; an hour
 	@bin/lab --version >/dev/null
 	$(PYTEST) -ra -m torture --ignore-glob='*/test_profiling_*' --ignore-glob='*/test_verdict_*' lab/tests/e2e
 torture-verdict: build ## is a quiet run valid, and one that is disturbed not? ten of each, on a quiet machine; 16 minutes [RUNS=10]

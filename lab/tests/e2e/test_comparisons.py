@@ -1,6 +1,6 @@
 """Comparisons of real services whose difference is known: none, 200 µs that were planted, and the storage engine.
 
-They measure, so they need a machine that is quiet otherwise, and take 16 minutes: `make torture-lab`.
+They measure, so they need a machine that is quiet otherwise, and take 35 minutes: `make torture-lab`.
 """
 
 from __future__ import annotations
