@@ -228,6 +228,15 @@ def test_a_sweep_is_a_run_at_each_of_its_rates(checkout: FakeCheckout) -> None:
     assert code == 0, output
     assert len(checkout.runs()) == 3
 
+    answer = json.loads(answers[0].read_text())
+    assert answer["request"]["runtime"] == "local", "it is resumed in no other one"
+    answer["state"], answer["runs"][1]["run"] = "incomplete", None
+    answers[0].write_text(json.dumps(answer))
+    code, output = checkout.lab("run", "fake", "--resume")
+    assert code == 0, output
+    assert f"going on with results/sweep/{answer['id']}" in output
+    assert len(checkout.runs()) == 4, "only the missing rate is measured"
+
 
 def test_an_unused_port_can_be_named(checkout: FakeCheckout) -> None:
     port = free_port()

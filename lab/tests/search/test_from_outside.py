@@ -51,12 +51,13 @@ def test_a_limit_that_is_never_broken_ends_at_the_calibrated_ceiling_and_can_be_
     assert len(checkout.runs()) == len(rates) + 1, "only the missing step is made"
     path, answer = answer_in(checkout)
     assert answer["result"]["rate_per_s"] == CEILING_PER_S
-    assert answer["request"].pop("runtime") == "local"
+    assert answer["request"]["runtime"] == "local"
     answer["state"] = "incomplete"
     answer["request"]["runtime"] = "docker"
     path.write_text(json.dumps(answer))
     code, output = checkout.lab(*words, "--resume", FAKE_LOADGEN_EXIT="3")
-    assert code == 1, "the steps were made in another runtime: a new search begins, and here its first step fails"
+    assert code == 1, "a new search begins, and its first step is made to fail"
+    assert "no incomplete search of this request: a new one begins" in output
     assert len(list(path.parent.parent.glob("*/answer.json"))) == 2, output
     assert nothing_is_left(checkout)
 

@@ -10,7 +10,7 @@ from lab.errors import LabError
 from lab.experiment import Experiment
 from lab.experiment.rate import AUTO
 from lab.rates.page import write_sweep_page
-from lab.series import Answer, Place, PlannedRun, Series, find_incomplete, make_answer
+from lab.series import Answer, Place, PlannedRun, Series, find_to_resume, make_answer
 
 KIND = "sweep"
 
@@ -21,7 +21,7 @@ def run_sweep(
     """Run each rate and write the page, even if some rates failed. Raises RunError for these, after the others."""
     results = place.checkout.results
     request = {"overrides": dict(words), "rates": list(experiment.sweep_per_s), "runtime": place.runtime}
-    answer = find_incomplete(results, KIND, name, request) if resume else None
+    answer = find_to_resume(place, KIND, name, request, console) if resume else None
     if answer is None:
         plan = [PlannedRun(experiment=name, overrides=point_words(words, rate)) for rate in experiment.sweep_per_s]
         answer = make_answer(results, KIND, name, request, plan, seed=0)

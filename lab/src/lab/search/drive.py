@@ -14,7 +14,7 @@ from lab.search.page import write_search_page
 from lab.search.procedure import Answer as SearchAnswer
 from lab.search.procedure import Bounds, search
 from lab.search.steps import Asked, Steps, lowest_rate
-from lab.series import Answer, Place, Series, find_incomplete, make_answer
+from lab.series import Answer, Place, Series, find_to_resume, make_answer
 
 KIND = "search"
 SENDABLE_PER_S = 1_000_000
@@ -30,7 +30,7 @@ def run_search(place: Place, asked: Asked, console: Console, *, resume: bool) ->
     """
     results = place.checkout.results
     request = {"slo": str(asked.slo), "overrides": dict(asked.words), "runtime": place.runtime}
-    answer = find_incomplete(results, KIND, asked.name, request) if resume else None
+    answer = find_to_resume(place, KIND, asked.name, request, console) if resume else None
     bounds = Bounds(**answer.result["bounds"]) if answer is not None else bounds_of(place, asked)  # type: ignore[arg-type]
     if answer is None:
         answer = make_answer(results, KIND, asked.name, request, [], seed=0)

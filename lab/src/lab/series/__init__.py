@@ -9,6 +9,6 @@ series that was interrupted at any moment can be continued.
 """
 
 from lab.series.answer import Answer, AnswerError, PlannedRun, find_incomplete, make_answer
-from lab.series.execute import Place, Series
+from lab.series.execute import Place, Series, find_to_resume
 
-__all__ = ["Answer", "AnswerError", "Place", "PlannedRun", "Series", "find_incomplete", "make_answer"]
+__all__ = ["Answer", "AnswerError", "Place", "PlannedRun", "Series", "find_incomplete", "find_to_resume", "make_answer"]

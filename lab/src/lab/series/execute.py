@@ -26,7 +26,7 @@ from lab.run.signals import signals_raise
 from lab.run.state import RunArtifacts
 from lab.run.summary import STATE_STYLES, tell_end
 from lab.runtime.base import Ports, Runtime
-from lab.series.answer import Answer, PlannedRun, is_complete
+from lab.series.answer import Answer, PlannedRun, find_incomplete, is_complete
 from lab.series.show import SeriesShow, time_left
 
 OVERHEAD_EXPECTED_S = 6.0
@@ -50,6 +50,16 @@ class Place:
     ports: Ports
     monitoring: bool = True
     capacities: Capacities | None = None
+
+
+def find_to_resume(place: Place, kind: str, name: str, request: Mapping[str, Any], console: Console) -> Answer | None:
+    """Return the newest incomplete series of this request and say which it is, or say that there is none."""
+    found = find_incomplete(place.checkout.results, kind, name, dict(request))
+    if found is None:
+        console.print(f"no incomplete {kind} of this request: a new one begins", highlight=False)
+    else:
+        console.print(f"going on with results/{kind}/{found.id}", highlight=False)
+    return found
 
 
 @dataclass

@@ -13,7 +13,7 @@ from rich.text import Text
 from lab.errors import InputError, LabError
 from lab.experiment import Catalogue
 from lab.manifest import Manifest
-from lab.series import Answer, Place, Series, find_incomplete, make_answer
+from lab.series import Answer, Place, Series, find_to_resume, make_answer
 from lab.series.execute import expected_s, resolve
 from lab.series.show import time_left
 from lab.statistics import BLOCKS_MIN
@@ -128,12 +128,8 @@ def _answer(place: Place, request: SuiteRequest, console: Console) -> Answer:
     suite, cases = read_suite(place.checkout, request.name)
     asked = request.as_json(place.runtime)
     results = place.checkout.results
-    if request.resume:
-        found = find_incomplete(results, KIND, request.name, asked)
-        if found is not None:
-            console.print(f"going on with results/{KIND}/{found.id}", highlight=False)
-            return found
-        console.print("no incomplete suite of this request: a new one begins", highlight=False)
+    if request.resume and (found := find_to_resume(place, KIND, request.name, asked, console)) is not None:
+        return found
     catalogue = Catalogue(place.checkout)
     seed = random.SystemRandom().randrange(2**31) if request.seed is None else request.seed
     for one in plan_rounds(catalogue, cases, 1, request.overrides, seed=seed):
