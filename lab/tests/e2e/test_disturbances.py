@@ -1,7 +1,7 @@
 """Disturbances planted into real runs: each makes the run suspect with its own reason; a quiet run has none of them.
 
-They need a machine that is quiet otherwise, and take about 55 seconds each: `make torture-lab`. A run that the
-hypervisor disturbed beside is repeated, whatever its verdict was.
+They need a machine that is quiet otherwise, and take about 55 seconds each: `make torture-lab`. A run from
+which the hypervisor took over 1% of a CPU is repeated, whatever its verdict was, up to four times.
 """
 
 from __future__ import annotations
