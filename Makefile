@@ -139,7 +139,7 @@ doctor: ## what this machine has and lacks for each runtime, and the command tha
 .PHONY: calibrate quiet unquiet
 calibrate: ## what this machine can do, and the smallest difference that it can show: make calibrate [STARTS=20]
 	@bin/lab calibrate $(call given,STARTS,--starts) $(call given,RUNTIME,--runtime)
-quiet: ## make this machine quieter, as root: governor, huge pages, interrupts; every change is printed
+quiet: ## make this machine quieter, as root: governor, huge pages, interrupts, halts; every change is printed
 	@bin/lab quiet
 unquiet: ## restore what `make quiet` changed, also after a crash
 	@bin/lab unquiet

@@ -16,6 +16,7 @@ FILES = {
     "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor": "powersave",
     "sys/devices/system/cpu/cpu0/cpufreq/scaling_available_governors": "performance powersave",
     "sys/kernel/mm/transparent_hugepage/enabled": "[always] madvise never",
+    "sys/module/haltpoll/parameters/guest_halt_poll_ns": "200000",
     "proc/irq/24/smp_affinity_list": "0-1",
     "proc/irq/25/smp_affinity_list": "1",
 }
@@ -40,16 +41,17 @@ def machine(root: Path) -> QuietMachine:
 
 def test_every_change_is_said_and_put_back(root: Path) -> None:
     said: list[str] = []
-    assert machine(root).quiet(PLAN, said.append) == 3
+    assert machine(root).quiet(PLAN, said.append) == 4
     assert read(root) | {} == {
         **FILES,
         "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor": "performance",
         "sys/kernel/mm/transparent_hugepage/enabled": "madvise",
+        "sys/module/haltpoll/parameters/guest_halt_poll_ns": "1000000",
         "proc/irq/24/smp_affinity_list": "1",
     }
-    assert len(said) == 3
+    assert len(said) == 4
     assert any(line.endswith("powersave -> performance") for line in said)
-    assert machine(root).unquiet(said.append) == 3
+    assert machine(root).unquiet(said.append) == 4
     assert read(root) == {**FILES, "sys/kernel/mm/transparent_hugepage/enabled": "always"}
     assert not (root.parent / "quiet.json").exists()
 
@@ -85,10 +87,10 @@ def test_a_second_quiet_keeps_the_first_originals(root: Path) -> None:
 def test_what_cannot_be_restored_stays_noted(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     machine(root).quiet(PLAN, print)
     monkeypatch.setattr(quiet, "_write", lambda path, value: "Permission denied")
-    with pytest.raises(RunError, match="3 settings could not be restored"):
+    with pytest.raises(RunError, match="4 settings could not be restored"):
         machine(root).unquiet(print)
     monkeypatch.undo()
-    assert machine(root).unquiet(print) == 3
+    assert machine(root).unquiet(print) == 4
 
 
 def test_a_setting_that_the_kernel_refuses_is_said_and_not_noted(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -97,3 +99,10 @@ def test_a_setting_that_the_kernel_refuses_is_said_and_not_noted(root: Path, mon
     assert machine(root).quiet(PLAN, said.append) == 0
     assert any("remains 0-1: Operation not permitted" in line for line in said)
     assert not (root.parent / "quiet.json").exists()
+
+
+def test_a_longer_halt_poll_remains(root: Path) -> None:
+    path = root / "sys/module/haltpoll/parameters/guest_halt_poll_ns"
+    path.write_text("2000000")
+    machine(root).quiet(PLAN, print)
+    assert path.read_text() == "2000000"

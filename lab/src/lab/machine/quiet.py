@@ -1,8 +1,10 @@
 """Makes the machine quieter to measure on, as root, and restores everything.
 
 It sets the CPU frequency governor (`performance`), transparent huge pages (`madvise`: only for memory that asks for
-them), and the CPUs that handle interrupts (not the service's). Before a value is changed, its original is written to
-.cache/quiet.json, so that `unquiet` restores it after a crash too. It stays there until the original is restored.
+them), the CPUs that handle interrupts (not the service's), and in a virtual machine how long an idle CPU polls before
+it halts. A CPU that halted must wait until the hypervisor runs it again, which counts as steal. Before a value is
+changed, its original is written to .cache/quiet.json, so that `unquiet` restores it after a crash too. It stays there
+until the original is restored.
 """
 
 from __future__ import annotations
@@ -19,6 +21,8 @@ from lab.progress import Progress
 
 GOVERNOR = "performance"
 HUGE_PAGES = "madvise"
+HALT_POLL_NS = 1_000_000
+"""An idle CPU polls for 1 ms: longer than the pauses between requests of a measured service."""
 
 
 @dataclass(frozen=True)
@@ -86,6 +90,9 @@ class QuietMachine:
         choices = _read(path) or ""
         if HUGE_PAGES in choices.replace("[", " ").replace("]", " ").split():
             yield Setting(path, choices[choices.find("[") + 1 : choices.find("]")], HUGE_PAGES)
+        path = self._root / "sys/module/haltpoll/parameters/guest_halt_poll_ns"
+        if (now := _read(path)) is not None and now.isdecimal() and int(now) < HALT_POLL_NS:
+            yield Setting(path, now, str(HALT_POLL_NS))
         off_service = sorted({*plan.loadgen, *plan.other} - set(plan.service))
         if off_service:
             for path in sorted(self._root.glob("proc/irq/[0-9]*/smp_affinity_list")):

@@ -38,7 +38,7 @@ def calibrate(
 
 @commands.command()
 def quiet() -> None:
-    """Make the machine quieter (root): governor, huge pages, interrupts; each change is printed."""
+    """Make the machine quieter (root): governor, huge pages, interrupts, halts; each change is printed."""
     from lab.cli.machine import set_quiet  # noqa: PLC0415
 
     set_quiet(console(), find_checkout(), quiet=True)
