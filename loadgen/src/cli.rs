@@ -149,7 +149,7 @@ pub struct Arguments {
     pub idle: Idle,
 
     /// Run the event loops at real-time priority, so that other processes do not delay them. A loop keeps its usual
-    /// priority if the system refuses, and returns to it if it uses more than 90% of a CPU in a second.
+    /// priority if the system refuses, and in the second after one in which it used more than 95% of a CPU.
     #[arg(long)]
     pub real_time: bool,
 

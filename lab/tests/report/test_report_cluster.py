@@ -88,13 +88,13 @@ def test_a_sound_run_is_valid_and_says_what_is_unknown(tmp_path: Path) -> None:
 
 
 def test_each_generator_has_a_row_so_that_skew_is_seen(tmp_path: Path) -> None:
-    loops = [{"cpu_s": 1.0, "spin_s": 0.0, "real_time": real_time} for real_time in (True, False)]
+    loops = [{"cpu_s": 1.0, "spin_s": 0.0, "real_time_share": share} for share in (1.0, 0.5)]
     slow = generator("2/2", 90_000.0, requests_due=1000, requests_per_s=200.0, busiest_loop_share=0.7)
     page, markdown = report(made(tmp_path, generator("1/2", 800.0), slow, loops=loops))
     assert row(markdown, "1/2")[1:] == ["n2", "5,000", "83.3%", "1,000", "240 µs", "800 µs", "9.00 µs", "20.0%",
                                         "on time", "kept"]  # fmt: skip
     assert row(markdown, "2/2")[1:7] == ["n3", "1,000", "16.7%", "200", "240 µs", "90.0 ms"]
-    assert "1 of 2 event loops ran at real-time priority" in page.text
+    assert "event loops ran at real-time priority 75% of the time" in page.text
     assert "Busiest loop" in page.text
 
 

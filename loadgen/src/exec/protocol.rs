@@ -179,8 +179,8 @@ pub struct WorkerResult {
     pub spin_ns: u64,
     /// CPU time that the loop used.
     pub cpu_ns: u64,
-    /// Whether the loop had real-time priority until its end.
-    pub real_time: bool,
+    /// Share of the loop's seconds in which it had real-time priority, from 0 to 1.
+    pub real_time_share: f64,
     /// The longest gaps in which the loop did not run.
     pub stops: Vec<Stop>,
     /// Why the loop ended early, if it failed.

@@ -203,26 +203,40 @@ fn real_time_is_allowed() -> bool {
 #[test]
 fn real_time_priority_is_reported_as_it_was_had() {
     let server = server_that_answers_after(Duration::ZERO);
-    for (flags, wanted) in [("", false), ("--real-time", real_time_is_allowed())] {
+    for (flags, wanted) in [("", 0.0), ("--real-time", f64::from(u8::from(real_time_is_allowed())))] {
         let run = load(&format!("-t2 -c2 -d1s -R20 {flags}"), &server.url());
         run.assert_every_request_has_an_outcome();
         let loops = run.json["loops"].as_array().unwrap();
-        assert!(!loops.is_empty() && loops.iter().all(|row| row["real_time"] == wanted), "{flags}: {loops:?}");
+        assert!(!loops.is_empty() && loops.iter().all(|row| row["real_time_share"] == wanted), "{flags}: {loops:?}");
     }
+}
+
+/// Runs with real-time priority for 4 s; each request takes 2 ms of CPU time until `busy_s` of it are used.
+fn run_at_real_time_priority(busy_s: f64) -> Run {
+    let server = server_that_answers_after(Duration::ZERO);
+    let directory = tempfile::tempdir().unwrap();
+    let script = directory.path().join("slow.lua");
+    let text = format!(
+        "function request() local till = math.min(os.clock() + 0.002, {busy_s})
+        while os.clock() < till do end
+        return wrk.format() end"
+    );
+    std::fs::write(&script, text).unwrap();
+    load(&format!("-t1 -c16 -d4s -R1000 --real-time -s {}", script.display()), &server.url())
 }
 
 #[test]
 #[ignore = "takes a whole CPU at real-time priority for a second"]
 fn a_loop_that_needs_a_whole_cpu_gives_real_time_priority_up() {
-    let server = server_that_answers_after(Duration::ZERO);
-    let directory = tempfile::tempdir().unwrap();
-    let script = directory.path().join("slow.lua");
-    let text = "function request() local till = os.clock() + 0.002
-        while os.clock() < till do end
-        return wrk.format() end";
-    std::fs::write(&script, text).unwrap();
-    let run = load(&format!("-t1 -c16 -d3s -R1000 --real-time -s {}", script.display()), &server.url());
+    let run = run_at_real_time_priority(60.0);
     let first_second_s = run.json["series"][0]["cpu_s"].as_f64().unwrap();
-    assert!(first_second_s > 0.9 || !real_time_is_allowed(), "{first_second_s}");
-    assert_eq!(run.json["loops"][0]["real_time"], false);
+    assert!(first_second_s > 0.95 || !real_time_is_allowed(), "{first_second_s}");
+    assert!(run.json["loops"][0]["real_time_share"].as_f64().unwrap() < 0.5);
+}
+
+#[test]
+#[ignore = "takes a whole CPU at real-time priority for a second"]
+fn a_loop_that_no_longer_needs_a_whole_cpu_has_real_time_priority_again() {
+    let share = run_at_real_time_priority(1.3).json["loops"][0]["real_time_share"].as_f64().unwrap();
+    assert!((0.5..0.9).contains(&share) || !real_time_is_allowed(), "{share}");
 }

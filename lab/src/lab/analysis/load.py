@@ -105,9 +105,9 @@ class TextOnly(Lenient):
 
 
 class EventLoop(Lenient):
-    """An event loop of the load generator; `real_time` says whether it ran at real-time priority."""
+    """An event loop of the load generator; `real_time_share`: of its seconds at real-time priority, 0 to 1."""
 
-    real_time: bool | None = None
+    real_time_share: float | None = None
 
 
 class Part(Lenient):

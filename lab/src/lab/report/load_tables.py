@@ -72,11 +72,10 @@ def generator_table(data: ReportData) -> Table | None:
     if not rows:
         return None
     outputs = [*data.repetitions, *([data.profiled] if data.profiled else [])]
-    loops = [loop.real_time for output in outputs for loop in output.load.loops]
-    note = (
-        "The verdict takes the worst generator. "
-        f"{sum(map(bool, loops))} of {len(loops)} event loops ran at real-time priority."
-    )
+    shares = [loop.real_time_share or 0.0 for output in outputs for loop in output.load.loops]
+    note = "The verdict takes the worst generator."
+    if shares:
+        note += f" Their event loops ran at real-time priority {sum(shares) / len(shares):.0%} of the time."
     columns = [
         "Generator",
         "Node",
