@@ -144,3 +144,43 @@ def test_idle_time_is_that_of_each_cpu_with_its_waiting() -> None:
     idle_s, steal_s = sampler.cpu_idle_and_steal(stat)
     assert idle_s == {0: 600 * sampler.TICK_S, 1: 600 * sampler.TICK_S}
     assert steal_s == {0: 7 * sampler.TICK_S, 1: 0.0}
+
+
+def test_a_group_that_was_held_back_before_the_process_came_is_not_held_against_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    group = tmp_path / "cpu.stat"
+    watch = sampler.Watch(os.getpid(), sampler.KeptOpen())
+    seen = []
+    for file, throttled_usec in [(None, 0), (group, 5_000_000), (group, 5_200_000), (None, 0), (group, 9_000_000)]:
+        group.write_text(f"nr_throttled 3\nthrottled_usec {throttled_usec}\n")
+        monkeypatch.setattr(sampler, "throttle_file", lambda groups, file=file: file and str(file))
+        seen.append(watch.totals()["throttled_s"])
+    assert seen == pytest.approx([0, 0, 0.2, 0.2, 0.2])
+
+
+def test_threads_of_the_load_generator_that_only_collect_do_not_count_as_waiting() -> None:
+    names = ["loadgen", "loadgen-metrics", "loadgen-0", "loadgen-12", "wrk", "NIO Selector #0"]
+    assert [name for name in names if not sampler.NO_REQUEST_WAITS_FOR.match(name)] == names[2:]
+
+
+def test_cpu_time_that_was_read_late_is_scaled_to_the_interval(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that uses all of a CPU is read 0.5 s after the rest in one second of three."""
+    clock_s = iter([100.0, 101.0, 102.0, 103.0])
+    late_s = iter([0.0, 0.5, 0.0, 0.0])
+    now_s = [0.0]
+    taker = sampler.Sampler([], os.getpid())
+    watch = sampler.Watch(os.getpid(), sampler.KeptOpen())
+
+    def cpu_s() -> float:
+        watch.cpu_read_at_s = now_s[0] + next(late_s)
+        return watch.cpu_read_at_s
+
+    monkeypatch.setattr(sampler.time, "monotonic", lambda: now_s[0])
+    monkeypatch.setattr(watch, "cpu_s", cpu_s)
+    taker._watches["service"] = watch
+    used = []
+    for now_s[0] in clock_s:
+        if (row := taker.row()) is not None:
+            used.append(float(dict(zip(taker.columns, row.split(","), strict=True))["service_cpu_s"]))
+    assert used == pytest.approx([1.0, 1.0, 1.0])

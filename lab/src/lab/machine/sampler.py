@@ -11,9 +11,9 @@ Columns of machine.csv, in seconds or bytes over the interval before `time_s` (s
 unknown:
 
 - `interval_s`; `cpu<N>_busy_s` and `cpu<N>_steal_s` of each pinned CPU;
-- `service_cpu_s`, `service_run_delay_s` (ready to run and not running, all threads together), `service_throttled_s`
-  (held back by a cgroup quota), `service_jit_s` (CPU time of the JIT compiler's threads), `service_disk_bytes`
-  (read from disks, or written to files on them); the same of `loadgen_`;
+- `service_cpu_s`, `service_run_delay_s` (ready to run and not running, all threads that requests wait for together),
+  `service_throttled_s` (held back by a cgroup quota), `service_jit_s` (CPU time of the JIT compiler's threads),
+  `service_disk_bytes` (read from disks, or written to files on them); the same of `loadgen_`;
 - `lab_cpu_s` and `lab_disk_bytes` of the lab and its helpers;
 - of the whole machine: `disk_bytes` (read and written), `reclaim_bytes` (of pages that the kernel took away),
   `refault_bytes` (of pages that were read again because it had), `memory_stall_s`, `io_stall_s`, `cpu_stall_s` (PSI,
@@ -48,6 +48,8 @@ VMSTAT = {
 """The counters of /proc/vmstat by column, and their unit."""
 RESOURCES = ("memory", "io", "cpu")
 COMPILER_THREAD = re.compile(r"C[12] Compiler")
+NO_REQUEST_WAITS_FOR = re.compile(r"loadgen(-metrics)?$")
+"""Threads that are meant to wait for a CPU: those of the lab's load generator that only collect its counts."""
 
 
 class KeptOpen:
@@ -99,12 +101,18 @@ class Watch:
         self._run_delay_ns = 0
         self._names: dict[str, str] = {}
         self._jit_ns = 0
+        self._group_file: str | None = None
+        self._group_throttled_s = 0.0
+        self._throttled_total_s = 0.0
+        self.cpu_read_at_s = 0.0
+        """When `cpu_s` was read last, by the monotonic clock."""
 
     def totals(self) -> dict[str, float | None]:
         """Return its use since the watch began, or since its own start."""
+        cpu_s = self.cpu_s()  # first, near the reads of the CPUs
         delay_s = self._run_delay_s()
         return {
-            "cpu_s": self.cpu_s(),
+            "cpu_s": cpu_s,
             "run_delay_s": delay_s,
             "throttled_s": self._throttled_s(),
             "jit_s": None if delay_s is None else self._jit_ns / 1e9,
@@ -114,6 +122,7 @@ class Watch:
     def cpu_s(self) -> float | None:
         """Return the CPU time of all threads, with those that have ended."""
         stat = self._files.read(self._directory + "stat")
+        self.cpu_read_at_s = time.monotonic()
         if stat is None:
             return None
         fields = stat.rpartition(")")[2].split()
@@ -135,9 +144,10 @@ class Watch:
             text = self._files.read(f"{self._directory}task/{tid}/schedstat")
             if text:
                 used, seen[tid] = (int(field) for field in text.split()[:2])
-                self._run_delay_ns += max(0, seen[tid] - self._delays_ns.get(tid, 0))
                 if tid not in self._names:
-                    self._names[tid] = self._files.read_once(f"{self._directory}task/{tid}/comm") or ""
+                    self._names[tid] = (self._files.read_once(f"{self._directory}task/{tid}/comm") or "").strip()
+                if not NO_REQUEST_WAITS_FOR.match(self._names[tid]):
+                    self._run_delay_ns += max(0, seen[tid] - self._delays_ns.get(tid, 0))
                 if COMPILER_THREAD.match(self._names[tid]):
                     self._jit_ns += used
         for tid in self._delays_ns.keys() - seen.keys():
@@ -150,13 +160,19 @@ class Watch:
         if groups is None:
             return None
         file = throttle_file(groups)
-        if file is None:
-            return 0.0  # in the root group, which has no quota
+        if file is None:  # in the root group, which has no quota
+            self._group_file = None
+            return self._throttled_total_s
         text = self._files.read(file)
         if text is None:
             return None
         match = re.search(r"^throttled_(usec|time) (\d+)", text, re.MULTILINE)
-        return int(match[2]) / (1e6 if match[1] == "usec" else 1e9) if match else 0.0
+        throttled_s = int(match[2]) / (1e6 if match[1] == "usec" else 1e9) if match else 0.0
+        if file == self._group_file:
+            self._throttled_total_s += throttled_s - self._group_throttled_s
+        # A group that the process was moved into may have been held back before.
+        self._group_file, self._group_throttled_s = file, throttled_s
+        return self._throttled_total_s
 
 
 def throttle_file(cgroups: str) -> str | None:
@@ -187,6 +203,8 @@ class Sampler:
         self._watches: dict[str, Watch] = {}
         self._helpers: list[Watch] = []
         self._before: dict[str, float] = {}
+        self._read_at_s: dict[str, float] = {}
+        self._read_before_at_s: dict[str, float] = {}
 
     def watch(self, party: str, pid: int | None) -> None:
         """Watch another process from now on, or none."""
@@ -195,6 +213,7 @@ class Sampler:
             self._files.forget_below(f"/proc/{old.pid}/")
         for name in [name for name in self._before if name.startswith(f"{party}_")]:
             del self._before[name]
+            self._read_at_s.pop(name, None)
         if pid is not None:
             self._watches[party] = Watch(pid, self._files)
             self._remember(party)
@@ -211,7 +230,12 @@ class Sampler:
         self._helpers = [Watch(pid, self._files) for pid in sorted(descendants(self._lab_pid) - measured)]
 
     def row(self) -> str | None:
-        """Return the line for the second that is over; None for the first."""
+        """Return the line for the second that is over; None for the first.
+
+        The load generator may hold this process up for long between two reads. So CPU times are scaled from the time
+        between their own reads to the interval, or one second's would be taken for another process's.
+        """
+        self._read_before_at_s, self._read_at_s = self._read_at_s, {}
         now = {"time_s": time.time(), "interval_s": time.monotonic(), **self._totals()}
         before, self._before = self._before, now
         if "interval_s" not in before:
@@ -219,8 +243,14 @@ class Sampler:
         cells = [f"{now['time_s']:.3f}"]
         for name in self.columns[1:]:
             known = name in now and name in before
-            cells.append(f"{max(0.0, now[name] - before[name]):.6g}" if known else "")
+            cells.append(f"{max(0.0, now[name] - before[name]) * self._scale(name, now, before):.6g}" if known else "")
         return ",".join(cells)
+
+    def _scale(self, name: str, now: dict[str, float], before: dict[str, float]) -> float:
+        """Return the interval over the time between the two reads of a counter; 1 if that time is not known."""
+        if name not in self._read_at_s or name not in self._read_before_at_s:
+            return 1.0
+        return (now["interval_s"] - before["interval_s"]) / (self._read_at_s[name] - self._read_before_at_s[name])
 
     def _remember(self, party: str) -> None:
         for name, value in self._watches[party].totals().items():
@@ -229,17 +259,20 @@ class Sampler:
 
     def _totals(self) -> dict[str, float]:
         totals: dict[str, float | None] = {}
-        at = time.monotonic()
         idle_s, steal_s = cpu_idle_and_steal(self._files.read("/proc/stat") or "")
+        at = time.monotonic()
         for cpu in self._cpus:
             # What is neither idle nor stolen was busy. The ticks of the busy states are samples; idle time is exact.
             if cpu in idle_s:
                 totals[f"cpu{cpu}_busy_s"] = at - idle_s[cpu] - steal_s[cpu]
                 totals[f"cpu{cpu}_steal_s"] = steal_s[cpu]
+                self._read_at_s[f"cpu{cpu}_busy_s"] = self._read_at_s[f"cpu{cpu}_steal_s"] = at
         for party, watch in self._watches.items():
             totals.update({f"{party}_{name}": value for name, value in watch.totals().items()})
+            self._read_at_s[f"{party}_cpu_s"] = watch.cpu_read_at_s
         used = [helper.cpu_s() for helper in self._helpers]
         totals["lab_cpu_s"] = sum(cpu_s for cpu_s in used if cpu_s is not None)
+        self._read_at_s["lab_cpu_s"] = time.monotonic()
         moved = [helper.disk_bytes() for helper in self._helpers]
         totals["lab_disk_bytes"] = sum(disk_bytes for disk_bytes in moved if disk_bytes is not None)
         totals.update(memory_and_disk_bytes(self._files.read("/proc/vmstat") or ""))
