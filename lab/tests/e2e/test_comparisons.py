@@ -60,20 +60,23 @@ def test_a_variant_that_takes_200_us_more_is_worse_by_that() -> None:
 
 
 def test_the_storage_engine_costs_what_the_benchmark_says() -> None:
-    """The benchmark leaves the JIT compiler's threads out of the CPU time and saturates; so within a factor of two."""
+    """The benchmark's machine is another one, on which a request costs another number of µs: the ratio is compared."""
     settings = {"RATE": "20000", "DURATION": "4s", "WARMUP": "10s"}
     result = compare(CHECKOUT, "null-put", "lsm-put", **settings)
-    cost_us = result["by_name"]["cpu"]
-    low_us, high_us = benchmarked_us()
-    print(f"the engine costs {cost_us['difference']:.1f} µs a PUT; the benchmark says {low_us} to {high_us} µs")
-    assert cost_us["verdict"] == "worse", result["sentence"]
-    assert cost_us["difference_low"] <= 2 * high_us
-    assert cost_us["difference_high"] >= low_us / 2
+    cost = result["by_name"]["cpu"]
+    low, high = benchmarked_ratio()
+    print(
+        f"the engine costs {cost['difference']:.1f} µs a PUT, {cost['ratio']:.2f} times {cost['a']:.1f} µs; "
+        f"the benchmark says {low} to {high} times"
+    )
+    assert cost["verdict"] == "worse", result["sentence"]
+    assert cost["ratio_low"] <= high
+    assert cost["ratio_high"] >= low
 
 
-def benchmarked_us() -> tuple[float, float]:
-    """Return the lowest and the highest figure of docs/benchmarks.md for what `lsm` costs a PUT more than `null`."""
+def benchmarked_ratio() -> tuple[float, float]:
+    """Return the lowest and the highest figure of docs/benchmarks.md for the CPU time of a PUT, `lsm` to `null`."""
     puts = (CHECKOUT / "docs/benchmarks.md").read_text().partition("| PUT | 1/s | CPU µs a request |")[2]
-    found = re.search(r"^\| `lsm` \|[^|]*\|[^|]*\| `null` \| [\d.]+ \(([\d.]+) … ([\d.]+)\)", puts, re.MULTILINE)
+    found = re.search(r"^\| `lsm` \|(?:[^|]*\|){2} `null` \|[^|]*\| [\d.]+ \(([\d.]+) … ([\d.]+)\)", puts, re.MULTILINE)
     assert found is not None, "make bench-server writes this line"
     return float(found[1]), float(found[2])
