@@ -98,6 +98,13 @@ def test_each_generator_has_a_row_so_that_skew_is_seen(tmp_path: Path) -> None:
     assert "Busiest loop" in page.text
 
 
+def test_a_priority_that_the_generators_did_not_report_is_not_called_none(tmp_path: Path) -> None:
+    loops = [{"cpu_s": 1.0, "spin_s": 0.0}]
+    page, _ = report(made(tmp_path, generator("1/2", 800.0), generator("2/2", 800.0), loops=loops))
+    assert "The verdict takes the worst generator." in page.text
+    assert "real-time priority" not in page.text
+
+
 def test_a_run_of_one_generator_has_no_table_of_generators(tmp_path: Path) -> None:
     page, markdown = report(make_run(tmp_path, Shape(seconds=4, profiled=False)))
     assert "Busiest loop" not in page.text + markdown

@@ -22,7 +22,7 @@ from lab.progress import Progress
 GOVERNOR = "performance"
 HUGE_PAGES = "madvise"
 HALT_POLL_NS = 1_000_000
-"""An idle CPU polls for 1 ms: longer than the pauses between requests of a measured service."""
+"""An idle CPU polls for 1 ms: longer than most pauses between requests at thousands a second."""
 
 
 @dataclass(frozen=True)

@@ -72,7 +72,8 @@ def generator_table(data: ReportData) -> Table | None:
     if not rows:
         return None
     outputs = [*data.repetitions, *([data.profiled] if data.profiled else [])]
-    shares = [loop.real_time_share or 0.0 for output in outputs for loop in output.load.loops]
+    known = [loop.real_time_share for output in outputs for loop in output.load.loops]
+    shares = [share for share in known if share is not None]
     note = "The verdict takes the worst generator."
     if shares:
         note += f" Their event loops ran at real-time priority {sum(shares) / len(shares):.0%} of the time."
