@@ -78,7 +78,7 @@ def test_every_missing_tool_comes_with_the_command_that_gets_it(monkeypatch: pyt
     assert "sdk install java 25" in requirements.jdk_command()
 
 
-@pytest.mark.parametrize(("polling", "option"), [(False, "--real-time"), (True, "--idle hybrid")])
+@pytest.mark.parametrize(("polling", "option"), [(False, "--high-priority"), (True, "--idle hybrid")])
 def test_the_load_generators_command_line_is_wrk2s_with_our_additions(
     checkout: FakeCheckout, polling: bool, option: str
 ) -> None:

@@ -148,10 +148,10 @@ pub struct Arguments {
     #[arg(long, value_enum, default_value_t = Idle::Sleep)]
     pub idle: Idle,
 
-    /// Run the event loops at real-time priority, so that other processes do not delay them. A loop keeps its usual
-    /// priority if the system refuses, and in the second after one in which it used more than 95% of a CPU.
+    /// Run the event loops at niceness -20, so that other processes of the session do not delay them. They keep their
+    /// niceness if the system refuses.
     #[arg(long)]
-    pub real_time: bool,
+    pub high_priority: bool,
 
     /// CPUs for the threads, such as 1 or 0,2-3. Each thread is pinned to one CPU; threads on the same CPU share an
     /// event loop. Default: all CPUs that the process may use, without pinning.
@@ -230,8 +230,8 @@ impl Arguments {
                 self.part, self.threads, self.connections
             ));
         }
-        if self.real_time && self.idle != Idle::Sleep {
-            return Err("--real-time needs --idle sleep: a loop that polls would block every other process on its CPU"
+        if self.high_priority && self.idle != Idle::Sleep {
+            return Err("--high-priority needs --idle sleep: a loop that polls would block every other process on its CPU"
                 .to_owned());
         }
         if self.pool == Pool::Open && self.catch_up_max.is_some() {

@@ -183,32 +183,27 @@ pub fn set_timer_slack_of_this_thread_to_minimum() -> io::Result<()> {
 /// (EEVDF, Linux 6.12 and later; older schedulers ignore the request).
 pub fn shorten_time_slice_of_this_thread() -> io::Result<()> {
     const SLICE_NS: u64 = 100_000;
+    set_scheduling_of_this_thread(|attributes| attributes.sched_runtime = SLICE_NS)
+}
+
+/// Gives this thread the niceness -20: when it wakes, it runs before threads of other niceness. Threads and processes
+/// that it starts have niceness 0.
+pub fn raise_priority_of_this_thread() -> io::Result<()> {
+    set_scheduling_of_this_thread(|attributes| {
+        attributes.sched_nice = -20;
+        attributes.sched_flags |= libc::SCHED_FLAG_RESET_ON_FORK as u64;
+    })
+}
+
+fn set_scheduling_of_this_thread(change: impl FnOnce(&mut libc::sched_attr)) -> io::Result<()> {
     // SAFETY: `attributes` is as long as its `size` says and lives through both calls; 0 means the calling thread.
     unsafe {
         let mut attributes: libc::sched_attr = std::mem::zeroed();
         let size = size_of::<libc::sched_attr>() as libc::c_uint;
         check(libc::syscall(libc::SYS_sched_getattr, 0, &raw mut attributes, size, 0) as libc::c_int)?;
-        attributes.sched_runtime = SLICE_NS;
+        change(&mut attributes);
         check(libc::syscall(libc::SYS_sched_setattr, 0, &raw const attributes, 0) as libc::c_int).map(|_| ())
     }
-}
-
-/// Gives this thread the second-lowest real-time priority, so that only other real-time threads can delay it. Threads
-/// and processes that it starts do not inherit the priority.
-pub fn take_real_time_priority_of_this_thread() -> io::Result<()> {
-    // The lab's sampler has the lowest, and need not be on time.
-    set_policy_of_this_thread(libc::SCHED_RR | libc::SCHED_RESET_ON_FORK, 2)
-}
-
-/// Returns this thread to the usual scheduling.
-pub fn leave_real_time_priority_of_this_thread() -> io::Result<()> {
-    set_policy_of_this_thread(libc::SCHED_OTHER | libc::SCHED_RESET_ON_FORK, 0)
-}
-
-fn set_policy_of_this_thread(policy: libc::c_int, priority: libc::c_int) -> io::Result<()> {
-    let parameters = libc::sched_param { sched_priority: priority };
-    // SAFETY: `parameters` lives through the call; 0 means the calling thread.
-    check(unsafe { libc::sched_setscheduler(0, policy, &raw const parameters) }).map(|_| ())
 }
 
 /// Lowers the priority of this thread, so that other threads of the process run first.
@@ -273,16 +268,14 @@ mod tests {
     }
 
     #[test]
-    fn real_time_priority_is_taken_where_that_is_allowed_and_given_back() {
-        // SAFETY: the call takes an integer; 0 means the calling thread.
-        let policy = || unsafe { libc::sched_getscheduler(0) } & !libc::SCHED_RESET_ON_FORK;
-        let before = policy();
-        match take_real_time_priority_of_this_thread() {
-            Ok(()) => assert_eq!(policy(), libc::SCHED_RR),
-            Err(error) => assert_eq!((policy(), error.kind()), (before, io::ErrorKind::PermissionDenied)),
+    fn priority_is_raised_where_that_is_allowed_and_not_inherited() {
+        // SAFETY: the call takes integers; 0 means the calling thread.
+        let niceness = || unsafe { libc::getpriority(libc::PRIO_PROCESS as _, 0) };
+        let before = niceness();
+        match raise_priority_of_this_thread() {
+            Ok(()) => assert_eq!((niceness(), std::thread::spawn(niceness).join().unwrap()), (-20, 0)),
+            Err(error) => assert_eq!((niceness(), error.kind()), (before, io::ErrorKind::PermissionDenied)),
         }
-        leave_real_time_priority_of_this_thread().unwrap();
-        assert_eq!(policy(), libc::SCHED_OTHER);
     }
 
     #[test]

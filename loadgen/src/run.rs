@@ -239,7 +239,7 @@ fn measure(
         batch_latency: arguments.batch_latency,
         expected: ExpectedStatuses::with(&arguments.expect),
         idle: arguments.idle,
-        real_time: arguments.real_time,
+        high_priority: arguments.high_priority,
         cpus: if arguments.cpus.is_some() { cpus } else { Vec::new() },
         stop: interrupts.stop.clone(),
     });

@@ -31,7 +31,7 @@ def test_the_load_generator_is_asked_in_wrk2s_words_and_its_output_kept(
     assert ours == [
         *("-t2", "-c64", "-d20s", "-R20000", "-L", "-s", str(spec.script), "--timeout", "5s"),
         *("--json", str(spec.out / "load.json"), "--hdr-log", str(spec.out / "latency.hlog")),
-        *("--real-time", "--metrics", "0.0.0.0:9101", "http://127.0.0.1:8080", "--", "pairs=2000000"),
+        *("--high-priority", "--metrics", "0.0.0.0:9101", "http://127.0.0.1:8080", "--", "pairs=2000000"),
     ]
     assert f"--volume={spec.out}:{spec.out}" in words
     assert docker.calls("rm --force")[-1]["words"][-1] == f"lsmlab-load-{os.getpid()}"

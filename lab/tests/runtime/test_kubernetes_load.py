@@ -92,13 +92,13 @@ def test_all_generators_get_their_part_of_one_load_and_the_same_start(kubectl: F
     assert names == {"load.txt", "load.json", "latency.hlog"}, "records and outputs of single generators are gone"
 
 
-@pytest.mark.parametrize(("polling", "option"), [(True, "--idle hybrid"), (False, "--real-time")])
-def test_a_generator_without_cpus_of_its_own_asks_for_real_time_priority(
+@pytest.mark.parametrize(("polling", "option"), [(True, "--idle hybrid"), (False, "--high-priority")])
+def test_a_generator_without_cpus_of_its_own_asks_for_a_higher_priority(
     kubectl: FakeDocker, tmp_path: Path, polling: bool, option: str
 ) -> None:
     applied(tmp_path, polling=polling)
     for line in command_lines(kubectl):
-        assert [o for o in ("--idle hybrid", "--real-time") if o in line] == [option]
+        assert [o for o in ("--idle hybrid", "--high-priority") if o in line] == [option]
 
 
 @pytest.mark.parametrize(("out", "audited"), [("measure/1", True), ("work/warm-up", False), ("profile", False)])

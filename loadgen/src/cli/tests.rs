@@ -77,7 +77,7 @@ fn values_that_do_not_fit_together_are_refused() {
     assert!(error.contains("raise -c or lower -t"), "{error}");
     let error = parse("-R10 --pool open --catch-up-max 2 http://h").unwrap().validate().unwrap_err();
     assert!(error.contains("needs --pool fixed"), "{error}");
-    let error = parse("-R10 --real-time --idle hybrid http://h").unwrap().validate().unwrap_err();
+    let error = parse("-R10 --high-priority --idle hybrid http://h").unwrap().validate().unwrap_err();
     assert!(error.contains("needs --idle sleep"), "{error}");
     let error = parse("--rate-plan 0-10:1s --warmup 1s http://h").unwrap().validate().unwrap_err();
     assert!(error.contains("begin with another"), "{error}");

@@ -39,8 +39,8 @@ pub struct WorkerPlan {
     pub expected: ExpectedStatuses,
     /// How a loop waits until the next request is due.
     pub idle: Idle,
-    /// Whether to use real-time priority if the system allows it.
-    pub real_time: bool,
+    /// Whether to raise the event loops' priority if the system allows it.
+    pub high_priority: bool,
     /// CPUs to which the loops are pinned, in turn; empty for no pinning.
     pub cpus: Vec<usize>,
     /// Set to true to end the run early.
@@ -179,8 +179,8 @@ pub struct WorkerResult {
     pub spin_ns: u64,
     /// CPU time that the loop used.
     pub cpu_ns: u64,
-    /// Share of the loop's seconds in which it had real-time priority, from 0 to 1.
-    pub real_time_share: f64,
+    /// Whether the loop ran at niceness -20.
+    pub high_priority: bool,
     /// The longest gaps in which the loop did not run.
     pub stops: Vec<Stop>,
     /// Why the loop ended early, if it failed.
@@ -207,7 +207,7 @@ mod tests {
             batch_latency: false,
             expected: ExpectedStatuses::with(&[]),
             idle: Idle::Sleep,
-            real_time: false,
+            high_priority: false,
             cpus: Vec::new(),
             stop: Arc::default(),
         }

@@ -37,9 +37,6 @@ const READ_BYTES: usize = 64 * 1024;
 const CONNECTING_MAX: usize = 64;
 /// How often the loop checks time limits and the stop flag.
 const TICK_NS: u64 = 100 * MILLISECOND;
-/// A loop that used more CPU time than this in a second does not have real-time priority in the next, because it would
-/// starve everything else on its CPU. It is the kernel's default limit for real-time threads (`sched_rt_runtime_us`).
-const REAL_TIME_CPU_NS_MAX: u64 = 950 * MILLISECOND;
 
 /// The state of an event loop.
 #[derive(Debug)]
@@ -79,11 +76,8 @@ pub struct Worker<'a> {
     idle_ns: u64,
     polling: Polling,
     stops: StopFinder,
-    /// Whether the kernel allows this thread real-time priority, and whether the thread has it now.
-    real_time_allowed: bool,
-    real_time: bool,
-    /// Number of intervals in which it had real-time priority.
-    real_time_seconds: usize,
+    /// Whether the kernel allowed this thread a higher priority.
+    high_priority: bool,
     /// CPU time and polling time of this thread up to the last interval sent.
     cpu_delivered_ns: u64,
     spin_delivered_ns: u64,
@@ -136,9 +130,7 @@ impl<'a> Worker<'a> {
             idle_ns: 0,
             polling: Polling::new(),
             stops: StopFinder::default(),
-            real_time_allowed: false,
-            real_time: false,
-            real_time_seconds: 0,
+            high_priority: false,
             cpu_delivered_ns: 0,
             spin_delivered_ns: 0,
             cpu_at_start_ns: 0,
@@ -170,11 +162,8 @@ impl<'a> Worker<'a> {
         }
         net::set_timer_slack_of_this_thread_to_minimum()?;
         // If the kernel refuses either, the send lag shows what that costs.
-        self.real_time_allowed = self.plan.real_time && net::take_real_time_priority_of_this_thread().is_ok();
-        self.real_time = self.real_time_allowed;
-        if !self.real_time {
-            let _ = net::shorten_time_slice_of_this_thread();
-        }
+        self.high_priority = self.plan.high_priority && net::raise_priority_of_this_thread().is_ok();
+        let _ = net::shorten_time_slice_of_this_thread();
         self.connect_all()?;
         self.connect_errors_at_start = self.interval.errors.connect;
         let connected = self.connections.iter().filter(|connection| connection.phase == Phase::Idle).count();
@@ -351,15 +340,6 @@ impl<'a> Worker<'a> {
         Ok(())
     }
 
-    fn set_real_time(&mut self, wanted: bool) {
-        if wanted && !self.real_time {
-            self.real_time = net::take_real_time_priority_of_this_thread().is_ok();
-        } else if !wanted && self.real_time {
-            self.real_time = net::leave_real_time_priority_of_this_thread().is_err();
-            let _ = net::shorten_time_slice_of_this_thread();
-        }
-    }
-
     /// Sends the counts of the current second to the collector and continues with an empty interval.
     fn deliver(&mut self) {
         if self.running {
@@ -369,10 +349,6 @@ impl<'a> Worker<'a> {
         self.interval.cpu_ns = cpu_ns - self.cpu_delivered_ns;
         self.interval.work_ns_max = self.interval.cpu_ns.saturating_sub(spin_ns - self.spin_delivered_ns);
         (self.cpu_delivered_ns, self.spin_delivered_ns) = (cpu_ns, spin_ns);
-        self.real_time_seconds += usize::from(self.real_time);
-        if self.real_time_allowed {
-            self.set_real_time(self.interval.cpu_ns <= REAL_TIME_CPU_NS_MAX);
-        }
         let empty = self.spare.try_recv().unwrap_or_default();
         let interval = std::mem::replace(&mut self.interval, empty);
         let _ = self.messages.send(Message::Interval { worker: self.number, index: self.second, interval });

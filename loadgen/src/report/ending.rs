@@ -53,8 +53,8 @@ pub struct LoopEnding {
     pub spin_ns: u64,
     /// CPU time that the loop used.
     pub cpu_ns: u64,
-    /// Share of the loop's seconds in which it had real-time priority, from 0 to 1.
-    pub real_time_share: f64,
+    /// Whether the loop ran at niceness -20.
+    pub high_priority: bool,
     /// Start and length of the loop's longest stops.
     pub stops: Vec<(u64, u64)>,
 }
@@ -133,7 +133,7 @@ impl Ending {
         let loops = self.loops.iter().map(|ended| {
             let cpu_s = ended.cpu_ns as f64 / SECOND as f64;
             let spin_s = (ended.spin_ns as f64 / SECOND as f64).min(cpu_s);
-            LoopCpu { cpu_s, spin_s, real_time_share: ended.real_time_share }
+            LoopCpu { cpu_s, spin_s, high_priority: ended.high_priority }
         });
         self.threads.sort_unstable_by_key(|thread| thread.thread);
         Results {

@@ -99,8 +99,8 @@ pub struct LoopCpu {
     pub cpu_s: f64,
     /// The part of the CPU time spent in empty polls, in seconds.
     pub spin_s: f64,
-    /// Share of the loop's seconds in which it had real-time priority, from 0 to 1.
-    pub real_time_share: f64,
+    /// Whether the loop ran at niceness -20.
+    pub high_priority: bool,
 }
 
 /// The results of a run.

@@ -199,7 +199,7 @@ impl<'a> Collector<'a> {
             idle_ns: result.idle_ns,
             spin_ns: result.spin_ns,
             cpu_ns: result.cpu_ns,
-            real_time_share: result.real_time_share,
+            high_priority: result.high_priority,
             stops: result.stops.iter().map(|stop| (since_ns(stop.start_ns), stop.length_ns)).collect(),
         });
         Ending {

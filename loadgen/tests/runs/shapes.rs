@@ -195,48 +195,14 @@ fn polling_is_told_from_work() {
     assert!(slept.number("spin_s") < 0.01, "{}", slept.number("spin_s"));
 }
 
-/// Whether threads of this process may have real-time priority.
-fn real_time_is_allowed() -> bool {
-    std::thread::spawn(|| loadgen::net::take_real_time_priority_of_this_thread().is_ok()).join().unwrap()
-}
-
 #[test]
-fn real_time_priority_is_reported_as_it_was_had() {
+fn a_high_priority_is_reported_if_the_system_allowed_it() {
     let server = server_that_answers_after(Duration::ZERO);
-    for (flags, wanted) in [("", 0.0), ("--real-time", f64::from(u8::from(real_time_is_allowed())))] {
+    let allowed = std::thread::spawn(|| loadgen::net::raise_priority_of_this_thread().is_ok()).join().unwrap();
+    for (flags, wanted) in [("", false), ("--high-priority", allowed)] {
         let run = load(&format!("-t2 -c2 -d1s -R20 {flags}"), &server.url());
         run.assert_every_request_has_an_outcome();
         let loops = run.json["loops"].as_array().unwrap();
-        assert!(!loops.is_empty() && loops.iter().all(|row| row["real_time_share"] == wanted), "{flags}: {loops:?}");
+        assert!(!loops.is_empty() && loops.iter().all(|row| row["high_priority"] == wanted), "{flags}: {loops:?}");
     }
-}
-
-/// Runs with real-time priority for 4 s; each request takes 2 ms of CPU time until `busy_s` of it are used.
-fn run_at_real_time_priority(busy_s: f64) -> Run {
-    let server = server_that_answers_after(Duration::ZERO);
-    let directory = tempfile::tempdir().unwrap();
-    let script = directory.path().join("slow.lua");
-    let text = format!(
-        "function request() local till = math.min(os.clock() + 0.002, {busy_s})
-        while os.clock() < till do end
-        return wrk.format() end"
-    );
-    std::fs::write(&script, text).unwrap();
-    load(&format!("-t1 -c16 -d4s -R1000 --real-time -s {}", script.display()), &server.url())
-}
-
-#[test]
-#[ignore = "takes a whole CPU at real-time priority for a second"]
-fn a_loop_that_needs_a_whole_cpu_gives_real_time_priority_up() {
-    let run = run_at_real_time_priority(60.0);
-    let first_second_s = run.json["series"][0]["cpu_s"].as_f64().unwrap();
-    assert!(first_second_s > 0.95 || !real_time_is_allowed(), "{first_second_s}");
-    assert!(run.json["loops"][0]["real_time_share"].as_f64().unwrap() < 0.5);
-}
-
-#[test]
-#[ignore = "takes a whole CPU at real-time priority for a second"]
-fn a_loop_that_no_longer_needs_a_whole_cpu_has_real_time_priority_again() {
-    let share = run_at_real_time_priority(1.3).json["loops"][0]["real_time_share"].as_f64().unwrap();
-    assert!((0.5..0.9).contains(&share) || !real_time_is_allowed(), "{share}");
 }

@@ -105,9 +105,9 @@ class TextOnly(Lenient):
 
 
 class EventLoop(Lenient):
-    """An event loop of the load generator; `real_time_share`: of its seconds at real-time priority, 0 to 1."""
+    """An event loop of the load generator; `high_priority`: it ran at niceness -20; None: not reported."""
 
-    real_time_share: float | None = None
+    high_priority: bool | None = None
 
 
 class Part(Lenient):

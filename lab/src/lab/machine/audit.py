@@ -39,7 +39,7 @@ class MachineAudit:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
-                start_new_session=True,
+                process_group=0,  # in the same session, so that niceness counts between its processes
             )
 
     def watch(self, party: str, pid: int | None) -> None:

@@ -2,7 +2,7 @@
 
 Runs as a process of its own, as `python sampler.py FILE SERVICE_CPUS LOADGEN_CPUS OTHER_CPUS`, with only the standard
 library. It has a process of its own because a thread of the lab can be held up by the lab's other threads, exactly
-when the machine is busy and the evidence matters. It runs at real-time priority if that is allowed, and pauses
+when the machine is busy and the evidence matters. It runs at niceness -10 if that is allowed, and pauses
 after every few reads: on a machine of two CPUs it shares the load generator's, which must not wait for it for long.
 
 Standard input says which processes to watch: `service PID`, `loadgen PID`, with `-` for none. Its end ends the sampler.
@@ -331,10 +331,7 @@ def parse_cpus(text: str) -> list[int]:
 
 
 def raise_priority() -> None:
-    """Take real-time priority, else a better nice value, else neither."""
-    with contextlib.suppress(OSError):
-        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
-        return
+    """Take a niceness between the load generator's, -20, and other processes', if that is allowed."""
     with contextlib.suppress(OSError):
         os.setpriority(os.PRIO_PROCESS, 0, -10)
 

@@ -72,11 +72,10 @@ def generator_table(data: ReportData) -> Table | None:
     if not rows:
         return None
     outputs = [*data.repetitions, *([data.profiled] if data.profiled else [])]
-    known = [loop.real_time_share for output in outputs for loop in output.load.loops]
-    shares = [share for share in known if share is not None]
+    loops = [loop.high_priority for output in outputs for loop in output.load.loops if loop.high_priority is not None]
     note = "The verdict takes the worst generator."
-    if shares:
-        note += f" Their event loops ran at real-time priority {sum(shares) / len(shares):.0%} of the time."
+    if loops:
+        note += f" {sum(loops)} of {len(loops)} event loops had a higher priority than other processes."
     columns = [
         "Generator",
         "Node",

@@ -158,7 +158,7 @@ class LoadSpec:
         words = ["--expect", ",".join(map(str, self.expect))] if self.expect else []
         if self.lead_in_s:
             words += ["--warmup", duration_word(self.lead_in_s)]
-        return [*words, *(["--idle", "hybrid"] if polling else ["--real-time"])]
+        return [*words, *(["--idle", "hybrid"] if polling else ["--high-priority"])]
 
 
 @dataclass(frozen=True)

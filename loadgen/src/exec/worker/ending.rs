@@ -62,7 +62,7 @@ impl Worker<'_> {
             idle_ns: self.idle_ns,
             spin_ns: self.polling.spent_ns(),
             cpu_ns: self.cpu_delivered_ns - self.cpu_at_start_ns,
-            real_time_share: self.real_time_seconds as f64 / self.second.max(1) as f64,
+            high_priority: self.high_priority,
             stops: std::mem::take(&mut self.stops).into_longest(),
             failure,
         }

@@ -81,7 +81,7 @@ fn found(random: &mut SmallRng, index: u64, of: u64, seconds: usize) -> Found {
                 idle_ns: length_ns / 2,
                 spin_ns: random.random_range(0..length_ns / 8),
                 cpu_ns: random.random_range(length_ns / 4..length_ns / 2),
-                real_time_share: random.random(),
+                high_priority: random.random(),
                 stops: vec![(random.random_range(0..length_ns), random.random_range(MILLISECOND..9 * MILLISECOND))],
             }],
             threads: vec![thread(0, random), thread(1, random)],

@@ -106,7 +106,7 @@ class Load:
         words = [LOADGEN, *spec.wrk2_words(f"{WORK_DIR}/script.lua")]
         words += ["--part", f"{generator.number}/{len(self.generators)}", "--start-at", at]
         words += ["--record", f"{WORK_DIR}/{generator.number}.record", "--metrics", f"0.0.0.0:{METRICS_PORT}"]
-        # The system refuses real-time priority to a pod without capabilities; the generator then goes on without it.
+        # The system refuses a higher priority to a pod without capabilities; the generator then goes on without it.
         words += spec.own_load_words(polling=polling)
         words += [f"http://{service.address}:{DATA_PORT}", "--", *spec.words]
         command = ["sh", "-c", f'echo $$ >{WORK_DIR}/pid; exec "$@"', "sh", *words]
