@@ -231,8 +231,10 @@ impl Arguments {
             ));
         }
         if self.high_priority && self.idle != Idle::Sleep {
-            return Err("--high-priority needs --idle sleep: a loop that polls would block every other process on its CPU"
-                .to_owned());
+            return Err(
+                "--high-priority needs --idle sleep: a loop that polls would block every other process on its CPU"
+                    .to_owned(),
+            );
         }
         if self.pool == Pool::Open && self.catch_up_max.is_some() {
             return Err("--catch-up-max limits single connections: it needs --pool fixed".to_owned());

@@ -141,10 +141,14 @@ def move(summary: Summary, percentile: str, net_ms: float) -> None:
 
 def one_busy_thread_on_seven_cpus(summary: Summary, manifest: Manifest) -> None:
     repetition = summary.repetitions[0]
-    repetition.generator_busiest_share = None  # as from a generator that does not report it
+    repetition.generator_busiest_share = repetition.net_latency_ms = None  # as from a generator that reports neither
     repetition.generator_cpu_s = 0.95 * (repetition.elapsed_s or 0.0)
     assert manifest.environment.cpu_plan is not None
     manifest.environment.cpu_plan.loadgen = list(range(1, 8))
+
+
+def busy(summary: Summary) -> None:
+    summary.repetitions[0].generator_busiest_share = 0.95
 
 
 def stop(summary: Summary, seconds: float) -> None:
@@ -167,7 +171,10 @@ def stop(summary: Summary, seconds: float) -> None:
         (lambda s, m: setattr(s.repetitions[0], "net_latency_ms", None), "generator's error", "unknown"),
         (lambda s, m: setattr(s, "failure", "script: boom"), "schedule", "fail"),
         (lambda s, m: setattr(s, "kept_schedule", Schedule(verdict=False, reasons=["late"])), "schedule", "warn"),
-        (lambda s, m: setattr(s.repetitions[0], "generator_busiest_share", 0.95), "generator CPU", "warn"),
+        (lambda s, m: busy(s), "generator CPU", "note"),
+        (lambda s, m: (busy(s), move(s, "99", 0.2)), "generator CPU", "warn"),
+        (lambda s, m: (busy(s), setattr(s.repetitions[0], "net_latency_ms", None)), "generator CPU", "warn"),
+        (lambda s, m: (busy(s), setattr(s.repetitions[0], "rate_achieved_per_s", 900.0)), "generator CPU", "warn"),
         (one_busy_thread_on_seven_cpus, "generator CPU", "warn"),
         (lambda s, m: setattr(s.latency_ms, "count", 999), "samples", "warn"),
         (lambda s, m: setattr(s.latency_ms, "count", 1000), "samples", "pass"),
