@@ -102,6 +102,28 @@ def test_shares_of_categories_add_up_and_need_samples(shares: dict[str, float], 
     assert f"{samples:,} cpu samples" in judged.ours
 
 
+def test_a_share_of_stacks_is_weighed_and_counts_a_stack_once(tmp_path: Path) -> None:
+    (tmp_path / "alloc.collapsed").write_text(
+        "Pool.take;Pool.run;Pool.run;Task 30\nMain.main;Pool.runner 60\nFlush 10\n"
+    )
+    cases = {"queue": case("queue", BASE, {"alloc": {"queue": 1.0}})}
+    known = cases["queue"].profile
+    assert known is not None
+    cases["queue"].__dict__["profile"] = replace(known, directory=tmp_path)
+    rule = {
+        "kind": "share",
+        "event": "alloc",
+        "frames": ["Pool.run", "Flush"],
+        "of": "queue",
+        "low": 0.38,
+        "high": 0.42,
+    }
+    judged = judge(finding(**rule), cases)
+    assert judged.verdict == "reproduced"
+    assert judged.ours == "queue: stacks with Pool.run or Flush 40.0% of the bytes in 5,000 alloc samples"
+    assert judge(finding(**{**rule, "low": 0.41}), cases).verdict == "not reproduced"
+
+
 def test_a_share_of_locks_is_one_of_waiting_time() -> None:
     cases = {"queue": case("queue", BASE, {"lock": {"queue": 0.9, "dao get": 0.1}})}
     rule = {"kind": "share", "event": "lock", "categories": ["queue"], "of": "queue", "low": 0.7}

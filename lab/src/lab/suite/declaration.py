@@ -41,7 +41,8 @@ class Rule(Strict):
     """The claim of a finding, as numbers: the figure lies between `low` and `high`.
 
     - `ratio`: `metric` of each of `of` ÷ that of `to`.
-    - `share`: the part that `categories` have of `event` in the profile of each of `of`.
+    - `share`: the part that `categories`, or the stacks with one of the `frames`, have of `event` in the profile of
+      each of `of`. A frame is written as in the collapsed stacks: `lsmlab/server/variant/Workers.repeat`.
     - `kept`: requests answered ÷ requests offered, of each of `of`.
     - `latency`: `metric` of each of `of`, in ms.
 
@@ -55,6 +56,7 @@ class Rule(Strict):
     metric: Metric | None = None
     event: Event | None = None
     categories: tuple[str, ...] = ()
+    frames: tuple[str, ...] = ()
     low: Annotated[float, Field(ge=0)] = 0.0
     high: Annotated[float, Field(gt=0)] = math.inf
     needs: Literal["saturated", "kept"] | None = None
@@ -63,11 +65,11 @@ class Rule(Strict):
     def _is_whole(self) -> Rule:
         wanted = {
             "ratio": {"metric", "to"},
-            "share": {"event", "categories"},
+            "share": {"event", "frames" if self.frames else "categories"},
             "kept": set(),
             "latency": {"metric"},
         }[self.kind]
-        given = {name for name in ("metric", "to", "event", "categories") if getattr(self, name)}
+        given = {name for name in ("metric", "to", "event", "categories", "frames") if getattr(self, name)}
         if given != wanted:
             raise ValueError(f"a rule of kind {self.kind} takes {', '.join(sorted(wanted)) or 'only of'}")
         if self.low == 0 and math.isinf(self.high):

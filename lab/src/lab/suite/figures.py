@@ -49,6 +49,15 @@ class Profile:
     samples: dict[str, int]
     requests: int
 
+    def share_of_frames(self, event: str, frames: frozenset[str]) -> float:
+        """Return the part of an event in stacks with one of these frames: of CPU samples, waiting time or bytes."""
+        total = within = 0.0
+        for line in (self.directory / f"{event}.collapsed").read_text(encoding="utf-8").splitlines():
+            stack, _, weight = line.rpartition(" ")
+            total += float(weight)
+            within += float(weight) if not frames.isdisjoint(stack.split(";")) else 0.0
+        return within / total if total else 0.0
+
 
 @dataclass(frozen=True)
 class Start:

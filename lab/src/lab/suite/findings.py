@@ -228,19 +228,20 @@ def _share_part(rule: Rule, case: CaseFigures) -> _Part:
     if profile is None or not profile.events.get(event):
         return _Part(0, 0, f"{case.case}: no {event} profile", f"there is no {event} profile of {case.case}")
     samples = profile.samples.get(event, 0)
+    of_samples = f"of {WEIGHED.get(event, '')}{samples:,} {event} samples"
+    too_few = "" if samples >= SAMPLES_MIN else f"{samples:,} samples are too few: at least {SAMPLES_MIN}"
+    if rule.frames:
+        share = profile.share_of_frames(event, frozenset(rule.frames))
+        text = f"{case.case}: stacks with {' or '.join(rule.frames)} {numbers.share(share)} {of_samples}"
+        return _Part(share, share, text, too_few)
     chosen = [category for category in profile.events[event] if category.name in rule.categories]
     share = sum(category.share for category in chosen)
     bounds = [category.bounds for category in chosen if category.bounds is not None]
     low = high = share
     if bounds and len(bounds) == len(chosen):  # widths of parts add up to at least the width of their sum
         low, high = max(0.0, sum(b[0] for b in bounds)), min(1.0, sum(b[1] for b in bounds))
-    text = (
-        f"{case.case}: {' + '.join(rule.categories)} {numbers.share_within(share, (low, high) if bounds else None)} "
-        f"of {WEIGHED.get(event, '')}{samples:,} {event} samples"
-    )
-    if samples < SAMPLES_MIN:
-        return _Part(low, high, text, f"{samples:,} samples are too few: at least {SAMPLES_MIN}")
-    return _Part(low, high, text)
+    shown = numbers.share_within(share, (low, high) if bounds else None)
+    return _Part(low, high, f"{case.case}: {' + '.join(rule.categories)} {shown} {of_samples}", too_few)
 
 
 def _too_few(count: int) -> str:
