@@ -37,7 +37,7 @@ end, at = time.monotonic() + float(sys.argv[2]), 0
 while time.monotonic() < end:
     os.pwrite(file, block, at % size)
     at += len(block)
-    time.sleep(0.01)  # so that this is a load of the disk and not of a CPU
+    time.sleep(0.003)  # so that this is a load of the disk and not of a CPU
 """
 
 
@@ -119,6 +119,6 @@ def hog(cpu: int, seconds: float) -> None:
 
 
 def fill_disk(directory: Path, seconds: float) -> None:
-    """Write to the disk of a directory for about half of the time."""
+    """Write to the disk of a directory, about a gigabyte a second if it is fast enough."""
     words = ["taskset", "-c", str(LOADGEN_CPU), sys.executable, "-c", _FILL, str(directory / "filling"), str(seconds)]
     subprocess.run(words, check=True)
