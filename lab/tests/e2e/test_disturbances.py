@@ -1,8 +1,7 @@
 """Disturbances planted into real runs: each makes the run suspect with its own reason; a quiet run has none of them.
 
-They need a machine that is quiet otherwise, and take about 55 seconds each: `make torture-lab`. A run from which the
-hypervisor took over 0.2% of a CPU is repeated, whatever its verdict was. If the second is no better, the reasons that
-the hypervisor explains may stand beside the planted one.
+They need a machine that is quiet otherwise, and take about 55 seconds each: `make torture-lab`. A run from
+which the hypervisor took over 1% of a CPU is repeated, whatever its verdict was, up to four times.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ SETTINGS = {
     "MONITORING": "off",
     "RUNTIME": "local",
 }
-REPEATED_MAX = 1
+REPEATED_MAX = 4
 POWER = {"NAME": "put-power", "RATE": "2000"}
 SEEN = ("other load", "steal", "throttling", "run delay", "memory pressure", "other I/O", "clock")
 """Checks whose evidence may not be lost when a machine is busy."""
@@ -98,19 +97,19 @@ def tables_of(name: str) -> list[Path]:
 
 @pytest.mark.parametrize("settings", [{}, POWER], ids=["GET", "PUT that is synced"])
 def test_a_quiet_run_has_no_reason(settings: dict[str, str]) -> None:
-    assert run_of(**settings).planted() == set()
+    assert run_of(**settings).warned() == set()
 
 
 def test_a_hog_on_the_services_cpu_is_the_only_reason() -> None:
     judged = run_of(lambda run: hog(SERVICE_CPU, 3.0))
-    assert judged.planted("other load") == {"other load"}
+    assert judged.warned() == {"other load"}
     assert "of a CPU of the service in second" in judged.checks["other load"]["detail"]
 
 
 def test_a_hog_on_the_generators_cpu_is_named_and_at_most_what_it_did_to_the_percentiles() -> None:
     judged = run_of(lambda run: hog(LOADGEN_CPU, 3.0))
     assert "other load" in judged.warned()
-    assert judged.planted() <= {"other load", "generator's error"}
+    assert judged.warned() <= {"other load", "generator's error"}
     assert "of a CPU of the load generator in second" in judged.checks["other load"]["detail"]
 
 
@@ -122,29 +121,28 @@ def test_a_generator_that_stood_still_is_the_only_reason() -> None:
         os.kill(pid, signal.SIGCONT)
 
     judged = run_of(stop)
-    assert judged.planted("generator's error") == {"generator's error"}
+    assert judged.warned() == {"generator's error"}
     assert "stood still for 9" in judged.checks["generator's error"]["detail"]
 
 
 def test_a_quota_on_the_service_is_the_only_reason() -> None:
     with group_with("cpu") as group:
         judged = run_of(lambda run: throttle(java_pid(), group, share=0.2, seconds=3.0))
-    assert judged.planted("throttling") == {"throttling"}
+    assert judged.warned() == {"throttling"}
     assert "a cgroup quota held the service back" in judged.checks["throttling"]["detail"]
 
 
-def test_reclaim_of_the_services_memory_is_named_besides_the_cpu_that_it_takes() -> None:
+def test_reclaim_of_the_services_memory_is_the_only_reason() -> None:
     with group_with("memory") as group:
         read_into_cache(group, tables_of("sync-get"))
         judged = run_of(lambda run: take_memory(java_pid(), group, share=0.3, seconds=3.0))
-    assert "memory pressure" in judged.warned()
-    assert judged.planted() <= {"memory pressure", "other load"}
+    assert judged.warned() == {"memory pressure"}
     assert "processes waited for memory" in judged.checks["memory pressure"]["detail"]
 
 
 def test_another_process_on_the_disk_that_responses_wait_for_is_the_only_reason() -> None:
     judged = run_of(lambda run: fill_disk(Checkout(CHECKOUT).cache, 3.0), **POWER)
-    assert judged.planted("other I/O") == {"other I/O"}
+    assert judged.warned() == {"other I/O"}
     assert "for a disk that other programs used" in judged.checks["other I/O"]["detail"]
 
 
@@ -155,7 +153,7 @@ def test_a_compaction_at_the_start_is_named_and_at_most_what_it_did_to_the_media
 
     judged = run_of(compact, after_s=1.5, RATE="5000")
     assert "background work" in judged.warned()
-    assert judged.planted() <= {"background work", "steady state"}
+    assert judged.warned() <= {"background work", "steady state"}
 
 
 def test_a_jvm_without_a_warm_up_is_no_steady_state() -> None:
@@ -165,9 +163,8 @@ def test_a_jvm_without_a_warm_up_is_no_steady_state() -> None:
     moves it.
     """
     judged = run_of(WARMUP="0s", RATE="5000", DURATION="60s")
-    assert judged.planted("steady state") == {"steady state"}
-    detail = judged.checks["steady state"]["detail"]
-    assert "the JIT compiler" in detail or "the net median latency is" in detail
+    assert judged.warned() == {"steady state"}
+    assert "the JIT compiler" in judged.checks["steady state"]["detail"]
 
 
 def test_a_rate_beyond_the_generator_is_not_called_the_services_limit() -> None:

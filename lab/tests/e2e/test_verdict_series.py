@@ -3,7 +3,7 @@
 They need two CPUs and a machine that is quiet otherwise, and take 16 minutes: `make torture-verdict`. A line is printed
 for each run, and the count of each series, whether or not it is the one that is wanted.
 
-On a virtual machine the hypervisor may take CPU time, which nothing here prevents. A run during which it took over 0.2%
+On a virtual machine the hypervisor may take CPU time, which nothing here prevents. A run during which it took over 1%
 of either CPU is no quiet one: it is printed, not counted, and repeated, whatever its verdict.
 """
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from hdrh.histogram import HdrHistogram
+from pydantic import ValidationError
 
 from lab.suite.declaration import Case, Finding
 from lab.suite.figures import CaseFigures
@@ -120,8 +121,22 @@ def test_a_share_of_stacks_is_weighed_and_counts_a_stack_once(tmp_path: Path) ->
     }
     judged = judge(finding(**rule), cases)
     assert judged.verdict == "reproduced"
-    assert judged.ours == "queue: stacks with Pool.run or Flush 40.0% of the bytes in 5,000 alloc samples"
+    assert (
+        judged.ours
+        == "queue: stacks with Pool.run or Flush 40.0% of the bytes in 5,000 alloc samples, one profiled start"
+    )
     assert judge(finding(**{**rule, "low": 0.41}), cases).verdict == "not reproduced"
+    (tmp_path / "alloc.collapsed").unlink()
+    judged = judge(finding(**rule), cases)
+    assert judged.verdict == "not comparable here"
+    assert judged.why == "the alloc stacks of queue cannot be read: No such file or directory"
+
+
+def test_a_share_is_of_categories_or_of_frames_and_not_of_both() -> None:
+    rule = {"kind": "share", "event": "cpu", "of": "queue", "low": 0.5}
+    for names in ({}, {"categories": ["queue"], "frames": ["Pool.run"]}):
+        with pytest.raises(ValidationError, match="a rule of kind share takes"):
+            finding(**rule, **names)
 
 
 def test_a_share_of_locks_is_one_of_waiting_time() -> None:

@@ -50,7 +50,10 @@ class Profile:
     requests: int
 
     def share_of_frames(self, event: str, frames: frozenset[str]) -> float:
-        """Return the part of an event in stacks with one of these frames: of CPU samples, waiting time or bytes."""
+        """Return the part of an event in stacks with one of these frames: of CPU samples, waiting time or bytes.
+
+        Raises OSError if the stacks cannot be read.
+        """
         total = within = 0.0
         for line in (self.directory / f"{event}.collapsed").read_text(encoding="utf-8").splitlines():
             stack, _, weight = line.rpartition(" ")

@@ -231,9 +231,14 @@ def _share_part(rule: Rule, case: CaseFigures) -> _Part:
     of_samples = f"of {WEIGHED.get(event, '')}{samples:,} {event} samples"
     too_few = "" if samples >= SAMPLES_MIN else f"{samples:,} samples are too few: at least {SAMPLES_MIN}"
     if rule.frames:
-        share = profile.share_of_frames(event, frozenset(rule.frames))
-        text = f"{case.case}: stacks with {' or '.join(rule.frames)} {numbers.share(share)} {of_samples}"
-        return _Part(share, share, text, too_few)
+        what = f"{case.case}: stacks with {' or '.join(rule.frames)}"
+        try:
+            share = profile.share_of_frames(event, frozenset(rule.frames))
+        except OSError as error:
+            return _Part(
+                0, 0, f"{what}: not known", f"the {event} stacks of {case.case} cannot be read: {error.strerror}"
+            )
+        return _Part(share, share, f"{what} {numbers.share(share)} {of_samples}, one profiled start", too_few)
     chosen = [category for category in profile.events[event] if category.name in rule.categories]
     share = sum(category.share for category in chosen)
     bounds = [category.bounds for category in chosen if category.bounds is not None]
