@@ -8,17 +8,20 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from lab.cpu_plan import CpuPlan
 from lab.errors import RunError
 from lab.experiment import Catalogue, Experiment, apply_overrides
 from lab.machine.cpus import plan_cpus
 from lab.manifest import Environment, Phase
 from lab.paths import Checkout
+from lab.progress import Progress
 from lab.run import Repetition, RunPlan, Session
 from lab.run.load import warmup_loads_s
 from lab.run.phases import Phases
 from lab.run.show import Show
 from lab.run.state import RunState
 from lab.runtime.base import Ports, ProfileSpec
+from lab.runtime.instruments import Monitoring
 from lab.runtime.local.runtime import LocalRuntime
 from support.checkout import FakeCheckout, free_port, nothing_is_left
 
@@ -58,6 +61,48 @@ class Started:
 def started(checkout: FakeCheckout, monkeypatch: pytest.MonkeyPatch) -> Started:
     monkeypatch.setenv("LAB_ROOT", str(checkout.root))
     return Started(checkout)
+
+
+class RecordingMonitoring(Monitoring):
+    def __init__(self, *, kept_up: bool) -> None:
+        self.kept_up, self.started = kept_up, 0
+
+    def running(self) -> bool:
+        return self.kept_up
+
+    def up(self, plan: CpuPlan, ports: Ports, progress: Progress) -> None:
+        self.started += 1
+
+
+SHARED, APART = CpuPlan((0,), (1,), (1,)), CpuPlan((0,), (1,), (2,))
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        (None, SHARED, False, 0),
+        (None, APART, False, 1),
+        (None, SHARED, True, 1),
+        (True, SHARED, False, 1),
+        (False, APART, True, 0),
+    ],
+)
+def test_monitoring_starts_by_itself_only_where_nothing_is_measured(
+    started: Started, tmp_path: Path, case: tuple[bool | None, CpuPlan, bool, int]
+) -> None:
+    wanted, cpus, kept_up, starts = case
+    own = started.runtime.monitoring
+    started.runtime.monitoring = monitoring = RecordingMonitoring(kept_up=kept_up)
+    started.state.plan = replace(started.state.plan, monitoring=wanted, cpus=cpus)
+    experiment = with_variant(started.experiment, "stack")
+    try:
+        started.session.prepare(Repetition(experiment, None, tmp_path, Environment(), number=1))
+    finally:
+        started.runtime.monitoring = own
+        started.close()
+    assert monitoring.started == starts
+    asked_for = "on CPU 1 it would delay what is measured; MONITORING=on starts it"
+    assert (asked_for in started.phases.done[0].detail) == (wanted is None and not starts)
 
 
 def with_variant(experiment: Experiment, variant: str) -> Experiment:

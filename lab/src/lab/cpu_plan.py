@@ -15,6 +15,11 @@ class CpuPlan:
     other: tuple[int, ...]
     overridden: bool = False
 
+    @property
+    def shared_by_helpers(self) -> tuple[int, ...]:
+        """The CPUs on which helpers such as Prometheus run beside the service or the load generator."""
+        return tuple(sorted(set(self.other) & {*self.service, *self.loadgen}))
+
     def as_dict(self) -> dict[str, list[int]]:
         """Return the plan as run.json holds it."""
         return {"service": list(self.service), "loadgen": list(self.loadgen), "other": list(self.other)}

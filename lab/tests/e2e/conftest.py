@@ -98,7 +98,7 @@ def finished_run(request: pytest.FixtureRequest) -> FinishedRun:
     require(runtime)
     before = runs_of("stack-get")
     settings = [f"RATE={RATE}", f"DURATION={DURATION_S}s", f"WARMUP={WARMUP_S}s", f"RUNTIME={runtime}"]
-    done = make("experiment", "NAME=stack-get", *settings)
+    done = make("experiment", "NAME=stack-get", "MONITORING=on", *settings)
     new = runs_of("stack-get") - before
     if len(new) != 1:
         pytest.fail(f"expected one new run, got {sorted(new)}; make printed:\n{done.stdout[-4000:]}", pytrace=False)

@@ -27,7 +27,6 @@ SETTINGS = {
     "RATE": "20000",
     "DURATION": "20s",
     "PROFILE": "off",
-    "MONITORING": "off",
     "RUNTIME": "local",
 }
 

@@ -49,6 +49,8 @@ def test_a_run_that_no_grafana_shows_has_no_links(tmp_path: Path) -> None:
     manifest = manifest_of(tmp_path, "local", "start", "measure")
     assert dashboard_links(manifest) == []
     assert dashboard_links(manifest.model_copy(update={"runtime": "docker", "phases": manifest.phases[:0]})) == []
+    unmonitored = manifest.environment.model_copy(update={"monitoring": False})
+    assert dashboard_links(manifest.model_copy(update={"runtime": "docker", "environment": unmonitored})) == []
 
 
 def test_the_dashboards_have_the_names_that_the_links_use() -> None:

@@ -122,7 +122,8 @@ def run_with(checkout: FakeCheckout, monkeypatch: pytest.MonkeyPatch, seconds: i
     monkeypatch.setenv("LAB_LOCK", str(checkout.root / "run.lock"))
     cpus, real = tuple(usable_cpus()), Checkout(checkout.root)
     ports = Ports(free_port(), free_port(), free_port())
-    plan = RunPlan(real, "fake", Catalogue(real).read("fake"), {}, LocalRuntime(real), plan_cpus({}), ports)
+    experiment, runtime = Catalogue(real).read("fake"), LocalRuntime(real)
+    plan = RunPlan(real, "fake", experiment, {}, runtime, plan_cpus({}), ports, monitoring=True)
     disturbing = threading.Thread(target=disturb)
     disturbing.start()
     try:

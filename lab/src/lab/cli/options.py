@@ -39,8 +39,12 @@ MetricsPort = Annotated[
     ),
 ]
 Monitoring = Annotated[
-    bool,
-    typer.Option(envvar="MONITORING", help="Run Prometheus, node-exporter and Grafana too.", rich_help_panel=MACHINE),
+    bool | None,
+    typer.Option(
+        envvar="MONITORING",
+        help="Run Prometheus, node-exporter and Grafana too. Default: if nothing is measured on their CPUs.",
+        rich_help_panel=MACHINE,
+    ),
 ]
 Resume = Annotated[
     bool, typer.Option(envvar="RESUME", help="Continue the newest incomplete run instead of starting another.")

@@ -53,7 +53,7 @@ def settings_of(words: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def place_of(runtime: str | None, ports: Ports, tell: Callable[[str], None], *, monitoring: bool) -> Place:
+def place_of(runtime: str | None, ports: Ports, tell: Callable[[str], None], *, monitoring: bool | None) -> Place:
     """Return where the steps run: this checkout, the CPU plan, and the runtime."""
     checkout, cpus = find_checkout(), plan_cpus(os.environ)
     name = choose(checkout, runtime, tell).name

@@ -124,6 +124,7 @@ class Environment(Strict):
     native_transport: bool | None = None
     profiling_engine: str | None = None
     cpu_plan: CpuPlan | None = None
+    monitoring: bool | None = None
     cluster: Cluster | None = None
     git: Git | None = None
     dataset: Dataset | None = None

@@ -26,11 +26,11 @@ PORT = "LAB_PORT_GRAFANA"
 def dashboard_links(manifest: Manifest) -> list[tuple[str, str]]:
     """Return name and address of each dashboard, from the first start of the service to the last phase under load.
 
-    Empty for a run of the local runtime, whose metrics Grafana does not show, and for one that put no load on the
-    service.
+    Empty for a run of the local runtime, whose metrics Grafana does not show, for one without monitoring, and for one
+    that put no load on the service.
     """
     phases = [phase for phase in manifest.phases if phase.name in ("start", "warm-up", "measure", "profile")]
-    if manifest.runtime != "docker" or not phases:
+    if manifest.runtime != "docker" or manifest.environment.monitoring is False or not phases:
         return []
     times = {
         "from": round(1000 * (phases[0].start - MARGIN).timestamp()),

@@ -44,6 +44,7 @@ def collect(state: RunState, session: Session, progress: Progress) -> list[str]:
     conversion = None if spec is None else Background(lambda: runtime.profiler.convert(spec, progress))
     remarks = session.stop_service()
     facts = runtime.facts()
+    fingerprint.monitoring = runtime.monitoring.running()
     fingerprint.images = dict(facts.images)
     fingerprint.libraries = {**fingerprint.libraries, **facts.versions}
     if facts.cluster is not None:

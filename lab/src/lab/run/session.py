@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from lab import dataset
+from lab.cpu_plan import cpu_list
 from lab.errors import RunError
 from lab.http import fetch
 from lab.machine import environment
@@ -70,9 +71,8 @@ class Session:
             status=lambda: import_status(repetition),
         ) as active:
             active.remarks += self.stop_service()
-            if self._started == 1 and self._state.plan.monitoring:
-                plan = self._state.plan
-                plan.runtime.monitoring.up(plan.cpus, plan.ports, self._show.note)
+            if self._started == 1:
+                active.remarks += self._start_monitoring()
             work = self._state.artifacts.work.fresh(str(self._started))
             active.detail = self._start_service(repetition, work)
         with self._phases.phase("quiesce", QUIESCE_LIMIT_S, repetition=number, label=f"quiesce{suffix}"):
@@ -95,6 +95,17 @@ class Session:
             for load_s in warmup_loads_s(warmup_s):
                 self._load(repetition, outputs, load_s, "the warm-up")
             return outputs
+
+    def _start_monitoring(self) -> list[str]:
+        """Bring the monitoring up if it is wanted; return a remark if it stays off for the measurement's sake."""
+        plan = self._state.plan
+        monitoring, shared = plan.runtime.monitoring, plan.cpus.shared_by_helpers
+        if plan.monitoring or (plan.monitoring is None and (not shared or monitoring.running())):
+            monitoring.up(plan.cpus, plan.ports, self._show.note)
+        elif plan.monitoring is None:
+            cpus = cpu_list(shared)
+            return [f"no Prometheus: on CPU {cpus} it would delay what is measured; MONITORING=on starts it"]
+        return []
 
     def _start_service(self, repetition: Repetition, work: Path) -> str:
         state, settings = self._state, repetition.experiment.service

@@ -26,7 +26,8 @@ from lab.timeline import Timeline, Watched
 class RunPlan:
     """The plan of a run. `beside`: another service runs already and has the ports that the user named.
 
-    `service_root` is the checkout whose built service is started; None for this one.
+    `monitoring` None: if it runs already, or has CPUs on which nothing is measured. `service_root` is the checkout
+    whose built service is started; None for this one.
     """
 
     checkout: Checkout
@@ -36,7 +37,7 @@ class RunPlan:
     runtime: Runtime
     cpus: CpuPlan
     ports: Ports
-    monitoring: bool = True
+    monitoring: bool | None = None
     strict: bool = False
     beside: bool = False
     service_root: Path | None = None

@@ -19,6 +19,10 @@ class Monitoring:
     def up(self, plan: CpuPlan, ports: Ports, progress: Progress) -> None:
         """Start what is installed; tell `progress` what is missing. Never raises RunError."""
 
+    def running(self) -> bool:
+        """Return whether any of it runs: started here, or kept up across runs."""
+        return False
+
     def await_scrape(self, published_s: float) -> None:
         """Wait until what the lab published at this time.monotonic() has been scraped, if anything scrapes it."""
 

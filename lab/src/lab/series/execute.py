@@ -48,7 +48,7 @@ class Place:
     runtime: str
     cpus: CpuPlan
     ports: Ports
-    monitoring: bool = True
+    monitoring: bool | None = None
     capacities: Capacities | None = None
 
 
@@ -189,7 +189,7 @@ class Series:
             runtime=self._runtime,
             cpus=self._place.cpus,
             ports=self._place.ports,
-            monitoring=self._place.monitoring and first,
+            monitoring=self._place.monitoring if first else False,
         )
         show = SeriesShow(self._console, progress, planned.name)
 

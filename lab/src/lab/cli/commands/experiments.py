@@ -43,7 +43,7 @@ def run(  # noqa: PLR0917 - one parameter an option
     port: options.Port = "8080",
     admin_port: options.AdminPort = "8081",
     loadgen_metrics_port: options.MetricsPort = "9101",
-    monitoring: options.Monitoring = True,
+    monitoring: options.Monitoring = None,
     strict: Annotated[
         bool, typer.Option(envvar="STRICT", help="Exit with 3 if the run is invalid.", rich_help_panel="This machine")
     ] = False,

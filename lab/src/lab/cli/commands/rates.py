@@ -23,7 +23,7 @@ def search(  # noqa: PLR0917 - one parameter an option
     port: options.Port = "8080",
     admin_port: options.AdminPort = "8081",
     loadgen_metrics_port: options.MetricsPort = "9101",
-    monitoring: options.Monitoring = True,
+    monitoring: options.Monitoring = None,
 ) -> None:
     """Search for the highest rate at which an experiment stays within a latency limit.
 
@@ -46,7 +46,7 @@ def capacity(  # noqa: PLR0917 - one parameter an option
     port: options.Port = "8080",
     admin_port: options.AdminPort = "8081",
     loadgen_metrics_port: options.MetricsPort = "9101",
-    monitoring: options.Monitoring = True,
+    monitoring: options.Monitoring = None,
 ) -> None:
     """Measure the highest rate that this machine serves, the base of RATE=auto; about a minute.
 

@@ -35,7 +35,7 @@ def suite(  # noqa: PLR0917 - one parameter an option
     port: options.Port = "8080",
     admin_port: options.AdminPort = "8081",
     loadgen_metrics_port: options.MetricsPort = "9101",
-    monitoring: options.Monitoring = True,
+    monitoring: options.Monitoring = None,
 ) -> None:
     """Run a suite: its experiments interleaved, and one page that compares them with published findings.
 

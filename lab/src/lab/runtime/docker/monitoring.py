@@ -94,6 +94,10 @@ class DockerMonitoring(Monitoring):
             if not self._docker.containers(OF_PROJECT):
                 self._docker.try_ask(["docker", "network", "rm", *(f"{PROJECT}_{name}" for name in NETWORKS)])
 
+    def running(self) -> bool:
+        """Return whether a container of the monitoring runs."""
+        return bool(self._running())
+
     def remove_stack(self) -> None:
         """Remove every container of the stack, started by this lab or another; RunError while a run goes on."""
         for container in self._docker.containers(OF_PROJECT):

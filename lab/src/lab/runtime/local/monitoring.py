@@ -91,6 +91,10 @@ class LocalMonitoring(Monitoring):
             found += [note for note in stored if NODE_EXPORTER in names or NODE_EXPORTER not in note]
         return (*self._notes, *found)
 
+    def running(self) -> bool:
+        """Return whether one of the programs started here runs."""
+        return any(process.alive() for process in self._started)
+
     def await_scrape(self, published_s: float) -> None:
         """Wait if both programs run."""
         if sum(process.alive() for process in self._started) == 2:
