@@ -150,8 +150,8 @@ def steady(known: CheckInput) -> Check:
         for change in [*changes(p50_ms), both]:
             if change.counts(LEVEL_MIN_MS) and (worst is None or change.ratio > worst[0].ratio):
                 worst = change, window.repetition, seconds[change.second].t_s
-    cold = _cold_start(known)
-    if worst is None and cold is not None:
+    later_change = worst is not None and worst[0].ratio > LEVEL_RATIO_WARN and worst[2] > START_S
+    if not later_change and (cold := _cold_start(known)) is not None:  # it explains a change at the start
         return Check(name=name, outcome="warn", detail=cold)
     jit_share = _jit_share(known, since=0.5)
     if worst is None and jit_share is not None and jit_share > JIT_SHARE_NOTE:
