@@ -31,6 +31,7 @@ class Pretended:
     collapses = False
     busy = False
     compiles_s = 0.0
+    while_it_compiles = 0.5
     asked: list[int]
 
     def __init__(self, place: Place, answer: Answer, console: Console) -> None:
@@ -48,7 +49,8 @@ class Pretended:
         overload = rate > self.capacity_per_s
         compiles = overload and float(parse_duration_s(planned.overrides["warmup"])) < self.compiles_s
         collapses = self.collapses and rate > self.capacity_per_s * 1.2
-        served = min(float(rate), self.capacity_per_s) * (0.5 if collapses or compiles else 1)
+        factor = self.while_it_compiles if compiles else 0.5 if collapses else 1
+        served = min(float(rate), self.capacity_per_s) * factor
         planned.run = f"x/20261123T1200{len(self.asked):02}Z"
         self.answer.runs.append(planned)
         checks = [Check(name="generator CPU", outcome="warn", detail="busy")] if self.busy and overload else []
@@ -121,8 +123,11 @@ def test_where_the_generator_gives_up_first_it_is_a_lower_bound(
     assert Path(checkout.root / "results/capacity").is_dir()
 
 
-def test_the_warm_up_grows_until_the_compiler_is_at_rest(checkout: FakeCheckout, pretended: type[Pretended]) -> None:
-    pretended.compiles_s = 20
+@pytest.mark.parametrize("while_it_compiles", [0.5, 1.4])
+def test_the_warm_up_grows_until_the_compiler_is_at_rest_and_only_then_does_a_rate_count(
+    checkout: FakeCheckout, pretended: type[Pretended], while_it_compiles: float
+) -> None:
+    pretended.compiles_s, pretended.while_it_compiles = 20, while_it_compiles
     _, found = measured(checkout, 29_000)
     assert found.per_s == pytest.approx(30_000, rel=0.08), pretended.asked
 

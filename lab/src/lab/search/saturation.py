@@ -59,17 +59,17 @@ def measure_capacity(
         for number in range(1, RUNS_MAX + 1):
             manifest = series.run(planned(name, times, round(rate), number))
             done = served_per_s(manifest)
-            best = max(best, done)
             if done < SERVED_SHARE_MIN * rate:
                 longer_s = 2 * float(parse_duration_s(times["warmup"]))
                 unsteady = manifest.validity is not None and manifest.validity.unsteady
                 if unsteady and "warmup" not in words and longer_s <= WARMUP_MAX_S:
                     times["warmup"] = duration_word(longer_s)
-                    continue
+                    continue  # after a longer warm-up the service may serve more, or less if it writes
                 too_much = min(too_much, rate)
                 lower_bound = generator_was_the_limit(manifest)
-                if lower_bound:
-                    break
+            best = max(best, done)
+            if lower_bound and too_much < math.inf:
+                break
             if too_much <= best * MILD * 1.01:
                 break
             if too_much == math.inf:
