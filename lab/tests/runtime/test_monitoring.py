@@ -249,6 +249,7 @@ def test_without_node_exporter_the_run_goes_on_and_the_report_says_so(
     monkeypatch.setattr(local, "NODE_EXPORTER_NAMES", ("no-such-exporter",))
     report = run_with(checkout, monkeypatch, 1, lambda: None)
     assert "no node-exporter on the PATH: the dashboards lack" in report
+    assert checkout.manifest()["environment"]["monitoring"] is True
 
 
 @pytest.fixture
@@ -324,6 +325,9 @@ def test_a_container_that_ended_during_the_run_is_named_with_its_exit_code(
     port = free_port()
     docker.answers(running("prometheus", "node-exporter", "artifacts"))
     runtime.monitoring.up(PLAN, Ports(), quiet)
+    assert runtime.monitoring.running()
+    docker.answers(running())
+    assert not runtime.monitoring.running()
     docker.answers(running("node-exporter", "artifacts"))
     notes = runtime.facts().notes
     assert "prometheus ended during the run with exit code 137" in notes
