@@ -157,12 +157,7 @@ def test_a_compaction_at_the_start_is_named_and_at_most_what_it_did_to_the_media
 
 
 def test_a_jvm_without_a_warm_up_is_no_steady_state() -> None:
-    """At 5,000/s a cold JVM is slow, and does not fall behind; in 120 s its slow requests are well under one percent.
-
-    In 60 s they are one percent: then p99 lies where the percentiles are steepest, and any delay of the load generator
-    moves it.
-    """
-    judged = run_of(WARMUP="0s", RATE="5000", DURATION="120s")
+    judged = run_of(WARMUP="0s", DURATION="60s")
     assert judged.warned() == {"steady state"}
     assert "the JIT compiler" in judged.checks["steady state"]["detail"]
 
