@@ -92,7 +92,7 @@ def test_what_is_under_the_same_load_has_one_factor(place: Place, monkeypatch: p
     assert rates == {"swept@100": "35", "swept@400": "140"}
 
 
-def test_a_short_suite_measures_in_short_runs_whose_capacities_count_for_no_other(
+def test_a_suite_with_its_own_times_measures_in_these_and_such_capacities_count_for_no_other(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     suite, cases = read_suite(place.checkout, "scaled")
@@ -100,8 +100,8 @@ def test_a_short_suite_measures_in_short_runs_whose_capacities_count_for_no_othe
     given = {"duration": "3s", "warmup": "1m", "profile": "off"}
     for _ in range(2):
         scales_of(place, suite, cases, "auto", given=given, console=QUIET)
-    short = {name: {"duration": "3s"} for name in ("fake", "swept", "alone")}
-    assert measuring.asked == short, "never in longer ones, and each once"
+    own = {name: {"duration": "3s", "warmup": "1m"} for name in ("fake", "swept", "alone")}
+    assert measuring.asked == own, "each once"
     measuring.asked.clear()
     scales_of(place, suite, cases, "auto", given={}, console=QUIET)
     assert measuring.asked == {name: {} for name in ("fake", "swept", "alone")}

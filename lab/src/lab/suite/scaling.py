@@ -19,7 +19,6 @@ from lab.series import Place
 from lab.series.show import time_left
 from lab.suite.declaration import Case, Suite
 from lab.suite.leaders import leaders_of, published_per_s
-from lab.units import parse_duration_s
 
 AS_DECLARED = "1"
 
@@ -29,8 +28,9 @@ def scales_of(
 ) -> dict[str, str]:
     """Return the factor of each experiment's declared rate; nothing for rates as declared. InputError.
 
-    `given` are the overrides of every run: a capacity is measured in no more time than a run of the suite takes. The
-    factor is 1 if a capacity could not be measured.
+    `given` are the overrides of every run. Its DURATION and WARMUP are those of the capacities too: a store that is
+    written to serves less after a minute than in the first seconds. The factor is 1 if a capacity could not be
+    measured.
     """
     names = list(dict.fromkeys(case.experiment for case in cases))
     if scale is None:
@@ -41,7 +41,7 @@ def scales_of(
         raise AssertionError("a suite is given the capacities of this machine")
     catalogue = Catalogue(place.checkout)
     leaders = leaders_of(suite, {name: catalogue.read(name) for name in names})
-    times = _shorter_times(given)
+    times = {key: given[key] for key in TIMES if key in given}
     capacities = place.capacities.within(times)
     known = {name: catalogue.read(name) for name in dict.fromkeys(leaders.values())}
     lacking = [name for name, experiment in known.items() if capacities.find(experiment) is None]
@@ -58,15 +58,6 @@ def scales_of(
             console.print(f"  {described(name, capacity)}", soft_wrap=True, highlight=False)
     factors = {name: _fitted(capacities, name, experiment) for name, experiment in known.items()}
     return {name: factors[leader] for name, leader in leaders.items()}
-
-
-def _shorter_times(given: Mapping[str, str]) -> dict[str, str]:
-    """Return those of DURATION and WARMUP that are shorter than a capacity is usually measured."""
-    return {key: given[key] for key, usual in TIMES.items() if key in given and _seconds(given[key]) < _seconds(usual)}
-
-
-def _seconds(text: str) -> float:
-    return float(parse_duration_s(text))
 
 
 def _fitted(capacities: Capacities, name: str, declared: Experiment) -> str:
