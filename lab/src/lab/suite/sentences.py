@@ -6,8 +6,9 @@ means over the starts that the ratio comes from, so that figures and ratio canno
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import median
 
 from lab.report import numbers
 from lab.statistics import BLOCKS_MIN
@@ -18,6 +19,8 @@ from lab.suite.findings import CONFIDENCE, TITLES, Ratio, allocated_bytes, ratio
 METRICS = ("rate", "p50", "p99", "p99.9", "cpu")
 SHIFT_MIN = 0.01
 """Categories whose share changes by less than a point are not named."""
+EQUALS_MAX = 3
+"""A headline lists this many experiments without a significant difference; of more, it tells the range."""
 
 
 @dataclass(frozen=True)
@@ -40,11 +43,14 @@ class GroupAnswer:
     @property
     def by_chance(self) -> str:
         """How many of the intervals miss the truth by chance, empty if it is less than one."""
-        wrong = len(self.ratios) * (1 - CONFIDENCE)
-        if wrong < 1:
+        misses = len(self.ratios) * (1 - CONFIDENCE)
+        if misses < 1:
             return ""
-        count = f"{len(self.ratios)} intervals at {CONFIDENCE:.0%}"
-        return f"Of {count}, about {wrong:.0f} can be expected to miss the true value."
+        expected = f"{misses:.0f} {'miss' if round(misses) == 1 else 'misses'}"
+        return (
+            f"The group has {len(self.ratios)} intervals. Each misses the true value in {1 - CONFIDENCE:.0%} of such "
+            f"suites, so expect about {expected}."
+        )
 
 
 def answer_group(name: str, suite: Suite, cases: Mapping[str, CaseFigures]) -> GroupAnswer:
@@ -72,16 +78,16 @@ def _backlog(cases: Sequence[CaseFigures]) -> list[Said]:
 
 
 def answer_alone(cases: Sequence[CaseFigures]) -> list[Said]:
-    """Return for each experiment, or sweep, up to which rate it keeps up; nothing if all have too few starts."""
+    """Return for each experiment, or sweep, up to which rate it serves the load; nothing if all have too few starts."""
     if all(len(case.starts) < BLOCKS_MIN for case in cases):
         return []
     experiments: dict[str, list[CaseFigures]] = {}
     for case in cases:
         experiments.setdefault(case.case.experiment, []).append(case)
-    return [_keeps_up(name, points) for name, points in experiments.items()]
+    return [_serves(name, points) for name, points in experiments.items()]
 
 
-def _keeps_up(name: str, points: Sequence[CaseFigures]) -> Said:
+def _serves(name: str, points: Sequence[CaseFigures]) -> Said:
     runs = tuple(start.run for point in points for start in point.starts)
     fewest = min(len(point.starts) for point in points)
     if fewest < BLOCKS_MIN:
@@ -91,12 +97,20 @@ def _keeps_up(name: str, points: Sequence[CaseFigures]) -> Said:
     kept = by_rate if beyond is None else by_rate[: by_rate.index(beyond)]
     parts = []
     if kept:
-        p99 = _p99(kept[-1])
-        parts.append(f"keeps up with {numbers.rate(kept[-1].offered_per_s)}/s{f' (p99 {p99})' if p99 else ''}")
+        rate = f"{'up to ' if len(kept) > 1 else ''}{numbers.rate(kept[-1].offered_per_s)}/s"
+        parts.append(f"at least {numbers.share(KEPT_MIN)} of {rate}{_p99_of_starts(kept[-1])}")
     if beyond is not None:
         offered, served = numbers.rate(beyond.offered_per_s), numbers.rate(beyond.mean("rate"))
-        parts.append(f"serves {served}/s when {offered}/s are offered")
-    return Said(f"{name} {', and '.join(parts)}.", runs)
+        parts.append(f"{served}/s when {offered}/s are offered")
+    return Said(f"{name} serves {', and '.join(parts)}.", runs)
+
+
+def _p99_of_starts(case: CaseFigures) -> str:
+    """Return " (p99 of its starts: median 1.20 ms, longest 397 ms)"; nothing if a start has no p99."""
+    each = [start.figures["p99"] for start in case.starts if "p99" in start.figures]
+    if len(each) < len(case.starts):
+        return ""
+    return f" (p99 of its starts: median {numbers.latency(median(each))}, longest {numbers.latency(max(each))})"
 
 
 def _headline(
@@ -126,17 +140,20 @@ def _headline(
     unsure = {one: r for one, r in relevant.items() if one not in behind}
     worse = f" {_sizes(behind)} {'is' if len(behind) == 1 else 'are'} significantly worse;" if behind else ""
     none = f"no significant difference from {baseline}{f' ({said})' if said else ''} in {TITLES[metric]}"
-    return f"{at}:{worse} {none}: {_sizes(unsure)}."
+    if len(unsure) <= EQUALS_MAX:
+        return f"{at}:{worse} {none}: {_sizes(unsure)}."
+    which = f"{'the other' if behind else 'all'} {len(unsure)}"
+    return f"{at}:{worse} {none} for {which} (intervals within {_range(unsure.values())})."
 
 
 def _sizes(ratios: Mapping[str, Ratio]) -> str:
     return ", ".join(f"{one} {numbers.ratio(r.value)} ({r.interval})" for one, r in ratios.items())
 
 
-def _p99(case: CaseFigures) -> str:
-    """Return the p99 of all requests together, as "3.21 ms"; nothing if too few requests lie beyond it."""
-    p99 = case.latency.percentiles.get("99")
-    return "" if p99 is None else numbers.latency(p99)
+def _range(ratios: Collection[Ratio]) -> str:
+    """Return the range that holds all intervals: "−27.0% to +14.9%"."""
+    bounds = [bound for ratio in ratios for bound in (ratio.low, ratio.high) if bound is not None]
+    return f"{numbers.ratio(min(bounds))} to {numbers.ratio(max(bounds))}"
 
 
 WORDS = {
