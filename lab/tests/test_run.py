@@ -227,6 +227,10 @@ def test_a_sweep_is_a_run_at_each_of_its_rates(checkout: FakeCheckout) -> None:
     code, output = checkout.lab("run", "fake", "--rate", "200")
     assert code == 0, output
     assert len(checkout.runs()) == 3
+    code, output = checkout.lab("run", "fake", "--rate", "200", "--resume")
+    assert code == 2
+    assert "RESUME=1: fake is a single run, not a sweep" in output
+    assert len(checkout.runs()) == 3
 
     answer = json.loads(answers[0].read_text())
     assert answer["request"]["runtime"] == "local", "it is resumed in no other one"
@@ -236,6 +240,9 @@ def test_a_sweep_is_a_run_at_each_of_its_rates(checkout: FakeCheckout) -> None:
     assert code == 0, output
     assert f"going on with results/sweep/{answer['id']}" in output
     assert len(checkout.runs()) == 4, "only the missing rate is measured"
+    code, output = checkout.lab("run", "fake", "--resume")
+    assert code == 2
+    assert "RESUME=1: there is no incomplete sweep of fake with this request" in output
 
 
 def test_an_unused_port_can_be_named(checkout: FakeCheckout) -> None:

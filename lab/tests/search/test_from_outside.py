@@ -55,10 +55,11 @@ def test_a_limit_that_is_never_broken_ends_at_the_calibrated_ceiling_and_can_be_
     answer["state"] = "incomplete"
     answer["request"]["runtime"] = "docker"
     path.write_text(json.dumps(answer))
-    code, output = checkout.lab(*words, "--resume", FAKE_LOADGEN_EXIT="3")
-    assert code == 1, "a new search begins, and its first step is made to fail"
-    assert "no incomplete search of this request: a new one begins" in output
-    assert len(list(path.parent.parent.glob("*/answer.json"))) == 2, output
+    code, output = checkout.lab(*words, "--resume")
+    assert code == 2, "the search of another runtime is another search"
+    assert "RESUME=1: there is no incomplete search of fake with this request" in output
+    assert "is incomplete, but has runtime docker instead of local." in output
+    assert len(list(path.parent.parent.glob("*/answer.json"))) == 1, output
     assert nothing_is_left(checkout)
 
 

@@ -47,7 +47,7 @@ Monitoring = Annotated[
     ),
 ]
 Resume = Annotated[
-    bool, typer.Option(envvar="RESUME", help="Continue the newest incomplete run instead of starting another.")
+    bool, typer.Option(envvar="RESUME", help="Continue the newest incomplete one with these settings; error if none.")
 ]
 
 

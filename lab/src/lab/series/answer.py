@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -122,18 +122,27 @@ def make_answer(
     return answer
 
 
-def find_incomplete(results: Path, kind: str, name: str, request: dict[str, Any]) -> Answer | None:
-    """Return the newest incomplete series of this request, or None.
-
-    A run that it names counts only if its directory still says that it is complete.
-    """
-    wanted = _as_json(request)
+def incomplete_answers(results: Path, kind: str, name: str) -> list[Answer]:
+    """Return the incomplete series of this name, newest first. Files that cannot be read are left out."""
+    found = []
     for path in sorted((results / kind).glob(f"*/{ANSWER}"), reverse=True):
         try:
             answer = Answer.read(path)
         except AnswerError:
             continue
-        if (answer.state, answer.name, answer.request) != ("incomplete", name, wanted):
+        if (answer.state, answer.name) == ("incomplete", name):
+            found.append(answer)
+    return found
+
+
+def find_incomplete(results: Path, kind: str, name: str, request: Mapping[str, Any]) -> Answer | None:
+    """Return the newest incomplete series of this request, or None.
+
+    A run that it names counts only if its directory still says that it is complete.
+    """
+    wanted = _as_json(request)
+    for answer in incomplete_answers(results, kind, name):
+        if answer.request != wanted:
             continue
         for planned in answer.runs:
             if planned.run is not None and not is_complete(results / planned.run):
@@ -151,7 +160,7 @@ def is_complete(directory: Path) -> bool:
         return False
 
 
-def _as_json(request: dict[str, Any]) -> dict[str, Any]:
+def _as_json(request: Mapping[str, Any]) -> dict[str, Any]:
     """Return the request in the form in which it is read from a file, so that two can be compared."""
-    document: dict[str, Any] = json.loads(json.dumps(request))
+    document: dict[str, Any] = json.loads(json.dumps(dict(request)))
     return document

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from lab.capacity import Capacities
 from lab.cpu_plan import CpuPlan
-from lab.errors import CannotRunHereError, LabError, NoSpaceError, RefusedError, RunError
+from lab.errors import CannotRunHereError, InputError, LabError, NoSpaceError, RefusedError, RunError
 from lab.experiment import Catalogue, Experiment, apply_overrides
 from lab.machine.cpus import pin_self, usable_cpus
 from lab.manifest import Manifest
@@ -26,7 +26,7 @@ from lab.run.signals import signals_raise
 from lab.run.state import RunArtifacts
 from lab.run.summary import STATE_STYLES, tell_end
 from lab.runtime.base import Ports, Runtime
-from lab.series.answer import Answer, PlannedRun, find_incomplete, is_complete
+from lab.series.answer import Answer, PlannedRun, find_incomplete, incomplete_answers, is_complete
 from lab.series.show import SeriesShow, time_left
 
 OVERHEAD_EXPECTED_S = 6.0
@@ -52,14 +52,21 @@ class Place:
     capacities: Capacities | None = None
 
 
-def find_to_resume(place: Place, kind: str, name: str, request: Mapping[str, Any], console: Console) -> Answer | None:
-    """Return the newest incomplete series of this request and say which it is, or say that there is none."""
-    found = find_incomplete(place.checkout.results, kind, name, dict(request))
+def find_to_resume(place: Place, kind: str, name: str, request: Mapping[str, Any], console: Console) -> Answer:
+    """Return the newest incomplete series of this request and say which it is. InputError if there is none."""
+    found = find_incomplete(place.checkout.results, kind, name, request)
     if found is None:
-        console.print(f"no incomplete {kind} of this request: a new one begins", highlight=False)
-    else:
-        console.print(f"going on with results/{kind}/{found.id}", highlight=False)
+        hint = "Without RESUME=1 a new one begins."
+        for other in incomplete_answers(place.checkout.results, kind, name)[:1]:
+            hint += f" results/{kind}/{other.id} is incomplete, but has {_differences(other.request, request)}."
+        raise InputError(f"RESUME=1: there is no incomplete {kind} of {name} with this request", hint)
+    console.print(f"going on with results/{kind}/{found.id}", highlight=False)
     return found
+
+
+def _differences(theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> str:
+    keys = [key for key in {**theirs, **ours} if theirs.get(key) != ours.get(key)]
+    return ", ".join(f"{key} {theirs.get(key)} instead of {ours.get(key)}" for key in keys)
 
 
 @dataclass

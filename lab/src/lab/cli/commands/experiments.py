@@ -13,7 +13,7 @@ from lab.cli import options
 from lab.cli.options import override
 from lab.cli.output import console, plain_table, show_error, tell
 from lab.cpu_plan import ELSEWHERE
-from lab.errors import LabError
+from lab.errors import InputError, LabError
 from lab.experiment import Catalogue, apply_overrides
 from lab.machine.cpus import plan_cpus
 from lab.paths import find_checkout
@@ -101,6 +101,10 @@ def run(  # noqa: PLR0917 - one parameter an option
         )
         run_sweep(place, name, experiment, words, screen, resume=resume)
         return
+    if resume:
+        raise InputError(
+            f"RESUME=1: {name} is a single run, not a sweep", "Without RESUME=1 it runs from the beginning."
+        )
     plan = RunPlan(
         checkout=checkout,
         name=name,
