@@ -31,7 +31,7 @@ def environment_table(data: ReportData) -> Table:
         ("CPUs of the service", None if plan is None else _list(plan.service)),
         ("CPUs of the load generator", None if plan is None else _list(plan.loadgen)),
         ("CPUs of everything else", None if plan is None else _list(plan.other)),
-        ("Prometheus beside it", None if e.monitoring is None else "yes" if e.monitoring else "no"),
+        ("Prometheus during the run", None if e.monitoring is None else "yes" if e.monitoring else "no"),
         ("JVM", e.jvm),
         ("Garbage collector", e.gc),
         ("JVM flags", "\n".join(e.jvm_flags) or None),
