@@ -87,7 +87,7 @@ def test_what_is_under_the_same_load_has_one_factor(place: Place, monkeypatch: p
     assert float(factors["alone"]) * 100 == pytest.approx(0.7 * 80)
     assert factors["alone-too"] == factors["alone"], "they ask the same, at another rate and over more connections"
     assert float(factors["swept"]) * 400 == pytest.approx(0.7 * 200)
-    plan = plan_rounds(Catalogue(place.checkout), cases, 1, {}, seed=1, scales=factors)
+    plan = plan_rounds(Catalogue(place.checkout), cases, 1, {}, seed=1, times={}, scales=factors)
     rates = {one.label: one.overrides.get("rate") for one in plan if one.experiment == "swept"}
     assert rates == {"swept@100": "35", "swept@400": "140"}
 

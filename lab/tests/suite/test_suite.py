@@ -22,7 +22,7 @@ from lab.runtime.local.runtime import LocalRuntime
 from lab.series import Answer, Place, make_answer
 from lab.suite import SuiteRequest, page, run_suite
 from lab.suite import run as suite_run
-from lab.suite.declaration import Case, read_suite, suite_names
+from lab.suite.declaration import Case, Suite, read_suite, suite_names
 from lab.suite.figures import collect
 from lab.suite.planning import plan_rounds
 from support.checkout import LIMIT_S, FakeCheckout, free_port, nothing_is_left
@@ -120,8 +120,10 @@ def test_an_interrupted_suite_resumes_without_repeating_a_finished_run(pair: Fak
     assert "runs missing" in (answers(pair)[-1] / "suite.html").read_text()
 
     code, output = pair.lab("suite", "pair", "--rounds", "3", *QUICK, "--profile", "off", RESUME="1")
-    assert "no incomplete suite of this request" in output, "another request is another suite"
-    assert code == 0
+    assert code == 2, output
+    assert "RESUME=1: there is no incomplete suite of pair with this request" in output
+    assert f"results/suite/{before['id']} is incomplete, but has rounds 2 instead of 3." in output
+    assert len(answers(pair)) == 1, "nothing was begun"
     code, output = pair.lab("suite", "pair", "--rounds", "2", *QUICK, "--profile", "off", RESUME="1")
     assert code == 0, output
     assert "1 of them there already" in output
@@ -129,6 +131,9 @@ def test_an_interrupted_suite_resumes_without_repeating_a_finished_run(pair: Fak
     assert after["state"] == "complete"
     assert finished[0] in [one for run in after["runs"] for one in (run["run"], *run["disturbed"])]
     assert after["seed"] == before["seed"]
+    code, output = pair.lab("suite", "pair", "--rounds", "2", *QUICK, "--profile", "off", RESUME="1")
+    assert code == 2, "a complete suite is not repeated"
+    assert "Without RESUME=1 a new one begins." in output
 
 
 def test_a_half_written_run_is_never_used(pair: FakeCheckout) -> None:
@@ -183,7 +188,7 @@ def test_rounds_are_shuffled_by_their_seed_and_sweeps_are_cases_of_their_own(pai
     _, cases = read_suite(house, "swept")
     assert [str(case) for case in cases] == ["swept@100", "swept@200", "swept@300", "fake"]
     assert Case("swept", 100) in cases
-    plans = [plan_rounds(Catalogue(house), cases, 6, {}, seed=seed) for seed in (1, 1, 2)]
+    plans = [plan_rounds(Catalogue(house), cases, 6, {}, seed=seed, times={}) for seed in (1, 1, 2)]
     assert plans[0] == plans[1] != plans[2]
     orders = {
         tuple((one.experiment, one.overrides.get("rate")) for one in plans[0] if one.round == number)
@@ -193,6 +198,30 @@ def test_rounds_are_shuffled_by_their_seed_and_sweeps_are_cases_of_their_own(pai
     assert {len(order) for order in orders} == {4}
 
 
+def test_a_group_has_the_times_of_its_baseline(pair: FakeCheckout) -> None:
+    load = {"script": "get.lua", "rate": 100, "threads": 1, "connections": 1, "duration": "3s", "warmup": "1s"}
+    pair.experiment("other", title="Another", service={"variant": "queue"}, load=load)
+    code, output = pair.lab("suite", "pair", "--rounds", "1", *QUICK, "--profile", "off")
+    assert code == 0, output
+    resolved = {run["experiment"]: run["overrides"] for run in answer(pair)["runs"]}
+    assert {name: one.get("duration") for name, one in resolved.items()} == {"fake": None, "other": "1s"}
+    assert "Duration 1s as the baseline declares, for other" in (answers(pair)[-1] / "suite.md").read_text()
+    code, output = pair.lab("suite", "pair", "--rounds", "1", "--profile", "off", "--duration", "2s")
+    assert code == 0, output
+    assert {run["overrides"]["duration"] for run in answer(pair)["runs"]} == {"2s"}, "the user's counts for all"
+
+
+def test_groups_that_share_an_experiment_have_one_leader() -> None:
+    groups = {
+        "A": {"baseline": "a", "others": "b"},
+        "B": {"baseline": "c", "others": "d"},
+        "C": {"baseline": "e", "others": ["b", "c"]},
+        "D": {"baseline": "x@20", "others": "y"},
+    }
+    suite = Suite.model_validate({"title": "T", "question": "Q?", "groups": groups})
+    assert suite.leaders == {**dict.fromkeys("abcde", "a"), "x": "x", "y": "x"}
+
+
 def test_the_page_of_fitted_rates_names_the_factors(pair: FakeCheckout) -> None:
     load = {"script": "get.lua", "rate": [100, 300], "threads": 1, "connections": 1, "duration": "1s"}
     pair.experiment("swept", title="A sweep", load=load)
@@ -200,7 +229,7 @@ def test_the_page_of_fitted_rates_names_the_factors(pair: FakeCheckout) -> None:
     house = Checkout(pair.root)
     _, cases = read_suite(house, "pair")
     scales = {"fake": "0.413000", "other": "0.413000", "swept": "1"}
-    planned = plan_rounds(Catalogue(house), cases, 1, {}, seed=1, scales=scales)
+    planned = plan_rounds(Catalogue(house), cases, 1, {}, seed=1, times={}, scales=scales)
     answer = make_answer(house.results, "suite", "pair", {"scale": "auto"}, planned, seed=1)
     told = "every declared rate is fitted to this machine: factor 0.41 for fake, other; as declared for swept"
     cautions = page.gather(house, answer).cautions
@@ -219,9 +248,21 @@ def test_the_page_of_fitted_rates_names_the_factors(pair: FakeCheckout) -> None:
             "experiments: [fake]\nfindings:\n  - {says: x, rule: {kind: kept, of: other, low: 1}}\n",
             "odd.yaml:5: 'other' is not run in this suite",
         ),
+        (
+            "groups:\n  GET: {baseline: fake, others: [other, slower]}\n",
+            "odd.yaml:4: slower and fake are compared, but not under the same load: rate_per_s: 50 against 100",
+        ),
+        (
+            "experiments: [fake, longer]\nfindings:\n"
+            "  - {says: x, rule: {kind: ratio, metric: p99, of: longer, to: fake, low: 1}}\n",
+            "odd.yaml:5: longer and fake are compared, but not under the same load: duration_s: 3.0 against 1.0",
+        ),
     ],
 )  # fmt: skip
 def test_a_declaration_that_is_wrong_names_file_line_and_key(pair: FakeCheckout, text: str, message: str) -> None:
+    load = {"script": "get.lua", "threads": 1, "connections": 1}
+    pair.experiment("slower", title="Slower", load={**load, "rate": 50, "duration": "1s"})
+    pair.experiment("longer", title="Longer", load={**load, "rate": 100, "duration": "3s"})
     pair.write("experiments/suites/odd.yaml", f"title: A\nquestion: B\n{text}")
     code, output = pair.lab("suite", "odd")
     assert code == 2

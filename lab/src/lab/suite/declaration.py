@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import fnmatch
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
+from lab.compare.sides import differences_of
 from lab.errors import InputError, close_matches, did_you_mean
 from lab.experiment import Catalogue
 from lab.experiment.explain import explain
@@ -25,6 +26,8 @@ from lab.statistics import BLOCKS_MIN
 ROUNDS_DEFAULT = BLOCKS_MIN
 """As many starts as a claim needs at least."""
 ROUNDS_MAX = 100
+TIMES = ("duration_s", "warmup_s")
+"""Keys of a load that the experiments of a group have from its baseline."""
 Metric = Literal["rate", "p50", "p99", "p99.9", "max", "cpu", "alloc"]
 """Figures that a rule can compare: served requests a second, latencies, the service's CPU time and its allocated bytes
 a request."""
@@ -96,7 +99,10 @@ class Finding(Strict):
 
 
 class Group(Strict):
-    """Experiments under the same load: each of `others` is compared with the `baseline`, start by start."""
+    """Experiments under the same load: each of `others` is compared with the `baseline`, start by start.
+
+    Only the times of the load may be declared differently: those of the baseline count for all.
+    """
 
     baseline: str
     others: Names
@@ -115,6 +121,17 @@ class Suite(Strict):
     experiments: tuple[str, ...] = ()
     rounds: Annotated[int, Field(ge=1, le=ROUNDS_MAX)] = ROUNDS_DEFAULT
     findings: tuple[Finding, ...] = ()
+
+    @property
+    def leaders(self) -> dict[str, str]:
+        """For each experiment of a group, the baseline whose load it has. Groups that share an experiment have one."""
+        leaders: dict[str, str] = {}
+        for group in self.groups.values():
+            names = [name.partition("@")[0] for name in (group.baseline, *group.others)]
+            known = [leaders[name] for name in names if name in leaders] or names
+            leaders |= dict.fromkeys(names, known[0])
+            leaders = {name: known[0] if leader in known else leader for name, leader in leaders.items()}
+        return leaders
 
 
 @dataclass(frozen=True)
@@ -151,6 +168,7 @@ def read_suite(checkout: Checkout, name: str) -> tuple[Suite, list[Case]]:
         raise InputError(explain(error, Suite, lambda place: f"{shown_as}:{file.line_of(place)}")) from error
     cases = _cases(checkout, suite, file, shown_as)
     _check_rules(suite, cases, file, shown_as)
+    _check_loads(Catalogue(checkout), suite, file, shown_as)
     return suite, cases
 
 
@@ -190,6 +208,34 @@ def _check_rules(suite: Suite, cases: list[Case], file: YamlFile, shown_as: str)
             if name not in known:
                 where = f"{shown_as}:{file.line_of(('findings', index))}"
                 raise InputError(f"{where}: {name!r} is not run in this suite{did_you_mean(name, known)}")
+
+
+def _check_loads(catalogue: Catalogue, suite: Suite, file: YamlFile, shown_as: str) -> None:
+    """Refuse to compare experiments under different loads. In a group the times may differ: it has its baseline's."""
+    compared: list[tuple[tuple[str | int, ...], str, str]] = [
+        (("groups", name), group.baseline, other) for name, group in suite.groups.items() for other in group.others
+    ]
+    compared += [
+        (("findings", index), finding.rule.to, of)
+        for index, finding in enumerate(suite.findings)
+        if finding.rule is not None and finding.rule.to is not None
+        for of in finding.rule.of
+    ]
+    leaders = suite.leaders
+    for place, baseline, other in compared:
+        groups = {leaders.get(name.partition("@")[0], name) for name in (baseline, other)}
+        without = TIMES if len(groups) == 1 else ()
+        a, b = ({"load": _load(catalogue, name, without)} for name in (other, baseline))
+        if different := differences_of(a, b).besides:
+            where = f"{shown_as}:{file.line_of(place)}"
+            what = "; ".join(line.removeprefix("load.") for line in different)
+            raise InputError(f"{where}: {other} and {baseline} are compared, but not under the same load: {what}")
+
+
+def _load(catalogue: Catalogue, name: str, without: Collection[str]) -> dict[str, Any]:
+    experiment, _, rate = name.partition("@")
+    load = {**catalogue.read(experiment).resolved()["load"], **({"rate_per_s": int(rate)} if rate else {})}
+    return {key: value for key, value in load.items() if key not in without}
 
 
 def overrides_of(case: Case, given: Mapping[str, str], scale: str | None) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Decides, for SCALE=auto, by which experiment's capacity each rate is fitted.
+"""Decides whose load each experiment has: the times of all of a group, and the factor of a rate for SCALE=auto.
 
 Experiments that are compared must be under the same load, so a group follows its baseline. The rates of a sweep with a
 published saturation were chosen around that, so it follows nobody. Any other experiment outside of groups follows one
@@ -12,17 +12,12 @@ import json
 from collections.abc import Mapping
 
 from lab.experiment import Experiment
-from lab.suite.declaration import Suite
+from lab.suite.declaration import TIMES, Suite
 
 
 def leaders_of(suite: Suite, experiments: Mapping[str, Experiment]) -> dict[str, str]:
     """Return for each experiment the one whose factor it has; a leader has its own."""
-    leaders: dict[str, str] = {}
-    for group in suite.groups.values():
-        baseline = group.baseline.partition("@")[0]
-        leader = leaders.setdefault(baseline, baseline)
-        for other in group.others:
-            leaders.setdefault(other.partition("@")[0], leader)
+    leaders = suite.leaders
     for name, experiment in experiments.items():
         if experiment.sweep_per_s and published_per_s(experiment):
             leaders.setdefault(name, name)
@@ -33,6 +28,22 @@ def leaders_of(suite: Suite, experiments: Mapping[str, Experiment]) -> dict[str,
         if name not in leaders:
             leaders[name] = by_load.setdefault(_load(experiments[name]), name)
     return leaders
+
+
+def times_of(suite: Suite, experiments: Mapping[str, Experiment]) -> dict[str, dict[str, str]]:
+    """Return the DURATION and WARMUP that an experiment has from its baseline, where its own are different.
+
+    A backlog grows with time, so the latencies of 20 s and of 60 s are not comparable.
+    """
+    times = {}
+    for name, leader in suite.leaders.items():
+        own, load = experiments[name].load, experiments[leader].load
+        times[name] = {
+            key.removesuffix("_s"): f"{getattr(load, key):g}s"
+            for key in TIMES
+            if getattr(load, key) != getattr(own, key)
+        }
+    return times
 
 
 def published_per_s(experiment: Experiment) -> float | None:

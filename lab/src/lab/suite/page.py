@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -168,14 +169,26 @@ def _cautions(answer: Answer, cases: list[CaseFigures], manifests: list[Manifest
     sources = {(m.environment.git.commit, m.environment.git.diff_hash) for m in manifests if m.environment.git}
     if len(sources) > 1:
         said.append(f"the runs are of {len(sources)} states of the source: they may be of different services")
-    given = answer.request.get("overrides")
-    if isinstance(given, dict) and given:
+    overrides = answer.request.get("overrides")
+    given = overrides if isinstance(overrides, dict) else {}
+    if given:
         said.append("set for this suite: " + ", ".join(f"{key} {value}" for key, value in given.items()))
+    said += [f"{time} as the baseline declares, for {', '.join(names)}" for time, names in _inherited(answer, given)]
     if is_fitted(answer):
         said.append(f"every declared rate is fitted to this machine: {_factors(answer)}")
     elif answer.request.get("scale") is not None:
         said.append(f"every declared rate is multiplied by {answer.request['scale']}")
     return said
+
+
+def _inherited(answer: Answer, given: Mapping[str, object]) -> list[tuple[str, list[str]]]:
+    """Return each time that experiments have from a baseline, such as "duration 20s", and these experiments."""
+    found: dict[str, set[str]] = {}
+    for planned in answer.runs:
+        for key in ("duration", "warmup"):
+            if key in planned.overrides and key not in given:
+                found.setdefault(f"{key} {planned.overrides[key]}", set()).add(planned.experiment)
+    return [(time, sorted(names)) for time, names in found.items()]
 
 
 def _factors(answer: Answer) -> str:

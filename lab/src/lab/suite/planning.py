@@ -22,16 +22,22 @@ def plan_rounds(
     given: Mapping[str, str],
     *,
     seed: int,
+    times: Mapping[str, Mapping[str, str]],
     scales: Mapping[str, str] | None = None,
 ) -> list[PlannedRun]:
-    """Return the runs in their order; `scales` holds the factor of an experiment's declared rate, as a word."""
+    """Return the runs in their order.
+
+    `given` are the overrides of all. For an experiment, `times` has those from its baseline, and `scales` has the
+    factor of its declared rate, as a word.
+    """
     shuffler = random.Random(seed)
     planned = []
     for number in range(1, rounds + 1):
         order = list(cases)
         shuffler.shuffle(order)
         for case in order:
-            overrides = overrides_of(case, given, (scales or {}).get(case.experiment))
+            common = {**times.get(case.experiment, {}), **given}
+            overrides = overrides_of(case, common, (scales or {}).get(case.experiment))
             experiment = catalogue.read(case.experiment)
             if experiment.repeat != 1:
                 overrides["repeat"] = "1"  # a round is a repetition

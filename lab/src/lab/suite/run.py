@@ -20,6 +20,7 @@ from lab.statistics import BLOCKS_MIN
 from lab.suite import page
 from lab.suite.declaration import ROUNDS_DEFAULT, ROUNDS_MAX, read_suite
 from lab.suite.figures import troubles_of
+from lab.suite.leaders import times_of
 from lab.suite.planning import plan_rounds
 from lab.suite.scaling import scales_of
 
@@ -128,14 +129,15 @@ def _answer(place: Place, request: SuiteRequest, console: Console) -> Answer:
     suite, cases = read_suite(place.checkout, request.name)
     asked = request.as_json(place.runtime)
     results = place.checkout.results
-    if request.resume and (found := find_to_resume(place, KIND, request.name, asked, console)) is not None:
-        return found
+    if request.resume:
+        return find_to_resume(place, KIND, request.name, asked, console)
     catalogue = Catalogue(place.checkout)
     seed = random.SystemRandom().randrange(2**31) if request.seed is None else request.seed
-    for one in plan_rounds(catalogue, cases, 1, request.overrides, seed=seed):
+    times = times_of(suite, {case.experiment: catalogue.read(case.experiment) for case in cases})
+    for one in plan_rounds(catalogue, cases, 1, request.overrides, seed=seed, times=times):
         resolve(place.checkout, one)  # bad input ends the suite before anything is measured
     scales = scales_of(place, suite, cases, request.scale, given=request.overrides, console=console)
-    planned = plan_rounds(catalogue, cases, request.rounds, request.overrides, seed=seed, scales=scales)
+    planned = plan_rounds(catalogue, cases, request.rounds, request.overrides, seed=seed, times=times, scales=scales)
     for one in planned:
         resolve(place.checkout, one)  # nor is anything made for a scale that does not fit
     return make_answer(results, KIND, request.name, asked, planned, seed=seed)
