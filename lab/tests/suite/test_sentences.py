@@ -75,6 +75,17 @@ def test_many_intervals_are_told_to_be_wrong_by_chance() -> None:
     assert answer_group("PUT", SUITE, few).by_chance == ""
 
 
+def test_shares_of_too_few_samples_are_not_told() -> None:
+    shares = {"cpu": {"queue": 0.3, "select": 0.7}, "lock": {"select": 0.9, "queue": 0.1}}
+    for samples, told in ((400, True), (399, False)):
+        cases = {"sync": case("sync", rates(*SYNC), {"cpu": {"queue": 0.1, "select": 0.9}}),
+                 "queue": case("queue", rates(*SYNC), shares, samples=samples),
+                 "stack": case("stack", rates(*SYNC))}  # fmt: skip
+        text = " ".join(one.text for one in answer_group("PUT", SUITE, cases).sentences)
+        assert ("queue 30.0% against 10.0%" in text) == told
+        assert ("90.0% is in select (400 samples)" in text) == told
+
+
 def test_a_metric_without_a_significant_difference_is_named_by_what_it_is() -> None:
     cases = {name: case(name, rates(*SCATTERED if name == "queue" else SYNC)) for name in ("sync", "queue", "stack")}
     backlog, said, *_ = (one.text for one in answer_group("PUT", SUITE, cases).sentences)

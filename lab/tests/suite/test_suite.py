@@ -234,6 +234,9 @@ def test_the_page_of_fitted_rates_names_the_factors(pair: FakeCheckout) -> None:
     told = "every declared rate is fitted to this machine: factor 0.41 for fake, other; as declared for swept"
     cautions = page.gather(house, answer).cautions
     assert told in [caution.replace("other, fake", "fake, other") for caution in cautions]
+    for run in answer.runs:
+        run.overrides["scale" if run.experiment != "swept" else "rate"] = run.label.partition("@")[2] or "1"
+    assert "fitted to this machine, every rate stays as declared" in page.gather(house, answer).cautions
     answer.request["scale"] = "0.3"
     assert "every declared rate is multiplied by 0.3" in page.gather(house, answer).cautions
 

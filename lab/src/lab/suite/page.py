@@ -175,7 +175,7 @@ def _cautions(answer: Answer, cases: list[CaseFigures], manifests: list[Manifest
         said.append("set for this suite: " + ", ".join(f"{key} {value}" for key, value in given.items()))
     said += [f"{time} as the baseline declares, for {', '.join(names)}" for time, names in _inherited(answer, given)]
     if is_fitted(answer):
-        said.append(f"every declared rate is fitted to this machine: {_factors(answer)}")
+        said.append(_fitted(answer))
     elif answer.request.get("scale") is not None:
         said.append(f"every declared rate is multiplied by {answer.request['scale']}")
     return said
@@ -191,8 +191,8 @@ def _inherited(answer: Answer, given: Mapping[str, object]) -> list[tuple[str, l
     return [(time, sorted(names)) for time, names in found.items()]
 
 
-def _factors(answer: Answer) -> str:
-    """Return the factors, each with its experiments if these are not many: "factor 0.41 for sync-get, queue-get"."""
+def _fitted(answer: Answer) -> str:
+    """Say by which factors the rates were fitted, each with its experiments if these are not many."""
     factors: dict[str, tuple[float, float]] = {}
     for planned in answer.runs:
         declared = float(planned.label.partition("@")[2] or 0)
@@ -201,12 +201,15 @@ def _factors(answer: Answer) -> str:
     by_factor: dict[str, list[str]] = {}
     for name, (_, factor) in sorted(factors.items(), key=lambda one: one[1][1]):
         by_factor.setdefault(numbers.significant(factor, 2), []).append(name)
-    if len(factors) > FACTORS_NAMED_MAX:
-        return f"factors from {next(iter(by_factor))} to {next(reversed(by_factor))}"
-    return "; ".join(
-        f"{'as declared' if factor == '1.0' else f'factor {factor}'} for {', '.join(names)}"
-        for factor, names in by_factor.items()
-    )
+    if list(by_factor) == ["1.0"]:
+        return "fitted to this machine, every rate stays as declared"
+    told = f"factors from {next(iter(by_factor))} to {next(reversed(by_factor))}"
+    if len(factors) <= FACTORS_NAMED_MAX:
+        told = "; ".join(
+            f"{'as declared' if factor == '1.0' else f'factor {factor}'} for {', '.join(names)}"
+            for factor, names in by_factor.items()
+        )
+    return f"every declared rate is fitted to this machine: {told}"
 
 
 def render_page(content: Content) -> str:

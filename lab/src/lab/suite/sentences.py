@@ -14,7 +14,7 @@ from lab.report import numbers
 from lab.statistics import BLOCKS_MIN
 from lab.suite.declaration import Suite
 from lab.suite.figures import KEPT_MIN, CaseFigures, Profile
-from lab.suite.findings import CONFIDENCE, TITLES, Ratio, allocated_bytes, ratio_of
+from lab.suite.findings import CONFIDENCE, SAMPLES_MIN, TITLES, Ratio, allocated_bytes, ratio_of
 
 METRICS = ("rate", "p50", "p99", "p99.9", "cpu")
 SHIFT_MIN = 0.01
@@ -210,12 +210,12 @@ def _code(case: CaseFigures, baseline: CaseFigures) -> list[Said]:
     said = []
     shifts = sorted(_shifts(ours, theirs).items(), key=lambda item: -abs(item[1][0] - item[1][1]))
     named = [(category, a, b) for category, (a, b) in shifts if abs(a - b) >= SHIFT_MIN][:4]
-    if named:
+    if named and min(one.samples.get("cpu", 0) for one in (ours, theirs)) >= SAMPLES_MIN:
         parts = ", ".join(f"{category} {numbers.share(a)} against {numbers.share(b)}" for category, a, b in named)
         counts = f"{ours.samples.get('cpu', 0):,} and {theirs.samples.get('cpu', 0):,} samples, one profiled start each"
         said.append(Said(f"Shares of the CPU time, {name} against {baseline.case}: {parts} ({counts}).", runs))
     locks = ours.events.get("lock", [])
-    if locks and ours.samples.get("lock", 0) > 0:
+    if locks and ours.samples.get("lock", 0) >= SAMPLES_MIN:
         top, count = locks[0], f"{ours.samples['lock']:,} samples"
         text = f"Of the lock waiting time of {name}, {numbers.share(top.share)} is in {top.name} ({count})."
         said.append(Said(text, (ours.run,)))
