@@ -280,8 +280,8 @@ lint: lint-service lint-loadgen lint-profiler lint-lab ## formatters and linters
 lint-service:
 	$(MVN) -f service/pom.xml spotless:check
 lint-loadgen:
-	cargo fmt --check --manifest-path loadgen/Cargo.toml
-	cargo clippy --quiet --locked --all-targets --manifest-path loadgen/Cargo.toml -- -D warnings
+	cargo fmt --all --check --manifest-path loadgen/Cargo.toml
+	cargo clippy --quiet --locked --workspace --all-targets --manifest-path loadgen/Cargo.toml -- -D warnings
 lint-profiler:
 	cargo fmt --check --manifest-path profiler/Cargo.toml
 	cargo clippy --quiet --locked --all-targets --manifest-path profiler/Cargo.toml -- -D warnings
@@ -292,7 +292,7 @@ lint-lab:
 	$(VENV)/mypy --config-file lab/pyproject.toml lab/src
 format: ## rewrite the sources as the formatters want them
 	$(MVN) -f service/pom.xml spotless:apply
-	cargo fmt --manifest-path loadgen/Cargo.toml
+	cargo fmt --all --manifest-path loadgen/Cargo.toml
 	cargo fmt --manifest-path profiler/Cargo.toml
 	@bin/lab --version >/dev/null
 	$(VENV)/ruff check --fix lab dashboards

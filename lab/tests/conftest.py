@@ -47,6 +47,7 @@ BESIDE_RUNS = {
     "test_clients.py",
     "test_containers.py",
     "test_linked_dataset.py",
+    "test_load_schema.py",
     "test_native_transport.py",
     "test_planted_limits.py",
 }

@@ -1,5 +1,4 @@
 //! What the parts of the hot path cost, each alone.
-#![allow(missing_docs)]
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use loadgen::clock::{SECOND, now_ns};
@@ -61,7 +60,7 @@ fn parts(criterion: &mut Criterion) {
         ("Lua request, put.lua", "put.lua", "pairs=2000000 value_bytes=500"),
     ] {
         let main = MainScript::load(ScriptOptions {
-            file: Some(Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts").join(file)),
+            file: Some(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts").join(file)),
             target: Target::parse(&url).expect("a URL"),
             headers: Vec::new(),
             arguments: words.split(' ').map(str::to_owned).collect(),
