@@ -180,11 +180,12 @@ clean: ## remove builds (results and datasets stay)
 
 ##@ Test
 .PHONY: test compile-rust-tests test-service test-loadgen test-profiler test-dashboards test-lab test-e2e
-# The service's tests wait for much of their time, so the Rust tests are compiled beside them. Nothing runs beside the
-# load generator's tests, because they measure.
+# Tests that wait for most of their time share the CPUs: the lab's with the compilers of the Rust tests, the profiler's
+# with the service's. Nothing runs beside the tests of the load generator and of whole experiments, because they measure.
 test: ## everything: unit, property and end-to-end tests
-	@$(MAKE) -j2 test-service compile-rust-tests
-	@$(MAKE) test-loadgen test-profiler test-lab test-dashboards test-e2e
+	@$(MAKE) -j2 test-lab compile-rust-tests
+	@$(MAKE) -j2 test-service test-profiler
+	@$(MAKE) test-loadgen test-dashboards test-e2e
 compile-rust-tests:
 	nice cargo test --quiet --locked --no-run --manifest-path loadgen/Cargo.toml
 	nice cargo test --quiet --locked --no-run --manifest-path profiler/Cargo.toml
