@@ -19,25 +19,42 @@ MORE = tuple(1.1 * rate for rate in SYNC)
 SCATTERED = tuple(rate * (1 + 0.2 * (-1) ** n) for n, rate in enumerate(SYNC))
 
 
-NONE = "no significant difference from sync (800/s) in requests served"
+AGAINST = "requests served against sync (800/s)"
 SMALLER = "−20.0% (−20.0% to −20.0%)"
+LARGER = "+10.0% (+10.0% to +10.0%)"
+UNSURE = "−2.0% (−22.4% to +23.7%)"
 
 
 @pytest.mark.parametrize(
     ("queue", "stack", "headline"),
     [
-        (FEWER, FEWER, f"sync serves the most, 800/s; against it: queue {SMALLER}, stack {SMALLER}."),
-        (FEWER, SCATTERED, f"queue {SMALLER} is significantly worse; {NONE}: stack −2.0% (−22.4% to +23.7%)."),
-        (SCATTERED, SCATTERED, f"{NONE}: queue −2.0% (−22.4% to +23.7%), stack −2.0% (−22.4% to +23.7%)."),
-        (MORE, SCATTERED, "queue serves the most, +10.0% against sync (+10.0% to +10.0%)."),
+        (FEWER, FEWER, f": sync serves the most, 800/s; against it: queue {SMALLER}, stack {SMALLER}."),
+        (FEWER, SCATTERED,
+         f", {AGAINST}. Significantly worse: queue {SMALLER}. Not significantly different: stack {UNSURE}."),
+        (SCATTERED, SCATTERED, f", {AGAINST}. Not significantly different: queue {UNSURE}, stack {UNSURE}."),
+        (MORE, SCATTERED,
+         f", {AGAINST}. Significantly better: queue {LARGER}. Not significantly different: stack {UNSURE}."),
+        (MORE, MORE, f", {AGAINST}. Significantly better: queue {LARGER}, stack {LARGER}."),
+        (MORE, FEWER,
+         f", {AGAINST}. Significantly better: queue {LARGER}. Significantly worse: stack {SMALLER}."),
     ],
-)
+)  # fmt: skip
 def test_a_headline_names_every_side_of_a_group(
     queue: tuple[float, ...], stack: tuple[float, ...], headline: str
 ) -> None:
     cases = {"sync": case("sync", rates(*SYNC)), "queue": case("queue", rates(*queue)),
              "stack": case("stack", rates(*stack))}  # fmt: skip
-    assert answer_group("PUT", SUITE, cases).headline == f"PUT at 1,000/s: {headline}"
+    assert answer_group("PUT", SUITE, cases).headline == f"PUT at 1,000/s{headline}"
+
+
+def test_the_better_one_of_two_is_the_best() -> None:
+    group = {"baseline": "sync", "others": "a"}
+    suite = Suite.model_validate({"title": "T", "question": "Q?", "groups": {"PUT": group}})
+    told = {MORE: "a serves the most, +10.0% against sync (+10.0% to +10.0%)",
+            FEWER: f"sync serves the most, 800/s; against it: a {SMALLER}"}  # fmt: skip
+    for served, headline in told.items():
+        cases = {"sync": case("sync", rates(*SYNC)), "a": case("a", rates(*served))}
+        assert answer_group("PUT", suite, cases).headline == f"PUT at 1,000/s: {headline}."
 
 
 def test_a_headline_of_many_experiments_names_only_the_significant_ones() -> None:
@@ -47,10 +64,21 @@ def test_a_headline_of_many_experiments_names_only_the_significant_ones() -> Non
     )
     cases = {"sync": case("sync", rates(*SYNC))} | {name: case(name, rates(*SCATTERED)) for name in many}
     within = "(intervals within −22.4% to +23.7%)"
-    assert answer_group("PUT", suite, cases).headline == f"PUT at 1,000/s: {NONE} for all 5 {within}."
+    begin = f"PUT at 1,000/s, {AGAINST}"
+    assert answer_group("PUT", suite, cases).headline == f"{begin}. Not significantly different: all 5 {within}."
     cases["b"] = case("b", rates(*FEWER))
-    told = f"PUT at 1,000/s: b {SMALLER} is significantly worse; {NONE} for the other 4 {within}."
+    told = f"{begin}. Significantly worse: b {SMALLER}. Not significantly different: the other 4 {within}."
     assert answer_group("PUT", suite, cases).headline == told
+
+
+def test_what_all_serve_is_told_once_and_not_compared() -> None:
+    cases = {name: case(name, rates(*[1000.0] * 6)) for name in ("sync", "queue", "stack")}
+    said = [one.text for one in answer_group("PUT", SUITE, cases).sentences]
+    assert said == ["Each experiment of the group served at least 99.0% of the offered rate."]
+    cases["stack"] = case("stack", rates(*FEWER))
+    said = [one.text for one in answer_group("PUT", SUITE, cases).sentences]
+    assert said[0].startswith("stack (64.0%) served less than 99.0% of the offered rate")
+    assert [text.partition(":")[0] for text in said[1:]] == ["stack serves fewer requests a second than sync"]
 
 
 def test_a_headline_without_enough_data_says_what_lacks() -> None:
@@ -106,7 +134,7 @@ def test_ratio_and_figures_agree_although_one_start_is_far_off() -> None:
     assert said.endswith(", n = 6 starts each); geometric means 3.00 ms against 2.94 ms."), (
         "its seventh start has no partner in the baseline, so it is neither in the ratio nor in the figure"
     )
-    assert "from sync (2.94 ms)" in answer.headline
+    assert "p99 against sync (2.94 ms)" in answer.headline
 
 
 def test_an_experiment_alone_is_told_by_the_rates_it_serves() -> None:

@@ -205,7 +205,7 @@ def test_a_group_has_the_times_of_its_baseline(pair: FakeCheckout) -> None:
     assert code == 0, output
     resolved = {run["experiment"]: run["overrides"] for run in answer(pair)["runs"]}
     assert {name: one.get("duration") for name, one in resolved.items()} == {"fake": None, "other": "1s"}
-    assert "Duration 1s as the baseline declares, for other" in (answers(pair)[-1] / "suite.md").read_text()
+    assert "Duration 1s, as fake declares, for other" in (answers(pair)[-1] / "suite.md").read_text()
     code, output = pair.lab("suite", "pair", "--rounds", "1", "--profile", "off", "--duration", "2s")
     assert code == 0, output
     assert {run["overrides"]["duration"] for run in answer(pair)["runs"]} == {"2s"}, "the user's counts for all"
@@ -231,12 +231,15 @@ def test_the_page_of_fitted_rates_names_the_factors(pair: FakeCheckout) -> None:
     scales = {"fake": "0.413000", "other": "0.413000", "swept": "1"}
     planned = plan_rounds(Catalogue(house), cases, 1, {}, seed=1, times={}, scales=scales)
     answer = make_answer(house.results, "suite", "pair", {"scale": "auto"}, planned, seed=1)
-    told = "every declared rate is fitted to this machine: factor 0.41 for fake, other; as declared for swept"
+    told = "every declared rate is fitted to this machine: factor 0.413 for fake, other; as declared for swept"
     cautions = page.gather(house, answer).cautions
     assert told in [caution.replace("other, fake", "fake, other") for caution in cautions]
     for run in answer.runs:
         run.overrides["scale" if run.experiment != "swept" else "rate"] = run.label.partition("@")[2] or "1"
     assert "fitted to this machine, every rate stays as declared" in page.gather(house, answer).cautions
+    for run in answer.runs:
+        run.overrides["scale" if run.experiment != "swept" else "rate"] = "1.04" if run.experiment != "swept" else "104"
+    assert any("factor 1.04 for" in caution for caution in page.gather(house, answer).cautions), "it is not 1"
     answer.request["scale"] = "0.3"
     assert "every declared rate is multiplied by 0.3" in page.gather(house, answer).cautions
 

@@ -225,14 +225,14 @@ def _check_loads(catalogue: Catalogue, suite: Suite, file: YamlFile, shown_as: s
     for place, baseline, other in compared:
         groups = {leaders.get(name.partition("@")[0], name) for name in (baseline, other)}
         without = TIMES if len(groups) == 1 else ()
-        a, b = ({"load": _load(catalogue, name, without)} for name in (other, baseline))
+        a, b = ({"load": _load_of(catalogue, name, without)} for name in (other, baseline))
         if different := differences_of(a, b).besides:
             where = f"{shown_as}:{file.line_of(place)}"
             what = "; ".join(line.removeprefix("load.") for line in different)
             raise InputError(f"{where}: {other} and {baseline} are compared, but not under the same load: {what}")
 
 
-def _load(catalogue: Catalogue, name: str, without: Collection[str]) -> dict[str, Any]:
+def _load_of(catalogue: Catalogue, name: str, without: Collection[str]) -> dict[str, Any]:
     experiment, _, rate = name.partition("@")
     load = {**catalogue.read(experiment).resolved()["load"], **({"rate_per_s": int(rate)} if rate else {})}
     return {key: value for key, value in load.items() if key not in without}

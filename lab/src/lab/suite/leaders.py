@@ -23,10 +23,10 @@ def leaders_of(suite: Suite, experiments: Mapping[str, Experiment]) -> dict[str,
             leaders.setdefault(name, name)
     by_load: dict[str, str] = {}
     for name, leader in leaders.items():
-        by_load.setdefault(_load(experiments[name]), leader)
+        by_load.setdefault(_asked(experiments[name]), leader)
     for name in sorted(experiments, key=lambda one: published_per_s(experiments[one]) is None):
         if name not in leaders:
-            leaders[name] = by_load.setdefault(_load(experiments[name]), name)
+            leaders[name] = by_load.setdefault(_asked(experiments[name]), name)
     return leaders
 
 
@@ -51,7 +51,7 @@ def published_per_s(experiment: Experiment) -> float | None:
     return None if experiment.reference is None else experiment.reference.saturated_at_per_s
 
 
-def _load(experiment: Experiment) -> str:
+def _asked(experiment: Experiment) -> str:
     """Return what is asked of the service, at whatever rate: one connection alone saturates by its round trip."""
     load = experiment.resolved()["load"]
     return json.dumps([experiment.dataset, load["script"], load["args"], load["connections"] == 1], sort_keys=True)

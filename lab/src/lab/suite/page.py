@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,7 +21,7 @@ from lab.series import Answer
 from lab.series.answer import ANSWER
 from lab.suite import tables
 from lab.suite.charts import group_cases, latency_chart, ratio_chart, sweep_charts
-from lab.suite.declaration import Suite, read_suite
+from lab.suite.declaration import TIMES, Suite, read_suite
 from lab.suite.figures import CaseFigures, collect, is_fitted
 from lab.suite.findings import Judged, judge
 from lab.suite.flames import EVENTS, Flames, flames_of
@@ -112,7 +111,7 @@ def gather(checkout: Checkout, answer: Answer, *, link: str = TO_RESULTS) -> Con
         suite=suite,
         answer=answer,
         started=_started(answer, first),
-        cautions=_cautions(answer, list(collected.values()), manifests),
+        cautions=_cautions(answer, suite, list(collected.values()), manifests),
         groups=groups,
         others=tables.figure_table("Other experiments" if groups else "Experiments", further) if further else None,
         alone=answer_alone(further),
@@ -142,7 +141,7 @@ def _started(answer: Answer, first: Manifest | None) -> str:
     return local_time(first.phases[0].start) if first is not None and first.phases else answer.id
 
 
-def _cautions(answer: Answer, cases: list[CaseFigures], manifests: list[Manifest]) -> list[str]:
+def _cautions(answer: Answer, suite: Suite, cases: list[CaseFigures], manifests: list[Manifest]) -> list[str]:
     said = []
     if answer.missing:
         said.append(f"incomplete: {len(answer.missing)} of {len(answer.runs)} runs missing; RESUME=1 continues")
@@ -173,7 +172,8 @@ def _cautions(answer: Answer, cases: list[CaseFigures], manifests: list[Manifest
     given = overrides if isinstance(overrides, dict) else {}
     if given:
         said.append("set for this suite: " + ", ".join(f"{key} {value}" for key, value in given.items()))
-    said += [f"{time} as the baseline declares, for {', '.join(names)}" for time, names in _inherited(answer, given)]
+    for leader, time, names in _inherited(answer, suite):
+        said.append(f"{time}, as {leader} declares, for {', '.join(names)}")
     if is_fitted(answer):
         said.append(_fitted(answer))
     elif answer.request.get("scale") is not None:
@@ -181,14 +181,17 @@ def _cautions(answer: Answer, cases: list[CaseFigures], manifests: list[Manifest
     return said
 
 
-def _inherited(answer: Answer, given: Mapping[str, object]) -> list[tuple[str, list[str]]]:
-    """Return each time that experiments have from a baseline, such as "duration 20s", and these experiments."""
-    found: dict[str, set[str]] = {}
+def _inherited(answer: Answer, suite: Suite) -> list[tuple[str, str, list[str]]]:
+    """Return each baseline with a time that other experiments have from it, such as "duration 20s", and these."""
+    overrides = answer.request.get("overrides")
+    found: dict[tuple[str, str], set[str]] = {}
     for planned in answer.runs:
-        for key in ("duration", "warmup"):
-            if key in planned.overrides and key not in given:
-                found.setdefault(f"{key} {planned.overrides[key]}", set()).add(planned.experiment)
-    return [(time, sorted(names)) for time, names in found.items()]
+        for key in (time.removesuffix("_s") for time in TIMES):
+            leader = suite.leaders.get(planned.experiment)
+            given = isinstance(overrides, dict) and key in overrides
+            if leader is not None and key in planned.overrides and not given:
+                found.setdefault((leader, f"{key} {planned.overrides[key]}"), set()).add(planned.experiment)
+    return [(leader, time, sorted(names)) for (leader, time), names in found.items()]
 
 
 def _fitted(answer: Answer) -> str:
@@ -200,13 +203,13 @@ def _fitted(answer: Answer) -> str:
         factors[planned.experiment] = max(factors.get(planned.experiment, (-1.0, 1.0)), (declared, float(scaled)))
     by_factor: dict[str, list[str]] = {}
     for name, (_, factor) in sorted(factors.items(), key=lambda one: one[1][1]):
-        by_factor.setdefault(numbers.significant(factor, 2), []).append(name)
-    if list(by_factor) == ["1.0"]:
+        by_factor.setdefault("1" if factor == 1 else numbers.significant(factor, 3), []).append(name)
+    if list(by_factor) == ["1"]:
         return "fitted to this machine, every rate stays as declared"
     told = f"factors from {next(iter(by_factor))} to {next(reversed(by_factor))}"
     if len(factors) <= FACTORS_NAMED_MAX:
         told = "; ".join(
-            f"{'as declared' if factor == '1.0' else f'factor {factor}'} for {', '.join(names)}"
+            f"{'as declared' if factor == '1' else f'factor {factor}'} for {', '.join(names)}"
             for factor, names in by_factor.items()
         )
     return f"every declared rate is fitted to this machine: {told}"

@@ -58,7 +58,7 @@ def answer_group(name: str, suite: Suite, cases: Mapping[str, CaseFigures]) -> G
     group = suite.groups[name]
     baseline = cases[group.baseline]
     ratios: list[Ratio] = []
-    sentences = _backlog([cases[one] for one in (group.baseline, *group.others)])
+    sentences = _kept([cases[one] for one in (group.baseline, *group.others)])
     for other in group.others:
         case = cases[other]
         found = {metric: ratio for metric in METRICS if (ratio := ratio_of(case, baseline, metric)) is not None}
@@ -67,14 +67,22 @@ def answer_group(name: str, suite: Suite, cases: Mapping[str, CaseFigures]) -> G
     return GroupAnswer(name, _headline(name, group.baseline, group.others, cases, ratios), sentences, ratios)
 
 
-def _backlog(cases: Sequence[CaseFigures]) -> list[Said]:
-    """Say which services did not keep up. Their latency is that of a backlog, which grows until the end of the run."""
-    behind = [case for case in cases if case.kept is not None and case.kept < KEPT_MIN]
+def _kept(cases: Sequence[CaseFigures]) -> list[Said]:
+    """Say which services kept up. Without, the latency is that of a backlog, which grows until the end of the run."""
+    behind = [case for case in cases if case.kept is not None and not _keeps(case)]
+    if all(map(_keeps, cases)):
+        text = f"Each experiment of the group served at least {numbers.share(KEPT_MIN)} of the offered rate."
+        return [Said(text, tuple(start.run for case in cases for start in case.starts))]
     if not behind:
         return []
     shares = ", ".join(f"{case.case} ({numbers.share(case.kept)})" for case in behind)
     text = f"{shares} served less than {numbers.share(KEPT_MIN)} of the offered rate: the latency is that of a backlog."
     return [Said(text, tuple(start.run for case in behind for start in case.starts))]
+
+
+def _keeps(case: CaseFigures) -> bool:
+    """Whether the service answered what it was offered, so that its rate is the generator's."""
+    return case.kept is not None and case.kept >= KEPT_MIN
 
 
 def answer_alone(cases: Sequence[CaseFigures]) -> list[Said]:
@@ -116,7 +124,10 @@ def _p99_of_starts(case: CaseFigures) -> str:
 def _headline(
     name: str, baseline: str, others: tuple[str, ...], cases: Mapping[str, CaseFigures], ratios: list[Ratio]
 ) -> str:
-    """Return which experiment serves more; if all keep the offered rate, which has the shorter p99."""
+    """Return which experiments serve more than the baseline; if all keep the offered rate, which have a shorter p99.
+
+    An experiment is called the best only where it was compared with each of the others.
+    """
     fewest = min((baseline, *others), key=lambda one: len(cases[one].starts))
     if len(cases[fewest].starts) < BLOCKS_MIN:
         why = f" ({fewest} cannot run here)" if cases[fewest].refused else f" of {fewest}"
@@ -132,18 +143,20 @@ def _headline(
     ahead = {one: r for one, r in relevant.items() if r.certain and (r.value > 1) == higher}
     behind = {one: r for one, r in relevant.items() if r.certain and (r.value > 1) != higher}
     said = _with_unit(metric, cases[baseline].typical(metric))
-    if ahead:
-        best = max(ahead, key=lambda one: ahead[one].value if higher else -ahead[one].value)
-        return f"{at}: {best} {what}, {numbers.ratio(ahead[best].value)} against {baseline} ({ahead[best].interval})."
     if len(behind) == len(relevant):
         return f"{at}: {baseline} {what}{f', {said}' if said else ''}; against it: {_sizes(behind)}."
-    unsure = {one: r for one, r in relevant.items() if one not in behind}
-    worse = f" {_sizes(behind)} {'is' if len(behind) == 1 else 'are'} significantly worse;" if behind else ""
-    none = f"no significant difference from {baseline}{f' ({said})' if said else ''} in {TITLES[metric]}"
-    if len(unsure) <= EQUALS_MAX:
-        return f"{at}:{worse} {none}: {_sizes(unsure)}."
-    which = f"{'the other' if behind else 'all'} {len(unsure)}"
-    return f"{at}:{worse} {none} for {which} (intervals within {_range(unsure.values())})."
+    if len(ahead) == len(others) == 1:
+        (ratio,) = ahead.values()
+        return f"{at}: {others[0]} {what}, {numbers.ratio(ratio.value)} against {baseline} ({ratio.interval})."
+    parts = [f"Significantly {word}: {_sizes(some)}." for word, some in (("better", ahead), ("worse", behind)) if some]
+    unsure = {one: r for one, r in relevant.items() if not r.certain}
+    if unsure:
+        which = _sizes(unsure)
+        if len(unsure) > EQUALS_MAX:
+            which = f"{'the other' if parts else 'all'} {len(unsure)} (intervals within {_range(unsure.values())})"
+        parts.append(f"Not significantly different: {which}.")
+    against = f"against {baseline}{f' ({said})' if said else ''}"
+    return f"{at}, {TITLES[metric]} {against}. {' '.join(parts)}"
 
 
 def _sizes(ratios: Mapping[str, Ratio]) -> str:
@@ -169,7 +182,7 @@ def _sentences(case: CaseFigures, baseline: CaseFigures, ratios: Mapping[str, Ra
     said = [
         Said(f"{case.case} {_than(ratio, str(baseline.case))}; {_both(ratio, case, baseline)}.", runs)
         for metric in WORDS
-        if (ratio := ratios.get(metric)) is not None
+        if (ratio := ratios.get(metric)) is not None and not (metric == "rate" and _keeps(case) and _keeps(baseline))
     ]
     return said + _code(case, baseline)
 
