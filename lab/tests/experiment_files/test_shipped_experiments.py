@@ -8,7 +8,8 @@ from pathlib import Path
 
 from lab.experiment import Catalogue
 from lab.paths import Checkout
-from lab.suite import read_suite
+from lab.suite import read_suite, suite_names
+from lab.suite.declaration import Rule
 
 
 def test_the_shipped_experiments_are_sound() -> None:
@@ -66,3 +67,56 @@ def test_every_knob_of_the_storage_engine_is_turned_in_the_suite_of_knobs() -> N
     datasets = [catalogue.datasets()[one.dataset] for one in experiments if one.dataset is not None]
     for knob in ("block_bytes", "bloom_bits_per_key", "compression"):
         assert len({getattr(dataset, knob) for dataset in datasets}) > 1, knob
+
+
+METHODS = {"put.lua": "PUT", "get.lua": "GET"}
+CATALOGUE = Catalogue(Checkout(Path(__file__).resolve().parents[3]))
+
+
+def rules() -> list[tuple[str, Rule]]:
+    """The text and the rule of every finding that is judged."""
+    checkout = Checkout(Path(__file__).resolve().parents[3])
+    findings = [finding for name in suite_names(checkout) for finding in read_suite(checkout, name)[0].findings]
+    return [(finding.says, finding.rule) for finding in findings if finding.rule is not None]
+
+
+def test_a_finding_is_judged_by_experiments_of_the_rates_and_methods_in_its_text() -> None:
+    told = 0
+    for says, rule in rules():
+        names = [name.partition("@") for name in rule.of]
+        loads = [CATALOGUE.read(name).load for name, _, _ in names]
+        rates = {int(rate or load.rate_per_s) for load, (_, _, rate) in zip(loads, names, strict=True)}
+        named = {int(number.replace(",", "")) for number in re.findall(r"([\d,]+)(?:/s| requests a second are)", says)}
+        assert named in (set(), rates), says
+        methods = {METHODS.get(load.script, "mixed") for load in loads}
+        in_words = set(re.findall(r"PUT|GET|mixed", says))
+        assert not in_words or methods <= in_words, says
+        told += bool(named) + bool(in_words)
+    assert told > 30
+
+
+def test_a_finding_with_two_figures_compares_the_experiments_that_they_were_published_of() -> None:
+    told = 0
+    for says, rule in rules():
+        figures = re.search(r"([\d.]+) ms against ([\d.]+) ms", says)
+        if figures is None:
+            continue
+        for text, name in zip(figures.groups(), (*rule.of, rule.to), strict=True):
+            reference = CATALOGUE.read(name or "").reference
+            assert reference is not None, name
+            published = reference.latency_ms[(rule.metric or "").removeprefix("p")]
+            assert f"{published:.{len(text.partition('.')[2])}f}" == text, says
+        told += 1
+    assert told == 4
+
+
+def test_a_share_is_judged_by_a_range_that_holds_what_was_published_of_its_experiment() -> None:
+    told = 0
+    for says, rule in rules():
+        for name in rule.of if rule.kind == "share" else ():
+            reference = CATALOGUE.read(name.partition("@")[0]).reference
+            for share in () if reference is None else reference.shares:
+                if (share.event, set(share.categories)) == (rule.event, set(rule.categories)):
+                    assert rule.low <= share.low <= (share.high or 1) <= rule.high, says
+                    told += 1
+    assert told > 10
