@@ -26,8 +26,10 @@ SCHEMA = jsonschema.Draft202012Validator(json.loads((CHECKOUT / "loadgen/load.sc
 
 def busy(connection: socket) -> None:
     """Answer every request."""
-    while chunk := connection.recv(65536):
-        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi" * chunk.count(b"\r\n\r\n"))
+    with connection.makefile("rb") as received:
+        for line in received:
+            if line == b"\r\n":
+                connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi")
 
 
 def silent(connection: socket) -> None:

@@ -51,6 +51,8 @@ def test_a_latency_shown_is_the_latency_within_its_rounding(ms: float) -> None:
         (numbers.share(0.8557), "85.6%"),
         (numbers.share(0.0004), "0.040%"),
         (numbers.share(0), "0.0%"),
+        (numbers.share_down(0.98996), "98.9%"),
+        (numbers.share_down(1), "100.0%"),
         (numbers.ratio(1.041), "+4.1%"),
         (numbers.ratio(0.88), "−12.0%"),
         (numbers.ratio(2.5), "×2.50"),

@@ -57,6 +57,11 @@ def share(value: float | None) -> str:
     return f"{percent:.1f}%" if percent >= 0.95 or percent == 0 else f"{significant(percent, 2)}%"
 
 
+def share_down(value: float) -> str:
+    """Return a share rounded down, so that one just below a bound is not shown as the bound: 0.98996 is "98.9%"."""
+    return f"{math.floor(value * 1000) / 10:.1f}%"
+
+
 def share_within(value: float, bounds: tuple[float, float] | None) -> str:
     """Return a share with its confidence interval: "9.7% [9.1, 10.3]"."""
     if bounds is None:

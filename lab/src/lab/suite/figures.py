@@ -143,6 +143,11 @@ class CaseFigures:
         offered, rate = self.mean("offered"), self.mean("rate")
         return rate / offered if offered and rate is not None else None
 
+    @property
+    def keeps_up(self) -> bool:
+        """Whether the service answered what it was offered, so that its rate is the generator's; False if unknown."""
+        return self.kept is not None and self.kept >= KEPT_MIN
+
 
 def collect(
     catalogue: Catalogue, results: Path, answer: Answer, suite: Suite, cases: list[Case]

@@ -14,7 +14,7 @@ from typing import Literal
 from lab.report import numbers
 from lab.statistics import BLOCKS_MIN, estimate, paired
 from lab.suite.declaration import Finding, Rule
-from lab.suite.figures import KEPT_MIN, CaseFigures, Profile
+from lab.suite.figures import CaseFigures, Profile
 
 Verdict = Literal["reproduced", "not reproduced", "not comparable here"]
 CONFIDENCE = 0.95
@@ -173,14 +173,14 @@ def _unmet(rule: Rule, involved: list[CaseFigures]) -> str:
         other_load = bool(offered) and abs((offered or 0) / declared - 1) > RATE_WITHIN and not case.same_share
         if rule.kind in ("kept", "latency") and other_load:
             return f"published at {declared:,}/s, and {numbers.rate(offered)}/s were offered to {case.case} here"
-        if rule.needs == "saturated" and kept is not None and kept >= KEPT_MIN:
+        if rule.needs == "saturated" and kept is not None and case.keeps_up:
             return (
-                f"the claim is about a saturated service, and {case.case} answered {numbers.share(kept)} "
+                f"the claim is about a saturated service, and {case.case} answered {numbers.share_down(kept)} "
                 f"of {numbers.rate(case.offered_per_s)}/s"
             )
-        if rule.needs == "kept" and kept is not None and kept < KEPT_MIN:
+        if rule.needs == "kept" and kept is not None and not case.keeps_up:
             return (
-                f"the claim is about a service that keeps up, and {case.case} answered {numbers.share(kept)} "
+                f"the claim is about a service that keeps up, and {case.case} answered {numbers.share_down(kept)} "
                 f"of {numbers.rate(case.offered_per_s)}/s on this machine"
             )
     return ""

@@ -69,20 +69,15 @@ def answer_group(name: str, suite: Suite, cases: Mapping[str, CaseFigures]) -> G
 
 def _kept(cases: Sequence[CaseFigures]) -> list[Said]:
     """Say which services kept up. Without, the latency is that of a backlog, which grows until the end of the run."""
-    behind = [case for case in cases if case.kept is not None and not _keeps(case)]
-    if all(map(_keeps, cases)):
+    behind = [case for case in cases if case.kept is not None and not case.keeps_up]
+    if all(case.keeps_up for case in cases):
         text = f"Each experiment of the group served at least {numbers.share(KEPT_MIN)} of the offered rate."
         return [Said(text, tuple(start.run for case in cases for start in case.starts))]
     if not behind:
         return []
-    shares = ", ".join(f"{case.case} ({numbers.share(case.kept)})" for case in behind)
+    shares = ", ".join(f"{case.case} ({numbers.share_down(case.kept or 0)})" for case in behind)
     text = f"{shares} served less than {numbers.share(KEPT_MIN)} of the offered rate: the latency is that of a backlog."
     return [Said(text, tuple(start.run for case in behind for start in case.starts))]
-
-
-def _keeps(case: CaseFigures) -> bool:
-    """Whether the service answered what it was offered, so that its rate is the generator's."""
-    return case.kept is not None and case.kept >= KEPT_MIN
 
 
 def answer_alone(cases: Sequence[CaseFigures]) -> list[Said]:
@@ -101,7 +96,7 @@ def _serves(name: str, points: Sequence[CaseFigures]) -> Said:
     if fewest < BLOCKS_MIN:
         return Said(f"{name}: too few starts to judge: {fewest}, at least {BLOCKS_MIN}.", runs)
     by_rate = sorted(points, key=lambda point: point.offered_per_s or 0)
-    beyond = next((point for point in by_rate if (point.kept or 0) < KEPT_MIN), None)
+    beyond = next((point for point in by_rate if not point.keeps_up), None)
     kept = by_rate if beyond is None else by_rate[: by_rate.index(beyond)]
     parts = []
     if kept:
@@ -132,7 +127,7 @@ def _headline(
     if len(cases[fewest].starts) < BLOCKS_MIN:
         why = f" ({fewest} cannot run here)" if cases[fewest].refused else f" of {fewest}"
         return f"{name}: too few starts to judge: {len(cases[fewest].starts)}{why}, at least {BLOCKS_MIN}."
-    saturated = any((cases[one].kept or 0) < KEPT_MIN for one in (baseline, *others))
+    saturated = any(not cases[one].keeps_up for one in (baseline, *others))
     metric, higher, what = ("rate", True, "serves the most") if saturated else ("p99", False, "has the shortest p99")
     relevant = {ratio.case: ratio for ratio in ratios if ratio.metric == metric and ratio.claimable}
     at = f"{name} at {numbers.rate(cases[baseline].offered_per_s)}/s"
@@ -182,7 +177,7 @@ def _sentences(case: CaseFigures, baseline: CaseFigures, ratios: Mapping[str, Ra
     said = [
         Said(f"{case.case} {_than(ratio, str(baseline.case))}; {_both(ratio, case, baseline)}.", runs)
         for metric in WORDS
-        if (ratio := ratios.get(metric)) is not None and not (metric == "rate" and _keeps(case) and _keeps(baseline))
+        if (ratio := ratios.get(metric)) is not None and not (metric == "rate" and case.keeps_up and baseline.keeps_up)
     ]
     return said + _code(case, baseline)
 
