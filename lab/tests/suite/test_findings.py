@@ -195,6 +195,20 @@ def test_every_start_has_to_agree_on_a_bound(rule: dict[str, Any], verdict: str,
     assert ("only some of the starts are within" in judged.why) == (verdict == "not comparable here")
 
 
+@pytest.mark.parametrize(
+    ("served", "rule", "told"),
+    [
+        (989.6, {"kind": "kept", "low": 0.99}, "at least 98.9% of the offered rate"),
+        (990.4, {"kind": "kept", "high": 0.99}, "at most 99.1% of the offered rate"),
+        (989.6, {"kind": "latency", "metric": "max", "high": 9, "needs": "kept"}, "answered 98.9% of 1,000/s"),
+    ],
+)
+def test_a_share_that_misses_a_bound_is_not_rounded_to_it(served: float, rule: dict[str, Any], told: str) -> None:
+    judged = judge(finding(of="sync", **rule), {"sync": case("sync", rates(*[served] * 6))})
+    assert judged.verdict != "reproduced"
+    assert told in judged.ours + judged.why
+
+
 def test_nothing_is_said_of_an_experiment_without_an_undisturbed_start() -> None:
     judged = judge(finding(kind="kept", of="sync", low=0.99), {"sync": case("sync", [])})
     assert (judged.verdict, judged.why) == ("not comparable here", "there is no undisturbed start of sync")

@@ -59,7 +59,12 @@ def share(value: float | None) -> str:
 
 def share_down(value: float) -> str:
     """Return a share rounded down, so that one just below a bound is not shown as the bound: 0.98996 is "98.9%"."""
-    return f"{math.floor(value * 1000) / 10:.1f}%"
+    return f"{math.floor(round(value * 1000, 6)) / 10:.1f}%"  # 1.001 * 1000 is below 1001
+
+
+def share_up(value: float) -> str:
+    """Return a share rounded up, so that one just above a bound is not shown as the bound: 0.99004 is "99.1%"."""
+    return f"{math.ceil(round(value * 1000, 6)) / 10:.1f}%"
 
 
 def share_within(value: float, bounds: tuple[float, float] | None) -> str:

@@ -201,10 +201,13 @@ def _part(rule: Rule, case: CaseFigures, cases: Mapping[str, CaseFigures]) -> _P
     if not values:
         return _Part(0, 0, f"{case.case}: not measured", few)
     low, high = min(values), max(values)
-    word, bound = ("at most", high) if math.isfinite(rule.high) else ("at least", low)
-    shown = numbers.share(bound) if rule.kind == "kept" else numbers.latency(bound)
-    what = "of the offered rate" if rule.kind == "kept" else TITLES[metric]
-    return _Part(low, high, f"{case.case}: {what} {word} {shown} in each start, n = {len(values)}", few)
+    upper = math.isfinite(rule.high)
+    bound = f"at {'most' if upper else 'least'} "
+    if rule.kind == "kept":
+        bound += f"{numbers.share_up(high) if upper else numbers.share_down(low)} of the offered rate"
+    else:
+        bound = f"{TITLES[metric]} {bound}{numbers.latency(high if upper else low)}"
+    return _Part(low, high, f"{case.case}: {bound} in each start, n = {len(values)}", few)
 
 
 def _ratio_part(rule: Rule, case: CaseFigures, baseline: CaseFigures) -> _Part:

@@ -69,15 +69,15 @@ def answer_group(name: str, suite: Suite, cases: Mapping[str, CaseFigures]) -> G
 
 def _kept(cases: Sequence[CaseFigures]) -> list[Said]:
     """Say which services kept up. Without, the latency is that of a backlog, which grows until the end of the run."""
-    behind = [case for case in cases if case.kept is not None and not case.keeps_up]
+    behind = [(case, kept) for case in cases if (kept := case.kept) is not None and not case.keeps_up]
     if all(case.keeps_up for case in cases):
         text = f"Each experiment of the group served at least {numbers.share(KEPT_MIN)} of the offered rate."
         return [Said(text, tuple(start.run for case in cases for start in case.starts))]
     if not behind:
         return []
-    shares = ", ".join(f"{case.case} ({numbers.share_down(case.kept or 0)})" for case in behind)
+    shares = ", ".join(f"{case.case} ({numbers.share_down(kept)})" for case, kept in behind)
     text = f"{shares} served less than {numbers.share(KEPT_MIN)} of the offered rate: the latency is that of a backlog."
-    return [Said(text, tuple(start.run for case in behind for start in case.starts))]
+    return [Said(text, tuple(start.run for case, _ in behind for start in case.starts))]
 
 
 def answer_alone(cases: Sequence[CaseFigures]) -> list[Said]:
