@@ -181,16 +181,17 @@ clean: ## remove builds (results and datasets stay)
 	@rm -rf service/*/target loadgen/target profiler/target .venv
 
 ##@ Test
-.PHONY: test compile-rust-tests test-service test-loadgen test-profiler test-dashboards test-lab test-e2e
-# Tests that wait for most of their time share the CPUs: the lab's with the compilers of the Rust tests, the profiler's
-# with the service's. Nothing runs beside the tests of the load generator and of whole experiments, because they measure.
+.PHONY: test compile-loadgen-tests test-service test-loadgen test-profiler test-dashboards test-lab test-e2e
+# The lab's tests and the service's keep two CPUs busy. Whole experiments wait for most of their time and hold no figure
+# to a limit here, so the Rust tests are compiled beside them. Nothing runs beside the load generator's, which measure.
 test: ## everything: unit, property and end-to-end tests
-	@$(MAKE) -j2 test-lab compile-rust-tests
-	@$(MAKE) -j2 test-service test-profiler
-	@$(MAKE) test-loadgen test-dashboards test-e2e
-compile-rust-tests:
+	@$(MAKE) test-lab
+	@$(MAKE) test-service
+	@$(MAKE) build
+	@$(MAKE) -j2 test-e2e compile-loadgen-tests test-profiler
+	@$(MAKE) test-loadgen test-dashboards
+compile-loadgen-tests:
 	nice cargo test --quiet --locked --no-run --manifest-path loadgen/Cargo.toml
-	nice cargo test --quiet --locked --no-run --manifest-path profiler/Cargo.toml
 test-service: ## storage engine and server
 	@bin/find-jdk >/dev/null
 	$(MVN) -f service/pom.xml verify
@@ -199,6 +200,7 @@ test-loadgen: ## load generator
 	RUST_TEST_THREADS=8 cargo test --quiet --locked --manifest-path loadgen/Cargo.toml
 # More threads than CPUs: most tests wait for a recording of three seconds.
 test-profiler: $(PROFILE_LIB) ## profile command and pictures
+	nice cargo test --quiet --locked --no-run --manifest-path profiler/Cargo.toml
 	RUST_TEST_THREADS=4 cargo test --quiet --locked --manifest-path profiler/Cargo.toml
 # More processes than CPUs: most tests wait for fakes that wait.
 test-lab: ## experiments, phases, analysis, report (pages in headless Chromium, if it is installed)
