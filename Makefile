@@ -182,8 +182,8 @@ clean: ## remove builds (results and datasets stay)
 
 ##@ Test
 .PHONY: test compile-loadgen-tests test-service test-loadgen test-profiler test-dashboards test-lab test-e2e
-# The lab's tests and the service's keep two CPUs busy. Whole experiments wait for most of their time and hold no figure
-# to a limit here, so the Rust tests are compiled beside them. Nothing runs beside the load generator's, which measure.
+# The lab's tests and the service's keep two CPUs busy. Whole experiments wait for most of their time, and no test holds
+# their rate or latency to a limit, so the Rust tests are compiled beside them. The load generator's tests run alone.
 test: ## everything: unit, property and end-to-end tests
 	@$(MAKE) test-lab
 	@$(MAKE) test-service
