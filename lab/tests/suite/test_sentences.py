@@ -84,6 +84,17 @@ def test_what_all_serve_is_told_once_and_not_compared() -> None:
     assert [text.partition(":")[0] for text in said[1:]] == ["stack serves fewer requests a second than sync"]
 
 
+def test_a_headline_does_not_compare_what_two_serve_that_keep_up() -> None:
+    """A difference of 1 in 100,000 that is the same in each start is certain, and means nothing."""
+    cases = {"sync": case("sync", rates(*[1000.0] * 6)), "queue": case("queue", rates(*[999.99] * 6)),
+             "stack": case("stack", rates(*FEWER))}  # fmt: skip
+    told = (
+        "PUT at 1,000/s, requests served against sync (1,000/s). Significantly worse: stack −36.0% (−36.3% to −35.7%). "
+        "Also at least 99.0% of the offered rate: queue."
+    )
+    assert answer_group("PUT", SUITE, cases).headline == told
+
+
 def test_a_headline_without_enough_data_says_what_lacks() -> None:
     cases = {"sync": case("sync", rates(*SYNC)), "queue": case("queue", rates(*SYNC)),
              "stack": replace(case("stack", []), refused="ENGINE=x: no such engine")}  # fmt: skip

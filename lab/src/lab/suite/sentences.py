@@ -121,7 +121,8 @@ def _headline(
 ) -> str:
     """Return which experiments serve more than the baseline; if all keep the offered rate, which have a shorter p99.
 
-    An experiment is called the best only where it was compared with each of the others.
+    An experiment is called the best only where it was compared with each of the others. Two that keep the offered rate
+    serve the same: what little is between them may be certain, and says nothing of what they could serve.
     """
     fewest = min((baseline, *others), key=lambda one: len(cases[one].starts))
     if len(cases[fewest].starts) < BLOCKS_MIN:
@@ -135,10 +136,13 @@ def _headline(
         lacking = " or ".join(one for one in others if one not in relevant)
         few = f"fewer than {BLOCKS_MIN} rounds have the {metric} of {baseline} and of {lacking}"
         return f"{at}: cannot be compared, because {few}."
+    keeping = [one for one in relevant if saturated and cases[one].keeps_up and cases[baseline].keeps_up]
+    for one in keeping:
+        del relevant[one]
     ahead = {one: r for one, r in relevant.items() if r.certain and (r.value > 1) == higher}
     behind = {one: r for one, r in relevant.items() if r.certain and (r.value > 1) != higher}
     said = _with_unit(metric, cases[baseline].typical(metric))
-    if len(behind) == len(relevant):
+    if len(behind) == len(others):
         return f"{at}: {baseline} {what}{f', {said}' if said else ''}; against it: {_sizes(behind)}."
     if len(ahead) == len(others) == 1:
         (ratio,) = ahead.values()
@@ -150,6 +154,8 @@ def _headline(
         if len(unsure) > EQUALS_MAX:
             which = f"{'the other' if parts else 'all'} {len(unsure)} (intervals within {_range(unsure.values())})"
         parts.append(f"Not significantly different: {which}.")
+    if keeping:
+        parts.append(f"Also at least {numbers.share(KEPT_MIN)} of the offered rate: {', '.join(keeping)}.")
     against = f"against {baseline}{f' ({said})' if said else ''}"
     return f"{at}, {TITLES[metric]} {against}. {' '.join(parts)}"
 
