@@ -7,7 +7,7 @@ MAKEFLAGS += --no-print-directory
 JDK = $(shell bin/find-jdk)
 # Maven's own libraries use methods that JDK 25 warns about; warnings of our compilers and tests are unaffected. A build
 # is too short for C2's code to pay: with C1 alone it takes half the CPU time. Tests run in JVMs of their own, with both.
-MVN = JAVA_HOME="$(JDK)" \
+MVN = env JAVA_HOME="$(JDK)" \
   MAVEN_OPTS="--sun-misc-unsafe-memory-access=allow -XX:TieredStopAtLevel=1 $$MAVEN_OPTS" \
   mvn --batch-mode --no-transfer-progress -q -Dstyle.color=never
 VENV = .venv/bin
@@ -182,19 +182,19 @@ clean: ## remove builds (results and datasets stay)
 
 ##@ Test
 .PHONY: test compile-loadgen-tests test-service test-loadgen test-profiler test-dashboards test-lab test-e2e
-# The lab's tests and the service's keep two CPUs busy. Whole experiments wait for most of their time, and no test holds
-# their rate or latency to a limit, so the Rust tests are compiled beside them. The load generator's tests run alone.
+# Whole experiments wait for most of their time, and no test holds their rate or latency to a limit. So the tests of the
+# service and the profiler, and the load generator's compilation, come beside them and yield to them. The lab's tests
+# keep both CPUs busy; the load generator's measure, and run alone.
 test: ## everything: unit, property and end-to-end tests
 	@$(MAKE) test-lab
-	@$(MAKE) test-service
 	@$(MAKE) build
-	@$(MAKE) -j2 test-e2e compile-loadgen-tests test-profiler
+	@$(MAKE) -j2 test-e2e test-service compile-loadgen-tests test-profiler
 	@$(MAKE) test-loadgen test-dashboards
 compile-loadgen-tests:
 	nice cargo test --quiet --locked --no-run --manifest-path loadgen/Cargo.toml
 test-service: ## storage engine and server
 	@bin/find-jdk >/dev/null
-	$(MVN) -f service/pom.xml verify
+	nice $(MVN) -f service/pom.xml test
 # More threads than CPUs: most tests wait for servers that wait. Tests that measure run one at a time.
 test-loadgen: ## load generator
 	RUST_TEST_THREADS=8 cargo test --quiet --locked --manifest-path loadgen/Cargo.toml

@@ -14,6 +14,8 @@ from .conftest import CHECKOUT, make
 VARIANTS = Path("service/server/src/main/java/lsmlab/server/variant")
 # Copied with their times, so that make builds again only what a change affects.
 BUILT = ["service/storage/target", "service/peers/target", "service/server/target", "profiler/target/lib"]
+# The tests of the service may run beside, and come and go with these.
+OF_TESTS = shutil.ignore_patterns("surefire*", "test-*", "jqwik-database*")
 PROGRAMS = ["loadgen/target/release/loadgen", "profiler/target/release/profile"]
 
 
@@ -28,7 +30,7 @@ def copy_of_checkout(name: str) -> Iterator[Path]:
         (directory / path).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(CHECKOUT / path, directory / path, follow_symlinks=False)
     for path in BUILT:
-        shutil.copytree(CHECKOUT / path, directory / path, symlinks=True)
+        shutil.copytree(CHECKOUT / path, directory / path, symlinks=True, ignore=OF_TESTS)
     (directory / ".venv").symlink_to(CHECKOUT / ".venv")
     (directory / ".cache").mkdir(exist_ok=True)
     (CHECKOUT / ".cache/datasets").mkdir(exist_ok=True)

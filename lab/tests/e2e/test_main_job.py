@@ -315,7 +315,7 @@ def test_a_run_in_containers_without_grafana_says_so_in_its_report(finished_run:
 
 
 def test_nothing_is_left_behind(finished_run: FinishedRun, tmp_path_factory: pytest.TempPathFactory) -> None:
-    listing = ["pgrep", "-af", f"{CHECKOUT}/(service/server/target|loadgen/target/release)/"]
+    listing = ["pgrep", "-af", f"{CHECKOUT}/(service/server/target/service|loadgen/target/release)/"]
     processes = subprocess.run(listing, capture_output=True, text=True, check=False).stdout.splitlines()
     # A test beside this one may have started the service, with its files among those of all tests.
     of_tests = str(tmp_path_factory.getbasetemp().parent)
