@@ -184,12 +184,13 @@ clean: ## remove builds (results and datasets stay)
 .PHONY: test compile-loadgen-tests test-service test-loadgen test-profiler test-dashboards test-lab test-e2e
 # Whole experiments wait for most of their time, and no test holds their rate or latency to a limit. So the tests of the
 # service and the profiler, and the load generator's compilation, come beside them and yield to them. The lab's tests
-# keep both CPUs busy; the load generator's measure, and run alone.
+# keep both CPUs busy; the load generator's measure, and run alone. No test needs the packaged benchmarks; that they can
+# be packaged is shown at the end, when no experiment uses the service's package any more.
 test: ## everything: unit, property and end-to-end tests
 	@$(MAKE) test-lab
 	@$(MAKE) build
 	@$(MAKE) -j2 test-e2e test-service compile-loadgen-tests test-profiler
-	@$(MAKE) test-loadgen test-dashboards
+	@$(MAKE) test-loadgen test-dashboards build-bench
 compile-loadgen-tests:
 	nice cargo test --quiet --locked --no-run --manifest-path loadgen/Cargo.toml
 test-service: ## storage engine and server
