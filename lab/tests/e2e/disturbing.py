@@ -24,7 +24,7 @@ QUIET_STEAL_MAX = 0.01
 _BUSY = "import time\nend = time.monotonic() + {}\nwhile time.monotonic() < end: pass"
 _FILL = """
 import mmap, os, sys, time
-block, size = mmap.mmap(-1, 4 << 20), 256 << 20
+block, size = mmap.mmap(-1, 32 << 20), 256 << 20
 file = os.open(sys.argv[1], os.O_CREAT | os.O_WRONLY | os.O_DIRECT)
 os.unlink(sys.argv[1])
 os.posix_fallocate(file, 0, size)
@@ -109,6 +109,6 @@ def hog(cpu: int, seconds: float) -> None:
 
 
 def fill_disk(directory: Path, seconds: float) -> None:
-    """Write to the disk of a directory, about a gigabyte a second if it is fast enough."""
+    """Write to the disk of a directory, in blocks so large that even a fast disk has no rest."""
     words = ["taskset", "-c", str(LOADGEN_CPU), sys.executable, "-c", _FILL, str(directory / "filling"), str(seconds)]
     subprocess.run(words, check=True)

@@ -127,7 +127,7 @@ def test_a_generator_that_stood_still_is_the_only_reason() -> None:
 
 def test_a_quota_on_the_service_is_the_only_reason() -> None:
     with group_with("cpu") as group:
-        judged = run_of(lambda run: throttle(java_pid(), group, share=0.2, seconds=3.0))
+        judged = run_of(lambda run: throttle(java_pid(), group, share=0.1, seconds=3.0))
     assert judged.warned() == {"throttling"}
     assert "a cgroup quota held the service back" in judged.checks["throttling"]["detail"]
 
