@@ -109,6 +109,6 @@ def hog(cpu: int, seconds: float) -> None:
 
 
 def fill_disk(directory: Path, seconds: float) -> None:
-    """Write to the disk of a directory, in blocks so large that even a fast disk has no rest."""
+    """Write to the disk of a directory, in blocks so large that even a fast disk has little rest."""
     words = ["taskset", "-c", str(LOADGEN_CPU), sys.executable, "-c", _FILL, str(directory / "filling"), str(seconds)]
     subprocess.run(words, check=True)

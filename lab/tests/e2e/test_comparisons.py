@@ -42,8 +42,8 @@ def compare(checkout: Path, a: str, b: str, **settings: str) -> dict[str, Any]:
 def test_a_service_against_itself_is_never_better_or_worse_ten_times_of_ten() -> None:
     """With X=20%, because a test at 5% alone would call one in twenty of these pairs different.
 
-    If the log ratios of the blocks have a standard deviation of 0.12, as is usual here, this fails by chance in one of
-    15 cases, and with six blocks in one of nine.
+    If the log ratios of the blocks are normal with a standard deviation of 0.12, this fails by chance in one of 40
+    cases, and with six blocks in one of nine. A machine that is noisier now and then makes it more.
     """
     settings = {"RATE": "2000", "DURATION": "2s", "WARMUP": "2s", "X": "20%", "BLOCKS": "10"}
     verdicts = [compare(CHECKOUT, "get-blocks-4k", "get-blocks-4k", **settings)["verdict"] for _ in range(10)]
