@@ -216,6 +216,7 @@ def test_each_check_sees_its_own_trouble(sound: Path, manifest: Manifest, change
     [
         ("steal", {"steal": 0.08}),
         ("memory pressure", {"refaulting": 0.4}),
+        ("page cache", {"reading": 0.4}),
         ("other I/O", {"power": True, "others_mb": 900}),
     ],
 )
@@ -230,7 +231,7 @@ def test_saturation_on_a_disturbed_machine_is_nobodys_capacity(
 
 def test_conditions_that_were_not_observed_are_unknown_not_fine(tmp_path: Path, manifest: Manifest) -> None:
     validity = judge(tmp_path, manifest)
-    names = ("steal", "other load", "memory pressure", "throttling", "run delay")
+    names = ("steal", "other load", "memory pressure", "page cache", "throttling", "run delay")
     assert {check(validity, name).outcome for name in names} == {"unknown"}
 
 
@@ -389,5 +390,5 @@ def test_exclusion_rests_on_the_environments_checks_alone(sound: Path, manifest:
     validity = judge(sound, manifest)
     assert (validity.state, validity.unfit) == ("invalid", [])
     of_environment = {check.name for check in judge(sound, manifest).checks if check.environment}
-    by_the_second = {"other load", "steal", "throttling", "run delay", "memory pressure", "other I/O"}
-    assert of_environment == {"CPU plan", *by_the_second, "clock"}
+    by_the_second = {"other load", "steal", "throttling", "run delay"}
+    assert of_environment == {"CPU plan", *by_the_second, "memory pressure", "page cache", "other I/O", "clock"}

@@ -59,7 +59,12 @@ PLANTED: dict[str, tuple[dict[str, Any], set[str], str]] = {
         {"memory pressure"},
         "processes waited for memory 40% of the time in seconds",
     ),
-    "pages that are not cached": ({"reading": 0.4}, set(), ""),
+    "pages that are not cached": (
+        {"reading": 0.4, "stretch": (10, 3)},
+        {"page cache"},
+        "the service waited 40% of the time for data that were not in the page cache in seconds",
+    ),
+    "pages that are not cached, and a load that writes": ({"reading": 0.4, "power": True}, set(), ""),
     "disk of others": (
         {"power": True, "others_mb": 900, "stretch": (10, 3)},
         {"other I/O"},
@@ -82,6 +87,11 @@ PLANTED: dict[str, tuple[dict[str, Any], set[str], str]] = {
         {"rate": 2500, "capacity": 2000, "jit": 0.1},
         {"rate", "steady state"},
         "the JIT compiler still used 10% of a CPU, and the saturated service lacked it",
+    ),
+    "JIT of a service that waits for its data": (
+        {"rate": 2500, "capacity": 2000, "jit": 0.1, "reading": 0.9},
+        {"rate", "page cache"},
+        "It is not certain that this was the service's limit (page cache)",
     ),
 }
 """By name: the disturbance, the checks that name it, and words of its reason. No other check may warn or fail."""
@@ -136,10 +146,11 @@ def test_half_of_the_seconds_disturbed_is_invalid(tmp_path: Path) -> None:
     assert judged(tmp_path, hog={"service": (5, 20, 0.5)}).state == "invalid"
 
 
-def test_pages_that_are_read_again_for_the_whole_run_make_it_suspect_and_stalls_invalid(tmp_path: Path) -> None:
+def test_pages_that_are_read_for_the_whole_run_make_it_suspect_and_stalls_invalid(tmp_path: Path) -> None:
     """The data may be larger than the memory: then it is no disturbance, and comparisons keep the run."""
-    again = judged(tmp_path / "again", refaulting=0.4)
-    assert (again.state, again.unfit) == ("suspect", [])
+    for name, size in (("again", {"refaulting": 0.4}), ("first", {"reading": 0.4})):
+        read = judged(tmp_path / name, **size)
+        assert (read.state, read.unfit) == ("suspect", [])
     stalled = judged(tmp_path / "stalled", memory_stall=0.4)
     assert stalled.state == "invalid"
     assert len(stalled.unfit) == 1
@@ -205,6 +216,7 @@ KINDS: tuple[tuple[str, Callable[[tuple[int, int], float], dict[str, Any]]], ...
     ("throttling", lambda stretch, size: {"throttled": size, "stretch": stretch}),
     ("memory pressure", lambda stretch, size: {"memory_stall": size, "stretch": stretch}),
     ("memory pressure", lambda stretch, size: {"refaulting": size, "stretch": stretch}),
+    ("page cache", lambda stretch, size: {"reading": size, "stretch": stretch}),
     ("other I/O", lambda stretch, size: {"power": True, "others_mb": 1000 * size, "stretch": stretch}),
 )
 """The check that should name a disturbance, and the disturbance, by its stretch of seconds and its size in CPUs."""

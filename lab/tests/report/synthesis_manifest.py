@@ -27,7 +27,8 @@ def resolved(shape: Shape) -> dict[str, Any]:
         "service": {"variant": "stack", "engine": "lsm", "workers": 8, "queue_capacity": 1024, "jvm": [],
                     **({"durability": "power"} if shape.power else {})},
         "dataset": "pairs-2m",
-        "load": {"script": "get.lua", "rate_per_s": shape.rate, "threads": 1, "connections": 64,
+        "load": {"script": "put.lua" if shape.power else "get.lua",
+                 "rate_per_s": shape.rate, "threads": 1, "connections": 64,
                  "duration_s": float(shape.seconds), "warmup_s": 5.0, "args": {}},
         "repeat": shape.repetitions,
     }  # fmt: skip

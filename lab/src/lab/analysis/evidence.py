@@ -68,6 +68,13 @@ class Evidence:
         refaulted = _share(again, self.per_s("disk_bytes"))
         return np.fmax(self.per_s("memory_stall_s"), self.per_s("io_stall_s") * refaulted)
 
+    def uncached_reads(self) -> Values:
+        """Return the share of time in which processes waited for disks, times the share of the service in the traffic.
+
+        Of a service that writes nothing, that is the wait for data that were not in the page cache.
+        """
+        return self.per_s("io_stall_s") * _share(self.per_s("service_disk_bytes"), self.per_s("disk_bytes"))
+
     def foreign_disk(self) -> Values:
         """Return the share of time in which processes waited for disks, times the share of others in the traffic.
 

@@ -96,6 +96,7 @@ OF_THIS_MACHINE: tuple[Callable[[CheckInput], Check], ...] = (
     seconds.throttling,
     seconds.run_delay,
     seconds.memory,
+    seconds.page_cache,
     seconds.foreign_disk,
     machine.clock,
 )

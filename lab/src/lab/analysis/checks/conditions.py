@@ -40,8 +40,8 @@ class Conditions:
     """The evidence about the measured seconds. `tracks` has each quantity by name; a missing one was not observed.
 
     `foreign <party>`, `steal <party>`, `run delay <party>` and `throttled <party>` are in CPUs; `memory`, `memory
-    stall` (the part of it that PSI sees) and `foreign disk` are shares of time. There is a `foreign disk` only if
-    responses wait for the disk.
+    stall` (the part of it that PSI sees), `foreign disk` and `uncached reads` are shares of time. There is a `foreign
+    disk` only if responses wait for the disk, and there are `uncached reads` only if the load writes nothing.
     """
 
     windows: list[Window] = field(default_factory=list)
@@ -146,6 +146,12 @@ def waits_for_disk(manifest: Manifest) -> bool:
     return isinstance(service, dict) and service.get("durability") == "power"
 
 
+def writes(manifest: Manifest) -> bool:
+    """Return whether the load has PUTs."""
+    load = manifest.experiment.resolved.get("load")
+    return not isinstance(load, dict) or str(load.get("script", "")).startswith(("put", "mixed"))
+
+
 def _tracks(evidence: Evidence, windows: list[Window], manifest: Manifest) -> dict[str, list[Track]]:
     plan = manifest.environment.cpu_plan
     tracks: dict[str, list[Track]] = {}
@@ -157,6 +163,8 @@ def _tracks(evidence: Evidence, windows: list[Window], manifest: Manifest) -> di
         }
         if waits_for_disk(manifest):
             values["foreign disk"] = rows.foreign_disk()
+        if not writes(manifest):
+            values["uncached reads"] = rows.uncached_reads()
         for party in PARTIES:
             if plan is not None:
                 values[f"foreign {party}"] = rows.foreign(party, plan)

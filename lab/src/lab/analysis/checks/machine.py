@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from lab.analysis.checks.check_input import CheckInput
+from lab.analysis.checks.conditions import writes
 from lab.analysis.checks.load import is_saturated
 from lab.manifest import Check
 
@@ -65,10 +66,8 @@ def background_work(known: CheckInput) -> Check:
         return Check(name=name, outcome="unknown", detail="flushes and compactions were not observed")
     if not found:
         return Check(name=name, outcome="pass", detail="no flush or compaction in the first seconds")
-    load = known.manifest.experiment.resolved.get("load")
-    reads_only = isinstance(load, dict) and not str(load.get("script", "")).startswith(("put", "mixed"))
     detail = f"flush or compaction was running when repetition {', '.join(map(str, found))} began"
-    return Check(name=name, outcome="warn" if reads_only else "note", detail=detail)
+    return Check(name=name, outcome="note" if writes(known.manifest) else "warn", detail=detail)
 
 
 def loopback(known: CheckInput) -> Check:

@@ -87,8 +87,9 @@ def _doubts(known: CheckInput) -> list[str]:
     if (cluster := known.manifest.environment.cluster) is not None:
         of_machine = nodes.of_nodes(known, cluster)
     else:
-        looks = (seconds.steal, seconds.foreign_use, seconds.throttling, seconds.memory, seconds.foreign_disk)
-        of_machine = [look(known) for look in (machine.cpu_plan, *looks)]
+        of_cpus = (machine.cpu_plan, seconds.steal, seconds.foreign_use, seconds.throttling)
+        of_disks = (seconds.memory, seconds.page_cache, seconds.foreign_disk)
+        of_machine = [look(known) for look in (*of_cpus, *of_disks)]
     of_machine.append(steady.steady(known))
     return [check.name for check in of_generator if check.outcome not in ("pass", "note")] + [
         check.name for check in of_machine if check.outcome in ("warn", "fail")

@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from lab.analysis.checks.check_input import CheckInput
-from lab.analysis.checks.conditions import PARTIES, Window, waits_for_disk
+from lab.analysis.checks.conditions import PARTIES, Window, waits_for_disk, writes
 from lab.analysis.stretch import COVERAGE_MIN, Found, Stretch, Track, find, stretches
 from lab.manifest import Check, CheckOutcome
 from lab.units import format_duration
@@ -24,6 +24,7 @@ STEAL_CPUS_MAX = 0.05
 GENERATOR_RUN_DELAY_MAX = 0.10
 MEMORY_STALL_MAX = 0.10
 FOREIGN_DISK_MAX = 0.25
+UNCACHED_READS_MAX = 0.10
 THROTTLED_MAX = 0.01
 """Limits of one second, in CPUs or as a share of time."""
 DISTURBANCES = {
@@ -32,6 +33,7 @@ DISTURBANCES = {
     **{f"throttled {party}": THROTTLED_MAX for party in PARTIES},
     "memory": MEMORY_STALL_MAX,
     "foreign disk": FOREIGN_DISK_MAX,
+    "uncached reads": UNCACHED_READS_MAX,
 }
 """The limits of the quantities that disturb a run from outside, by their names in `Conditions.tracks`."""
 
@@ -95,6 +97,24 @@ def memory(known: CheckInput) -> Check:
     if check.outcome == "fail" and stalls.share < BAD_SHARE_FAIL:
         return check.model_copy(update={"outcome": "warn"})
     return check
+
+
+def page_cache(known: CheckInput) -> Check:
+    """Look for a service that read its data from a disk under a load that only reads.
+
+    The run is at most suspect: its data may be larger than the memory. If `memory` names waits for memory, the pages
+    that are read are those that were taken away, and one disturbance is one reason.
+    """
+    name = "page cache"
+    if writes(known.manifest):
+        return Check(name=name, outcome="pass", detail="the load writes, and so does the service", environment=True)
+    if memory(known).outcome in ("warn", "fail"):
+        detail = "what was read from a disk had been taken away: see memory pressure"
+        return Check(name=name, outcome="note", detail=detail, environment=True)
+    detail = "the service waited {worst:.0%} of the time for data that were not in the page cache"
+    tracks = {"": known.conditions.tracks.get("uncached reads", [])}
+    check = _judged(known, name, tracks, UNCACHED_READS_MAX, detail)
+    return check.model_copy(update={"outcome": "warn"}) if check.outcome == "fail" else check
 
 
 def foreign_disk(known: CheckInput) -> Check:

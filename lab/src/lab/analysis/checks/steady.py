@@ -47,11 +47,17 @@ def whole_seconds(window: Window) -> list[Second]:
 
 
 def _jit_share(known: CheckInput, *, since: float) -> float | None:
-    """Return the JIT compiler's CPU use after this share of the repetition in which it was highest."""
+    """Return the JIT compiler's CPU use after this share of the repetition in which it was highest.
+
+    Seconds that other checks blame on the machine are left out: a service that waits for a disk lacks no CPU time.
+    """
     shares = []
     for track in known.conditions.tracks.get("jit", []):
-        late = track.values[track.at_s >= track.duration_s * since]
-        late = late[np.isfinite(late)]
+        middle_s = track.at_s + track.length_s / 2
+        kept = (track.at_s >= track.duration_s * since) & np.isfinite(track.values)
+        for stretch in disturbed_stretches(known, track.repetition):
+            kept &= (middle_s < stretch.start_s) | (middle_s > stretch.end_s)
+        late = track.values[kept]
         if len(late):
             shares.append(float(late.mean()))
     return max(shares, default=None)
