@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import threading
 from dataclasses import replace
@@ -75,6 +76,38 @@ def test_tables_are_linked_and_the_rest_copied(tmp_path: Path) -> None:
     (tmp_path / "a/MANIFEST").write_text("changed by the service")
     assert made.store.joinpath("MANIFEST").read_text() == "manifest"
     assert (tmp_path / "a/000001.sst").samefile(made.store / "000001.sst")
+
+
+def is_cached(path: Path, at_mib: int) -> bool:
+    """Return whether a page is in memory. To ask may have the kernel read it and those after it: ask once for each."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.preadv(descriptor, [bytearray(4096)], at_mib << 20, os.RWF_NOWAIT)
+    except BlockingIOError:
+        return False
+    finally:
+        os.close(descriptor)
+    return True
+
+
+def test_tables_are_read_into_the_page_cache_unless_they_are_too_large(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = tmp_path / "store/000001.sst"
+    table.parent.mkdir()
+    with table.open("wb") as file:
+        file.write(bytes(64 << 20))
+        file.flush()
+        os.fsync(file.fileno())
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+    if is_cached(table, 60):
+        pytest.skip(f"{tmp_path} is on a file system that keeps its files in memory")
+    monkeypatch.setattr(dataset, "memory_bytes", lambda: {"available": 127 << 20})
+    assert not dataset.read_into_page_cache(tmp_path)
+    assert not is_cached(table, 40)
+    monkeypatch.undo()
+    assert dataset.read_into_page_cache(tmp_path)
+    assert is_cached(table, 20)
 
 
 def test_where_links_are_impossible_tables_are_copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

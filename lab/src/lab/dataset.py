@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from lab.errors import NoSpaceError, RunError
+from lab.machine.host import memory_bytes
 from lab.paths import Checkout
 from lab.progress import Progress
 from lab.runtime.base import DatasetSpec, Runtime
@@ -31,6 +32,7 @@ STORE = "store"
 TABLE_SUFFIX = ".sst"
 KEY_AND_OVERHEAD_BYTES = 40
 MARGIN_BYTES = 1 << 30
+READ_BLOCK_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -173,6 +175,23 @@ def _remove_unreadable(checkout: Checkout, kept: Path, declaration: dict[str, An
         with contextlib.suppress(OSError, ValueError):
             if path.parent != kept and json.loads(path.read_text(encoding="utf-8"))["declaration"] == declaration:
                 shutil.rmtree(path.parent)
+
+
+def read_into_page_cache(directory: Path) -> bool:
+    """Read the tables in `directory`, so that a service finds them in memory; return whether that was done.
+
+    A machine may take pages that nobody used for minutes away, and the warm-up then reads them from the disk in random
+    order. Tables of more than half of the available memory are left alone: they would push each other out.
+    """
+    tables = sorted(directory.rglob(f"*{TABLE_SUFFIX}"))
+    if sum(table.stat().st_size for table in tables) > memory_bytes().get("available", 0) / 2:
+        return False
+    block = bytearray(READ_BLOCK_BYTES)
+    for table in tables:
+        with table.open("rb", buffering=0) as file:
+            while file.readinto(block):
+                pass
+    return True
 
 
 def materialise(dataset: Dataset, target: Path) -> str:

@@ -116,6 +116,8 @@ class Session:
             how, kept = "data linked", repetition.dataset.hash
         else:
             how = f"data {dataset.materialise(repetition.dataset, work / 'data')}"
+            if not dataset.read_into_page_cache(work / "data"):
+                how += ", larger than half of the free memory"
         service = state.plan.runtime.start_service(
             ServiceSpec(
                 work,
