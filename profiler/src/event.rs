@@ -51,7 +51,7 @@ impl Event {
         }
     }
 
-    /// The converter's options for this event: one event at a time, because the converter mixes all others.
+    /// The converter's options that select this event. Without them it mixes all events of a recording.
     pub fn converter_options(self) -> &'static [&'static str] {
         match self {
             Event::Cpu => &["--cpu"],

@@ -26,8 +26,8 @@ from .planted_compactions import Planted, compactions
 SOURCE = Path(__file__).parent / "planted/PlantedVariant.java"
 KINDS = ("hot", "pausing", "sleeping")
 SELECTORS = 16
-"""Of the variant that sleeps with a lock: most threads of the service wait for it, so that samples which a busy machine
-delays do not hide them."""
+"""Selector threads of the variant that sleeps while it holds a lock. With so many, most of the service's threads wait
+for the lock, and these waits show even if a busy machine delays some samples."""
 POINTS = 0.03
 CONVERSION_S_MAX = 20.0
 

@@ -1,4 +1,4 @@
-"""An HTTP server whose saturation is known to the request: one queue that is served at a constant rate (D/D/1).
+"""An HTTP server that saturates at an exactly known rate: one queue that is served at a constant rate (D/D/1).
 
 Each request is answered at max(its arrival, the end of the one before) + 1 ÷ rate, whatever the timers of this process
 do: a timer that fires late does not delay the requests after it.

@@ -154,7 +154,7 @@ class LoadSpec:
         return [*outputs, *self.own_load_words(polling=self.polling)]
 
     def own_load_words(self, *, polling: bool) -> list[str]:
-        """Return those of them that say how the load is applied."""
+        """Return the options of the lab's own load generator that say how to apply the load."""
         words = ["--expect", ",".join(map(str, self.expect))] if self.expect else []
         if self.lead_in_s:
             words += ["--warmup", duration_word(self.lead_in_s)]

@@ -198,7 +198,7 @@ class LocalRuntime(Runtime):
         return None if process is None else process.pid
 
     def facts(self) -> Facts:
-        """Return what the monitoring lacks: there are no images here."""
+        """Return the notes of the monitoring; a local run has no images."""
         return Facts(notes=self.monitoring.notes())
 
     def close(self) -> list[str]:

@@ -22,7 +22,7 @@ class ReadWorkloadsTest {
   private final Pairs pairs = new Pairs(PAIRS, 20, 1);
   private final Settings settings = new Settings(PAIRS, 20, 1, 1, 1, 1, 1, Path.of("unused"));
 
-  /** Returns the version of its pair for every GET. */
+  /** Returns an engine that answers each GET with its pair's value in this version. */
   private Engine engine(Map<Thread, String> firstKeys, AtomicLong gets, int version) {
     return (Engine)
         Proxy.newProxyInstance(

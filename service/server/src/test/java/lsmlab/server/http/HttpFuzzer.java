@@ -43,7 +43,7 @@ final class HttpFuzzer implements AutoCloseable {
   /** The counts of a campaign. */
   record Count(long inputs, long connections) {}
 
-  /** Runs connection after connection until there were so many inputs. */
+  /** Opens one connection after another until {@code inputs} inputs have been sent. */
   Count run(long seed, long inputs) throws IOException {
     long done = 0;
     long connections = 0;

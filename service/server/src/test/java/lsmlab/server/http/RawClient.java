@@ -77,7 +77,11 @@ public final class RawClient implements AutoCloseable {
     return read(false);
   }
 
-  /** The next response, to a HEAD: without a body, even if its headers give a length. */
+  /**
+   * The next response.
+   *
+   * @param headOnly whether it answers a HEAD: it has no body, even if its headers give a length
+   */
   public Reply read(boolean headOnly) throws IOException {
     String statusLine = line();
     String[] words = statusLine.split(" ", 3);

@@ -11,10 +11,10 @@ import java.util.concurrent.atomic.AtomicInteger;
 import lsmlab.server.http.RawClient;
 
 /**
- * Clients that write pairs as fast as they are acknowledged: the model outside the process. A write is noted as sent
- * before its request, and as acknowledged after its response. So after a kill each key holds the write acknowledged
- * last or the one sent after it, never an older one. Each key has one client, is written more than once, and is
- * sometimes deleted.
+ * Clients that write pairs as fast as they are acknowledged, and remember what they wrote: this test's memory survives
+ * the kill of the service. A write is noted as sent before its request, and as acknowledged after its response. So
+ * after a kill each key holds the write acknowledged last or the one sent after it, never an older one. Each key has
+ * one client, is written more than once, and is sometimes deleted.
  */
 final class PutLoad {
 

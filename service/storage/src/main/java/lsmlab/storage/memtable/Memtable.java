@@ -182,7 +182,7 @@ public final class Memtable {
   /**
    * Returns the first node whose key is not less than the given one, or {@link #NONE}.
    *
-   * @param path receives the last node before it on each level; may be null
+   * @param path receives, for each level, the last node whose key is less; may be null
    */
   private int find(long prefix, byte[] key, int keyOffset, int keyLength, int[] path) {
     int node = HEAD;

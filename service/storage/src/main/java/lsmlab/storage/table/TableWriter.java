@@ -25,10 +25,11 @@ public final class TableWriter implements AutoCloseable {
   private static final int LARGE_PIECE_BYTES = 2 << 20;
 
   /**
-   * Size of the pieces in which a flush writes a table, which lives only until it is compacted. A
-   * kernel without preemption copies a piece without interruption, and a writer that wakes on that
-   * CPU waits for it. Copying a large piece usually takes half a millisecond, but tens of
-   * milliseconds if a virtual machine's host must first provide the memory.
+   * Size of the pieces in which a flush writes a table. Such a table lives only until it is
+   * compacted, so large pages would gain it little. A kernel without preemption copies a piece
+   * without interruption, and a writer that wakes on that CPU waits for it. Copying a large piece
+   * usually takes half a millisecond, but tens of milliseconds if a virtual machine's host must
+   * first provide the memory.
    */
   private static final int SMALL_PIECE_BYTES = 128 << 10;
 

@@ -94,9 +94,7 @@ public final class SimulatedDirectory implements StoreDirectory {
     frozen = true;
   }
 
-  /**
-   * Returns the files that are open for writing or mapped now, each with which of the two it is.
-   */
+  /** Returns a line for each file that is open for writing, and for each that is mapped. */
   public synchronized List<String> inUse() {
     List<String> inUse = new ArrayList<>();
     open.forEach(file -> inUse.add(file.name + " is open"));
