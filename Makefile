@@ -230,7 +230,7 @@ test-kubernetes: build ## whole experiments in a cluster of one node made for it
 ##@ Torture (the long forms of tests, not part of `make test`)
 .PHONY: torture torture-storage torture-loadgen torture-lab torture-verdict
 torture: torture-storage torture-server torture-loadgen torture-lab torture-verdict torture-profiling torture-categories ## every room's long tests
-torture-storage: ## crashes, 10,000 seeds each; 30 kills a durability; full disks; about 25 minutes
+torture-storage: ## crashes, 10,000 seeds each; 30 kills a durability; full disks; about 15 minutes
 	@bin/find-jdk >/dev/null
 	$(MVN) -f service/pom.xml -pl storage test -Dtest='CrashTest,GroupCommitCrashTest,ModelTest,LinearizabilityTest,RegisterCheckerTest,ErrorInjectionTest,DamageTest,MappedDamageTest,CompactionJobTest,PiecewiseCompactionTest,WalPreallocatorTest,LogBytesKillTest' \
 	  -Dlsmlab.crash.seeds=10000 -Dlsmlab.models=3000 -Dlsmlab.histories=5000 -Dlsmlab.kills=30
@@ -258,7 +258,7 @@ torture-categories: build ## the shipped experiments, briefly: how much of each 
 	$(PYTEST) -ra -s -m torture lab/tests/e2e/test_profiling_categories.py $(TESTS)
 
 .PHONY: torture-server
-torture-server: ## server, long (about half an hour): a million fuzzed inputs, every variant stopped under load, crowds of connections; FUZZ='-Dfuzz.seed=2 …'
+torture-server: ## server, long (about 5 minutes): a million fuzzed inputs, every variant stopped under load, crowds of connections; FUZZ='-Dfuzz.seed=2 …'
 	@bin/find-jdk >/dev/null
 	$(MVN) -f service/pom.xml test -pl server -am -Dgroups=slow -DexcludedGroups= -Dtest='HttpFuzzTest,StopTest,CrowdTest' -Dsurefire.failIfNoSpecifiedTests=false $(FUZZ)
 
