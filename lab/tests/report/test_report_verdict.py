@@ -18,6 +18,14 @@ def test_a_saturated_service_is_named_beside_the_verdict(tmp_path: Path) -> None
     assert "valid saturated" in page.text
 
 
+def test_another_finding_is_named_and_the_service_is_not_called_saturated(tmp_path: Path) -> None:
+    page, markdown = report(make_run(tmp_path, Shape(dirty=True, seconds=4, profiled=False)))
+    for text in (page.text, markdown):
+        assert "Read the finding before you quote them." in text
+        assert "The source differs from commit" in text
+    assert "saturated" not in page.text
+
+
 def test_reasons_of_a_suspect_run_are_said_first(tmp_path: Path) -> None:
     page, markdown = report(make_run(tmp_path, Shape(errors={"timeout": 30}, seconds=4, profiled=False)))
     for text in (page.text, markdown):

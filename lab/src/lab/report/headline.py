@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lab.analysis.checks import SATURATED
 from lab.analysis.percentiles import label, samples_needed
@@ -32,6 +32,11 @@ class Verdict:
     reasons: list[str]
     findings: list[str]
 
+    @property
+    def saturated(self) -> bool:
+        """Whether a finding says that the service was overloaded."""
+        return any(finding.startswith(SATURATED) for finding in self.findings)
+
 
 def verdict(data: ReportData) -> Verdict:
     """Return the verdict in words."""
@@ -43,10 +48,14 @@ def verdict(data: ReportData) -> Verdict:
         "suspect": "These figures may be off. Read the reasons before you quote them.",
         "invalid": "Do not use these figures.",
     }
-    sentence = sentences[validity.state]
-    if validity.state == "valid" and any(finding.startswith(SATURATED) for finding in validity.findings):
+    found = Verdict(validity.state, sentences[validity.state], list(validity.reasons), list(validity.findings))
+    if found.state == "valid" and found.saturated:
         sentence = "The measurement is sound. It is one of an overloaded service: read the finding before you quote it."
-    return Verdict(validity.state, sentence, list(validity.reasons), list(validity.findings))
+        return replace(found, sentence=sentence)
+    if found.state == "valid" and found.findings:
+        several = "s" if len(found.findings) > 1 else ""
+        return replace(found, sentence=f"{found.sentence} Read the finding{several} before you quote them.")
+    return found
 
 
 def overrides(data: ReportData) -> str:
