@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -112,6 +114,36 @@ def test_it_ends_when_the_lab_dies(tmp_path: Path) -> None:
     while Path(f"/proc/{pid}/stat").exists() and " Z " not in Path(f"/proc/{pid}/stat").read_text():
         assert time.monotonic() < deadline, "the sampler outlives the lab"
         time.sleep(0.05)
+
+
+def test_at_the_end_of_a_load_it_says_what_other_processes_used_and_not_what_the_lab_did(tmp_path: Path) -> None:
+    cpu = min(os.sched_getaffinity(0))
+    audit = MachineAudit()
+    audit.start(tmp_path / "machine.csv", CpuPlan((cpu,), (cpu,), (cpu,)))
+    # A process whose parent has ended is no descendant of this one, which stands for the lab.
+    orphan = subprocess.run(["sh", "-c", "yes >/dev/null & echo $!"], stdout=subprocess.PIPE, text=True, check=True)
+    own = subprocess.Popen(["sha1sum", "/dev/zero"])
+    load = subprocess.Popen(["sleep", "600"])
+    began = time.monotonic()
+    try:
+        audit.watch("loadgen", load.pid)
+        wait_for_rows(tmp_path / "machine.csv", 2)
+        late = subprocess.Popen(["md5sum", "/dev/zero"])
+        wait_for_rows(tmp_path / "machine.csv", 3)
+        audit.watch("loadgen", None)
+        took_s = time.monotonic() - began
+        wait_for_rows(tmp_path / "machine.csv", 4)
+    finally:
+        os.kill(int(orphan.stdout), signal.SIGKILL)
+        for process in (own, load, late):
+            process.kill()
+            process.wait()
+        audit.stop()
+    (line,) = (tmp_path / "processes.jsonl").read_text().splitlines()
+    use = json.loads(line)
+    assert 0 < use["interval_s"] <= took_s + 1
+    assert use["cpu_s"]["yes"] > 0.1 * use["interval_s"]
+    assert not {"sha1sum", "md5sum", "sleep"} & use["cpu_s"].keys()
 
 
 def test_a_quota_is_looked_for_in_the_group_of_the_process() -> None:

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -58,6 +60,14 @@ function request()
 end
 """
 """Takes 100 µs of the load generator's CPU for each request: 10,000 a second at most."""
+TEN_MS = """
+import time
+while True:
+  end = time.monotonic() + 0.01
+  while time.monotonic() < end: pass
+  time.sleep(0.99)
+"""
+"""Uses a CPU for 10 ms each second."""
 
 pytestmark = [
     pytest.mark.torture,
@@ -104,6 +114,22 @@ def test_a_hog_on_the_services_cpu_is_the_only_reason() -> None:
     judged = run_of(lambda run: hog(SERVICE_CPU, 3.0))
     assert judged.warned() == {"other load"}
     assert "of a CPU of the service in second" in judged.checks["other load"]["detail"]
+
+
+def test_a_process_that_is_too_small_for_a_bad_second_is_named(tmp_path: Path) -> None:
+    program = tmp_path / "ten-ms"
+    program.symlink_to(sys.executable)
+    small = subprocess.Popen(["taskset", "-c", str(SERVICE_CPU), program, "-S", "-c", TEN_MS])
+    try:
+        judged = run_of()
+    finally:
+        small.kill()
+        small.wait()
+    detail = judged.checks["other processes"]["detail"]
+    used = re.search(r"ten-ms (\d\.\d+)%", detail)
+    assert used is not None, detail
+    assert 0.8 < float(used[1]) < 1.2
+    assert judged.checks["other load"]["outcome"] == "pass"
 
 
 def test_a_hog_on_the_generators_cpu_is_named_and_at_most_what_it_did_to_the_percentiles() -> None:

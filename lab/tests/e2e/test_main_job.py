@@ -35,7 +35,7 @@ LABEL_PX_MIN = 14
 FILES = [
     "run.json",
     "report.md",
-    *([] if IN_A_CLUSTER else ["machine.csv"]),  # of this machine's CPUs, which are not the run's then
+    *([] if IN_A_CLUSTER else ["machine.csv", "processes.jsonl"]),  # of this machine's CPUs, not a cluster's
     "timeline.csv",
     "service.log",
     "profile/profile.jfr",

@@ -54,6 +54,8 @@ class Shape:
     hog: dict[str, tuple[int, int, float]] = field(default_factory=dict)
     """By party: first second in the measurement, number of seconds, share of a CPU. On the service's CPU it
     makes the latencies of its seconds longer."""
+    others: dict[str, float] = field(default_factory=dict)
+    """CPUs that other processes use on average, by name."""
     throttled: float = 0.0
     memory_stall: float = 0.0
     refaulting: float = 0.0
@@ -122,6 +124,7 @@ def make_run(directory: Path, shape: Shape | None = None) -> Path:
     if shape.timeline:
         make_timeline(directory / "timeline.csv", shape, phases, rng)
         make_evidence(directory / "machine.csv", shape, phases)
+        make_uses(directory / "processes.jsonl", shape, phases)
     make_service_log(directory / "service.log", phases)
     manifest = Manifest(
         run_id=BEGAN.strftime("%Y%m%dT%H%M%SZ"),
@@ -296,6 +299,17 @@ def make_evidence(path: Path, shape: Shape, phases: list[Phase]) -> None:
         writer = csv.DictWriter(file, list(rows[0]))
         writer.writeheader()
         writer.writerows(rows)
+
+
+def make_uses(path: Path, shape: Shape, phases: list[Phase]) -> None:
+    """Write processes.jsonl: a line for each load."""
+    lines = []
+    for phase in phases:
+        if phase.name in ("warm-up", "measure", "profile"):
+            length_s = (phase.end - phase.start).total_seconds()
+            cpu_s = {name: share * length_s for name, share in shape.others.items()}
+            lines.append(json.dumps({"end_s": phase.end.timestamp(), "interval_s": length_s, "cpu_s": cpu_s}) + "\n")
+    path.write_text("".join(lines), encoding="utf-8")
 
 
 def _disk(shape: Shape, rng: np.random.Generator, second: int, *, loaded: bool, disturbed: bool) -> dict[str, float]:

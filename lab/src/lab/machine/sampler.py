@@ -19,19 +19,25 @@ unknown:
   `refault_bytes` (of pages that were read again because it had), `memory_stall_s`, `io_stall_s`, `cpu_stall_s` (PSI,
   "some");
 - `sampler_cpu_s`, which is the cost of all this.
+
+Beside it, processes.jsonl has a line for each load, when it is over: `end_s` (seconds since the epoch), `interval_s`,
+and `cpu_s`: the CPU time of every process that is neither measured nor the lab's, by name. Processes that were not
+there at both ends of the load are left out.
 """
 
 # Plain calls of the operating system: this runs once a second beside a measurement.
-# ruff: noqa: PTH123, PTH208
+# ruff: noqa: PTH118, PTH120, PTH123, PTH208
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import re
 import select
 import signal
 import sys
 import time
+from typing import NamedTuple
 
 PERIOD_S = 1.0
 PAUSE_S = 0.0003
@@ -202,12 +208,13 @@ class Sampler:
         self._files = KeptOpen()
         self._watches: dict[str, Watch] = {}
         self._helpers: list[Watch] = []
+        self._others_before: tuple[float, dict[tuple[int, int], float]] | None = None
         self._before: dict[str, float] = {}
         self._read_at_s: dict[str, float] = {}
         self._read_before_at_s: dict[str, float] = {}
 
-    def watch(self, party: str, pid: int | None) -> None:
-        """Watch another process from now on, or none."""
+    def watch(self, party: str, pid: int | None) -> dict[str, object] | None:
+        """Watch another process from now on, or none; return the line of processes.jsonl if a load is over."""
         old = self._watches.pop(party, None)
         if old is not None:
             self._files.forget_below(f"/proc/{old.pid}/")
@@ -217,8 +224,27 @@ class Sampler:
         if pid is not None:
             self._watches[party] = Watch(pid, self._files)
             self._remember(party)
-        if party == "service":  # not at the load generator's start: reading all processes takes milliseconds
+        if party == "service":
             self._look_for_helpers()
+        elif pid is not None:
+            self._others_before = time.monotonic(), {process.identity: process.cpu_s for process in processes()}
+        elif old is not None and self._others_before is not None:
+            return self._use_of_others(*self._others_before, old.pid)
+        return None
+
+    def _use_of_others(
+        self, began_s: float, used_before: dict[tuple[int, int], float], loadgen: int
+    ) -> dict[str, object]:
+        """Compare the CPU time of every process with that at the load's begin."""
+        now = processes()
+        own = descendants(self._lab_pid, now) | {loadgen} | {watch.pid for watch in self._watches.values()}
+        used: dict[str, float] = {}
+        for process in now:
+            if process.pid not in own and process.identity in used_before:
+                used[process.name] = used.get(process.name, 0.0) + process.cpu_s - used_before[process.identity]
+        cpu_s = {name: round(seconds, 3) for name, seconds in used.items() if seconds > 0}
+        interval_s = round(time.monotonic() - began_s, 3)
+        return {"end_s": round(time.time(), 3), "interval_s": interval_s, "cpu_s": cpu_s}
 
     def _look_for_helpers(self) -> None:
         """Count all processes that the lab has started as the lab's own, except the measured ones."""
@@ -227,7 +253,7 @@ class Sampler:
             self._files.forget_below(f"/proc/{helper.pid}/")
         for name in ("lab_cpu_s", "lab_disk_bytes"):
             self._before.pop(name, None)
-        self._helpers = [Watch(pid, self._files) for pid in sorted(descendants(self._lab_pid) - measured)]
+        self._helpers = [Watch(pid, self._files) for pid in sorted(descendants(self._lab_pid, processes()) - measured)]
 
     def row(self) -> str | None:
         """Return the line for the second that is over; None for the first.
@@ -304,16 +330,41 @@ def memory_and_disk_bytes(vmstat: str) -> dict[str, int]:
     return {name: unit * sum(map(int, values)) for name, (values, unit) in found.items() if values}
 
 
-def descendants(root: int) -> set[int]:
-    """Return a process and all its running descendants."""
-    children: dict[int, list[int]] = {}
+class Process(NamedTuple):
+    """A process or a thread of the kernel; `cpu_s` since its start."""
+
+    pid: int
+    parent: int
+    started_ticks: int
+    name: str
+    cpu_s: float
+
+    @property
+    def identity(self) -> tuple[int, int]:
+        """The pid with the start: the kernel reuses pids."""
+        return self.pid, self.started_ticks
+
+
+def processes() -> list[Process]:
+    """Return all processes. Takes some milliseconds, with pauses."""
+    found = []
     for reads, name in enumerate(os.listdir("/proc")):
         if reads % READS_BEFORE_PAUSE == 0:
             time.sleep(PAUSE_S)
         if name.isdecimal():
             with contextlib.suppress(OSError), open(f"/proc/{name}/stat", encoding="utf-8", errors="replace") as file:
-                parent = int(file.read().rpartition(")")[2].split()[1])
-                children.setdefault(parent, []).append(int(name))
+                head, _, rest = file.read().rpartition(")")
+                fields = rest.split()
+                cpu_s = (int(fields[11]) + int(fields[12])) * TICK_S
+                found.append(Process(int(name), int(fields[1]), int(fields[19]), head.partition("(")[2], cpu_s))
+    return found
+
+
+def descendants(root: int, all_processes: list[Process]) -> set[int]:
+    """Return the pids of a process and of all its running descendants."""
+    children: dict[int, list[int]] = {}
+    for process in all_processes:
+        children.setdefault(process.parent, []).append(process.pid)
     found, new = {root}, [root]
     while new:
         new = [child for parent in new for child in children.get(parent, []) if child not in found]
@@ -345,7 +396,10 @@ def main(file: str, service: str, loadgen: str, other: str) -> None:
     raise_priority()
     sampler = Sampler(sorted({*parse_cpus(service), *parse_cpus(loadgen)}), os.getppid())
     pending = b""
-    with open(file, "w", encoding="utf-8", buffering=1) as out:
+    with (
+        open(file, "w", encoding="utf-8", buffering=1) as out,
+        open(os.path.join(os.path.dirname(file), "processes.jsonl"), "w", encoding="utf-8", buffering=1) as loads,
+    ):
         out.write(",".join(sampler.columns) + "\n")
         due = time.monotonic()
         while True:
@@ -362,7 +416,9 @@ def main(file: str, service: str, loadgen: str, other: str) -> None:
                 *lines, pending = (pending + read).split(b"\n")
                 for line in lines:
                     party, pid = line.decode("ascii").split()
-                    sampler.watch(party, int(pid) if pid.isdecimal() else None)
+                    load = sampler.watch(party, int(pid) if pid.isdecimal() else None)
+                    if load is not None:
+                        loads.write(json.dumps(load) + "\n")
 
 
 if __name__ == "__main__":

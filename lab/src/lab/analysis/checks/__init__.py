@@ -24,6 +24,7 @@ FINDINGS = (
     load.REFUSED,
     steady.NOT_STEADY,
     generator.UNKNOWN_ERROR,
+    machine.BESIDE,
     machine.CHANGED_SOURCE,
 )
 """Beginnings of notes that a reader must know although the result is sound."""
@@ -92,6 +93,7 @@ def _outputs(known: CheckInput) -> Check:
 OF_THIS_MACHINE: tuple[Callable[[CheckInput], Check], ...] = (
     machine.cpu_plan,
     seconds.foreign_use,
+    machine.other_processes,
     seconds.steal,
     seconds.throttling,
     seconds.run_delay,

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from lab.analysis.evidence import Evidence, EvidenceError, Party, read_evidence
 from lab.analysis.load import Load, LoadError, Second, read_load_json
 from lab.analysis.outputs import measured_sources
+from lab.analysis.processes import LoadUse, read_uses, shares
 from lab.analysis.stretch import Track
 from lab.analysis.timeline import Timeline, TimelineError, read_timeline
 from lab.manifest import Manifest
@@ -47,6 +48,8 @@ class Conditions:
     windows: list[Window] = field(default_factory=list)
     tracks: dict[str, list[Track]] = field(default_factory=dict)
     clock_step_s: float | None = None
+    others: dict[str, float] | None = None
+    """Processes that are neither measured nor the lab's, in CPUs on average over the loads, the largest first."""
     compacted_at_start: list[int] | None = None
     """The repetitions in which flush or compaction wrote in the first seconds of the measurement."""
     cpu_samples: int | None = None
@@ -68,11 +71,18 @@ def observe(run_dir: Path, manifest: Manifest) -> Conditions:
             evidence = read_evidence(run_dir / "machine.csv")
         except EvidenceError as error:
             problems.append(str(error).replace(f"{run_dir}/", ""))
+    uses: list[LoadUse] = []
+    if (run_dir / "processes.jsonl").is_file():
+        try:
+            uses = read_uses(run_dir / "processes.jsonl")
+        except EvidenceError as error:
+            problems.append(str(error).replace(f"{run_dir}/", ""))
     windows = measured_windows(run_dir, manifest)
     return Conditions(
         windows=windows,
         tracks={} if evidence is None else _tracks(evidence, windows, manifest),
         clock_step_s=None if evidence is None or not len(evidence.end_s) else float(evidence.clock_steps().max()),
+        others=_others(uses, windows),
         compacted_at_start=None if timeline is None else _compacted_at_start(timeline, windows),
         cpu_samples=profile_samples(run_dir).get("cpu"),
         problems=problems,
@@ -94,6 +104,16 @@ def measured_windows(run_dir: Path, manifest: Manifest) -> list[Window]:
         elif phase is not None:
             windows.append(Window(number, phase.start.timestamp(), phase.duration_s))
     return windows
+
+
+def _others(uses: list[LoadUse], windows: list[Window]) -> dict[str, float] | None:
+    """Return the use during the loads of all measurements; None if one was not observed."""
+    of_windows = [
+        next((use for use in uses if use.holds(window.start_s, window.start_s + window.duration_s)), None)
+        for window in windows
+    ]
+    known = [use for use in of_windows if use is not None]
+    return shares(known) if known and len(known) == len(windows) else None
 
 
 def _load(path: Path) -> Load | None:

@@ -11,6 +11,11 @@ PROFILE_SAMPLES_MIN = 500
 CLOCK_STEP_MAX_S = 0.2
 CHANGED_SOURCE = "the source differs from commit"
 """Beginning of the finding about uncommitted changes."""
+OTHERS_CPUS_P99, OTHERS_CPUS_P99_9 = 0.005, 0.0005
+"""CPUs that other processes use on average: half of the share of requests that lie beyond the percentile."""
+OTHERS_NAMED_MAX = 3
+BESIDE = "beside the run"
+"""Beginning of the finding about other processes."""
 
 
 def cpu_plan(known: CheckInput) -> Check:
@@ -46,6 +51,30 @@ def cpu_plan(known: CheckInput) -> Check:
         detail="service, load generator and the rest had CPUs of their own",
         environment=True,
     )
+
+
+def other_processes(known: CheckInput) -> Check:
+    """Name the processes that used CPUs beside the run, too little for a limit of one second and enough for a tail.
+
+    A request that becomes due while another process has the service's CPU waits for it. If others have it for 1% of
+    the time, 1% of the requests wait, and p99 may be the length of their time slices. Whether they ran on that CPU,
+    and for how long at once, is not known; so the check informs, and a stretch of load is left to the check of other
+    load.
+    """
+    name, others = "other processes", known.conditions.others
+    if others is None:
+        return Check(name=name, outcome="unknown", detail="other processes were not observed", environment=True)
+    total = sum(others.values())
+    if total < OTHERS_CPUS_P99_9:
+        detail = f"others used {total:.2%} of a CPU"
+        return Check(name=name, outcome="pass", detail=detail, environment=True)
+    largest = list(others.items())[:OTHERS_NAMED_MAX]
+    names = ", ".join(f"{process} {share:.2%}" for process, share in largest)
+    percentile = "p99" if total >= OTHERS_CPUS_P99 else "p99.9"
+    detail = f"other processes used {total:.2%} of a CPU ({names}): {percentile} may be their doing"
+    if percentile == "p99":
+        detail = f"{BESIDE}, {detail}"
+    return Check(name=name, outcome="note", detail=detail, environment=True)
 
 
 def clock(known: CheckInput) -> Check:
