@@ -121,11 +121,13 @@ def test_at_the_end_of_a_load_it_says_what_other_processes_used_and_not_what_the
     audit = MachineAudit()
     audit.start(tmp_path / "machine.csv", CpuPlan((cpu,), (cpu,), (cpu,)))
     # A process whose parent has ended is no descendant of this one, which stands for the lab.
-    orphan = subprocess.run(["sh", "-c", "yes >/dev/null & echo $!"], stdout=subprocess.PIPE, text=True, check=True)
+    start = "yes >/dev/null & echo $!; sha256sum /dev/zero >/dev/null & echo $!"
+    orphans = subprocess.run(["sh", "-c", start], stdout=subprocess.PIPE, text=True, check=True).stdout.split()
     own = subprocess.Popen(["sha1sum", "/dev/zero"])
     load = subprocess.Popen(["sleep", "600"])
     began = time.monotonic()
     try:
+        audit.watch("beside", int(orphans[1]))
         audit.watch("loadgen", load.pid)
         wait_for_rows(tmp_path / "machine.csv", 2)
         late = subprocess.Popen(["md5sum", "/dev/zero"])
@@ -134,7 +136,8 @@ def test_at_the_end_of_a_load_it_says_what_other_processes_used_and_not_what_the
         took_s = time.monotonic() - began
         wait_for_rows(tmp_path / "machine.csv", 4)
     finally:
-        os.kill(int(orphan.stdout), signal.SIGKILL)
+        for pid in orphans:
+            os.kill(int(pid), signal.SIGKILL)
         for process in (own, load, late):
             process.kill()
             process.wait()
@@ -143,7 +146,15 @@ def test_at_the_end_of_a_load_it_says_what_other_processes_used_and_not_what_the
     use = json.loads(line)
     assert 0 < use["interval_s"] <= took_s + 1
     assert use["cpu_s"]["yes"] > 0.1 * use["interval_s"]
-    assert not {"sha1sum", "md5sum", "sleep"} & use["cpu_s"].keys()
+    assert not {"sha1sum", "sha256sum", "md5sum", "sleep"} & use["cpu_s"].keys()
+
+
+@pytest.mark.parametrize(
+    ("name", "parent", "expected"),
+    [("kworker/0:1H-kblockd", 2, True), ("ksoftirqd/0", 2, True), ("kdamond.0", 2, False), ("kworker", 1, False)],
+)
+def test_a_thread_of_the_kernel_that_does_the_runs_io_is_nobody_else(name: str, parent: int, expected: bool) -> None:
+    assert sampler.Process(90, parent, 0, name, 1.0).is_on_request is expected
 
 
 def test_a_quota_is_looked_for_in_the_group_of_the_process() -> None:

@@ -128,7 +128,7 @@ def test_a_process_that_is_too_small_for_a_bad_second_is_named(tmp_path: Path) -
     detail = judged.checks["other processes"]["detail"]
     used = re.search(r"ten-ms (\d\.\d+)%", detail)
     assert used is not None, detail
-    assert 0.8 < float(used[1]) < 1.2
+    assert 0.6 < float(used[1]) < 1.2  # in ticks of 10 ms
     assert judged.checks["other load"]["outcome"] == "pass"
 
 

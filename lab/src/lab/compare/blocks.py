@@ -37,6 +37,9 @@ class Blocks:
             side = self._sides[letter]
             side.session.prepare(side.repetition(number, 1))
             side.state.scrape_service(on=False)
+        a, b = self._sides["a"].state, self._sides["b"].state
+        a.stand_beside(b.service)
+        b.stand_beside(a.service)
         windows = self._sides["a"].windows
         done = [self._window(letter, number, window) for letter, window in windows.sequence(order)]
         return Block(number=number, order=order, windows=done)

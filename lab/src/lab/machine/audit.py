@@ -43,7 +43,7 @@ class MachineAudit:
             )
 
     def watch(self, party: str, pid: int | None) -> None:
-        """Watch another process as `service` or `loadgen`, or none. Thread-safe."""
+        """Watch another process as `service`, `loadgen` or `beside` (sampler.py), or none. Thread-safe."""
         with self._lock, contextlib.suppress(OSError):
             if self._process is not None and self._process.stdin is not None:
                 self._process.stdin.write(f"{party} {pid if pid is not None else '-'}\n".encode())

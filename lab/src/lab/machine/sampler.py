@@ -5,7 +5,8 @@ library. It has a process of its own because a thread of the lab can be held up 
 when the machine is busy and the evidence matters. It runs at niceness -10 if that is allowed, and pauses
 after every few reads: on a machine of two CPUs it shares the load generator's, which must not wait for it for long.
 
-Standard input says which processes to watch: `service PID`, `loadgen PID`, with `-` for none. Its end ends the sampler.
+Standard input says which processes to watch: `service PID`, `loadgen PID`, with `-` for none; and with `beside PID`
+which one is the other service of a comparison, without load while this one is measured. Its end ends the sampler.
 
 Columns of machine.csv, in seconds or bytes over the interval before `time_s` (seconds since the epoch); empty is
 unknown:
@@ -22,7 +23,8 @@ unknown:
 
 Beside it, processes.jsonl has a line for each load, when it is over: `end_s` (seconds since the epoch), `interval_s`,
 and `cpu_s`: the CPU time of every process that is neither measured nor the lab's, by name. Processes that were not
-there at both ends of the load are left out.
+there at both ends of the load are left out, and so are threads of the kernel that work for whoever asks: network,
+disks, RCU.
 """
 
 # Plain calls of the operating system: this runs once a second beside a measurement.
@@ -56,6 +58,10 @@ RESOURCES = ("memory", "io", "cpu")
 COMPILER_THREAD = re.compile(r"C[12] Compiler")
 NO_REQUEST_WAITS_FOR = re.compile(r"loadgen(-metrics)?$")
 """Threads that are meant to wait for a CPU: those of the lab's load generator that only collect its counts."""
+KTHREADD = 2
+"""The pid of the parent of the kernel's threads."""
+ON_REQUEST = re.compile(r"kworker|ksoftirqd|jbd2|rcu_|migration")
+"""Threads of the kernel that work for whoever asks: the service's own I/O among it."""
 
 
 class KeptOpen:
@@ -208,6 +214,7 @@ class Sampler:
         self._files = KeptOpen()
         self._watches: dict[str, Watch] = {}
         self._helpers: list[Watch] = []
+        self._beside: int | None = None
         self._others_before: tuple[float, dict[tuple[int, int], float]] | None = None
         self._before: dict[str, float] = {}
         self._read_at_s: dict[str, float] = {}
@@ -215,6 +222,9 @@ class Sampler:
 
     def watch(self, party: str, pid: int | None) -> dict[str, object] | None:
         """Watch another process from now on, or none; return the line of processes.jsonl if a load is over."""
+        if party == "beside":
+            self._beside = pid
+            return None
         old = self._watches.pop(party, None)
         if old is not None:
             self._files.forget_below(f"/proc/{old.pid}/")
@@ -237,10 +247,11 @@ class Sampler:
     ) -> dict[str, object]:
         """Compare the CPU time of every process with that at the load's begin."""
         now = processes()
-        own = descendants(self._lab_pid, now) | {loadgen} | {watch.pid for watch in self._watches.values()}
+        measured = {loadgen, self._beside, *(watch.pid for watch in self._watches.values())}
+        own = descendants(self._lab_pid, now) | measured
         used: dict[str, float] = {}
         for process in now:
-            if process.pid not in own and process.identity in used_before:
+            if process.pid not in own and process.identity in used_before and not process.is_on_request:
                 used[process.name] = used.get(process.name, 0.0) + process.cpu_s - used_before[process.identity]
         cpu_s = {name: round(seconds, 3) for name, seconds in used.items() if seconds > 0}
         interval_s = round(time.monotonic() - began_s, 3)
@@ -343,6 +354,11 @@ class Process(NamedTuple):
     def identity(self) -> tuple[int, int]:
         """The pid with the start: the kernel reuses pids."""
         return self.pid, self.started_ticks
+
+    @property
+    def is_on_request(self) -> bool:
+        """Whether it is a thread of the kernel that works for whoever asks."""
+        return self.parent == KTHREADD and ON_REQUEST.match(self.name) is not None
 
 
 def processes() -> list[Process]:

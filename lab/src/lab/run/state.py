@@ -127,6 +127,10 @@ class RunState:
         self.scrape_service(on=True)
         self.audit.watch("service", service.pid)
 
+    def stand_beside(self, other: Service) -> None:
+        """Name the other service of a comparison, which has no load while this one is measured."""
+        self.audit.watch("beside", other.pid)
+
     def scrape_service(self, *, on: bool) -> None:
         """Put the service's own metrics into the timeline, or leave them out: each scrape uses its CPUs."""
         self.watched.service_metrics_url = f"{self.service.admin_url}/metrics" if on else None
