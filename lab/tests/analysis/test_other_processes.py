@@ -41,13 +41,17 @@ def test_processes_too_small_for_a_bad_second_are_named_if_a_percentile_may_be_t
     assert validity.findings == ([found.detail] if said.startswith("beside the run") else [])
 
 
-@pytest.mark.parametrize("left", ["absent", "cut off", "damaged"])
+@pytest.mark.parametrize("left", ["absent", "cut off", "damaged", "of no length", "not text"])
 def test_other_processes_are_unknown_if_one_repetition_was_not_observed(tmp_path: Path, left: str) -> None:
     run = make_run(tmp_path, Shape(others={"agent": 0.2}, profiled=False, repetitions=2))
     path = run / "processes.jsonl"
     lines = path.read_text().splitlines(keepends=True)
     if left == "damaged":
         path.write_text("".join([*lines[:2], '{"end_s": "now"}\n', lines[3]]))
+    elif left == "of no length":
+        path.write_text('{"end_s": 1.0, "interval_s": 0.0, "cpu_s": {}}\n')
+    elif left == "not text":
+        path.write_bytes(b"\xff\n")
     elif left == "cut off":
         path.write_text("".join(lines[:2]) + lines[3][:20])
     else:
@@ -55,7 +59,12 @@ def test_other_processes_are_unknown_if_one_repetition_was_not_observed(tmp_path
     validity = judge(run, Manifest.read(run / "run.json"))
     assert check(validity, "other processes").outcome == "unknown"
     outputs = check(validity, "outputs")
-    if left == "damaged":
-        assert outputs.detail == "outputs are damaged: processes.jsonl:3: Input should be a valid number"
+    said = {
+        "damaged": "processes.jsonl:3: Input should be a valid number",
+        "of no length": "processes.jsonl:1: Input should be greater than 0",
+        "not text": "processes.jsonl: cannot be read: 'utf-8' codec can't decode byte 0xff in position 0",
+    }
+    if left in said:
+        assert outputs.detail.startswith(f"outputs are damaged: {said[left]}")
     else:
         assert outputs.outcome == "pass"

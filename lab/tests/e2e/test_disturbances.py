@@ -63,11 +63,11 @@ end
 TEN_MS = """
 import time
 while True:
-  end = time.monotonic() + 0.01
-  while time.monotonic() < end: pass
+  end = time.process_time() + 0.01
+  while time.process_time() < end: pass
   time.sleep(0.99)
 """
-"""Uses a CPU for 10 ms each second."""
+"""Uses 10 ms of CPU time each second."""
 
 pytestmark = [
     pytest.mark.torture,
@@ -128,7 +128,7 @@ def test_a_process_that_is_too_small_for_a_bad_second_is_named(tmp_path: Path) -
     detail = judged.checks["other processes"]["detail"]
     used = re.search(r"ten-ms (\d\.\d+)%", detail)
     assert used is not None, detail
-    assert 0.6 < float(used[1]) < 1.2  # in ticks of 10 ms
+    assert 0.8 < float(used[1]) < 1.2
     assert judged.checks["other load"]["outcome"] == "pass"
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Annotated
 
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from lab.analysis.evidence import EvidenceError
 from lab.manifest.base import Amount, Finite, Strict
@@ -18,7 +19,7 @@ class LoadUse(Strict):
     """One load: its end in seconds since the epoch, its length, and the CPU time of other processes by name."""
 
     end_s: Finite
-    interval_s: Amount
+    interval_s: Annotated[float, Field(gt=0, allow_inf_nan=False)]
     cpu_s: dict[str, Amount]
 
     def holds(self, start_s: float, end_s: float) -> bool:

@@ -8,6 +8,9 @@ after every few reads: on a machine of two CPUs it shares the load generator's, 
 Standard input says which processes to watch: `service PID`, `loadgen PID`, with `-` for none; and with `beside PID`
 which one is the other service of a comparison, without load while this one is measured. Its end ends the sampler.
 
+It is one file, though a long one, because it is started as a script in isolated mode, without site-packages: no import
+of the lab can fail or take long beside a measurement, and none is possible.
+
 Columns of machine.csv, in seconds or bytes over the interval before `time_s` (seconds since the epoch); empty is
 unknown:
 
@@ -135,10 +138,7 @@ class Watch:
         """Return the CPU time of all threads, with those that have ended."""
         stat = self._files.read(self._directory + "stat")
         self.cpu_read_at_s = time.monotonic()
-        if stat is None:
-            return None
-        fields = stat.rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) * TICK_S
+        return None if stat is None else parse_process(self.pid, stat).cpu_s
 
     def disk_bytes(self) -> float | None:
         """Return the bytes read from disks and written to files on them; another user's are known to root only."""
@@ -369,11 +369,16 @@ def processes() -> list[Process]:
             time.sleep(PAUSE_S)
         if name.isdecimal():
             with contextlib.suppress(OSError), open(f"/proc/{name}/stat", encoding="utf-8", errors="replace") as file:
-                head, _, rest = file.read().rpartition(")")
-                fields = rest.split()
-                cpu_s = (int(fields[11]) + int(fields[12])) * TICK_S
-                found.append(Process(int(name), int(fields[1]), int(fields[19]), head.partition("(")[2], cpu_s))
+                found.append(parse_process(int(name), file.read()))
     return found
+
+
+def parse_process(pid: int, stat: str) -> Process:
+    """Parse the text of /proc/PID/stat."""
+    head, _, rest = stat.rpartition(")")
+    fields = rest.split()
+    cpu_s = (int(fields[11]) + int(fields[12])) * TICK_S
+    return Process(pid, int(fields[1]), int(fields[19]), head.partition("(")[2], cpu_s)
 
 
 def descendants(root: int, all_processes: list[Process]) -> set[int]:
