@@ -230,6 +230,15 @@ fn each_way_to_idle_sends_everything() {
 }
 
 #[test]
+fn a_loop_that_spins_with_next_to_nothing_to_do_does_next_to_no_work() {
+    let _alone = alone();
+    let server = TruthServer::start(Manner::Answer(OK.to_vec(), Duration::ZERO));
+    let run = load("-t1 -c1 -d1s -R10 --idle spin", &server.url());
+    let (spin_s, cpu_s) = (run.number("spin_s"), run.number("cpu_s"));
+    assert!(spin_s > 0.9 * cpu_s, "polled for {spin_s} of {cpu_s} s");
+}
+
+#[test]
 #[ignore = "measures, and so needs a quiet machine; `make torture-loadgen` runs it"]
 fn hybrid_polls_for_a_quick_answer_and_sleeps_through_a_slow_one() {
     let _alone = alone();

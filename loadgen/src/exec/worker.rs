@@ -246,6 +246,7 @@ impl<'a> Worker<'a> {
                 wake_ns = wake_ns.min(script_thread.sample(now));
             }
             if now >= next_tick_ns {
+                self.polling.end_turn();
                 self.enforce_time_limits(now);
                 self.realtime_offset_ns = realtime_offset_ns();
                 if self.plan.schedule.is_limited() && self.has_nothing_left_to_do() {
@@ -300,10 +301,13 @@ impl<'a> Worker<'a> {
         let after = now_ns();
         self.stops.awake(after);
         // Time after the planned wake-up is not idle: the loop wanted to run.
-        if timeout_ns > 0 {
-            self.idle_ns += after.min(wake_ns) - before;
-        } else if count == 0 {
-            self.idle_ns += self.polling.add(after - before);
+        if timeout_ns == 0 && count == 0 {
+            self.idle_ns += self.polling.add(before, after);
+        } else {
+            self.polling.end_turn();
+            if timeout_ns > 0 {
+                self.idle_ns += after.min(wake_ns) - before;
+            }
         }
         for index in 0..count {
             let event = self.poller.event(index);
@@ -322,6 +326,7 @@ impl<'a> Worker<'a> {
         let mut now = now_ns();
         self.stops.awake(now);
         while let Some((time_ns, index)) = self.timers.pop_due(now) {
+            self.polling.end_turn();
             if let Some(script_thread) = ScriptThread::of_timer(index) {
                 if self.script_threads[script_thread].wake_ns == time_ns {
                     self.script_threads[script_thread].wake_ns = u64::MAX;
@@ -345,6 +350,7 @@ impl<'a> Worker<'a> {
         if self.running {
             self.interval.in_flight = self.in_flight;
         }
+        self.polling.end_turn();
         let (cpu_ns, spin_ns) = (thread_cpu_ns(), self.polling.spent_ns());
         self.interval.cpu_ns = cpu_ns - self.cpu_delivered_ns;
         self.interval.work_ns_max = self.interval.cpu_ns.saturating_sub(spin_ns - self.spin_delivered_ns);

@@ -128,7 +128,7 @@ impl Ending {
     pub fn into_results(mut self, sum: Interval, series: Vec<SecondRow>) -> Results {
         let stops = longest_stops(&self.loops);
         let verdict = self.verdict(&sum, &stops);
-        // An empty poll that was preempted may be counted as longer than it was.
+        // A turn of polling that was preempted may be counted as longer than it was.
         let spin_ns = self.loops.iter().map(|ended| ended.spin_ns).sum::<u64>().min(self.cpu_ns);
         let loops = self.loops.iter().map(|ended| {
             let cpu_s = ended.cpu_ns as f64 / SECOND as f64;

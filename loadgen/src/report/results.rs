@@ -97,7 +97,7 @@ pub struct GeneratorStop {
 pub struct LoopCpu {
     /// CPU time in seconds.
     pub cpu_s: f64,
-    /// The part of the CPU time spent in empty polls, in seconds.
+    /// The part of the CPU time spent polling with nothing to do, in seconds.
     pub spin_s: f64,
     /// Whether the loop ran at niceness -20.
     pub high_priority: bool,
@@ -118,7 +118,7 @@ pub struct Results {
     pub elapsed_ns: u64,
     /// CPU time of this process during the run, in nanoseconds.
     pub cpu_ns: u64,
-    /// The part of the CPU time spent in empty polls, in nanoseconds.
+    /// The part of the CPU time spent polling with nothing to do, in nanoseconds.
     pub spin_ns: u64,
     /// CPU time of each event loop.
     pub loops: Vec<LoopCpu>,
