@@ -17,7 +17,8 @@ pub fn rows(server_cpu: usize, cpu: usize, seconds: u32, runs: usize) -> Vec<Row
             let flags = format!("-t1 -c{connections} -d{seconds}s -R{rate} --idle hybrid --cpus {cpu}");
             let run = load(&flags, &server.url());
             let truth = Truth::of(&server.finish(), &constant(rate), connections);
-            latency.push((run.percentile_us("latency_us", "50"), quantile(&truth.latencies_ns(), 50.0) / 1e3));
+            let logged = truth.latencies_ns(|known| known.answered_ns);
+            latency.push((run.percentile_us("latency_us", "50"), quantile(&logged, 50.0) / 1e3));
             lag.push((run.percentile_us("send_lag_us", "99"), quantile(&truth.send_lags_ns(), 99.0) / 1e3));
             eprintln!("-c{connections} -R{rate}: p50 {:?}, p99 of send lag {:?}", latency.last(), lag.last());
         }

@@ -38,6 +38,9 @@ pub struct Request {
     pub number: usize,
     /// When it arrived in the kernel.
     pub arrived_ns: u64,
+    /// When the server began to write its response; 0 without one. It left between this time and the next, which are
+    /// tens of microseconds apart where the write has to wake a sleeping CPU.
+    pub answering_ns: u64,
     /// When its response was written; 0 without one.
     pub answered_ns: u64,
 }
@@ -206,7 +209,8 @@ impl Serving {
         peer.pending.clear();
         let arrived_ns = arrived_ns.expect("the kernel stamps what arrives");
         let first_ns = *self.first_ns.get_or_insert(arrived_ns);
-        let request = Request { connection: peer.connection, number: peer.received, arrived_ns, answered_ns: 0 };
+        let (connection, number) = (peer.connection, peer.received);
+        let request = Request { connection, number, arrived_ns, answering_ns: 0, answered_ns: 0 };
         peer.received += 1;
         let index = self.log.len();
         self.log.push(request);
@@ -224,8 +228,9 @@ impl Serving {
     fn answer(&mut self, token: u64, index: usize) {
         let Some(peer) = self.peers.get_mut(&token) else { return };
         // A response fits into the socket's buffer, so anything but success means that the peer is gone.
+        let answering_ns = now_ns();
         match peer.stream.write_all(ANSWER) {
-            Ok(()) => self.log[index].answered_ns = now_ns(),
+            Ok(()) => (self.log[index].answering_ns, self.log[index].answered_ns) = (answering_ns, now_ns()),
             Err(_) => drop(self.peers.remove(&token)),
         }
     }

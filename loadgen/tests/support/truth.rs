@@ -15,7 +15,9 @@ pub fn constant(rate: &str) -> Schedule {
 pub struct Known {
     pub due_ns: u64,
     pub sent_ns: u64,
-    /// `None` without an answer.
+    /// When the server began to write the answer; `None` without one.
+    pub answering_ns: Option<u64>,
+    /// When the answer was written; `None` without one.
     pub answered_ns: Option<u64>,
     /// How much later it was sent than by a generator that is never late.
     pub lag_ns: u64,
@@ -46,26 +48,26 @@ impl Truth {
         let mut ideal_free_ns = vec![0; connections];
         let mut requests = Vec::new();
         for (request, due_ns) in log.iter().zip(due_ns) {
-            let answered_ns = (request.answered_ns > 0).then(|| request.answered_ns - start_ns);
+            let since_start = |time_ns: u64| (time_ns > 0).then(|| time_ns - start_ns);
+            let (answering_ns, answered_ns) = (since_start(request.answering_ns), since_start(request.answered_ns));
             let sent_ns = request.arrived_ns - start_ns;
             let ideal_sent_ns = due_ns.max(ideal_free_ns[request.connection]).min(sent_ns);
             ideal_free_ns[request.connection] =
                 ideal_sent_ns + answered_ns.map_or(0, |answered_ns| answered_ns - sent_ns);
-            requests.push(Known { due_ns, sent_ns, answered_ns, lag_ns: sent_ns - ideal_sent_ns });
+            requests.push(Known { due_ns, sent_ns, answering_ns, answered_ns, lag_ns: sent_ns - ideal_sent_ns });
         }
         let first = log.first().unwrap().arrived_ns;
         Self { requests, first_arrival_ns: first - start_ns }
     }
 
-    /// Latencies from the due time, ascending.
-    pub fn latencies_ns(&self) -> Vec<f64> {
-        sorted(self.requests.iter().filter_map(|known| Some((known.answered_ns? - known.due_ns) as f64)))
+    /// Latencies from the due time to `end`, ascending.
+    pub fn latencies_ns(&self, end: fn(&Known) -> Option<u64>) -> Vec<f64> {
+        sorted(self.requests.iter().filter_map(|known| Some((end(known)? - known.due_ns) as f64)))
     }
 
-    /// Latencies without the generator's own delays, ascending.
-    pub fn net_latencies_ns(&self) -> Vec<f64> {
-        let answered = self.requests.iter().filter_map(|known| Some((known, known.answered_ns?)));
-        sorted(answered.map(|(known, answered_ns)| (answered_ns - known.due_ns - known.lag_ns) as f64))
+    /// Latencies to `end` without the generator's own delays, ascending.
+    pub fn net_latencies_ns(&self, end: fn(&Known) -> Option<u64>) -> Vec<f64> {
+        sorted(self.requests.iter().filter_map(|known| Some((end(known)? - known.due_ns - known.lag_ns) as f64)))
     }
 
     /// The send lag of each request, ascending.
