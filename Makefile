@@ -282,9 +282,10 @@ build-bench:
 
 ##@ Code
 .PHONY: lint lint-service lint-loadgen lint-profiler lint-lab format
-lint: lint-service lint-loadgen lint-profiler lint-lab ## formatters and linters of every language, warnings denied
+lint: lint-service lint-loadgen lint-profiler lint-lab ## formatters and linters of every language, warnings denied; no packages in a circle
 lint-service:
 	$(MVN) -f service/pom.xml spotless:check
+	$(MVN) -f service/pom.xml test -pl bench -am -Dtest=PackagesTest -Dsurefire.failIfNoSpecifiedTests=false
 lint-loadgen:
 	cargo fmt --all --check --manifest-path loadgen/Cargo.toml
 	cargo clippy --quiet --locked --workspace --all-targets --manifest-path loadgen/Cargo.toml -- -D warnings
@@ -296,6 +297,7 @@ lint-lab:
 	$(VENV)/ruff check lab dashboards
 	$(VENV)/ruff format --check lab dashboards
 	$(VENV)/mypy --config-file lab/pyproject.toml lab/src
+	$(PYTEST) lab/tests/test_packages.py
 format: ## rewrite the sources as the formatters want them
 	$(MVN) -f service/pom.xml spotless:apply
 	cargo fmt --all --manifest-path loadgen/Cargo.toml

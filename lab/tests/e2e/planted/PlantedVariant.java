@@ -6,6 +6,7 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReentrantLock;
+import lsmlab.server.request.Request;
 
 /**
  * Runs requests as {@link SyncVariant} does, and burns CPU, allocates, waits for locks or pauses in methods of these

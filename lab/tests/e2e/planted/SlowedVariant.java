@@ -1,5 +1,7 @@
 package lsmlab.server.variant;
 
+import lsmlab.server.request.Request;
+
 /** Runs requests as {@link SyncVariant} does, each {@value #LATER_NANOS} ns later. */
 final class SlowedVariant implements Variant {
 

@@ -1,2 +1,2 @@
-/** The service as a process: its command line, its configuration, and the start and stop of its parts. */
+/** The service as a process: the start and stop of its parts. */
 package lsmlab.server;

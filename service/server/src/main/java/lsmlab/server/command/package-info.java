@@ -1,2 +1,2 @@
-/** The subcommands of the service's command line: serve, make and inspect datasets, and list variants and engines. */
+/** The service's command line: serve, make and inspect datasets, and list variants and engines. */
 package lsmlab.server.command;

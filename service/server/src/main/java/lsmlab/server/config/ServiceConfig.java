@@ -1,8 +1,8 @@
 package lsmlab.server.config;
 
 import java.nio.file.Path;
-import lsmlab.server.variant.IdleStrategy;
-import lsmlab.server.variant.QueuePolicy;
+import lsmlab.server.variant.queue.IdleStrategy;
+import lsmlab.server.variant.queue.QueuePolicy;
 import lsmlab.storage.CompactionStrategy;
 import lsmlab.storage.Compression;
 import lsmlab.storage.Durability;

@@ -2,8 +2,8 @@ package lsmlab.server.http;
 
 import lsmlab.server.metrics.Method;
 import lsmlab.server.metrics.Recorder;
-import lsmlab.server.variant.Rejection;
-import lsmlab.server.variant.Request;
+import lsmlab.server.request.Rejection;
+import lsmlab.server.request.Request;
 import lsmlab.storage.OverloadedException;
 import lsmlab.storage.ReadOnlyException;
 import lsmlab.storage.ScanEndedException;

@@ -2,7 +2,7 @@ package lsmlab.server.http;
 
 import java.io.IOException;
 import lsmlab.server.metrics.Method;
-import lsmlab.server.variant.Rejection;
+import lsmlab.server.request.Rejection;
 import one.nio.http.HttpException;
 import one.nio.http.HttpSession;
 import one.nio.http.Response;

@@ -11,7 +11,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import lsmlab.server.metrics.Method;
 import lsmlab.server.metrics.ServiceMetrics;
-import lsmlab.server.variant.Rejection;
+import lsmlab.server.request.Rejection;
 import lsmlab.server.variant.Variant;
 import lsmlab.storage.Engine;
 import one.nio.http.HttpServer;

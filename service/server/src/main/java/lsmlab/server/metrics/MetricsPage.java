@@ -4,7 +4,7 @@ import java.util.Map;
 import java.util.function.Supplier;
 import java.util.function.ToDoubleFunction;
 import java.util.stream.Stream;
-import lsmlab.server.variant.Rejection;
+import lsmlab.server.request.Rejection;
 import lsmlab.server.variant.Variant;
 import lsmlab.storage.EngineStats;
 

@@ -2,7 +2,7 @@ package lsmlab.server.metrics;
 
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.LongAdder;
-import lsmlab.server.variant.Rejection;
+import lsmlab.server.request.Rejection;
 
 /** The metrics of the data port. Thread-safe. */
 public final class ServiceMetrics {

@@ -5,6 +5,9 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.LongSupplier;
+import lsmlab.server.request.Rejection;
+import lsmlab.server.request.Request;
+import lsmlab.server.variant.queue.RequestQueue;
 
 /**
  * Worker threads take the oldest request during normal load and the newest during overload. A time limit bounds how

@@ -1,6 +1,7 @@
 package lsmlab.server.variant;
 
 import java.util.concurrent.ArrayBlockingQueue;
+import lsmlab.server.variant.queue.RequestQueue;
 
 /**
  * Worker threads take requests from an {@link ArrayBlockingQueue}, oldest first.

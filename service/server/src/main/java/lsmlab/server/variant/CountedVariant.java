@@ -2,6 +2,9 @@ package lsmlab.server.variant;
 
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
+import lsmlab.server.request.Rejection;
+import lsmlab.server.request.Request;
+import lsmlab.server.variant.queue.WaitingCount;
 
 /**
  * A variant that runs requests on a library's scheduler. It bounds the number of waiting requests, because such a

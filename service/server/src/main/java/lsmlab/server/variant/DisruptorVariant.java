@@ -13,6 +13,9 @@ import com.lmax.disruptor.dsl.Disruptor;
 import com.lmax.disruptor.dsl.ProducerType;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
+import lsmlab.server.request.Rejection;
+import lsmlab.server.request.Request;
+import lsmlab.server.variant.queue.IdleStrategy;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 

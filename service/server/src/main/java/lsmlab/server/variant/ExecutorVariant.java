@@ -3,6 +3,8 @@ package lsmlab.server.variant;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
+import lsmlab.server.request.Rejection;
+import lsmlab.server.request.Request;
 
 /**
  * A {@link ThreadPoolExecutor} on a bounded {@link LinkedBlockingQueue} runs the requests, oldest first.

@@ -5,6 +5,7 @@ import java.util.concurrent.ForkJoinTask;
 import java.util.concurrent.ForkJoinWorkerThread;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import lsmlab.server.request.Request;
 
 /**
  * A fork-join pool in asynchronous mode runs the requests: it has several submission queues, and its workers steal from

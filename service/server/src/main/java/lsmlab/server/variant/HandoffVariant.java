@@ -2,6 +2,7 @@ package lsmlab.server.variant;
 
 import java.util.concurrent.SynchronousQueue;
 import java.util.concurrent.TimeUnit;
+import lsmlab.server.request.Request;
 
 /**
  * The selector thread hands each request to a waiting worker. If no worker is waiting, it runs the request itself.

@@ -1,5 +1,7 @@
 package lsmlab.server.variant;
 
+import lsmlab.server.request.Request;
+import lsmlab.server.variant.queue.RequestQueue;
 import org.jctools.queues.MpmcArrayQueue;
 
 /**

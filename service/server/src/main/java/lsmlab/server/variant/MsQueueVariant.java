@@ -1,6 +1,9 @@
 package lsmlab.server.variant;
 
 import java.util.concurrent.ConcurrentLinkedQueue;
+import lsmlab.server.request.Request;
+import lsmlab.server.variant.queue.RequestQueue;
+import lsmlab.server.variant.queue.WaitingCount;
 
 /**
  * Worker threads take requests from a non-blocking queue of Michael and Scott, oldest first.

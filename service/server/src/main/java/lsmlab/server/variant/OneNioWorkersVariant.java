@@ -1,6 +1,7 @@
 package lsmlab.server.variant;
 
 import java.util.concurrent.RejectedExecutionException;
+import lsmlab.server.request.Request;
 import one.nio.server.Server;
 import one.nio.server.ServerConfig;
 

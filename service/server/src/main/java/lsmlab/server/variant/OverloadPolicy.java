@@ -2,6 +2,9 @@ package lsmlab.server.variant;
 
 import java.util.function.Predicate;
 import java.util.function.Supplier;
+import lsmlab.server.request.Rejection;
+import lsmlab.server.request.Request;
+import lsmlab.server.variant.queue.QueuePolicy;
 
 /** Applies the {@link QueuePolicy} to requests that find the queue full or have waited too long. Thread-safe. */
 final class OverloadPolicy {

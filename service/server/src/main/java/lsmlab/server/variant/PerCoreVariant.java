@@ -3,6 +3,7 @@ package lsmlab.server.variant;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import lsmlab.server.request.Request;
 import one.nio.server.AcceptorConfig;
 import one.nio.server.Server;
 import one.nio.server.ServerConfig;

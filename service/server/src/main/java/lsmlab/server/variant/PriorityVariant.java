@@ -2,6 +2,11 @@ package lsmlab.server.variant;
 
 import java.util.Comparator;
 import java.util.concurrent.PriorityBlockingQueue;
+import lsmlab.server.request.Rejection;
+import lsmlab.server.request.Request;
+import lsmlab.server.variant.queue.QueuePolicy;
+import lsmlab.server.variant.queue.RequestQueue;
+import lsmlab.server.variant.queue.WaitingCount;
 
 /**
  * Worker threads take the request whose deadline is nearest, and answer 503 to those whose deadline has passed.

@@ -4,6 +4,9 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.function.Consumer;
+import lsmlab.server.request.Request;
+import lsmlab.server.variant.queue.RequestQueue;
+import lsmlab.server.variant.queue.WorkQueue;
 import lsmlab.storage.WriteBatch;
 
 /**

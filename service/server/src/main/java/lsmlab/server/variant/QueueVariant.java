@@ -1,6 +1,7 @@
 package lsmlab.server.variant;
 
 import java.util.concurrent.LinkedBlockingQueue;
+import lsmlab.server.variant.queue.RequestQueue;
 
 /**
  * Worker threads take requests from a {@link LinkedBlockingQueue}, oldest first.

@@ -1,5 +1,9 @@
 package lsmlab.server.variant;
 
+import lsmlab.server.request.Request;
+import lsmlab.server.variant.queue.RequestQueue;
+import lsmlab.server.variant.queue.WorkQueue;
+
 /**
  * Worker threads that share one {@link RequestQueue}: the base of the variants that differ only in their queue. The
  * {@link QueuePolicy} decides what happens when the queue is full, and the {@link IdleStrategy} what workers do when it

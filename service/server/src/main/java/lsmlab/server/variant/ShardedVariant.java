@@ -2,6 +2,11 @@ package lsmlab.server.variant;
 
 import java.util.List;
 import java.util.stream.IntStream;
+import lsmlab.server.request.Rejection;
+import lsmlab.server.request.Request;
+import lsmlab.server.variant.queue.IdleStrategy;
+import lsmlab.server.variant.queue.RequestQueue;
+import lsmlab.server.variant.queue.WorkQueue;
 import org.jctools.queues.MpscArrayQueue;
 
 /**

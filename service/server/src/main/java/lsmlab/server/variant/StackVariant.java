@@ -1,6 +1,8 @@
 package lsmlab.server.variant;
 
 import java.util.concurrent.LinkedBlockingDeque;
+import lsmlab.server.request.Request;
+import lsmlab.server.variant.queue.RequestQueue;
 
 /**
  * Worker threads take the newest request first, from a {@link LinkedBlockingDeque} used as a stack.

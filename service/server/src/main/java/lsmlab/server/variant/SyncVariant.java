@@ -1,5 +1,7 @@
 package lsmlab.server.variant;
 
+import lsmlab.server.request.Request;
+
 /**
  * The selector thread that parsed the request also executes it and sends the response.
  *

@@ -1,5 +1,6 @@
 package lsmlab.server.variant;
 
+import lsmlab.server.request.Request;
 import one.nio.server.Server;
 import one.nio.server.ServerConfig;
 

@@ -2,6 +2,8 @@ package lsmlab.server.variant;
 
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
+import lsmlab.server.variant.queue.IdleStrategy;
+import lsmlab.server.variant.queue.QueuePolicy;
 import lsmlab.storage.WriteBatch;
 
 /**

@@ -3,6 +3,8 @@ package lsmlab.server.variant;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Function;
+import lsmlab.server.variant.queue.IdleStrategy;
+import lsmlab.server.variant.queue.QueuePolicy;
 
 /** The variants by name: the values of {@code variant} in a configuration. A new variant takes one line here. */
 public final class Variants {

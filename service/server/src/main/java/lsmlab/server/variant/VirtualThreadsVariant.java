@@ -2,6 +2,7 @@ package lsmlab.server.variant;
 
 import java.lang.management.ManagementFactory;
 import jdk.management.VirtualThreadSchedulerMXBean;
+import lsmlab.server.request.Request;
 
 /**
  * Starts a virtual thread for each request.

@@ -5,8 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.file.Path;
-import lsmlab.server.variant.IdleStrategy;
-import lsmlab.server.variant.QueuePolicy;
+import lsmlab.server.variant.queue.IdleStrategy;
+import lsmlab.server.variant.queue.QueuePolicy;
 import lsmlab.storage.CompactionStrategy;
 import lsmlab.storage.Compression;
 import lsmlab.storage.Durability;

@@ -10,7 +10,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
-import lsmlab.server.Main;
+import lsmlab.server.command.Main;
 import lsmlab.server.http.RawClient;
 
 /** The service in a JVM of its own, as a user starts it. */

@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicLong;
 import lsmlab.server.http.Eventually;
+import lsmlab.server.request.Rejection;
 import lsmlab.server.variant.Probes.Blocker;
 import lsmlab.server.variant.Probes.Probe;
 import org.junit.jupiter.api.Test;

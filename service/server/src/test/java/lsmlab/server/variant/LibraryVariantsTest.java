@@ -15,6 +15,7 @@ import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Stream;
 import jdk.management.VirtualThreadSchedulerMXBean;
 import lsmlab.server.http.Eventually;
+import lsmlab.server.request.Rejection;
 import lsmlab.server.variant.Probes.Blocker;
 import lsmlab.server.variant.Probes.Probe;
 import one.nio.net.Session;

@@ -6,6 +6,8 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
+import lsmlab.server.request.Rejection;
+import lsmlab.server.request.Request;
 import lsmlab.storage.WriteBatch;
 import one.nio.server.AcceptorConfig;
 import one.nio.server.Server;

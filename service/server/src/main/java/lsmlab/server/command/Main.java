@@ -1,11 +1,6 @@
-package lsmlab.server;
+package lsmlab.server.command;
 
 import java.io.PrintWriter;
-import lsmlab.server.command.DumpCommand;
-import lsmlab.server.command.ListingCommand;
-import lsmlab.server.command.LoadDatasetCommand;
-import lsmlab.server.command.ServeCommand;
-import lsmlab.server.command.VerifyCommand;
 import lsmlab.server.config.ConfigException;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;

@@ -1,4 +1,4 @@
-package lsmlab.server.variant;
+package lsmlab.server.variant.queue;
 
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -18,7 +18,7 @@ import java.util.function.BooleanSupplier;
  * that it runs and then checks the queue, so it sees what was added meanwhile; if it leaves some requests, it wakes the
  * next worker.
  */
-final class ParkingLot {
+public final class ParkingLot {
 
   private final IdleStrategy strategy;
   private final AtomicReferenceArray<Thread> parked;
@@ -28,7 +28,7 @@ final class ParkingLot {
   private final AtomicBoolean waking = new AtomicBoolean();
 
   /** Makes a lot with a place for each worker. */
-  ParkingLot(int workers, IdleStrategy strategy) {
+  public ParkingLot(int workers, IdleStrategy strategy) {
     this.strategy = strategy;
     parked = new AtomicReferenceArray<>(workers);
   }
@@ -39,7 +39,7 @@ final class ParkingLot {
    * @param place the place of this worker, from 0
    * @param idle returns whether there is nothing to do
    */
-  void idle(int place, BooleanSupplier idle) {
+  public void idle(int place, BooleanSupplier idle) {
     switch (strategy) {
       case PARK -> park(place, idle);
       case YIELD -> Thread.yield();
@@ -63,7 +63,7 @@ final class ParkingLot {
   }
 
   /** Wakes one worker if one is parked, unless a woken worker does not run yet. Call it after adding to the queue. */
-  void wakeOne() {
+  public void wakeOne() {
     while (count.get() > 0 && !waking.get() && waking.compareAndSet(false, true)) {
       for (int i = 0; i < parked.length(); i++) {
         Thread thread = parked.get(i);
@@ -79,7 +79,7 @@ final class ParkingLot {
   }
 
   /** Wakes all parked workers. */
-  void wakeAll() {
+  public void wakeAll() {
     while (count.get() > 0) {
       wakeOne();
       Thread.yield();

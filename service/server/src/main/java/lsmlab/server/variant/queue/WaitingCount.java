@@ -1,19 +1,19 @@
-package lsmlab.server.variant;
+package lsmlab.server.variant.queue;
 
 import java.util.concurrent.atomic.AtomicInteger;
 
 /** Bounds the number of requests that wait in a queue that has no bound itself. Thread-safe. */
-final class WaitingCount {
+public final class WaitingCount {
 
   private final int capacity;
   private final AtomicInteger waiting = new AtomicInteger();
 
-  WaitingCount(int capacity) {
+  public WaitingCount(int capacity) {
     this.capacity = capacity;
   }
 
   /** Counts one more request. Returns false, and does not count it, if the bound is reached. */
-  boolean enter() {
+  public boolean enter() {
     if (waiting.incrementAndGet() > capacity) {
       waiting.decrementAndGet();
       return false;
@@ -22,17 +22,17 @@ final class WaitingCount {
   }
 
   /** Counts one request fewer. */
-  void leave() {
+  public void leave() {
     int left = waiting.decrementAndGet();
     assert left >= 0 : "more requests left than entered";
   }
 
   /** Returns the number of waiting requests, from 0 to the capacity. */
-  int get() {
+  public int get() {
     return Math.clamp(waiting.get(), 0, capacity);
   }
 
-  int capacity() {
+  public int capacity() {
     return capacity;
   }
 }

@@ -1,4 +1,6 @@
-package lsmlab.server.variant;
+package lsmlab.server.variant.queue;
+
+import lsmlab.server.request.Request;
 
 /**
  * A {@link RequestQueue} and the place where its workers idle: one wake-up policy for every variant with a queue.
@@ -6,19 +8,19 @@ package lsmlab.server.variant;
  * <p>A submit wakes one worker if one is parked, unless a woken worker does not run yet. A worker that leaves requests
  * behind wakes the next one. So variants with different queues differ only in the queue.
  */
-final class WorkQueue {
+public final class WorkQueue {
 
   private final RequestQueue queue;
   private final ParkingLot lot;
   private volatile boolean closed;
 
-  WorkQueue(RequestQueue queue, int workers, IdleStrategy idle) {
+  public WorkQueue(RequestQueue queue, int workers, IdleStrategy idle) {
     this.queue = queue;
     this.lot = new ParkingLot(workers, idle);
   }
 
   /** Adds a request and wakes a worker. Returns false if the queue is full. */
-  boolean offer(Request request) {
+  public boolean offer(Request request) {
     boolean added = queue.offer(request);
     if (added) {
       lot.wakeOne();
@@ -32,7 +34,7 @@ final class WorkQueue {
    * @param place the place of the calling worker, from 0
    * @return the request, or null once the queue is closed and empty
    */
-  Request take(int place) {
+  public Request take(int place) {
     Request request = await(place);
     wakeNext();
     return request;
@@ -44,7 +46,7 @@ final class WorkQueue {
    * @param into receives the requests, from index 0
    * @return number of requests; 0 once the queue is closed and empty
    */
-  int take(int place, Request[] into) {
+  public int take(int place, Request[] into) {
     Request request = await(place);
     int count = 0;
     while (request != null) {
@@ -79,20 +81,20 @@ final class WorkQueue {
   }
 
   /** Removes and returns the request that has waited longest, or returns null if none waits. */
-  Request pollOldest() {
+  public Request pollOldest() {
     return queue.pollOldest();
   }
 
-  int size() {
+  public int size() {
     return queue.size();
   }
 
-  int capacity() {
+  public int capacity() {
     return queue.capacity();
   }
 
   /** Ends the workers once the queue is empty. Nothing may be added after this call. */
-  void close() {
+  public void close() {
     closed = true;
     lot.wakeAll();
   }

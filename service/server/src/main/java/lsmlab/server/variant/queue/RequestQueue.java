@@ -1,9 +1,10 @@
-package lsmlab.server.variant;
+package lsmlab.server.variant.queue;
 
 import java.util.Queue;
+import lsmlab.server.request.Request;
 
 /** Holds the requests that wait for a worker. Bounded and thread-safe. No method waits. */
-interface RequestQueue {
+public interface RequestQueue {
 
   /** Adds a request. Returns false if the queue is full. */
   boolean offer(Request request);

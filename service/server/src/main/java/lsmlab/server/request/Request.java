@@ -1,9 +1,9 @@
-package lsmlab.server.variant;
+package lsmlab.server.request;
 
 import lsmlab.storage.WriteBatch;
 
 /**
- * A parsed request on its way to the storage, as a {@link Variant} sees it.
+ * A parsed request on its way to the storage, as a {@link lsmlab.server.variant.Variant} sees it.
  *
  * <p>The variant completes a request exactly once, on any threads, in one of these ways:
  *

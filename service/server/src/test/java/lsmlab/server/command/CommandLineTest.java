@@ -1,4 +1,4 @@
-package lsmlab.server;
+package lsmlab.server.command;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;

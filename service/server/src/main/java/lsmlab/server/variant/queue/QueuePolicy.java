@@ -1,4 +1,4 @@
-package lsmlab.server.variant;
+package lsmlab.server.variant.queue;
 
 import java.util.Arrays;
 import java.util.Locale;

@@ -1,4 +1,4 @@
-package lsmlab.server.variant;
+package lsmlab.server.request;
 
 import java.util.Locale;
 
