@@ -247,7 +247,7 @@ torture-lab: build ## disturbances and differences planted into real runs, searc
 	$(PYTEST) -ra -m torture --ignore-glob='*/test_profiling_*' --ignore-glob='*/test_verdict_*' lab/tests/e2e
 torture-verdict: build ## is a quiet run valid, and one that is disturbed not? ten of each, on a quiet machine; 16 minutes [RUNS=10]
 	@bin/lab --version >/dev/null
-	VERDICT_RUNS=$(or $(RUNS),10) $(PYTEST) -ra -s -m torture lab/tests/e2e/test_verdict_series.py
+	VERDICT_RUNS=$(or $(RUNS),10) $(PYTEST) -ra -s -m torture lab/tests/e2e/disturbances/test_verdict_series.py
 
 .PHONY: torture-profiling torture-categories
 torture-profiling: build ## hot spots, pauses and differences planted into real runs: are they found? 15 minutes, on a quiet machine

@@ -58,7 +58,7 @@ class Scheduling(LoadScopeScheduling):  # type: ignore[misc]
 
     def _split_scope(self, nodeid: str) -> str:
         file = Path(nodeid.partition("::")[0])
-        if file.parent.name == "e2e":
+        if "e2e" in file.parts:
             return "beside runs" if file.name in BESIDE_RUNS else "runs"
         return nodeid if file.name in EACH_ALONE else str(file)
 

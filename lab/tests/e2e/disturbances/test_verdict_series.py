@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import CHECKOUT
+from ..conftest import CHECKOUT
 from .disturbing import QUIET_STEAL_MAX, SERVICE_CPU, NoRunError, hog, run_with
 
 RUNS = int(os.environ.get("VERDICT_RUNS", "10"))

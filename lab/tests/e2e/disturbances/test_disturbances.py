@@ -21,8 +21,9 @@ import yaml
 
 from lab.paths import Checkout
 
-from .conftest import CHECKOUT
-from .copied import copy_of_checkout
+from ..conftest import CHECKOUT
+from ..copied import copy_of_checkout
+from ..planted_compactions import addresses, compact_all
 from .disturbing import (
     INTO_THE_MEASUREMENT_S,
     LOADGEN_CPU,
@@ -33,7 +34,6 @@ from .disturbing import (
     hog,
     run_with,
 )
-from .planted_compactions import addresses, compact_all
 from .planted_limits import group_with, read_into_cache, take_memory, throttle
 
 SETTINGS = {

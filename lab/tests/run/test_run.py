@@ -162,7 +162,7 @@ def test_a_profile_is_recorded_and_drawn_as_the_experiment_says(checkout: FakeCh
 
 
 def test_another_load_generator_takes_the_place_of_ours(checkout: FakeCheckout) -> None:
-    published = Path(__file__).parent / "analysis/testdata/wrk2/put-dummy-t1-c1-R1000-d1m.txt"
+    published = Path(__file__).parents[1] / "analysis/testdata/wrk2/put-dummy-t1-c1-R1000-d1m.txt"
     checkout.script("wrk2", f'echo "$@" > {checkout.root}/words; cat {published}')
     code, output = checkout.lab("run", "fake", LOADGEN=str(checkout.root / "wrk2"))
     assert code == 0, output
@@ -182,7 +182,7 @@ def test_another_load_generator_takes_the_place_of_ours(checkout: FakeCheckout) 
 
 
 def test_one_more_repetition_with_our_own_generator_shows_the_size_of_the_others_error(checkout: FakeCheckout) -> None:
-    published = Path(__file__).parent / "analysis/testdata/wrk2/put-dummy-t1-c1-R1000-d1m.txt"
+    published = Path(__file__).parents[1] / "analysis/testdata/wrk2/put-dummy-t1-c1-R1000-d1m.txt"
     checkout.script("wrk2", f"cat {published}")
     code, output = checkout.lab("run", "fake", "--profile", "off", LOADGEN=str(checkout.root / "wrk2"))
     assert code == 0, output

@@ -14,7 +14,7 @@ from typing import Any
 
 from lab.machine.sampler import cpu_idle_and_steal
 
-from .conftest import CHECKOUT, make
+from ..conftest import CHECKOUT, make
 
 SERVICE_CPU, LOADGEN_CPU = 0, 1
 """The CPU plan on two CPUs."""

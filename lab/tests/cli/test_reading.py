@@ -12,12 +12,12 @@ import pytest
 
 from report.synthesis import Shape, make_run
 
-REPORT = Path(__file__).parent / "analysis/testdata/wrk2/stack-get-t4-c64-R70000-d1m.txt"
+REPORT = Path(__file__).parents[1] / "analysis/testdata/wrk2/stack-get-t4-c64-R70000-d1m.txt"
 
 
 def lab(*words: str, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "lab", *words]
-    source = str(Path(__file__).parents[1] / "src")
+    source = str(Path(__file__).parents[2] / "src")
     return subprocess.run(
         command,
         input=stdin,
