@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -79,6 +80,11 @@ def test_no_circle_between_modules(crate: str) -> None:
 @pytest.mark.parametrize("package", PACKAGES)
 def test_no_package_is_a_heap(package: str) -> None:
     assert len(list(SOURCE.joinpath(*package.split(".")).glob("*.py"))) <= FILES_MAX
+
+
+def test_no_directory_of_tests_is_a_heap() -> None:
+    files = Counter(path.parent for path in Path(__file__).parent.rglob("*.py"))
+    assert {str(directory): count for directory, count in files.items() if count > FILES_MAX} == {}
 
 
 def test_a_circle_would_be_seen() -> None:
