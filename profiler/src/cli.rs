@@ -1,9 +1,10 @@
 //! The command line. The help is the fields' doc comments.
 
-use crate::asprof::Attach;
 use crate::event::{Event, parse_duration_ns, parse_size_bytes};
+use crate::record::asprof::Attach;
+use crate::record::{jvm, perf, recorder};
 use crate::tools::Tools;
-use crate::{convert, diff, jvm, perf, recorder, tail};
+use crate::{convert, diff, tail};
 use anyhow::Result;
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;

@@ -3,9 +3,9 @@
 use crate::collapsed::{self, Stack};
 use crate::compare::{Comparison, Line, compare};
 use crate::convert::{pretty, read_rules, samples_file};
+use crate::draw::flame::{self, Caption};
+use crate::draw::picture;
 use crate::event::Event;
-use crate::flame::{self, Caption};
-use crate::picture;
 use crate::samples::Samples;
 use crate::table;
 use anyhow::{Context, Result, bail};

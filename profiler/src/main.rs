@@ -3,7 +3,6 @@
 //! `probe`, `start` and `stop` drive `asprof`; `convert` turns `profile.jfr` into flame graphs, heatmaps, collapsed
 //! stacks, pictures and categories. docs/profiling.md is the manual, docs/contracts.md the contract.
 
-mod asprof;
 mod categories;
 mod cli;
 mod collapsed;
@@ -12,19 +11,13 @@ mod convert;
 mod converter;
 mod counts;
 mod diff;
+mod draw;
 mod event;
-mod flame;
-mod jvm;
-mod label;
 mod latency;
-mod pages;
-mod perf;
-mod picture;
-mod process;
 mod quality;
+mod record;
 #[cfg(test)]
 mod recorded;
-mod recorder;
 mod samples;
 mod scratch;
 mod shares;

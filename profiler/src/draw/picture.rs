@@ -42,7 +42,7 @@ mod tests {
         let svg = |text: &str| {
             format!(
                 r##"<svg xmlns="http://www.w3.org/2000/svg" width="200" height="40"><rect width="200" height="40" fill="#fff"/><text x="5" y="25" font-family="{}" font-size="12">{text}</text></svg>"##,
-                crate::flame::FONT_FAMILY
+                crate::draw::flame::FONT_FAMILY
             )
         };
         let dark = |text: &str| {

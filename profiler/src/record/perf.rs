@@ -3,7 +3,7 @@
 //! The probe attaches to no JVM: it opens a perf event in this process and reads the JVM's privileges from /proc. The
 //! recording states the engine that it really used, and `convert` reports that one.
 
-use crate::jvm::Jvm;
+use crate::record::jvm::Jvm;
 use clap::ValueEnum;
 use serde::Serialize;
 use std::fs;

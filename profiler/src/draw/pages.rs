@@ -2,8 +2,8 @@
 
 use anyhow::{Context, Result};
 
-use crate::flame::{FONT_FAMILY, TITLE_LENGTH_MAX, WIDTH_PX};
-use crate::label::{cut, escape};
+use crate::draw::flame::{FONT_FAMILY, TITLE_LENGTH_MAX, WIDTH_PX};
+use crate::draw::label::{cut, escape};
 
 /// A page of the converter.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -52,7 +52,7 @@ pub fn svg(title: &str, sentence: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::picture;
+    use crate::draw::picture;
 
     #[test]
     fn a_page_of_the_converter_gets_a_title_and_opens_at_its_foot() {

@@ -4,8 +4,8 @@ mod legend;
 mod towers;
 
 use crate::collapsed::{FOLDED, Stack};
+use crate::draw::label::{cut, escape, label, unescape};
 use crate::event::Event;
-use crate::label::{cut, escape, label, unescape};
 use anyhow::{Context, Result};
 use inferno::flamegraph::color::{BackgroundColor, Color};
 use inferno::flamegraph::{self, Options, TextTruncateDirection};
@@ -152,7 +152,7 @@ fn pattern(text: &str) -> Regex {
 mod tests {
     use super::*;
     use crate::collapsed::parse;
-    use crate::picture;
+    use crate::draw::picture;
     use proptest::prelude::*;
 
     const CAPTION: Caption = Caption { title: "an experiment <1> · CPU time", subtitle: "10 samples & more" };

@@ -1,10 +1,10 @@
 //! Starts and ends the one recording, by asprof.
 
-use crate::asprof::{self, Attach};
 use crate::counts::Counts;
 use crate::event::Event;
-use crate::jvm::Jvm;
-use crate::perf;
+use crate::record::asprof::{self, Attach};
+use crate::record::jvm::Jvm;
+use crate::record::perf;
 use crate::tools::Tools;
 use anyhow::{Context, Result, bail};
 use std::fs;
