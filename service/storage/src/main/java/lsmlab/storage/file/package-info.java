@@ -1,4 +1,5 @@
 /**
- * The interface to the file system, and helper classes that read, compare, hash and checksum bytes.
+ * The interface to the file system, the names of numbered files, and helper classes that read, compare, hash and
+ * checksum bytes.
  */
 package lsmlab.storage.file;

@@ -1,5 +1,7 @@
 package lsmlab.storage.wal;
 
+import lsmlab.storage.file.FileNumbers;
+
 /** Constants of the log format, which the package documentation draws. */
 public final class WalFormat {
 
@@ -50,19 +52,11 @@ public final class WalFormat {
 
   /** Returns the file name of log {@code number}. */
   public static String fileName(long number) {
-    return "%06d%s".formatted(number, SUFFIX);
+    return FileNumbers.name(number, SUFFIX);
   }
 
   /** Returns the number in the file name of a log, or −1 if the name is not that of a log. */
   public static long number(String fileName) {
-    if (!fileName.endsWith(SUFFIX)) {
-      return -1;
-    }
-    String digits = fileName.substring(0, fileName.length() - SUFFIX.length());
-    if (digits.isEmpty() || digits.length() > 18 || !digits.chars().allMatch(Character::isDigit)) {
-      return -1;
-    }
-    long number = Long.parseLong(digits);
-    return fileName(number).equals(fileName) ? number : -1;
+    return FileNumbers.number(fileName, SUFFIX);
   }
 }

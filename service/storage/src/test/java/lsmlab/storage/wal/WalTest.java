@@ -166,4 +166,11 @@ class WalTest extends WalFixture {
     }
     assertEquals(List.of("b=2"), read(-1));
   }
+
+  @Test
+  void fileNamesAreReadBack() {
+    assertEquals("000042.wal", WalFormat.fileName(42));
+    assertEquals(42, WalFormat.number("000042.wal"));
+    assertEquals(-1, WalFormat.number("000042.sst"));
+  }
 }
