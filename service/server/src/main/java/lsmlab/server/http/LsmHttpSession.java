@@ -315,18 +315,25 @@ final class LsmHttpSession extends InputSession {
       }
       QueueItem.releaseChain(queueHead);
       queueHead = null;
-      if (!onSelector && socket instanceof SelectableJavaSocket && selector != null) {
+      if (isLeftToSelector()) {
         HalfClose.output(socket);
         HalfClose.input(socket); // which wakes the selector's thread up, see process()
         listen(READABLE);
-        return;
       }
+    }
+    if (isLeftToSelector()) { // also when close() is called again before that thread has done it
+      return;
     }
     super.close();
     if (end != End.CLOSED) {
       end = End.CLOSED;
       lsm.sessionClosed(this);
     }
+  }
+
+  /** Whether the socket must be closed by the selector's thread, which is not this thread. */
+  private boolean isLeftToSelector() {
+    return !onSelector && socket instanceof SelectableJavaSocket && selector != null;
   }
 
   @Override
