@@ -88,6 +88,7 @@ final class EngineDoor implements AdminServer.Actions {
    * @return whether no call is in progress any longer
    */
   boolean shut(long timeoutNanos) {
+    assert lock.getReadHoldCount() == 0 : "a call in progress would wait for itself";
     shut = true;
     try {
       if (lock.writeLock().tryLock(timeoutNanos, TimeUnit.NANOSECONDS)) {

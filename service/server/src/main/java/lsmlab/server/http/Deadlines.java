@@ -105,6 +105,7 @@ final class Deadlines {
 
   /** Starts the time for which input is dropped after the last response. */
   void lingers() {
+    assert readerSince == 0 && lingeringSince == 0 : "lingering follows the last response, once";
     lingeringSince = now();
   }
 

@@ -60,6 +60,7 @@ final class Exchange implements Request {
       carryOn();
       return;
     }
+    assert response == null && range == null : "the request is executed twice";
     startedNanos = System.nanoTime();
     try {
       perform();
@@ -198,6 +199,7 @@ final class Exchange implements Request {
       sendMore();
       return;
     }
+    assert (response == null) != (range == null) : "the request has not been executed";
     int status = 200;
     long arrived = arrivedNanos; // set again when a range is submitted again
     try {
@@ -249,6 +251,7 @@ final class Exchange implements Request {
       run();
       return;
     }
+    assert response == null && range == null : "the request is rejected after its execution";
     startedNanos = System.nanoTime();
     executedNanos = startedNanos;
     response = turnedAway(why);
@@ -260,6 +263,7 @@ final class Exchange implements Request {
    * next one.
    */
   void resubmitted() {
+    assert rangeBegun && rangeFailure == null;
     arrivedNanos = System.nanoTime();
   }
 

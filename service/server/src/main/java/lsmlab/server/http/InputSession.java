@@ -99,6 +99,7 @@ abstract class InputSession extends HttpSession {
    * Parses data[0..length) until it is used up, a request is incomplete, or this session is blocked. Keeps the rest.
    */
   private void consume(byte[] data, int length) throws IOException {
+    assert heldBytes == 0 : "the input that was kept comes first";
     int from = (int) Math.min(toDrop, length);
     toDrop -= from;
     int rest = length - from;
@@ -149,6 +150,7 @@ abstract class InputSession extends HttpSession {
     }
     deadlines.requestEnds();
     if (data != held) {
+      assert held.length == 0 : "the budget still counts other input";
       held = new byte[length];
       lsm.requestMemory().hold(length);
     }
@@ -241,6 +243,7 @@ abstract class InputSession extends HttpSession {
       request.close();
     }
     request.setBody(Response.EMPTY);
+    assert toDrop == 0 : "the previous body has not been dropped yet";
     int dropped = (int) Math.min(remaining, bytes);
     toDrop = bytes - dropped;
     return dropped;

@@ -371,6 +371,7 @@ final class LsmHttpRequest extends Request {
 
   /** Records that the body counts against a budget until {@link #release}. */
   void holds(MemoryBudget from, long bytes) {
+    assert budget == null : "the body is counted twice";
     budget = from;
     budgetBytes = bytes;
   }

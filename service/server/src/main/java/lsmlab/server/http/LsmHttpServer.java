@@ -177,7 +177,8 @@ public final class LsmHttpServer extends HttpServer {
   }
 
   void sessionClosed(LsmHttpSession session) {
-    sessions.remove(session);
+    boolean removed = sessions.remove(session);
+    assert removed : "the connection is closed twice";
     metrics.connections().decrementAndGet();
   }
 

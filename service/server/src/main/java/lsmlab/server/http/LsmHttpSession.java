@@ -94,8 +94,9 @@ final class LsmHttpSession extends InputSession {
     return end.compareTo(End.ENDED) >= 0;
   }
 
-  /** Listens for the event that lets this session continue. Any thread may call this. */
+  /** Listens for the event that lets this session continue. Any thread that holds the lock may call this. */
   private void listenForNext() {
+    assert Thread.holdsLock(this);
     if (hasEnded() || selector == null) {
       return;
     }
@@ -177,6 +178,8 @@ final class LsmHttpSession extends InputSession {
    */
   synchronized void answer(Exchange exchange, LsmHttpRequest request, StreamedRange part)
       throws IOException {
+    assert range == null ? !rangeSubmitted : rangeSubmitted && range == exchange
+        : "the variant has sent a part of a range that it did not have";
     rangeSubmitted = false;
     if (handling != request || hasEnded()) {
       part.end();
@@ -197,6 +200,7 @@ final class LsmHttpSession extends InputSession {
 
   @Override
   protected void writeResponse(Response response, boolean includeBody) throws IOException {
+    assert queueHead == null && range == null : "another response has not been written yet";
     write(new QueuedResponse(response.toBytes(includeBody), deadlines, lsm.responseMemory()));
   }
 
@@ -281,6 +285,7 @@ final class LsmHttpSession extends InputSession {
 
   private void linger() {
     if (end == End.OPEN) {
+      assert queueHead == null && range == null : "a response has not been written yet";
       end = End.LINGERING;
       deadlines.lingers();
       HalfClose.output(socket);

@@ -35,7 +35,8 @@ final class MemoryBudget {
   }
 
   void release(long bytes) {
-    held.addAndGet(-bytes);
+    long left = held.addAndGet(-bytes);
+    assert left >= 0 : "more bytes released than reserved";
   }
 
   /** Whether {@code bytes} more could be reserved now. */

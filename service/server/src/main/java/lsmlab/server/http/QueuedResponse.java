@@ -40,6 +40,7 @@ final class QueuedResponse extends Session.QueueItem {
       int count = socket.write(data, written, wanted, 0);
       if (count > 0) {
         written += count;
+        assert written <= data.length : "the socket has taken more than it was given";
         total += count;
       }
       if (count < wanted) {

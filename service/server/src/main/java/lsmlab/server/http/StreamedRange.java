@@ -66,6 +66,8 @@ final class StreamedRange extends Session.QueueItem {
 
   /** Fills the buffer with pairs until it is full or the scan ends. Throws the storage's exceptions. */
   void fill() {
+    assert !ended : "the scan is closed";
+    assert written == 0 || written == filled : "a part of the buffer has not been written yet";
     if (written == filled) {
       written = 0;
       filled = 0;
@@ -140,6 +142,7 @@ final class StreamedRange extends Session.QueueItem {
     int count = socket.write(buffer, written, filled - written, 0);
     if (count > 0) {
       written += count;
+      assert written <= filled : "the socket has taken more than it was given";
       deadlines.sent(count);
     }
     return count;

@@ -54,7 +54,11 @@ public final class Recorder {
   /** Adds a duration; a negative one counts as 0. */
   void time(Method method, Stage stage, long nanos) {
     int series = method.ordinal() * STAGES + stage.ordinal();
-    add(buckets, series * LatencyBuckets.COUNT + LatencyBuckets.indexOf(nanos), 1);
+    int bucket = LatencyBuckets.indexOf(nanos);
+    assert nanos <= LatencyBuckets.boundNanos(bucket)
+            && (bucket == 0 || nanos > LatencyBuckets.boundNanos(bucket - 1))
+        : nanos + " ns do not belong to bucket " + bucket;
+    add(buckets, series * LatencyBuckets.COUNT + bucket, 1);
     add(sumsNanos, series, Math.max(0, nanos));
   }
 

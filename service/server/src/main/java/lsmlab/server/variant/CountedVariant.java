@@ -50,7 +50,8 @@ abstract class CountedVariant implements Variant {
     try {
       overload.run(request);
     } finally {
-      unfinished.decrementAndGet();
+      int left = unfinished.decrementAndGet();
+      assert left >= 0 : "more requests finished than scheduled";
     }
   }
 

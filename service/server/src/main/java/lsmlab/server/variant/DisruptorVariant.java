@@ -120,9 +120,14 @@ final class DisruptorVariant implements Variant {
 
   @Override
   public void submit(Request request) {
-    if (!ring.tryPublishEvent((slot, sequence, it) -> slot.request = it, request)) {
+    if (!ring.tryPublishEvent(DisruptorVariant::fill, request)) {
       request.reject(Rejection.QUEUE_FULL);
     }
+  }
+
+  private static void fill(Slot slot, long sequence, Request request) {
+    assert slot.request == null : "the slot's previous request has not been taken";
+    slot.request = request;
   }
 
   @Override

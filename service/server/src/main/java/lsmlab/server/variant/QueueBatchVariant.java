@@ -104,6 +104,7 @@ final class QueueBatchVariant implements Variant {
 
     /** Executes the first {@code count} requests, then sends their responses. */
     void complete(int count, OverloadPolicy overload) {
+      assert writes.size() == 0 : "the previous batch has not been written";
       for (int i = 0; i < count; i++) {
         untouched = count - i - 1;
         if (overload.rejectsLate(requests[i])) {

@@ -50,6 +50,7 @@ public final class ParkingLot {
   /** Sleeps until woken. Checks {@code idle} once other threads can see that the worker is about to sleep. */
   private void park(int place, BooleanSupplier idle) {
     Thread self = Thread.currentThread();
+    assert parked.get(place) == null : "two workers have the same place";
     parked.set(place, self);
     count.incrementAndGet();
     while (idle.getAsBoolean() && parked.get(place) == self) {
