@@ -46,6 +46,10 @@ class AbuseTest {
   @Test
   void withoutFileDescriptorsItWaitsAndThenAcceptsAgain() throws Exception {
     try (ServiceProcess service = ServiceProcess.serveWithFiles(directory, 150)) {
+      try (RawClient client =
+          service.connect()) { // loads classes while there are descriptors to read them by
+        assertEquals(404, client.exchange(get()).status());
+      }
       List<RawClient> clients = new ArrayList<>();
       for (int i = 0; i < 250; i++) { // the kernel accepts what the service cannot
         clients.add(service.connect());
