@@ -1,6 +1,6 @@
 //! Finds the end of a chunked body (RFC 9112 §7.1) in input that arrives in pieces.
 
-use super::response::ParseError;
+use super::error::ParseError;
 
 /// The position in a chunked body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,8 +1,10 @@
 //! The subset of HTTP/1.1 that is needed to find the end of responses and to count the requests in a string.
 
 mod chunked;
+mod error;
 mod request;
 mod response;
 
+pub use error::ParseError;
 pub use request::{Batch, Operation, RequestError};
-pub use response::{Capture, ParseError, Response, ResponseParser};
+pub use response::{Capture, Response, ResponseParser};

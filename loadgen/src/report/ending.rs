@@ -1,21 +1,12 @@
 //! The end of a run: the figures of each generator, and the results of one generator or of several combined.
 
-use super::results::{GeneratorResult, GeneratorStop, LoopCpu, Results, RunDescription, Unfinished};
-use super::verdict::{Moved, Verdict, VerdictInput};
+use super::results::{CommonStart, GeneratorResult, LoopCpu, Results, RunDescription, Unfinished};
+use super::verdict::{GeneratorStop, Moved, Verdict, VerdictInput};
 use crate::clock::SECOND;
 use crate::exec::{RequestRate, STOPS_MAX};
 use crate::part::Part;
 use crate::stats::{Interval, SecondRow};
 use serde::{Deserialize, Serialize};
-
-/// A start on the wall clock that several generators share.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CommonStart {
-    /// The requested time of the start.
-    pub at: jiff::Timestamp,
-    /// Nanoseconds by which the start was late; 0 if it was on time.
-    pub missed_by_ns: u64,
-}
 
 /// A generator's results, without its counts. Times are in nanoseconds since the end of the warm-up.
 #[derive(Debug, Clone, Serialize, Deserialize)]

@@ -1,7 +1,7 @@
 //! The results as JSON, in the format of `load.schema.json`.
 
-use super::results::{Censored, GeneratorResult, GeneratorStop, LoopCpu, Results, RunDescription};
-use super::verdict::Verdict;
+use super::results::{Censored, GeneratorResult, LoopCpu, Results, RunDescription};
+use super::verdict::{GeneratorStop, Verdict};
 use crate::part::Part;
 use crate::stats::{DistributionSummary, Errors, SecondRow};
 use serde::Serialize;

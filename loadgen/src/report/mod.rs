@@ -10,11 +10,11 @@ mod spectrum;
 mod text;
 mod verdict;
 
-pub use ending::{CommonStart, Ending, LoopEnding, ThreadEnding, results_together};
+pub use ending::{Ending, LoopEnding, ThreadEnding, results_together};
 pub use hdr_log::HdrLog;
 pub use live::{Live, serve_metrics};
 pub use record::{Record, RecordReader, Recorded, RecordedSecond, is_record};
-pub use results::{Censored, GeneratorResult, GeneratorStop, LoopCpu, Results, RunDescription, Unfinished};
+pub use results::{Censored, CommonStart, GeneratorResult, LoopCpu, Results, RunDescription, Unfinished};
 pub use spectrum::{Spectrum, SpectrumRow, in_microseconds};
 pub use text::{LatencyBlock, TextReport, ThreadStat, heading};
-pub use verdict::{Moved, Verdict, VerdictInput};
+pub use verdict::{GeneratorStop, Moved, Verdict, VerdictInput};

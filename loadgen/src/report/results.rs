@@ -1,7 +1,6 @@
 //! The results of a run.
 
-use super::ending::CommonStart;
-use super::verdict::Verdict;
+use super::verdict::{GeneratorStop, Verdict};
 use crate::cli::Pool;
 use crate::clock::SECOND;
 use crate::exec::RequestRate;
@@ -80,18 +79,6 @@ impl Censored {
     }
 }
 
-/// A gap in which an event loop of the generator did not run.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct GeneratorStop {
-    /// When the gap began, in seconds since the start of the run.
-    pub at_s: f64,
-    /// Length of the gap in microseconds.
-    pub length_us: f64,
-    /// Index of the event loop.
-    #[serde(rename = "loop")]
-    pub event_loop: usize,
-}
-
 /// The CPU time of one event loop.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct LoopCpu {
@@ -101,6 +88,15 @@ pub struct LoopCpu {
     pub spin_s: f64,
     /// Whether the loop ran at niceness -20.
     pub high_priority: bool,
+}
+
+/// A start on the wall clock that several generators share.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CommonStart {
+    /// The requested time of the start.
+    pub at: jiff::Timestamp,
+    /// Nanoseconds by which the start was late; 0 if it was on time.
+    pub missed_by_ns: u64,
 }
 
 /// The results of a run.

@@ -1,7 +1,6 @@
 //! The verdict on the generator. If it did not keep its schedule, its figures describe the generator rather than the
 //! server.
 
-use super::results::GeneratorStop;
 use crate::clock::MICROSECOND;
 use crate::stats::Latencies;
 use crate::units::format_time_us;
@@ -48,6 +47,18 @@ impl Moved {
         let moved_ns = self.latency_ns.saturating_sub(self.net_ns);
         moved_ns > allowed_ns && moved_ns as f64 > self.net_ns as f64 * MOVED_SHARE_MAX
     }
+}
+
+/// A gap in which an event loop of the generator did not run.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct GeneratorStop {
+    /// When the gap began, in seconds since the start of the run.
+    pub at_s: f64,
+    /// Length of the gap in microseconds.
+    pub length_us: f64,
+    /// Index of the event loop.
+    #[serde(rename = "loop")]
+    pub event_loop: usize,
 }
 
 /// The figures that a verdict is based on.

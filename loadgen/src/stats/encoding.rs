@@ -1,6 +1,6 @@
 //! Serialises the counts of a record: histograms in HdrHistogram's compressed V2 format, in base64.
 
-use super::interval::STATUS_MAX;
+use super::STATUS_MAX;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _, ser::Error as _};
 
 /// Serialises a histogram as a string.

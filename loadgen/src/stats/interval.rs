@@ -6,6 +6,7 @@
 //! Nearly every response has an expected status and belongs to a GET. Only the other responses are recorded a second
 //! time, by class. Subtracting them from all responses gives the rest.
 
+use super::STATUS_MAX;
 use super::encoding::{histogram, statuses};
 use crate::http::Operation;
 use hdrhistogram::Histogram;
@@ -13,9 +14,6 @@ use serde::{Deserialize, Serialize};
 
 /// The longest time that a histogram can hold: a day in nanoseconds. Longer times count as a day.
 const LATENCY_NS_MAX: u64 = 24 * 3600 * 1_000_000_000;
-
-/// Highest status code with its own counter. Higher codes share it.
-pub(super) const STATUS_MAX: usize = 999;
 
 /// Status codes with which an overloaded server refuses a request.
 const REFUSALS: [u16; 2] = [429, 503];

@@ -8,3 +8,6 @@ mod totals;
 pub use interval::{Errors, ExpectedStatuses, Interval, Latencies, Sample, new_histogram};
 pub use summary::{DistributionSummary, PERCENTILES, within_stdev};
 pub use totals::{Second, SecondRow, Totals};
+
+/// Highest status code with its own counter. Higher codes share it.
+const STATUS_MAX: usize = 999;
