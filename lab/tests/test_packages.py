@@ -15,6 +15,8 @@ import pytest
 
 SOURCE = Path(__file__).parents[1] / "src"
 PACKAGES = sorted(".".join(path.parent.relative_to(SOURCE).parts) for path in SOURCE.rglob("__init__.py"))
+ROOT = SOURCE.parents[1]
+RUST = sorted({str(path.parent.relative_to(ROOT)) for path in ROOT.glob("*/src/**/*.rs")})
 FILES_MAX = 25
 
 
@@ -45,18 +47,34 @@ def parts(package: str) -> dict[str, set[str]]:
     return graph
 
 
-def modules(crate: str) -> dict[str, set[str]]:
-    """Return what each module of a crate uses of its others, its tests left out."""
-    source = SOURCE.parents[1] / crate / "src"
+def names(path: Path, source: Path) -> list[str]:
+    """Return the names in its crate that a file uses by `crate::` or `super::`, from the root; its tests left out."""
+    text = re.sub(r"(?m)^\s*//.*$", "", path.read_text(encoding="utf-8")).partition("#[cfg(test)]\nmod ")[0]
+    grouped = ""
+    while grouped != text:  # a::{b, c} becomes a::b,a::c, the innermost group first
+        grouped = text
+        text = re.sub(r"([\w:]+::)\{([^{}]*)\}", lambda m: ",".join(m[1] + n.strip() for n in m[2].split(",")), text)
+    own = [part for part in path.relative_to(source).with_suffix("").parts if part != "mod"]
+    found = []
+    for supers, name in re.findall(r"\b(?:crate::|((?:super::)+))(\w+(?:::\w+)*)", text):
+        above = own[: len(own) - supers.count("super")] if supers else []
+        found.append("::".join([*above, name]))
+    return found
+
+
+def modules(directory: str) -> dict[str, set[str]]:
+    """Return what each module directly inside a directory of a crate's `src` uses of the others there."""
+    inside = ROOT / directory
+    source = ROOT / directory.partition("/")[0] / "src"
+    prefix = "".join(f"{part}::" for part in inside.relative_to(source).parts)
     graph: dict[str, set[str]] = {}
-    for path in source.rglob("*.rs"):
-        module = path.relative_to(source).parts[0].removesuffix(".rs")
-        if module not in ("lib", "main"):
-            text = re.sub(r"(?m)^\s*//.*$", "", path.read_text(encoding="utf-8")).partition("#[cfg(test)]\nmod ")[0]
-            used = set(re.findall(r"\bcrate::(\w+)", text))
-            for several in re.findall(r"\bcrate::\{(.*?)\};", text, re.DOTALL):
-                used |= set(re.findall(r"(?:^|,)\s*(\w+)", re.sub(r"\{.*?\}", "", several, flags=re.DOTALL)))
-            graph.setdefault(module, set()).update(used - {module})
+    for path in inside.rglob("*.rs"):
+        module = path.relative_to(inside).parts[0].removesuffix(".rs")
+        if module not in ("lib", "main", "mod"):
+            others = {
+                name.removeprefix(prefix).split("::")[0] for name in names(path, source) if name.startswith(prefix)
+            }
+            graph.setdefault(module, set()).update(others - {module})
     return graph
 
 
@@ -72,20 +90,23 @@ def test_no_circle_within(package: str) -> None:
     check_no_circle(parts(package))
 
 
-@pytest.mark.parametrize("crate", ["loadgen", "profiler"])
-def test_no_circle_between_modules(crate: str) -> None:
-    check_no_circle(modules(crate))
-
-
-@pytest.mark.parametrize("crate", ["loadgen", "profiler"])
-def test_no_directory_of_a_crate_is_a_heap(crate: str) -> None:
-    files = Counter(path.parent for path in (SOURCE.parents[1] / crate / "src").rglob("*.rs"))
-    assert max(files.values()) <= FILES_MAX
+@pytest.mark.parametrize("directory", RUST)
+def test_no_circle_between_modules(directory: str) -> None:
+    check_no_circle(modules(directory))
 
 
 @pytest.mark.parametrize("package", PACKAGES)
 def test_no_package_is_a_heap(package: str) -> None:
     assert len(list(SOURCE.joinpath(*package.split(".")).glob("*.py"))) <= FILES_MAX
+
+
+@pytest.mark.parametrize("directory", RUST)
+def test_no_directory_of_rust_is_a_heap(directory: str) -> None:
+    assert 0 < len(list(ROOT.joinpath(directory).glob("*.rs"))) <= FILES_MAX
+
+
+def test_the_directories_of_rust_are_found() -> None:
+    assert {"loadgen/src", "loadgen/src/exec/worker", "profiler/src", "profiler/src/record"} <= set(RUST)
 
 
 def test_no_directory_of_tests_is_a_heap() -> None:
@@ -95,6 +116,8 @@ def test_no_directory_of_tests_is_a_heap() -> None:
 
 def test_a_circle_would_be_seen() -> None:
     assert {"report", "search", "run"} <= parts("lab")["cli"]
-    assert {"record", "convert", "event"} <= modules("profiler")["cli"]
+    assert {"record", "convert", "event", "tools"} <= modules("profiler/src")["cli"]
+    assert {"perf", "asprof"} <= modules("profiler/src/record")["recorder"]
+    assert "connection" in modules("loadgen/src/exec")["worker"]
     with pytest.raises(pytest.fail.Exception, match=r"a <- b <- a|b <- a <- b"):
         check_no_circle({"a": {"b"}, "b": {"a"}})

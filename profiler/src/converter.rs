@@ -2,7 +2,7 @@
 
 use crate::collapsed;
 use crate::event::Event;
-use crate::record::process::{self, Outcome};
+use crate::process::{self, Outcome};
 use crate::scratch::Scratch;
 use crate::tools::{self, Tools};
 use anyhow::{Context, Result, bail};

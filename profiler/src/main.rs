@@ -14,6 +14,7 @@ mod diff;
 mod draw;
 mod event;
 mod latency;
+mod process;
 mod quality;
 mod record;
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! Runs asprof, which attaches to a JVM, and explains its messages.
 
+use crate::process;
 use crate::record::jvm::Jvm;
 use crate::record::perf::FdTransfer;
-use crate::record::process;
 use crate::tools::Tools;
 use anyhow::{Context, Result, bail};
 use clap::Args;

@@ -3,5 +3,4 @@
 pub mod asprof;
 pub mod jvm;
 pub mod perf;
-pub mod process;
 pub mod recorder;
