@@ -14,6 +14,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from lab.machine.host import cpu_times, listener_on, port_is_free, process_use
 from lab.prometheus import parse_metrics, scrape, warm_up_scrapes
@@ -40,6 +42,37 @@ def test_samples_are_read_with_sorted_labels_and_without_buckets() -> None:
     assert samples['lsmlab_odd{text="a \\"quoted\\", b"}'] == 3
     assert not any("bucket" in name for name in samples)
     assert len(samples) == 5
+
+
+def test_counters_keep_the_name_that_they_have_in_the_page() -> None:
+    page = "# TYPE a counter\na 1\n# TYPE b_total counter\nb_total 2\n# TYPE c histogram\nc_sum 3\nc_count 4\n"
+    assert parse_metrics(page) == {"a": 1, "b_total": 2, "c_sum": 3, "c_count": 4}
+
+
+def test_labels_that_differ_only_in_what_is_escaped_stay_apart() -> None:
+    series = [
+        r'a{b="1",c="2"}',
+        r'a{b="1\",c=\"2"}',
+        r'a{b="1\\",c="2"}',
+        r'a{b="\n"}',
+        r'a{b="\\n"}',
+        'a{b="{x},\u2028y"}',
+    ]
+    page = "\n".join(f"{name} {value}" for value, name in enumerate(series))
+    assert parse_metrics(page) == {name: value for value, name in enumerate(series)}
+
+
+def test_a_damaged_line_costs_no_other_sample() -> None:
+    damaged = ['a{b="1', 'a{b="1"}', 'a{b="1"} x', "a{b} 1", 'a{="1"} 1', 'a{b="1", ="2"} 1', "a", "a 1_0", "1 2"]
+    for line in [*damaged, "a 1 " + "9" * 400, "a " + "9" * 400]:
+        assert parse_metrics(f"before 1\n{line}\nafter 2") == {"before": 1, "after": 2}, line
+
+
+@given(st.text(st.sampled_from('ab_:{}=",\\ \t\r\n#19.e+-N\u2028'), max_size=60))
+def test_no_page_is_an_error(page: str) -> None:
+    for name, value in parse_metrics(page).items():
+        assert name
+        assert isinstance(value, float)
 
 
 def test_nothing_is_read_where_nobody_answers() -> None:

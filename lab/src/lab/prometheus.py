@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import re
+import contextlib
 import time
+from collections.abc import Mapping
+
+from prometheus_client.parser import text_string_to_metric_families
 
 from lab.http import fetch
 
-_SAMPLE = re.compile(r"^([a-zA-Z_:][\w:]*)(\{.*\})?\s+(\S+)(?:\s+-?\d+)?$")
-_LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
+_ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
 
 
 GC_SECONDS = r"jvm_gc_(collection_seconds_sum|seconds_total)(\{.*\})?"
@@ -20,22 +22,25 @@ def parse_metrics(text: str) -> dict[str, float]:
     """Return the samples by name and labels (`lsmlab_requests_total{method="get",status="200"}`), buckets left out.
 
     Histogram buckets make up most of a page and are not needed in the timeline; `_sum` and `_count` stay. Lines that
-    are no samples are ignored.
+    are no samples are ignored: each line is parsed by itself, so a damaged line costs no other sample. The parser does
+    not get the `# TYPE` lines, because it would rename counters by them.
     """
     samples: dict[str, float] = {}
-    for line in text.splitlines():
-        if not line or line.startswith("#") or "_bucket{" in line:
+    for line in text.split("\n"):
+        if line.startswith("#") or "_bucket{" in line:
             continue
-        match = _SAMPLE.match(line)
-        if match is None:
-            continue
-        try:
-            value = float(match[3])
-        except ValueError:
-            continue
-        labels = ",".join(f'{name}="{text}"' for name, text in sorted(_LABEL.findall(match[2] or "")))
-        samples[f"{match[1]}{{{labels}}}" if labels else match[1]] = value
+        # To the parser, a label name of blanks is an IndexError, and an integer beyond floats an OverflowError.
+        with contextlib.suppress(ValueError, IndexError, OverflowError):
+            for family in text_string_to_metric_families(line):
+                for sample in family.samples:
+                    samples[_series(sample.name, sample.labels)] = float(sample.value)
     return samples
+
+
+def _series(name: str, labels: Mapping[str, str]) -> str:
+    """Return a sample's name and labels as in the text format, the labels sorted."""
+    pairs = ",".join(f'{label}="{value.translate(_ESCAPES)}"' for label, value in sorted(labels.items()))
+    return f"{name}{{{pairs}}}" if pairs else name
 
 
 def scrape(url: str, timeout_s: float = 0.8) -> dict[str, float]:
