@@ -1,4 +1,8 @@
-"""Work directories, and the locks of a run: kernel locks, so they end with the process, however it ends."""
+"""Work directories, and the locks of a run: kernel locks, so they end with the process, however it ends.
+
+They do not use filelock: in a sticky directory such as /tmp it refuses a lock file that another user made. And asking
+it whether a lock is held would create the file.
+"""
 
 from __future__ import annotations
 
