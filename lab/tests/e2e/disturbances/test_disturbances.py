@@ -107,7 +107,10 @@ def tables_of(name: str) -> list[Path]:
 
 @pytest.mark.parametrize("settings", [{}, POWER], ids=["GET", "PUT that is synced"])
 def test_a_quiet_run_has_no_reason(settings: dict[str, str]) -> None:
-    assert run_of(**settings).warned() == set()
+    judged = run_of(**settings)
+    if why := judged.not_quiet():
+        pytest.skip(f"not judged, since this machine is not quiet: {why}")
+    assert judged.warned() == set()
 
 
 def test_a_hog_on_the_services_cpu_is_the_only_reason() -> None:
