@@ -187,7 +187,9 @@ def test_a_compaction_at_the_start_is_named_and_at_most_what_it_did_to_the_media
 
 def test_a_jvm_without_a_warm_up_is_no_steady_state() -> None:
     judged = run_of(WARMUP="0s", DURATION="60s")
-    assert judged.warned() == {"steady state"}
+    assert "steady state" in judged.warned()
+    # After each of the JVM's stalls the load generator has a burst to send and to read.
+    assert judged.warned() <= {"steady state", "generator's error"}
     assert "the JIT compiler" in judged.checks["steady state"]["detail"]
 
 
