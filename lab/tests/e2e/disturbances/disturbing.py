@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lab.analysis.checks.machine import BESIDE
 from lab.machine.sampler import cpu_idle_and_steal
 
 from ..conftest import CHECKOUT, make
@@ -50,13 +49,6 @@ class Judged:
     def warned(self) -> set[str]:
         """Return the checks that made the run suspect or invalid."""
         return {name for name, check in self.checks.items() if check["outcome"] in ("warn", "fail")}
-
-    def not_quiet(self) -> str | None:
-        """Return who else used enough of a CPU to be what p99 shows; None if the machine was quiet."""
-        if self.stolen > QUIET_STEAL_MAX:
-            return f"the hypervisor took {self.stolen:.1%} of a CPU"
-        others: str = self.checks["other processes"]["detail"]
-        return others if others.startswith(BESIDE) else None
 
 
 class NoRunError(Exception):

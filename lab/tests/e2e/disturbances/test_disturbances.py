@@ -108,9 +108,7 @@ def tables_of(name: str) -> list[Path]:
 @pytest.mark.parametrize("settings", [{}, POWER], ids=["GET", "PUT that is synced"])
 def test_a_quiet_run_has_no_reason(settings: dict[str, str]) -> None:
     judged = run_of(**settings)
-    if why := judged.not_quiet():
-        pytest.skip(f"not judged, since this machine is not quiet: {why}")
-    assert judged.warned() == set()
+    assert judged.warned() == set(), judged.checks["other processes"]["detail"]
 
 
 def test_a_hog_on_the_services_cpu_is_the_only_reason() -> None:
@@ -187,9 +185,7 @@ def test_a_compaction_at_the_start_is_named_and_at_most_what_it_did_to_the_media
 
 def test_a_jvm_without_a_warm_up_is_no_steady_state() -> None:
     judged = run_of(WARMUP="0s", DURATION="60s")
-    assert "steady state" in judged.warned()
-    # After each of the JVM's stalls the load generator has a burst to send and to read.
-    assert judged.warned() <= {"steady state", "generator's error"}
+    assert judged.warned() == {"steady state"}
     assert "the JIT compiler" in judged.checks["steady state"]["detail"]
 
 

@@ -3,10 +3,8 @@
 They need two CPUs and a machine that is quiet otherwise, and take 16 minutes: `make torture-verdict`. A line is printed
 for each run, and the count of each series, whether or not it is the one that is wanted.
 
-The hypervisor of a virtual machine, or other processes, may take CPU time, which nothing here prevents. A run in which
-the one took over 1% of either CPU, or the others as much as the lab's own finding about them needs, is no quiet one. It
-is printed, not counted, and repeated, whatever its verdict. If most runs are like that, the series is not judged: it is
-skipped, with that as the reason.
+On a virtual machine the hypervisor may take CPU time, which nothing here prevents. A run during which it took over 1%
+of either CPU is no quiet one: it is printed, not counted, and repeated, whatever its verdict.
 """
 
 from __future__ import annotations
@@ -20,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from ..conftest import CHECKOUT
-from .disturbing import SERVICE_CPU, NoRunError, hog, run_with
+from .disturbing import QUIET_STEAL_MAX, SERVICE_CPU, NoRunError, hog, run_with
 
 RUNS = int(os.environ.get("VERDICT_RUNS", "10"))
 HOG_S = 3.0
@@ -47,10 +45,10 @@ def git(*words: str) -> str:
     return subprocess.run(["git", *words], cwd=CHECKOUT, capture_output=True, text=True, check=True).stdout.strip()
 
 
-def series(name: str, plant: Callable[[Path], None], quiet: bool = False) -> Counter[str]:
+def series(name: str, plant: Callable[[Path], None], steal_max: float = 1.0) -> Counter[str]:
     """Make the runs, print a line for each and the counts; return them by verdict and by check that warned.
 
-    If they are to be `quiet`, others are repeated, RUNS times at most; then the test is skipped.
+    Runs with a larger share of steal than `steal_max` are repeated, RUNS times at most.
     """
     changed = "with uncommitted changes" if git("status", "--porcelain") else "nothing changed"
     say(f"\n{name}: {RUNS} runs of make experiment {' '.join(f'{k}={v}' for k, v in SETTINGS.items())}")
@@ -66,22 +64,21 @@ def series(name: str, plant: Callable[[Path], None], quiet: bool = False) -> Cou
             say(f"{name} {number:2}/{RUNS}: failed: {error}")
             continue
         reasons = f"{judged.run.name} {judged.state}: {'; '.join(judged.reasons) or 'no reason'}"
-        if quiet and (why := judged.not_quiet()):
+        if judged.stolen > steal_max and counts["not quiet"] < RUNS:
             counts["not quiet"] += 1
-            say(f"{name}, not counted, {why}: {reasons}")
-            if counts["not quiet"] > RUNS:
-                pytest.skip(f"not judged: in {counts['not quiet']} of {number + counts['not quiet']} runs {why}")
+            say(f"{name}, not counted, steal of {judged.stolen:.1%} of a CPU: {reasons}")
             continue
         number += 1
         counts[judged.state] += 1
         counts.update(judged.warned())
         say(f"{name} {number:2}/{RUNS}, steal of {judged.stolen:.1%} of a CPU: {reasons}")
+        say(f"  {judged.checks['other processes']['detail']}")
     say(f"{name}: {counts['valid']} of {RUNS} valid; {', '.join(f'{k} {n}' for k, n in sorted(counts.items()))}")
     return counts
 
 
 def test_quiet_runs_are_valid_nine_times_of_ten() -> None:
-    counts = series("quiet", lambda run: None, quiet=True)
+    counts = series("quiet", lambda run: None, QUIET_STEAL_MAX)
     assert counts["valid"] >= 0.9 * RUNS, f"at least nine of ten were to be valid: {counts}"
 
 
