@@ -64,6 +64,7 @@ def test_labels_that_differ_only_in_what_is_escaped_stay_apart() -> None:
 
 def test_a_damaged_line_costs_no_other_sample() -> None:
     damaged = ['a{b="1', 'a{b="1"}', 'a{b="1"} x', "a{b} 1", 'a{="1"} 1', 'a{b="1", ="2"} 1', "a", "a 1_0", "1 2"]
+    damaged.append('lsm}ab{a="1"} 0')
     for line in [*damaged, "a 1 " + "9" * 400, "a " + "9" * 400]:
         assert parse_metrics(f"before 1\n{line}\nafter 2") == {"before": 1, "after": 2}, line
 

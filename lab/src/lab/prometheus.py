@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import time
 from collections.abc import Mapping
 
@@ -10,6 +11,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from lab.http import fetch
 
+_NAME = re.compile(r"[a-zA-Z_:][\w:]*", re.ASCII)
 _ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
 
 
@@ -33,7 +35,8 @@ def parse_metrics(text: str) -> dict[str, float]:
         with contextlib.suppress(ValueError, IndexError, OverflowError):
             for family in text_string_to_metric_families(line):
                 for sample in family.samples:
-                    samples[_series(sample.name, sample.labels)] = float(sample.value)
+                    if _NAME.fullmatch(sample.name):  # the parser takes any name that labels follow
+                        samples[_series(sample.name, sample.labels)] = float(sample.value)
     return samples
 
 
