@@ -1,4 +1,4 @@
-//! What pages and pictures are made of.
+//! Draws flame graphs and pictures, and completes the pages that hold them.
 
 pub mod flame;
 pub mod label;

@@ -1,2 +1,2 @@
-/** Where requests wait for a worker, and where workers wait for a request. */
+/** Queues of requests, and what a worker does while its queue is empty. */
 package lsmlab.server.variant.queue;
