@@ -57,7 +57,7 @@ public final class Service implements AutoCloseable {
 
   private final ServiceConfig config;
   private final Engine engine;
-  private final EngineDoor door;
+  private final EngineGuard guard;
   private final Variant variant;
   private final LsmHttpServer data;
   private final ServiceMetrics metrics;
@@ -68,7 +68,7 @@ public final class Service implements AutoCloseable {
   private Service(ServiceConfig config, Engine engine, Variant variant) throws IOException {
     this.config = config;
     this.engine = engine;
-    this.door = new EngineDoor(engine);
+    this.guard = new EngineGuard(engine);
     this.variant = variant;
     metrics = new ServiceMetrics(config.requestMetrics());
     LsmHttpServer.Settings settings =
@@ -84,7 +84,7 @@ public final class Service implements AutoCloseable {
     } catch (IOException e) {
       throw new IOException(cannotBind("data", config.dataHost(), config.dataPort(), e), e);
     }
-    MetricsPage page = new MetricsPage(metrics, variant, door::stats, info());
+    MetricsPage page = new MetricsPage(metrics, variant, guard::stats, info());
     try {
       admin =
           AdminServer.start(
@@ -94,7 +94,7 @@ public final class Service implements AutoCloseable {
               this::describe,
               this::notReady,
               data::isHealthy,
-              door,
+              guard,
               metrics::countRequests);
     } catch (IOException e) {
       data.stop();
@@ -198,7 +198,7 @@ public final class Service implements AutoCloseable {
       return "not ready";
     }
     try {
-      door.checkWritable();
+      guard.checkWritable();
       return null;
     } catch (ReadOnlyException | StoppingException e) {
       return e.getMessage();
@@ -249,8 +249,8 @@ public final class Service implements AutoCloseable {
     boolean drained = data.drain(TimeUnit.SECONDS.toNanos(DRAIN_SECONDS_MAX));
     boolean variantEnded = within("the variant", variant::close);
     boolean dataEnded = within("the data port", data::stop);
-    boolean doorShut = door.shut(TimeUnit.SECONDS.toNanos(STEP_SECONDS_MAX));
-    if (variantEnded && dataEnded && doorShut) {
+    boolean guardShut = guard.shut(TimeUnit.SECONDS.toNanos(STEP_SECONDS_MAX));
+    if (variantEnded && dataEnded && guardShut) {
       within("the store", engine::close);
     } else {
       log.warn(

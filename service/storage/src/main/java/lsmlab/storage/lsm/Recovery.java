@@ -75,11 +75,11 @@ final class Recovery implements AutoCloseable {
     }
     logs = new WalChain(directory, names, manifest);
     tables = openTables(names);
-    List<String> superfluous = superfluous(names);
+    List<String> obsolete = obsoleteFiles(names);
     List<Long> dropped = replayLogs();
     forget(dropped);
-    dropped.forEach(log -> superfluous.add(WalFormat.fileName(log)));
-    for (String name : superfluous) {
+    dropped.forEach(log -> obsolete.add(WalFormat.fileName(log)));
+    for (String name : obsolete) {
       directory.delete(name);
     }
   }
@@ -134,20 +134,20 @@ final class Recovery implements AutoCloseable {
     return table;
   }
 
-  private List<String> superfluous(List<String> names) throws IOException {
-    List<String> superfluous = new ArrayList<>();
+  private List<String> obsoleteFiles(List<String> names) throws IOException {
+    List<String> obsolete = new ArrayList<>();
     List<Long> named = manifest.tables().stream().map(TableEntry::number).toList();
     for (String name : names) {
       long table = TableFormat.number(name);
       long log = WalFormat.number(name);
       if (table >= 0 && !named.contains(table)) {
         checkIsOrphan(table);
-        superfluous.add(name);
+        obsolete.add(name);
       } else if (name.equals(Manifest.TEMPORARY_NAME) || (log >= 0 && log < manifest.firstLog())) {
-        superfluous.add(name);
+        obsolete.add(name);
       }
     }
-    return superfluous;
+    return obsolete;
   }
 
   /**

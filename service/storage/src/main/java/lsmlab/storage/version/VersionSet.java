@@ -54,7 +54,7 @@ public final class VersionSet implements AutoCloseable {
    * Tables that the manifest no longer names, each with a reference, until the manifest records
    * that the change is durable. Guarded by {@code manifestLock}.
    */
-  private final List<Table> superfluous = new ArrayList<>();
+  private final List<Table> obsolete = new ArrayList<>();
 
   private volatile Version current;
 
@@ -170,7 +170,7 @@ public final class VersionSet implements AutoCloseable {
       manifest.append(new Edit(nextFile.get(), firstLog, removedNumbers, entries, logs));
       assert isNamedBy(manifest, tables) : "the manifest names other tables than the version has";
       removed.forEach(Table::retain);
-      superfluous.addAll(removed);
+      obsolete.addAll(removed);
       versionLock.lock();
       try {
         List<Memtable> sealed =
@@ -211,8 +211,8 @@ public final class VersionSet implements AutoCloseable {
     assert manifestLock.isHeldByCurrentThread();
     try {
       manifest.noteSynced();
-      superfluous.forEach(Table::markObsolete);
-      releaseSuperfluous();
+      obsolete.forEach(Table::markObsolete);
+      releaseObsolete();
       for (String name : directory.list()) {
         long log = WalFormat.number(name);
         if (log >= 0 && log < firstLog) {
@@ -230,15 +230,15 @@ public final class VersionSet implements AutoCloseable {
         && tables.placed().stream().allMatch(placed -> named.contains(placed.entry()));
   }
 
-  private void releaseSuperfluous() {
-    for (Table table : superfluous) {
+  private void releaseObsolete() {
+    for (Table table : obsolete) {
       try {
         table.release();
       } catch (IOException e) {
         LOG.warn("a table's file stays until the next start: {}", e.toString());
       }
     }
-    superfluous.clear();
+    obsolete.clear();
   }
 
   private void replace(Version next) {
@@ -330,7 +330,7 @@ public final class VersionSet implements AutoCloseable {
     current = null;
     gate.awaitReaders();
     releaseQuietly(last);
-    releaseSuperfluous();
+    releaseObsolete();
     manifest.close();
   }
 }

@@ -13,13 +13,13 @@ import lsmlab.storage.EngineStats;
  * Guards the engine for the admin port, which serves until the service ends. Once shut, it refuses calls, because none
  * may overlap {@link Engine#close}. Thread-safe.
  */
-final class EngineDoor implements AdminServer.Actions {
+final class EngineGuard implements AdminServer.Actions {
 
   private final Engine engine;
   private final ReentrantReadWriteLock lock = new ReentrantReadWriteLock();
   private volatile boolean shut;
 
-  EngineDoor(Engine engine) {
+  EngineGuard(Engine engine) {
     this.engine = engine;
   }
 
