@@ -31,14 +31,14 @@ FIGURES = {
     "cpu_us": ("CPU time of a request at that rate", "µs"),
 }
 HEAD = """\
-| | unit | without | with | change (95% interval) | two windows without lie apart | target | |
+| | unit | without | with | change (95% interval) | spread of two windows without | target | |
 |---|---|--:|--:|---|--:|---|---|
 """
 
 
 @dataclass(frozen=True)
 class Window:
-    """What one window gave: requests a second when saturated; latencies and CPU time of a request at the lower rate."""
+    """One window: requests a second when saturated; latencies and CPU time of a request at the lower rate."""
 
     throughput_per_s: float
     p99_us: float

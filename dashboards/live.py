@@ -11,7 +11,7 @@ from typing import Any
 
 import structure
 
-ANSWER_TIME_MAX_S = 30
+RESPONSE_TIME_MAX_S = 30
 Series = list[dict[str, Any]]
 
 
@@ -80,8 +80,8 @@ class Prometheus:
     def _ask(self, what: str, words: dict[str, str]) -> Any:
         request = f"{self.url.rstrip('/')}/api/v1/{what}?{urllib.parse.urlencode(words)}"
         try:
-            with _opener.open(request, timeout=ANSWER_TIME_MAX_S) as answer:
-                return json.load(answer)["data"]
+            with _opener.open(request, timeout=RESPONSE_TIME_MAX_S) as response:
+                return json.load(response)["data"]
         except urllib.error.HTTPError as error:
             raise ValueError(error.read().decode("utf-8", "replace")[:300]) from error
 

@@ -1,4 +1,4 @@
-"""Where the time goes: how long a request takes in each stage of the service."""
+"""The board of the time that a request spends in each stage of the service."""
 
 from common import CHOSEN, METHOD, QUANTILE, build, of_run, rate
 from panels import RATE, Json, Query, Row, heatmap, series

@@ -1,4 +1,4 @@
-//! A server that does nothing but answer: what remains of the latency is the network and the generator.
+//! A server that does nothing but response: what remains of the latency is the network and the generator.
 //!
 //!     noop_server [PORT [BODY_BYTES]]
 //!
@@ -23,7 +23,7 @@ fn main() -> std::io::Result<()> {
 
 /// Answers on `listener` until the process ends.
 pub fn serve(listener: &TcpListener, body_bytes: usize) -> std::io::Result<()> {
-    let answer = format!("HTTP/1.1 200 OK\r\nContent-Length: {body_bytes}\r\n\r\n{}", "x".repeat(body_bytes));
+    let response = format!("HTTP/1.1 200 OK\r\nContent-Length: {body_bytes}\r\n\r\n{}", "x".repeat(body_bytes));
     let mut poller = Poller::new(256)?;
     poller.add(listener.as_raw_fd(), Interest::Read, 0)?;
     let mut connections: HashMap<u64, (TcpStream, Vec<u8>)> = HashMap::new();
@@ -62,7 +62,7 @@ pub fn serve(listener: &TcpListener, body_bytes: usize) -> std::io::Result<()> {
                     complete
                 }
             };
-            if requests > 0 && stream.write_all(answer.repeat(requests as usize).as_bytes()).is_err() {
+            if requests > 0 && stream.write_all(response.repeat(requests as usize).as_bytes()).is_err() {
                 connections.remove(&token);
             }
         }

@@ -68,7 +68,7 @@ pub struct Arguments {
     #[arg(long, value_name = "N", value_parser = parse_count)]
     pub requests: Option<u64>,
 
-    /// Which connection sends a request.
+    /// Rule that chooses the connection of a request.
     #[arg(long, value_enum, default_value_t = Pool::Fixed)]
     pub pool: Pool,
 
@@ -110,7 +110,7 @@ pub struct Arguments {
     #[arg(long, value_name = "STEPS", value_delimiter = ',', value_parser = Step::parse, conflicts_with = "rate")]
     pub rate_plan: Vec<Step>,
 
-    /// How the due times of requests are distributed.
+    /// Distribution of the due times of requests.
     #[arg(long, value_enum, value_name = "KIND", default_value_t = ArrivalKind::Even)]
     pub arrivals: ArrivalKind,
 
@@ -144,7 +144,7 @@ pub struct Arguments {
     #[arg(long, value_name = "HOST:PORT", value_parser = values::socket_address)]
     pub metrics: Option<SocketAddr>,
 
-    /// What a thread does until the next request is due.
+    /// Way in which a thread waits until the next request is due.
     #[arg(long, value_enum, default_value_t = Idle::Sleep)]
     pub idle: Idle,
 
@@ -158,8 +158,8 @@ pub struct Arguments {
     #[arg(long, value_name = "LIST", value_parser = values::cpu_list)]
     pub cpus: Option<CpuList>,
 
-    /// How far the generator's own delays may move a latency percentile before the schedule counts as not kept. A move
-    /// of up to 10% is always allowed.
+    /// Largest move of a latency percentile by the generator's own delays with which the schedule counts as kept. A
+    /// move of up to 10% is always allowed.
     #[arg(long = "send-lag-max", value_name = "TIME", default_value = "100us", value_parser = parse_positive_time_ns)]
     pub send_lag_max_ns: u64,
 
@@ -181,7 +181,7 @@ pub struct Arguments {
     pub script_arguments: Vec<String>,
 }
 
-/// How a thread waits for the time at which the next request is due.
+/// The way in which a thread waits until the next request is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Idle {
     /// Sleep in the kernel until the exact nanosecond. Uses the least CPU time.
@@ -193,7 +193,7 @@ pub enum Idle {
     Spin,
 }
 
-/// Which connection sends a request.
+/// Rule that chooses the connection of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Pool {
@@ -204,7 +204,7 @@ pub enum Pool {
     Open,
 }
 
-/// How the due times of requests are distributed.
+/// Distribution of the due times of requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ArrivalKind {
     /// Evenly spaced, as in wrk2.

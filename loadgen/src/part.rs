@@ -48,7 +48,7 @@ impl Part {
         own * self.of + self.index
     }
 
-    /// How many of the first `count` requests of the whole load this generator owns.
+    /// Returns the number of requests that this generator owns among the first `count` of the whole load.
     pub fn share(self, count: u64) -> u64 {
         count.saturating_sub(self.index).div_ceil(self.of)
     }

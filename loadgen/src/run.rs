@@ -53,7 +53,7 @@ pub enum RunError {
         port: u16,
         /// The system's error message.
         reason: String,
-        /// What the user should check.
+        /// Advice for the user.
         hint: &'static str,
     },
     /// A file or a socket that the generator itself uses failed.

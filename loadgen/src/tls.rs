@@ -84,7 +84,7 @@ impl Session {
                 Err(error) => return Received::Violation(error.to_string()),
             }
             let processed = self.connection.process_new_packets();
-            // What came before an error counts.
+            // Data that came before an error counts.
             self.take_plaintext(plain);
             match processed {
                 Ok(state) if state.peer_has_closed() => return Received::Closed,

@@ -38,7 +38,7 @@ fn kept(run: &Run) -> bool {
 
 #[test]
 fn a_stopped_generator_is_not_charged_to_the_server() {
-    let server = TruthServer::start(Manner::Answer(OK.to_vec(), Duration::from_micros(200)));
+    let server = TruthServer::start(Manner::Respond(OK.to_vec(), Duration::from_micros(200)));
     for pool in ["fixed", "open"] {
         let flags = format!("-t1 -c1 -d3s -R1000 --strict --pool {pool}");
         let run = load_stopped(&flags, &server.url(), Duration::from_millis(1500), Duration::from_millis(900));
@@ -75,7 +75,7 @@ fn unsent(run: &Run) -> f64 {
 #[test]
 fn a_stop_while_a_response_is_on_its_way_is_not_charged_to_the_server_either() {
     // The server takes 20 ms, so that a request is always on the wire when the generator is stopped.
-    let server = TruthServer::start(Manner::Answer(OK.to_vec(), Duration::from_millis(20)));
+    let server = TruthServer::start(Manner::Respond(OK.to_vec(), Duration::from_millis(20)));
     let flags = "-t1 -c1 -d2s -R50 --idle sleep";
     let run = load_stopped(flags, &server.url(), Duration::from_millis(800), Duration::from_millis(700));
     let (latency, net) = (run.number("latency_us.max") / 1000.0, run.number("net_latency_us.max") / 1000.0);
@@ -105,7 +105,7 @@ fn a_server_that_stalls_is_charged_and_the_generator_is_not() {
 #[test]
 fn what_is_due_and_unsent_is_the_backlog_of_each_second() {
     // 40 requests a second are possible and 80 are due: the backlog grows by 40 a second.
-    let server = TruthServer::start(Manner::Answer(OK.to_vec(), Duration::from_millis(25)));
+    let server = TruthServer::start(Manner::Respond(OK.to_vec(), Duration::from_millis(25)));
     let run = load("-t1 -c1 -d3s -R80", &server.url());
     // Waiting for a connection that is behind is the server's fault.
     let [latency, net] = ["latency_us", "net_latency_us"].map(|of| run.percentile_us(of, "99"));

@@ -84,7 +84,7 @@ fn input(random: &mut SmallRng) -> Vec<u8> {
 /// The content of a stream: responses, and whether an error followed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Reading {
-    answers: Vec<Response>,
+    responses: Vec<Response>,
     wrong: bool,
 }
 
@@ -95,25 +95,25 @@ fn incremental(pieces: &[&[u8]]) -> Reading {
     for piece in pieces {
         let mut rest = *piece;
         while !rest.is_empty() {
-            let Ok((consumed, answer)) = parser.feed(rest, false, None) else {
+            let Ok((consumed, response)) = parser.feed(rest, false, None) else {
                 reading.wrong = true;
                 return reading;
             };
             assert!(consumed <= rest.len(), "takes no more than there is");
-            assert!(consumed > 0 || answer.is_some(), "gets ahead");
+            assert!(consumed > 0 || response.is_some(), "gets ahead");
             rest = &rest[consumed..];
-            match answer {
-                Some(answer) => {
-                    reading.answers.push(answer);
-                    if !answer.keep_alive {
+            match response {
+                Some(response) => {
+                    reading.responses.push(response);
+                    if !response.keep_alive {
                         return reading;
                     }
                 }
-                None => assert!(rest.is_empty(), "an unfinished answer takes all of its input"),
+                None => assert!(rest.is_empty(), "an unfinished response takes all of its input"),
             }
         }
     }
-    reading.answers.extend(parser.end_of_stream());
+    reading.responses.extend(parser.end_of_stream());
     reading
 }
 
@@ -122,10 +122,10 @@ fn plain(stream: &[u8]) -> Reading {
     let mut reading = Reading::default();
     let mut rest = stream;
     while !rest.is_empty() {
-        match plain_answer(rest) {
-            Plain::Answer(answer, length) => {
-                reading.answers.extend(answer);
-                if answer.is_some_and(|answer| !answer.keep_alive) {
+        match plain_response(rest) {
+            Plain::Response(response, length) => {
+                reading.responses.extend(response);
+                if response.is_some_and(|response| !response.keep_alive) {
                     return reading;
                 }
                 rest = &rest[length..];
@@ -142,12 +142,12 @@ fn plain(stream: &[u8]) -> Reading {
 
 enum Plain {
     /// A response, or `None` for an interim one, and its length.
-    Answer(Option<Response>, usize),
+    Response(Option<Response>, usize),
     Unfinished,
     Wrong,
 }
 
-fn plain_answer(text: &[u8]) -> Plain {
+fn plain_response(text: &[u8]) -> Plain {
     let mut headers = [httparse::EMPTY_HEADER; 128];
     let mut response = httparse::Response::new(&mut headers);
     let head = match response.parse(text) {
@@ -178,11 +178,11 @@ fn plain_answer(text: &[u8]) -> Plain {
     let connection = tokens("connection");
     let says = |word: &str| connection.iter().any(|token| token == word);
     let keep_alive = if response.version == Some(1) { !says("close") } else { says("keep-alive") };
-    let done = |keep_alive, length| Plain::Answer(Some(Response { status, keep_alive }), length);
+    let done = |keep_alive, length| Plain::Response(Some(Response { status, keep_alive }), length);
     let body = &text[head..];
     match status {
         101 => return done(false, head),
-        100..200 => return Plain::Answer(None, head),
+        100..200 => return Plain::Response(None, head),
         ..100 | 204 | 304 => return done(keep_alive, head),
         _ => {}
     }
@@ -276,7 +276,7 @@ fn setting(name: &str, default: u64) -> u64 {
 #[test]
 fn any_input_in_any_pieces_is_read_as_the_plain_way_reads_it() {
     let (first, count) = (setting("FUZZ_SEED", 0), setting("FUZZ_INPUTS", 1_000_000));
-    let (mut answers, mut wrong) = (0, 0);
+    let (mut responses, mut wrong) = (0, 0);
     for seed in first..first + count {
         let mut random = SmallRng::seed_from_u64(seed);
         let mut stream = input(&mut random);
@@ -301,14 +301,14 @@ fn any_input_in_any_pieces_is_read_as_the_plain_way_reads_it() {
         assert!(in_pieces == whole || unnoticed, "in pieces {in_pieces:?}, whole {whole:?}: {}", name());
         assert_eq!(plain(&stream), whole, "the plain way: {}", name());
         assert!(started.elapsed() < Duration::from_secs(5), "hangs: {}", name());
-        answers += whole.answers.len();
+        responses += whole.responses.len();
         wrong += usize::from(whole.wrong);
     }
-    println!("{count} inputs: {answers} answers, {wrong} inputs went wrong");
+    println!("{count} inputs: {responses} responses, {wrong} inputs went wrong");
     if count > 1000 {
         let share = wrong as f64 / count as f64;
         assert!(
-            (0.1..0.9).contains(&share) && answers as u64 > count / 2,
+            (0.1..0.9).contains(&share) && responses as u64 > count / 2,
             "the inputs are neither all good nor all bad"
         );
     }

@@ -105,7 +105,7 @@ fn latency_with_and_without_send_lag_is_what_the_server_saw() {
 #[test]
 fn latency_is_never_less_than_the_service_time() {
     let _alone = alone();
-    let server = TruthServer::start(Manner::Answer(OK.to_vec(), Duration::from_millis(20)));
+    let server = TruthServer::start(Manner::Respond(OK.to_vec(), Duration::from_millis(20)));
     let run = load("-t1 -c2 -d1s -R40", &server.url());
     // The histogram's precision is 0.1%.
     for distribution in ["latency_us.min", "net_latency_us.min", "uncorrected_us.min"] {
@@ -118,7 +118,7 @@ fn a_connection_that_cannot_keep_up_is_charged_from_the_due_times() {
     let _alone = alone();
     // 25 ms of service on one connection allow 40 requests a second; 80 are due. The k-th is due at 12.5 k ms
     // and done no earlier than at 25 (k + 1) ms.
-    let server = TruthServer::start(Manner::Answer(OK.to_vec(), Duration::from_millis(25)));
+    let server = TruthServer::start(Manner::Respond(OK.to_vec(), Duration::from_millis(25)));
     let run = load("-t1 -c1 -d2s -R80", &server.url());
     run.assert_every_request_has_an_outcome();
     let (requests, unfinished) = (run.number("requests"), run.number("unfinished.count"));
@@ -210,7 +210,7 @@ fn slow_rates_and_rates_below_the_thread_count_are_kept() {
     std::thread::scope(|scope| {
         for (flags, due) in [("-t1 -c1 -d3s -R0.5", 2), ("-t4 -c8 -d3s -R1", 3), ("-t2 -c2 -d300ms -R1000", 300)] {
             scope.spawn(move || {
-                let server = TruthServer::start(Manner::Answer(OK.to_vec(), Duration::ZERO));
+                let server = TruthServer::start(Manner::Respond(OK.to_vec(), Duration::ZERO));
                 let run = load(flags, &server.url());
                 run.assert_every_request_has_an_outcome();
                 assert_eq!(run.number("requests_due"), due as f64, "{flags}");
@@ -224,7 +224,7 @@ fn slow_rates_and_rates_below_the_thread_count_are_kept() {
 #[test]
 fn each_way_to_idle_sends_everything() {
     let _alone = alone();
-    let server = TruthServer::start(Manner::Answer(OK.to_vec(), Duration::ZERO));
+    let server = TruthServer::start(Manner::Respond(OK.to_vec(), Duration::ZERO));
     let cpu_s = ["sleep", "hybrid", "spin"].map(|idle| {
         let run = load(&format!("-t1 -c2 -d30s -R300 --requests 150 --idle {idle}"), &server.url());
         run.assert_every_request_has_an_outcome();
@@ -237,7 +237,7 @@ fn each_way_to_idle_sends_everything() {
 #[test]
 fn a_loop_that_spins_with_next_to_nothing_to_do_does_next_to_no_work() {
     let _alone = alone();
-    let server = TruthServer::start(Manner::Answer(OK.to_vec(), Duration::ZERO));
+    let server = TruthServer::start(Manner::Respond(OK.to_vec(), Duration::ZERO));
     let run = load("-t1 -c1 -d1s -R10 --idle spin", &server.url());
     let (spin_s, cpu_s) = (run.number("spin_s"), run.number("cpu_s"));
     assert!(spin_s > 0.9 * cpu_s, "polled for {spin_s} of {cpu_s} s");
@@ -245,7 +245,7 @@ fn a_loop_that_spins_with_next_to_nothing_to_do_does_next_to_no_work() {
 
 #[test]
 #[ignore = "measures, and so needs a quiet machine; `make torture-loadgen` runs it"]
-fn hybrid_polls_for_a_quick_answer_and_sleeps_through_a_slow_one() {
+fn hybrid_polls_for_a_quick_response_and_sleeps_through_a_slow_one() {
     let _alone = alone();
     let polled_us = |service_us: u64, rate: u64, idle: &str| {
         let server = LogServer::start(Script::After(service_us * 1000), None);
@@ -255,13 +255,17 @@ fn hybrid_polls_for_a_quick_answer_and_sleeps_through_a_slow_one() {
     };
     // At most 50 µs before and 200 µs after each of the requests, and before each of the other ends of sleep.
     let slow = polled_us(20_000, 100, "hybrid");
-    assert!(slow < 400.0, "polled {slow} µs a request for answers that take 20 ms");
+    assert!(slow < 400.0, "polled {slow} µs a request for responses that take 20 ms");
     let asleep = polled_us(150, 1000, "sleep");
     assert!(asleep < 20.0, "polled {asleep} µs a request while asleep");
     // A preempted poll counts for less than it took, so this test needs some CPU now and then.
     holds_in_runs(2, |_| {
         let quick = polled_us(150, 1000, "hybrid");
-        if quick > 110.0 { Ok(()) } else { Err(format!("polled {quick} µs a request for answers that take 150 µs")) }
+        if quick > 110.0 {
+            Ok(())
+        } else {
+            Err(format!("polled {quick} µs a request for responses that take 150 µs"))
+        }
     });
 }
 

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;
 use std::sync::LazyLock;
 
-/// How a frame ran. The converter marks it with a suffix, except for native frames.
+/// The way in which a frame ran. The converter marks it with a suffix, except for native frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
     /// Compiled by C2: `_[j]`.

@@ -1,4 +1,4 @@
-//! How many samples a recording took and lost, which the recording itself does not contain.
+//! Counts the samples that a recording took and lost. The recording itself does not contain these counts.
 
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};

@@ -23,7 +23,7 @@ impl Outcome {
         format!("{}\n{}", self.stdout.trim(), self.stderr.trim()).trim().to_owned()
     }
 
-    /// How the program ended: never empty, because a killed program prints nothing.
+    /// Describes the end of the program. Never empty, because a killed program prints nothing.
     pub fn ending(&self) -> String {
         match (self.status.code(), self.status.signal()) {
             (Some(code), _) => format!("exit status {code}"),

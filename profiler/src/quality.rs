@@ -1,4 +1,4 @@
-//! How far a recording can be trusted: the actual interval, the CPU time that the samples account for, and broken
+//! The quality of a recording: its actual interval, the CPU time that the samples account for, and broken
 //! stacks.
 
 use crate::converter::Description;

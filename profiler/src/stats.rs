@@ -94,7 +94,7 @@ pub fn shares(parts: &[Vec<f64>], wholes: &[f64]) -> Vec<Estimate> {
     parts.iter().map(estimate).collect()
 }
 
-/// How often each resample draws each second.
+/// Returns the number of times that each resample draws each second.
 fn resamples(seconds: usize, length: usize) -> Vec<Vec<u16>> {
     let mut random = Random::new(SEED);
     let draw = |_| {

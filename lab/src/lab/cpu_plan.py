@@ -1,4 +1,4 @@
-"""Which CPUs each party of a run gets."""
+"""Divides the CPUs among the parties of a run."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class CpuPlan:
-    """Which CPUs each party gets. An empty tuple: not pinned (a system without CPU affinity)."""
+    """The CPUs of each party. An empty tuple: not pinned (a system without CPU affinity)."""
 
     service: tuple[int, ...]
     loadgen: tuple[int, ...]

@@ -1,4 +1,4 @@
-"""Which code changed between recordings, by `profile diff`."""
+"""Finds the code that changed between recordings, by `profile diff`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How work reports its progress."""
+"""The function that long work calls to report its progress."""
 
 from collections.abc import Callable
 

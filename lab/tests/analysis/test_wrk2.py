@@ -129,7 +129,7 @@ def test_every_unit_of_bytes_is_known(printed: str, expected: int) -> None:
     assert parse_load_text(STACK_GET.replace("2.18GB read", f"{printed} read")).bytes_read == expected
 
 
-# What happens to a report on its way, by name.
+# Changes to a report when people paste it, by name.
 PASTES: dict[str, Callable[[str], str]] = {
     "indented": lambda text: "".join(f"        {line}\n" for line in text.splitlines()),
     "quoted": lambda text: "".join(f"> {line}\n" for line in text.splitlines()),

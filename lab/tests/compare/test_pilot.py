@@ -1,4 +1,4 @@
-"""How long a start takes to become steady, from known series, and the warm-up that follows from that."""
+"""Tests of the time that a start takes to become steady, on known series, and of the warm-up that follows."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ NO_ENGINE = "no Docker Engine answers"
 
 @dataclass(frozen=True)
 class FinishedRun:
-    """What `make experiment` left: its exit code, what it printed, and the directory of the run."""
+    """The result of `make experiment`: its exit code, what it printed, and the directory of the run."""
 
     runtime: str
     exit_code: int

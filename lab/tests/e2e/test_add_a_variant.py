@@ -23,7 +23,7 @@ ALONE = {"PORT": "0", "ADMIN_PORT": "0", "MONITORING": "off"}
 
 @dataclass(frozen=True)
 class Page:
-    """What a reader copies from the page."""
+    """The parts that a reader copies from the page."""
 
     source: str
     line: str

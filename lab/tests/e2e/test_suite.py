@@ -43,7 +43,7 @@ def beyond_load_s(manifest: dict) -> dict[str, float]:
 
 @dataclass(frozen=True)
 class FinishedSuite:
-    """What `make suite` left: its runtime and the directory of its page."""
+    """The result of `make suite`: its runtime and the directory of its page."""
 
     runtime: str
     directory: Path
@@ -94,7 +94,7 @@ def test_a_suite_of_two_profiled_experiments_ends_with_its_page() -> None:
         rates[experiment] = manifest["summary"]["rate_offered_per_s"]
     assert rates == {"array-queue-put-80k-5m": 8000, "array-queue-get-2k": 200}
     page = (finished.directory / "suite.html").read_text()
-    # What else ran on the machine decides which of the two the page has to say.
+    # The page must give one of two reasons; which one depends on what else ran on the machine.
     why = ("Published at 80,000/s, and 8,000/s were offered", "no undisturbed start of array-queue-put-80k-5m")
     assert [reason in page for reason in why].count(True) == 1
     assert page.count("data:image/webp") == 2

@@ -10,7 +10,7 @@ from lab.report import write
 
 
 class Page(HTMLParser):
-    """What a page holds: its links, sources, ids, texts; and whether its elements nest."""
+    """The content of a page: its links, sources, ids, texts; and whether its elements nest."""
 
     VOID = frozenset({"meta", "link", "img", "input", "br", "path", "line", "rect", "circle"})
 

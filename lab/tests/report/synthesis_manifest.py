@@ -1,4 +1,4 @@
-"""What run.json of a made-up run says of its experiment and its machine."""
+"""The experiment and the machine of a made-up run, for its run.json."""
 
 from __future__ import annotations
 

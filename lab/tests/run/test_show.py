@@ -1,4 +1,4 @@
-"""What a run shows while it lasts."""
+"""Tests of what a run shows while it lasts."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ from lab.runtime.docker.stack import Stack
 from support.docker import ANSWERS, DEAD_PID, PLAN, STACK, Alive, container, free_ports, quiet, service_spec
 from support.fake_docker import FakeDocker
 
-# What is wrong with this machine.
+# Faults of the machine.
 
 
 def test_without_docker_the_error_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ SCHEMA = SOURCES / "lab/schemas/run.schema.json"
 ALL_CPUS = cpu_list(tuple(usable_cpus()))
 """CPUs for labs that measure fakes: on one CPU they would wait for each other."""
 LIMIT_S = 120.0
-"""How long a test waits for something that should take a second: a machine may be slow, or stop for a while."""
+"""Time that a test waits for something that should take a second: a machine may be slow, or stop for a while."""
 
 EXPERIMENT: dict[str, Any] = {
     "title": "A fake",

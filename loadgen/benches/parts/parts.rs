@@ -1,4 +1,4 @@
-//! What the parts of the hot path cost, each alone.
+//! Measures each part of the hot path alone.
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use loadgen::clock::{SECOND, now_ns};
@@ -37,7 +37,7 @@ fn parts(criterion: &mut Criterion) {
 
     let mut interval = Interval::default();
     let mut value = 1u64;
-    criterion.bench_function("record an answer", |bencher| {
+    criterion.bench_function("record a response", |bencher| {
         bencher.iter(|| {
             value = value.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             let latency_ns = 50_000 + (value >> 44);

@@ -1,4 +1,4 @@
-//! What the generator costs and how true its figures are.
+//! Measures the cost of the generator and the errors of its figures.
 //!
 //!     cargo bench --bench peer -- [--quick] [--parts peer,cost,precision,stalls] [--out DIR] [--update-docs PAGE]
 //!
@@ -30,7 +30,7 @@ use std::process::{Command, ExitCode, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// A rate that no server here reaches, so that ours sends as fast as answers come, as wrk does.
+/// A rate that no server here reaches, so that ours sends as fast as responses come, as wrk does.
 const BEYOND_REACH: &str = "-R2M";
 
 /// One run of a generator.
@@ -57,7 +57,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// What the command line asks for.
+/// The parsed command line.
 struct Wish {
     repetitions: usize,
     seconds: u32,

@@ -110,7 +110,7 @@ pub fn merged(file: &Path, rows: &[Value]) -> Vec<Value> {
     all
 }
 
-/// What the figures depend on.
+/// Returns the parts of the machine and the build that the figures depend on.
 pub fn environment() -> Map<String, Value> {
     let line = |file: &str, start: &str| {
         let text = std::fs::read_to_string(file).unwrap_or_default();

@@ -8,7 +8,7 @@ use socket2::Socket;
 use std::io::{self, Write};
 use std::os::fd::{AsRawFd, RawFd};
 
-/// What a connection is doing.
+/// The state of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Phase {
     /// Not connected; the next attempt is at this time.

@@ -25,9 +25,9 @@ pub struct WorkerPlan {
     pub connections_per_thread: u64,
     /// Number of event loops that run the threads: at most one per CPU and one per thread.
     pub loops: usize,
-    /// Which connection sends a request.
+    /// The rule that chooses the connection of a request.
     pub pool: Pool,
-    /// How many times its usual rate a connection that is behind may send; `None` for no limit.
+    /// Rate limit of a connection that is behind, as a multiple of its usual rate; `None` for no limit.
     pub catch_up_max: Option<f64>,
     /// The TLS settings; `None` for plain TCP.
     pub tls: Option<Tls>,
@@ -37,7 +37,7 @@ pub struct WorkerPlan {
     pub batch_latency: bool,
     /// Statuses that count as served.
     pub expected: ExpectedStatuses,
-    /// How a loop waits until the next request is due.
+    /// The way in which a loop waits until the next request is due.
     pub idle: Idle,
     /// Whether to raise the event loops' priority if the system allows it.
     pub high_priority: bool,

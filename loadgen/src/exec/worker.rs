@@ -35,7 +35,7 @@ const EVENTS_MAX: usize = 256;
 const READ_BYTES: usize = 64 * 1024;
 /// Maximum number of sockets of one loop that connect at the same time before the run, so that no backlog overflows.
 const CONNECTING_MAX: usize = 64;
-/// How often the loop checks time limits and the stop flag.
+/// Interval at which the loop checks time limits and the stop flag.
 const TICK_NS: u64 = 100 * MILLISECOND;
 
 /// The state of an event loop.

@@ -215,7 +215,7 @@ impl ResponseParser {
     }
 }
 
-/// What the headers say about the body and the connection (RFC 9112 §6.3, §9.3).
+/// The headers that describe the body and the connection (RFC 9112 §6.3, §9.3).
 #[derive(Default)]
 struct BodyHeaders {
     length: Option<u64>,

@@ -218,7 +218,7 @@ pub fn serve_metrics(address: SocketAddr, live: Arc<Mutex<Live>>) -> io::Result<
     thread::Builder::new().name("loadgen-metrics".to_owned()).spawn(move || {
         for stream in listener.incoming().flatten() {
             let text = live.lock().expect("held for copies only").metrics();
-            // A client that disconnects or sends nonsense gets no answer; the next one is served.
+            // A client that disconnects or sends nonsense gets no response; the next one is served.
             let _ = answer(&stream, &text);
         }
     })?;

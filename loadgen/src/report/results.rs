@@ -23,7 +23,7 @@ pub struct RunDescription {
     pub connections: u64,
     /// Number of event loops that ran the threads.
     pub event_loops: u64,
-    /// Which connection sends a request.
+    /// The rule that chooses the connection of a request.
     pub pool: Pool,
     /// Length of the warm-up, which no figure includes, in seconds.
     pub warmup_s: f64,
@@ -44,7 +44,8 @@ pub struct Unfinished {
     pub oldest_ns: u64,
 }
 
-/// How unfinished requests limit the percentiles. All that is known of their latency is that it exceeds their age.
+/// The limit that unfinished requests set to the percentiles: all that is known of their latency is that it exceeds
+/// their age.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Censored {
     /// Number of unfinished requests.

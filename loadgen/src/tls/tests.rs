@@ -59,7 +59,7 @@ fn agreed(versions: &[&'static SupportedProtocolVersion]) -> (Session, ServerCon
 }
 
 #[test]
-fn both_versions_carry_a_request_and_its_answer() {
+fn both_versions_carry_a_request_and_its_response() {
     for version in [&version::TLS12, &version::TLS13] {
         let (mut client, mut server) = agreed(&[version]);
         let mut bytes = Vec::new();
@@ -77,7 +77,7 @@ fn both_versions_carry_a_request_and_its_answer() {
 }
 
 #[test]
-fn an_answer_may_be_cut_at_every_byte_of_its_records() {
+fn a_response_may_be_cut_at_every_byte_of_its_records() {
     let (mut client, mut server) = agreed(&[&version::TLS13]);
     let mut cut = 0;
     loop {
@@ -196,7 +196,7 @@ fn what_came_before_garbage_counts() {
 }
 
 #[test]
-fn a_changed_byte_anywhere_is_an_error_or_waited_for_and_never_an_answer() {
+fn a_changed_byte_anywhere_is_an_error_or_waited_for_and_never_a_response() {
     let (_, mut server) = agreed(&[&version::TLS13]);
     server.writer().write_all(ANSWER).unwrap();
     let length = sent_by(&mut server).len();

@@ -160,8 +160,8 @@ fn reports_of_wrk2_are_printed_again_to_the_byte() {
 
 #[test]
 fn a_report_of_a_real_run_is_in_wrk2s_layout_up_to_its_appendix() {
-    let answer = support::Manner::Answer(support::OK.to_vec(), std::time::Duration::from_millis(2));
-    let server = support::TruthServer::start(answer);
+    let manner = support::Manner::Respond(support::OK.to_vec(), std::time::Duration::from_millis(2));
+    let server = support::TruthServer::start(manner);
     let run = support::load("-t2 -c6 -d2s -R300 -L", &server.url());
     let text = run.stdout();
     let (report, appendix) = text.split_once("Send lag:").expect("the appendix starts with send lag");
@@ -171,7 +171,7 @@ fn a_report_of_a_real_run_is_in_wrk2s_layout_up_to_its_appendix() {
 
 #[test]
 fn uncorrected_latency_is_a_second_block() {
-    let server = support::TruthServer::start(support::Manner::Answer(support::OK.to_vec(), std::time::Duration::ZERO));
+    let server = support::TruthServer::start(support::Manner::Respond(support::OK.to_vec(), std::time::Duration::ZERO));
     let text = support::load("-t1 -c1 -d1s -R50 -U", &server.url()).stdout();
     let separator = "-".repeat(58);
     let between = format!(

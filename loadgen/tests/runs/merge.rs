@@ -6,7 +6,7 @@ use std::time::Duration;
 #[test]
 fn logs_of_several_runs_merge_into_one_distribution() {
     let fast = quick_server();
-    let slow = TruthServer::start(Manner::Answer(OK.to_vec(), Duration::from_millis(30)));
+    let slow = TruthServer::start(Manner::Respond(OK.to_vec(), Duration::from_millis(30)));
     let directory = tempfile::tempdir().unwrap();
     let log = |name: &str| directory.path().join(name).display().to_string();
     let (first, second, merged) = (log("a.hlog"), log("b.hlog"), log("merged.hlog"));

@@ -200,7 +200,7 @@ fn a_reader_of_the_text_that_goes_away_does_not_cost_the_json() {
 #[test]
 fn goodput_is_what_was_served_and_expect_says_what_that_is() {
     let not_found = b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n".to_vec();
-    let server = TruthServer::start(Manner::Answer(not_found, Duration::ZERO));
+    let server = TruthServer::start(Manner::Respond(not_found, Duration::ZERO));
     let figures = |flags: &str| {
         let run = load(&format!("-t1 -c2 -d30s -R100 --requests 50 {flags}"), &server.url());
         assert_eq!(run.number("served_us.count"), run.number("served"));

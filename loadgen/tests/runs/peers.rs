@@ -6,13 +6,13 @@ use std::time::{Duration, Instant};
 
 const REFUSED: &[u8] = b"HTTP/1.1 503 Busy\r\nContent-Length: 0\r\nRetry-After: 1\r\n\r\n";
 
-fn answer(text: &[u8]) -> Manner {
-    Manner::Answer(text.to_vec(), Duration::ZERO)
+fn respond(text: &[u8]) -> Manner {
+    Manner::Respond(text.to_vec(), Duration::ZERO)
 }
 
 #[test]
 fn a_good_server_has_no_errors_and_its_bytes_are_counted() {
-    let server = TruthServer::start(answer(OK));
+    let server = TruthServer::start(respond(OK));
     let run = load("-t2 -c4 -d1s -R200", &server.url());
     run.assert_every_request_has_an_outcome();
     assert_eq!(run.number("requests_due"), 200.0);
@@ -61,7 +61,7 @@ fn a_host_that_does_not_exist_is_an_error_that_names_it() {
 
 #[test]
 fn statuses_outside_200_to_399_are_counted_and_their_connection_stays_open() {
-    let server = TruthServer::start(answer(REFUSED));
+    let server = TruthServer::start(respond(REFUSED));
     let run = load("-t1 -c2 -d1s -R100", &server.url());
     let (requests, errors) = run.counts();
     assert_eq!(errors, [0, 0, 0, 0, requests]);
@@ -83,21 +83,21 @@ fn every_kind_of_body_is_understood_even_byte_by_byte() {
 }
 
 #[test]
-fn a_server_that_closes_after_each_answer_costs_no_request() {
+fn a_server_that_closes_after_each_response_costs_no_request() {
     let until_close = b"HTTP/1.1 200 OK\r\n\r\nuntil the end".to_vec();
     let announced = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nhi".to_vec();
     for text in [until_close, announced] {
-        let server = TruthServer::start(Manner::AnswerAndClose(text, false));
+        let server = TruthServer::start(Manner::RespondAndClose(text, false));
         let run = load("-t1 -c4 -d30s -R100 --requests 100", &server.url());
         assert_eq!(run.counts(), (100, [0; 5]));
     }
 }
 
 #[test]
-fn answers_cut_short_and_garbage_are_read_errors() {
+fn responses_cut_short_and_garbage_are_read_errors() {
     let half = b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf".to_vec();
     for (text, reset) in [(half.clone(), false), (half, true), (b"220 this is no HTTP\r\n\r\n".to_vec(), false)] {
-        let server = TruthServer::start(Manner::AnswerAndClose(text, reset));
+        let server = TruthServer::start(Manner::RespondAndClose(text, reset));
         let run = load("-t1 -c4 -d30s -R100 --requests 100", &server.url());
         run.assert_every_request_has_an_outcome();
         let (requests, [connect, read, write, timeout, status]) = run.counts();
@@ -110,11 +110,11 @@ fn answers_cut_short_and_garbage_are_read_errors() {
 
 #[test]
 fn more_bytes_than_were_asked_for_are_a_read_error() {
-    let server = TruthServer::start(answer(&[OK, OK].concat()));
+    let server = TruthServer::start(respond(&[OK, OK].concat()));
     let run = load("-t1 -c2 -d1s -R50", &server.url());
     let (requests, [connect, read, write, timeout, status]) = run.counts();
     assert_eq!((connect, write, timeout, status), (0, 0, 0, 0));
-    assert!(requests >= 2, "the first answer of each is good: {requests}");
+    assert!(requests >= 2, "the first response of each is good: {requests}");
     assert!(read >= 2, "what follows it is not: {read}");
 }
 
@@ -136,8 +136,8 @@ fn a_timeout_is_counted_once_and_the_request_is_unfinished() {
 }
 
 #[test]
-fn a_late_answer_counts_as_timeout_and_as_latency() {
-    let server = TruthServer::start(Manner::Answer(OK.to_vec(), Duration::from_millis(250)));
+fn a_late_response_counts_as_timeout_and_as_latency() {
+    let server = TruthServer::start(Manner::Respond(OK.to_vec(), Duration::from_millis(250)));
     let run = load("-t1 -c1 -d30s -R1 --requests 1 --timeout 100ms", &server.url());
     assert_eq!(run.counts(), (1, [0, 0, 0, 1, 0]));
     assert!(run.percentile_us("latency_us", "50") >= 250_000.0);
@@ -256,7 +256,7 @@ fn listener_has_one(listener: &socket2::Socket) -> bool {
 
 #[test]
 fn a_server_that_dies_during_the_run_leaves_connect_errors_and_no_hang() {
-    let server = TruthServer::start(answer(OK));
+    let server = TruthServer::start(respond(OK));
     let url = server.url();
     let run = load_on_a_server_that_dies(server, url);
     assert!(run.number("unfinished.count") > 0.0);

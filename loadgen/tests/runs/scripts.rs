@@ -14,7 +14,7 @@ fn run_script(text: &str, flags: &str, server: &TruthServer) -> Run {
 }
 
 #[test]
-fn a_script_that_counts_sees_every_answer_and_reports_at_the_end() {
+fn a_script_that_counts_sees_every_response_and_reports_at_the_end() {
     let server = quick_server();
     let script = "
         local threads = {}

@@ -1,11 +1,11 @@
-//! Which requests a run consists of: warm-up, limits on their number, open pools, the limit on catching up,
+//! Tests of which requests a run sends: warm-up, limits on their number, open pools, the limit on catching up,
 //! and threads that share an event loop.
 
 use crate::support::{Manner, OK, Run, TruthServer, holds_in_runs, load, load_with};
 use std::time::Duration;
 
 fn server_that_answers_after(delay: Duration) -> TruthServer {
-    TruthServer::start(Manner::Answer(OK.to_vec(), delay))
+    TruthServer::start(Manner::Respond(OK.to_vec(), delay))
 }
 
 fn due_by_second(run: &Run) -> Vec<u64> {
@@ -113,13 +113,13 @@ fn a_connection_that_is_stuck_holds_up_its_own_requests_alone() {
         run.number("unfinished.count")
     };
     let (fixed, open) = (unfinished("fixed"), unfinished("open"));
-    assert!(fixed >= 20.0, "a plan is kept to: {fixed} of 80 have no answer");
-    assert!(open < fixed, "whichever is free takes the next: {open} of 80 have no answer");
+    assert!(fixed >= 20.0, "a plan is kept to: {fixed} of 80 have no response");
+    assert!(open < fixed, "whichever is free takes the next: {open} of 80 have no response");
 }
 
 #[test]
 fn an_open_pool_survives_connections_that_close() {
-    let server = TruthServer::start(Manner::AnswerAndClose(OK.to_vec(), false));
+    let server = TruthServer::start(Manner::RespondAndClose(OK.to_vec(), false));
     let run = load("-t1 -c4 -d30s -R100 --requests 100 --pool open", &server.url());
     run.assert_every_request_has_an_outcome();
     // A request that is sent while the server closes is lost.

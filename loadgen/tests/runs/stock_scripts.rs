@@ -12,8 +12,8 @@ fn the_stock_scripts_of_wrk_run_unchanged() {
         eprintln!("not run: {FOLDER} is not there (apt-get install wrk)");
         return;
     }
-    let answer = b"HTTP/1.1 200 OK\r\nX-Token: secret\r\nContent-Length: 2\r\n\r\nok".to_vec();
-    let server = TruthServer::start(Manner::Answer(answer, Duration::ZERO));
+    let response = b"HTTP/1.1 200 OK\r\nX-Token: secret\r\nContent-Length: 2\r\n\r\nok".to_vec();
+    let server = TruthServer::start(Manner::Respond(response, Duration::ZERO));
     let url = &server.url();
     std::thread::scope(|scope| {
         for (script, output, at_least, at_most) in [

@@ -27,9 +27,9 @@ fn nothing_connected(url: &str) -> String {
 }
 
 #[test]
-fn sized_and_chunked_answers_arrive_and_their_bytes_are_counted() {
+fn sized_and_chunked_responses_arrive_and_their_bytes_are_counted() {
     for text in [OK, CHUNKED] {
-        let run = against(Manner::Answer(text.to_vec()), "-t2 -c4 -d30s -R200 --requests 200");
+        let run = against(Manner::Respond(text.to_vec()), "-t2 -c4 -d30s -R200 --requests 200");
         let (requests, errors) = run.counts();
         assert_eq!(requests, 200);
         assert_eq!(errors, [0; 5]);
@@ -41,14 +41,14 @@ fn sized_and_chunked_answers_arrive_and_their_bytes_are_counted() {
 #[test]
 fn both_versions_of_tls_are_spoken() {
     for version in [&rustls::version::TLS12, &rustls::version::TLS13] {
-        let server = TlsServer::with_versions(Manner::Answer(OK.to_vec()), &[version]);
+        let server = TlsServer::with_versions(Manner::Respond(OK.to_vec()), &[version]);
         let run = load("-t1 -c4 -d30s -R100 --requests 50", &server.url());
         assert_eq!(run.counts(), (50, [0; 5]), "{version:?}");
     }
 }
 
 #[test]
-fn answers_may_be_cut_into_records_and_segments_anywhere() {
+fn responses_may_be_cut_into_records_and_segments_anywhere() {
     for text in [OK, CHUNKED] {
         for manner in
             [Manner::Records(text.to_vec(), 1), Manner::CutAtEvery(text.to_vec()), Manner::Torn(text.to_vec(), 7)]
@@ -69,7 +69,7 @@ fn a_body_of_many_records_and_a_request_of_many_records_arrive_whole() {
                function response(status, headers, body) assert(#body == 300000 and body:find('[^x]') == nil) end\n";
     std::fs::write(&script, lua).unwrap();
     let run =
-        against(Manner::Answer(text.clone()), &format!("-t1 -c2 -d30s -R5 --requests 10 -s {}", script.display()));
+        against(Manner::Respond(text.clone()), &format!("-t1 -c2 -d30s -R5 --requests 10 -s {}", script.display()));
     let (requests, errors) = run.counts();
     assert_eq!(requests, 10);
     assert_eq!(errors, [0; 5]);
@@ -82,29 +82,29 @@ fn pipelined_requests_are_answered_one_after_the_other() {
     let script = directory.path().join("three.lua");
     std::fs::write(&script, "function request() return wrk.format() .. wrk.format() .. wrk.format() end\n").unwrap();
     let run =
-        against(Manner::Answer(OK.to_vec()), &format!("-t1 -c2 -d30s -R300 --requests 300 -s {}", script.display()));
+        against(Manner::Respond(OK.to_vec()), &format!("-t1 -c2 -d30s -R300 --requests 300 -s {}", script.display()));
     let (requests, errors) = run.counts();
     assert!(requests >= 298, "{requests}");
     assert_eq!(errors, [0; 5]);
 }
 
 #[test]
-fn the_end_of_the_stream_ends_an_answer_with_and_without_close_notify() {
+fn the_end_of_the_stream_ends_a_response_with_and_without_close_notify() {
     let until_close = b"HTTP/1.1 200 OK\r\n\r\nuntil the end".to_vec();
     let announced = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nhi".to_vec();
     for text in [until_close, announced] {
         for farewell in [Farewell::None, Farewell::Notify, Farewell::NotifyOnly] {
-            let run = against(Manner::AnswerAndClose(text.clone(), farewell), "-t1 -c4 -d30s -R100 --requests 100");
+            let run = against(Manner::RespondAndClose(text.clone(), farewell), "-t1 -c4 -d30s -R100 --requests 100");
             assert_eq!(run.counts(), (100, [0; 5]), "{farewell:?}");
         }
     }
 }
 
 #[test]
-fn answers_cut_short_are_read_errors_with_and_without_close_notify() {
+fn responses_cut_short_are_read_errors_with_and_without_close_notify() {
     let half = b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf".to_vec();
     for farewell in [Farewell::None, Farewell::Notify, Farewell::NotifyOnly] {
-        let run = against(Manner::AnswerAndClose(half.clone(), farewell), "-t1 -c4 -d30s -R100 --requests 100");
+        let run = against(Manner::RespondAndClose(half.clone(), farewell), "-t1 -c4 -d30s -R100 --requests 100");
         let (requests, [connect, read, write, timeout, status]) = run.counts();
         assert_eq!((requests, connect, timeout, status), (0, 0, 0, 0), "{farewell:?}");
         assert_eq!(read + write, 100, "{farewell:?}");
@@ -161,7 +161,7 @@ fn a_peer_that_never_shakes_hands_is_given_up() {
 
 #[test]
 fn a_peer_that_speaks_plain_http_is_named_as_one() {
-    let plain = TruthServer::start(support::Manner::Answer(OK.to_vec(), Duration::ZERO));
+    let plain = TruthServer::start(support::Manner::Respond(OK.to_vec(), Duration::ZERO));
     // It waits for the end of a request's headers, which a TLS greeting lacks: the peer is given up.
     let message = nothing_connected(&plain.url().replace("http://", "https://"));
     assert!(message.contains("timed out"), "{message}");
@@ -184,7 +184,7 @@ fn a_peer_that_speaks_plain_http_is_named_as_one() {
 
 #[test]
 fn plain_requests_to_a_peer_that_speaks_tls_are_read_errors() {
-    let server = TlsServer::start(Manner::Answer(OK.to_vec()));
+    let server = TlsServer::start(Manner::Respond(OK.to_vec()));
     let run = load("-t1 -c2 -d1s -R50", &server.url().replace("https://", "http://"));
     run.assert_every_request_has_an_outcome();
     let (requests, [connect, read, ..]) = run.counts();
@@ -194,7 +194,7 @@ fn plain_requests_to_a_peer_that_speaks_tls_are_read_errors() {
 
 #[test]
 fn a_server_that_dies_during_the_run_leaves_connect_errors_and_no_hang() {
-    let server = TlsServer::start(Manner::Answer(OK.to_vec()));
+    let server = TlsServer::start(Manner::Respond(OK.to_vec()));
     let url = server.url();
     let run = load_on_a_server_that_dies(server, url);
     assert!(run.number("cpu_s") < 1.0, "{}", run.number("cpu_s"));
@@ -202,7 +202,7 @@ fn a_server_that_dies_during_the_run_leaves_connect_errors_and_no_hang() {
 
 #[test]
 fn three_hundred_connections_each_shake_hands_once_and_ask_for_the_name_of_the_url() {
-    let server = TlsServer::start(Manner::Answer(OK.to_vec()));
+    let server = TlsServer::start(Manner::Respond(OK.to_vec()));
     let run = load("-t2 -c300 -d60s -R600 --requests 1200 --timeout 60s", &server.url());
     run.assert_every_request_has_an_outcome();
     let (requests, errors) = run.counts();

@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 
 const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi";
-/// How long before a response is due the server stops sleeping.
+/// Time before a response is due at which the server stops sleeping.
 const SPIN_NS: u64 = 100 * MICROSECOND;
 
 /// When the server responds.
@@ -139,7 +139,7 @@ struct Serving {
     first_ns: Option<u64>,
     log: Vec<Request>,
     /// (when, token, index in the log)
-    answers: BinaryHeap<Reverse<(u64, u64, usize)>>,
+    pending: BinaryHeap<Reverse<(u64, u64, usize)>>,
 }
 
 impl Serving {
@@ -154,12 +154,12 @@ impl Serving {
             accepted: 0,
             first_ns: None,
             log: Vec::with_capacity(1 << 20),
-            answers: BinaryHeap::new(),
+            pending: BinaryHeap::new(),
         })
     }
 
     fn turn(&mut self) -> io::Result<()> {
-        let next_ns = self.answers.peek().map_or(u64::MAX, |Reverse((time_ns, ..))| *time_ns);
+        let next_ns = self.pending.peek().map_or(u64::MAX, |Reverse((time_ns, ..))| *time_ns);
         let left_ns = next_ns.saturating_sub(now_ns());
         for index in 0..self.poller.wait(left_ns.saturating_sub(SPIN_NS).min(SECOND))? {
             match self.poller.event(index).token {
@@ -167,11 +167,11 @@ impl Serving {
                 token => self.read(token),
             }
         }
-        while let Some(Reverse((time_ns, token, index))) = self.answers.peek().copied() {
+        while let Some(Reverse((time_ns, token, index))) = self.pending.peek().copied() {
             if time_ns > now_ns() {
                 break;
             }
-            self.answers.pop();
+            self.pending.pop();
             self.answer(token, index);
         }
         Ok(())
@@ -216,10 +216,10 @@ impl Serving {
         self.log.push(request);
         match &self.script {
             Script::After(0) => self.answer(token, index),
-            Script::After(delay_ns) => self.answers.push(Reverse((now_ns() + delay_ns, token, index))),
+            Script::After(delay_ns) => self.pending.push(Reverse((now_ns() + delay_ns, token, index))),
             Script::At(plan) => {
                 if let Some(at_ns) = plan.get(request.connection).and_then(|plan| plan.get(request.number)) {
-                    self.answers.push(Reverse((first_ns + at_ns, token, index)));
+                    self.pending.push(Reverse((first_ns + at_ns, token, index)));
                 }
             }
         }

@@ -23,14 +23,14 @@ pub const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
 #[derive(Debug, Clone)]
 pub enum Manner {
     /// Responds after this time.
-    Answer(Vec<u8>, Duration),
-    /// Like `Answer`, byte by byte.
+    Respond(Vec<u8>, Duration),
+    /// Like `Respond`, byte by byte.
     ByteByByte(Vec<u8>),
     /// Responds at once, except within the stalls (start, length), counted from the first request: a request that
     /// arrives in a stall is answered at its end.
     Stalls(Vec<(Duration, Duration)>),
     /// Responds and closes; with a reset if `true`.
-    AnswerAndClose(Vec<u8>, bool),
+    RespondAndClose(Vec<u8>, bool),
     /// Responds to the first requests of each connection with this, then reads on without responding.
     FallSilentAfter(u64),
     /// Accepts this many connections without ever responding on them; responds on all later ones.
@@ -117,7 +117,7 @@ impl Drop for TruthServer {
 
 /// A server that answers every request with [`OK`] at once.
 pub fn quick_server() -> TruthServer {
-    TruthServer::start(Manner::Answer(OK.to_vec(), Duration::ZERO))
+    TruthServer::start(Manner::Respond(OK.to_vec(), Duration::ZERO))
 }
 
 fn serve(
@@ -164,7 +164,7 @@ fn serve(
             log.lock().unwrap().push(seen);
             served += 1;
         }
-        if let Manner::AnswerAndClose(_, reset) = manner {
+        if let Manner::RespondAndClose(_, reset) = manner {
             if *reset {
                 let linger = Some(Duration::ZERO);
                 socket2::SockRef::from(stream).set_linger(linger)?;
@@ -176,7 +176,7 @@ fn serve(
 
 fn answer(mut stream: &TcpStream, manner: &Manner, since_first_ns: u64) -> std::io::Result<()> {
     match manner {
-        Manner::Answer(text, delay) => {
+        Manner::Respond(text, delay) => {
             if !delay.is_zero() {
                 thread::sleep(*delay);
             }
@@ -194,7 +194,7 @@ fn answer(mut stream: &TcpStream, manner: &Manner, since_first_ns: u64) -> std::
             }
             stream.write_all(OK)
         }
-        Manner::AnswerAndClose(text, _) => stream.write_all(text),
+        Manner::RespondAndClose(text, _) => stream.write_all(text),
         Manner::FallSilentAfter(_) | Manner::FirstConnectionsSilent(_) => stream.write_all(OK),
         Manner::CloseAtOnce | Manner::NeverRead => unreachable!("never answers"),
     }
@@ -348,10 +348,10 @@ pub fn holds_in_runs(wanted: usize, mut property: impl FnMut(usize) -> Result<()
 
 /// CPU time up to now, in seconds.
 struct CpuTimes {
-    /// Of all CPUs of the machine: busy, and in total.
+    /// Busy time of all CPUs of the machine; `all_s` is their total time.
     busy_s: f64,
     all_s: f64,
-    /// Of this process and the children that it has waited for.
+    /// CPU time of this process and of the children that it has waited for.
     own_s: f64,
 }
 

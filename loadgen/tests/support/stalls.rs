@@ -51,13 +51,15 @@ impl Scenario {
         let near_the_end = |done: &u64| done.abs_diff(self.duration_ns) < 5 * MILLISECOND;
         let latencies = self.latencies_ns();
         let rises = |from, to| quantile(&latencies, to) / quantile(&latencies, from);
-        !self.answers().iter().flatten().any(near_the_end) && rises(42.0, 56.0) < 1.01 && rises(89.0, 91.0) < 1.1
+        !self.response_times_ns().iter().flatten().any(near_the_end)
+            && rises(42.0, 56.0) < 1.01
+            && rises(89.0, 91.0) < 1.1
     }
 
-    /// When each request of each connection is answered. A connection serves its requests one after the other: each
+    /// Returns when each request of each connection is answered. A connection serves one request after the other: each
     /// begins when it is due or when the previous one is done. It ends after the service time, or, if it begins in a
     /// stall, at the end of the stall.
-    pub fn answers(&self) -> Vec<Vec<u64>> {
+    pub fn response_times_ns(&self) -> Vec<Vec<u64>> {
         (0..self.connections)
             .map(|g| {
                 let mut done = 0;
@@ -87,9 +89,9 @@ impl Scenario {
 
     /// The latency of every request that is answered before the end.
     pub fn latencies_ns(&self) -> Vec<f64> {
-        let answers = self.answers();
+        let responses_ns = self.response_times_ns();
         let of_connection = |g: usize| {
-            let pairs = self.due(g).into_iter().zip(answers[g].clone());
+            let pairs = self.due(g).into_iter().zip(responses_ns[g].clone());
             pairs.filter(|(_, done)| *done < self.duration_ns).map(|(due, done)| (done - due) as f64)
         };
         sorted((0..self.connections).flat_map(of_connection))
@@ -98,12 +100,12 @@ impl Scenario {
     /// Like `latencies_ns`, for a run in which the server's clock started `offset_ns` after the generator's, and with
     /// the delays that a busy machine caused in the server itself.
     fn latencies_of_run_ns(&self, log: &[Request], served: &Self, offset_ns: u64) -> Vec<f64> {
-        let (answers, script) = (self.answers(), served.answers());
+        let (responses_ns, script) = (self.response_times_ns(), served.response_times_ns());
         let due: Vec<Vec<u64>> = (0..self.connections).map(|g| self.due(g)).collect();
         let first_ns = log[0].arrived_ns;
         let latency = |request: &Request| {
             let (g, n) = (request.connection, request.number);
-            let (due_ns, done_ns) = (*due[g].get(n)?, answers[g][n]);
+            let (due_ns, done_ns) = (*due[g].get(n)?, responses_ns[g][n]);
             let possible_ns = (first_ns + script[g][n]).max(request.arrived_ns);
             let late_ns = request.answered_ns.saturating_sub(possible_ns);
             (done_ns < self.duration_ns).then_some((done_ns + offset_ns + late_ns - due_ns) as f64)
@@ -122,7 +124,7 @@ const PERCENTILES: [&str; 5] = ["50", "90", "99", "99.9", "100"];
 /// Runs the load against a server that follows `served`; returns (percentile, computed, reported), in nanoseconds, as
 /// computed from `scenario`.
 pub fn compared(scenario: &Scenario, served: &Scenario) -> Result<Vec<(&'static str, f64, f64)>, String> {
-    let server = LogServer::start(Script::At(served.answers()), None);
+    let server = LogServer::start(Script::At(served.response_times_ns()), None);
     let run = super::load(&scenario.flags(), &server.url());
     run.assert_every_request_has_an_outcome();
     let log = server.finish();

@@ -16,15 +16,15 @@ use std::time::Duration;
 #[derive(Debug, Clone)]
 pub enum Manner {
     /// Responds to each request.
-    Answer(Vec<u8>),
-    /// Like `Answer`, in records of this many bytes.
+    Respond(Vec<u8>),
+    /// Like `Respond`, in records of this many bytes.
     Records(Vec<u8>, usize),
-    /// Like `Answer`, in two records: the first response is cut after its first byte, the next after its second, ….
+    /// Like `Respond`, in two records: the first response is cut after its first byte, the next after its second, ….
     CutAtEvery(Vec<u8>),
-    /// Like `Answer`, in TCP segments of this many bytes.
+    /// Like `Respond`, in TCP segments of this many bytes.
     Torn(Vec<u8>, usize),
     /// Responds to one request and sends close_notify.
-    AnswerAndClose(Vec<u8>, Farewell),
+    RespondAndClose(Vec<u8>, Farewell),
     /// Writes this, then bytes that are not TLS.
     Garbage(Vec<u8>),
     /// Ends the connection when it has sent this many bytes of its part of the handshake.
@@ -35,7 +35,7 @@ pub enum Manner {
     WantCertificate,
 }
 
-/// How a connection ends.
+/// The end of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Farewell {
     /// The socket is closed.
@@ -46,7 +46,7 @@ pub enum Farewell {
     NotifyOnly,
 }
 
-/// How the connection of a server that dies ends.
+/// The end of a connection whose server dies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Death {
     /// With a FIN, unless the client sends more.
@@ -183,7 +183,7 @@ fn serve(mut socket: &TcpStream, config: Arc<ServerConfig>, manner: &Manner) -> 
             answer(&mut tls, socket, manner, served)?;
             served += 1;
         }
-        if let Manner::AnswerAndClose(_, farewell) = manner {
+        if let Manner::RespondAndClose(_, farewell) = manner {
             if *farewell != Farewell::None {
                 tls.send_close_notify();
                 socket.write_all(&unsent(&mut tls))?;
@@ -211,7 +211,7 @@ fn until_closed(mut socket: &TcpStream) -> io::Result<()> {
 fn answer(tls: &mut ServerConnection, mut socket: &TcpStream, manner: &Manner, served: usize) -> io::Result<()> {
     let mut record = |tls: &mut ServerConnection, text: &[u8]| Stream::new(tls, &mut socket).write_all(text);
     match manner {
-        Manner::Answer(text) | Manner::AnswerAndClose(text, _) => record(tls, text),
+        Manner::Respond(text) | Manner::RespondAndClose(text, _) => record(tls, text),
         Manner::Records(text, bytes) => text.chunks(*bytes).try_for_each(|piece| record(tls, piece)),
         Manner::CutAtEvery(text) => {
             let (first, second) = text.split_at(1 + served % (text.len() - 1));

@@ -1,4 +1,4 @@
-//! What the log of a server says about a run: when each request was due, sent and answered.
+//! A run as the log of the server tells it: when each request was due, sent and answered.
 
 use super::log_server::Request;
 use loadgen::clock::SECOND;
@@ -15,11 +15,11 @@ pub fn constant(rate: &str) -> Schedule {
 pub struct Known {
     pub due_ns: u64,
     pub sent_ns: u64,
-    /// When the server began to write the answer; `None` without one.
+    /// When the server began to write the response; `None` without one.
     pub answering_ns: Option<u64>,
-    /// When the answer was written; `None` without one.
+    /// When the response was written; `None` without one.
     pub answered_ns: Option<u64>,
-    /// How much later it was sent than by a generator that is never late.
+    /// Nanoseconds by which it was sent later than by a generator that is never late.
     pub lag_ns: u64,
 }
 

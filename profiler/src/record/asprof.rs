@@ -12,7 +12,7 @@ use std::time::Duration;
 
 const ATTACH_TIME_MAX: Duration = Duration::from_secs(30);
 
-/// How to reach the service's JVM.
+/// The address of the service's JVM.
 #[derive(Args, Clone)]
 pub struct Attach {
     /// Directory that holds libasyncProfiler.so at the same path for the JVM and for this program, such as a volume

@@ -1,4 +1,4 @@
-"""Which percentiles a sample supports, and their names.
+"""The percentiles that a sample supports, and their names.
 
 A percentile is the nearest-rank one, like HdrHistogram's: the smallest value that at least p per cent of the sample do
 not exceed (Hyndman & Fan 1996, definition 1). It is reported only if at least ``BEYOND_MIN`` samples lie above its

@@ -1,4 +1,4 @@
-"""What other processes used during each load, from processes.jsonl (written by lab/machine/sampler.py)."""
+"""Sums the CPU time of other processes during each load, from processes.jsonl (written by lab/machine/sampler.py)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the profile of a run was taken, for run.json."""
+"""Reads how the profile of a run was taken, for run.json."""
 
 from __future__ import annotations
 

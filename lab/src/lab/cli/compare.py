@@ -159,7 +159,7 @@ class _Asked:
 
 @dataclass(frozen=True)
 class _Here:
-    """Where a comparison runs, and the measured saturations there, the base of RATE=auto."""
+    """The place where a comparison runs, with the saturations measured there, the base of RATE=auto."""
 
     catalogue: Catalogue
     runtime: Runtime

@@ -1,4 +1,4 @@
-"""How commands print: results to stdout, everything else to stderr."""
+"""Prints for commands: results to stdout, everything else to stderr."""
 
 from __future__ import annotations
 

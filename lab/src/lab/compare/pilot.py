@@ -1,4 +1,4 @@
-"""How long both sides are warmed up: found on one pilot start of each, before the first block.
+"""Finds the warm-up of both sides on one pilot start of each, before the first block.
 
 A pilot is a start under load for a minute. It was steady after the last change of its median latency, or of the
 requests answered if it cannot keep up. The longer time of the two is the warm-up of both sides. It is fixed before the

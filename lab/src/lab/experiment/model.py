@@ -276,7 +276,7 @@ class Experiment(Strict):
 
     @property
     def rate_choice(self) -> RateChoice | None:
-        """How the offered rate was chosen, if it was chosen for this run; for a sweep, its highest rate."""
+        """The choice of the offered rate, if it was chosen for this run; for a sweep, of its highest rate."""
         return self._rate_choice
 
     def at_rate(self, rate_per_s: int) -> Experiment:

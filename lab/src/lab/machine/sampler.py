@@ -299,7 +299,7 @@ class Sampler:
         idle_s, steal_s = cpu_idle_and_steal(self._files.read("/proc/stat") or "")
         at = time.monotonic()
         for cpu in self._cpus:
-            # What is neither idle nor stolen was busy. The ticks of the busy states are samples; idle time is exact.
+            # Busy is neither idle nor stolen. The ticks of the busy states are samples; idle time is exact.
             if cpu in idle_s:
                 totals[f"cpu{cpu}_busy_s"] = at - idle_s[cpu] - steal_s[cpu]
                 totals[f"cpu{cpu}_steal_s"] = steal_s[cpu]

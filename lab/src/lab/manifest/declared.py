@@ -12,7 +12,7 @@ Outcome = Literal["ok", "failed", "interrupted", "skipped"]
 
 
 class RateChoice(Strict):
-    """How the offered rate was chosen, if it may differ from the declared one.
+    """The choice of the offered rate, if it may differ from the declared one.
 
     ``given``: RATE=N. ``scaled``: SCALE=S, the declared rate times ``scale``. ``auto``: RATE=auto, ``share`` of
     ``saturation_per_s``, which is this machine's; ``saturation_is_lower_bound`` if it was never reached.

@@ -145,9 +145,10 @@ class ProfilingCost(Strict):
 
 
 class Recording(Strict):
-    """How the profile was taken, from profile/profile.json (docs/contracts.md); `samples` and `broken` are by event.
+    """The settings and quality of the profile, from profile/profile.json (docs/contracts.md).
 
-    None means unknown; `engine` and `kernel_frames` are unknown too if no CPU samples were asked for.
+    `samples` and `broken` are by event. None means unknown; `engine` and `kernel_frames` are unknown too if no CPU
+    samples were asked for.
     """
 
     engine: str | None = None
@@ -163,7 +164,7 @@ class Recording(Strict):
 
 
 class Agreement(Strict):
-    """How far the repetitions differ: sample standard deviation ÷ mean, over at least two repetitions."""
+    """The spread of the repetitions: sample standard deviation ÷ mean, over at least two repetitions."""
 
     rate_spread: Amount | None = None
     latency_spread: dict[str, Amount] = Field(default_factory=dict)

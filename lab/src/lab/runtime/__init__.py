@@ -1,1 +1,1 @@
-"""Where the measured processes run: started directly (`local`) or in containers (`docker`), behind one interface."""
+"""Starts the measured processes: directly (`local`) or in containers (`docker`), behind one interface."""

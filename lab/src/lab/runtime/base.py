@@ -139,7 +139,7 @@ class Runtime(abc.ABC):
 
     @abc.abstractmethod
     def facts(self) -> Facts:
-        """Return image digests, versions and the like."""
+        """Return image digests and the versions of tools and libraries."""
 
     @abc.abstractmethod
     def close(self) -> list[str]:

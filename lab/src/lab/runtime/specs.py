@@ -20,7 +20,7 @@ SET_BY_RUNTIME = frozenset({"data_host", "data_port", "admin_host", "admin_port"
 """The keys of service.yaml that no experiment may set: the runtime does."""
 
 LIVENESS_S = 0.5
-"""How often a runtime checks, under load, that the service is still running."""
+"""Interval at which a runtime checks, under load, that the service is still running."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class DatasetSpec:
 
 @dataclass(frozen=True)
 class ServiceSpec:
-    """How to start the service once.
+    """One start of the service.
 
     `work_dir` is an existing directory of this start alone; `work_dir/data` holds the linked dataset (or is empty). The
     runtime writes `work_dir/service.yaml` from `settings` and its own hosts, ports and data_dir, and appends the
@@ -163,7 +163,7 @@ class LoadSpec:
 
 @dataclass(frozen=True)
 class LoadResult:
-    """How the load generator ended; `exit_code` as in docs/contracts.md (0 the run took place)."""
+    """The end of the load generator; `exit_code` as in docs/contracts.md (0 the run took place)."""
 
     exit_code: int
     error_tail: str = ""

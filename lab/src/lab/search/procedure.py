@@ -28,7 +28,7 @@ Holds = Literal["yes", "no", "unknown"]
 
 @dataclass(frozen=True)
 class Bounds:
-    """Where to search, in requests a second: the first rate, the lowest with enough requests, the highest possible."""
+    """Rates in requests a second: the first one to try, the lowest with enough requests, the highest possible."""
 
     start_per_s: int
     lowest_per_s: int

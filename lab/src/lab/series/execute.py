@@ -37,7 +37,7 @@ FAILURES_IN_A_ROW_MAX = 3
 
 @dataclass(frozen=True)
 class Place:
-    """Where a series runs. `make_runtime` is called at the beginning and after each run that failed.
+    """The place where a series runs. `make_runtime` is called at the beginning and after each run that failed.
 
     `runtime` is the name of what it makes: a series is resumed only in the same runtime. `capacities` are the base of
     RATE=auto, which is refused without them.
@@ -71,7 +71,7 @@ def _differences(theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> str:
 
 @dataclass
 class _Ended:
-    """How the last run ended, as the run itself told it."""
+    """The end of the last run, as the run itself told it."""
 
     code: int = 1
     run: str | None = None

@@ -42,7 +42,7 @@ class GroupAnswer:
 
     @property
     def by_chance(self) -> str:
-        """How many of the intervals miss the truth by chance, empty if it is less than one."""
+        """Return a phrase: how many of the intervals miss the truth by chance; empty if it is less than one."""
         misses = len(self.ratios) * (1 - CONFIDENCE)
         if misses < 1:
             return ""

@@ -2,30 +2,30 @@ use super::*;
 use proptest::prelude::*;
 
 /// Feeds `pieces` one after the other and collects the responses, as a connection does.
-fn answers(pieces: &[&[u8]]) -> Result<Vec<(Response, Capture)>, ParseError> {
+fn responses(pieces: &[&[u8]]) -> Result<Vec<(Response, Capture)>, ParseError> {
     let mut parser = ResponseParser::default();
     let mut capture = Capture::default();
     let mut found = Vec::new();
     for piece in pieces {
         let mut rest = *piece;
         while !rest.is_empty() {
-            let (consumed, answer) = parser.feed(rest, false, Some(&mut capture))?;
+            let (consumed, response) = parser.feed(rest, false, Some(&mut capture))?;
             rest = &rest[consumed..];
-            if let Some(answer) = answer {
-                found.push((answer, std::mem::take(&mut capture)));
+            if let Some(response) = response {
+                found.push((response, std::mem::take(&mut capture)));
             } else {
-                assert!(rest.is_empty(), "an unfinished answer takes all of its input");
+                assert!(rest.is_empty(), "an unfinished response takes all of its input");
             }
         }
     }
-    if let Some(answer) = parser.end_of_stream() {
-        found.push((answer, capture));
+    if let Some(response) = parser.end_of_stream() {
+        found.push((response, capture));
     }
     Ok(found)
 }
 
 fn statuses(text: &[u8]) -> Vec<u16> {
-    answers(&[text]).unwrap().iter().map(|(answer, _)| answer.status).collect()
+    responses(&[text]).unwrap().iter().map(|(response, _)| response.status).collect()
 }
 
 const SIZED: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nX-A: b\r\n\r\nhello";
@@ -40,27 +40,27 @@ const CLOSE: &[u8] = b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nuntil the end
 #[test]
 fn each_kind_of_body_ends_where_it_should() {
     let stream = [SIZED, CHUNKED, INTERIM, NOT_MODIFIED, EMPTY, CLOSE].concat();
-    let found = answers(&[&stream]).unwrap();
-    let statuses: Vec<u16> = found.iter().map(|(answer, _)| answer.status).collect();
+    let found = responses(&[&stream]).unwrap();
+    let statuses: Vec<u16> = found.iter().map(|(response, _)| response.status).collect();
     assert_eq!(statuses, [200, 201, 204, 304, 404, 200]);
     let bodies: Vec<&[u8]> = found.iter().map(|(_, capture)| &capture.body[..]).collect();
     assert_eq!(bodies, [&b"hello"[..], b"Wiki0123456789", b"", b"", b"", b"until the end"]);
     assert_eq!(found[0].1.headers[1], (b"X-A".to_vec(), b"b".to_vec()));
-    assert!(found[..5].iter().all(|(answer, _)| answer.keep_alive));
+    assert!(found[..5].iter().all(|(response, _)| response.keep_alive));
     assert!(!found[5].0.keep_alive);
 }
 
 #[test]
-fn the_answer_to_head_has_no_body_whatever_its_length() {
+fn the_response_to_head_has_no_body_whatever_its_length() {
     let mut parser = ResponseParser::default();
-    let (consumed, answer) = parser.feed(SIZED, true, None).unwrap();
+    let (consumed, response) = parser.feed(SIZED, true, None).unwrap();
     assert_eq!(consumed, SIZED.len() - 5);
-    assert_eq!(answer, Some(Response { status: 200, keep_alive: true }));
+    assert_eq!(response, Some(Response { status: 200, keep_alive: true }));
 }
 
 #[test]
 fn keep_alive_follows_the_version_and_the_connection_header() {
-    let keep_alive = |text: &[u8]| answers(&[text]).unwrap()[0].0.keep_alive;
+    let keep_alive = |text: &[u8]| responses(&[text]).unwrap()[0].0.keep_alive;
     assert!(!keep_alive(b"HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\n"));
     assert!(keep_alive(b"HTTP/1.0 200 OK\r\nConnection: Keep-Alive\r\nContent-Length: 0\r\n\r\n"));
     assert!(!keep_alive(b"HTTP/1.1 200 OK\r\nConnection: x, Close\r\nContent-Length: 0\r\n\r\n"));
@@ -68,15 +68,15 @@ fn keep_alive_follows_the_version_and_the_connection_header() {
 }
 
 #[test]
-fn a_stream_that_ends_early_gives_no_answer() {
+fn a_stream_that_ends_early_gives_no_response() {
     for cut in 0..SIZED.len() {
         assert_eq!(statuses(&SIZED[..cut]), Vec::<u16>::new(), "cut at {cut}");
     }
 }
 
 #[test]
-fn malformed_answers_are_errors() {
-    let error = |text: &[u8]| answers(&[text]).unwrap_err();
+fn malformed_responses_are_errors() {
+    let error = |text: &[u8]| responses(&[text]).unwrap_err();
     assert!(matches!(error(b"SMTP ready\r\n\r\n"), ParseError::Head(_)));
     assert_eq!(error(b"HTTP/1.1 200 OK\r\nContent-Length: +5\r\n\r\n"), ParseError::ContentLength);
     assert_eq!(error(b"HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\n"), ParseError::ContentLength);
@@ -93,17 +93,17 @@ fn malformed_answers_are_errors() {
 }
 
 #[test]
-fn every_split_in_two_gives_the_same_answers() {
+fn every_split_in_two_gives_the_same_responses() {
     let stream = [SIZED, CHUNKED, INTERIM, NOT_MODIFIED, EMPTY, CLOSE].concat();
-    let whole = answers(&[&stream]).unwrap();
+    let whole = responses(&[&stream]).unwrap();
     for cut in 1..stream.len() {
-        assert_eq!(answers(&[&stream[..cut], &stream[cut..]]).unwrap(), whole, "cut at {cut}");
+        assert_eq!(responses(&[&stream[..cut], &stream[cut..]]).unwrap(), whole, "cut at {cut}");
     }
     let bytes: Vec<&[u8]> = stream.chunks(1).collect();
-    assert_eq!(answers(&bytes).unwrap(), whole);
+    assert_eq!(responses(&bytes).unwrap(), whole);
 }
 
-fn any_answer() -> impl Strategy<Value = Vec<u8>> {
+fn any_response() -> impl Strategy<Value = Vec<u8>> {
     let body = proptest::collection::vec(any::<u8>(), 0..200);
     (200u16..600, body, 0usize..3, 1usize..50).prop_map(|(status, body, kind, chunk)| {
         let mut text = format!("HTTP/1.1 {status} Some Reason\r\nServer: x\r\n").into_bytes();
@@ -133,10 +133,10 @@ fn any_answer() -> impl Strategy<Value = Vec<u8>> {
 
 proptest! {
     #[test]
-    fn any_answers_in_any_pieces_are_the_same(stream in proptest::collection::vec(any_answer(), 1..6), sizes in proptest::collection::vec(1usize..90, 1..40)) {
+    fn any_responses_in_any_pieces_are_the_same(stream in proptest::collection::vec(any_response(), 1..6), sizes in proptest::collection::vec(1usize..90, 1..40)) {
         let count = stream.len();
         let stream = stream.concat();
-        let whole = answers(&[&stream]).unwrap();
+        let whole = responses(&[&stream]).unwrap();
         prop_assert_eq!(whole.len(), count);
         let mut pieces = Vec::new();
         let mut rest = &stream[..];
@@ -148,7 +148,7 @@ proptest! {
             pieces.push(piece);
             rest = after;
         }
-        prop_assert_eq!(answers(&pieces).unwrap(), whole);
+        prop_assert_eq!(responses(&pieces).unwrap(), whole);
     }
 
     #[test]

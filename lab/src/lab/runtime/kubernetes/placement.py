@@ -1,4 +1,4 @@
-"""Where the parts of a run are placed in a cluster, and their resources: the settings of RUNTIME=kubernetes."""
+"""The nodes and the resources of a run's parts in a cluster: the settings of RUNTIME=kubernetes."""
 
 from __future__ import annotations
 

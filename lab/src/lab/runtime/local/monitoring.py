@@ -32,7 +32,7 @@ COLLECTORS = ("cpu", "diskstats", "filesystem", "meminfo", "pressure", "stat", "
 COLLECTOR_WORDS = ("--collector.disable-defaults", *(f"--collector.{name}" for name in COLLECTORS))
 RETENTION = ("--storage.tsdb.retention.time=30d", "--storage.tsdb.retention.size=4GB")
 LOOKBACK = "--query.lookback-delta=20s"
-"""How long a series is current after its last sample. The default of 5 minutes would let one run show in the next."""
+"""Time for which a series is current after its last sample. The default of 5 minutes would show one run in the next."""
 
 
 class LocalMonitoring(Monitoring):

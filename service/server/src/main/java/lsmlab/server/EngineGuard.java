@@ -67,7 +67,8 @@ final class EngineGuard implements AdminServer.Actions {
   }
 
   private <T> T through(Supplier<T> action) {
-    // Never waits behind a waiting writer: the writer is shut(), and then the answer is known.
+    // Never waits behind a waiting writer: the writer is shut(), and after it every call is
+    // refused.
     if (!lock.readLock().tryLock()) {
       throw new StoppingException();
     }

@@ -32,10 +32,10 @@ import org.slf4j.LoggerFactory;
  */
 public final class Service implements AutoCloseable {
 
-  /** How long {@link #close} waits for requests in flight before it closes their connections. */
+  /** Seconds that {@link #close} waits for requests in flight before it closes their connections. */
   public static final long DRAIN_SECONDS_MAX = 10;
 
-  /** How long {@link #close} waits for each of its other steps. */
+  /** Seconds that {@link #close} waits for each of its other steps. */
   private static final long STEP_SECONDS_MAX = 2;
 
   private static final Logger log = LoggerFactory.getLogger(Service.class);

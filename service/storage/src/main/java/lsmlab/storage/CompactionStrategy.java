@@ -1,6 +1,6 @@
 package lsmlab.storage;
 
-/** How tables are merged in the background. */
+/** The way in which tables are merged in the background. */
 public enum CompactionStrategy {
   /**
    * Keeps each level from 1 on as one sorted run, {@code fanout} times as large as the level above

@@ -1,6 +1,6 @@
 package lsmlab.storage;
 
-/** How the blocks of a table are compressed. Each block is compressed on its own. */
+/** The compression of a table's blocks. Each block is compressed on its own. */
 public enum Compression {
   /** No compression: a lookup reads the block in the mapped file. */
   NONE,

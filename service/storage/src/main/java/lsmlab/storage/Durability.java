@@ -1,6 +1,6 @@
 package lsmlab.storage;
 
-/** What an acknowledged write survives. */
+/** The failures that an acknowledged write survives. */
 public enum Durability {
   /**
    * The WAL record is handed to the kernel before the response, so the write survives the death of

@@ -28,7 +28,7 @@ final class Deadlines {
   /** Replaces {@link #LINGER_MILLIS_MAX} while the server stops. */
   private static final long STOP_LINGER_MILLIS = 100;
 
-  /** What has taken too long. */
+  /** The part of a connection's work that has taken too long. */
   enum Overdue {
     NOTHING,
     REQUEST,

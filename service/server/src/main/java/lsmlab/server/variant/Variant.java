@@ -5,7 +5,7 @@ import one.nio.server.Server;
 import one.nio.server.ServerConfig;
 
 /**
- * How a parsed request reaches the storage and its response reaches the socket: on which thread, through which queue,
+ * Carries a parsed request to the storage and its response to the socket: on which thread, through which queue,
  * in which order. It is the one part of the server that experiments vary.
  *
  * <p><b>Protocol.</b> A selector thread reads and parses a request and calls {@link #submit}. The variant arranges that

@@ -150,7 +150,7 @@ class AbuseTest {
   }
 
   @Test
-  void theAnswerToAChunkedUploadArrivesWhileTheBodyStillDoes() throws Exception {
+  void theResponseToAChunkedUploadArrivesWhileTheBodyStillDoes() throws Exception {
     String head = ConformanceCases.request("PUT", TARGET, "Transfer-Encoding: chunked\r\n");
     String chunk = "1000\r\n" + "x".repeat(4096) + "\r\n";
     try (TestServer server = new TestServer("sync", new MapEngine())) {

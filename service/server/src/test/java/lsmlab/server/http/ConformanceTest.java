@@ -153,7 +153,7 @@ class ConformanceTest {
     try (RawClient client = server.connect()) {
       client.send(ConformanceCases.put("id=short", "value").replace("th: 5", "th: 6"));
       client.shutdownOutput();
-      assertTrue(client.isClosedByPeer(), "there is no answer to a request that never ends");
+      assertTrue(client.isClosedByPeer(), "there is no response to a request that never ends");
     }
     try (RawClient client = server.connect()) {
       assertEquals(404, client.exchange(ConformanceCases.get("id=short")).status());

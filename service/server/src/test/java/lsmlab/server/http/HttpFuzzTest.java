@@ -26,14 +26,14 @@ class HttpFuzzTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"sync", "queue", "virtual-threads"})
-  void everyInputGetsTheStatedAnswer(String variant) throws IOException {
+  void everyInputGetsTheStatedResponse(String variant) throws IOException {
     try (HttpFuzzer fuzzer = new HttpFuzzer(variant, new MapEngine())) {
       fuzzer.run(SEED, 3_000);
     }
   }
 
   @Test
-  void aWrongAnswerIsFound() throws IOException {
+  void aWrongResponseIsFound() throws IOException {
     MapEngine cutsValues =
         new MapEngine() {
           @Override

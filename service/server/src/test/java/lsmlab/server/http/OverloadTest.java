@@ -23,7 +23,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** What clients see while the service cannot do what they ask, and afterwards. */
+/** Tests what clients see while the service cannot do what they ask, and afterwards. */
 class OverloadTest {
 
   private static final VariantSettings SMALL =
@@ -111,7 +111,8 @@ class OverloadTest {
 
   @ParameterizedTest
   @MethodSource("variantsThatQueue")
-  void whoIsTurnedAwayIsHeldOffForAMomentAndGetsAllHisAnswers(String variant) throws IOException {
+  void aClientThatIsTurnedAwayIsHeldOffForAMomentAndGetsAllItsResponses(String variant)
+      throws IOException {
     SlowEngine engine = new SlowEngine();
     try (TestServer server =
         new TestServer(
@@ -167,7 +168,7 @@ class OverloadTest {
   }
 
   @Test
-  void whoEndsAfterBeingTurnedAwayGetsTheRestOfHisAnswers() throws IOException {
+  void aClientThatEndsAfterBeingTurnedAwayGetsTheRestOfItsResponses() throws IOException {
     MapEngine engine =
         new MapEngine() {
           @Override

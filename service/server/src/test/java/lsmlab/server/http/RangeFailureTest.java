@@ -34,7 +34,7 @@ class RangeFailureTest {
   /** Pairs that are read before anything is sent. */
   private static final int FIRST_PART = StreamedRange.BUFFER_BYTES / VALUE_BYTES;
 
-  /** How the storage fails. */
+  /** The failures of the storage. */
   private enum Failure {
     /** Damage that a checksum detects. */
     CORRUPT,

@@ -35,7 +35,7 @@ import lsmlab.storage.wal.WalWriter;
  */
 final class CommitPipeline {
 
-  /** What the pipeline needs from the rest of the engine. */
+  /** The parts of the engine that the pipeline needs. */
   interface Memtables {
     /** Returns the memtable that takes writes. */
     Memtable active();

@@ -31,7 +31,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What an engine promises, on a real directory. */
+/** Tests the promises of an engine, on a real directory. */
 class LsmEngineTest {
 
   @TempDir Path directory;

@@ -15,7 +15,7 @@ import lsmlab.storage.Durability;
 import lsmlab.storage.file.SimulatedDirectory;
 import org.junit.jupiter.api.Test;
 
-/** What a log takes, gives back and preallocates. */
+/** Tests what a log takes, gives back and preallocates. */
 class WalTest extends WalFixture {
 
   @Test

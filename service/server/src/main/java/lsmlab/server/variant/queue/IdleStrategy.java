@@ -4,7 +4,7 @@ import java.util.Arrays;
 import java.util.Locale;
 import java.util.Optional;
 
-/** What a worker does while its queue is empty: {@code idle} in a configuration. */
+/** The way in which a worker waits while its queue is empty: {@code idle} in a configuration. */
 public enum IdleStrategy {
   /** Sleeps until a submit wakes it. Uses no CPU while idle, but each wake-up costs both sides a system call. */
   PARK,

@@ -4,7 +4,7 @@ import java.util.Arrays;
 import java.util.Locale;
 import java.util.Optional;
 
-/** What a variant does when its queue is full: the value of {@code queue_policy} in a configuration. */
+/** The action of a variant whose queue is full: the value of {@code queue_policy} in a configuration. */
 public enum QueuePolicy {
   /** The new request gets 503; waiting requests keep their places. */
   REJECT_NEWEST,
