@@ -15,7 +15,7 @@ import yaml
 Json = dict[str, Any]
 
 SCHEMA_VERSION_MAX = 42
-#: Stands for Grafana's variables where an expression is parsed only.
+#: Stands for Grafana's variables when an expression is only parsed.
 ANY_VALUES = {
     "__rate_interval": "5s",
     "__range": "1m",

@@ -74,7 +74,7 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stab
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Skip tests that open pages if the browser or its driver is missing; `pytest -rs` reports that in one line.
 
-    Where CI is set they fail instead: it was to install both.
+    If CI is set they fail instead: it was to install both.
     """
     if item.get_closest_marker("browser") is None:
         return

@@ -253,7 +253,7 @@ fn measure(
                 // Cleared, so that its memory is present before the thread needs it.
                 let mut empty = Box::<Interval>::default();
                 empty.clear();
-                spare.send(empty).expect("the receiver is at hand");
+                spare.send(empty).expect("the receiver is alive");
             }
             spares.push(spare);
             let worker = Worker::new(plan.clone(), number, scripts, sender.clone(), empty_boxes)

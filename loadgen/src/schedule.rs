@@ -60,7 +60,7 @@ impl Step {
         match self {
             Self::Constant(rate, _) => index / rate.per_second() * SECOND as f64,
             Self::Ramp(from, to, length_ns) => {
-                // index = from·t + slope/2·t², in the form that loses no digits where the slope is small.
+                // index = from·t + slope/2·t², in the form that loses no digits when the slope is small.
                 let slope = (to - from) / (length_ns as f64 / SECOND as f64);
                 let root = (from * from + 2.0 * slope * index).max(0.0).sqrt();
                 if index == 0.0 { 0.0 } else { 2.0 * index / (from + root) * SECOND as f64 }

@@ -1,7 +1,7 @@
 //! The response parser against unexpected input: real responses, mutated.
 //!
-//! For each input: fed in pieces of random sizes, the parser gives the same result as fed whole; it neither panics nor
-//! takes more bytes than there are; and a second, straightforward parser that follows RFC 9112, based on httparse,
+//! For each input, the parser gives the same result whether it is fed whole or in pieces of random sizes. It neither
+//! panics nor takes more bytes than there are. A second, straightforward parser that follows RFC 9112, based on httparse,
 //! gives the same responses. The inputs follow from a seed; a failure names its own, and `FUZZ_SEED=… FUZZ_INPUTS=1`
 //! runs it again.
 //!

@@ -116,8 +116,8 @@ static WAITS: LazyLock<Regex> = LazyLock::new(|| {
 /// Returns for each row of the table the method to which its time is charged.
 ///
 /// That is the innermost Java method that `WAITS` does not match, or else the innermost Java method. A stack without Java
-/// is charged to its innermost frame outside the kernel; in wall-clock samples to its outermost frame, because the JVM's
-/// own threads have the same number of samples in each second, whatever they wait in.
+/// is charged to its innermost frame outside the kernel. In wall-clock samples it is charged to its outermost frame: the
+/// JVM's own threads have the same number of samples in each second, whatever they wait in.
 pub fn methods_of(event: Event, samples: &Samples, index: &mut HashMap<String, usize>) -> Vec<usize> {
     let mut known = HashMap::new();
     let mut method = |node: usize| {

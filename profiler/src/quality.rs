@@ -13,7 +13,7 @@ const BROKEN_MAX: f64 = 0.05;
 /// A larger share of lost samples makes shares doubtful.
 const LOST_MAX: f64 = 0.05;
 
-/// Why samples may account for less CPU time. The kernel arms perf events anew at each context switch, and that time
+/// Why samples may account for less CPU time. The kernel re-arms perf events at each context switch, and that time
 /// has no sample. Timers are expensive in virtual machines, so threads that switch often lose up to a fifth of their
 /// time there.
 const UNDER: &str = "the rest went to context switches, which cannot be sampled, or samples were lost";

@@ -7,7 +7,7 @@ timeline.csv has the columns
   `host_pressure_<resource>_<kind>_share` (stalled, 0…1), `host_load1`, `host_memory_available_bytes`;
 - of the processes `service_` and `loadgen_`: `cpu_cores` (CPU seconds a second), `rss_bytes`, `threads`;
 - every sample of the service's and the load generator's own metrics, under its Prometheus name, histogram buckets left
-  out. Counters are as scraped; they begin anew with each start of the service.
+  out. Counters are as scraped; they begin at zero with each start of the service.
 
 A value that was not available is empty. One thread writes; the others only set attributes of `Watched`. The writer
 yields to everything else on its CPU, such as the load generator; if no time is left for it, seconds are missing.
@@ -165,7 +165,7 @@ class Timeline:
         try:
             self._write(self._path)
         except OSError as error:
-            self._written_columns = 0  # a part of a row may be in the file: write the whole file anew
+            self._written_columns = 0  # a part of a row may be in the file: write the whole file again
             self.problem = f"{self._path.name} cannot be written: {error.strerror}"
         else:
             self.problem = ""

@@ -23,7 +23,7 @@ def console_errors(page: Path, picture: Path | None = None) -> list[str]:
     """Opens the page from its file and returns what the console holds of warnings and errors.
 
     `picture` names a PNG to keep of the whole page.
-    Raises WebDriverException where Chromium or its driver is missing.
+    Raises WebDriverException if Chromium or its driver is missing.
     """
     driver = the_browser()
     entries(driver, "browser")  # those of the page before are dropped

@@ -1,6 +1,6 @@
 """One real run in each runtime, made once and looked at by every test here.
 
-The docker half needs an engine. Without one it is skipped and the last lines say so; where CI is set it fails instead.
+The docker half needs an engine. Without one it is skipped and the last lines say so; if CI is set it fails instead.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Clients that others wrote, each with PUT, GET, DELETE and a range: what HTTP means is not ours to define.
 
-One that is not installed is skipped by name; where CI is set it fails instead.
+One that is not installed is skipped by name; if CI is set it fails instead.
 """
 
 from __future__ import annotations

@@ -56,7 +56,7 @@ class Handler(socketserver.BaseRequestHandler):
 
 
 class Server(socketserver.ThreadingTCPServer):
-    """Closes a connection without the shutdown that would send a FIN where a reset is wanted."""
+    """Closes a connection without the shutdown that would send a FIN when a reset is wanted."""
 
     daemon_threads = True
 

@@ -309,7 +309,7 @@ def test_what_is_not_load_takes_half_a_minute_at_most(finished_run: FinishedRun)
 
 def test_a_run_in_containers_without_grafana_says_so_in_its_report(finished_run: FinishedRun) -> None:
     if finished_run.runtime != "docker" or "grafana" in manifest(finished_run)["environment"]["images"]:
-        pytest.skip("the docker runtime alone starts Grafana, and misses it only where its image is not here")
+        pytest.skip("the docker runtime alone starts Grafana, and misses it only if its image is not here")
     for name in ("report.md", "report.html"):
         assert NO_GRAFANA in html.unescape((finished_run.directory / name).read_text()), name
 

@@ -185,7 +185,7 @@ impl Setting {
             (_, 0) => Err(format!("no metrics could be read from {metrics}")),
             (figures, _) => figures,
         };
-        // Asked for metrics too, in vain, so that the asking disturbs both alike.
+        // It has no metrics, but is asked for them, so that the requests disturb both alike.
         let without = |setting: &Self| scraped(metrics, || setting.loadgen(&flags[..1], None)).0;
         let pairs = self.alternate(2 * self.repetitions, with, without)?;
         std::fs::remove_file(&hdr_log).map_err(|error| error.to_string())?;

@@ -86,7 +86,7 @@ pub fn table(rows: &[Value]) -> String {
     text
 }
 
-/// Replaces what stands between the markers of `page`, which stays as it is where it lacks them.
+/// Replaces what stands between the markers of `page`, which stays as it is if it lacks them.
 pub fn update_docs(page: &Path, content: &str) -> Result<(), String> {
     let named = |error: std::io::Error| format!("{}: {error}", page.display());
     let text = std::fs::read_to_string(page).map_err(named)?;

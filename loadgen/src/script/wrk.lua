@@ -86,7 +86,7 @@ end
 
 wrk.request = default_request
 
--- The script's request function, or nil where each request is the same.
+-- The script's request function, or nil if each request is the same.
 function wrk.dynamic_request()
   if type(request) == "function" then
     return request

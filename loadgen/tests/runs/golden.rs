@@ -2,8 +2,8 @@
 //! spectrum, and this generator's code prints it again. The bytes must be the same.
 //!
 //! This proves the layout: order and wording of the lines, columns, units, digits, and the rows of the spectrum. It
-//! does not prove the statistics: a report holds no samples, so mean, deviation, maximum and the percentiles without a
-//! row in the spectrum are taken from its own lines, and the rounding of percentiles to a rank (`value_at`) is repeated
+//! does not prove the statistics, because a report holds no samples. Mean, deviation, maximum and the percentiles without
+//! a row in the spectrum are taken from its own lines. The rounding of percentiles to a rank (`value_at`) is repeated
 //! here. `truth.rs` proves the figures, `stats/` and `outputs.rs` that they are those of the samples.
 
 use crate::support;

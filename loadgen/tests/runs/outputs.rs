@@ -168,7 +168,7 @@ fn a_full_disk_costs_the_output_on_it_and_no_other() {
     let (text, _) = run(&["--json", "/dev/full"], Stdio::piped());
     assert!(text.contains("\nRequests/sec: "), "{text}");
 
-    // The heading is printed before the run, where a full disk is no loss.
+    // The heading is printed before the run, when a full disk loses nothing.
     let to_full = full.try_clone().unwrap().into();
     let output =
         command().args(["-t1", "-c1", "-d1s", "-R10", &server.url()]).stdout::<Stdio>(to_full).output().unwrap();

@@ -232,7 +232,7 @@ fn a_peer_that_answers_and_never_reads_the_body_loses_its_connection_after_the_t
 
 #[test]
 fn connections_that_fail_before_the_start_are_counted() {
-    // Room for one connection and the probe: the others try in vain until the time limit.
+    // Room for one connection and the probe: the others cannot connect until the time limit.
     let listener = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
     listener.bind(&std::net::SocketAddr::from(([127, 0, 0, 1], 0)).into()).unwrap();
     listener.listen(1).unwrap();

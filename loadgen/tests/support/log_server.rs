@@ -39,7 +39,7 @@ pub struct Request {
     /// When it arrived in the kernel.
     pub arrived_ns: u64,
     /// When the server began to write its response; 0 without one. It left between this time and the next, which are
-    /// tens of microseconds apart where the write has to wake a sleeping CPU.
+    /// tens of microseconds apart if the write has to wake a sleeping CPU.
     pub answering_ns: u64,
     /// When its response was written; 0 without one.
     pub answered_ns: u64,

@@ -61,8 +61,8 @@ class Evidence:
 
         PSI counts reading a page again only if the kernel saw the page in steady use. Of tables that are mapped for
         random reads it sees few: then reading them again counts as waiting for a disk. So disk waits count by the share
-        of the traffic that such pages have, up to the pages that the kernel takes away in the same second: what it took
-        long ago and is read now was only not cached.
+        of the traffic that such pages have, up to the pages that the kernel takes away in the same second. A page that
+        it took long ago was simply not cached.
         """
         again = np.minimum(self.per_s("refault_bytes"), self.per_s("reclaim_bytes"))
         refaulted = _share(again, self.per_s("disk_bytes"))

@@ -66,7 +66,7 @@ class Timeline:
     def interpolated(self, pattern: str, start_s: float, end_s: float) -> float | None:
         """Return the growth of a counter between two moments, which may be closer than rows: it is linear between rows.
 
-        None if the rows around them are more than 2 s away, or if the counter began anew between them.
+        None if the rows around them are more than 2 s away, or if the counter began at zero between them.
         """
         values = self.column(pattern)
         if values is None:

@@ -5,7 +5,7 @@ fence, with carriage returns of a progress line, and with or without every optio
 report, is cut off, or holds two of them raises ``LoadError``, which says why.
 
 Values that the text lacks stay unknown. wrk2 rounds: the duration in its first line ("2m" may have been 90 s), and
-percentiles to two decimals of their unit. A percentile that is also a row of the spectrum is taken from there, where it
+percentiles to two decimals of their unit. A percentile that is also a row of the spectrum is taken from that row, which
 has three decimals of a millisecond.
 """
 

@@ -1,8 +1,8 @@
 """Whether an experiment changed over time, by its ratio to a reference experiment that was run beside it.
 
 A machine drifts over days, and the reference drifts with it, so their ratio tells a change of the service from one of
-the machine. Change points by PELT (Killick et al., JASA 107, 2012) on the logarithm of the ratios; a level has at least
-three pairs, and a change counts if it is larger than what its two levels can show (lab.statistics.detectable).
+the machine. PELT finds the change points (Killick et al., JASA 107, 2012) on the logarithm of the ratios. A level has
+at least three pairs. A change counts if it is larger than what its two levels can show (lab.statistics.detectable).
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
     runs(name, mtime_ns, size, …)     name = <experiment>/<run id>, a row for each directory that holds a run.json
 
-A row is read anew when the modification time or the size of its run.json has changed, and goes with its directory.
+A row is read again when the modification time or the size of its run.json has changed, and goes with its directory.
 Manifests of older versions are read through their migration (lab.manifest). A file that is no SQLite database, or was
-written by another version of the lab, is made anew.
+written by another version of the lab, is made again.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Makes the machine quieter to measure on, as root, and restores everything.
 
-It sets the CPU frequency governor (`performance`), transparent huge pages (`madvise`: only for memory that asks for
-them), the CPUs that handle interrupts (not the service's), and in a virtual machine how long an idle CPU polls before
-it halts. A CPU that halted must wait until the hypervisor runs it again, which counts as steal. Before a value is
-changed, its original is written to .cache/quiet.json, so that `unquiet` restores it after a crash too. It stays there
-until the original is restored.
+It sets the CPU frequency governor to `performance`, transparent huge pages to `madvise` (only for memory that asks for
+them), and the CPUs that handle interrupts to others than the service's. In a virtual machine it also sets how long an
+idle CPU polls before it halts. A CPU that halted must wait until the hypervisor runs it again, which counts as steal.
+Before a value is changed, its original is written to .cache/quiet.json, so that `unquiet` restores it after a crash
+too. It stays there until the original is restored.
 """
 
 from __future__ import annotations

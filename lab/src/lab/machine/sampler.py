@@ -8,8 +8,8 @@ after every few reads: on a machine of two CPUs it shares the load generator's, 
 Standard input says which processes to watch: `service PID`, `loadgen PID`, with `-` for none; and with `beside PID`
 which one is the other service of a comparison, without load while this one is measured. Its end ends the sampler.
 
-It is one file, though a long one, because it is started as a script in isolated mode, without site-packages: no import
-of the lab can fail or take long beside a measurement, and none is possible.
+It is one file, though a long one, because it is started as a script in isolated mode, without site-packages. So no
+import of the lab can fail or take long beside a measurement: none is possible.
 
 Columns of machine.csv, in seconds or bytes over the interval before `time_s` (seconds since the epoch); empty is
 unknown:

@@ -1,7 +1,7 @@
 """Interruptions of the main thread that can be postponed for a moment.
 
-A signal's exception can come between any two steps. Between starting a process and noting that it was started it would
-leave a process that is not known to the lab, so such pairs of steps are `shielded`: the exception is raised right after
+A signal's exception can come between any two steps. If it came between starting a process and noting that it was
+started, the lab would not know the process. So such pairs of steps are `shielded`: the exception is raised right after
 them. (Blocking the signals instead would be wrong: a child inherits the mask.)
 """
 

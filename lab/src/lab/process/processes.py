@@ -1,7 +1,7 @@
 """Processes that cannot outlive the lab.
 
-Each is started in a process group of its own, so that a terminal's Ctrl-C reaches the lab alone and the lab decides the
-order in which things end, and so that a group can be killed with all its descendants. A watchdog kills the groups when
+Each is started in a process group of its own. So a terminal's Ctrl-C reaches the lab alone, which decides the order in
+which things end, and a group can be killed with all its descendants. A watchdog kills the groups when
 the lab itself is killed. `taskset` sets CPU affinity, `nice` niceness; both replace themselves by the program.
 
 All stay in the lab's session. Linux gives each session an equal share of a CPU (sched(7), "The autogroup feature") and

@@ -14,7 +14,7 @@ _STAGES = (
     ("selector_wait", "Behind other connections, and parsing"),
     ("queue_wait", "In the queue"),
     ("storage", "In the storage engine"),
-    ("reply", "Writing the reply"),
+    ("reply", "Writing the response"),
     ("total", "All together"),
 )
 Window = tuple[float, float]
@@ -37,7 +37,7 @@ def stage_table(data: ReportData) -> Table | None:
             shown = [Cell(_time(first), bar=bar), *(Cell(_time(v)) for v in others)]
             rows.append([Cell(name), *shown])
     note = (
-        "Means by the service's own clock: from the selector's wake-up to the written reply. The network, the "
+        "Means by the service's own clock: from the selector's wake-up to the written response. The network, the "
         "kernel's queues and the backlog of requests not yet sent are in the latencies above and not in these."
     )
     names = ["Stage", *(name for name, _ in columns)]

@@ -27,7 +27,7 @@ def judge(difference: Difference, within: float, *, lower_is_better: bool = True
     """Judge a difference of log ratios B ÷ A.
 
     `within` is the share up to which a difference does not matter: 0.05 means a ratio from 1 ÷ 1.05 to 1.05. *Same* is
-    tested first, so a difference that is certain and too small to matter is *same*. Then *better* or *worse* if the
+    tested first. So a difference that is certain and too small to matter is *same*. Then *better* or *worse* if the
     t-test's p-value is at most `alpha`. With fewer than `BLOCKS_MIN` blocks the verdict is *cannot tell*.
     """
     log_ratio = estimate(difference, 1 - alpha)

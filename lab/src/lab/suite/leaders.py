@@ -31,7 +31,7 @@ def leaders_of(suite: Suite, experiments: Mapping[str, Experiment]) -> dict[str,
 
 
 def times_of(suite: Suite, experiments: Mapping[str, Experiment]) -> dict[str, dict[str, str]]:
-    """Return the DURATION and WARMUP that an experiment has from its baseline, where its own are different.
+    """Return the DURATION and WARMUP that an experiment has from its baseline, if its own are different.
 
     A backlog grows with time, so the latencies of 20 s and of 60 s are not comparable.
     """

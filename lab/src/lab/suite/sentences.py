@@ -121,7 +121,7 @@ def _headline(
 ) -> str:
     """Return which experiments serve more than the baseline; if all keep the offered rate, which have a shorter p99.
 
-    An experiment is called the best only where it was compared with each of the others. Two that keep the offered rate
+    An experiment is called the best only if it was compared with each of the others. Two that keep the offered rate
     serve the same: what little is between them may be certain, and says nothing of what they could serve.
     """
     fewest = min((baseline, *others), key=lambda one: len(cases[one].starts))

@@ -28,7 +28,7 @@ BUILT_HERE = ("prometheus", "node-exporter", "artifacts")
 PROMETHEUS, NODE_EXPORTER, GRAFANA = "prometheus", "node-exporter", "grafana"
 PULL_LIMIT_S = 300
 SETTLE_S = 0.5  # a container that cannot start ends within this time
-NO_GRAFANA = "Grafana's image is not here, so there are no dashboards: 'make up' pulls it where its registry is reached"
+NO_GRAFANA = "Grafana's image is not here, so there are no dashboards: 'make up' pulls it if it can reach the registry"
 NO_GRAFANA_PULL = "Grafana's image could not be pulled, so there are no dashboards; everything else is up"
 
 

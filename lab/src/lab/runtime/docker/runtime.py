@@ -49,7 +49,7 @@ from lab.runtime.docker.profiler import DockerProfiler
 from lab.runtime.docker.service import ADMIN_PORT, DATA_PORT, EVERY_INTERFACE, DockerService
 
 BUILT_HERE = {"service": SERVICE_IMAGE, "loadgen": "lsmlab-loadgen", "profiler": "lsmlab-profiler"}
-BUILD_HINT = "Where no image registry is reached, docker/engine up builds the base image from Debian's packages"
+BUILD_HINT = "If no image registry can be reached, docker/engine up builds the base image from Debian's packages"
 
 
 class DockerRuntime(Runtime):

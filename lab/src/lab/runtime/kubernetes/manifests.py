@@ -7,7 +7,7 @@
       pod converter        makes the pictures of a recording; no capability, no special node
 
 The pods wait. The lab starts the service, the generators and the recordings in them by `kubectl exec`, as it starts
-processes on one machine: so every repetition has the same node, the same CPUs and the same store.
+processes on one machine. So every repetition has the same node, the same CPUs and the same store.
 
 Manifests are plain data. The API server checks them when they are applied, unknown fields included
 (`--validate=strict`).

@@ -29,7 +29,7 @@ final class CommonOptions {
   @Option(names = "--stores", description = "directory of the stores (${DEFAULT-VALUE})")
   private Path stores = Path.of(".cache/bench");
 
-  @Option(names = "--reload", description = "make the loaded stores anew")
+  @Option(names = "--reload", description = "make the loaded stores again")
   boolean reload;
 
   @Option(names = "--out", description = "directory of the results (${DEFAULT-VALUE})")

@@ -27,7 +27,7 @@ import org.slf4j.LoggerFactory;
 /**
  * A running service: engine, variant, data port and admin port.
  *
- * <p>They start in that order and stop in the opposite order, so that every accepted request can be completed: the
+ * <p>They start in that order and stop in the opposite order, so that every accepted request can be completed. The
  * service stops accepting connections, answers requests in flight, empties the variant's queue, and closes the engine.
  */
 public final class Service implements AutoCloseable {

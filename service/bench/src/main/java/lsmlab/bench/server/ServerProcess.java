@@ -141,10 +141,10 @@ public final class ServerProcess implements AutoCloseable {
     throw new IOException(name + " did not start; its message is above");
   }
 
-  /** Makes the dataset if it does not exist; with {@code anew} deletes it first. */
-  public static void makeDataset(ServerSettings settings, boolean anew)
+  /** Makes the dataset if it does not exist; with {@code again} deletes it first. */
+  public static void makeDataset(ServerSettings settings, boolean again)
       throws IOException, InterruptedException {
-    if (anew) {
+    if (again) {
       Stores.delete(settings.dataset());
     }
     if (Files.isDirectory(settings.dataset())) {

@@ -145,7 +145,7 @@ public final class AdminServer implements AutoCloseable {
       String refusal = Browsers.refusal(exchange.getRequestHeaders(), host);
       String path = exchange.getRequestURI().getPath();
       if (refusal != null) {
-        reply(exchange, 403, refusal + "\n");
+        respond(exchange, 403, refusal + "\n");
         return;
       }
       if ("/ready".equals(path)) {
@@ -159,7 +159,7 @@ public final class AdminServer implements AutoCloseable {
       }
       Page page = pages.get(path);
       if (page == null) {
-        reply(
+        respond(
             exchange,
             404,
             "unknown path; the paths are /ready, /health, "
@@ -167,7 +167,7 @@ public final class AdminServer implements AutoCloseable {
                 + "\n");
       } else if (!page.method().equals(exchange.getRequestMethod())) {
         exchange.getResponseHeaders().set("Allow", page.method());
-        reply(exchange, 405, "allowed: " + page.method() + "\n");
+        respond(exchange, 405, "allowed: " + page.method() + "\n");
       } else {
         answer(exchange, page);
       }
@@ -176,7 +176,7 @@ public final class AdminServer implements AutoCloseable {
 
   /** Answers 200 if {@code wrong} is null, otherwise 503 with that reason. */
   private static void state(HttpExchange exchange, String wrong, String good) throws IOException {
-    reply(exchange, wrong == null ? 200 : 503, (wrong == null ? good : wrong) + "\n");
+    respond(exchange, wrong == null ? 200 : 503, (wrong == null ? good : wrong) + "\n");
   }
 
   private static void answer(HttpExchange exchange, Page page) throws IOException {
@@ -184,27 +184,27 @@ public final class AdminServer implements AutoCloseable {
     try {
       text = page.text().apply(exchange.getRequestURI().getRawQuery());
     } catch (StoppingException e) {
-      reply(exchange, 503, e.getMessage() + "\n");
+      respond(exchange, 503, e.getMessage() + "\n");
       return;
     } catch (BadQueryException e) {
-      reply(exchange, 400, e.getMessage() + "\n");
+      respond(exchange, 400, e.getMessage() + "\n");
       return;
     } catch (CheckpointException e) {
-      reply(exchange, 409, e.getMessage() + "\n");
+      respond(exchange, 409, e.getMessage() + "\n");
       return;
     } catch (UnsupportedOperationException e) {
-      reply(exchange, 501, e.getMessage() + "\n");
+      respond(exchange, 501, e.getMessage() + "\n");
       return;
     } catch (RuntimeException e) {
       log.error("{} failed", exchange.getRequestURI(), e);
-      reply(exchange, 500, e + "\n");
+      respond(exchange, 500, e + "\n");
       return;
     }
     exchange.getResponseHeaders().set("Content-Type", page.contentType());
-    reply(exchange, 200, text);
+    respond(exchange, 200, text);
   }
 
-  private static void reply(HttpExchange exchange, int status, String text) throws IOException {
+  private static void respond(HttpExchange exchange, int status, String text) throws IOException {
     byte[] body = text.getBytes(StandardCharsets.UTF_8);
     exchange.sendResponseHeaders(status, body.length);
     exchange.getResponseBody().write(body);

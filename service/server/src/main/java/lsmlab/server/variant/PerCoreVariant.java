@@ -21,7 +21,7 @@ import org.slf4j.LoggerFactory;
  * another has none. In return, many new connections are accepted in parallel.
  *
  * <p><b>Pinning.</b> With the library's native transport each selector is pinned to a CPU, if the process may use all
- * CPUs from 0 on: the library counts CPUs from 0, so it would pin threads to CPUs outside a CPU set that begins
+ * CPUs from 0 on. The library counts CPUs from 0, so it would pin threads to CPUs outside a CPU set that begins
  * elsewhere. With Java's sockets the library does not pin threads.
  *
  * <p><b>Where it comes from.</b> {@code SO_REUSEPORT} (T. Herbert, Linux 3.9, 2013); nginx's {@code listen … reuseport},

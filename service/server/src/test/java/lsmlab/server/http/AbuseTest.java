@@ -56,7 +56,7 @@ class AbuseTest {
       Eventually.equal(1, () -> server.metrics.connections().get(), "connections");
       for (int i = 0;
           i < 5;
-          i++) { // each would begin the time anew if that counted from the last byte
+          i++) { // each would restart the time limit if it counted from the last byte
         client.send(drip.byteNowAndThen());
         Eventually.equal(0, () -> unread(server), "bytes not read");
       }

@@ -81,18 +81,18 @@ class ConformanceTest {
       throws IOException {
     List<Integer> statuses = new ArrayList<>();
     for (int i = 0; i < which.statuses().size(); i++) {
-      RawClient.Reply reply = client.read();
-      if (inPieces && reply.status() == 100 && which.statuses().get(i) != 100) {
-        reply = client.read(); // leave is given where the body lags behind its head
+      RawClient.Response response = client.read();
+      if (inPieces && response.status() == 100 && which.statuses().get(i) != 100) {
+        response = client.read(); // a 100 Continue comes first if the body lags behind its head
       }
-      statuses.add(reply.status());
+      statuses.add(response.status());
       boolean last = i == which.statuses().size() - 1;
       assertEquals(
           last && !which.open(),
-          "close".equals(reply.headers().get("connection")),
+          "close".equals(response.headers().get("connection")),
           () -> which + how + ": says close");
-      if (reply.status() >= 400 && reply.status() != 404) {
-        assertTrue(reply.body().endsWith("\n"), () -> which + how + ": says what was wrong");
+      if (response.status() >= 400 && response.status() != 404) {
+        assertTrue(response.body().endsWith("\n"), () -> which + how + ": says what was wrong");
       }
     }
     assertEquals(which.statuses(), statuses, () -> which + how);
@@ -200,7 +200,8 @@ class ConformanceTest {
       client.exchange(ConformanceCases.put("id=%00%C3%A9", "\r\n\u0000\u00ff"));
       assertEquals(
           "\r\n\u0000\u00ff", client.exchange(ConformanceCases.get("id=%00%c3%a9")).body());
-      RawClient.Reply refused = client.exchange(ConformanceCases.request("POST", "/v0/entity", ""));
+      RawClient.Response refused =
+          client.exchange(ConformanceCases.request("POST", "/v0/entity", ""));
       assertEquals("GET, HEAD, PUT, DELETE", refused.headers().get("allow"));
     }
   }
@@ -208,12 +209,12 @@ class ConformanceTest {
   @Test
   void headIsAGetWithoutTheBody() throws IOException {
     try (RawClient client = server("sync").connect()) {
-      RawClient.Reply there = client.send(head("/v0/entity?id=k")).read(true);
+      RawClient.Response there = client.send(head("/v0/entity?id=k")).read(true);
       assertEquals(200, there.status());
       assertEquals("5", there.headers().get("content-length"));
       assertEquals(404, client.send(head("/v0/entity?id=absent")).read(true).status());
       assertEquals(400, client.send(head("/v0/entity")).read(true).status());
-      RawClient.Reply range = client.send(head("/v0/entities?start=a")).read(true);
+      RawClient.Response range = client.send(head("/v0/entities?start=a")).read(true);
       assertEquals(200, range.status());
       assertEquals("chunked", range.headers().get("transfer-encoding"));
       client.send(ConformanceCases.request("HEAD", "/v0/entity?id=k", "Connection: close\r\n"));

@@ -124,19 +124,22 @@ final class HttpFuzzer implements AutoCloseable {
   }
 
   private static void check(HttpModel.Expected expected, RawClient client) throws IOException {
-    RawClient.Reply reply = client.read(expected.headOnly());
-    if (reply.status() == 100 && expected.mayContinue()) {
-      reply = client.read(expected.headOnly());
+    RawClient.Response response = client.read(expected.headOnly());
+    if (response.status() == 100 && expected.mayContinue()) {
+      response = client.read(expected.headOnly());
     }
-    assertEquals(expected.status(), reply.status(), "status, the reply says: " + reply.body());
-    if (expected.body() != null) {
-      assertEquals(expected.body(), reply.body(), "body");
-    } else if (!expected.headOnly()) {
-      assertTrue(reply.body().endsWith("\n"), "an error says what was wrong");
-    }
-    assertEquals(expected.allow(), reply.headers().get("allow"), "Allow");
     assertEquals(
-        expected.close(), "close".equals(reply.headers().get("connection")), "Connection: close");
+        expected.status(), response.status(), "status, the response says: " + response.body());
+    if (expected.body() != null) {
+      assertEquals(expected.body(), response.body(), "body");
+    } else if (!expected.headOnly()) {
+      assertTrue(response.body().endsWith("\n"), "an error says what was wrong");
+    }
+    assertEquals(expected.allow(), response.headers().get("allow"), "Allow");
+    assertEquals(
+        expected.close(),
+        "close".equals(response.headers().get("connection")),
+        "Connection: close");
   }
 
   private static void end(RawClient client, HttpModel model, RandomGenerator random)
@@ -177,7 +180,7 @@ final class HttpFuzzer implements AutoCloseable {
     Eventually.equal(0, () -> server.metrics.connections().get(), "connections left");
     Eventually.equal(0, engine.openScans::get, "open scans left");
     Eventually.equal(
-        0, () -> (int) server.server().responseMemory().held(), "bytes of replies left");
+        0, () -> (int) server.server().responseMemory().held(), "bytes of responses left");
     Eventually.equal(
         0, () -> (int) server.server().requestMemory().held(), "bytes of requests left");
     server.close();

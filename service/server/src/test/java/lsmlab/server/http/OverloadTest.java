@@ -85,12 +85,12 @@ class OverloadTest {
       engine.permits.release(count);
       int unavailable = 0;
       for (RawClient client : clients) {
-        RawClient.Reply reply = client.read();
-        if (reply.status() == 503) {
+        RawClient.Response response = client.read();
+        if (response.status() == 503) {
           unavailable++;
-          assertEquals("1", reply.headers().get("retry-after"));
+          assertEquals("1", response.headers().get("retry-after"));
         } else {
-          assertEquals(404, reply.status());
+          assertEquals(404, response.status());
         }
       }
       assertEquals(rejected, unavailable);
@@ -222,10 +222,10 @@ class OverloadTest {
         };
     try (TestServer server = new TestServer(variant, engine);
         RawClient client = server.connect()) {
-      RawClient.Reply heldBack = client.exchange(ConformanceCases.put("id=o", "v"));
+      RawClient.Response heldBack = client.exchange(ConformanceCases.put("id=o", "v"));
       assertEquals(503, heldBack.status());
       assertEquals("1", heldBack.headers().get("retry-after"));
-      RawClient.Reply readOnly = client.exchange(ConformanceCases.put("id=r", "v"));
+      RawClient.Response readOnly = client.exchange(ConformanceCases.put("id=r", "v"));
       assertEquals(503, readOnly.status());
       assertEquals("the disk is full: free some space\n", readOnly.body());
       assertEquals(500, client.exchange(ConformanceCases.get("id=c")).status());

@@ -46,9 +46,9 @@ class PipeliningTest {
       other.send(bytes.toString());
       for (int i = 0; i < 1000; i++) {
         for (RawClient each : List.of(client, other)) {
-          RawClient.Reply reply = each.read();
-          String expected = reply.status() == 503 ? "503 " : "200 value " + i;
-          assertEquals(expected, reply.status() + " " + reply.body(), "reply " + i);
+          RawClient.Response response = each.read();
+          String expected = response.status() == 503 ? "503 " : "200 value " + i;
+          assertEquals(expected, response.status() + " " + response.body(), "response " + i);
         }
       }
     }
@@ -113,8 +113,8 @@ class PipeliningTest {
                     }
                   });
       for (int i = 0; i < expected.size(); i++) {
-        RawClient.Reply reply = client.read();
-        assertEquals(expected.get(i), reply.status() + " " + reply.body(), "reply " + i);
+        RawClient.Response response = client.read();
+        assertEquals(expected.get(i), response.status() + " " + response.body(), "response " + i);
       }
       sender.join();
     } catch (InterruptedException e) {
@@ -159,7 +159,7 @@ class PipeliningTest {
       Eventually.equal(
           1,
           () -> server.server().responseMemory().held() > 0 ? 1 : 0,
-          "replies wait for their reader");
+          "responses wait for their reader");
       assertEquals(huge, client.read().body(), "huge value");
       for (int i = 0; i < 10; i++) {
         assertEquals(large, client.read().body(), "value");
@@ -194,12 +194,14 @@ class PipeliningTest {
       Eventually.equal(0, () -> server.metrics.connections().get(), "connections");
       Eventually.equal(0, engine.openScans::get, "open scans");
       Eventually.equal(
-          0, () -> (int) server.server().responseMemory().held(), "bytes of replies held");
+          0, () -> (int) server.server().responseMemory().held(), "bytes of responses held");
       Eventually.equal(
           0, () -> (int) server.server().requestMemory().held(), "bytes of requests held");
       try (RawClient client = server.connect()) {
-        RawClient.Reply reply = client.exchange(ConformanceCases.get("id=large"));
-        assertTrue(reply.status() == 503 || reply.body().equals(large), "status " + reply.status());
+        RawClient.Response response = client.exchange(ConformanceCases.get("id=large"));
+        assertTrue(
+            response.status() == 503 || response.body().equals(large),
+            "status " + response.status());
       }
     }
   }

@@ -189,14 +189,14 @@ class RangeFailureTest {
     assertTrue(said.getFirst().endsWith(" a range was cut off: read too slowly"), said.toString());
   }
 
-  private static void checkRefused(Failure failure, RawClient.Reply reply) {
+  private static void checkRefused(Failure failure, RawClient.Response response) {
     if (failure == Failure.ENDED) {
-      assertEquals(503, reply.status());
-      assertEquals("read too slowly\n", reply.body());
-      assertEquals("1", reply.headers().get("retry-after"));
+      assertEquals(503, response.status());
+      assertEquals("read too slowly\n", response.body());
+      assertEquals("1", response.headers().get("retry-after"));
     } else {
-      assertEquals(500, reply.status());
-      assertTrue(reply.body().contains("internal error"), reply.body());
+      assertEquals(500, response.status());
+      assertTrue(response.body().contains("internal error"), response.body());
     }
   }
 

@@ -18,7 +18,7 @@ public final class RawClient implements AutoCloseable {
   private static final int TIMEOUT_MILLIS = 60_000;
 
   /** A response; header names in lower case. */
-  public record Reply(int status, Map<String, String> headers, String body) {}
+  public record Response(int status, Map<String, String> headers, String body) {}
 
   /** Takes a chunk. */
   public interface ChunkSink {
@@ -57,7 +57,7 @@ public final class RawClient implements AutoCloseable {
     return this;
   }
 
-  public Reply exchange(String bytes) throws IOException {
+  public Response exchange(String bytes) throws IOException {
     return send(bytes).read();
   }
 
@@ -73,7 +73,7 @@ public final class RawClient implements AutoCloseable {
   }
 
   /** The next response. */
-  public Reply read() throws IOException {
+  public Response read() throws IOException {
     return read(false);
   }
 
@@ -82,7 +82,7 @@ public final class RawClient implements AutoCloseable {
    *
    * @param headOnly whether it answers a HEAD: it has no body, even if its headers give a length
    */
-  public Reply read(boolean headOnly) throws IOException {
+  public Response read(boolean headOnly) throws IOException {
     String statusLine = line();
     String[] words = statusLine.split(" ", 3);
     if (words.length != 3 || !words[0].equals("HTTP/1.1")) {
@@ -94,7 +94,7 @@ public final class RawClient implements AutoCloseable {
       headers.put(
           line.substring(0, colon).toLowerCase(Locale.ROOT), line.substring(colon + 1).trim());
     }
-    return new Reply(Integer.parseInt(words[1]), headers, headOnly ? "" : body(headers));
+    return new Response(Integer.parseInt(words[1]), headers, headOnly ? "" : body(headers));
   }
 
   private String body(Map<String, String> headers) throws IOException {
@@ -125,7 +125,7 @@ public final class RawClient implements AutoCloseable {
       head += "\n" + line.toLowerCase(Locale.ROOT);
     }
     if (!head.startsWith("HTTP/1.1 200 ") || !head.contains("\ntransfer-encoding: chunked")) {
-      throw new IOException("not a reply in chunks: " + head);
+      throw new IOException("not a response in chunks: " + head);
     }
     for (int size = chunkSize(); size > 0; size = chunkSize()) {
       sink.accept(exactly(size));

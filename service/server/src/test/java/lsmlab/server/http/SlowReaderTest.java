@@ -94,9 +94,9 @@ class SlowReaderTest {
       data.requestMemory().hold(almostAll);
       String large = ConformanceCases.put("id=large", "x".repeat(500_000));
       try (RawClient client = server.connect()) {
-        RawClient.Reply reply = client.exchange(large);
-        assertEquals(503, reply.status());
-        assertEquals("1", reply.headers().get("retry-after"));
+        RawClient.Response response = client.exchange(large);
+        assertEquals(503, response.status());
+        assertEquals("1", response.headers().get("retry-after"));
         assertEquals(404, client.exchange(ConformanceCases.get("id=large")).status(), "goes on");
       }
       Eventually.equal(almostAll, () -> (int) data.requestMemory().held(), "bytes held");
@@ -153,7 +153,7 @@ class SlowReaderTest {
       engine.put("k".getBytes(US_ASCII), value.getBytes(US_ASCII));
       slow.send(ConformanceCases.get("id=k").repeat(3));
       Eventually.equal(
-          1, () -> server.server().responseMemory().held() > 0 ? 1 : 0, "a reply waits");
+          1, () -> server.server().responseMemory().held() > 0 ? 1 : 0, "a response waits");
       Eventually.equal(
           1,
           () -> {

@@ -108,7 +108,9 @@ class CrowdTest {
         client.send(get("large").repeat(GETS_PER_SLOW_READER));
         slow.add(client);
       }
-      work(service, requestsPerClient); // meanwhile as much of the replies is made as fits anywhere
+      work(
+          service,
+          requestsPerClient); // meanwhile as much of the responses is made as fits anywhere
       double beside = work(service, requestsPerClient);
       AtomicInteger whole = new AtomicInteger();
       AtomicInteger refused = new AtomicInteger();
@@ -121,13 +123,13 @@ class CrowdTest {
       for (Future<Void> each : reading) {
         each.get();
       }
-      assertTrue(whole.get() >= readers / 4, whole + " whole replies");
+      assertTrue(whole.get() >= readers / 4, whole + " whole responses");
       work(service, requestsPerClient);
       try (RawClient client = service.connect()) {
         assertEquals(value, client.exchange(get("large")).body(), "large values are served again");
       }
       System.out.printf(
-          "%d slow readers of 1 MiB, heap %s: %d replies whole, %d refused with 503, %d connections ended; "
+          "%d slow readers of 1 MiB, heap %s: %d responses whole, %d refused with 503, %d connections ended; "
               + "others got %.0f requests/s, %.0f/s before%n",
           readers, heap, whole.get(), refused.get(), ended.get(), beside, alone);
       assertNoOutOfMemory(service);
@@ -143,12 +145,12 @@ class CrowdTest {
       throws IOException {
     try (client) {
       for (int i = 0; i < GETS_PER_SLOW_READER; i++) {
-        RawClient.Reply reply = client.read();
-        if (reply.status() == 503) {
+        RawClient.Response response = client.read();
+        if (response.status() == 503) {
           refused.incrementAndGet();
         } else {
-          assertEquals(200, reply.status());
-          assertEquals(value, reply.body());
+          assertEquals(200, response.status());
+          assertEquals(value, response.body());
           whole.incrementAndGet();
         }
       }
@@ -163,12 +165,12 @@ class CrowdTest {
     try (ServiceProcess service = serve(heap)) {
       try (RawClient client = service.connect()) {
         for (int i = 0; i < pairs; i++) {
-          RawClient.Reply reply;
+          RawClient.Response response;
           do {
-            reply =
+            response =
                 client.exchange(put("r" + (10_000 + i), value)); // 503 while flushes do not keep up
-          } while (reply.status() == 503);
-          assertEquals(201, reply.status());
+          } while (response.status() == 503);
+          assertEquals(201, response.status());
         }
       }
       flush(service); // so that those who work beside the range are not refused

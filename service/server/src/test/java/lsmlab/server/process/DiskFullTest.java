@@ -140,7 +140,7 @@ class DiskFullTest {
     return i + ":" + "v".repeat(10_000 + i % 100);
   }
 
-  private static RawClient.Reply put(RawClient client, int i) throws IOException {
+  private static RawClient.Response put(RawClient client, int i) throws IOException {
     String head = "PUT /v0/entity?id=key" + i % KEYS + " HTTP/1.1\r\nHost: h\r\nContent-Length: ";
     String value = value(i);
     return client.exchange(head + value.length() + "\r\n\r\n" + value);
@@ -149,14 +149,14 @@ class DiskFullTest {
   /** Writes until a write is refused. Its number is {@code next}; it may be there or not. */
   private void putUntilRefused(RawClient client) throws IOException {
     int first = next;
-    RawClient.Reply reply = put(client, next);
-    for (; reply.status() == 201; reply = put(client, next)) {
+    RawClient.Response response = put(client, next);
+    for (; response.status() == 201; response = put(client, next)) {
       acknowledged.put(next % KEYS, next);
       next++;
       assertTrue(next - first < WRITES_MAX, "the disk does not run full");
     }
-    assertEquals(503, reply.status(), reply.body());
-    assertTrue(reply.headers().containsKey("retry-after"), reply.headers().toString());
+    assertEquals(503, response.status(), response.body());
+    assertTrue(response.headers().containsKey("retry-after"), response.headers().toString());
   }
 
   /**
@@ -166,12 +166,12 @@ class DiskFullTest {
   private void putPatiently(RawClient client, int writes) throws Exception {
     long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(RETRY_SECONDS_MAX);
     for (int last = next + writes; next < last; next++) {
-      RawClient.Reply reply = put(client, next);
-      while (reply.status() == 503 && System.nanoTime() < deadline) {
+      RawClient.Response response = put(client, next);
+      while (response.status() == 503 && System.nanoTime() < deadline) {
         Thread.sleep(100);
-        reply = put(client, next);
+        response = put(client, next);
       }
-      assertEquals(201, reply.status(), "there is space again: " + reply.body());
+      assertEquals(201, response.status(), "there is space again: " + response.body());
       acknowledged.put(next % KEYS, next);
     }
   }
@@ -185,11 +185,11 @@ class DiskFullTest {
   private static void checkAll(RawClient client, Map<Integer, Integer> expected)
       throws IOException {
     for (Map.Entry<Integer, Integer> entry : expected.entrySet()) {
-      RawClient.Reply reply =
+      RawClient.Response response =
           client.exchange(
               "GET /v0/entity?id=key" + entry.getKey() + " HTTP/1.1\r\nHost: h\r\n\r\n");
-      assertEquals(200, reply.status(), "key" + entry.getKey());
-      assertEquals(value(entry.getValue()), reply.body());
+      assertEquals(200, response.status(), "key" + entry.getKey());
+      assertEquals(value(entry.getValue()), response.body());
     }
   }
 }

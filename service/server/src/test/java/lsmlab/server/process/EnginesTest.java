@@ -37,7 +37,7 @@ class EnginesTest {
     return "k%09d".formatted(i);
   }
 
-  private static RawClient.Reply get(RawClient client, String key) throws IOException {
+  private static RawClient.Response get(RawClient client, String key) throws IOException {
     return client.exchange("GET /v0/entity?id=" + key + " HTTP/1.1\r\nHost: h\r\n\r\n");
   }
 

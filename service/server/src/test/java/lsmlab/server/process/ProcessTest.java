@@ -113,7 +113,7 @@ class ProcessTest {
           assertEquals(404, client.exchange(get).status());
           counted += state.equals("on") ? 1 : 0;
         }
-        if (counted > 0) { // a request is counted just after its reply
+        if (counted > 0) { // a request is counted just after its response
           String sample = "lsmlab_requests_total{method=\"get\",status=\"404\"} " + counted + "\n";
           Eventually.equal(1, () -> shows(http, base, sample) ? 1 : 0, sample);
         }
@@ -247,7 +247,7 @@ class ProcessTest {
       assertEquals("ready\n", admin(http, "GET", base + "/ready", 200));
       Process faults = service.failSyncs();
       assumeTrue(faults != null, "strace is not installed or may not trace");
-      RawClient.Reply refused = client.exchange(put);
+      RawClient.Response refused = client.exchange(put);
       faults.destroy();
       assertEquals(503, refused.status());
       assertTrue(refused.body().startsWith("the store accepts no writes: "), refused.body());

@@ -103,8 +103,8 @@ final class PutLoad {
       for (Map.Entry<String, Written> entry : written.entrySet()) {
         Written known = entry.getValue();
         String request = "GET /v0/entity?id=" + entry.getKey() + " HTTP/1.1\r\nHost: h\r\n\r\n";
-        RawClient.Reply reply = client.exchange(request);
-        String found = reply.status() == 404 ? null : reply.body();
+        RawClient.Response response = client.exchange(request);
+        String found = response.status() == 404 ? null : response.body();
         if (java.util.Objects.equals(found, value(known.sent()))) {
           entry.setValue(new Written(known.sent(), known.sent()));
         } else {

@@ -85,7 +85,7 @@ final class StopLoad {
             batch(connection);
           } while (!reconnecting);
         } catch (SocketTimeoutException e) {
-          failures.add("client " + client + " waits for a response or an end in vain");
+          failures.add("client " + client + " got neither a response nor an end");
           return;
         } catch (IOException e) {
           if (!reconnecting) {

@@ -76,13 +76,13 @@ class StopTest {
         RawClient client = service.connect()) {
       for (var entry : load.written.entrySet()) {
         StopLoad.Written written = entry.getValue();
-        RawClient.Reply reply = get(client, entry.getKey());
-        if (reply.status() == 404) {
+        RawClient.Response response = get(client, entry.getKey());
+        if (response.status() == 404) {
           assertEquals(0, written.acknowledged(), entry.getKey() + " is lost");
           continue;
         }
-        assertEquals(200, reply.status(), entry.getKey());
-        String body = reply.body();
+        assertEquals(200, response.status(), entry.getKey());
+        String body = response.body();
         boolean last = body.equals(StopLoad.value(written.sent()));
         boolean acknowledged = body.equals(StopLoad.value(written.acknowledged()));
         assertTrue(last || acknowledged, entry.getKey() + " has " + body + ", not " + written);
@@ -91,12 +91,12 @@ class StopTest {
   }
 
   /** Asks again when refused: on a busy machine even a single request can miss the deadline of {@code priority}. */
-  private static RawClient.Reply get(RawClient client, String key) throws IOException {
-    RawClient.Reply reply;
+  private static RawClient.Response get(RawClient client, String key) throws IOException {
+    RawClient.Response response;
     int tries = 0;
     do {
-      reply = client.exchange("GET /v0/entity?id=" + key + " HTTP/1.1\r\nHost: h\r\n\r\n");
-    } while (reply.status() == 503 && ++tries < TRIES_MAX);
-    return reply;
+      response = client.exchange("GET /v0/entity?id=" + key + " HTTP/1.1\r\nHost: h\r\n\r\n");
+    } while (response.status() == 503 && ++tries < TRIES_MAX);
+    return response;
   }
 }

@@ -276,7 +276,7 @@ class VariantsTest {
 
   @ParameterizedTest
   @MethodSource("thatDropTheOldest")
-  void aReplyThatBringsTheNextRequestDoesNotDeepenTheStack(Variants.Entry entry)
+  void aResponseThatBringsTheNextRequestDoesNotDeepenTheStack(Variants.Entry entry)
       throws InterruptedException {
     int capacity = 16;
     Variant variant =

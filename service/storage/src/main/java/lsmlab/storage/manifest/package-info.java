@@ -19,8 +19,8 @@
  * </pre>
  *
  * <p>{@code logs} names logs that must exist from then on, each with the number of bytes that are
- * known to be durable: the log in use when the store is opened and at each flush, and all needed
- * logs with their whole lengths when the store is closed.
+ * known to be durable. When the store is opened and at each flush, that is the log in use. When the
+ * store is closed, it is all logs that are still needed, with their whole lengths.
  *
  * <p>A {@code synced} record follows each edit before files are deleted that the edit made
  * unnecessary. This distinguishes a damaged edit from a torn end. A record below the last synced

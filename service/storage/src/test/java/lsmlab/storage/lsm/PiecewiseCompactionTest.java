@@ -32,9 +32,9 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /**
- * A merge of several levels that is published in pieces, checked before each of its file
- * operations: by readers, by scans that continue meanwhile, and by a restart after a kill or a loss
- * of power at that moment. It is also ended there by closing the store and by an error.
+ * Checks a merge of several levels that is published in pieces. Before each of its file operations,
+ * there are reads, scans that continue meanwhile, and a restart after a kill or a loss of power at
+ * that moment. It is also ended there by closing the store and by an error.
  */
 class PiecewiseCompactionTest {
 

@@ -8,9 +8,9 @@ import java.util.Objects;
 import java.util.Set;
 
 /**
- * Decides whether a concurrent history of one register is linearizable: whether there is a moment
- * for each operation, between its call and its return, such that each read returns the value of the
- * last write before it.
+ * Decides whether a concurrent history of one register is linearizable. It is if each operation can
+ * be given a moment between its call and its return, so that each read returns the value of the last
+ * write before it.
  *
  * <p>Source: the search of Wing and Gong ("Testing and verifying concurrent objects", 1993), which
  * also remembers visited states as in Lowe ("Testing for linearizability", 2017). A write that

@@ -153,7 +153,7 @@ class TableTest {
   }
 
   @Test
-  void answersAreTheSameWhereMissesAreExpected() throws IOException {
+  void lookupsFindTheSameWhenMissesAreExpected() throws IOException {
     TreeMap<byte[], byte[]> pairs = pairsOf(1000, 100);
     Table table = write(new SimulatedDirectory(), pairs, 4096);
     table.expectMisses();
