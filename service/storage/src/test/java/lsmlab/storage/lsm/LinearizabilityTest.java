@@ -17,6 +17,7 @@ import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.locks.LockSupport;
 import lsmlab.storage.Durability;
 import lsmlab.storage.Engine;
 import lsmlab.storage.LsmOptions;
@@ -48,6 +49,13 @@ class LinearizabilityTest {
   /** Operations of all threads, by key. */
   private static final class Recording {
     private final Map<String, List<Operation>> byKey = new HashMap<>();
+    private int scans;
+    private int scansEnded;
+
+    synchronized void countScan(boolean whole) {
+      scans++;
+      scansEnded += whole ? 0 : 1;
+    }
 
     synchronized void add(String key, Operation operation) {
       byKey.computeIfAbsent(key, absent -> new ArrayList<>()).add(operation);
@@ -100,7 +108,7 @@ class LinearizabilityTest {
       String key = "key" + random.nextInt(KEYS);
       switch (random.nextInt(10)) {
         case 0, 1, 2 -> read(engine, recording, key);
-        case 3 -> scan(engine, recording);
+        case 3 -> scan(engine, recording, random.nextInt(20) == 0);
         case 4 -> write(key, null);
         case 5 -> writeTogether(i);
         default -> write(key, name + "-" + i + "-" + "x".repeat(random.nextInt(120)));
@@ -160,33 +168,60 @@ class LinearizabilityTest {
     recording.add(key, new Operation(false, value, called, System.nanoTime()));
   }
 
-  /** A scan reads every key as it was when the scan began. */
-  private static void scan(Engine engine, Recording recording) {
+  /**
+   * A scan reads every key as it was when the scan began. If the engine ends it early, only the keys
+   * up to the last one returned are known.
+   */
+  private static void scan(Engine engine, Recording recording, boolean slowly) {
     long called = System.nanoTime();
     long begun;
+    boolean whole;
     NavigableMap<String, String> found = new TreeMap<>();
     try (Scan scan = engine.scan(bytes("key"), null)) {
       begun = System.nanoTime();
+      whole = readWhole(scan, found, slowly);
+    }
+    recording.countScan(whole);
+    for (int i = 0; i < KEYS; i++) {
+      String key = "key" + i;
+      if (whole || (!found.isEmpty() && key.compareTo(found.lastKey()) <= 0)) {
+        recording.add(key, new Operation(false, found.get(key), called, begun));
+      }
+    }
+  }
+
+  /** Returns false if the engine ended the scan because it was read too slowly. */
+  private static boolean readWhole(Scan scan, Map<String, String> found, boolean slowly) {
+    try {
       while (scan.next()) {
         found.put(
             new String(scan.key().toArray(ValueLayout.JAVA_BYTE), StandardCharsets.UTF_8),
             new String(scan.value().toArray(ValueLayout.JAVA_BYTE), StandardCharsets.UTF_8));
+        if (slowly) {
+          LockSupport.parkNanos(1_000_000);
+        }
       }
-    }
-    for (int i = 0; i < KEYS; i++) {
-      String key = "key" + i;
-      recording.add(key, new Operation(false, found.get(key), called, begun));
+      return true;
+    } catch (ScanEndedException e) {
+      return false;
     }
   }
 
   @Test
   void eachKeysHistoryHasAnOrder() throws Exception {
+    int scans = 0;
+    int scansEnded = 0;
     for (int seed = 0; seed < HISTORIES; seed++) {
-      history(seed, seed % 2 == 1);
+      Recording recording = history(seed, seed % 2 == 1);
+      scans += recording.scans;
+      scansEnded += recording.scansEnded;
     }
+    String counts = scansEnded + " of " + scans + " scans were ended by the engine";
+    assertTrue(scansEnded > 0 && scansEnded < scans / 2, counts);
   }
 
-  private static void history(int seed, boolean crash) throws IOException, InterruptedException {
+  private static Recording history(int seed, boolean crash)
+      throws IOException, InterruptedException {
     SplittableRandom random = new SplittableRandom(seed);
     Durability durability = crash ? Durability.POWER : Durability.values()[seed / 2 % 2];
     SimulatedDirectory directory = new SimulatedDirectory();
@@ -211,12 +246,13 @@ class LinearizabilityTest {
     }
     SimulatedDirectory after = crash ? directory.losePower(random) : directory.afterKill();
     try (Engine engine = LsmEngine.open(History.tinyOptions(random, durability), after)) {
-      scan(engine, recording);
+      scan(engine, recording, false);
       for (int i = 0; i < KEYS; i++) {
         read(engine, recording, "key" + i);
       }
     }
     recording.check("seed " + seed);
+    return recording;
   }
 
   private static List<Runnable> clients(
