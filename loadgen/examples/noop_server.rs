@@ -1,4 +1,4 @@
-//! A server that does nothing but response: what remains of the latency is the network and the generator.
+//! A server that responds at once. The rest of the latency comes from the network and the generator.
 //!
 //!     noop_server [PORT [BODY_BYTES]]
 //!
