@@ -154,3 +154,28 @@ fn a_range_is_a_read_and_a_write_to_the_socket_not_a_reply() {
     let of = |name: &str| shares.get(name).copied().unwrap_or(0.0);
     assert!(of("dao get") > 0.05 && of("dao get") + of("socket write") > of("http reply"), "{shares:?}");
 }
+
+#[test]
+fn the_hand_off_of_the_disruptor_is_the_queue() {
+    let (_, mut samples) = recorded().into_iter().find(|(name, _)| name == "disruptor-get.cpu").unwrap();
+    let waits = |samples: &Samples, node| {
+        samples.ancestry(node).any(|(name, _)| name.starts_with("com/lmax/disruptor/BlockingWaitStrategy."))
+    };
+    let kept: Vec<_> = samples.rows.iter().filter(|row| waits(&samples, row.node)).copied().collect();
+    samples.rows = kept;
+    // Lock samples are rare in an idle recording; these two stacks are from a contended one, shortened.
+    let contended = table(
+        "[worker-1];java/lang/Thread.run;com/lmax/disruptor/BatchEventProcessor.processEvents;\
+         com/lmax/disruptor/ProcessingSequenceBarrier.waitFor;com/lmax/disruptor/BlockingWaitStrategy.waitFor;\
+         java.lang.Object 1\n\
+         [NIO Selector #0];one/nio/server/SelectorThread.run;one/nio/http/HttpSession.handleParsedRequest;\
+         lsmlab/server/variant/DisruptorVariant.submit;com/lmax/disruptor/RingBuffer.tryPublishEvent;\
+         com/lmax/disruptor/MultiProducerSequencer.publish;com/lmax/disruptor/BlockingWaitStrategy.signalAllWhenBlocking;\
+         java.lang.Object 1\n",
+        true,
+    );
+    for samples in [samples, contended] {
+        let shares = shares(&samples, |_| true);
+        assert!(shares.len() == 1 && shares.contains_key("queue"), "{shares:?}");
+    }
+}
