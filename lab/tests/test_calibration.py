@@ -107,7 +107,7 @@ def test_the_no_op_experiment_expects_its_404s() -> None:
     assert noop_experiment(1000).load.expect == (404,)
 
 
-def test_no_calibration_and_a_damaged_one_are_none(tmp_path: Path) -> None:
+def test_a_missing_or_damaged_calibration_is_none(tmp_path: Path) -> None:
     checkout = Checkout(tmp_path)
     assert read_calibration(checkout) is None
     (tmp_path / ".cache").mkdir()
@@ -121,7 +121,7 @@ def test_too_few_starts_on_the_command_line_are_bad_input(checkout: FakeCheckout
     assert "STARTS=3: must be at least 4" in output
 
 
-def test_a_calibration_takes_the_port_that_it_is_told(checkout: FakeCheckout) -> None:
+def test_a_calibration_uses_the_given_port(checkout: FakeCheckout) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listening:
         port = listening.getsockname()[1]
         code, output = checkout.lab("calibrate", "--starts", "4", PORT=str(port))

@@ -45,7 +45,7 @@ def provide(tmp_path: Path, maker: Maker, spec: DatasetSpec = SPEC, table_format
 
 
 @pytest.mark.parametrize("error", [RunError("no"), KeyboardInterrupt()])
-def test_what_breaks_off_leaves_nothing_and_can_be_made_again(tmp_path: Path, error: BaseException) -> None:
+def test_an_interrupted_dataset_leaves_nothing_and_can_be_made_again(tmp_path: Path, error: BaseException) -> None:
     with pytest.raises(type(error)):
         provide(tmp_path, Maker(error))
     assert [path.suffix for path in (tmp_path / ".cache/datasets").iterdir()] == [".lock"]
@@ -62,7 +62,7 @@ def test_two_labs_make_it_once(tmp_path: Path) -> None:
     assert maker.made == 1
 
 
-def test_the_hash_knows_all_that_determines_the_bytes_and_no_more() -> None:
+def test_the_hash_covers_exactly_what_determines_the_bytes() -> None:
     base = dataset.dataset_hash(SPEC, "1")
     assert dataset.dataset_hash(replace(SPEC, name="other"), "1") == base
     changed = [replace(SPEC, pairs=11), replace(SPEC, value_bytes=11), replace(SPEC, seed=2), replace(SPEC, tables=1)]
@@ -110,7 +110,7 @@ def test_tables_are_read_into_the_page_cache_unless_they_are_too_large(
     assert is_cached(table, 20)
 
 
-def test_where_links_are_impossible_tables_are_copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_if_links_are_impossible_tables_are_copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = provide(tmp_path, Maker())
 
     def refuse(*_: object) -> None:
@@ -121,7 +121,7 @@ def test_where_links_are_impossible_tables_are_copied(tmp_path: Path, monkeypatc
     assert (tmp_path / "a/000001.sst").read_text() == "table"
 
 
-def test_a_copy_needs_room_before_it_is_begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_copy_needs_disk_space_before_it_begins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = provide(tmp_path, Maker())
 
     def refuse(*_: object) -> None:
@@ -137,9 +137,7 @@ def test_a_copy_needs_room_before_it_is_begun(tmp_path: Path, monkeypatch: pytes
     assert dataset.materialise(made, tmp_path / "b") == "copied"
 
 
-def test_whether_links_are_possible_is_tried_and_leaves_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_trial_of_a_link_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     checkout = Checkout(tmp_path)
     assert dataset.can_link(checkout)
     checkout.datasets.mkdir(parents=True)
@@ -155,14 +153,14 @@ def test_whether_links_are_possible_is_tried_and_leaves_nothing(
     assert sorted(path.name for path in tmp_path.rglob("*")) == [".cache", "datasets", "work"]
 
 
-def test_a_disk_without_room_is_refused_with_figures(tmp_path: Path) -> None:
+def test_a_disk_without_space_is_refused_with_figures(tmp_path: Path) -> None:
     with pytest.raises(RunError, match=r"has .* free; dataset x needs about 1024\.0 GiB") as caught:
         dataset.require_space(tmp_path / "not/yet/there", 1 << 40, "dataset x")
     assert "LAB_CACHE=" in caught.value.hint
 
 
 @pytest.mark.parametrize("damage", ["MANIFEST", "000001.sst", "removed"])
-def test_a_cached_dataset_that_was_changed_is_made_anew(tmp_path: Path, damage: str) -> None:
+def test_a_changed_dataset_in_the_cache_is_made_again(tmp_path: Path, damage: str) -> None:
     maker = Maker()
     made = provide(tmp_path, maker)
     if damage == "removed":

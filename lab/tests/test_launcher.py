@@ -51,7 +51,7 @@ def test_it_fails_clearly_when_the_packages_cannot_be_installed(checkout: Path) 
     assert launch(checkout).returncode != 0, "a broken environment is not taken for a whole one"
 
 
-def test_without_python_and_docker_it_says_what_to_get(checkout: Path, tmp_path: Path) -> None:
+def test_without_python_and_docker_the_error_names_what_to_install(checkout: Path, tmp_path: Path) -> None:
     tools = tmp_path / "tools"
     tools.mkdir()
     for tool in ("dirname", "cmp"):

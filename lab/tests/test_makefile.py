@@ -28,7 +28,7 @@ def test_help_lists_every_target_that_has_a_description() -> None:
 
 
 @pytest.mark.parametrize("target", ["results", "validate"])
-def test_a_name_narrows_what_is_asked_for(target: str) -> None:
+def test_a_name_is_passed_to_the_lab(target: str) -> None:
     def asked(*words: str) -> str:
         return " ".join(make("-n", target, *words).replace("\\\n", " ").splitlines()[0].split())
 
@@ -52,7 +52,7 @@ def test_results_are_filtered_and_written_as_a_page() -> None:
     assert words[-1] == "bin/lab index"
 
 
-def test_a_suite_is_given_what_was_set() -> None:
+def test_a_suite_gets_the_settings() -> None:
     given = ("NAME=queues", "SCALE=auto", "ROUNDS=7", "RESUME=1", "FORCE=1")
     words = make("-n", "suite", *given).replace("\\\n", " ").split()
     assert words == ["bin/lab", "suite", "'queues'", "--rounds", "'7'", "--scale", "'auto'", "--resume", "--force"]

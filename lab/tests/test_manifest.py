@@ -55,7 +55,7 @@ def manifest() -> Manifest:
     )
 
 
-def test_what_is_written_is_read_back(tmp_path: Path) -> None:
+def test_a_written_manifest_is_read_back(tmp_path: Path) -> None:
     path = tmp_path / "run.json"
     manifest().write(path)
     assert Manifest.read(path) == manifest()
@@ -120,7 +120,7 @@ def test_a_document_made_invalid_in_place_is_not_written(tmp_path: Path) -> None
         ({"validity": {"state": "suspect", "reasons": []}}, "any other at least one"),
     ],
 )
-def test_what_is_wrong_is_named(tmp_path: Path, change: dict[str, object], message: str) -> None:
+def test_errors_name_the_file_and_the_field(tmp_path: Path, change: dict[str, object], message: str) -> None:
     path = tmp_path / "run.json"
     manifest().write(path)
     path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
@@ -147,7 +147,7 @@ def test_a_time_of_day_without_a_zone_is_refused() -> None:
         Phase(name="measure", start=START.replace(tzinfo=None), end=START, outcome="ok")
 
 
-def test_an_older_version_is_read_without_what_had_another_meaning(tmp_path: Path) -> None:
+def test_an_older_version_is_read_without_fields_of_another_meaning(tmp_path: Path) -> None:
     path = tmp_path / "run.json"
     manifest().write(path)
     document = json.loads(path.read_text())

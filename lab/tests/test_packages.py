@@ -86,22 +86,22 @@ def check_no_circle(graph: dict[str, set[str]]) -> None:
 
 
 @pytest.mark.parametrize("package", PACKAGES)
-def test_no_circle_within(package: str) -> None:
+def test_no_cycle_within(package: str) -> None:
     check_no_circle(parts(package))
 
 
 @pytest.mark.parametrize("directory", RUST)
-def test_no_circle_between_modules(directory: str) -> None:
+def test_no_cycle_between_modules(directory: str) -> None:
     check_no_circle(modules(directory))
 
 
 @pytest.mark.parametrize("package", PACKAGES)
-def test_no_package_is_a_heap(package: str) -> None:
+def test_packages_have_few_files(package: str) -> None:
     assert len(list(SOURCE.joinpath(*package.split(".")).glob("*.py"))) <= FILES_MAX
 
 
 @pytest.mark.parametrize("directory", RUST)
-def test_no_directory_of_rust_is_a_heap(directory: str) -> None:
+def test_rust_directories_have_few_files(directory: str) -> None:
     assert 0 < len(list(ROOT.joinpath(directory).glob("*.rs"))) <= FILES_MAX
 
 
@@ -109,12 +109,12 @@ def test_the_directories_of_rust_are_found() -> None:
     assert {"loadgen/src", "loadgen/src/exec/worker", "profiler/src", "profiler/src/record"} <= set(RUST)
 
 
-def test_no_directory_of_tests_is_a_heap() -> None:
+def test_test_directories_have_few_files() -> None:
     files = Counter(path.parent for path in Path(__file__).parent.rglob("*.py"))
     assert {str(directory): count for directory, count in files.items() if count > FILES_MAX} == {}
 
 
-def test_a_circle_would_be_seen() -> None:
+def test_a_cycle_would_be_found() -> None:
     assert {"report", "search", "run"} <= parts("lab")["cli"]
     assert {"record", "convert", "event", "tools"} <= modules("profiler/src")["cli"]
     assert {"perf", "asprof"} <= modules("profiler/src/record")["recorder"]

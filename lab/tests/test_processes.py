@@ -81,7 +81,7 @@ def ticks(pid: int) -> int:
     return sum(map(int, Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]))
 
 
-def test_a_lab_killed_outright_takes_its_processes_along(tmp_path: Path) -> None:
+def test_the_processes_of_a_killed_lab_are_killed_too(tmp_path: Path) -> None:
     pids = tmp_path / "pids"
     program = (
         "import time; from lab.process.processes import Processes\n"
@@ -127,7 +127,7 @@ def test_a_failed_program_shows_its_last_lines_and_where_the_rest_is(processes: 
     assert "line 1\n" in (tmp_path / "log").read_text()
 
 
-def test_a_program_that_is_not_there_is_named(processes: Processes) -> None:
+def test_a_missing_program_is_named(processes: Processes) -> None:
     with pytest.raises(RunError, match="nonesuch cannot be started"):
         processes.start(["/nonesuch"])
 
@@ -145,7 +145,7 @@ def test_nothing_is_started_any_more_once_closed(processes: Processes) -> None:
         processes.start(["sleep", "60"])
 
 
-def test_an_interruption_in_the_middle_of_a_start_comes_after_it_is_noted(
+def test_an_interruption_during_a_start_is_raised_after_the_start_is_recorded(
     processes: Processes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     started: list[int] = []
@@ -166,13 +166,13 @@ def test_an_interruption_in_the_middle_of_a_start_comes_after_it_is_noted(
     assert all(gone(pid) for pid in started)
 
 
-def test_exits_are_told_in_words() -> None:
+def test_exits_are_described_in_words() -> None:
     assert describe_exit(-9) == "was killed by SIGKILL"
     assert describe_exit(2) == "ended with exit code 2"
     assert describe_exit(None) == "did not end"
 
 
-def test_the_tail_begins_where_it_is_told(tmp_path: Path) -> None:
+def test_the_tail_begins_at_the_given_byte(tmp_path: Path) -> None:
     log = tmp_path / "log"
     log.write_text("before\none\ntwo\nthree\n")
     assert tail(log, lines=2) == "two\nthree"

@@ -60,7 +60,7 @@ def test_auto_keeps_the_share_that_the_reference_had_of_its_own_saturation(decla
     assert same.load.rate_per_s == 35_000
 
 
-def test_auto_takes_a_default_share_where_no_reference_says_one(declare: Declare) -> None:
+def test_auto_uses_a_default_share_without_a_reference(declare: Declare) -> None:
     fitted, _ = apply_overrides(declare(reference=None), {"rate": "AUTO"}, saturated(30_000))
     assert fitted.load.rate_per_s == DEFAULT_SHARE * 30_000
     assert fitted.rate_choice is not None
@@ -154,7 +154,7 @@ def test_the_hash_of_the_sources_leaves_tests_and_built_files_out(tmp_path: Path
     assert sources_hash(tmp_path) != before
 
 
-def test_a_rate_beyond_the_measured_saturation_is_told_in_one_line(declare: Declare) -> None:
+def test_a_rate_beyond_the_measured_saturation_is_reported_in_one_line(declare: Declare) -> None:
     experiment = declare()
     line = advice("x", experiment, measured(30_000), TWO_CPUS)
     assert line is not None

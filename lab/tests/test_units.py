@@ -17,7 +17,7 @@ def test_counts_are_understood(text: object, count: int) -> None:
 
 
 @pytest.mark.parametrize("text", ["abc", "", "70kk", "1.5", "1.2345k", "--1", "7 s", True, None, "1e3", "70m"])
-def test_what_is_no_count_is_refused_with_what_is_allowed(text: object) -> None:
+def test_text_that_is_not_a_count_is_refused_with_what_is_allowed(text: object) -> None:
     with pytest.raises(ValueError, match="whole number"):
         parse_count(text)
 
@@ -44,12 +44,12 @@ def test_sizes_are_understood(text: object, size: int) -> None:
 
 
 @pytest.mark.parametrize("text", ["64MB/s", "1.5", "MiB", "64mib", "--1"])
-def test_what_is_no_size_is_refused(text: str) -> None:
+def test_text_that_is_not_a_size_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="64MiB"):
         parse_bytes(text)
 
 
-def test_what_is_below_zero_is_a_number_so_that_it_can_be_called_out_of_range() -> None:
+def test_negative_numbers_are_parsed_so_that_the_caller_can_refuse_their_range() -> None:
     assert (parse_count("-5"), parse_duration_s("-3s"), parse_duration_s("0"), parse_bytes("-1")) == (-5, -3, 0, -1)
 
 

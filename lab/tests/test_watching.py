@@ -62,7 +62,7 @@ def test_labels_that_differ_only_in_what_is_escaped_stay_apart() -> None:
     assert parse_metrics(page) == {name: value for value, name in enumerate(series)}
 
 
-def test_a_damaged_line_costs_no_other_sample() -> None:
+def test_a_damaged_line_affects_no_other_sample() -> None:
     damaged = ['a{b="1', 'a{b="1"}', 'a{b="1"} x', "a{b} 1", 'a{="1"} 1', 'a{b="1", ="2"} 1', "a", "a 1_0", "1 2"]
     damaged.append('lsm}ab{a="1"} 0')
     for line in [*damaged, "a 1 " + "9" * 400, "a " + "9" * 400]:
@@ -76,7 +76,7 @@ def test_no_page_is_an_error(page: str) -> None:
         assert isinstance(value, float)
 
 
-def test_nothing_is_read_where_nobody_answers() -> None:
+def test_nothing_is_read_if_nobody_answers() -> None:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         assert scrape(f"http://127.0.0.1:{probe.getsockname()[1]}/metrics", timeout_s=0.2) == {}
@@ -132,7 +132,7 @@ def test_the_timeline_takes_in_columns_that_come_later_and_stays_readable(tmp_pa
     assert None not in rows[-1], "no row is longer than the header"
 
 
-def test_a_process_that_computes_is_seen_to_compute() -> None:
+def test_the_cpu_time_of_a_process_that_computes_grows() -> None:
     process = subprocess.Popen([sys.executable, "-c", "while True: pass"])
     try:
         before = process_use(process.pid)
@@ -170,7 +170,7 @@ def test_the_owner_of_a_port_is_found() -> None:
     assert listener_on(port) is None
 
 
-def test_a_timeline_that_cannot_be_written_says_so_and_loses_no_row_when_it_can_again(tmp_path: Path) -> None:
+def test_a_timeline_on_a_full_disk_reports_that_and_loses_no_row(tmp_path: Path) -> None:
     place = tmp_path / "place"
     timeline = Timeline(Watched())
     timeline.write_to(place / "timeline.csv")  # the directory is missing, which is like a full disk
@@ -184,7 +184,7 @@ def test_a_timeline_that_cannot_be_written_says_so_and_loses_no_row_when_it_can_
         assert len(list(csv.DictReader(file))) == 4
 
 
-def test_a_timeline_that_dies_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_timeline_that_fails_reports_that(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail() -> None:
         raise RuntimeError("no /proc")
 

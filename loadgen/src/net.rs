@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn priority_is_raised_where_that_is_allowed_and_not_inherited() {
+    fn priority_is_raised_if_that_is_allowed_and_is_not_inherited() {
         // SAFETY: the call takes integers; 0 means the calling thread.
         let niceness = || unsafe { libc::getpriority(libc::PRIO_PROCESS as _, 0) };
         let before = niceness();

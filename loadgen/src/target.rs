@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn urls_are_taken_apart() {
+    fn urls_are_parsed() {
         let target = Target::parse("http://localhost:8080/v0/entity?id=k1").unwrap();
         assert_eq!(
             (target.host.as_str(), target.port, target.path.as_str()),

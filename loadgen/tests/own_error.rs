@@ -103,7 +103,7 @@ fn a_server_that_stalls_is_charged_and_the_generator_is_not() {
 }
 
 #[test]
-fn what_is_due_and_unsent_is_the_backlog_of_each_second() {
+fn due_unsent_requests_are_the_backlog_of_each_second() {
     // 40 requests a second are possible and 80 are due: the backlog grows by 40 a second.
     let server = TruthServer::start(Manner::Respond(OK.to_vec(), Duration::from_millis(25)));
     let run = load("-t1 -c1 -d3s -R80", &server.url());

@@ -274,7 +274,7 @@ fn setting(name: &str, default: u64) -> u64 {
 }
 
 #[test]
-fn any_input_in_any_pieces_is_read_as_the_plain_way_reads_it() {
+fn any_input_in_any_pieces_is_parsed_as_by_the_plain_parser() {
     let (first, count) = (setting("FUZZ_SEED", 0), setting("FUZZ_INPUTS", 1_000_000));
     let (mut responses, mut wrong) = (0, 0);
     for seed in first..first + count {

@@ -270,7 +270,7 @@ fn hybrid_polls_for_a_quick_response_and_sleeps_through_a_slow_one() {
 }
 
 #[test]
-fn ten_thousand_connections_are_carried() {
+fn ten_thousand_connections_are_served() {
     let _alone = alone();
     loadgen::net::raise_open_files_limit().unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn the_innermost_frame_that_says_something_decides() {
+    fn the_innermost_frame_that_matches_decides() {
         let rules = Rules::parse(RULES, "test").unwrap();
         let category = |stack| places(&rules, &[stack]).remove(0).1;
         // the scan runs inside the response that it is written to
@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_rule_is_named() {
+    fn an_invalid_rule_is_named() {
         let error = |text: &str| format!("{:#}", Rules::parse(text, "mine.toml").err().expect("refused"));
         let group = "[[thread]]\ngroup='g'\nwhat=''\nroots=['^x']\n";
         assert!(error(&format!("{group}[[category]]\nname='a'\nwhat=''\nframes=['(']")).contains("category \"a\""));

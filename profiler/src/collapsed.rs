@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_without_a_value_is_named() {
+    fn a_line_without_a_value_is_reported() {
         let error = parse("a;b 1\na;b\n", false).unwrap_err().to_string();
         assert!(error.contains("line 2"), "{error}");
         assert!(parse("a;b -1", false).is_err());

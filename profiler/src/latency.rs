@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_log_is_refused() {
+    fn a_file_that_is_not_a_log_is_refused() {
         assert!(parse(b"hello\nworld", 99.0).is_err());
         assert!(parse(b"", 99.0).unwrap_err().to_string().contains("no interval"));
         assert!(read(Path::new("/missing.hlog"), 99.0).unwrap_err().to_string().contains("/missing.hlog"));

@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn a_killed_program_is_not_silent() {
+    fn the_end_of_a_killed_program_is_described() {
         let outcome = run(&mut shell("kill -9 $$"), LIMIT).unwrap();
         assert_eq!(outcome.said(), "");
         assert!(outcome.ending().contains("signal 9") && outcome.ending().contains("memory"), "{}", outcome.ending());
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_does_not_end_is_stopped() {
+    fn a_program_that_does_not_end_is_killed() {
         let error = run(&mut shell("exec sleep 600"), Duration::from_millis(20)).err().expect("stopped").to_string();
         assert!(error.contains("sh") && error.contains("time limit of 0.02 s"), "{error}");
     }

@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn samples_that_do_not_account_for_the_services_time_are_said() {
+    fn samples_that_do_not_account_for_the_services_time_give_a_warning() {
         assert_eq!(of_cpu(&said("perf_events", 10.0), 19_000, 0, true, 4000.0).warnings.len(), 0);
         for (samples, word) in [(10_000, "50% less"), (30_000, "50% more")] {
             let quality = of_cpu(&said("perf_events", 10.0), samples, 0, true, 4000.0);
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn broken_stacks_are_counted_and_many_are_said() {
+    fn broken_stacks_are_counted_and_many_give_a_warning() {
         let table = "F\tA.run_[j]\nF\t[break_interpreted]\nF\tB.x\nN\t0\t1\nN\t0\t2\nN\t2\t3\nT\tw\n\
                      S\t0\t1\t1\t90\t90\nS\t0\t1\t3\t10\t10\n";
         let samples = Samples::parse(table, false).unwrap();
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn many_lost_samples_are_said() {
+    fn many_lost_samples_give_a_warning() {
         assert_eq!(of_counts(Counts { samples: 1000, lost: 20 }), None);
         assert_eq!(of_counts(Counts { samples: 0, lost: 0 }), None);
         assert!(of_counts(Counts { samples: 900, lost: 100 }).unwrap().contains("100 of 1000"));

@@ -101,7 +101,7 @@ fn is_in_the_sources(frame: &str) -> bool {
 }
 
 #[test]
-fn a_method_that_the_service_no_longer_has_is_told_from_one_that_it_has() {
+fn a_method_that_the_service_no_longer_has_is_recognised() {
     for frame in ["Compactor.work", "Compactor.<init>", "Compactor$Round.work", "Compactor.lambda$work$0"] {
         assert!(is_in_the_sources(&format!("lsmlab/storage/lsm/{frame}")), "{frame}");
     }

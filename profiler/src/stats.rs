@@ -192,7 +192,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn constant_shares_have_an_interval_of_no_width() {
+    fn constant_shares_have_an_interval_of_zero_width() {
         let estimates = shares(&[vec![3.0; 20], vec![0.0; 20]], &[10.0; 20]);
         assert!((estimates[0].share - 0.3).abs() < 1e-12);
         let (low, high) = estimates[0].bounds.unwrap();

@@ -220,7 +220,7 @@ def test_each_check_sees_its_own_trouble(sound: Path, manifest: Manifest, change
         ("other I/O", {"power": True, "others_mb": 900}),
     ],
 )
-def test_saturation_on_a_disturbed_machine_is_nobodys_capacity(
+def test_saturation_on_a_disturbed_machine_is_no_capacity(
     tmp_path: Path, name: str, disturbance: dict[str, Any]
 ) -> None:
     run = make_run(tmp_path, Shape(rate=3000, capacity=2500, seconds=8, profiled=False, **disturbance))
@@ -242,7 +242,7 @@ def test_a_damaged_timeline_is_a_reason(tmp_path: Path, manifest: Manifest) -> N
     assert "timeline.csv:1: not a timeline" in validity.reasons[0]
 
 
-def test_a_profile_of_a_handful_of_samples_is_named_as_such(tmp_path: Path, manifest: Manifest) -> None:
+def test_a_profile_of_a_handful_of_samples_is_marked_as_such(tmp_path: Path, manifest: Manifest) -> None:
     (tmp_path / "profile").mkdir()
     (tmp_path / "profile/profile.json").write_text('{"events": {"cpu": {"samples": 100, "empty": false}}}')
     found = check(judge(tmp_path, manifest), "profile")
@@ -250,7 +250,7 @@ def test_a_profile_of_a_handful_of_samples_is_named_as_such(tmp_path: Path, mani
     assert "100 samples: shares under 10% are noise" in found.detail
 
 
-def test_reasons_have_the_gravest_first(sound: Path, manifest: Manifest) -> None:
+def test_the_most_serious_reason_comes_first(sound: Path, manifest: Manifest) -> None:
     summary = summary_of(manifest)
     summary.problems = ["a log was cut off"]
     summary.errors.status = 39_000
@@ -271,7 +271,7 @@ def test_the_generators_error_names_the_percentile_with_both_values_and_the_stop
     assert "stood still for 900 ms in second 7, which shows in the tail" in detail
 
 
-def test_a_constant_offset_of_some_microseconds_is_stated_not_held_against_the_run(tmp_path: Path) -> None:
+def test_a_constant_offset_of_some_microseconds_is_stated_and_keeps_the_run_valid(tmp_path: Path) -> None:
     run = make_run(tmp_path, Shape(lag_us=60.0, profiled=False))
     validity = judge(run, Manifest.read(run / "run.json"))
     assert check(validity, "generator's error").outcome == "pass"
@@ -305,7 +305,7 @@ def test_a_second_that_was_not_served_in_time_is_named_though_the_average_reache
 @pytest.mark.parametrize(
     ("level", "outcome"), [((0, 1.0), "pass"), ((6, 1.16), "note"), ((6, 2.0), "warn"), ((4, 5.0), "warn")]
 )
-def test_a_warm_up_that_is_not_over_is_no_steady_state(tmp_path: Path, level: tuple[int, float], outcome: str) -> None:
+def test_an_unfinished_warm_up_means_no_steady_state(tmp_path: Path, level: tuple[int, float], outcome: str) -> None:
     run = make_run(tmp_path, Shape(level=level, profiled=False))
     found = check(judge(run, Manifest.read(run / "run.json")), "steady state")
     assert found.outcome == outcome, found.detail
@@ -314,7 +314,7 @@ def test_a_warm_up_that_is_not_over_is_no_steady_state(tmp_path: Path, level: tu
 
 
 @pytest.mark.parametrize(("before_us", "outcome"), [(47.0, "pass"), (90.0, "warn")])
-def test_a_change_of_the_generators_own_part_of_the_median_is_none_of_the_service(
+def test_a_change_of_the_generators_part_of_the_median_is_not_attributed_to_the_service(
     tmp_path: Path, before_us: float, outcome: str
 ) -> None:
     """The medians are those of quiet runs on a machine whose CPUs woke up slower for some seconds."""
@@ -332,7 +332,7 @@ def test_a_change_of_the_generators_own_part_of_the_median_is_none_of_the_servic
 
 
 @pytest.mark.parametrize(("cpus", "outcome"), [(0.03, "pass"), (0.1, "note"), (0.2, "warn")])
-def test_a_jit_compiler_that_is_still_at_work_is_no_steady_state(tmp_path: Path, cpus: float, outcome: str) -> None:
+def test_a_busy_jit_compiler_means_no_steady_state(tmp_path: Path, cpus: float, outcome: str) -> None:
     run = make_run(tmp_path, Shape(jit=cpus, profiled=False))
     validity = judge(run, Manifest.read(run / "run.json"))
     found = check(validity, "steady state")
@@ -352,7 +352,7 @@ def test_a_jit_compiler_that_is_still_at_work_is_no_steady_state(tmp_path: Path,
         (0.1, 52_000, None, "pass"),
     ],
 )
-def test_a_cold_start_is_no_steady_state_and_explains_a_median_that_falls_within_it(
+def test_a_cold_start_means_no_steady_state_and_explains_a_median_that_falls_within_it(
     tmp_path: Path, jit_s: float, p99_us: float, faster_from_s: int | None, outcome: str
 ) -> None:
     """A compiler at work that no request waited for is none; nor is one slow second without a compiler at work."""

@@ -205,7 +205,7 @@ def test_tags_and_empty_intervals_are_read(tmp_path: Path) -> None:
     assert [interval.sample.count for interval in read.intervals] == [0, 1]
 
 
-def test_a_line_cut_off_at_the_end_costs_only_itself(tmp_path: Path) -> None:
+def test_a_line_cut_off_at_the_end_affects_only_itself(tmp_path: Path) -> None:
     text = HEADER + LEGEND + line(0, [1000]) + line(1, [2000])
     for cut in (1, 10, 60):
         read = read_log(log(tmp_path, text[:-1][:-cut]))
@@ -232,6 +232,6 @@ def test_damage_is_named_by_its_line(tmp_path: Path, text: str, message: str) ->
     assert str(path) in error.value.message
 
 
-def test_a_log_that_is_not_there_is_named(tmp_path: Path) -> None:
+def test_a_missing_log_is_reported_by_name(tmp_path: Path) -> None:
     with pytest.raises(HistogramLogError, match=r"absent\.hlog: cannot be read"):
         read_log(tmp_path / "absent.hlog")

@@ -10,7 +10,7 @@ from support.quantiles import spectrum, values_at
 
 
 @pytest.mark.parametrize("count", [1, 2, 7, 5_000])
-def test_they_are_the_librarys(count: int) -> None:
+def test_the_percentiles_are_the_librarys(count: int) -> None:
     filled = histogram()
     for seed in (1, 2):
         values = np.exp(np.random.default_rng(seed).normal(12, 1.5, count)).astype(np.int64)

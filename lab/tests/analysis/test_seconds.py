@@ -122,7 +122,7 @@ def test_a_change_of_level_shows_beside_a_disturbance(tmp_path: Path) -> None:
     assert "from second 8 on" in check(validity, "steady state").detail
 
 
-def test_where_most_seconds_are_disturbed_steadiness_is_unknown(tmp_path: Path) -> None:
+def test_if_most_seconds_are_disturbed_steadiness_is_unknown(tmp_path: Path) -> None:
     assert check(judged(tmp_path, hog={"service": (2, 24, 0.5)}), "steady state").outcome == "unknown"
 
 
@@ -133,7 +133,7 @@ def test_the_longest_stretch_is_named_with_its_seconds_and_their_latencies(tmp_p
     assert "otherwise" in detail
 
 
-def test_one_bad_second_of_sixty_is_named_and_counts_by_what_it_took(tmp_path: Path) -> None:
+def test_one_bad_second_of_sixty_is_named_and_counts_by_its_size(tmp_path: Path) -> None:
     light = judged(tmp_path / "light", seconds=60, rate=200, hog={"service": (20, 1, 0.25)})
     assert check(light, "other load").outcome == "note"
     assert "used 25% of a CPU of the service in second" in check(light, "other load").detail
@@ -170,7 +170,7 @@ def test_evidence_with_gaps_is_unknown(tmp_path: Path) -> None:
     assert "evidence covers 8" in check(validity, "other load").detail
 
 
-def test_a_light_disturbance_is_unknown_where_the_rest_was_not_seen_and_a_heavy_one_counts(tmp_path: Path) -> None:
+def test_with_gaps_in_the_evidence_a_light_disturbance_is_unknown_and_a_heavy_one_counts(tmp_path: Path) -> None:
     def found(share: float) -> Check:
         hog = {"service": (20, 1, share)}
         return check(judged(tmp_path / f"{share}", hog=hog, missing_seconds=5), "other load")

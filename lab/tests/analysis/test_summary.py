@@ -54,7 +54,7 @@ def test_the_profiled_repetition_takes_no_part_in_the_figures(tmp_path: Path) ->
     assert plain.profiling_cost is None
 
 
-def test_one_repetition_does_not_tell_what_profiling_cost(tmp_path: Path) -> None:
+def test_one_repetition_does_not_show_the_cost_of_profiling(tmp_path: Path) -> None:
     summary = summarise(make_run(tmp_path, Shape(seconds=3)), rate_offered_per_s=2000)
     assert summary.profiled is not None
     assert summary.profiling_cost is None
@@ -93,7 +93,7 @@ def test_the_services_cpu_time_a_request_comes_from_the_timeline(tmp_path: Path)
     assert summary.profiling_cost.service_cpu_ratio == pytest.approx(0.71 / 0.62, rel=0.1)
 
 
-def test_a_load_generator_with_nothing_but_text_is_summed_up_from_it(tmp_path: Path) -> None:
+def test_a_load_generator_with_only_text_is_summarised_from_it(tmp_path: Path) -> None:
     whole = make_run(tmp_path / "whole", Shape(profiled=False))
     bare = make_run(tmp_path / "bare", Shape(profiled=False, hlog=False, json=False))
     exact, coarse = (summarise(run, rate_offered_per_s=2000) for run in (whole, bare))
@@ -113,7 +113,7 @@ def test_texts_alone_are_merged_by_their_spectra(tmp_path: Path) -> None:
         assert value * 0.99 <= coarse.latency_ms.percentiles[percentile] <= value * 1.25
 
 
-def test_a_log_that_was_cut_off_is_a_problem_not_an_end(tmp_path: Path) -> None:
+def test_a_truncated_log_is_a_problem_and_does_not_end_the_analysis(tmp_path: Path) -> None:
     summary = summarise(make_run(tmp_path, Shape(profiled=False, cut_off_hlog=True)), rate_offered_per_s=2000)
     assert summary.latency_ms.count == 38_000
     assert summary.problems == [
@@ -139,7 +139,7 @@ def test_a_run_without_any_report_is_an_error_that_says_where_to_look(tmp_path: 
     assert "service.log" in error.value.hint
 
 
-def test_keys_of_a_later_load_generator_are_passed_over(tmp_path: Path) -> None:
+def test_keys_of_a_later_load_generator_are_ignored(tmp_path: Path) -> None:
     run = make_run(tmp_path, Shape(profiled=False, seconds=1))
     path = run / "measure/1/load.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), "colour": "blue"}))
@@ -156,7 +156,9 @@ def test_keys_of_a_later_load_generator_are_passed_over(tmp_path: Path) -> None:
         ({"latency_us": None}, "latency_us: Input should be an object"),
     ],
 )
-def test_a_report_of_another_shape_is_refused_by_field(tmp_path: Path, change: dict[str, object], message: str) -> None:
+def test_a_report_with_other_fields_is_refused_by_field(
+    tmp_path: Path, change: dict[str, object], message: str
+) -> None:
     run = make_run(tmp_path, Shape(profiled=False, seconds=1, judged=False))
     path = run / "measure/1/load.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), **change}))

@@ -63,7 +63,7 @@ def test_a_restart_right_outside_the_interval_does_not_matter() -> None:
 
 
 @pytest.mark.parametrize("window", [(2.0, 6.0), (0.0, 60.0), (7.5, 7.9), (30.0, 40.0)])
-def test_an_increase_that_cannot_be_told_is_unknown(window: tuple[float, float]) -> None:
+def test_an_increase_without_evidence_is_unknown(window: tuple[float, float]) -> None:
     line = timeline(c=[0, 10, 20, 30, 0, 10, 20, 30, 40])
     assert line.increase("c", T0 + window[0], T0 + window[1]) is None
     assert line.increase("absent", T0, T0 + 5) is None

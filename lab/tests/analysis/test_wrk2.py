@@ -68,7 +68,7 @@ def test_socket_errors_are_counted_by_kind() -> None:
     assert load.errors.model_dump() == {"connect": 1, "read": 2, "write": 3, "timeout": 4, "status": 5}
 
 
-def test_where_nothing_was_recorded_latencies_are_unknown_not_zero() -> None:
+def test_without_samples_latencies_are_unknown_not_zero() -> None:
     load = parse_load_text(print_report(Report(count=0, spectrum=[(0.0, 1.0, 0)], requests=80)))
     assert load.requests == 80
     assert load.latency_us.count == 0
@@ -153,12 +153,12 @@ PASTES: dict[str, Callable[[str], str]] = {
 
 
 @pytest.mark.parametrize("paste", PASTES.values(), ids=PASTES)
-def test_text_that_was_pasted_says_the_same(paste: Callable[[str], str]) -> None:
+def test_pasted_text_is_read_alike(paste: Callable[[str], str]) -> None:
     assert parse_load_text(paste(STACK_GET)) == parse_load_text(STACK_GET)
 
 
 @given(st.sampled_from(PUBLISHED), st.lists(st.sampled_from(sorted(PASTES)), max_size=4))
-def test_any_published_report_that_went_through_several_hands_says_the_same(path: Path, hands: list[str]) -> None:
+def test_a_published_report_that_was_pasted_several_times_is_read_alike(path: Path, hands: list[str]) -> None:
     published = path.read_text()
     text = published
     for name in hands:
@@ -195,7 +195,7 @@ def test_the_offered_rate_is_taken_from_a_command_line_above(command: str, rate:
         ),
     ],
 )
-def test_what_is_not_a_report_is_refused_with_a_reason(text: str, message: str) -> None:
+def test_text_that_is_not_a_report_is_refused_with_a_reason(text: str, message: str) -> None:
     with pytest.raises(LoadError) as error:
         parse_load_text(text, "pasted.txt")
     assert message in error.value.message
@@ -204,7 +204,7 @@ def test_what_is_not_a_report_is_refused_with_a_reason(text: str, message: str) 
 
 
 @given(st.text(alphabet=st.characters(codec="utf-8"), max_size=300))
-def test_no_text_makes_it_fail_in_another_way(text: str) -> None:
+def test_every_text_gives_a_report_or_a_load_error(text: str) -> None:
     with pytest.raises(LoadError):
         parse_load_text(text)
 
@@ -244,7 +244,7 @@ reports = st.builds(
 
 
 @given(reports)
-def test_what_is_printed_is_read_back_within_its_rounding(report: Report) -> None:
+def test_printed_figures_are_read_back_within_their_rounding(report: Report) -> None:
     load = parse_load_text(print_report(report))
     assert (load.url, load.threads, load.connections) == (report.url, report.threads, report.connections)
     assert (load.requests, load.requests_per_s) == (report.requests, report.requests_per_s)

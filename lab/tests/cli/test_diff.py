@@ -22,7 +22,7 @@ def _run(root: Path, name: str, *, profiled: bool = True) -> Path:
     return directory / "profile"
 
 
-def test_a_run_or_all_runs_of_an_experiment(tmp_path: Path) -> None:
+def test_a_name_means_a_run_or_all_runs_of_an_experiment(tmp_path: Path) -> None:
     first, second = _run(tmp_path, "stack-get/20261121T091433Z"), _run(tmp_path, "stack-get/20261122T091433Z")
     _run(tmp_path, "stack-get/20261123T091433Z", profiled=False)
     checkout = Checkout(tmp_path)
@@ -31,7 +31,7 @@ def test_a_run_or_all_runs_of_an_experiment(tmp_path: Path) -> None:
     assert recordings(checkout, str(first.parent)) == [first]
 
 
-def test_what_cannot_be_compared_is_said(tmp_path: Path) -> None:
+def test_missing_recordings_and_a_missing_profiler_are_errors(tmp_path: Path) -> None:
     _run(tmp_path, "stack-get/1")
     _run(tmp_path, "queue-get/1", profiled=False)
     checkout = Checkout(tmp_path)

@@ -52,7 +52,7 @@ def test_a_text_is_read_from_standard_input() -> None:
         (("report", "/nowhere"), None, "/nowhere/run.json: cannot be read: No such file"),
     ],
 )
-def test_what_cannot_be_read_is_said_without_a_traceback(
+def test_an_unreadable_input_is_reported_without_a_traceback(
     words: tuple[str, ...], stdin: str | None, message: str
 ) -> None:
     done = lab(*words, stdin=stdin)
@@ -62,7 +62,7 @@ def test_what_cannot_be_read_is_said_without_a_traceback(
     assert done.stdout == ""
 
 
-def test_a_report_is_written_anew(tmp_path: Path) -> None:
+def test_a_report_is_written_again(tmp_path: Path) -> None:
     run = make_run(tmp_path, Shape(seconds=2, profiled=False))
     done = lab("report", str(run))
     assert done.returncode == 0, done.stderr

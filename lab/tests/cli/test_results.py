@@ -60,7 +60,7 @@ def test_latencies_have_three_digits_and_a_unit(value_ms: float | None, shown: s
     assert _latency(value_ms) == shown
 
 
-def test_lines_are_whole_where_no_terminal_limits_them(checkout: FakeCheckout) -> None:
+def test_lines_are_not_wrapped_without_a_terminal(checkout: FakeCheckout) -> None:
     title = "a title that says a lot, " * 8
     checkout.experiment("wordy", title=title.strip())
     _, output = checkout.lab("list")
@@ -80,7 +80,7 @@ def test_lines_are_whole_where_no_terminal_limits_them(checkout: FakeCheckout) -
         ),
     ],
 )
-def test_a_variant_or_an_engine_that_there_is_not_is_no_sound_experiment(
+def test_an_unknown_variant_or_engine_is_an_error_of_the_experiment(
     checkout: FakeCheckout, service: dict[str, str], message: str
 ) -> None:
     checkout.experiment("odd", title="Odd", service=service)
@@ -90,7 +90,7 @@ def test_a_variant_or_an_engine_that_there_is_not_is_no_sound_experiment(
     assert checkout.lab("validate", "fake")[0] == 0
 
 
-def test_where_the_service_cannot_be_built_files_are_checked_and_the_rest_is_said(checkout: FakeCheckout) -> None:
+def test_if_the_service_cannot_be_built_files_are_still_checked(checkout: FakeCheckout) -> None:
     checkout.write("Makefile", "build-service:\n\t@exit 1\n")
     checkout.experiment("wrong", title=3, service={"variant": "stack"})
     code, output = checkout.lab("validate", "fake")

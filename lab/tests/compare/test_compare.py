@@ -32,7 +32,7 @@ def test_two_hundred_microseconds_more_are_worse_by_two_hundred_microseconds(che
     assert "+200 µs" in output
 
 
-def test_what_differs_besides_the_service_is_a_caution(checkout: FakeCheckout) -> None:
+def test_differences_besides_the_service_are_a_caution(checkout: FakeCheckout) -> None:
     output, _ = interrupted(checkout, "fake", "fake RATE=50")
     assert "the sides differ in more than the service: load.rate_per_s: 100 against 50" in output
 
@@ -69,7 +69,7 @@ def test_a_rate_that_is_fitted_to_a_is_the_rate_of_b_too(checkout: FakeCheckout)
     assert [side["rate"]["how"] for side in sides] == ["auto", "given"]
 
 
-def test_a_rate_beyond_this_machine_is_told_with_what_to_type_instead(checkout: FakeCheckout) -> None:
+def test_a_rate_beyond_this_machine_is_reported_with_what_to_type_instead(checkout: FakeCheckout) -> None:
     load = {"script": "get.lua", "rate": 100, "threads": 1, "connections": 2, "duration": "1s"}
     checkout.experiment("many", load=load, reference={"source": "a report", "cpus": 4096})
     output, _ = interrupted(checkout, "many", "many VARIANT=queue")
@@ -126,7 +126,7 @@ def test_bad_input_starts_nothing(checkout: FakeCheckout, words: tuple[str, ...]
     assert not (checkout.root / "results").exists()
 
 
-def test_a_variant_that_there_is_not_is_refused_after_the_build_and_leaves_nothing(checkout: FakeCheckout) -> None:
+def test_an_unknown_variant_is_refused_after_the_build_and_leaves_nothing(checkout: FakeCheckout) -> None:
     code, output = checkout.lab("compare", "fake", "fake VARIANT=quue", *QUICK)
     assert code == 2, output
     assert "VARIANT=quue: no such variant; did you mean queue" in output
@@ -186,7 +186,7 @@ def test_runs_with_another_flag_of_the_jvm_are_not_judged_unless_it_is_forced(ch
     assert f"FORCE=1: {why}" in output
 
 
-def test_a_machine_that_is_not_fit_to_measure_takes_the_verdict_away_unless_it_is_forced(
+def test_a_machine_that_is_not_fit_to_measure_withdraws_the_verdict_unless_it_is_forced(
     checkout: FakeCheckout,
 ) -> None:
     code, output = checkout.lab("compare", "fake", "fake", *QUICK, "DURATION=1s", "FORCE=1", FAKE_STEAL="0.5")
@@ -239,7 +239,7 @@ def test_regress_compares_with_the_service_of_an_earlier_commit(checkout: FakeCh
     assert nothing_is_left(checkout)
 
 
-def test_what_profiling_costs_is_a_comparison_whose_second_side_is_recorded(checkout: FakeCheckout) -> None:
+def test_profiling_cost_is_a_comparison_whose_second_side_is_recorded(checkout: FakeCheckout) -> None:
     checkout.environment["FAKE_PROFILE_LOG"] = str(checkout.root / "profile.log")
     words = [word for word in QUICK if not word.startswith("PROFILE")]
     code, output = checkout.lab("profiling-cost", "fake", *words, "DURATION=1s")
@@ -254,13 +254,13 @@ def test_what_profiling_costs_is_a_comparison_whose_second_side_is_recorded(chec
     assert nothing_is_left(checkout)
 
 
-def test_profiling_cost_refuses_to_be_told_not_to_record(checkout: FakeCheckout) -> None:
+def test_profiling_cost_refuses_profile_off(checkout: FakeCheckout) -> None:
     code, output = checkout.lab("profiling-cost", "fake", "PROFILE=off")
     assert code == 2
     assert "side A is never profiled, side B always is" in output
 
 
-def test_regress_refuses_a_revision_that_there_is_not(checkout: FakeCheckout) -> None:
+def test_regress_refuses_an_unknown_revision(checkout: FakeCheckout) -> None:
     code, output = checkout.lab("regress", "no-such-branch", "fake")
     assert code == 2
     assert "BASE=no-such-branch: no such revision" in output

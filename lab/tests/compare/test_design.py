@@ -54,12 +54,12 @@ def test_the_default_is_ten_blocks_within_five_per_cent_by_p99() -> None:
         ({"force": "yes"}, "FORCE=yes: is not allowed; allowed: 1"),
     ],
 )
-def test_what_is_refused_and_why(given: dict[str, str], said: str) -> None:
+def test_invalid_designs_are_refused_with_the_reason(given: dict[str, str], said: str) -> None:
     with pytest.raises(InputError, match="^" + said.replace("/", "/")):
         design(**given)
 
 
-def test_what_differs_besides_the_service_is_named() -> None:
+def test_differences_besides_the_service_are_named() -> None:
     a = {"title": "A", "service": {"variant": "queue"}, "dataset": "small", "load": {"rate_per_s": 100}}
     b = {"title": "B", "service": {"variant": "stack", "workers": 8}, "dataset": "large", "load": {"rate_per_s": 200}}
     found = differences_of(a, b)

@@ -34,7 +34,7 @@ def metric(result: Result, name: str) -> MetricResult:
     return next(m for m in result.metrics if m.name == name)
 
 
-def test_a_slower_side_is_worse_by_how_much() -> None:
+def test_a_slower_side_is_worse_by_a_stated_amount() -> None:
     result = judge_blocks(blocks(1000), others(1200), QUESTION, NAMES)
     assert result.verdict == "worse"
     primary = metric(result, "p99")
@@ -47,7 +47,7 @@ def test_a_slower_side_is_worse_by_how_much() -> None:
     assert "8 blocks" in result.sentence
 
 
-def test_the_other_way_round_it_is_better() -> None:
+def test_with_the_sides_exchanged_b_is_better() -> None:
     assert judge_blocks(others(1200), blocks(1000), QUESTION, NAMES).verdict == "better"
 
 
@@ -72,7 +72,7 @@ def test_a_burst_in_one_block_is_no_saturation() -> None:
     assert metric(result, "p99").primary
 
 
-def test_a_side_that_serves_nothing_is_told_of_the_statuses_that_count() -> None:
+def test_a_side_that_serves_nothing_names_the_statuses_that_count() -> None:
     result = judge_blocks(blocks(1000), others(100, served=0.0), QUESTION, NAMES)
     assert result.verdict == "cannot tell"
     assert any("stack-get gave no response with an expected status: load.expect" in line for line in result.cautions)

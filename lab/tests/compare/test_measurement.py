@@ -34,7 +34,7 @@ def test_the_percentile_of_blocks_is_the_one_of_their_merged_histograms_and_no_a
     assert together.latency_ms("90") != (calm.latency_ms("90") + stalled.latency_ms("90")) / 2  # type: ignore[operator]
 
 
-def test_a_percentile_that_the_sample_cannot_bear_is_unknown() -> None:
+def test_a_percentile_that_the_sample_does_not_support_is_unknown() -> None:
     assert measured(sample(*[100] * 999)).latency_ms("99") is None
     assert measured(sample(*[100] * 1000)).latency_ms("99") is not None
 

@@ -52,7 +52,7 @@ def test_of_a_start_that_cannot_keep_up_the_answers_count_and_not_the_growing_la
     assert steady_after_s(seconds) == 8
 
 
-def test_a_report_without_seconds_tells_nothing() -> None:
+def test_a_report_without_seconds_gives_no_steady_second() -> None:
     assert steady_after_s([]) is None
 
 

@@ -186,7 +186,7 @@ def test_no_published_port_is_reached_but_over_loopback(clone: Path) -> None:
 
 
 @pytest.mark.parametrize("service", [*STARTED, "profiler"])
-def test_a_container_is_bounded_in_processes_and_what_is_measured_not_in_memory_or_cpu(
+def test_containers_have_a_limit_of_processes_and_measured_ones_none_of_memory_or_cpu(
     clone: Path, service: str
 ) -> None:
     limits = inspect(service)["HostConfig"]
@@ -207,7 +207,7 @@ def test_nothing_is_published_beyond_loopback(clone: Path) -> None:
     assert set(addresses) == {"127.0.0.1"}
 
 
-def test_what_publishes_nothing_has_no_way_out(clone: Path) -> None:
+def test_containers_without_published_ports_have_no_network_access(clone: Path) -> None:
     networks = inspect("node-exporter")["NetworkSettings"]["Networks"]
     assert list(networks) == [f"{PROJECT}_scraped"]
     assert json.loads(docker("network", "inspect", f"{PROJECT}_scraped"))[0]["Internal"] is True

@@ -114,7 +114,7 @@ def test_a_service_starts_takes_load_and_ends_cleanly(runtime: Runtime, tmp_path
     assert not service.alive()
 
 
-def test_a_wrong_configuration_ends_the_start_with_the_services_own_words(runtime: Runtime, tmp_path: Path) -> None:
+def test_an_invalid_configuration_ends_the_start_with_the_services_message(runtime: Runtime, tmp_path: Path) -> None:
     service = start(runtime, tmp_path / "1", variant="no-such-variant")
     with pytest.raises(RunError, match="exit code 2") as raised:
         service.wait_ready(180)
@@ -140,7 +140,7 @@ def test_a_service_that_is_killed_under_load_ends_the_load(runtime: Runtime, tmp
     assert "requests/sec" in (spec.out / "load.txt").read_text().lower()
 
 
-def test_monitoring_killed_under_load_is_told_and_changes_nothing_else(
+def test_monitoring_killed_under_load_is_reported_and_changes_nothing_else(
     runtime: Runtime, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(scrapes, "GAP_MIN_S", 2.0)
@@ -308,7 +308,7 @@ def held_service(work: Path, recorded_s: float = 0) -> Iterator[subprocess.Popen
         lab.wait()
 
 
-def test_what_a_killed_lab_left_is_gone_after_the_next_preflight(images: None, tmp_path: Path) -> None:
+def test_leftovers_of_a_killed_lab_are_gone_after_the_next_preflight(images: None, tmp_path: Path) -> None:
     from lab.runtime.docker.runtime import DockerRuntime
 
     with held_service(tmp_path / "1") as lab:
@@ -331,7 +331,7 @@ def is_recording() -> bool:
     return "/profile/profile.jfr" in in_sidecar("sh", "-c", "ls -l /proc/[0-9]*/fd").stdout
 
 
-def test_a_recording_ends_though_its_lab_was_killed(images: None, tmp_path: Path) -> None:
+def test_a_recording_ends_even_if_its_lab_was_killed(images: None, tmp_path: Path) -> None:
     """The service lives on in its container until the next run; the recording may not."""
     from lab.runtime.docker.runtime import DockerRuntime
 

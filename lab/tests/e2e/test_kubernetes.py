@@ -47,7 +47,7 @@ def test_both_generators_did_half_and_started_together(finished_run: FinishedRun
         assert f"| {row} | {NODE} |" in report
 
 
-def test_the_run_says_where_it_was(finished_run: FinishedRun) -> None:
+def test_the_run_records_its_cluster_and_node(finished_run: FinishedRun) -> None:
     environment = json.loads((finished_run.directory / "run.json").read_text())["environment"]
     cluster, (node,) = environment["cluster"], environment["cluster"]["nodes"]
     assert (cluster["network"], cluster["generators"], cluster["store"]) == ("cluster", 2, "emptyDir")
@@ -99,7 +99,7 @@ def test_an_image_that_is_missing_is_named(run: Start) -> None:
     assert "REGISTRY=" in said
 
 
-def test_more_cpus_than_there_are_is_told_with_what_to_do(run: Start) -> None:
+def test_more_cpus_than_exist_are_refused_with_what_to_do(run: Start) -> None:
     said = failed(run(SERVICE_CPUS="64"))
     assert "no node can take pod service" in said
     assert "Insufficient cpu" in " ".join(said.split())

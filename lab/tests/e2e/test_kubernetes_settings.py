@@ -79,7 +79,7 @@ def test_the_store_may_be_a_directory_of_the_node_that_the_service_can_write_to(
     assert list(tmp_path.glob("runs/*/data/*")), "the store is in that directory"
 
 
-def test_a_load_pod_that_the_cluster_refuses_is_told_with_its_reason(run: Start) -> None:
+def test_a_load_pod_that_the_cluster_refuses_is_reported_with_the_reason(run: Start) -> None:
     # A policy of the cluster. A quota works in the same way: the job's pods are refused, and an event says why.
     rules = [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}]
     allowed = "!has(object.metadata.generateName) || !object.metadata.generateName.startsWith('load-')"

@@ -295,7 +295,7 @@ def test_the_audit_of_the_machine_costs_less_than_half_a_percent_of_a_cpu(finish
 
 
 @pytest.mark.torture
-def test_what_is_not_load_takes_half_a_minute_at_most(finished_run: FinishedRun) -> None:
+def test_everything_but_load_takes_half_a_minute_at_most(finished_run: FinishedRun) -> None:
     """Builds and dataset are cached or their phases left out; what remains is the lab's own overhead."""
     run = manifest(finished_run)
     load_s = 2 * (WARMUP_S + DURATION_S)
@@ -336,7 +336,7 @@ def test_nothing_is_left_behind(finished_run: FinishedRun, tmp_path_factory: pyt
         assert left.stdout == ""
 
 
-def test_the_slowest_seconds_are_set_against_the_rest(finished_run: FinishedRun) -> None:
+def test_the_slowest_seconds_are_compared_with_the_rest(finished_run: FinishedRun) -> None:
     tail = json.loads((finished_run.directory / "profile/tail.json").read_text())
     assert "refused" not in tail
     assert len(tail["seconds"]) == 3

@@ -112,7 +112,7 @@ def test_the_report_says_what_is_missing(other_run: OtherRun) -> None:
         assert LACKING in (other_run.directory / report).read_text(), report
 
 
-def test_a_repetition_with_our_own_stands_beside_it(other_run: OtherRun) -> None:
+def test_a_repetition_with_our_own_generator_is_shown_beside_it(other_run: OtherRun) -> None:
     own = json.loads((other_run.directory / "reference-generator/load.json").read_text())
     assert own["generator"]["name"] == "loadgen"
     assert (own["rate_per_s"], own["duration_s"]) == (RATE, DURATION_S)

@@ -155,7 +155,7 @@ def stop_in_the_second_run(stop: signal.Signals, words: list[str]) -> tuple[Path
 
 @pytest.mark.torture
 @pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGKILL])
-def test_a_suite_that_was_stopped_goes_on_without_repeating_what_is_finished(stop: signal.Signals) -> None:
+def test_an_interrupted_suite_continues_without_repeating_finished_runs(stop: signal.Signals) -> None:
     words = ["suite", "NAME=long", *QUICK, "PROFILE=off", "RUNTIME=local"]
     directory, half = stop_in_the_second_run(stop, words)
     before = json.loads((directory / "answer.json").read_text())

@@ -14,7 +14,7 @@ from lab.paths import Checkout
 from support.checkout import FakeCheckout
 
 
-def test_units_are_resolved_into_the_names_of_machines(read: Callable[[str], Experiment]) -> None:
+def test_units_are_resolved_into_the_names_of_fields(read: Callable[[str], Experiment]) -> None:
     resolved = read(WHOLE).resolved()
     assert resolved["service"]["flush_threshold_bytes"] == 20 << 20
     assert resolved["service"]["queue_capacity"] == 1000
@@ -45,7 +45,7 @@ def test_a_rate_of_compaction_is_a_size_for_each_second(read: Callable[[str], Ex
     assert read(unlimited).service.machine()["compaction_bytes_per_second_max"] == 0
 
 
-def test_every_knob_of_the_storage_engine_reaches_service_yaml(read: Callable[[str], Experiment]) -> None:
+def test_every_option_of_the_storage_engine_reaches_service_yaml(read: Callable[[str], Experiment]) -> None:
     knobs = (
         "  compaction: tiered\n  level0_tables_max: 5\n  fanout: 7\n  block_bytes: 8KiB\n"
         "  bloom_bits_per_key: 0\n  compression: lz4\n"
@@ -152,7 +152,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize(("old", "new", "message"), HOSTILE.values(), ids=HOSTILE.keys())
-def test_what_no_experiment_needs_is_refused_before_it_is_expanded(
+def test_aliases_and_deep_nesting_are_refused_before_they_are_expanded(
     read: Callable[[str], Experiment], old: str, new: str, message: str
 ) -> None:
     with pytest.raises(InputError) as caught:
@@ -170,18 +170,18 @@ def test_a_hostile_file_does_not_hide_the_others(checkout: FakeCheckout) -> None
     assert all(f"experiments/{name}/experiment.yaml" in output for name in HOSTILE)
 
 
-def test_what_the_runtime_sets_is_no_key_of_an_experiment(read: Callable[[str], Experiment]) -> None:
+def test_settings_of_the_runtime_are_not_keys_of_an_experiment(read: Callable[[str], Experiment]) -> None:
     with pytest.raises(InputError, match=r"unknown key service\.data_port"):
         read(WHOLE.replace("  workers: 8", "  data_port: 80"))
 
 
-def test_every_finding_is_named_at_once(read: Callable[[str], Experiment]) -> None:
+def test_all_findings_are_named_at_once(read: Callable[[str], Experiment]) -> None:
     with pytest.raises(InputError) as caught:
         read(WHOLE.replace("rate: 70k", "rate: x").replace("repeat: 3", "repeat: y"))
     assert len(caught.value.message.splitlines()) == 2
 
 
-def test_an_experiment_says_only_what_differs_from_the_one_that_it_extends(
+def test_an_experiment_declares_only_its_differences_from_the_one_that_it_extends(
     checkout: FakeCheckout, read: Callable[[str], Experiment]
 ) -> None:
     whole = read(WHOLE)
@@ -206,7 +206,7 @@ EXTENDING = [
 
 
 @pytest.mark.parametrize(("text", "message"), EXTENDING)
-def test_what_is_wrong_in_a_chain_of_files_is_named_with_the_file_that_it_stands_in(
+def test_an_error_in_a_chain_of_files_names_its_own_file(
     checkout: FakeCheckout, read: Callable[[str], Experiment], text: str, message: str
 ) -> None:
     checkout.write("experiments/base/experiment.yaml", WHOLE)

@@ -12,7 +12,7 @@ from lab.experiment import Experiment, apply_overrides
 
 
 @pytest.mark.parametrize(("word", "events"), [("off", None), ("on", ("cpu", "wall"))])
-def test_a_run_may_do_without_the_profiled_repetition(
+def test_a_run_can_omit_the_profiled_repetition(
     read: Callable[[str], Experiment], word: str, events: tuple[str, ...] | None
 ) -> None:
     after, recorded = apply_overrides(read(WHOLE), {"profile": word})

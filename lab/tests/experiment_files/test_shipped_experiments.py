@@ -50,7 +50,7 @@ def test_no_two_experiments_ask_for_the_same() -> None:
         asked[what] = name
 
 
-def test_every_knob_of_the_storage_engine_is_turned_in_the_suite_of_knobs() -> None:
+def test_the_suite_knobs_varies_every_option_of_the_storage_engine() -> None:
     _, cases = read_suite(CHECKOUT, "lsm-knobs")
     experiments = [CATALOGUE.read(case.experiment) for case in cases]
     of_the_service = (

@@ -43,14 +43,14 @@ def test_a_rate_given_for_one_run_of_a_sweep_is_one_point_of_it(read: Callable[[
         apply_overrides(sweep, {"rate": "[1000, 2000]"})
 
 
-def test_a_reference_has_the_declared_load_and_what_it_says_itself(read: Callable[[str], Experiment]) -> None:
+def test_a_reference_has_the_declared_load_except_for_its_own_keys(read: Callable[[str], Experiment]) -> None:
     reference = read(WHOLE.replace("  source: report A\n", "  threads: 8\n  duration: 2m\n  cpus: 16\n")).reference
     assert reference is not None
     assert (reference.rate_per_s, reference.threads, reference.connections) == (70_000, 8, 64)
     assert (reference.duration_s, reference.cpus) == (120, 16)
 
 
-def test_a_reference_that_fell_behind_says_what_its_service_could_do(read: Callable[[str], Experiment]) -> None:
+def test_a_reference_that_fell_behind_gives_the_saturation_of_its_service(read: Callable[[str], Experiment]) -> None:
     def saturated_at(text: str) -> float | None:
         reference = read(text).reference
         assert reference is not None

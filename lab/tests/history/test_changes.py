@@ -64,7 +64,7 @@ def test_an_unknown_metric_is_refused() -> None:
 
 
 @pytest.mark.parametrize("count", [12, 40])
-def test_noise_alone_seldom_is_a_change(count: int) -> None:
+def test_noise_alone_is_seldom_a_change(count: int) -> None:
     rng = np.random.default_rng(20261123)
     alarms = [bool(level_changes(pairs(np.exp(rng.normal(0, 0.1, count))))) for _ in range(HISTORIES)]
     assert np.mean(alarms) <= 0.05
@@ -76,7 +76,7 @@ def test_a_single_spike_is_no_change() -> None:
     assert level_changes(pairs(ratios)) == []
 
 
-def test_a_change_is_found_where_it_is_and_as_large_as_it_is() -> None:
+def test_a_change_is_found_at_its_place_and_with_its_size() -> None:
     rng = np.random.default_rng(20261123)
     found = []
     for _ in range(HISTORIES):
@@ -95,7 +95,7 @@ def test_too_few_pairs_show_nothing() -> None:
     assert level_changes(pairs(np.array([1.0, 1.0, 1.0, 9.0, 9.0]))) == []
 
 
-def test_from_outside_a_change_is_told_with_its_size(checkout: FakeCheckout) -> None:
+def test_from_outside_a_change_is_reported_with_its_size(checkout: FakeCheckout) -> None:
     rng = np.random.default_rng(7)
     for number in range(16):
         machine, level = 1.0 + 0.1 * (number % 3), 3.0 if number < 8 else 4.5

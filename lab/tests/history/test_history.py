@@ -80,7 +80,7 @@ def test_the_index_follows_the_directories(house: Checkout) -> None:
 
 
 @pytest.mark.parametrize("damage", ["no database", "of another version"])
-def test_an_index_that_cannot_be_used_is_made_anew(house: Checkout, damage: str) -> None:
+def test_an_unusable_index_is_made_again(house: Checkout, damage: str) -> None:
     name = run(house, "a", 1)
     assert names(house) == [name]
     path = house.cache / "history.sqlite"
@@ -147,7 +147,7 @@ def test_ten_thousand_runs_are_listed_from_the_index(checkout: FakeCheckout, hou
     history.close()
 
 
-def test_results_tell_what_is_left_out(checkout: FakeCheckout, house: Checkout) -> None:
+def test_results_name_what_is_left_out(checkout: FakeCheckout, house: Checkout) -> None:
     for number in range(5):
         run(house, "a", number)
     code, output = checkout.lab("results", "--last", "2")
@@ -207,7 +207,7 @@ def test_prune_keeps_the_newest_and_what_something_refers_to(house: Checkout) ->
     assert told(gone).startswith("4 runs, ")
 
 
-def test_prune_waits_for_no_run(house: Checkout) -> None:
+def test_prune_does_not_wait_for_a_run(house: Checkout) -> None:
     run(house, "a", 1)
     lock = RunLock(house.run_lock)
     lock.take("a run")
@@ -232,7 +232,7 @@ def test_tags_move_and_are_checked(house: Checkout) -> None:
         tag(house, first, "x")
 
 
-def test_the_commands_say_what_they_did(checkout: FakeCheckout, house: Checkout) -> None:
+def test_the_commands_report_what_they_did(checkout: FakeCheckout, house: Checkout) -> None:
     first = run(house, "a", 1)
     run(house, "a", 2)
     assert checkout.lab("tag", first, "old") == (0, "")

@@ -37,7 +37,7 @@ def test_three_cores_give_one_to_each() -> None:
     assert (made.service, made.loadgen, made.other) == ((0, 3), (1, 4), (2, 5))
 
 
-def test_the_load_generator_polls_on_cpus_that_it_has_alone() -> None:
+def test_the_load_generator_polls_on_cpus_of_its_own() -> None:
     assert polls(plan([[0, 3], [1, 4], [2, 5]]))
     for shared in (plan([[0]]), plan([[0], [1]]), CpuPlan((), (), ()), CpuPlan((0, 1), (1,), (2,))):
         assert not polls(shared), shared

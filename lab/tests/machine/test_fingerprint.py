@@ -38,7 +38,7 @@ def test_equal_environments_have_equal_hashes_whatever_the_order_of_their_facts(
     assert differences(environment(), other) == []
 
 
-def test_what_is_measured_of_a_cluster_in_each_run_is_no_difference_and_its_machines_are() -> None:
+def test_a_clusters_machines_are_compared_and_its_measured_values_are_not() -> None:
     def in_a_cluster(pod: str, value: float, kernel: str = "6.12") -> Environment:
         node = Node(name="n1", parts=["service", pod], kernel=kernel, clock_ahead_ms=value, clock_uncertainty_ms=value,
                     audit=NodeAudit(busy_share=value))  # fmt: skip
@@ -71,14 +71,14 @@ def test_what_is_measured_of_a_cluster_in_each_run_is_no_difference_and_its_mach
         (lambda e: setattr(e, "dataset", Dataset(name="tiny", hash="7")), "dataset.hash: unknown against 7"),
     ],
 )
-def test_what_can_change_a_number_is_named(change: Callable[[Environment], None], difference: str) -> None:
+def test_facts_that_can_change_a_number_are_named(change: Callable[[Environment], None], difference: str) -> None:
     other = environment()
     change(other)
     assert digest(environment()) != digest(other)
     assert str(differences(environment(), other)[0]).startswith(difference)
 
 
-def test_what_only_watches_does_not_matter() -> None:
+def test_observing_processes_do_not_matter() -> None:
     other = environment()
     other.images["grafana"] = "sha256:3"
     other.libraries["async-profiler"] = "4.7"
@@ -86,7 +86,7 @@ def test_what_only_watches_does_not_matter() -> None:
     assert differences(environment(), other) == []
 
 
-def test_what_a_comparison_varies_on_purpose_can_be_left_out() -> None:
+def test_facts_that_a_comparison_varies_on_purpose_can_be_ignored() -> None:
     other = environment()
     other.jvm_flags = ["-Xmx2g"]
     assert differences(environment(), other, ignoring=frozenset({"jvm_flags"})) == []
@@ -122,7 +122,7 @@ def test_the_hosts_facts_are_those_of_this_machine(tmp_path: Path) -> None:
     assert names == sorted(f"host.{name}" for name in found)
 
 
-def test_the_hash_of_uncommitted_changes_knows_the_contents_of_new_files(tmp_path: Path) -> None:
+def test_the_hash_of_uncommitted_changes_covers_the_contents_of_new_files(tmp_path: Path) -> None:
     identity = {f"GIT_{who}_{what}": "t@t" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
     (tmp_path / "kept").write_text("1")
     for words in (["init", "--quiet"], ["add", "."], ["commit", "--quiet", "--message", "base"]):

@@ -39,7 +39,7 @@ def machine(root: Path) -> QuietMachine:
     return QuietMachine(root.parent / "quiet.json", root)
 
 
-def test_every_change_is_said_and_put_back(root: Path) -> None:
+def test_every_change_is_reported_and_restored(root: Path) -> None:
     said: list[str] = []
     assert machine(root).quiet(PLAN, said.append) == 4
     assert read(root) | {} == {
@@ -56,7 +56,7 @@ def test_every_change_is_said_and_put_back(root: Path) -> None:
     assert not (root.parent / "quiet.json").exists()
 
 
-def test_after_a_crash_between_two_changes_the_originals_are_put_back(
+def test_after_a_crash_between_two_changes_the_originals_are_restored(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     written = []
@@ -84,7 +84,7 @@ def test_a_second_quiet_keeps_the_first_originals(root: Path) -> None:
     assert (root / "proc/irq/24/smp_affinity_list").read_text() == "0-1"
 
 
-def test_what_cannot_be_restored_stays_noted(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_settings_that_cannot_be_restored_stay_stored(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     machine(root).quiet(PLAN, print)
     monkeypatch.setattr(quiet, "_write", lambda path, value: "Permission denied")
     with pytest.raises(RunError, match="4 settings could not be restored"):
@@ -93,7 +93,9 @@ def test_what_cannot_be_restored_stays_noted(root: Path, monkeypatch: pytest.Mon
     assert machine(root).unquiet(print) == 4
 
 
-def test_a_setting_that_the_kernel_refuses_is_said_and_not_noted(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_setting_that_the_kernel_refuses_is_reported_and_not_stored(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(quiet, "_write", lambda path, value: "Operation not permitted")
     said: list[str] = []
     assert machine(root).quiet(PLAN, said.append) == 0

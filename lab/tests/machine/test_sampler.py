@@ -61,7 +61,7 @@ def test_it_tells_the_watched_processes_from_the_rest_and_ends_with_its_audit(tm
     assert len(rows(tmp_path / "machine.csv")) == count, "it ended"
 
 
-def test_a_process_that_is_not_yet_there_is_watched_once_it_is(tmp_path: Path) -> None:
+def test_a_process_is_watched_as_soon_as_it_exists(tmp_path: Path) -> None:
     audit = MachineAudit()
     cpu = min(os.sched_getaffinity(0))
     audit.start(tmp_path / "machine.csv", CpuPlan((cpu,), (cpu,), (cpu,)))
@@ -116,7 +116,7 @@ def test_it_ends_when_the_lab_dies(tmp_path: Path) -> None:
         time.sleep(0.05)
 
 
-def test_at_the_end_of_a_load_it_says_what_other_processes_used_and_not_what_the_lab_did(tmp_path: Path) -> None:
+def test_at_the_end_of_a_load_it_reports_the_use_of_other_processes_without_the_labs(tmp_path: Path) -> None:
     cpu = min(os.sched_getaffinity(0))
     audit = MachineAudit()
     audit.start(tmp_path / "machine.csv", CpuPlan((cpu,), (cpu,), (cpu,)))
@@ -153,7 +153,7 @@ def test_at_the_end_of_a_load_it_says_what_other_processes_used_and_not_what_the
     ("name", "parent", "expected"),
     [("kworker/0:1H-kblockd", 2, True), ("ksoftirqd/0", 2, True), ("kdamond.0", 2, False), ("kworker", 1, False)],
 )
-def test_a_thread_of_the_kernel_that_does_the_runs_io_is_nobody_else(name: str, parent: int, expected: bool) -> None:
+def test_a_kernel_thread_that_does_the_runs_io_is_not_another_process(name: str, parent: int, expected: bool) -> None:
     assert sampler.Process(90, parent, 0, name, 1.0).is_on_request is expected
 
 
@@ -171,7 +171,7 @@ def test_disk_traffic_and_the_pages_that_were_taken_and_read_again_are_counted_i
     assert sampler.memory_and_disk_bytes(taken) == {"reclaim_bytes": 7 * page}
 
 
-def test_what_a_process_writes_to_files_is_its_disk_traffic(tmp_path: Path) -> None:
+def test_bytes_that_a_process_writes_to_files_are_its_disk_traffic(tmp_path: Path) -> None:
     watch = sampler.Watch(os.getpid(), sampler.KeptOpen())
     before = watch.disk_bytes()
     (tmp_path / "written").write_bytes(bytes(8 << 20))
@@ -190,7 +190,7 @@ def test_idle_time_is_that_of_each_cpu_with_its_waiting() -> None:
     assert steal_s == {0: 7 * sampler.TICK_S, 1: 0.0}
 
 
-def test_a_group_that_was_held_back_before_the_process_came_is_not_held_against_it(
+def test_throttling_of_the_group_before_the_process_joined_it_does_not_count(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     group = tmp_path / "cpu.stat"

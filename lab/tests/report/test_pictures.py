@@ -30,7 +30,7 @@ def test_a_small_picture_keeps_its_size(tmp_path: Path) -> None:
     assert (picture.width, picture.height) == (800, 300)
 
 
-def test_rare_colours_are_kept_for_they_mean_something(tmp_path: Path) -> None:
+def test_rare_colours_are_kept_because_they_have_a_meaning(tmp_path: Path) -> None:
     original = Image.effect_noise((1600, 200), 40).convert("RGB")
     colours = ((0xF4, 0xA3, 0xA0), (0x94, 0xD2, 0xCD), (0xF9, 0xD5, 0x7E))
     for i, colour in enumerate(colours):

@@ -140,7 +140,7 @@ def test_the_verdict_takes_the_worst_generator(tmp_path: Path) -> None:
         ({"steal_share": None}, "unknown", "are not all known of node n2"),
     ],
 )
-def test_what_the_nodes_kernels_counted_is_judged(
+def test_the_kernel_counters_of_the_nodes_are_judged(
     tmp_path: Path, audit: dict[str, float | None], outcome: str, said: str
 ) -> None:
     audited = QUIET.model_copy(update=audit)

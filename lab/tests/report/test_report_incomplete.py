@@ -73,7 +73,7 @@ def test_another_load_generators_text_is_enough(tmp_path: Path) -> None:
         ("profile/profile.json", "{}", "CPU engine perf_events"),
     ],
 )
-def test_a_damaged_file_costs_only_itself(tmp_path: Path, name: str, content: str, said: str) -> None:
+def test_a_damaged_file_affects_only_itself(tmp_path: Path, name: str, content: str, said: str) -> None:
     make_run(tmp_path, Shape(seconds=2))
     (tmp_path / name).write_text(content)
     page, _ = report(tmp_path)

@@ -15,7 +15,7 @@ from report.synthesis import Shape, make_run
 from report.synthesis_service import engine_event
 
 
-def test_shares_of_code_have_intervals_and_the_recording_says_how_far_to_trust_it(tmp_path: Path) -> None:
+def test_shares_of_code_have_intervals_and_the_recording_states_its_quality(tmp_path: Path) -> None:
     page, markdown = report(make_run(tmp_path, Shape(seconds=2)))
     for text in (page.text, markdown.replace("\\", "")):
         assert "21.0% [19.9, 22.1]" in text  # select
@@ -51,7 +51,7 @@ def test_the_slowest_seconds_name_the_code_and_what_went_on(tmp_path: Path) -> N
         ({}, ""),
     ],
 )  # fmt: skip
-def test_a_tail_that_cannot_be_attributed_is_said_to_be_so(tmp_path: Path, tail: dict[str, object], said: str) -> None:
+def test_a_tail_that_cannot_be_attributed_is_marked(tmp_path: Path, tail: dict[str, object], said: str) -> None:
     make_run(tmp_path, Shape(seconds=2))
     (tmp_path / "profile/tail.json").write_text(json.dumps(tail))
     page, markdown = report(tmp_path)
@@ -101,7 +101,7 @@ def test_more_events_than_can_be_drawn_are_counted(tmp_path: Path) -> None:
     assert "The 100 shortest events are not drawn." in page.text
 
 
-def test_what_profiling_cost_is_told_with_repetitions_only(tmp_path: Path) -> None:
+def test_the_cost_of_profiling_is_stated_only_with_repetitions(tmp_path: Path) -> None:
     one, two = (make_run(tmp_path / str(n), Shape(repetitions=n, seconds=3)) for n in (1, 2))
     for run in (one, two):
         write(run)

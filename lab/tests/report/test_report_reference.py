@@ -35,7 +35,7 @@ def test_published_shares_stand_beside_ours_as_sentences(tmp_path: Path) -> None
         assert re.search(rf"The queue: 87\.0% \[82\.[67], 91\.[34]\] {waiting}", text)
 
 
-def test_a_published_figure_is_not_set_beside_another_load(tmp_path: Path) -> None:
+def test_a_published_figure_is_not_compared_with_another_load(tmp_path: Path) -> None:
     make_run(tmp_path, Shape(seconds=2, profiled=False))
     page, _ = report(tmp_path)
     assert "published 1.60 ms" in page.text

@@ -10,7 +10,7 @@ from report.pages import Page, report
 from report.synthesis import Shape, make_run
 
 
-def test_a_saturated_service_is_named_beside_the_verdict(tmp_path: Path) -> None:
+def test_saturation_is_stated_beside_the_verdict(tmp_path: Path) -> None:
     page, markdown = report(make_run(tmp_path, Shape(rate=3000, capacity=2500, seconds=4, profiled=False)))
     for text in (page.text, markdown):
         assert "one of an overloaded service" in text
@@ -26,14 +26,14 @@ def test_another_finding_is_named_and_the_service_is_not_called_saturated(tmp_pa
     assert "saturated" not in page.text
 
 
-def test_reasons_of_a_suspect_run_are_said_first(tmp_path: Path) -> None:
+def test_reasons_of_a_suspect_run_come_first(tmp_path: Path) -> None:
     page, markdown = report(make_run(tmp_path, Shape(errors={"timeout": 30}, seconds=4, profiled=False)))
     for text in (page.text, markdown):
         assert text.index("30 errors in 8,000 requests (0.38%): 30 timed out.") < text.index("Latency p50")
     assert "suspect" in page.text
 
 
-def test_a_run_that_never_became_steady_is_kept_and_says_so(tmp_path: Path) -> None:
+def test_a_run_that_never_became_steady_is_kept_and_marked(tmp_path: Path) -> None:
     page, markdown = report(make_run(tmp_path, Shape(level=(6, 3.0), profiled=False)))
     for text in (page.text, markdown):
         assert "No steady state: from second 6 on the median latency is" in text
@@ -77,7 +77,7 @@ def test_refusals_put_goodput_and_the_latency_of_served_requests_in_front(tmp_pa
     assert "| Served |" in markdown
 
 
-def test_how_the_rate_came_stands_in_the_report(tmp_path: Path) -> None:
+def test_the_report_states_how_the_rate_was_chosen(tmp_path: Path) -> None:
     make_run(tmp_path, Shape(seconds=2, profiled=False, rate=2000))
     manifest = Manifest.read(tmp_path / "run.json")
     manifest.experiment.rate = RateChoice(how="scaled", declared_per_s=20000, scale=0.1)

@@ -29,13 +29,13 @@ def test_the_time_grows_with_the_dataset(tmp_path: Path, engine: str) -> None:
 
 
 @pytest.mark.parametrize("engine", ["lsm", "null"])
-def test_an_engine_that_needs_no_copy_gets_none(tmp_path: Path, engine: str) -> None:
+def test_an_engine_that_needs_no_copy_is_given_no_time_for_one(tmp_path: Path, engine: str) -> None:
     assert import_limit_s(repetition(tmp_path, engine)) == 0
     (tmp_path / "service.log").write_text("copying the dataset into engine x: 1 of 2 pairs\n")
     assert import_status(repetition(tmp_path, engine)) == ""
 
 
-def test_what_is_shown_is_what_the_service_said_last(tmp_path: Path) -> None:
+def test_the_status_is_the_services_last_line(tmp_path: Path) -> None:
     importing = repetition(tmp_path, "rocksdb")
     assert import_status(importing) == ""
     log = tmp_path / "service.log"

@@ -104,7 +104,7 @@ def test_the_service_gets_the_experiments_settings(checkout: FakeCheckout) -> No
     assert any("-Xmx1g -jar" in command for command in commands)
 
 
-def test_an_experiment_may_do_without_dataset_profile_and_warm_up(checkout: FakeCheckout) -> None:
+def test_an_experiment_can_omit_dataset_profile_and_warm_up(checkout: FakeCheckout) -> None:
     load = {"script": "put.lua", "rate": 50, "threads": 1, "connections": 1, "duration": "1s", "warmup": "0s"}
     checkout.experiment("bare", dataset=None, profile=False, load=load)
     code, output = checkout.lab("run", "bare")
@@ -251,7 +251,7 @@ def test_an_unused_port_can_be_named(checkout: FakeCheckout) -> None:
     assert code == 0, output
 
 
-def test_a_script_gets_the_words_of_the_dataset_that_it_speaks_of(checkout: FakeCheckout) -> None:
+def test_a_script_gets_only_the_dataset_arguments_that_it_knows(checkout: FakeCheckout) -> None:
     checkout.write("loadgen/scripts/get.lua", "-- pairs  number of pairs\n-- seed  what keys are drawn from\n")
     load = {"script": "get.lua", "rate": 50, "threads": 1, "connections": 1, "duration": "10m", "warmup": "0s"}
     checkout.experiment("fake", load={**load, "args": {"seed": 7, "hot": "yes"}})
@@ -265,7 +265,7 @@ def test_a_script_gets_the_words_of_the_dataset_that_it_speaks_of(checkout: Fake
     assert commands[0].rstrip().endswith("-- pairs=100 seed=7 hot=yes")
 
 
-def test_an_invalid_run_is_complete_and_exits_with_3_if_that_was_asked_for(checkout: FakeCheckout) -> None:
+def test_an_invalid_run_is_complete_and_exits_with_3_if_requested(checkout: FakeCheckout) -> None:
     """The fake's evidence says that the hypervisor took half of the machine."""
     words = ("run", "fake", "--profile", "off", "--warmup", "0s")
     for strict, wanted in (("1", 3), ("0", 0)):

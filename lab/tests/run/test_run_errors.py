@@ -56,7 +56,7 @@ def test_a_variant_that_the_service_does_not_have_is_refused_after_a_first_build
     assert checkout.runs() == []
 
 
-def test_a_port_that_is_taken_is_named_with_its_owner(checkout: FakeCheckout) -> None:
+def test_a_port_in_use_is_named_with_its_owner(checkout: FakeCheckout) -> None:
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         listener.listen()
@@ -69,7 +69,7 @@ def test_a_port_that_is_taken_is_named_with_its_owner(checkout: FakeCheckout) ->
     assert nothing_is_left(checkout)
 
 
-def test_a_disk_that_is_too_full_for_the_dataset_is_said_before_anything_starts(checkout: FakeCheckout) -> None:
+def test_a_disk_too_full_for_the_dataset_is_reported_before_anything_starts(checkout: FakeCheckout) -> None:
     checkout.write("experiments/datasets.yaml", "tiny: {pairs: 1000000000, value_bytes: 1MiB}\n")
     code, output = checkout.lab("run", "fake")
     assert code == 1
@@ -94,7 +94,7 @@ def test_without_a_jdk_the_command_that_gets_one_is_shown(checkout: FakeCheckout
         (None, "RUNTIME=docker: Docker is not installed"),
     ],
 )
-def test_docker_that_cannot_be_had_is_said_with_what_to_do(
+def test_an_unusable_docker_is_reported_with_what_to_do(
     checkout: FakeCheckout, script: str | None, message: str
 ) -> None:
     path = checkout.root / "path"
@@ -111,7 +111,7 @@ def test_docker_that_cannot_be_had_is_said_with_what_to_do(
     assert checkout.runs() == []
 
 
-def test_another_load_generator_that_is_not_there_ends_the_run_before_it_starts(checkout: FakeCheckout) -> None:
+def test_a_missing_load_generator_ends_the_run_before_it_starts(checkout: FakeCheckout) -> None:
     code, output = checkout.lab("run", "fake", LOADGEN=str(checkout.root / "no-such-wrk2"))
     assert code == 2
     assert "no-such-wrk2: does not exist" in output
@@ -156,7 +156,7 @@ def test_a_service_that_dies_shows_the_end_of_its_log(
     assert nothing_is_left(checkout)
 
 
-def test_a_service_that_ends_badly_is_remarked_on(checkout: FakeCheckout) -> None:
+def test_a_bad_end_of_the_service_is_a_remark(checkout: FakeCheckout) -> None:
     code, output = checkout.lab("run", "fake", "--variant", "ends-badly")
     assert code == 0, output
     remark = "the service ended with exit code 3 when it was asked to end"
@@ -219,7 +219,7 @@ def test_an_unreadable_report_of_the_load_generator_keeps_the_run_directory(
 
 
 @pytest.mark.parametrize("limit_bytes", [2_000, 40_000])
-def test_a_disk_that_becomes_full_is_said_without_a_traceback(checkout: FakeCheckout, limit_bytes: int) -> None:
+def test_a_disk_that_becomes_full_is_reported_without_a_traceback(checkout: FakeCheckout, limit_bytes: int) -> None:
     """A limit for the size of files stands in for a full disk: both make a write fail in the middle."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     checkout.experiment("fake", profile=False)

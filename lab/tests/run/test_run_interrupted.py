@@ -77,7 +77,7 @@ def test_sigterm_ends_a_run_like_ctrl_c(checkout: FakeCheckout) -> None:
     assert nothing_is_left(checkout)
 
 
-def test_a_service_that_clings_to_life_is_killed(checkout: FakeCheckout) -> None:
+def test_a_service_that_ignores_sigterm_is_killed(checkout: FakeCheckout) -> None:
     process = checkout.start("run", "fake", "--variant", "clings", "--duration", "10m")
     checkout.wait_for_phase("measure")
     os.kill(process.pid, signal.SIGINT)
@@ -164,7 +164,7 @@ def test_two_runs_at_once_are_refused(checkout: FakeCheckout) -> None:
     assert nothing_is_left(checkout)
 
 
-def test_the_lock_is_the_machines_and_not_the_checkouts(tmp_path: Path) -> None:
+def test_the_lock_belongs_to_the_machine_not_the_checkout(tmp_path: Path) -> None:
     one, other = (FakeCheckout(tmp_path / name).build() for name in ("one", "other"))
     lock = str(tmp_path / "lock")
     first = one.start("run", "fake", "--duration", "10m", LAB_LOCK=lock)
@@ -191,7 +191,7 @@ def test_every_checkout_and_every_user_has_the_same_lock(monkeypatch: pytest.Mon
     lock.release()
 
 
-def test_what_cannot_be_ended_is_named_and_nothing_else_is_claimed() -> None:
+def test_processes_that_cannot_be_ended_are_named_and_nothing_else_is_claimed() -> None:
     console = Console(record=True, width=200, file=io.StringIO())
     left = ["containers of this run (docker has not answered): docker rm -f x"]
     assert tell_end(None, console, KeyboardInterrupt(), "measure", left) == 130

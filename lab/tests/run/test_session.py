@@ -87,7 +87,7 @@ SHARED, APART = CpuPlan((0,), (1,), (1,)), CpuPlan((0,), (1,), (2,))
         (False, APART, True, 0),
     ],
 )
-def test_monitoring_starts_by_itself_only_where_nothing_is_measured(
+def test_monitoring_starts_by_default_only_on_cpus_where_nothing_is_measured(
     started: Started, tmp_path: Path, case: tuple[bool | None, CpuPlan, bool, int]
 ) -> None:
     wanted, cpus, kept_up, starts = case
@@ -109,7 +109,7 @@ def with_variant(experiment: Experiment, variant: str) -> Experiment:
     return apply_overrides(experiment, {"variant": variant, "warmup": "0s"})[0]
 
 
-def test_a_plan_alternates_between_experiments_and_profiles_where_it_says(
+def test_a_plan_alternates_between_experiments_and_profiles_as_declared(
     started: Started, checkout: FakeCheckout, tmp_path: Path
 ) -> None:
     sides = {}

@@ -64,7 +64,7 @@ LINKED = [
 
 
 @pytest.mark.parametrize("case", LINKED)
-def test_what_a_run_writes_is_counted(
+def test_the_writes_of_a_run_are_counted(
     checkout: FakeCheckout, free: dict[str, int], case: tuple[str, str, int, str]
 ) -> None:
     engine, script, needed, words = case
@@ -72,7 +72,7 @@ def test_what_a_run_writes_is_counted(
 
 
 @pytest.mark.parametrize("case", LINKED)
-def test_where_there_are_no_links_the_copy_of_the_dataset_is_counted_too(
+def test_without_links_the_copy_of_the_dataset_is_counted_too(
     checkout: FakeCheckout, free: dict[str, int], monkeypatch: pytest.MonkeyPatch, case: tuple[str, str, int, str]
 ) -> None:
     engine, script, needed, words = case

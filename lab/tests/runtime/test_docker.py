@@ -35,7 +35,7 @@ def test_without_docker_the_error_says_how_to_get_it(monkeypatch: pytest.MonkeyP
     assert [(check.name, check.ok) for check in DockerRuntime.checks()] == [("docker", False)]
 
 
-def test_docker_installed_but_not_running_is_told_apart(docker: FakeDocker, runtime: DockerRuntime) -> None:
+def test_docker_installed_but_not_running_has_its_own_error(docker: FakeDocker, runtime: DockerRuntime) -> None:
     said = "Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?\n"
     docker.answers([{"match": "version --format {{.Server", "stderr": said, "code": 1}])
     with pytest.raises(MissingToolError, match="installed but not running: Cannot connect") as raised:
@@ -43,7 +43,7 @@ def test_docker_installed_but_not_running_is_told_apart(docker: FakeDocker, runt
     assert "systemctl start docker" in raised.value.hint
 
 
-def test_a_user_who_may_not_use_the_engine_is_told_so(docker: FakeDocker, runtime: DockerRuntime) -> None:
+def test_a_user_without_permission_for_the_engine_gets_an_error(docker: FakeDocker, runtime: DockerRuntime) -> None:
     said = "permission denied while trying to connect to the Docker daemon socket\n"
     docker.answers([{"match": "version --format {{.Server", "stderr": said, "code": 1}])
     with pytest.raises(MissingToolError, match="may not use it") as raised:
@@ -67,7 +67,7 @@ def test_an_engine_that_hangs_is_not_waited_for(
         ({"stdout": "1.29.2\n"}, "is version 1.29.2; 2 or later"),
     ],
 )
-def test_compose_that_is_missing_or_old_is_told(
+def test_a_missing_or_old_compose_is_reported(
     docker: FakeDocker, runtime: DockerRuntime, answer: dict[str, Any], message: str
 ) -> None:
     docker.answers([ANSWERS[0], {"match": "compose version", **answer}])
@@ -76,7 +76,7 @@ def test_compose_that_is_missing_or_old_is_told(
     assert [check.ok for check in DockerRuntime.checks()] == [True, True, False]
 
 
-def test_a_compose_that_was_built_from_source_is_taken(docker: FakeDocker, runtime: DockerRuntime) -> None:
+def test_a_compose_built_from_source_is_accepted(docker: FakeDocker, runtime: DockerRuntime) -> None:
     docker.answers([ANSWERS[0], {"match": "compose version", "stdout": "dev\n"}])
     runtime.preflight(PLAN, free_ports(), quiet)
     assert [(check.name, check.detail) for check in DockerRuntime.checks()][-1] == ("docker compose", "dev")
@@ -99,7 +99,7 @@ def test_without_compose_every_command_takes_the_local_runtime_and_says_why(
     assert "RUNTIME=local" in raised.value.hint
 
 
-def test_where_containers_can_be_run_docker_is_taken_without_a_word(docker: FakeDocker, tmp_path: Path) -> None:
+def test_if_containers_can_be_run_docker_is_chosen_silently(docker: FakeDocker, tmp_path: Path) -> None:
     told: list[str] = []
     assert select.choose(Checkout(tmp_path), None, told.append).name == "docker"
     assert told == []
@@ -108,7 +108,7 @@ def test_where_containers_can_be_run_docker_is_taken_without_a_word(docker: Fake
 # Preflight.
 
 
-def test_what_a_dead_lab_left_is_removed(docker: FakeDocker, runtime: DockerRuntime) -> None:
+def test_leftovers_of_a_dead_lab_are_removed(docker: FakeDocker, runtime: DockerRuntime) -> None:
     docker.answers([*ANSWERS, {"match": "ps -a", "stdout": container("service", DEAD_PID)}])
     told: list[str] = []
     runtime.preflight(PLAN, free_ports(), told.append)
@@ -139,7 +139,7 @@ def test_a_pid_that_is_no_lab_any_more_counts_as_dead(monkeypatch: pytest.Monkey
     assert not engine.is_live_lab(os.getppid())
 
 
-def test_a_killed_lab_counts_as_dead_before_its_parent_has_asked_for_it() -> None:
+def test_a_killed_lab_counts_as_dead_before_its_parent_has_waited_for_it() -> None:
     killed = subprocess.Popen(["sleep", "60"])
     killed.kill()
     os.waitid(os.P_PID, killed.pid, os.WEXITED | os.WNOWAIT)  # it has ended, and is still there
@@ -150,7 +150,7 @@ def test_a_killed_lab_counts_as_dead_before_its_parent_has_asked_for_it() -> Non
         killed.wait()
 
 
-def test_a_port_that_is_taken_is_named(docker: FakeDocker, runtime: DockerRuntime) -> None:
+def test_a_port_in_use_is_named(docker: FakeDocker, runtime: DockerRuntime) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         ports = free_ports()
@@ -229,7 +229,7 @@ def test_a_service_that_is_never_ready_is_given_up(docker: FakeDocker, runtime: 
     assert service.alive()
 
 
-def test_a_container_that_cannot_be_started_says_what_docker_said(
+def test_a_container_that_cannot_be_started_shows_dockers_message(
     docker: FakeDocker, runtime: DockerRuntime, tmp_path: Path
 ) -> None:
     said = "Error response from daemon: driver failed programming external connectivity: port is already allocated\n"
@@ -304,7 +304,7 @@ def test_a_profile_is_copied_out_before_the_sidecar_goes(
     assert docker.calls("up --detach")[0]["environment"]["LAB_CPUS_OTHER"] == "3"
 
 
-def test_monitoring_that_fails_is_told_and_no_error(docker: FakeDocker, runtime: DockerRuntime) -> None:
+def test_monitoring_that_fails_is_reported_without_an_error(docker: FakeDocker, runtime: DockerRuntime) -> None:
     docker.answers([{"match": "config --format json", "stdout": STACK}, {"match": " build ", "code": 1}])
     told: list[str] = []
     runtime.monitoring.up(PLAN, Ports(), told.append)
@@ -324,7 +324,7 @@ def test_monitoring_whose_port_is_taken_is_left_out_and_named(
     assert docker.calls("rm --stop")[0]["words"][-2:] == ["node-exporter", "artifacts"]
 
 
-def test_monitoring_that_was_up_is_pinned_anew_and_stays(docker: FakeDocker, runtime: DockerRuntime) -> None:
+def test_monitoring_that_was_up_is_pinned_again_and_stays(docker: FakeDocker, runtime: DockerRuntime) -> None:
     names = ("prometheus", "node-exporter", "artifacts", "grafana")
     running = "".join(container(name, 0).replace(",lsmlab.owner=0", "") for name in names)
     docker.answers(
@@ -344,7 +344,7 @@ def test_monitoring_that_was_up_is_pinned_anew_and_stays(docker: FakeDocker, run
     assert not docker.calls("rm --stop")
 
 
-def test_the_addresses_are_those_of_what_is_up(docker: FakeDocker, tmp_path: Path) -> None:
+def test_the_addresses_are_those_of_running_services(docker: FakeDocker, tmp_path: Path) -> None:
     running = "".join(container(name, 0) for name in ("prometheus", "node-exporter", "artifacts"))
     docker.answers(
         [*ANSWERS, {"match": "ps -a", "stdout": running}, {"match": "config --format json", "stdout": STACK}]
@@ -355,7 +355,7 @@ def test_the_addresses_are_those_of_what_is_up(docker: FakeDocker, tmp_path: Pat
     }
 
 
-def test_without_grafanas_image_one_line_says_so(docker: FakeDocker, runtime: DockerRuntime) -> None:
+def test_without_grafanas_image_one_line_reports_that(docker: FakeDocker, runtime: DockerRuntime) -> None:
     docker.answers([{"match": "config --format json", "stdout": STACK}, {"match": "image inspect", "code": 1}])
     told: list[str] = []
     runtime.monitoring.up(PLAN, Ports(), told.append)
@@ -374,7 +374,7 @@ def test_down_refuses_while_a_run_goes_on(docker: FakeDocker, tmp_path: Path) ->
     assert not docker.calls(" down ")
 
 
-def test_close_removes_what_is_this_labs_and_never_raises(docker: FakeDocker, tmp_path: Path) -> None:
+def test_close_removes_the_containers_of_this_lab_and_never_raises(docker: FakeDocker, tmp_path: Path) -> None:
     docker.answers([{"match": "ps -a", "stdout": container("service", os.getpid())}, {"match": "rm", "code": 1}])
     runtime = DockerRuntime(Checkout(tmp_path))
     runtime.close()

@@ -47,7 +47,7 @@ def test_no_health_check_starts_a_process_during_a_run(stack: dict[str, Any]) ->
         assert check["interval"] == "${LAB_HEALTH_INTERVAL:-10s}", name
 
 
-def test_containers_of_a_run_say_whose_they_are(stack: dict[str, Any]) -> None:
+def test_containers_of_a_run_name_their_lab(stack: dict[str, Any]) -> None:
     for name in RUN_SERVICES:
         assert stack["services"][name]["labels"] == {"lsmlab.owner": "${LAB_OWNER:-}"}, name
     for name in set(stack["services"]) - RUN_SERVICES:
@@ -118,7 +118,7 @@ def test_engine_without_a_command_shows_its_use() -> None:
     assert "docker/engine up" in done.stderr
 
 
-def test_engine_status_fails_where_nothing_answers(tmp_path: Path) -> None:
+def test_engine_status_fails_if_nothing_answers(tmp_path: Path) -> None:
     docker = tmp_path / "docker"
     docker.write_text("#!/bin/sh\nexit 1\n")
     docker.chmod(0o755)
@@ -128,7 +128,7 @@ def test_engine_status_fails_where_nothing_answers(tmp_path: Path) -> None:
     assert "'docker compose' is missing" in done.stderr
 
 
-def test_engine_up_without_root_says_what_it_would_need(tmp_path: Path) -> None:
+def test_engine_up_without_root_names_its_requirements(tmp_path: Path) -> None:
     """As a user that is not root, with neither dockerd nor a docker that answers."""
     for name, text in {"docker": "exit 1", "id": "echo 1000", "apt-get": "exit 1"}.items():
         program = tmp_path / name

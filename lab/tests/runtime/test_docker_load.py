@@ -15,7 +15,7 @@ from support.docker import ANSWERS, PLAN, Alive, free_ports, load_spec, quiet, s
 from support.fake_docker import FakeDocker
 
 
-def test_the_load_generator_is_asked_in_wrk2s_words_and_its_output_kept(
+def test_the_load_generator_gets_wrk2s_options_and_its_output_is_kept(
     docker: FakeDocker, runtime: DockerRuntime, tmp_path: Path
 ) -> None:
     docker.answers(
@@ -37,7 +37,7 @@ def test_the_load_generator_is_asked_in_wrk2s_words_and_its_output_kept(
     assert docker.calls("rm --force")[-1]["words"][-1] == f"lsmlab-load-{os.getpid()}"
 
 
-def test_another_load_generator_is_asked_for_nothing_it_does_not_know(
+def test_another_load_generator_gets_no_option_that_it_does_not_know(
     docker: FakeDocker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LOADGEN_IMAGE", "somebody/wrk2")
@@ -109,7 +109,7 @@ def test_a_load_generator_that_cannot_be_run_ends_the_run_before_it_starts(
     assert not docker.calls("run ")
 
 
-def test_a_load_that_fails_tells_its_exit_code_and_its_last_words(
+def test_a_load_that_fails_shows_its_exit_code_and_its_last_lines(
     docker: FakeDocker, runtime: DockerRuntime, tmp_path: Path
 ) -> None:
     docker.answers(

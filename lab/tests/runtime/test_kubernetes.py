@@ -126,7 +126,7 @@ def test_a_store_that_the_service_cannot_write_to_is_named(
     assert "chown 1000" in raised.value.hint
 
 
-def test_a_pod_that_no_node_can_take_is_told_with_the_schedulers_words(kubectl: FakeDocker) -> None:
+def test_a_pod_that_no_node_can_take_is_reported_with_the_schedulers_message(kubectl: FakeDocker) -> None:
     condition = {"type": "PodScheduled", "status": "False", "message": "0/1 nodes are available: 1 Insufficient cpu."}
     kubectl.answers([{"match": "get pods", "stdout": listed(pod("service", conditions=[condition]))}])
     with pytest.raises(
@@ -136,7 +136,7 @@ def test_a_pod_that_no_node_can_take_is_told_with_the_schedulers_words(kubectl: 
     assert "SPREAD=off" in raised.value.hint
 
 
-def test_a_quota_that_refuses_a_load_pod_is_told(kubectl: FakeDocker) -> None:
+def test_a_quota_that_refuses_a_load_pod_is_reported(kubectl: FakeDocker) -> None:
     kubectl.answers(
         [
             {"match": "get pods", "stdout": listed(ready("service"))},
@@ -156,7 +156,7 @@ def test_a_quota_that_refuses_a_load_pod_is_told(kubectl: FakeDocker) -> None:
         ({"stdout": listed(ready("service"))}, ""),
     ],
 )
-def test_what_became_of_a_lost_pod_is_said(kubectl: FakeDocker, answer: dict[str, Any], said: str) -> None:
+def test_the_fate_of_a_lost_pod_is_reported(kubectl: FakeDocker, answer: dict[str, Any], said: str) -> None:
     kubectl.answers([{"match": "get pods", **answer}])
     assert why_lost(Kubectl("x"), "service").startswith(said)
     assert said or why_lost(Kubectl("x"), "service") == ""
@@ -195,7 +195,9 @@ def test_a_namespace_of_others_is_left_alone(
     assert kubectl.calls("delete") == []
 
 
-def test_a_cluster_that_does_not_answer_is_told_before_anything_is_made(kubectl: FakeDocker, tmp_path: Path) -> None:
+def test_a_cluster_that_does_not_answer_is_reported_before_anything_is_created(
+    kubectl: FakeDocker, tmp_path: Path
+) -> None:
     kubectl.answers([{"match": "/version", "stderr": "dial tcp: connection refused\n", "code": 1}])
     with pytest.raises(MissingToolError, match="no cluster answers: dial tcp: connection refused") as raised:
         preflight(tmp_path)

@@ -136,7 +136,7 @@ def test_a_clock_is_the_answer_with_the_shortest_round_trip(tmp_path: Path, monk
     assert 0 < clock.uncertainty_s < 0.1
 
 
-def test_a_pod_that_cannot_be_asked_for_the_time_is_named(kubectl: FakeDocker) -> None:
+def test_a_pod_whose_clock_cannot_be_read_is_named(kubectl: FakeDocker) -> None:
     kubectl.answers([{"match": "date", "stderr": 'pods "load-0" not found\n', "code": 1}])
     with pytest.raises(RunError, match='asking pod load-0 for the time: pods "load-0" not found'):
         read_clock(Kubectl("x"), "load-0", "loadgen")

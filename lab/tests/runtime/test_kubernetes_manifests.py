@@ -95,7 +95,7 @@ def test_metrics_are_where_the_annotations_say() -> None:
         ("/mnt/nvme", {"hostPath": {"path": "/mnt/nvme", "type": "DirectoryOrCreate"}}),
     ],
 )
-def test_the_store_is_where_it_is_wanted(store: str, volume: dict[str, Any]) -> None:
+def test_the_store_is_at_the_configured_place(store: str, volume: dict[str, Any]) -> None:
     objects = made(STORE=store)
     assert {"name": "store", **volume} in objects["Pod/service"]["spec"]["volumes"]
     claimed = objects.get("PersistentVolumeClaim/store")
@@ -133,7 +133,7 @@ def test_a_setting_that_makes_no_sense_is_refused_by_name(name: str, value: str,
         read_placement({name: value})
 
 
-def test_a_load_that_cannot_be_dealt_out_evenly_is_refused_with_numbers_that_can() -> None:
+def test_a_load_that_cannot_be_divided_evenly_is_refused_with_numbers_that_can() -> None:
     check_division(2, 4, 64)
     with pytest.raises(InputError, match="GENERATORS=3: 4 threads and 64 connections") as raised:
         check_division(3, 4, 64)
@@ -141,7 +141,7 @@ def test_a_load_that_cannot_be_dealt_out_evenly_is_refused_with_numbers_that_can
     check_division(3, 6, 66)
 
 
-def test_the_command_prints_them_and_refuses_bad_input(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_prints_manifests_and_refuses_bad_input(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GENERATORS", "2")
     command = [sys.executable, "-m", "lab", "manifests", "stack-get"]
     monkeypatch.setenv("PYTHONPATH", str(Path(lab.__file__).parents[1]))

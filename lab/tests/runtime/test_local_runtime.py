@@ -43,7 +43,7 @@ def test_the_service_is_asked_once_a_build(tmp_path: Path) -> None:
     assert len(asked.read_text().splitlines()) == 2
 
 
-def test_an_unbuilt_service_and_one_that_fails_are_told_apart(tmp_path: Path) -> None:
+def test_an_unbuilt_service_and_one_that_fails_are_distinguished(tmp_path: Path) -> None:
     with pytest.raises(RunError, match="not built yet") as caught:
         JarCatalogue(tmp_path / "service.jar", tmp_path, lambda: "false").variants()
     assert "make build-service" in caught.value.hint
@@ -97,7 +97,7 @@ def test_the_load_generators_command_line_is_wrk2s_with_our_additions(
 
 
 @pytest.mark.parametrize(("libc", "ok"), [(("glibc", "2.38"), True), (("glibc", "2.36"), False), (("", ""), False)])
-def test_the_doctor_tells_whether_the_native_transport_can_be_loaded(
+def test_the_doctor_reports_whether_the_native_transport_can_be_loaded(
     monkeypatch: pytest.MonkeyPatch, libc: tuple[str, str], ok: bool
 ) -> None:
     monkeypatch.setattr("platform.libc_ver", lambda: libc)

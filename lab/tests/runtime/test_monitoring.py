@@ -75,7 +75,7 @@ def test_a_scrape_a_second_is_complete_whether_or_not_the_service_answers(answer
     assert scrapes.missing(url, 1000, 1060) == []
 
 
-def test_the_longest_gap_is_told_with_its_time_and_the_others_together(answers: Answers) -> None:
+def test_the_longest_gap_is_reported_with_its_time_and_the_others_together(answers: Answers) -> None:
     url, stored = answers
     there = [*range(1010, 1020), *range(1032, 1050)]
     stored.update(service=[(at, 1) for at in there], node=[(1010, 1)])
@@ -83,7 +83,7 @@ def test_the_longest_gap_is_told_with_its_time_and_the_others_together(answers: 
     assert "stored nothing for 13 s from 00:16:59 UTC on (and 10 s in shorter gaps)" in told
 
 
-def test_a_run_of_which_nothing_is_stored_is_told_so_once(answers: Answers) -> None:
+def test_a_run_without_stored_samples_is_reported_once(answers: Answers) -> None:
     assert scrapes.missing(answers[0], 1000, 1050) == [
         "Prometheus stored nothing in 50 s under load: the dashboards do not have this run"
     ]
@@ -96,7 +96,7 @@ def test_a_node_exporter_that_never_answered_is_named(answers: Answers) -> None:
     assert told.startswith("node-exporter did not answer")
 
 
-def test_a_prometheus_that_does_not_answer_is_told_and_no_error() -> None:
+def test_a_prometheus_that_does_not_answer_is_reported_without_an_error() -> None:
     (told,) = scrapes.missing(f"http://127.0.0.1:{free_port()}", 1000, 1060)
     assert told.startswith("Prometheus does not answer at the end of the run")
 
@@ -243,7 +243,7 @@ def test_prometheus_killed_and_started_again_leaves_a_gap_that_the_report_names(
 
 
 @pytest.mark.usefixtures("programs")
-def test_without_node_exporter_the_run_goes_on_and_the_report_says_so(
+def test_without_node_exporter_the_run_continues_and_the_report_says_so(
     checkout: FakeCheckout, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(local, "NODE_EXPORTER_NAMES", ("no-such-exporter",))
@@ -265,7 +265,7 @@ def small_volume(checkout: FakeCheckout) -> Iterator[Path]:
 
 
 @pytest.mark.usefixtures("programs")
-def test_a_full_volume_does_not_end_prometheus_and_the_report_tells_of_the_gap(
+def test_a_full_volume_does_not_end_prometheus_and_the_report_names_the_gap(
     checkout: FakeCheckout, small_volume: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fill_it() -> None:

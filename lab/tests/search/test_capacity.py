@@ -101,7 +101,7 @@ def measured(
 
 @pytest.mark.parametrize("declared", [2_000, 29_000, 30_500, 70_000, 500_000])
 @pytest.mark.parametrize("collapses", [False, True])
-def test_it_is_found_from_below_and_from_above_also_where_overload_costs(
+def test_a_capacity_is_found_from_below_and_above_even_if_overload_reduces_it(
     checkout: FakeCheckout, pretended: type[Pretended], declared: int, collapses: bool
 ) -> None:
     pretended.collapses = collapses
@@ -113,7 +113,7 @@ def test_it_is_found_from_below_and_from_above_also_where_overload_costs(
     assert collapses or declared == 2_000 or len(pretended.asked) <= 3, pretended.asked
 
 
-def test_where_the_generator_gives_up_first_it_is_a_lower_bound(
+def test_if_the_generator_reaches_its_limit_first_the_capacity_is_a_lower_bound(
     checkout: FakeCheckout, pretended: type[Pretended]
 ) -> None:
     pretended.busy = True
@@ -132,7 +132,7 @@ def test_the_warm_up_grows_until_the_compiler_is_at_rest_and_only_then_does_a_ra
     assert found.per_s == pytest.approx(30_000, rel=0.08), pretended.asked
 
 
-def test_a_compiler_that_never_rests_ends_nothing_and_a_given_warm_up_stays(
+def test_a_compiler_that_never_rests_ends_no_search_and_a_given_warm_up_stays(
     checkout: FakeCheckout, pretended: type[Pretended]
 ) -> None:
     pretended.compiles_s = 1000

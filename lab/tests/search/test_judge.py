@@ -70,7 +70,7 @@ def test_noise_and_one_bad_second_are_no_backlog() -> None:
     assert backlog_growth(noisy[:4]) is None, "too few seconds for a slope"
 
 
-def test_what_the_load_generator_spoilt_says_nothing_of_the_service() -> None:
+def test_a_step_spoilt_by_the_load_generator_does_not_count() -> None:
     assert judge_measurement(measured(p99=12, net=9), LIMIT, STEADY, [])[0] == "unknown"
     late = Check(name="schedule", outcome="warn", detail="it did not keep its schedule")
     assert judge_measurement(measured(achieved=900), LIMIT, STEADY, [late]) == ("unknown", late.detail)

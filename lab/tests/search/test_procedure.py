@@ -80,7 +80,7 @@ def test_a_limit_that_is_never_broken_gives_a_lower_bound_at_the_highest_rate() 
     assert len(asked) < 10
 
 
-def test_what_the_generator_cannot_send_is_no_evidence_against_the_service() -> None:
+def test_a_rate_that_the_generator_cannot_send_does_not_count_against_the_service() -> None:
     asked, probe = known(10**9, sendable=33_000)
     answer = search(probe, Bounds(1_000, 10, 1_000_000))
     assert answer.ended == "lower bound"
@@ -89,7 +89,7 @@ def test_what_the_generator_cannot_send_is_no_evidence_against_the_service() -> 
     assert len(asked) < STEPS_MAX
 
 
-def test_a_threshold_below_what_can_be_sent_is_found_all_the_same() -> None:
+def test_a_threshold_below_the_lowest_rate_that_can_be_sent_is_still_found() -> None:
     _, probe = known(20_000, sendable=33_000)
     answer = search(probe, Bounds(1_000, 10, 1_000_000))
     assert answer.ended == "found"
@@ -115,7 +115,7 @@ def test_one_wrong_outcome_does_not_lead_the_search_astray() -> None:
         assert answer.rate_per_s == pytest.approx(8_000, rel=0.05), (lie, answer)
 
 
-def test_steps_that_run_out_leave_the_interval_wide_and_say_so() -> None:
+def test_a_search_that_runs_out_of_steps_says_that_its_interval_is_wide() -> None:
     _, probe = known(8_000)
     answer = search(probe, Bounds(1_000, 10, 1_000_000), steps_max=5)
     assert answer.ended == "undecided"

@@ -84,7 +84,7 @@ def test_a_disturbed_step_is_listed_and_not_drawn(search_page: tuple[str, str]) 
     assert "made again" in page
 
 
-def test_a_sweep_page_has_a_row_for_each_rate_with_its_verdict_and_what_was_published(
+def test_a_sweep_page_has_a_row_for_each_rate_with_its_verdict_and_published_figures(
     tmp_path: Path, experiment: Experiment
 ) -> None:
     runs = []

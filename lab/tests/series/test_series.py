@@ -92,7 +92,7 @@ def test_a_series_ends_after_three_failures_in_a_row(place: Place) -> None:
     assert not list((place.checkout.results / "fake").glob("*/report.html"))
 
 
-def test_a_run_that_cannot_be_made_here_is_told_in_one_line_and_ends_nothing(
+def test_a_run_that_is_impossible_here_is_reported_in_one_line_and_ends_no_series(
     place: Place, checkout: FakeCheckout, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     impossible = [
@@ -117,7 +117,7 @@ def test_a_run_that_cannot_be_made_here_is_told_in_one_line_and_ends_nothing(
     assert nothing_is_left(checkout)
 
 
-def test_only_the_same_request_is_taken_up_again_and_only_complete_runs_of_it_count(place: Place) -> None:
+def test_only_the_same_request_is_resumed_and_only_its_complete_runs_count(place: Place) -> None:
     answer = answer_of(place, planned("queue"), planned("stack"))
     with Series(place, answer, Console(quiet=True)) as series:
         series.execute()
@@ -147,7 +147,7 @@ def test_an_answer_that_cannot_be_read_names_the_file_and_the_field(tmp_path: Pa
         Answer.read(tmp_path / "none.json")
 
 
-def test_time_left_is_told_as_people_estimate() -> None:
+def test_the_time_left_is_worded_as_an_estimate() -> None:
     assert [time_left(seconds) for seconds in (2, 42, 100, 1080, 7800)] == [
         "about 5 s",
         "about 40 s",

@@ -67,7 +67,7 @@ def test_a_service_against_itself_is_called_different_in_at_most_one_of_twenty_c
     assert (p_values(noise.log_ratios(random(), COMPARISONS, blocks)) <= 0.05).mean() <= 0.05
 
 
-def test_the_verdict_is_what_the_p_values_say() -> None:
+def test_the_verdict_follows_from_the_p_values() -> None:
     ratios = noise.log_ratios(random(), 200, BLOCKS)
     verdicts = [judge(paired(blocks), TINY).verdict for blocks in ratios]
     assert [verdict in ("better", "worse") for verdict in verdicts] == (p_values(ratios) <= 0.05).tolist()
@@ -102,7 +102,7 @@ def test_a_difference_of_the_detectable_size_is_found_in_four_of_five_comparison
 
 
 @pytest.mark.parametrize("confidence", [0.90, 0.95])
-def test_intervals_cover_the_truth_as_often_as_they_say(confidence: float) -> None:
+def test_intervals_cover_the_truth_as_often_as_they_claim(confidence: float) -> None:
     truth = math.log(1.5)
     ratios = noise.log_ratios(random(), COMPARISONS, BLOCKS) + truth
     mean, error = _moments(ratios)

@@ -49,7 +49,7 @@ def test_a_ratio_is_reproduced_if_its_whole_interval_lies_in_the_claim(
         assert judged.why.startswith("cannot tell")
 
 
-def test_a_claim_of_no_change_is_told_as_equal() -> None:
+def test_a_claim_of_no_change_is_worded_as_equal() -> None:
     cases = {"sync": case("sync", BASE), "queue": case("queue", worse(0.06))}
     judged = judge(finding(kind="ratio", metric="rate", of="queue", to="sync", low=1), cases)
     assert judged.why == "claimed at least equal"
@@ -73,7 +73,7 @@ def test_rounds_are_paired_and_a_round_without_its_partner_does_not_count() -> N
     assert ratio.certain
 
 
-def test_a_claim_about_saturation_is_not_judged_where_the_service_kept_up() -> None:
+def test_a_claim_about_saturation_is_not_judged_if_the_service_kept_up() -> None:
     kept = rates(*[1000.0] * 6)
     cases = {"sync": case("sync", kept), "queue": case("queue", kept)}
     saturated = {"kind": "ratio", "metric": "rate", "of": "queue", "to": "sync", "high": 0.99, "needs": "saturated"}
@@ -145,7 +145,7 @@ def test_a_share_of_locks_is_one_of_waiting_time() -> None:
     assert "90.0% of the waiting time in 5,000 lock samples" in judge(finding(**rule), cases).ours
 
 
-def test_a_share_without_a_profile_says_so() -> None:
+def test_a_share_without_a_profile_is_marked() -> None:
     cases = {"queue": case("queue", BASE)}
     cases["queue"].__dict__["profile"] = None
     rule = {"kind": "share", "event": "lock", "categories": ["queue"], "of": "queue", "low": 0.5}
@@ -209,7 +209,7 @@ def test_a_share_that_misses_a_bound_is_not_rounded_to_it(served: float, rule: d
     assert told in judged.ours + judged.why
 
 
-def test_nothing_is_said_of_an_experiment_without_an_undisturbed_start() -> None:
+def test_nothing_is_claimed_of_an_experiment_without_an_undisturbed_start() -> None:
     judged = judge(finding(kind="kept", of="sync", low=0.99), {"sync": case("sync", [])})
     assert (judged.verdict, judged.why) == ("not comparable here", "there is no undisturbed start of sync")
 

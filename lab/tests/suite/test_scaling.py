@@ -74,7 +74,7 @@ class Measuring:
         return measured(self._place, name, {"fake": 50.0, "swept": 200.0, "alone": 1000.0}[name], capacities)
 
 
-def test_what_is_under_the_same_load_has_one_factor(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_experiments_under_the_same_load_have_one_factor(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     suite, cases = read_suite(place.checkout, "scaled")
     measuring = Measuring(place, monkeypatch)
     measured(place, "alone", 80.0)
@@ -92,7 +92,7 @@ def test_what_is_under_the_same_load_has_one_factor(place: Place, monkeypatch: p
     assert rates == {"swept@100": "35", "swept@400": "140"}
 
 
-def test_a_suite_with_its_own_times_measures_in_these_and_such_capacities_count_for_no_other(
+def test_capacities_of_a_suite_with_its_own_times_count_for_no_other(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     suite, cases = read_suite(place.checkout, "scaled")

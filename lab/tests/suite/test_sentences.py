@@ -71,7 +71,7 @@ def test_a_headline_of_many_experiments_names_only_the_significant_ones() -> Non
     assert answer_group("PUT", suite, cases).headline == told
 
 
-def test_what_all_serve_is_told_once_and_not_compared() -> None:
+def test_a_rate_that_all_serve_is_stated_once_and_not_compared() -> None:
     cases = {name: case(name, rates(*[1000.0] * 6)) for name in ("sync", "queue", "stack")}
     said = [one.text for one in answer_group("PUT", SUITE, cases).sentences]
     assert said == ["Each experiment of the group served at least 99.0% of the offered rate."]
@@ -84,7 +84,7 @@ def test_what_all_serve_is_told_once_and_not_compared() -> None:
     assert [text.partition(":")[0] for text in said[1:]] == ["stack serves fewer requests a second than sync"]
 
 
-def test_a_headline_does_not_compare_what_two_serve_that_keep_up() -> None:
+def test_a_headline_does_not_compare_two_services_that_both_keep_up() -> None:
     """A difference of 1 in 100,000 that is the same in each start is certain, and means nothing."""
     cases = {"sync": case("sync", rates(*[1000.0] * 6)), "queue": case("queue", rates(*[999.99] * 6)),
              "stack": case("stack", rates(*FEWER))}  # fmt: skip
@@ -95,7 +95,7 @@ def test_a_headline_does_not_compare_what_two_serve_that_keep_up() -> None:
     assert answer_group("PUT", SUITE, cases).headline == told
 
 
-def test_a_headline_without_enough_data_says_what_lacks() -> None:
+def test_a_headline_without_enough_data_says_what_is_missing() -> None:
     cases = {"sync": case("sync", rates(*SYNC)), "queue": case("queue", rates(*SYNC)),
              "stack": replace(case("stack", []), refused="ENGINE=x: no such engine")}  # fmt: skip
     told = "PUT: too few starts to judge: 0 (stack cannot run here), at least 6."
@@ -105,7 +105,7 @@ def test_a_headline_without_enough_data_says_what_lacks() -> None:
     assert answer_group("PUT", SUITE, kept).headline == told
 
 
-def test_many_intervals_are_told_to_be_wrong_by_chance() -> None:
+def test_with_many_intervals_the_page_says_how_many_miss_by_chance() -> None:
     many = tuple(f"v{n}" for n in range(20))
     suite = Suite.model_validate(
         {"title": "T", "question": "Q?", "groups": {"PUT": {"baseline": "sync", "others": many}}}
@@ -117,7 +117,7 @@ def test_many_intervals_are_told_to_be_wrong_by_chance() -> None:
     assert answer_group("PUT", SUITE, few).by_chance == ""
 
 
-def test_shares_of_too_few_samples_are_not_told() -> None:
+def test_shares_of_too_few_samples_are_not_stated() -> None:
     shares = {"cpu": {"queue": 0.3, "select": 0.7}, "lock": {"select": 0.9, "queue": 0.1}}
     for samples, told in ((400, True), (399, False)):
         cases = {"sync": case("sync", rates(*SYNC), {"cpu": {"queue": 0.1, "select": 0.9}}),
@@ -128,7 +128,7 @@ def test_shares_of_too_few_samples_are_not_told() -> None:
         assert ("90.0% is in select (400 samples)" in text) == told
 
 
-def test_a_metric_without_a_significant_difference_is_named_by_what_it_is() -> None:
+def test_a_metric_without_a_significant_difference_is_described_as_such() -> None:
     cases = {name: case(name, rates(*SCATTERED if name == "queue" else SYNC)) for name in ("sync", "queue", "stack")}
     backlog, said, *_ = (one.text for one in answer_group("PUT", SUITE, cases).sentences)
     assert backlog.startswith("sync (80.0%), queue (")
@@ -151,7 +151,7 @@ def test_ratio_and_figures_agree_although_one_start_is_far_off() -> None:
     assert "p99 against sync (2.94 ms)" in answer.headline
 
 
-def test_an_experiment_alone_is_told_by_the_rates_it_serves() -> None:
+def test_an_experiment_outside_groups_is_described_by_the_rates_it_serves() -> None:
     point = {rate: case(f"put@{rate}", rates(*[served] * 6, offered=rate))
              for rate, served in ((1000.0, 1000.0), (2000.0, 1999.0), (5000.0, 2100.0))}  # fmt: skip
     for rate, one in point.items():

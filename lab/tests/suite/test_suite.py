@@ -276,7 +276,7 @@ def test_a_declaration_that_is_wrong_names_file_line_and_key(pair: FakeCheckout,
     assert not (pair.root / "results").exists()
 
 
-def test_a_suite_that_there_is_not_is_an_error_that_names_those_near(pair: FakeCheckout) -> None:
+def test_an_unknown_suite_is_an_error_that_names_similar_ones(pair: FakeCheckout) -> None:
     code, output = pair.lab("suite", "pear")
     assert code == 2
     assert "no suite named 'pear'" in output

@@ -72,7 +72,7 @@ fn a_rate_plan_takes_the_place_of_rate_and_duration() {
 }
 
 #[test]
-fn values_that_do_not_fit_together_are_refused() {
+fn contradictory_values_are_refused() {
     let error = parse("-R10 -t8 -c4 http://h").unwrap().validate().unwrap_err();
     assert!(error.contains("raise -c or lower -t"), "{error}");
     let error = parse("-R10 --pool open --catch-up-max 2 http://h").unwrap().validate().unwrap_err();
@@ -86,7 +86,7 @@ fn values_that_do_not_fit_together_are_refused() {
 }
 
 #[test]
-fn parts_need_threads_and_connections_that_can_be_dealt_out() {
+fn parts_need_threads_and_connections_that_can_be_divided() {
     let error = |line: &str| parse(line).unwrap().validate().unwrap_err();
     assert!(error("-R10 -t4 -c64 --part 1/3 http://h").contains("-t must be a multiple of 3"));
     assert!(error("-R10 -t3 -c64 --part 1/3 http://h").contains("-c one of -t"));

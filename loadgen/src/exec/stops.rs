@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_stop_is_time_past_the_wake_up_or_between_two_signs_of_life() {
+    fn a_stop_is_time_after_the_planned_wake_up_or_between_two_wake_ups() {
         let mut finder = StopFinder::default();
         finder.restart(0);
         finder.sleep_until(0, 100 * MILLISECOND);
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_are_kept_in_the_order_of_time() {
+    fn the_longest_stops_are_kept_in_chronological_order() {
         let mut finder = StopFinder::default();
         finder.restart(0);
         let mut now_ns = 0;

@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_request_is_refused() {
+    fn text_that_is_not_a_request_is_refused() {
         assert_eq!(Batch::of(b""), Err(RequestError::CutShort));
         assert_eq!(Batch::of(b"GET / HTTP/1.1\r\nHost: x\r\n"), Err(RequestError::CutShort));
         assert_eq!(Batch::of(&PUT.as_bytes()[..PUT.len() - 1]), Err(RequestError::CutShort));

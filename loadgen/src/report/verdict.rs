@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stop_counts_where_a_thousandth_of_the_requests_shows_it() {
+    fn a_stop_counts_if_it_covers_a_thousandth_of_the_requests() {
         let visible = VerdictInput { p99_9: Moved { latency_ns: 30_000_000, net_ns: 9_000_000 }, ..good() };
         let reason = reasons(visible.clone());
         assert!(reason.contains("the generator was stopped for 30.00ms at 3.0s"), "{reason}");
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_constant_offset_of_some_tens_of_microseconds_and_a_small_share_are_no_fault() {
+    fn a_constant_offset_of_some_tens_of_microseconds_or_a_small_share_is_no_fault() {
         for (latency_ns, net_ns) in [(150_000, 60_000), (9_000_000, 8_300_000)] {
             assert_eq!(reasons(VerdictInput { p99: Moved { latency_ns, net_ns }, ..good() }), "");
         }

@@ -23,7 +23,7 @@ fn an_hour_at_an_odd_rate_does_not_drift() {
 }
 
 #[test]
-fn what_is_beyond_the_end_is_not_due_within_the_run() {
+fn requests_beyond_the_end_are_not_due_within_the_run() {
     let schedule = constant(10, 1, 3 * SECOND);
     assert_eq!(
         (schedule.due_ns(29), schedule.due_ns(30), schedule.due_ns(31)),
@@ -156,7 +156,7 @@ proptest! {
 }
 
 #[test]
-fn a_warmup_comes_before_the_plan_and_moves_nothing_in_it() {
+fn a_warmup_precedes_the_plan_and_does_not_change_it() {
     for plan in [&["70:3s"][..], &["10:1s", "10-50:2s"], &["30-10:2s"]] {
         let steps: Vec<Step> = plan.iter().map(|step| Step::parse(step).unwrap()).collect();
         let plain = Schedule::of_steps(&steps);

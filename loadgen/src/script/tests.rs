@@ -47,7 +47,7 @@ fn request_of(script: &ThreadScript) -> String {
 }
 
 #[test]
-fn a_host_of_the_command_line_is_the_only_one_in_whatever_case() {
+fn a_host_header_from_the_command_line_is_the_only_one_whatever_its_case() {
     for name in ["host", "Host", "HOST"] {
         for script in ["", "function request() return wrk.format(nil, nil, {}) end", "wrk.headers['hoSt'] = 'other'"] {
             let setting = Setting::new(script);

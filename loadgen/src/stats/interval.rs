@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn an_expected_status_is_served_and_no_error() {
+    fn an_expected_status_counts_as_served() {
         let expected = ExpectedStatuses::with(&[404]);
         let mut second = Interval::default();
         for status in [200, 302, 404, 500, 503, 429] {

@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_recorded_is_null_not_zero() {
+    fn an_empty_distribution_is_null_not_zero() {
         let summary = DistributionSummary::of(&new_histogram());
         assert_eq!((summary.count, summary.min, summary.max), (0, None, None));
         assert!(summary.percentiles["50"].is_null());

@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn seconds_that_came_all_at_once_are_not_kept() {
+    fn not_all_seconds_that_end_together_are_kept_for_reuse() {
         let mut totals = Totals::new(2);
         for index in 0..20 {
             totals.deliver(0, index, &interval(1));

@@ -149,7 +149,7 @@ fn a_request_that_the_socket_does_not_take_at_once_waits_in_order() {
 }
 
 #[test]
-fn a_farewell_ends_the_stream_and_what_follows_it_is_nothing() {
+fn close_notify_ends_the_stream_and_later_bytes_are_ignored() {
     let (mut client, mut server) = agreed(&[&version::TLS13]);
     server.writer().write_all(ANSWER).unwrap();
     server.send_close_notify();
@@ -162,7 +162,7 @@ fn a_farewell_ends_the_stream_and_what_follows_it_is_nothing() {
 }
 
 #[test]
-fn ours_is_said_once_and_no_request_follows_it() {
+fn our_close_notify_is_sent_once_and_no_request_follows_it() {
     let (mut client, mut server) = agreed(&[&version::TLS13]);
     let mut bytes = Vec::new();
     client.close(&mut bytes);
@@ -171,7 +171,7 @@ fn ours_is_said_once_and_no_request_follows_it() {
 }
 
 #[test]
-fn who_does_not_speak_tls_is_told_so() {
+fn a_peer_that_does_not_speak_tls_is_reported() {
     let mut plain = Vec::new();
     let received = client().receive(b"HTTP/1.1 400 Bad Request\r\n\r\n", &mut plain);
     assert!(matches!(&received, Received::Violation(reason) if reason.contains("does not send TLS")), "{received:?}");
@@ -185,7 +185,7 @@ fn who_does_not_speak_tls_is_told_so() {
 }
 
 #[test]
-fn what_came_before_garbage_counts() {
+fn responses_before_garbage_count() {
     let (mut client, mut server) = agreed(&[&version::TLS13]);
     server.writer().write_all(ANSWER).unwrap();
     let mut bytes = sent_by(&mut server);
@@ -196,7 +196,7 @@ fn what_came_before_garbage_counts() {
 }
 
 #[test]
-fn a_changed_byte_anywhere_is_an_error_or_waited_for_and_never_a_response() {
+fn a_changed_byte_never_gives_a_response() {
     let (_, mut server) = agreed(&[&version::TLS13]);
     server.writer().write_all(ANSWER).unwrap();
     let length = sent_by(&mut server).len();

@@ -83,7 +83,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn away_from_halves_it_is_what_doubles_give(value in 1.0f64..1e9, divisor in prop::sample::select(vec![60u32, 1000, 1_000_000])) {
+        fn away_from_halves_the_result_is_that_of_doubles(value in 1.0f64..1e9, divisor in prop::sample::select(vec![60u32, 1000, 1_000_000])) {
             let quotient = value / f64::from(divisor);
             let from_half = (quotient * 100.0).fract() - 0.5;
             prop_assume!(from_half.abs() > 1e-6);

@@ -183,7 +183,7 @@ fn uncorrected_latency_is_a_second_block() {
 }
 
 #[test]
-fn where_nothing_was_recorded_the_report_says_so_as_wrk2_does() {
+fn a_report_without_samples_is_printed_as_wrk2_does() {
     let server = support::TruthServer::start(support::Manner::FallSilentAfter(0));
     let text = support::load("-t1 -c1 -d1s -R5 -L --timeout 100ms", &server.url()).stdout();
     for line in [

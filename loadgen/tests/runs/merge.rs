@@ -46,7 +46,7 @@ fn merge_counts_every_interval_of_a_log_whose_intervals_begin_together() {
 }
 
 #[test]
-fn merge_refuses_what_is_no_log() {
+fn merge_refuses_files_that_are_not_logs() {
     let directory = tempfile::tempdir().unwrap();
     let file = |name: &str, text: &[u8]| {
         let path = directory.path().join(name);

@@ -136,7 +136,7 @@ fn ctrl_c_ends_early_with_the_report_and_exit_code_130() {
 }
 
 #[test]
-fn a_full_disk_costs_the_output_on_it_and_no_other() {
+fn a_full_disk_affects_only_the_output_on_it() {
     let server = quick_server();
     let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
     let directory = tempfile::tempdir().unwrap();
@@ -176,7 +176,7 @@ fn a_full_disk_costs_the_output_on_it_and_no_other() {
 }
 
 #[test]
-fn a_reader_of_the_text_that_goes_away_does_not_cost_the_json() {
+fn the_json_is_written_even_if_the_reader_of_the_text_goes_away() {
     let server = quick_server();
     let directory = tempfile::tempdir().unwrap();
     let json = directory.path().join("load.json");
@@ -198,7 +198,7 @@ fn a_reader_of_the_text_that_goes_away_does_not_cost_the_json() {
 }
 
 #[test]
-fn goodput_is_what_was_served_and_expect_says_what_that_is() {
+fn goodput_counts_responses_with_an_expected_status() {
     let not_found = b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n".to_vec();
     let server = TruthServer::start(Manner::Respond(not_found, Duration::ZERO));
     let figures = |flags: &str| {

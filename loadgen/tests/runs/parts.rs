@@ -59,7 +59,7 @@ fn text(output: &Output) -> String {
 }
 
 #[test]
-fn three_generators_ask_for_the_same_keys_as_one_and_are_reported_as_one() {
+fn three_generators_request_the_same_keys_as_one_and_are_reported_as_one() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     let (address, seen) = server();

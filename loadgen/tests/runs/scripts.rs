@@ -135,7 +135,7 @@ fn key(request: &str) -> (u64, &str) {
 }
 
 #[test]
-fn get_lua_asks_for_uniform_keys_that_differ_by_thread_and_repeat_with_the_seed() {
+fn get_lua_requests_uniform_keys_that_differ_by_thread_and_repeat_with_the_seed() {
     let keys = |arguments: &str, thread: usize| -> Vec<u64> {
         let threads = shipped("get.lua", arguments).unwrap();
         requests(&threads[thread], 10_000).iter().map(|text| key(text).0).collect()
@@ -158,7 +158,7 @@ fn keys_of(name: &str, arguments: &str, thread: usize, count: usize) -> Vec<u64>
 }
 
 #[test]
-fn sequential_keys_are_each_key_in_turn_over_all_threads() {
+fn sequential_keys_visit_each_key_in_turn_over_all_threads() {
     for (name, more) in [("get.lua", ""), ("put.lua", "value_bytes=1000"), ("mixed.lua", "value_bytes=1000")] {
         let arguments = format!("pairs=6 keys=sequential {more}");
         assert_eq!(keys_of(name, &arguments, 0, 5), [0, 2, 4, 0, 2], "{name}");
@@ -167,7 +167,7 @@ fn sequential_keys_are_each_key_in_turn_over_all_threads() {
 }
 
 #[test]
-fn zipfian_keys_are_asked_for_by_their_rank_to_the_power_of_theta() {
+fn zipfian_keys_are_requested_by_their_rank_to_the_power_of_theta() {
     const PAIRS: usize = 1000;
     const COUNT: usize = 40_000;
     for (name, theta) in [("get.lua", 0.99), ("put.lua", 0.5), ("mixed.lua", 0.8)] {
@@ -233,7 +233,7 @@ fn values_repeat_themselves_as_asked_so_that_they_compress() {
 }
 
 #[test]
-fn mixed_lua_keeps_to_its_share_of_puts() {
+fn mixed_lua_sends_its_share_of_puts() {
     for (percent, range) in [(0, 0..=0), (100, 10_000..=10_000), (10, 880..=1120)] {
         let [thread, _] =
             shipped("mixed.lua", &format!("pairs=1000000000 value_bytes=1000 put_percent={percent}")).unwrap();

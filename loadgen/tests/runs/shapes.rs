@@ -37,7 +37,7 @@ fn a_warmup_is_sent_and_in_no_output() {
 }
 
 #[test]
-fn a_stall_in_the_warmup_is_felt_by_what_is_due_after_it_alone() {
+fn a_stall_that_begins_in_the_warmup_delays_only_the_requests_due_after_it() {
     // The stall covers the last 300 ms of the warm-up and the first 200 ms of the measured second.
     let stall = (Duration::from_millis(700), Duration::from_millis(500));
     let server = TruthServer::start(Manner::Stalls(vec![stall]));
@@ -142,7 +142,7 @@ fn delay_needs_plans_of_single_connections() {
 
 #[test]
 #[ignore = "measures, and so needs a quiet machine; `make torture-loadgen` runs it"]
-fn a_limit_on_catching_up_spreads_what_a_stall_left_behind() {
+fn a_limit_on_catching_up_spreads_the_backlog_of_a_stall() {
     // 400 ms of stall at 200/s leave 80 requests: without a limit they are sent at once; at twice the rate they take
     // another 400 ms, 40 in 100 ms. The test looks at the busiest 100 ms, because the machine may stop in any others.
     let stall = (Duration::from_millis(500), Duration::from_millis(400));
@@ -159,7 +159,7 @@ fn a_limit_on_catching_up_spreads_what_a_stall_left_behind() {
 }
 
 #[test]
-fn threads_share_event_loops_where_there_are_fewer_cpus_and_keep_their_scripts() {
+fn threads_share_event_loops_if_there_are_fewer_cpus_and_keep_their_scripts() {
     let server = server_that_answers_after(Duration::ZERO);
     let directory = tempfile::tempdir().unwrap();
     let script = directory.path().join("stop.lua");
@@ -181,7 +181,7 @@ fn threads_share_event_loops_where_there_are_fewer_cpus_and_keep_their_scripts()
 }
 
 #[test]
-fn polling_is_told_from_work() {
+fn polling_is_distinguished_from_work() {
     let server = server_that_answers_after(Duration::ZERO);
     let spun = load("-t1 -c1 -d1s -R20 --idle spin", &server.url());
     let slept = load("-t1 -c1 -d1s -R20 --idle sleep", &server.url());

@@ -127,7 +127,7 @@ fn garbage_below_tls_is_a_read_error() {
 }
 
 #[test]
-fn an_alert_after_the_handshake_is_a_read_error_for_who_waits() {
+fn an_alert_after_the_handshake_is_a_read_error_of_waiting_requests() {
     let run = against(Manner::WantCertificate, "-t1 -c4 -d1s -R200");
     let (requests, [connect, read, write, ..]) = run.counts();
     assert_eq!((requests, connect), (0, 0));
@@ -154,13 +154,13 @@ fn a_peer_that_dies_in_the_handshake_is_a_connect_error_wherever_it_does() {
 }
 
 #[test]
-fn a_peer_that_never_shakes_hands_is_given_up() {
+fn a_peer_that_never_completes_the_handshake_is_given_up() {
     let message = nothing_connected(&TlsServer::start(Manner::Silent).url());
     assert!(message.contains("timed out"), "{message}");
 }
 
 #[test]
-fn a_peer_that_speaks_plain_http_is_named_as_one() {
+fn a_peer_that_speaks_plain_http_is_recognised() {
     let plain = TruthServer::start(support::Manner::Respond(OK.to_vec(), Duration::ZERO));
     // It waits for the end of a request's headers, which a TLS greeting lacks: the peer is given up.
     let message = nothing_connected(&plain.url().replace("http://", "https://"));
@@ -201,7 +201,7 @@ fn a_server_that_dies_during_the_run_leaves_connect_errors_and_no_hang() {
 }
 
 #[test]
-fn three_hundred_connections_each_shake_hands_once_and_ask_for_the_name_of_the_url() {
+fn each_of_three_hundred_connections_shakes_hands_once_and_sends_the_urls_name() {
     let server = TlsServer::start(Manner::Respond(OK.to_vec()));
     let run = load("-t2 -c300 -d60s -R600 --requests 1200 --timeout 60s", &server.url());
     run.assert_every_request_has_an_outcome();
@@ -216,7 +216,7 @@ fn three_hundred_connections_each_shake_hands_once_and_ask_for_the_name_of_the_u
 }
 
 #[test]
-fn a_host_that_tls_cannot_ask_for_is_a_usage_error() {
+fn a_host_that_is_no_tls_name_is_a_usage_error() {
     let output = command().args(["-R10", "-d1s", "https://-no-/"]).output().unwrap();
     assert_eq!(output.status.code(), Some(1), "{output:?}");
     assert!(String::from_utf8(output.stderr).unwrap().contains("'-no-' is not a valid host name for TLS"));

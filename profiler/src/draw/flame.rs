@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_title_that_is_too_long_is_cut_where_the_reader_sees_it() {
+    fn a_title_that_is_too_long_is_visibly_cut() {
         assert_eq!(cut("short", 5), "short");
         assert_eq!(cut("müßig und lang", 6), "müßig…");
         let end_px = WIDTH_PX as f64 / 2.0 + TITLE_LENGTH_MAX as f64 / 2.0 * (FONT_SIZE_PX + 5) as f64 * FONT_WIDTH_EM;

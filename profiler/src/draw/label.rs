@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_escaped_reads_back() {
+    fn escaped_text_reads_back() {
         for text in ["a<b>&\"c\"", "&amp;", "plain"] {
             assert_eq!(unescape(&escape(text)), text);
         }

@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_svg_is_refused() {
+    fn text_that_is_not_svg_is_refused() {
         assert!(render("<html/>").is_err());
     }
 }

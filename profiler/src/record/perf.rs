@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn without_any_privilege_the_answer_is_ctimer_and_says_why() {
+    fn without_any_privilege_the_engine_is_ctimer_with_the_reason() {
         let none = facts(Err("closed"), Err("Operation not permitted"));
         for choice in [FdTransfer::Auto, FdTransfer::Off, FdTransfer::On] {
             let probe = decide(&none, choice);
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn the_kernel_lets_in_by_capability_or_by_sysctl() {
+    fn the_kernel_permits_by_capability_or_by_sysctl() {
         assert!(may_open(1 << CAP_PERFMON, true, Some(3)).is_ok());
         assert!(may_open(1 << CAP_SYS_ADMIN, true, Some(2)).is_ok());
         assert!(may_open(0, false, Some(1)).is_ok());

@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_no_recording_is_named() {
+    fn a_file_that_is_not_a_recording_is_refused_by_name() {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join(RECORDING);
         let error = format!("{:#}", check_recording(&file).unwrap_err());
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_in_the_place_of_the_recording_is_not_followed() {
+    fn a_link_in_place_of_the_recording_is_not_followed() {
         let directory = tempfile::tempdir().unwrap();
         let (secret, file) = (directory.path().join("secret"), directory.path().join(RECORDING));
         fs::write(&secret, "FLR\0 of somebody else").unwrap();

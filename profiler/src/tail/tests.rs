@@ -66,7 +66,7 @@ fn a_planted_compaction_is_named() {
 }
 
 #[test]
-fn seconds_that_are_slow_by_chance_accuse_nobody() {
+fn seconds_that_are_slow_by_chance_blame_no_code() {
     let samples = recording(true);
     for seed in 0..10 {
         let mut random = Random::new(seed);
@@ -78,7 +78,7 @@ fn seconds_that_are_slow_by_chance_accuse_nobody() {
 }
 
 #[test]
-fn a_window_begins_before_its_second_by_the_latency() {
+fn a_window_begins_earlier_than_its_second_by_the_latency() {
     let samples = recording(false);
     let intervals = vec![Interval { start_ms: START_MS + 10_000, end_ms: START_MS + 11_000, latency_ms: 250.0 }];
     let mut all = log(|_| false);

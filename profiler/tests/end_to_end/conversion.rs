@@ -154,7 +154,7 @@ fn a_thread_that_sleeps_has_its_wall_clock_samples_in_each_of_its_seconds() {
 }
 
 #[test]
-fn a_recording_has_the_depth_the_native_memory_and_the_pprof_that_were_asked_for() {
+fn a_recording_has_the_requested_depth_native_memory_and_pprof() {
     let directory = tempfile::tempdir().unwrap();
     let out = directory.path();
     record_new_jvm(&[], out, &["--events", "cpu,nativemem", "--depth", "3", "--nativemem-interval", "1k"]);
@@ -173,7 +173,7 @@ fn a_recording_has_the_depth_the_native_memory_and_the_pprof_that_were_asked_for
 }
 
 #[test]
-fn an_event_that_was_not_recorded_has_files_that_say_so() {
+fn the_files_of_an_event_that_was_not_recorded_state_that() {
     let directory = tempfile::tempdir().unwrap();
     let out = directory.path();
     record_new_jvm(&[], out, &["--events", "lock"]);
@@ -193,7 +193,7 @@ fn an_event_that_was_not_recorded_has_files_that_say_so() {
 }
 
 #[test]
-fn a_recording_that_was_cut_off_gives_what_is_whole_in_it() {
+fn a_truncated_recording_gives_its_complete_part() {
     let directory = tempfile::tempdir().unwrap();
     let out = directory.path();
     record_new_jvm(&[], out, &[]);

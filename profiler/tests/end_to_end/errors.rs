@@ -37,7 +37,7 @@ fn errors_say_what_is_wrong_and_what_to_do() {
 }
 
 #[test]
-fn a_jvm_that_refuses_agents_is_told_from_others() {
+fn a_jvm_that_refuses_agents_is_recognised() {
     let jvm = Jvm::idle(&["-XX:-EnableDynamicAgentLoading"]);
     let directory = tempfile::tempdir().unwrap();
     let out = directory.path().to_str().unwrap();

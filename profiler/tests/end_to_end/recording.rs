@@ -68,7 +68,7 @@ fn a_second_recording_is_refused_and_the_first_goes_on() {
 }
 
 #[test]
-fn the_probe_tells_the_engine_that_the_recording_then_has() {
+fn the_probe_predicts_the_engine_of_the_recording() {
     let jvm = Jvm::start(&[]);
     let probed = profile(&["probe", "--pid", &jvm.pid()]);
     expect_success(&probed);

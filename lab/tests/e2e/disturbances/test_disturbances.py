@@ -133,7 +133,7 @@ def test_a_process_that_is_too_small_for_a_bad_second_is_named(tmp_path: Path) -
     assert judged.checks["other load"]["outcome"] == "pass"
 
 
-def test_a_hog_on_the_generators_cpu_is_named_and_at_most_what_it_did_to_the_percentiles() -> None:
+def test_a_hog_on_the_generators_cpu_is_the_reason_apart_from_its_effect_on_percentiles() -> None:
     judged = run_of(lambda run: hog(LOADGEN_CPU, 3.0))
     assert "other load" in judged.warned()
     assert judged.warned() <= {"other load", "generator's error"}
@@ -173,7 +173,7 @@ def test_another_process_on_the_disk_that_responses_wait_for_is_the_only_reason(
     assert "for a disk that other programs used" in judged.checks["other I/O"]["detail"]
 
 
-def test_a_compaction_at_the_start_is_named_and_at_most_what_it_did_to_the_median() -> None:
+def test_a_compaction_at_the_start_is_the_reason_apart_from_its_effect_on_the_median() -> None:
     def compact(run: Path) -> None:
         (start,) = addresses(run / "service.log")
         compact_all(*start)
@@ -183,7 +183,7 @@ def test_a_compaction_at_the_start_is_named_and_at_most_what_it_did_to_the_media
     assert judged.warned() <= {"background work", "steady state"}
 
 
-def test_a_jvm_without_a_warm_up_is_no_steady_state() -> None:
+def test_a_jvm_without_a_warm_up_is_not_in_a_steady_state() -> None:
     judged = run_of(WARMUP="0s", DURATION="60s")
     assert judged.warned() == {"steady state"}
     assert "the JIT compiler" in judged.checks["steady state"]["detail"]

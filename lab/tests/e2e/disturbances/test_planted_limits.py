@@ -10,7 +10,7 @@ from . import planted_limits
 
 
 @pytest.mark.parametrize("left_by_a_killed_test", [False, True])
-def test_a_group_is_made_afresh_and_removed(
+def test_a_group_is_made_again_and_removed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, left_by_a_killed_test: bool
 ) -> None:
     monkeypatch.setattr(planted_limits, "ROOT", tmp_path)

@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn timers_tell_lanes_from_connections() {
+    fn timers_distinguish_script_threads_from_connections() {
         assert_eq!(ScriptThread::of_timer(ScriptThread::timer(3)), Some(3));
         assert_eq!(ScriptThread::of_timer(3), None);
     }

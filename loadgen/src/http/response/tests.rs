@@ -152,7 +152,7 @@ proptest! {
     }
 
     #[test]
-    fn garbage_never_panics_nor_consumes_more_than_there_is(garbage in proptest::collection::vec(any::<u8>(), 0..300), size in 1usize..20) {
+    fn garbage_causes_no_panic_and_consumes_no_more_than_there_is(garbage in proptest::collection::vec(any::<u8>(), 0..300), size in 1usize..20) {
         let mut parser = ResponseParser::default();
         for piece in garbage.chunks(size) {
             match parser.feed(piece, false, None) {

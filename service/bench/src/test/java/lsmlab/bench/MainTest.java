@@ -67,7 +67,7 @@ class MainTest {
   }
 
   @Test
-  void measuresComparesAndWritesWhatItFound() throws IOException {
+  void measuresComparesAndWritesResults() throws IOException {
     JsonNode results = measured("--engines=rocksdb,lsm", "--workloads=open");
     assertEquals(1, results.at("/figures/lsm/open").size());
     assertTrue(results.at("/figures/rocksdb/open/0").asDouble() > 0);
@@ -77,7 +77,7 @@ class MainTest {
   }
 
   @Test
-  void aShortOverwriteComparesNoTenthsAndTheSettingsStandBelowTheTable() throws IOException {
+  void aShortOverwriteComparesNoTenthsAndTheSettingsFollowTheTable() throws IOException {
     JsonNode results =
         measured("--engines=lsm,rocksdb", "--workloads=overwrite", "--overwrite-bytes=1000000000");
     assertEquals(1, results.at("/figures/lsm/overwrite_rate_10").size());

@@ -26,7 +26,7 @@ class PackagesTest {
           .importPackages("lsmlab");
 
   @Test
-  void noPackageDependsOnItselfThroughOthers() {
+  void packagesHaveNoCycles() {
     slices().assignedFrom(new ByPackage()).should().beFreeOfCycles().check(CLASSES);
   }
 

@@ -76,7 +76,7 @@ abstract class EngineContract {
   }
 
   @Test
-  void showsWhatWasPut() {
+  void readsReturnTheValuesThatWerePut() {
     put("a", "1");
     put("b", "");
     assertEquals("1", get("a"));
@@ -97,7 +97,7 @@ abstract class EngineContract {
   }
 
   @Test
-  void doesWritesThatAreHandedOverTogetherInTheirOrder() {
+  void executesABatchInOrder() {
     put("gone", "soon");
     WriteBatch batch = new WriteBatch();
     for (int round = 0; round < 2; round++) {
@@ -119,7 +119,7 @@ abstract class EngineContract {
   }
 
   @Test
-  void takesSlicesOfTheCallersArraysAndKeepsNoneOfThem() {
+  void copiesSlicesOfTheCallersArrays() {
     byte[] key = bytes("..key..");
     byte[] value = bytes("##value###");
     engine.put(key, 2, 3, value, 2, 5);
@@ -312,7 +312,7 @@ abstract class EngineContract {
 
   @ParameterizedTest
   @EnumSource(Durability.class)
-  void acknowledgedWritesOutliveTheirProcess(Durability durability) throws Exception {
+  void acknowledgedWritesSurviveTheirProcess(Durability durability) throws Exception {
     if (!entry().persistent()) {
       return;
     }
@@ -326,7 +326,7 @@ abstract class EngineContract {
   }
 
   @Test
-  void countsWhatItHolds() {
+  void statsCountTheBytesHeld() {
     for (int i = 0; i < 5_000; i++) {
       put(key(i), "x".repeat(200));
     }
@@ -336,7 +336,7 @@ abstract class EngineContract {
   }
 
   @Test
-  void closesTwice() {
+  void closeIsIdempotent() {
     engine.close();
     engine.close();
     engine = open(Durability.PROCESS);

@@ -16,7 +16,7 @@ class MvStoreEngineTest extends EngineContract {
   }
 
   @Test
-  void commitsWritesThatAreHandedOverTogetherOnce(@TempDir Path directory) {
+  void aBatchIsCommittedOnce(@TempDir Path directory) {
     try (MvStoreEngine engine =
         MvStoreEngine.open(LsmOptions.builder(directory.resolve("store")).build())) {
       WriteBatch batch = new WriteBatch();

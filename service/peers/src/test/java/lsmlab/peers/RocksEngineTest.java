@@ -21,7 +21,7 @@ class RocksEngineTest extends EngineContract {
 
   @Test
   @EnabledOnOs(OS.LINUX)
-  void writesOneRecordForThoseThatAreHandedOverTogether(@TempDir Path directory)
+  void aBatchIsOneRecord(@TempDir Path directory)
       throws IOException {
     try (RocksEngine engine =
         RocksEngine.open(LsmOptions.builder(directory.resolve("store")).build())) {

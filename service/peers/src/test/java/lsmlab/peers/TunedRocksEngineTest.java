@@ -53,7 +53,7 @@ class TunedRocksEngineTest extends EngineContract {
 
   /** A setting that does not reach RocksDB would make it a slower peer than the tables say. */
   @Test
-  void rocksDbReportsTheSettingsOfAnExpert(@TempDir Path directory) throws IOException {
+  void rocksDbReportsTheTunedSettings(@TempDir Path directory) throws IOException {
     LsmOptions options =
         LsmOptions.builder(directory.resolve("store"))
             .flushThresholdBytes(1 << 20)
@@ -82,7 +82,7 @@ class TunedRocksEngineTest extends EngineContract {
   }
 
   @Test
-  void dataLargerThanMemoryIsReadPastThePageCache(@TempDir Path directory) throws IOException {
+  void dataLargerThanMemoryBypassesThePageCache(@TempDir Path directory) throws IOException {
     LsmOptions options = LsmOptions.builder(directory.resolve("store")).build();
     System.setProperty(TunedRocksEngine.DIRECT_CACHE_PROPERTY, "50000000");
     try (Engine engine = TunedRocksEngine.open(options)) {

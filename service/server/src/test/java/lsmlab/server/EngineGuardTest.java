@@ -23,7 +23,7 @@ class EngineGuardTest {
   }
 
   @Test
-  void onceShutItRefusesEveryCall() {
+  void refusesEveryCallOnceShut() {
     EngineGuard guard = new EngineGuard(engine(() -> null));
     guard.stats();
     guard.quiesce();
@@ -36,7 +36,7 @@ class EngineGuardTest {
   }
 
   @Test
-  void itShutsOnceTheLastCallHasReturned() throws InterruptedException {
+  void shutReturnsAfterTheLastCall() throws InterruptedException {
     CountDownLatch called = new CountDownLatch(1);
     CountDownLatch mayReturn = new CountDownLatch(1);
     boolean[] returned = new boolean[1];

@@ -21,7 +21,7 @@ class ResultsTest {
   @TempDir Path temporary;
 
   @Test
-  void everyFigureAndTheEnvironmentAreWrittenAndTheTableReplacesThePages() throws IOException {
+  void everyFigureAndTheEnvironmentAreWrittenAndThePagesTableIsReplaced() throws IOException {
     Path page = temporary.resolve("page.md");
     Files.writeString(page, "before\n" + BEGIN + "\nold\n" + END + "\nafter\n");
     Figures figures = new Figures(System.err);
@@ -41,7 +41,7 @@ class ResultsTest {
   }
 
   @Test
-  void aPageWithoutTheMarkersIsLeftAsItIs() throws IOException {
+  void aPageWithoutTheMarkersIsUnchanged() throws IOException {
     Path page = temporary.resolve("page.md");
     Files.writeString(page, END + BEGIN);
     IOException refused =

@@ -14,7 +14,7 @@ class StolenTimeTest {
   private static final Set<String> ALL = Set.of("cpu");
 
   @Test
-  void itIsTheEighthColumnAndGuestsAreNotCountedTwice() throws IOException {
+  void stealIsTheEighthColumnAndGuestsAreNotCountedTwice() throws IOException {
     StolenTime earlier = StolenTime.of(List.of("cpu  100 10 50 800 20 0 10 10 40 4"), ALL);
     assertEquals(new StolenTime(10, 1000), earlier);
     StolenTime later = StolenTime.of(List.of("cpu  150 10 60 810 20 0 20 30 90 4"), ALL);
@@ -23,7 +23,7 @@ class StolenTimeTest {
   }
 
   @Test
-  void otherCpusThanThoseThatWereAskedForDoNotCount() throws IOException {
+  void onlyTheRequestedCpusCount() throws IOException {
     List<String> lines =
         List.of(
             "cpu  3 0 0 0 0 0 0 33 0 0",
@@ -43,7 +43,7 @@ class StolenTimeTest {
   }
 
   @Test
-  void theSystemsOwnCanBeRead() throws IOException {
+  void theSystemsOwnCountersCanBeRead() throws IOException {
     StolenTime now = StolenTime.now();
     assertTrue(now.all() > 0 && now.stolen() >= 0 && now.stolen() <= now.all(), now.toString());
     assertTrue(StolenTime.now(Set.of(0)).all() <= StolenTime.now().all());

@@ -35,7 +35,7 @@ class LadderTablesTest {
   }
 
   @Test
-  void targetsThatAreKeptAreMet() {
+  void figuresWithinTheirTargetsMeetThem() {
     addAll(6.6, 8.6, 72_000);
     String tables = tables();
     assertFalse(tables.contains("**not met**"), tables);
@@ -46,13 +46,13 @@ class LadderTablesTest {
   }
 
   @Test
-  void whatMissesItsTargetSaysSo() {
+  void figuresBeyondTheirTargetsAreMarked() {
     addAll(6.7, 8.8, 71_000);
     assertEquals(5, tables().split("\\*\\*not met\\*\\*", -1).length - 1, tables());
   }
 
   @Test
-  void aVariantIsHeldAgainstThePeerWithItsHandOff() {
+  void aVariantIsComparedWithThePeerThatHasItsHandOff() {
     assertEquals(Contestant.ON_SELECTOR, Contestant.peerOf("sync"));
     assertEquals(Contestant.WITH_POOL, Contestant.peerOf("queue"));
     addAll(6, 8, 80_000);

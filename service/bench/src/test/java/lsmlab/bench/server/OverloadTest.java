@@ -18,7 +18,7 @@ class OverloadTest {
       """;
 
   @Test
-  void refusalsAreNoGoodputAndEveryRequestWithoutAResponseIsLost() throws IOException {
+  void refusalsAreNotGoodputAndRequestsWithoutAResponseAreLost() throws IOException {
     Load load = new Load(new ObjectMapper().readTree(REPORT), 0.01, 0, 0);
     assertEquals(200, load.goodput());
     assertEquals(10, load.cpuMicros(), 1e-9);
@@ -33,7 +33,7 @@ class OverloadTest {
   }
 
   @Test
-  void whatLosesRequestsOrGrowsMissesTheTarget() {
+  void lostRequestsAndGrowingMemoryMissTheTarget() {
     Figures figures = new Figures(System.err);
     add(figures, "sync 0", 0, 1_090);
     add(figures, "queue 5000", 1, 1_000);

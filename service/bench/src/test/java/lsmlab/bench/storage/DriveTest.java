@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Test;
 class DriveTest {
 
   @Test
-  void aTimedRunEndsAtItsOperationsAndTimesEach() throws InterruptedException {
+  void aTimedRunEndsAfterItsOperationsAndTimesEach() throws InterruptedException {
     Result result = Drive.timed(1, Limit.seconds(60).orOperations(1_000), () -> bits -> 7);
     assertEquals(1_000, result.operations());
     assertEquals(7_000, result.bytes());

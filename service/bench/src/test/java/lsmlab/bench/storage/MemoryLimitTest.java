@@ -27,7 +27,7 @@ class MemoryLimitTest {
 
   /** Uses the machine's control groups, if this process may create one. */
   @Test
-  void aProcessIsStartedInsideAndTheGroupGoesAfterwards() throws Exception {
+  void aProcessRunsInTheGroupWhichIsRemovedAfterwards() throws Exception {
     Optional<MemoryLimit> made = MemoryLimit.of(BYTES);
     assumeTrue(made.isPresent(), "no control group can be made here");
     try (MemoryLimit limit = made.get()) {
@@ -40,7 +40,7 @@ class MemoryLimitTest {
   }
 
   @Test
-  void whatNeedsMoreMemoryIsEndedByTheKernel() throws Exception {
+  void theKernelKillsAProcessThatNeedsMoreMemory() throws Exception {
     Optional<MemoryLimit> made = MemoryLimit.of(BYTES);
     assumeTrue(made.isPresent(), "no control group can be made here");
     assumeTrue(Files.readString(Path.of("/proc/swaps")).lines().count() == 1, "there is swap");
@@ -52,7 +52,7 @@ class MemoryLimitTest {
   }
 
   @Test
-  void bothVersionsAreToldTheirLimit() throws IOException {
+  void bothVersionsOfControlGroupsGetTheLimit() throws IOException {
     assertTrue(MemoryLimit.of(root, BYTES).isPresent());
     Path second = root.resolve(ownName()).resolve("memory.max");
     assertEquals(Long.toString(BYTES), Files.readString(second));
@@ -65,7 +65,7 @@ class MemoryLimitTest {
   }
 
   @Test
-  void whereNoneCanBeMadeNothingIsLeft() throws IOException {
+  void aGroupThatCannotBeMadeLeavesNothing() throws IOException {
     Files.createDirectories(root.resolve("cgroup.subtree_control"));
     assertEquals(Optional.empty(), MemoryLimit.of(root, BYTES));
     assertFalse(Files.exists(root.resolve(ownName())));

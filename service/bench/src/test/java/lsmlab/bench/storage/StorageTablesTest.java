@@ -14,7 +14,7 @@ class StorageTablesTest {
   private final Figures figures = new Figures(System.err);
 
   @Test
-  void theBetterOneIsWhoeverWinsEveryRound() {
+  void theBetterOneWinsEveryRound() {
     assertEquals("`lsm`", StorageTables.winner(new Summary(2, 1.1, 3, 5), "lsm", "rocksdb"));
     assertEquals(
         "`rocksdb`", StorageTables.winner(new Summary(0.5, 0.1, 0.9, 5), "lsm", "rocksdb"));
@@ -22,7 +22,7 @@ class StorageTablesTest {
   }
 
   @Test
-  void theTargetHoldsAgainstTheTunedPeerAndLessIsBetterWhereItIs() {
+  void theTargetIsAgainstTheTunedPeerAndLessMayBeBetter() {
     add("put_power_64t", 130, 100, 100);
     add("overwrite_p9999", 2, 3, 9);
     String table = StorageTables.of(figures, List.of("lsm", "rocksdb", "rocksdb-tuned"));
@@ -37,7 +37,7 @@ class StorageTablesTest {
   }
 
   @Test
-  void aBoundOnOurOwnFigureHoldsWhateverThePeerDoes() {
+  void aLimitOfOurOwnFigureDoesNotDependOnThePeer() {
     add("open", 300, 900, 900);
     String table = StorageTables.of(figures, List.of("lsm", "rocksdb", "rocksdb-tuned"));
     assertEquals(2, table.split("≤ 200 ms \\| \\*\\*not met\\*\\*", -1).length - 1, table);

@@ -15,7 +15,7 @@ class ZipfianTest {
   private final SplittableRandom random = new SplittableRandom(1);
 
   @Test
-  void aRankComesUpInProportionToItsPowerLaw() {
+  void aRankOccursInProportionToItsPowerLaw() {
     int[] drawn = new int[COUNT];
     for (int i = 0; i < DRAWS; i++) {
       drawn[zipfian.rank(random.nextLong())]++;

@@ -48,7 +48,7 @@ class CommandLineTest {
   }
 
   @Test
-  void helpTeaches() {
+  void helpListsTheCommandsAndTheKeysOfTheConfiguration() {
     assertEquals(0, execute("--help"));
     for (String word :
         new String[] {"serve", "load-dataset", "verify", "dump", "variants", "engines"}) {

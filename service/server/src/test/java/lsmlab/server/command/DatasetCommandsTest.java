@@ -89,7 +89,7 @@ class DatasetCommandsTest {
 
   /** Each lookup searches all tables: the worst case of a store without compaction. */
   @Test
-  void overlappingTablesAreSearchedWhereTheirFiltersDoNotSpareIt() throws IOException {
+  void overlappingTablesAreSearchedUnlessTheirFiltersExcludeTheKey() throws IOException {
     for (int bits : new int[] {0, 10}) {
       Path dir = temporary.resolve("store" + bits);
       Outcome outcome =
@@ -245,7 +245,7 @@ class DatasetCommandsTest {
   }
 
   @Test
-  void verifyRefusesWhatIsNoStore() {
+  void verifyRefusesADirectoryWithoutAStore() {
     Outcome outcome = run(new VerifyCommand(), "--dir", temporary);
     assertEquals(1, outcome.exit());
     assertTrue(outcome.err().contains("is not a store"), outcome.err());
@@ -281,7 +281,7 @@ class DatasetCommandsTest {
   }
 
   @Test
-  void dumpShowsDamageInItsPlaceAndTheRest() throws IOException {
+  void dumpShowsDamageWhereItOccursAndTheRest() throws IOException {
     Path dir = temporary.resolve("store");
     assertEquals(0, load(dir, "--tables", "1").exit());
     Path table = dir.resolve("000001.sst");
@@ -300,7 +300,7 @@ class DatasetCommandsTest {
   }
 
   @Test
-  void dumpSaysWhatItCannotPrint() throws IOException {
+  void dumpReportsFilesThatItCannotPrint() throws IOException {
     Path absent = temporary.resolve("000001.sst");
     Outcome missing = run(new DumpCommand(), absent);
     assertEquals(2, missing.exit());

@@ -150,7 +150,7 @@ class ConfigFileTest {
   }
 
   @Test
-  void theDirectoryIsNeeded() {
+  void theDirectoryIsRequired() {
     for (String text : new String[] {"", "workers: 1", "# nothing\n"}) {
       ConfigException e =
           assertThrows(ConfigException.class, () -> ConfigFile.parse("s.yaml", text));
@@ -159,7 +159,7 @@ class ConfigFileTest {
   }
 
   @Test
-  void aFileThatIsNoMappingOrIsNotThere() {
+  void aFileThatIsMissingOrNotAMappingIsRefused() {
     assertThrows(ConfigException.class, () -> ConfigFile.parse("s.yaml", "- data_dir"));
     ConfigException e =
         assertThrows(ConfigException.class, () -> ConfigFile.read(Path.of("/no/such.yaml")));

@@ -44,7 +44,7 @@ class AbuseTest {
   }
 
   @TestFactory
-  Stream<DynamicTest> aDripEndsAfterTheTimeThatARequestHas() {
+  Stream<DynamicTest> aRequestThatArrivesByteByByteEndsAtItsTimeLimit() {
     return DRIPS.stream().map(drip -> DynamicTest.dynamicTest(drip.name(), () -> endsInTime(drip)));
   }
 
@@ -77,7 +77,7 @@ class AbuseTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"sync", "queue"})
-  void theBeginningOfARequestThatCameWithAnotherHasItsTimeToo(String variant) throws IOException {
+  void theStartOfAPipelinedRequestHasATimeLimitToo(String variant) throws IOException {
     try (TestServer server = new TestServer(variant, new MapEngine());
         RawClient client = server.connect()) {
       client.send(ConformanceCases.get("id=absent") + "GET /v0/entity?id=");
@@ -107,7 +107,7 @@ class AbuseTest {
   }
 
   @Test
-  void aReaderThatTakesAByteNowAndThenIsEnded() throws IOException {
+  void aReaderThatTakesAByteNowAndThenIsDisconnected() throws IOException {
     MapEngine engine = new MapEngine();
     for (int i = 0; i < 200; i++) {
       engine.put(("k" + (1000 + i)).getBytes(US_ASCII), new byte[100_000]);
@@ -150,7 +150,7 @@ class AbuseTest {
   }
 
   @Test
-  void theResponseToAChunkedUploadArrivesWhileTheBodyStillDoes() throws Exception {
+  void theResponseToAChunkedUploadArrivesBeforeTheBodyEnds() throws Exception {
     String head = ConformanceCases.request("PUT", TARGET, "Transfer-Encoding: chunked\r\n");
     String chunk = "1000\r\n" + "x".repeat(4096) + "\r\n";
     try (TestServer server = new TestServer("sync", new MapEngine())) {
@@ -188,7 +188,7 @@ class AbuseTest {
   }
 
   @Test
-  void aSelectorThatHasDiedIsSeen() throws Exception {
+  void aDeadSelectorIsDetected() throws Exception {
     try (TestServer server = new TestServer("sync", new MapEngine())) {
       assertTrue(server.server().isHealthy());
       server.server().selectorThreads()[0].selector.close(); // its thread ends

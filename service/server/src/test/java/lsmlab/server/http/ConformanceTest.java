@@ -193,7 +193,7 @@ class ConformanceTest {
   }
 
   @Test
-  void repliesHaveTheValueAndNoMore() throws IOException {
+  void responsesHaveTheValueAndNoMore() throws IOException {
     try (RawClient client = server("sync").connect()) {
       assertEquals("value", client.exchange(ConformanceCases.get("id=k")).body());
       assertEquals("", client.exchange(ConformanceCases.get("id=empty")).body());

@@ -60,7 +60,7 @@ class OverloadTest {
 
   @ParameterizedTest
   @MethodSource("variantsThatQueue")
-  void whatDoesNotFitIsAnswered503AndTheConnectionStays(String variant) throws IOException {
+  void requestsBeyondTheMemoryBudgetGet503AndTheConnectionStays(String variant) throws IOException {
     SlowEngine engine = new SlowEngine();
     try (TestServer server = new TestServer(variant, engine, SMALL, 1000)) {
       engine.put("k".getBytes(US_ASCII), "v".getBytes(US_ASCII));
@@ -111,7 +111,7 @@ class OverloadTest {
 
   @ParameterizedTest
   @MethodSource("variantsThatQueue")
-  void aClientThatIsTurnedAwayIsHeldOffForAMomentAndGetsAllItsResponses(String variant)
+  void aRefusedClientIsPausedBrieflyAndGetsAllItsResponses(String variant)
       throws IOException {
     SlowEngine engine = new SlowEngine();
     try (TestServer server =
@@ -168,7 +168,7 @@ class OverloadTest {
   }
 
   @Test
-  void aClientThatEndsAfterBeingTurnedAwayGetsTheRestOfItsResponses() throws IOException {
+  void aClientThatClosesAfterARefusalGetsItsRemainingResponses() throws IOException {
     MapEngine engine =
         new MapEngine() {
           @Override
@@ -245,7 +245,7 @@ class OverloadTest {
   }
 
   @Test
-  void connectionsOverTheLimitAreTurnedAway() throws IOException {
+  void connectionsOverTheLimitAreRefused() throws IOException {
     try (TestServer server = new TestServer("sync", new MapEngine(), SMALL, 2)) {
       RawClient first = server.connect();
       assertEquals(404, first.exchange(ConformanceCases.get("id=x")).status());
@@ -267,7 +267,7 @@ class OverloadTest {
 
   @ParameterizedTest
   @MethodSource("variants")
-  void aStopAnswersWhatIsInFlightAndRefusesTheRest(String variant) throws Exception {
+  void aStopAnswersRequestsInFlightAndRefusesOthers(String variant) throws Exception {
     SlowEngine engine = new SlowEngine();
     TestServer server = new TestServer(variant, engine, SMALL, 1000);
     RawClient idle = server.connect();

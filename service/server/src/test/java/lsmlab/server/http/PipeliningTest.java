@@ -31,7 +31,7 @@ class PipeliningTest {
 
   @ParameterizedTest
   @MethodSource("variants")
-  void repliesAndRejectionsKeepTheirPlace(String variant) throws IOException {
+  void responsesAndRejectionsKeepTheirOrder(String variant) throws IOException {
     MapEngine engine = new MapEngine();
     StringBuilder bytes = new StringBuilder();
     for (int i = 0; i < 1000; i++) {
@@ -56,7 +56,7 @@ class PipeliningTest {
 
   @ParameterizedTest
   @MethodSource("variants")
-  void repliesComeInOrder(String variant) throws Exception {
+  void responsesArriveInOrder(String variant) throws Exception {
     try (TestServer server = new TestServer(variant, new MapEngine());
         ExecutorService clients = Executors.newFixedThreadPool(4)) {
       List<Future<Void>> all = new ArrayList<>();
@@ -125,7 +125,7 @@ class PipeliningTest {
 
   @ParameterizedTest
   @MethodSource("variants")
-  void aClientThatSaysItIsDoneGetsAllItsReplies(String variant) throws IOException {
+  void aClientThatHalfClosesGetsAllItsResponses(String variant) throws IOException {
     try (TestServer server = new TestServer(variant, new MapEngine())) {
       for (int round = 0; round < 30; round++) {
         try (RawClient client = server.connect()) {
@@ -142,7 +142,7 @@ class PipeliningTest {
 
   @ParameterizedTest
   @MethodSource("variants")
-  void aClientThatSaysItIsDoneAndReadsLateGetsAllItsReplies(String variant) throws IOException {
+  void aClientThatHalfClosesAndReadsLateGetsAllItsResponses(String variant) throws IOException {
     MapEngine engine = new MapEngine();
     String large = "x".repeat(1_000_000);
     engine.put("large".getBytes(US_ASCII), large.getBytes(US_ASCII));

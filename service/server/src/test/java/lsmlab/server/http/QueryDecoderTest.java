@@ -33,7 +33,7 @@ class QueryDecoderTest {
   }
 
   @Property
-  void findsWhatWasEncoded(@ForAll String text, @ForAll boolean all) {
+  void findsEncodedParameters(@ForAll String text, @ForAll boolean all) {
     byte[] utf8 = text.getBytes(StandardCharsets.UTF_8); // unpaired surrogates become '?'
     StringBuilder query = new StringBuilder("a=b%20&id=");
     for (byte b : utf8) {

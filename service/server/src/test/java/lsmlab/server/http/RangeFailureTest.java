@@ -126,7 +126,7 @@ class RangeFailureTest {
 
   @ParameterizedTest
   @MethodSource("variants")
-  void afterTheFirstPartItEndsTheConnectionWithoutTheLastChunk(String variant) throws IOException {
+  void aFailureAfterTheFirstPartEndsTheConnectionWithoutTheLastChunk(String variant) throws IOException {
     for (Failure failure : Failure.values()) {
       for (int goodPairs : List.of(FIRST_PART + 1, 900)) {
         FailingEngine engine = new FailingEngine(failure, goodPairs);
@@ -151,7 +151,7 @@ class RangeFailureTest {
 
   @ParameterizedTest
   @MethodSource("variants")
-  void beforeAnythingIsSentItIsA500Or503AndTheConnectionGoesOn(String variant) throws IOException {
+  void aFailureBeforeTheFirstByteIsA500Or503AndTheConnectionStays(String variant) throws IOException {
     for (Failure failure : Failure.values()) {
       for (int goodPairs = 0; goodPairs < FIRST_PART; goodPairs++) {
         FailingEngine engine = new FailingEngine(failure, goodPairs);
@@ -168,7 +168,7 @@ class RangeFailureTest {
   }
 
   @Test
-  void aScanThatWasEndedIsNoErrorOfTheStorage() throws IOException {
+  void anEndedScanIsNotReportedAsAStorageError() throws IOException {
     Path log = Path.of(System.getProperty("org.slf4j.simpleLogger.logFile"));
     FailingEngine engine = new FailingEngine(Failure.ENDED, 900);
     long before;

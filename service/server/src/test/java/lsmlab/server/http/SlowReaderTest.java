@@ -110,7 +110,7 @@ class SlowReaderTest {
   }
 
   @Test
-  void clientsThatTakeTooLongAreEnded() throws IOException {
+  void clientsThatTakeTooLongAreDisconnected() throws IOException {
     try (TestServer server = new TestServer("sync", new MapEngine());
         RawClient sender = server.connect();
         RawClient idle = server.connect()) {
@@ -143,7 +143,7 @@ class SlowReaderTest {
   }
 
   @Test
-  void aReaderThatTakesNothingIsEnded() throws IOException {
+  void aReaderThatTakesNothingIsDisconnected() throws IOException {
     MapEngine engine = new MapEngine();
     try (TestServer server = new TestServer("sync", engine);
         RawClient other = server.connect();

@@ -11,14 +11,14 @@ import org.junit.jupiter.api.Test;
 class LatencyBucketsTest {
 
   @Property
-  void aDurationLiesBetweenItsBucketsBounds(@ForAll @LongRange(max = 20_000_000_000L) long nanos) {
+  void aDurationIsWithinTheBoundsOfItsBucket(@ForAll @LongRange(max = 20_000_000_000L) long nanos) {
     int index = LatencyBuckets.indexOf(nanos);
     assertTrue(nanos <= LatencyBuckets.boundNanos(index));
     assertTrue(index == 0 || nanos > LatencyBuckets.boundNanos(index - 1));
   }
 
   @Test
-  void boundsAreInclusiveAndRise() {
+  void boundsAreInclusiveAndAscend() {
     for (int i = 0; i < LatencyBuckets.COUNT - 1; i++) {
       long bound = LatencyBuckets.boundNanos(i);
       assertEquals(i, LatencyBuckets.indexOf(bound));
@@ -29,7 +29,7 @@ class LatencyBucketsTest {
   }
 
   @Test
-  void theBoundsThatAreStatedAreThere() {
+  void theStatedBoundsExist() {
     for (long stated : new long[] {50_000, 75_000, 100_000, 200_000, 10_000_000_000L}) {
       assertEquals(stated, LatencyBuckets.boundNanos(LatencyBuckets.indexOf(stated)));
     }

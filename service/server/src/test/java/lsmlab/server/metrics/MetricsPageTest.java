@@ -40,7 +40,7 @@ class MetricsPageTest {
   }
 
   @Test
-  void bucketsAreCumulativeAndEndWithAllOfThem() {
+  void bucketsAreCumulativeAndTheLastCountsAllRequests() {
     serve();
     String text = page.render();
     String series = "lsmlab_request_seconds_bucket{method=\"get\",stage=\"queue_wait\",le=";
@@ -73,7 +73,7 @@ class MetricsPageTest {
   }
 
   @Test
-  void aScrapeAllocatesAFewTimesItsText() {
+  void aScrapeAllocatesAFewTimesTheSizeOfItsText() {
     serve();
     int length = page.render().length();
     ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();

@@ -132,7 +132,7 @@ class AbuseTest {
   }
 
   @Test
-  void theAdminPortIsClosedToWebPages() throws Exception {
+  void theAdminPortRefusesWebPages() throws Exception {
     try (ServiceProcess service = ServiceProcess.serve(directory);
         RawClient client = new RawClient(service.adminPort())) {
       for (String own : List.of("localhost:8081", "127.0.0.1", "[::1]:8081", "service:8081")) {

@@ -54,7 +54,7 @@ class CheckpointTest {
   }
 
   @Test
-  void aServiceCanStartFromIt() throws Exception {
+  void aServiceCanStartFromACheckpoint() throws Exception {
     Path second = Files.createDirectory(directory.resolve("a second+place"));
     Path copy = second.resolve("store");
     try (ServiceProcess service = ServiceProcess.serve(directory, "compression: lz4");
@@ -87,7 +87,7 @@ class CheckpointTest {
   }
 
   @Test
-  void whatCannotBeIsRefusedWithTheReasonAndLeavesNothing() throws Exception {
+  void impossibleCheckpointsAreRefusedWithTheReasonAndLeaveNothing() throws Exception {
     try (ServiceProcess service = ServiceProcess.serve(directory)) {
       String[][] cases = {
         {"", "400", "say where: POST /checkpoint?dir=/absolute/path"},
@@ -113,7 +113,7 @@ class CheckpointTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"memory", "null", "mvstore"})
-  void anEngineWithoutThemSaysSo(String engine) throws Exception {
+  void anEngineWithoutCheckpointsReportsThat(String engine) throws Exception {
     try (ServiceProcess service = ServiceProcess.serve(directory, "engine: \"" + engine + "\"")) {
       HttpResponse<String> response = post(service, dir(directory.resolve("copy")));
       assertEquals("this engine does not support checkpoints\n", response.body());
@@ -122,7 +122,7 @@ class CheckpointTest {
   }
 
   @Test
-  void rocksDbMakesThemToo() throws Exception {
+  void rocksDbMakesCheckpointsToo() throws Exception {
     Path copy = directory.resolve("second/store/rocksdb");
     Files.createDirectories(copy.getParent());
     try (ServiceProcess service = ServiceProcess.serve(directory, "engine: rocksdb");

@@ -73,7 +73,7 @@ class DiskFullTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"process", "power"})
-  void writesAreRefusedWhileNoFileCanBeMadeAndNothingIsLost(String durability) throws Exception {
+  void writesAreRefusedWhileNoFileCanBeCreatedAndNothingIsLost(String durability) throws Exception {
     mount("size=1g,nr_inodes=" + INODES);
     checkRefusalsAndRecovery(
         () -> {

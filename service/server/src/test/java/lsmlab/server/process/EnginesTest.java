@@ -68,7 +68,7 @@ class EnginesTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"lsm", "rocksdb", "mvstore"})
-  void keepsWhatItAcknowledgedWhenItIsKilled(String engine) throws Exception {
+  void acknowledgedWritesSurviveAKill(String engine) throws Exception {
     dataset();
     try (ServiceProcess service = ServiceProcess.serve(directory, "engine: " + engine);
         RawClient client = service.connect()) {
@@ -87,7 +87,7 @@ class EnginesTest {
   }
 
   @Test
-  void aCopyThatWasBrokenOffIsBegunAnew() throws Exception {
+  void anInterruptedCopyStartsAgain() throws Exception {
     Path leftover = dataset().resolve("rocksdb.part");
     Files.createDirectories(leftover);
     Files.writeString(leftover.resolve("CURRENT"), "damaged");

@@ -26,7 +26,7 @@ class KillLoopTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"process", "power"})
-  void whatWasAcknowledgedSurvivesEveryKill(String durability) throws Exception {
+  void acknowledgedWritesSurviveEveryKill(String durability) throws Exception {
     String[] config = {
       "durability: " + durability, "variant: queue", "flush_threshold_bytes: 200000"
     };

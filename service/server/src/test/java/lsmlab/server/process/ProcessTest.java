@@ -33,7 +33,7 @@ class ProcessTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"sync", "queue"})
-  void killedInTheMiddleOfPutsItKeepsWhatItAcknowledged(String variant) throws Exception {
+  void acknowledgedWritesSurviveAKillDuringPuts(String variant) throws Exception {
     PutLoad load;
     String[] config = {"variant: " + variant, "flush_threshold_bytes: 200000"};
     try (ServiceProcess service = ServiceProcess.serve(directory, config)) {
@@ -98,7 +98,7 @@ class ProcessTest {
   }
 
   @Test
-  void requestsAreCountedAsTheAdminPortWasLastTold() throws Exception {
+  void theAdminPortSwitchesTheCountingOfRequests() throws Exception {
     try (ServiceProcess service = ServiceProcess.serve(directory, "request_metrics: off");
         HttpClient http = HttpClient.newHttpClient();
         RawClient client = service.connect()) {
@@ -141,7 +141,7 @@ class ProcessTest {
   }
 
   @Test
-  void aPortThatIsTakenIsSaidInALine() throws Exception {
+  void aPortInUseIsReportedInOneLine() throws Exception {
     try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
       for (String which : new String[] {"data", "admin"}) {
         String other = which.equals("data") ? "admin" : "data";
@@ -163,7 +163,7 @@ class ProcessTest {
   }
 
   @Test
-  void aValueThatTheHeapHasNoRoomForIsABadConfiguration() throws Exception {
+  void aValueLimitTooLargeForTheHeapIsABadConfiguration() throws Exception {
     Path config = directory.resolve("service.yaml");
     Files.writeString(
         config, "data_dir: " + directory.resolve("store") + "\nmax_value_bytes: 100000000\n");
@@ -201,7 +201,7 @@ class ProcessTest {
 
   /** Two readers keep more replaced tables than the store allows: it ends the older one's scan. */
   @Test
-  void aRangeThatIsReadTooSlowlyIsCutOffAndThatIsNoError() throws Exception {
+  void aRangeThatIsReadTooSlowlyIsCutOffWithoutAnError() throws Exception {
     int pairs = 75;
     String value = "v".repeat(1_000_000);
     try (ServiceProcess service = ServiceProcess.serve(directory, "compaction: off");
@@ -236,7 +236,7 @@ class ProcessTest {
   }
 
   @Test
-  void afterAFailedSyncItIsNotReadyAndSaysWhy() throws Exception {
+  void afterAFailedSyncTheServiceIsNotReadyAndReportsWhy() throws Exception {
     String put = "PUT /v0/entity?id=k HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\n\r\nv";
     String get = "GET /v0/entity?id=k HTTP/1.1\r\nHost: h\r\n\r\n";
     try (ServiceProcess service = ServiceProcess.serve(directory, "durability: power");
@@ -259,7 +259,7 @@ class ProcessTest {
   }
 
   @Test
-  void aBadConfigurationExitsWith2AndMakesNothing() throws Exception {
+  void aBadConfigurationExitsWith2AndCreatesNothing() throws Exception {
     Path config = directory.resolve("service.yaml");
     Files.writeString(config, "data_dir: " + directory.resolve("store") + "\nworker: 3\n");
     try (ServiceProcess service = ServiceProcess.run("serve", "--config", config.toString())) {

@@ -71,7 +71,7 @@ class AdaptiveLifoVariantTest {
   }
 
   @Test
-  void theOldestGoesFirstWhileCalm() throws InterruptedException {
+  void withoutOverloadTheOldestGoesFirst() throws InterruptedException {
     Blocker blocker = block();
     submit(1, 2, 3);
     now.addAndGet(99 * MILLI);
@@ -82,7 +82,7 @@ class AdaptiveLifoVariantTest {
   }
 
   @Test
-  void theNewestGoesFirstWhileOverloadedAndWhoWaitedForTooLongIsRefused()
+  void underOverloadTheNewestGoesFirstAndLateRequestsAreRefused()
       throws InterruptedException {
     Blocker blocker = block();
     submit(1, 2);
@@ -96,7 +96,7 @@ class AdaptiveLifoVariantTest {
   }
 
   @Test
-  void aCalmServiceRefusesWhoHasWaitedForTheWholeInterval() throws InterruptedException {
+  void withoutOverloadARequestIsRefusedAfterTheWholeInterval() throws InterruptedException {
     Blocker blocker = block();
     now.addAndGet(50 * MILLI);
     submit(1);

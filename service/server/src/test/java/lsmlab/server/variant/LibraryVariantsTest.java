@@ -65,7 +65,7 @@ class LibraryVariantsTest {
 
   /** The library would halt workers that have not begun to run, even while requests wait. */
   @Test
-  void aDisruptorThatIsClosedRightAwayCompletesWhatItWasGiven() {
+  void aDisruptorThatIsClosedAtOnceCompletesItsRequests() {
     for (int i = 0; i < 300; i++) {
       Variant variant = new DisruptorVariant(new VariantSettings(4, 16, MINUTE));
       Probe probe = new Probe(i);

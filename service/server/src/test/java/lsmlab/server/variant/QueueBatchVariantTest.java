@@ -70,7 +70,7 @@ class QueueBatchVariantTest {
   }
 
   @Test
-  void everyWriteLearnsThatTheStorageFailed() throws InterruptedException {
+  void everyWriteOfABatchReportsThatTheStorageFailed() throws InterruptedException {
     IllegalStateException closed = new IllegalStateException("closed");
     List<Probe> requests = probes(PUT, GET, PUT);
     runTogether(
@@ -85,7 +85,7 @@ class QueueBatchVariantTest {
   }
 
   @Test
-  void aWriteThatNoEngineTakesFailsAlone() throws InterruptedException {
+  void aWriteThatNoEngineAcceptsFailsAlone() throws InterruptedException {
     List<Probe> requests = probes(PUT, PUT);
     requests.add(
         1,

@@ -77,13 +77,13 @@ class SyncsTest {
   }
 
   @Test
-  void oneForEachPutOnTheSelector() throws InterruptedException {
+  void oneSyncForEachPutOnTheSelector() throws InterruptedException {
     assertEquals(PUTS, syncs("sync", null));
     assertEquals(PUTS, syncs("per-core", null));
   }
 
   @Test
-  void oneForEachPipelinedPutOverHttp() throws IOException {
+  void oneSyncForEachPipelinedPutOverHttp() throws IOException {
     LsmOptions options =
         LsmOptions.builder(directory.resolve("http")).durability(Durability.POWER).build();
     Engine engine = LsmEngine.open(options);
@@ -101,12 +101,12 @@ class SyncsTest {
   }
 
   @Test
-  void oneForEachPutThroughAQueue() throws InterruptedException {
+  void oneSyncForEachPutThroughAQueue() throws InterruptedException {
     assertEquals(PUTS, syncs("queue", new Blocker(0)));
   }
 
   @Test
-  void oneForEachBatch() throws InterruptedException {
+  void oneSyncForEachBatch() throws InterruptedException {
     assertEquals(PUTS / 16, syncs("queue-batch", new Blocker(0)));
   }
 }

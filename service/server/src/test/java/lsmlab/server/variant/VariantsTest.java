@@ -117,7 +117,7 @@ class VariantsTest {
 
   @ParameterizedTest
   @MethodSource("pooled")
-  void submitNeverWaitsAndWhatWaitsIsBoundedAndRunAtTheEnd(Variants.Entry entry)
+  void submitNeverWaitsAndWaitingRequestsAreBoundedAndRunAtTheEnd(Variants.Entry entry)
       throws InterruptedException {
     int capacity = 16;
     Variant variant = start(entry, 1, capacity);
@@ -172,7 +172,7 @@ class VariantsTest {
   }
 
   @Test
-  void whatNoWorkerWaitsForIsRunByWhoSubmitsIt() throws InterruptedException {
+  void withoutAWaitingWorkerTheSubmittingThreadRunsTheRequest() throws InterruptedException {
     Variant variant = start(Variants.find("synchronous").orElseThrow(), 2, 64);
     awaitWaitingWorkers();
     List<Blocker> blockers = List.of(new Blocker(0), new Blocker(1));
@@ -248,7 +248,7 @@ class VariantsTest {
 
   @ParameterizedTest
   @MethodSource("thatDropTheOldest")
-  void theNewestReplacesTheOldestWhereThePolicySaysSo(Variants.Entry entry)
+  void theNewestReplacesTheOldestIfThePolicyAllows(Variants.Entry entry)
       throws InterruptedException {
     int capacity = 16;
     Variant variant =
@@ -312,7 +312,7 @@ class VariantsTest {
 
   @ParameterizedTest
   @MethodSource("thatDropLateOnes")
-  void whoHasWaitedTooLongIsDroppedWhereThePolicySaysSo(Variants.Entry entry) {
+  void lateRequestsAreDroppedIfThePolicyAllows(Variants.Entry entry) {
     Variant variant =
         Probes.start(entry, new VariantSettings(1, 16, 1).withPolicy(QueuePolicy.DROP_LATE));
     Probe late = new Probe(0);
@@ -323,7 +323,7 @@ class VariantsTest {
   }
 
   @Test
-  void requestsForOneKeyNeverRunAtOnceWhereKeysHaveWorkers() throws InterruptedException {
+  void requestsForOneKeyNeverRunAtOnceIfKeysBelongToWorkers() throws InterruptedException {
     Variant variant = start(Variants.find("sharded").orElseThrow(), 4, 64);
     Set<String> threads = ConcurrentHashMap.newKeySet();
     for (int i = 0; i < 100; i++) {

@@ -23,7 +23,7 @@ class PairGeneratorTest {
   }
 
   @Test
-  void lengthsAreUniformOverATenthAroundTheMean() {
+  void lengthsAreUniformWithinTenPercentOfTheMean() {
     PairGenerator generator = new PairGenerator(500, 100, 1);
     byte[] value = new byte[generator.valueBytesMax()];
     int[] counts = new int[551];
@@ -82,7 +82,7 @@ class PairGeneratorTest {
 
   /** Pinned, because programs that check responses generate the values again. */
   @Test
-  void aValueDependsOnSeedAndNumberAlone() {
+  void aValueDependsOnlyOnSeedAndNumber() {
     byte[] value = new byte[40];
     PairGenerator generator = new PairGenerator(20, 100, 1);
     int length = generator.value(7, value);

@@ -13,7 +13,7 @@ import org.junit.jupiter.api.condition.OS;
 class CpuPriorityTest {
 
   @Test
-  void aBackgroundThreadStandsBackAndItsMakerDoesNot() throws Exception {
+  void aBackgroundThreadHasALowerPriorityThanItsCreator() throws Exception {
     int before = niceOfThisThread();
     CompletableFuture<Integer> nice = new CompletableFuture<>();
     Threads.background("background", () -> nice.complete(niceOfThisThread())).start();

@@ -20,7 +20,7 @@ class PoolTest {
   }
 
   @Test
-  void whatIsGivenBackIsLentAgainAndNotTwiceAtOnce() {
+  void returnedObjectsAreLentAgainButNotTwiceAtOnce() {
     Pool<Item> pool = new Pool<>(Item::new);
     Item first = pool.take();
     Item second = pool.take();
@@ -30,7 +30,7 @@ class PoolTest {
   }
 
   @Test
-  void thousandsOfVirtualThreadsNeedFewAndNeverShareOne() throws Exception {
+  void thousandsOfVirtualThreadsNeedFewObjectsAndNeverShareOne() throws Exception {
     AtomicInteger made = new AtomicInteger();
     Pool<Item> pool =
         new Pool<>(
@@ -59,7 +59,7 @@ class PoolTest {
   }
 
   @Test
-  void moreThanAreKeptCanBeLentAtOnce() {
+  void moreObjectsThanAreKeptCanBeLentAtOnce() {
     Pool<Item> pool = new Pool<>(Item::new);
     List<Item> lent = new ArrayList<>();
     for (int i = 0; i < 1_000; i++) {

@@ -62,7 +62,7 @@ class RateLimitTest {
   }
 
   @Test
-  void slowWorkIsNotHeldBackAndSavesNothingUp() {
+  void slowWorkIsNotDelayedAndUnusedTimeIsNotSaved() {
     RateLimit limit = limit(10_000);
     for (int i = 0; i < 50; i++) {
       now += 100 * MILLI;
@@ -77,7 +77,7 @@ class RateLimitTest {
   }
 
   @Test
-  void noLimitIsNoWait() {
+  void withoutALimitNothingWaits() {
     RateLimit limit = limit(0);
     limit.pay(Long.MAX_VALUE);
     assertEquals(0, slept);

@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Test;
 class ReadGateTest {
 
   @Test
-  void waitsForASectionThatHadBegun() throws InterruptedException {
+  void waitsForASectionThatHasBegun() throws InterruptedException {
     ReadGate gate = new ReadGate();
     int ticket = gate.enter();
     CountDownLatch over = new CountDownLatch(1);
@@ -37,7 +37,7 @@ class ReadGateTest {
    * Replaces a pointer and then destroys its old target: no reader may ever see a destroyed target.
    */
   @Test
-  void nobodyMeetsWhatWasDestroyed() throws InterruptedException {
+  void noReaderSeesADestroyedTarget() throws InterruptedException {
     ReadGate gate = new ReadGate();
     AtomicReference<AtomicBoolean> pointer = new AtomicReference<>(new AtomicBoolean(true));
     AtomicBoolean stop = new AtomicBoolean();

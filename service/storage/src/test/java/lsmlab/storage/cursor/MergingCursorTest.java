@@ -63,7 +63,7 @@ class MergingCursorTest {
    * differ only in length, and keys with zeros.
    */
   @Property(tries = 300)
-  void knowingWhatAllKeysBeginWithChangesNothing(@ForAll long seed) {
+  void knowingTheSharedPrefixChangesNothing(@ForAll long seed) {
     SplittableRandom random = new SplittableRandom(seed);
     byte[] beginning = new byte[random.nextInt(12)];
     random.nextBytes(beginning);

@@ -29,7 +29,7 @@ class FileNumbersTest {
   }
 
   @Test
-  void aNameThatNoNumberHasIsNotRead() {
+  void aNameInAnotherFormIsNotRead() {
     assertNoNumber("42.sst"); // too short
     assertNoNumber("0000042.sst"); // too long for its number
     assertNoNumber("-00042.sst");

@@ -71,14 +71,14 @@ class OsStoreDirectoryTest {
   }
 
   @Test
-  void aFileInThePlaceOfADirectoryIsNamed() throws IOException {
+  void aFileInPlaceOfADirectoryIsReportedByName() throws IOException {
     Path file = Files.createFile(path.resolve("file"));
     IOException e = assertThrows(IOException.class, () -> new OsStoreDirectory(file));
     assertTrue(e.getMessage().contains(file + " is a file"), e.toString());
   }
 
   @Test
-  void aFileIsPaddedAndWrittenOver() throws IOException {
+  void laterWritesOverwriteThePadding() throws IOException {
     try (OsStoreDirectory files = new OsStoreDirectory(path);
         WritableFile file = files.create("f")) {
       file.write(ByteBuffer.wrap(new byte[] {1, 2, 3}));

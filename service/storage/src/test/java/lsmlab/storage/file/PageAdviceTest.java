@@ -50,7 +50,7 @@ class PageAdviceTest {
   }
 
   @Test
-  void whatIsNoMappedFileIsLeftAlone() throws IOException {
+  void memoryThatIsNotAMappedFileIsUnchanged() throws IOException {
     try (Arena arena = Arena.ofConfined()) {
       PageAdvice.random(arena.allocate(10_000));
       PageAdvice.willNeed(arena.allocate(10_000), 100, 100);
@@ -61,7 +61,7 @@ class PageAdviceTest {
   }
 
   @Test
-  void theKernelHearsIt() throws IOException {
+  void theKernelAppliesTheAdvice() throws IOException {
     assumeTrue(MappedFiles.areKnown(), "/proc/self/smaps is Linux's");
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment mapped = map(300_000, arena);

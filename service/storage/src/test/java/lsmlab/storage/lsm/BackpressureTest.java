@@ -99,7 +99,7 @@ class BackpressureTest {
   }
 
   @Test
-  void flushesThatDoNotKeepUpMakeAnOverload() {
+  void flushesThatDoNotKeepUpCauseAnOverload() {
     AtomicBoolean held = new AtomicBoolean(true);
     directory.setFault(
         (operation, name) -> {

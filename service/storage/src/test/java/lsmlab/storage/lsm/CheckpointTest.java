@@ -63,7 +63,7 @@ class CheckpointTest {
   }
 
   @Test
-  void holdsWhatWasThereAndGoesItsOwnWay() throws IOException {
+  void aCheckpointHoldsThePairsAndIsIndependent() throws IOException {
     Path copy = temporary.resolve("copy");
     NavigableMap<String, String> before;
     try (Engine engine = open("store")) {
@@ -90,7 +90,7 @@ class CheckpointTest {
   }
 
   @Test
-  void takesNoRoomForTables() throws IOException {
+  void aCheckpointTakesNoDiskSpaceForTables() throws IOException {
     Path copy = temporary.resolve("copy");
     try (Engine engine = open("store")) {
       fill(engine, 0, 1_000);
@@ -118,7 +118,7 @@ class CheckpointTest {
    * and none after it.
    */
   @Test
-  void showsOneMomentWhileWritesAndMergesGoOn() throws Exception {
+  void aCheckpointShowsOneMomentDuringWritesAndCompactions() throws Exception {
     AtomicInteger acknowledged = new AtomicInteger();
     AtomicBoolean stop = new AtomicBoolean();
     try (Engine engine = open("store")) {
@@ -166,7 +166,7 @@ class CheckpointTest {
   }
 
   @Test
-  void placesThatCannotBeAreRefusedWithTheReasonAndLeftAsTheyAre() throws IOException {
+  void impossibleTargetsAreRefusedWithTheReasonAndStayUnchanged() throws IOException {
     Files.writeString(temporary.resolve("file"), "mine");
     Files.createDirectory(temporary.resolve("directory"));
     Files.createDirectory(temporary.resolve("broken.part"));
@@ -223,7 +223,7 @@ class CheckpointTest {
    * is unharmed.
    */
   @Test
-  void aCheckpointThatIsBrokenOffByALossOfPowerIsNoStore() throws IOException {
+  void aCheckpointInterruptedByALossOfPowerIsNoStore() throws IOException {
     int whole = 0;
     for (int seed = 0; seed < 200; seed++) {
       SplittableRandom random = new SplittableRandom(seed);

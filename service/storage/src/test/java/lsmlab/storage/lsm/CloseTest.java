@@ -33,7 +33,7 @@ class CloseTest {
 
   /** Every lookup returns its result, or throws because the store is closed. */
   @Test
-  void aReaderGetsItsAnswerOrHearsThatTheStoreIsClosed(@TempDir Path path)
+  void aReaderGetsItsResultOrTheErrorThatTheStoreIsClosed(@TempDir Path path)
       throws InterruptedException {
     LsmOptions options =
         LsmOptions.builder(path).flushThresholdBytes(100_000).tableBytes(20_000).build();

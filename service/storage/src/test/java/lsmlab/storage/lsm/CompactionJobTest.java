@@ -283,7 +283,7 @@ class CompactionJobTest {
   }
 
   @Test
-  void mergesThatAreBrokenOffAndFollowedByOthersKeepEveryAnswer() throws IOException {
+  void interruptedCompactionsKeepEveryResult() throws IOException {
     Set<Integer> levelsMet = new HashSet<>();
     int pieces = 0;
     int brokenOff = 0;

@@ -64,7 +64,7 @@ class CompactionPolicyTest {
   }
 
   @Test
-  void aLevelFarOverItsTargetIsMergedThoughLevelZeroIsDue() throws IOException {
+  void aLevelFarAboveItsTargetIsCompactedEvenIfLevelZeroIsDue() throws IOException {
     for (int i = 0; i < 100; i++) {
       add(BOTTOM, 10_000);
     }
@@ -86,7 +86,7 @@ class CompactionPolicyTest {
   @EnumSource(
       names = {"LEVELED", "TIERED"},
       value = CompactionStrategy.class)
-  void levelsStayBoundedUnderOverwriteThatNeverRests(CompactionStrategy strategy) {
+  void levelsStayBoundedUnderContinuousOverwrites(CompactionStrategy strategy) {
     Random random = new Random(1);
     LsmOptions options =
         options(strategy)
@@ -143,7 +143,7 @@ class CompactionPolicyTest {
   }
 
   @Test
-  void tieredMergesTheRunBelowLevelZeroWhereThereIsNoPlaceAboveIt() throws IOException {
+  void tieredMergesTheRunOfLevelOneBecauseNoLevelIsAboveIt() throws IOException {
     for (int level = 1; level <= BOTTOM; level++) {
       for (int i = 0; i < 1 << level; i++) {
         add(level, 50_000);
@@ -158,7 +158,7 @@ class CompactionPolicyTest {
   }
 
   @Test
-  void offMergesOnlyOnDemand() throws IOException {
+  void offCompactsOnlyOnDemand() throws IOException {
     for (int i = 0; i < 20; i++) {
       add(0, 1_000);
     }

@@ -41,22 +41,22 @@ class CrashTest {
   }
 
   @Test
-  void powerDurabilityLosesNothingToALossOfPower() {
+  void withPowerDurabilityALossOfPowerLosesNothing() {
     run(Durability.POWER, Crash.POWER_LOSS, SEEDS, name -> true);
   }
 
   @Test
-  void processDurabilityLosesNothingToAKill() {
+  void withProcessDurabilityAKillLosesNothing() {
     run(Durability.PROCESS, Crash.KILL, SEEDS, name -> true);
   }
 
   @Test
-  void processDurabilityLosesOnlyTheLatestWritesToALossOfPower() {
+  void withProcessDurabilityALossOfPowerLosesOnlyTheLatestWrites() {
     run(Durability.PROCESS, Crash.POWER_LOSS, SEEDS, name -> true);
   }
 
   @Test
-  void writesThatAreHandedOverTogetherAreNotLostToALossOfPower() {
+  void batchesSurviveALossOfPower() {
     run(Durability.POWER, Crash.POWER_LOSS, SEEDS, name -> true, History::stepTogether);
   }
 
@@ -66,7 +66,7 @@ class CrashTest {
   }
 
   @Test
-  void aMissingSyncOfTheLogIsFoundWhereWritesAreHandedOverTogether() {
+  void aMissingSyncOfTheLogIsFoundWithBatches() {
     mustBeFound(name -> !name.endsWith(".wal"), History::stepTogether);
   }
 

@@ -107,7 +107,7 @@ class DamageTest {
 
   @ParameterizedTest
   @CsvSource({"NONE, POWER", "NONE, PROCESS", "LZ4, POWER"})
-  void everyLengthCut(Compression compression, Durability durability) throws IOException {
+  void aTruncatedFileNeverGivesWrongResults(Compression compression, Durability durability) throws IOException {
     this.compression = compression;
     this.durability = durability;
     SimulatedDirectory sound = store();
@@ -158,7 +158,7 @@ class DamageTest {
 
   @ParameterizedTest
   @EnumSource
-  void everyFileMissing(Durability durability) throws IOException {
+  void aMissingFileIsNoticed(Durability durability) throws IOException {
     this.durability = durability;
     SimulatedDirectory sound = store();
     for (String name : sound.list()) {

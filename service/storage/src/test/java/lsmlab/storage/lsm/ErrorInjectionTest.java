@@ -68,7 +68,7 @@ class ErrorInjectionTest {
 
   @ParameterizedTest
   @EnumSource(Durability.class)
-  void everyFailureThatLastsIsSurvived(Durability durability) throws IOException {
+  void everyLastingFailureIsSurvived(Durability durability) throws IOException {
     boolean failed = true;
     for (int n = 1; failed; n += 3) {
       AtomicInteger count = new AtomicInteger();
@@ -97,7 +97,7 @@ class ErrorInjectionTest {
   }
 
   @Test
-  void theScenarioMeetsEveryKindOfOperation() throws IOException {
+  void theScenarioContainsEveryKindOfOperation() throws IOException {
     Set<Operation> met = EnumSet.noneOf(Operation.class);
     SimulatedDirectory directory = new SimulatedDirectory();
     int[] writes = new int[1];
@@ -317,7 +317,7 @@ class ErrorInjectionTest {
   }
 
   @Test
-  void aFailedSyncEndsWritingAndNotReading() {
+  void aFailedSyncEndsWritesButNotReads() {
     SimulatedDirectory directory = new SimulatedDirectory();
     Engine engine = LsmEngine.open(options(Durability.POWER), directory);
     put(engine, "key1", "one");

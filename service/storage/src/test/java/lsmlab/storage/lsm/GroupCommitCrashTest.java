@@ -122,7 +122,7 @@ class GroupCommitCrashTest {
   }
 
   @Test
-  void noWriterLosesWhatItWasTold() throws InterruptedException, IOException {
+  void noWriterLosesAnAcknowledgedWrite() throws InterruptedException, IOException {
     run(SEEDS, name -> true);
   }
 

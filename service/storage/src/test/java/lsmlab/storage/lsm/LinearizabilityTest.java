@@ -208,7 +208,7 @@ class LinearizabilityTest {
   }
 
   @Test
-  void eachKeysHistoryHasAnOrder() throws Exception {
+  void theHistoryOfEachKeyIsLinearizable() throws Exception {
     int scans = 0;
     int scansEnded = 0;
     for (int seed = 0; seed < HISTORIES; seed++) {
@@ -327,7 +327,7 @@ class LinearizabilityTest {
    * is in the memtable.
    */
   @Test
-  void aScanIsNotOlderThanALookUpBeforeIt() throws InterruptedException {
+  void aScanIsNotOlderThanAnEarlierLookup() throws InterruptedException {
     int lookUps = 100 * HISTORIES;
     AtomicBoolean done = new AtomicBoolean();
     AtomicReference<Throwable> failure = new AtomicReference<>();

@@ -40,7 +40,7 @@ class LogBytesKillTest {
   }
 
   @Test
-  void everyKillLeavesAStoreThatOpensWithWhatWasAcknowledged() throws Exception {
+  void everyKillLeavesAStoreWithAllAcknowledgedWrites() throws Exception {
     Path store = directory.resolve("store");
     SplittableRandom random = new SplittableRandom(1);
     Map<String, Long> acknowledged = new HashMap<>();

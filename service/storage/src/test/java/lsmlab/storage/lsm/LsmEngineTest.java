@@ -83,7 +83,7 @@ class LsmEngineTest {
 
   @ParameterizedTest
   @EnumSource(Durability.class)
-  void keepsWhatWasWrittenOverAReopen(Durability durability) {
+  void writtenPairsSurviveAReopen(Durability durability) {
     LsmOptions options = tiny().durability(durability).build();
     try (Engine engine = LsmEngine.open(options)) {
       put(engine, "a", "1");
@@ -145,7 +145,7 @@ class LsmEngineTest {
   }
 
   @Test
-  void mergedTablesFilesAreRemovedOnceNobodyReads() throws IOException {
+  void filesOfCompactedTablesAreDeletedOnceNobodyReadsThem() throws IOException {
     try (Engine engine = LsmEngine.open(tiny().build())) {
       for (int i = 0; i < 300; i++) {
         put(engine, "key%03d".formatted(i), "value" + i);
@@ -274,7 +274,7 @@ class LsmEngineTest {
   }
 
   @Test
-  void aStoreIsOpenOnce() {
+  void aStoreCannotBeOpenedTwice() {
     try (Engine engine = LsmEngine.open(LsmOptions.of(directory))) {
       put(engine, "a", "1");
       UncheckedIOException e =
@@ -287,7 +287,7 @@ class LsmEngineTest {
   }
 
   @Test
-  void saysThatItIsClosed() {
+  void aClosedStoreReportsThatItIsClosed() {
     Engine engine = LsmEngine.open(LsmOptions.of(directory));
     engine.close();
     engine.close();

@@ -44,7 +44,7 @@ class MappedDamageTest {
 
   @ParameterizedTest
   @CsvSource({"cold, NONE", "warm, NONE", "cold, LZ4", "warm, LZ4"})
-  void aTableThatIsCutShortWhileItIsReadKillsNobody(String when, Compression compression)
+  void aTableThatIsTruncatedWhileItIsReadDoesNotKillTheProcess(String when, Compression compression)
       throws Exception {
     List<String> command = new ArrayList<>();
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());

@@ -52,7 +52,7 @@ class PermissionTest {
   }
 
   @Test
-  void namesTheFileTheReasonAndWhatToDo() throws Exception {
+  void theErrorNamesTheFileTheReasonAndWhatToDo() throws Exception {
     Path unwritable = Files.createDirectory(directory.resolve("unwritable"));
     Path inside = unwritable.resolve("store");
     Path withManifest = directory.resolve("with-manifest");

@@ -166,7 +166,7 @@ class PiecewiseCompactionTest {
   }
 
   @Test
-  void everyMomentOfItShowsTheSamePairsAndSurvivesACrash() throws IOException {
+  void everyMomentOfACompactionShowsTheSamePairsAndSurvivesACrash() throws IOException {
     SplittableRandom random = new SplittableRandom(1);
     List<SlowScan> scans = new ArrayList<>();
     AtomicReference<Throwable> failure = new AtomicReference<>();
@@ -230,7 +230,7 @@ class PiecewiseCompactionTest {
 
   /** The merge waits after its third piece until a table that it has passed is deleted. */
   @Test
-  void whatItHasLeftIsDeletedBeforeItIsDone() {
+  void tablesThatACompactionHasPassedAreDeletedBeforeItEnds() {
     AtomicInteger publications = new AtomicInteger();
     AtomicInteger deletions = new AtomicInteger();
     AtomicInteger atStandstill = new AtomicInteger(-1);
@@ -255,7 +255,7 @@ class PiecewiseCompactionTest {
   }
 
   @Test
-  void closingTheStoreEndsItAtAnyMoment() throws Exception {
+  void closingTheStoreEndsACompactionAtAnyMoment() throws Exception {
     int moments = 0;
     boolean met = true;
     for (int n = 1; met; n += 4) {

@@ -44,7 +44,7 @@ class RefusalTest {
   }
 
   @Test
-  void memoryStaysBoundedWhileNoLogCanBeMade() {
+  void memoryStaysBoundedWhileNoLogCanBeCreated() {
     AtomicBoolean none = new AtomicBoolean();
     directory.setFault(
         (operation, name) -> {
@@ -128,7 +128,7 @@ class RefusalTest {
 
   @ParameterizedTest
   @EnumSource(Durability.class)
-  void aStoreKilledOnAFullDiskIsReadAndTakesWritesOnceThereIsRoom(Durability durability) {
+  void aStoreKilledOnAFullDiskCanBeReadAndAcceptsWritesOnceThereIsSpace(Durability durability) {
     LsmOptions options = options().durability(durability).build();
     LsmEngine killed = LsmEngine.open(options, directory);
     killed.put(bytes("key"), bytes("value"));
@@ -158,7 +158,7 @@ class RefusalTest {
   }
 
   @Test
-  void aValueThatNoFlushCouldWriteIsRefusedWhenItIsOffered() {
+  void aValueThatNoFlushCouldWriteIsRefusedAtOnce() {
     try (Engine engine = LsmEngine.open(options().valueBytesMax(1_000).build(), directory)) {
       engine.put(bytes("fits"), new byte[1_000]);
       IllegalArgumentException e =

@@ -29,7 +29,7 @@ class RegisterCheckerTest {
   }
 
   @Test
-  void acceptsWhatHasAnOrder() {
+  void acceptsLinearizableHistories() {
     assertTrue(check());
     assertTrue(check(read(null, 1, 2)));
     assertTrue(check(write("a", 1, 2), read("a", 3, 4), write(null, 5, 6), read(null, 7, 8)));

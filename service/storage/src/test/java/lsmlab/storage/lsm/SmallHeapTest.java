@@ -22,7 +22,7 @@ class SmallHeapTest {
   @TempDir Path directory;
 
   @Test
-  void theLargestValueThatIsTakenCanBeFlushedAndALargerOneIsRefusedWhenItIsOffered()
+  void theLargestAcceptedValueCanBeFlushedAndALargerOneIsRefused()
       throws Exception {
     List<String> command =
         List.of(

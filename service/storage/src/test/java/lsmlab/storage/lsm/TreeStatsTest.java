@@ -49,7 +49,7 @@ class TreeStatsTest {
   }
 
   @Test
-  void bytesAreBookedFromLevelToLevel() {
+  void bytesAreCountedFromLevelToLevel() {
     try (Engine engine = open(CompactionStrategy.OFF, 10)) {
       table(engine, 0);
       table(engine, 0);
@@ -87,7 +87,7 @@ class TreeStatsTest {
   }
 
   @Test
-  void scoresSayWhichLevelIsDue() {
+  void scoresShowWhichLevelIsDue() {
     LsmOptions options =
         LsmOptions.builder(Path.of("unused")).compaction(CompactionStrategy.TIERED).build();
     try (Engine engine = LsmEngine.open(options, new SimulatedDirectory())) {
@@ -98,7 +98,7 @@ class TreeStatsTest {
   }
 
   @Test
-  void lookupsSayHowManyTablesTheySearched() {
+  void lookupsReportHowManyTablesTheySearched() {
     try (Engine engine = open(CompactionStrategy.OFF, 0)) {
       engine.put(key(0), new byte[1]);
       engine.get(key(0));
@@ -139,7 +139,7 @@ class TreeStatsTest {
   }
 
   @Test
-  void amplificationsOfNothingAreZero() {
+  void amplificationsOfAnEmptyTreeAreZero() {
     assertEquals(0, TreeStats.NONE.writeAmplification());
     assertEquals(0, TreeStats.NONE.readAmplification());
     assertEquals(0, TreeStats.NONE.spaceAmplification());

@@ -71,7 +71,7 @@ class WalPreallocatorTest {
 
   @ParameterizedTest
   @EnumSource(Durability.class)
-  void afterACrashItIsRemovedAndNothingElseIsLost(Durability durability) throws IOException {
+  void afterACrashThePreallocatedLogIsDeletedAndNothingIsLost(Durability durability) throws IOException {
     LsmEngine died = withLogAhead(durability);
     String ahead = emptyLogs(directory).getFirst();
     SplittableRandom random = new SplittableRandom(7);
@@ -96,7 +96,7 @@ class WalPreallocatorTest {
    * logs were preallocated.
    */
   @Test
-  void afterACrashTheLogBeforeItIsStillKnownToItsLastByte() {
+  void afterACrashTheLengthOfTheLogBeforeItIsStillKnown() {
     LsmEngine died = withLogAhead(Durability.POWER);
     SimulatedDirectory left = directory.afterKill();
     died.close();
@@ -129,7 +129,7 @@ class WalPreallocatorTest {
   }
 
   @Test
-  void theEndOfTheStoreRemovesIt() {
+  void closingTheStoreDeletesAnUnusedLog() {
     withLogAhead(Durability.PROCESS).close();
     assertEquals(1, directory.names(".wal").size());
     assertEquals(List.of(), emptyLogs(directory));
@@ -137,7 +137,7 @@ class WalPreallocatorTest {
   }
 
   @Test
-  void thatItCannotBeMadeIsMadeUpForWhenItIsNeeded() {
+  void aFileThatCouldNotBePreallocatedIsCreatedWhenItIsNeeded() {
     AtomicInteger failures = new AtomicInteger();
     directory.setFault(
         (operation, name) -> {
@@ -159,7 +159,7 @@ class WalPreallocatorTest {
   }
 
   @Test
-  void whileNoLogCanBeMadeWritesGoOnInTheOldOne() {
+  void whileNoLogCanBeCreatedWritesContinueInTheCurrentOne() {
     boolean[] full = new boolean[1];
     LsmOptions options =
         LsmOptions.builder(Path.of("unused")).flushThresholdBytes(2_000).stallMillisMax(10).build();
@@ -195,7 +195,7 @@ class WalPreallocatorTest {
    * flush that will never happen.
    */
   @Test
-  void aFaultWhileMakingItEndsWriting() {
+  void anInternalErrorWhilePreallocatingEndsWriting() {
     directory.setFault(
         (operation, name) -> {
           boolean ahead = Thread.currentThread().getName().startsWith("lsmlab-flush");
@@ -219,7 +219,7 @@ class WalPreallocatorTest {
 
   /** A failure to delete the log must not turn the final failure into a passing one. */
   @Test
-  void aFailedSyncWhileALogIsBegunIsFinalEvenIfTheLogCannotBeRemoved() {
+  void aFailedSyncOfANewLogIsFinalEvenIfTheLogCannotBeDeleted() {
     AtomicInteger left = new AtomicInteger();
     directory.setFault(
         (operation, name) -> {

@@ -63,7 +63,7 @@ class WriteBatchTest {
 
   @ParameterizedTest
   @EnumSource(Durability.class)
-  void writesAreDoneInOrderAndAreThereAfterAReopen(Durability durability) {
+  void aBatchIsExecutedInOrderAndSurvivesAReopen(Durability durability) {
     try (Engine engine = open(durability)) {
       for (int round = 0; round < 3; round++) {
         batch.clear();
@@ -111,7 +111,7 @@ class WriteBatchTest {
 
   @ParameterizedTest
   @EnumSource(Durability.class)
-  void aWriteToTheLogThatFailsFailsTheWritesInItAndNoOthers(Durability durability) {
+  void aFailedWriteToTheLogFailsOnlyTheWritesInIt(Durability durability) {
     String large = "x".repeat(700_000); // more than one of them are not written together
     AtomicInteger writes = new AtomicInteger();
     try (Engine engine = open(durability)) {
@@ -149,7 +149,7 @@ class WriteBatchTest {
   }
 
   @Test
-  void whatIsNotAdmittedFailsAndWhatWasBeforeItIsDone() {
+  void refusedWritesFailAndEarlierOnesAreDone() {
     AtomicBoolean flushesHeld = new AtomicBoolean(true);
     directory.setFault(
         (operation, name) -> {
@@ -197,7 +197,7 @@ class WriteBatchTest {
   }
 
   @Test
-  void anEngineThatDoesThemOneByOneFailsThoseThatFail() {
+  void anEngineWithoutBatchesFailsOnlyTheWritesThatFail() {
     Engine engine =
         new NullEngine() {
           @Override
@@ -224,7 +224,7 @@ class WriteBatchTest {
   }
 
   @Test
-  void refusesWhatNoEngineTakes() {
+  void refusesKeysAndValuesThatNoEngineAccepts() {
     assertThrows(IllegalArgumentException.class, () -> batch.delete(new byte[0], 0, 0));
     byte[] key = new byte[Engine.KEY_BYTES_MAX + 1];
     assertThrows(
@@ -234,7 +234,7 @@ class WriteBatchTest {
   }
 
   @Test
-  void aClosedStoreTakesNone() {
+  void aClosedStoreRefusesABatch() {
     Engine engine = open(Durability.PROCESS);
     engine.close();
     put("a", "1");

@@ -45,7 +45,7 @@ class WritePacerTest {
   }
 
   @Test
-  void noDebtIsLeftByLargeWrites() {
+  void largeWritesLeaveNoDebt() {
     for (int i = 0; i < 400; i++) {
       double millis = millisOf(() -> pacer.pace(200_000, 1e6));
       assertTrue(millis <= 100, millis + " ms");

@@ -30,7 +30,7 @@ class ManifestTest {
   }
 
   @Test
-  void givesBackWhatWasAppended() throws IOException {
+  void readsBackAppendedRecords() throws IOException {
     try (Manifest manifest = empty(1 << 20)) {
       manifest.append(add(1));
       manifest.noteSynced();
@@ -46,7 +46,7 @@ class ManifestTest {
   }
 
   @Test
-  void isWrittenAnewWhenItHasGrown() throws IOException {
+  void isRewrittenWhenItHasGrown() throws IOException {
     try (Manifest manifest = empty(500)) {
       for (int i = 1; i <= 200; i++) {
         manifest.append(add(i));
@@ -63,7 +63,7 @@ class ManifestTest {
   }
 
   @Test
-  void aTornEndIsCutUnlessItWasSynced() throws IOException {
+  void aTornEndIsTruncatedUnlessItWasSynced() throws IOException {
     int before;
     int after;
     try (Manifest manifest = empty(1 << 20)) {
@@ -94,7 +94,7 @@ class ManifestTest {
 
   /** A loss of power may take the record of a sync and spare a later edit that was not synced. */
   @Test
-  void anEditBehindALostRecordIsCutUnlessItWasSynced() throws IOException {
+  void anEditAfterALostRecordIsTruncatedUnlessItWasSynced() throws IOException {
     int note;
     int end;
     byte[] unsynced;

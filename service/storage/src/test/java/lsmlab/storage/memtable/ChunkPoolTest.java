@@ -21,7 +21,7 @@ class ChunkPoolTest {
   private static final Path SMAPS = Path.of("/proc/self/smaps");
 
   @Test
-  void chunksDoNotOverlapAndAreUsedAgain() {
+  void chunksDoNotOverlapAndAreReused() {
     try (ChunkPool pool = new ChunkPool()) {
       List<MemorySegment> chunks = new ArrayList<>();
       // More than a slab has.
@@ -42,7 +42,7 @@ class ChunkPoolTest {
   }
 
   @Test
-  void aClosedPoolsChunksAreGone() {
+  void closingThePoolFreesItsChunks() {
     ChunkPool pool = new ChunkPool();
     MemorySegment chunk = pool.take();
     pool.close();
@@ -50,7 +50,7 @@ class ChunkPoolTest {
   }
 
   @Test
-  void moreMemoryThanThereCanBeIsRefused() {
+  void moreMemoryThanIsPossibleIsRefused() {
     try (Arena arena = Arena.ofShared()) {
       assertThrows(OutOfMemoryError.class, () -> LargePages.allocate(1L << 60, arena));
     }

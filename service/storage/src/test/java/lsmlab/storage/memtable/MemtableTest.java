@@ -83,7 +83,7 @@ class MemtableTest {
   }
 
   @Test
-  void chunksAreUsedAgainAfterTheLastReference() {
+  void chunksAreReusedAfterTheLastReference() {
     try (ChunkPool pool = new ChunkPool()) {
       Memtable first = new Memtable(pool, 1);
       add(first, 1, "key", "x".repeat(500_000));

@@ -76,7 +76,7 @@ class BlockCompressionTest {
   }
 
   @Test
-  void whatRepeatsTakesAFractionOfTheRoom() throws IOException {
+  void repeatedBytesTakeAFractionOfTheSpace() throws IOException {
     SimulatedDirectory plain = written(new TableLayout(4096, 10), PAIRS, key -> repetitive(key));
     SimulatedDirectory compressed = written(LAYOUT, PAIRS, key -> repetitive(key));
     int plainBytes = plain.content(NAME).length;
@@ -88,7 +88,7 @@ class BlockCompressionTest {
 
   /** The table equals an uncompressed one, byte for byte, so that older engines can read it. */
   @Test
-  void whatDoesNotShrinkIsStoredAsItIs() throws IOException {
+  void blocksThatDoNotShrinkAreStoredUncompressed() throws IOException {
     SimulatedDirectory plain =
         written(new TableLayout(4096, 10), PAIRS, key -> incompressible(key));
     SimulatedDirectory compressed = written(LAYOUT, PAIRS, key -> incompressible(key));
@@ -96,7 +96,7 @@ class BlockCompressionTest {
   }
 
   @Test
-  void compressedAndUncompressedBlocksLieInOneTable() throws IOException {
+  void aTableMayHoldCompressedAndUncompressedBlocks() throws IOException {
     IntFunction<byte[]> values = i -> i / 20 % 2 == 0 ? repetitive(i) : incompressible(i);
     Table table = Table.open(written(LAYOUT, PAIRS, values), 7);
     table.verify();
@@ -116,7 +116,7 @@ class BlockCompressionTest {
   }
 
   @Test
-  void aValueOverTheLimitIsStoredAsItIs() throws IOException {
+  void aValueOverTheLimitIsStoredUncompressed() throws IOException {
     byte[] huge = new byte[TableFormat.COMPRESSIBLE_BYTES_MAX];
     byte[] large = new byte[TableFormat.COMPRESSIBLE_BYTES_MAX - 1024];
     List<byte[]> values = List.of(huge, large, new byte[100]);
@@ -135,7 +135,7 @@ class BlockCompressionTest {
    * written.
    */
   @Property(tries = 500)
-  void contentThatIsNoLz4IsRefusedHoweverItsChecksumIs(@ForAll long seed) throws IOException {
+  void contentThatIsNotLz4IsRefusedWhateverItsChecksum(@ForAll long seed) throws IOException {
     SplittableRandom random = new SplittableRandom(seed);
     SimulatedDirectory directory = written(LAYOUT, PAIRS, key -> repetitive(key));
     byte[] file = directory.content(NAME);

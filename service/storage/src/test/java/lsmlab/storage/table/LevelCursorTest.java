@@ -78,7 +78,7 @@ class LevelCursorTest {
 
   /** Looking at each of the tables would take minutes. */
   @Test
-  void itIsFoundByASearch() {
+  void theTableIsFoundByABinarySearch() {
     Table[] many = new Table[1 << 20];
     Arrays.fill(many, level[0]);
     byte[] after = key(4 * TABLES);

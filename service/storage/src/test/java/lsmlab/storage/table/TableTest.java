@@ -80,7 +80,7 @@ class TableTest {
   }
 
   @Property(tries = 200)
-  void findsWhatWasWrittenAndNothingElse(
+  void findsOnlyWrittenPairs(
       @ForAll long seed,
       @ForAll @IntRange(min = 64, max = 600) int blockBytes,
       @ForAll Compression compression)
@@ -180,7 +180,7 @@ class TableTest {
   }
 
   @Test
-  void aTableUnderAnothersNameIsRefused() throws IOException {
+  void aTableUnderTheNameOfAnotherIsRefused() throws IOException {
     SimulatedDirectory directory = new SimulatedDirectory();
     TreeMap<byte[], byte[]> pairs = new TreeMap<>(Arrays::compareUnsigned);
     pairs.put(new byte[] {1}, new byte[] {2});
@@ -192,7 +192,7 @@ class TableTest {
   }
 
   @Test
-  void theLastReferenceOfAnObsoleteTableRemovesItsFile() throws IOException {
+  void theLastReferenceOfAnObsoleteTableDeletesItsFile() throws IOException {
     SimulatedDirectory directory = new SimulatedDirectory();
     TreeMap<byte[], byte[]> pairs = new TreeMap<>(Arrays::compareUnsigned);
     pairs.put(new byte[] {1}, new byte[] {2});

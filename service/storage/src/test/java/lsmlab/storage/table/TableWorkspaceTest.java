@@ -27,7 +27,7 @@ class TableWorkspaceTest {
 
   /** A flush thread keeps its workspace as long as the store is open. */
   @Test
-  void theMemoryOfALargeValueIsGivenBackWhenItsTableIsWritten() throws IOException {
+  void theMemoryOfALargeValueIsFreedWhenItsTableIsWritten() throws IOException {
     writeTable(1, 100);
     int values = workspace.block.valueCapacity();
     int out = workspace.out.capacity();

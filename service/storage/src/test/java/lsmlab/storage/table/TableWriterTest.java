@@ -28,7 +28,7 @@ class TableWriterTest {
    * pages.
    */
   @Test
-  void aFlushedTableIsWrittenInSmallPiecesAMergedOneInLarge() throws IOException {
+  void aFlushWritesSmallPiecesAndACompactionLargeOnes() throws IOException {
     assertPieces(write(1, 9), 128 << 10);
     assertPieces(write(2, 0), 2 << 20);
   }

@@ -43,7 +43,7 @@ class OpenScansTest {
   }
 
   @Test
-  void theOldestAreEndedAndTheirMemoryIsGivenBack() throws InterruptedException {
+  void theOldestScansAreEndedAndTheirMemoryIsFreed() throws InterruptedException {
     try (LsmEngine engine = LsmEngine.open(OPTIONS, directory)) {
       List<Scan> held = new ArrayList<>();
       for (int round = 0; round < 40; round++) {
@@ -78,7 +78,7 @@ class OpenScansTest {
 
   /** Replaced tables may take 64 MiB here. Memtables may take 256 MiB, so they end no scan. */
   @Test
-  void theOldestAreEndedWhenTheyKeepTooManyReplacedTables() throws InterruptedException {
+  void theOldestScansAreEndedWhenTheyKeepTooManyReplacedTables() throws InterruptedException {
     LsmOptions options =
         LsmOptions.builder(Path.of("unused"))
             .flushThresholdBytes(8 << 20)
@@ -141,7 +141,7 @@ class OpenScansTest {
   }
 
   @Test
-  void aScanThatIsEndedWhileItMovesGivesWrongPairsNever() throws InterruptedException {
+  void aScanThatIsEndedWhileItMovesNeverReturnsWrongPairs() throws InterruptedException {
     AtomicReference<Throwable> failure = new AtomicReference<>();
     try (LsmEngine engine = LsmEngine.open(OPTIONS, directory)) {
       write(engine, 1_000, 7);

@@ -24,7 +24,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 class WalDamageTest extends WalFixture {
 
   @Test
-  void aTornEndIsCut() throws IOException {
+  void aTornEndIsTruncated() throws IOException {
     long[] starts = threeCommits(Durability.PROCESS);
     byte[] content = directory.content("000005.wal");
     for (int length = (int) starts[2]; length < content.length; length++) {
@@ -34,7 +34,7 @@ class WalDamageTest extends WalFixture {
   }
 
   @Test
-  void damageBelowWhatWasSyncedIsRefused() throws IOException {
+  void damageBelowTheSyncedOffsetIsRefused() throws IOException {
     long[] starts = threeCommits(Durability.POWER);
     damage(starts[0] + 30, 1);
     CorruptionException e = assertThrows(CorruptionException.class, () -> read(-1));
@@ -43,7 +43,7 @@ class WalDamageTest extends WalFixture {
   }
 
   @Test
-  void damageWithWholeRecordsBehindItIsRefused() throws IOException {
+  void damageFollowedByWholeRecordsIsRefused() throws IOException {
     long[] starts = threeCommits(Durability.PROCESS);
     damage(starts[1] + 30, 1);
     CorruptionException e = assertThrows(CorruptionException.class, () -> read(-1));
@@ -83,7 +83,7 @@ class WalDamageTest extends WalFixture {
   }
 
   @Test
-  void aZeroedSectorAtTheEndIsALostOne() throws IOException {
+  void aZeroedSectorAtTheEndCountsAsLost() throws IOException {
     long start = threeCommits(Durability.PROCESS)[2];
     byte[] content = directory.content("000005.wal");
     Arrays.fill(content, (int) start, content.length, (byte) 0);
@@ -151,7 +151,7 @@ class WalDamageTest extends WalFixture {
    * each of these payloads would take a minute.
    */
   @Test
-  void theEndOfALogIsFoundInTimeInProportionToItsLength() throws IOException {
+  void theEndOfALogIsFoundInLinearTime() throws IOException {
     byte[] value = new byte[16 << 20];
     Arrays.fill(value, (byte) 0x10);
     for (int i = 3; i < value.length; i += 4) {
@@ -173,7 +173,7 @@ class WalDamageTest extends WalFixture {
   }
 
   @Test
-  void aRecordThatDoesNotReachTheDeviceLeavesRoomBehind() throws IOException {
+  void aRecordThatDoesNotReachTheDeviceLeavesPreallocatedZeros() throws IOException {
     byte[] before;
     try (WalWriter writer = writer(Durability.POWER)) {
       put(writer, "a", "1");
@@ -193,7 +193,7 @@ class WalDamageTest extends WalFixture {
 
   @ParameterizedTest
   @EnumSource(Durability.class)
-  void dumpTellsRoomFromDamage(Durability durability) throws IOException {
+  void dumpDistinguishesPreallocatedZerosFromDamage(Durability durability) throws IOException {
     long[] starts = threeCommits(durability);
     StringWriter out = new StringWriter();
     assertEquals(0, WalDumper.dump(directory, 5, new PrintWriter(out, true)));

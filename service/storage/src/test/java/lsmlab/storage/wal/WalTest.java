@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Test;
 class WalTest extends WalFixture {
 
   @Test
-  void goesOnAfterItsSuccessorCouldNotBeMade() throws IOException {
+  void continuesAfterTheNextLogCouldNotBeCreated() throws IOException {
     try (WalWriter writer = writer(Durability.POWER)) {
       put(writer, "a", "1");
       writer.commit();
@@ -40,7 +40,7 @@ class WalTest extends WalFixture {
   }
 
   @Test
-  void givesBackWhatWasCommitted() throws IOException {
+  void readsBackCommittedRecords() throws IOException {
     try (WalWriter writer = writer(Durability.PROCESS)) {
       put(writer, "a", "1");
       writer.delete("b".getBytes(UTF_8), 0, 1);
@@ -57,7 +57,7 @@ class WalTest extends WalFixture {
   }
 
   @Test
-  void rollbackTakesBackWhatWasNotCommitted() throws IOException {
+  void rollbackDiscardsUncommittedRecords() throws IOException {
     try (WalWriter writer = writer(Durability.PROCESS)) {
       put(writer, "a", "1");
       writer.commit();
@@ -80,7 +80,7 @@ class WalTest extends WalFixture {
   }
 
   @Test
-  void aLogOfAnOlderFormatIsNamedAsSuch() throws IOException {
+  void aLogOfAnOlderFormatIsReportedAsSuch() throws IOException {
     threeCommits(Durability.PROCESS);
     ByteBuffer old = ByteBuffer.allocate(200).order(ByteOrder.LITTLE_ENDIAN);
     old.putInt(1234).putInt(21).putLong(5).put((byte) 3).putInt(1);
@@ -90,7 +90,7 @@ class WalTest extends WalFixture {
   }
 
   @Test
-  void roomIsMadeOnceForManyCommits() throws IOException {
+  void onePreallocationServesManyCommits() throws IOException {
     List<SimulatedDirectory.Operation> seen = new ArrayList<>();
     try (WalWriter writer = writer(Durability.POWER)) {
       directory.setFault((operation, name) -> seen.add(operation));
@@ -119,7 +119,7 @@ class WalTest extends WalFixture {
   }
 
   @Test
-  void noRoomIsMadeWhereNothingIsSynced() throws IOException {
+  void withoutSyncsNothingIsPreallocated() throws IOException {
     try (WalWriter writer = writer(Durability.PROCESS)) {
       put(writer, "a", "1");
       writer.commit();
@@ -128,7 +128,7 @@ class WalTest extends WalFixture {
   }
 
   @Test
-  void goesOnWhereThereIsNoRoom() throws IOException {
+  void continuesWithoutPreallocationIfTheDiskIsFull() throws IOException {
     directory.setFault(
         (operation, name) -> {
           if (operation == SimulatedDirectory.Operation.PAD) {
@@ -147,7 +147,7 @@ class WalTest extends WalFixture {
   }
 
   @Test
-  void roomIsMadeAnewAfterRollback() throws IOException {
+  void theFileIsPreallocatedAgainAfterARollback() throws IOException {
     try (WalWriter writer = writer(Durability.POWER)) {
       directory.setFault(
           (operation, name) -> {
