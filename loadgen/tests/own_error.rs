@@ -1,4 +1,4 @@
-//! Delays of the generator are told from those of the server, on every request.
+//! The generator's own delays are distinguished from those of the server, for every request.
 
 mod support;
 
@@ -45,7 +45,7 @@ fn a_stopped_generator_is_not_charged_to_the_server() {
         run.assert_every_request_has_an_outcome();
         let [latency, net, lag] =
             ["latency_us", "net_latency_us", "send_lag_us"].map(|of| run.percentile_us(of, "90") / 1000.0);
-        // The 900 requests due meanwhile are 30% of all: they waited 0 to 900 ms, every one for the generator.
+        // The 900 requests due meanwhile are 30% of all. Each waited 0 to 900 ms, only for the generator.
         assert!(latency > 400.0, "{pool}: {latency} ms at 90%");
         assert!(lag > 400.0, "{pool}: the send lag says so of every request: {lag} ms at 90%");
         assert!(net < latency / 2.0, "{pool}: {net} of {latency} ms at 90% are left to the server");

@@ -117,7 +117,7 @@ fn incremental(pieces: &[&[u8]]) -> Reading {
     reading
 }
 
-/// The straightforward parser: it has the whole stream, parses a head by httparse, then the body by its headers.
+/// The straightforward parser: takes the whole stream, parses the head with httparse, then the body by its headers.
 fn plain(stream: &[u8]) -> Reading {
     let mut reading = Reading::default();
     let mut rest = stream;

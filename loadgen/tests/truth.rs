@@ -1,4 +1,4 @@
-//! Is the report of the generator true? The server knows: it logs when each request arrived and was answered.
+//! Checks that the generator's report is true. The server logs when each request arrived and was answered.
 //!
 //! Each run is compared with its own server's log. Tests with bounds in microseconds need a quiet machine and are
 //! ignored: `make torture-loadgen` runs them, and `make bench-loadgen` prints the figures.

@@ -32,7 +32,7 @@ NAMES = ("50", "75", "90", "99", "99.9", "99.99", "99.999", "100")
 
 @dataclass(frozen=True)
 class Shape:
-    """The properties of the run."""
+    """The properties of the run to make."""
 
     repetitions: int = 1
     rate: int = 2000

@@ -2,14 +2,15 @@
 //!
 //!     cargo bench --bench peer -- [--quick] [--parts peer,cost,precision,stalls] [--out DIR] [--update-docs PAGE]
 //!
-//! - peer: against Debian's wrk, turn by turn on the same no-op server and the same CPU
-//! - cost: with live metrics, scraped once a second, and HDR log against without
-//! - precision, stalls: what is reported against what the server saw, and against what was computed
+//! - peer: compares with Debian's wrk, in alternating runs against the same no-op server and on the same CPU
+//! - cost: compares runs with live metrics (scraped once a second) and HDR log with runs without them
+//! - precision, stalls: compares the report with the server's log, and with computed latencies
 //!
-//! writes `loadgen.json` into DIR (`../results/bench`): a list of `{metric, unit, ours, peer, peer_name, ratio,
-//! spread, runs, wanted, met}`. A ratio above 1 means that ours is better, whichever way is up: it is the median of the
-//! ratios of neighbouring runs, `spread` their lowest and highest. `--parts` renews their rows alone. The server runs on
-//! the first CPU of this process, the generators on its last; with a single CPU the figures say little.
+//! Writes `loadgen.json` into DIR (`../results/bench`): a list of `{metric, unit, ours, peer, peer_name, ratio,
+//! spread, runs, wanted, met}`. The ratio is the median of the ratios of neighbouring runs, and `spread` has their
+//! lowest and highest. A ratio above 1 always means that ours is better. `--parts` replaces only the rows of these
+//! parts. The server runs on the first CPU of this process, the generators on its last; with a single CPU the figures
+//! mean little.
 
 #[allow(dead_code, missing_docs)]
 #[path = "../../examples/noop_server.rs"]
@@ -58,7 +59,7 @@ fn main() -> ExitCode {
 }
 
 /// The parsed command line.
-struct Wish {
+struct Options {
     repetitions: usize,
     seconds: u32,
     scenarios: u64,
@@ -67,12 +68,12 @@ struct Wish {
     docs: Option<PathBuf>,
 }
 
-impl Wish {
+impl Options {
     const PARTS: [&str; 4] = ["peer", "cost", "precision", "stalls"];
 
     fn parse(mut words: impl Iterator<Item = String>) -> Result<Self, String> {
         let home = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
-        let mut wish = Self {
+        let mut options = Self {
             repetitions: 6,
             seconds: 5,
             scenarios: 20,
@@ -83,10 +84,10 @@ impl Wish {
         while let Some(word) = words.next() {
             let mut value = || words.next().ok_or(format!("{word} needs a value"));
             match word.as_str() {
-                "--quick" => (wish.repetitions, wish.seconds, wish.scenarios) = (2, 2, 3),
-                "--parts" => wish.parts = value()?.split(',').map(str::to_owned).collect(),
-                "--out" => wish.out = value()?.into(),
-                "--update-docs" => wish.docs = Some(value()?.into()),
+                "--quick" => (options.repetitions, options.seconds, options.scenarios) = (2, 2, 3),
+                "--parts" => options.parts = value()?.split(',').map(str::to_owned).collect(),
+                "--out" => options.out = value()?.into(),
+                "--update-docs" => options.docs = Some(value()?.into()),
                 _ => {
                     return Err(format!(
                         "unknown word {word}; known are --quick, --parts, --out DIR, --update-docs PAGE"
@@ -94,9 +95,9 @@ impl Wish {
                 }
             }
         }
-        match wish.parts.iter().find(|part| !Self::PARTS.contains(&part.as_str())) {
+        match options.parts.iter().find(|part| !Self::PARTS.contains(&part.as_str())) {
             Some(part) => Err(format!("no part {part}; there are {}", Self::PARTS.join(", "))),
-            None => Ok(wish),
+            None => Ok(options),
         }
     }
 
@@ -106,7 +107,7 @@ impl Wish {
 }
 
 fn bench() -> Result<(), String> {
-    let wish = Wish::parse(std::env::args().skip(1).filter(|word| word != "--bench"))?;
+    let options = Options::parse(std::env::args().skip(1).filter(|word| word != "--bench"))?;
     let environment = row::environment();
     let cpus = cpus_of_this_process()?;
     let (server_cpu, cpu) = (cpus[0], cpus[cpus.len() - 1]);
@@ -116,33 +117,33 @@ fn bench() -> Result<(), String> {
         pin_this_thread(server_cpu).expect("the process may run there");
         noop_server::serve(&listener, 2).expect("the server serves");
     });
-    let setting = Setting { url, cpu, seconds: wish.seconds, repetitions: wish.repetitions };
+    let setting = Setting { url, cpu, seconds: options.seconds, repetitions: options.repetitions };
 
     let mut rows = Vec::new();
-    if wish.has("peer") {
+    if options.has("peer") {
         rows.extend(setting.against_wrk()?);
     }
-    if wish.has("cost") {
+    if options.has("cost") {
         rows.push(setting.cost_of_outputs()?);
     }
-    if wish.has("precision") {
-        rows.extend(precision::rows(server_cpu, cpu, wish.seconds, wish.repetitions.div_ceil(2)));
+    if options.has("precision") {
+        rows.extend(precision::rows(server_cpu, cpu, options.seconds, options.repetitions.div_ceil(2)));
     }
-    if wish.has("stalls") {
-        rows.extend(precision::stalls(wish.scenarios)?);
+    if options.has("stalls") {
+        rows.extend(precision::stalls(options.scenarios)?);
     }
 
     let rows: Vec<Value> = rows.iter().map(Row::to_json).collect();
-    std::fs::create_dir_all(&wish.out).map_err(|error| format!("{}: {error}", wish.out.display()))?;
-    let file = wish.out.join("loadgen.json");
-    let rows = if wish.parts.len() == Wish::PARTS.len() { rows } else { row::merged(&file, &rows) };
+    std::fs::create_dir_all(&options.out).map_err(|error| format!("{}: {error}", options.out.display()))?;
+    let file = options.out.join("loadgen.json");
+    let rows = if options.parts.len() == Options::PARTS.len() { rows } else { row::merged(&file, &rows) };
     let text = serde_json::to_string_pretty(&rows).expect("rows are JSON") + "\n";
     std::fs::write(&file, text).map_err(|error| format!("{}: {error}", file.display()))?;
     let table = row::table(&rows);
     let facts: Vec<String> =
         environment.iter().map(|(key, value)| format!("{key} {}", value.to_string().trim_matches('"'))).collect();
     println!("{table}\n{}", file.display());
-    match &wish.docs {
+    match &options.docs {
         Some(page) => row::update_docs(page, &format!("{table}\n{}.", facts.join("; "))),
         None => Ok(()),
     }
@@ -177,7 +178,7 @@ impl Setting {
     fn cost_of_outputs(&self) -> Result<Row, String> {
         let hdr_log = std::env::temp_dir().join(format!("loadgen-bench-{}.hlog", std::process::id()));
         let log = hdr_log.display().to_string();
-        // A free port, which stays free for a moment.
+        // A free port, which other programs are unlikely to take at once.
         let metrics = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
         let metrics = metrics.map_err(|error| error.to_string())?;
         let flags = ["-R20000", "--metrics", &metrics.to_string(), "--hdr-log", &log];
@@ -185,7 +186,7 @@ impl Setting {
             (_, 0) => Err(format!("no metrics could be read from {metrics}")),
             (figures, _) => figures,
         };
-        // It has no metrics, but is asked for them, so that the requests disturb both alike.
+        // These runs serve no metrics, but are asked for them too, so that the requests disturb both sides equally.
         let without = |setting: &Self| scraped(metrics, || setting.loadgen(&flags[..1], None)).0;
         let pairs = self.alternate(2 * self.repetitions, with, without)?;
         std::fs::remove_file(&hdr_log).map_err(|error| error.to_string())?;
@@ -199,7 +200,7 @@ impl Setting {
         })
     }
 
-    /// Runs ours and the peer in turns, the order turning round with each repetition.
+    /// Runs ours and the peer in turns, and reverses the order with each repetition.
     fn alternate(
         &self,
         repetitions: usize,
@@ -255,7 +256,8 @@ impl Setting {
     }
 }
 
-/// Runs a generator and asks for its metrics once a second, as Prometheus would; gives how often there were any too.
+/// Runs a generator and asks for its metrics once a second, as Prometheus would. Also returns the number of requests
+/// that were answered.
 fn scraped<R>(metrics: SocketAddr, run: impl FnOnce() -> R) -> (R, usize) {
     let (ended, scrapes) = (AtomicBool::new(false), AtomicUsize::new(0));
     let result = std::thread::scope(|scope| {

@@ -7,7 +7,7 @@ use super::support::log_server::{LogServer, Script};
 use super::support::stalls::{Scenario, compared};
 use super::support::truth::{Truth, constant, quantile};
 
-/// Median latency and send lag against what the server saw.
+/// Compares median latency and send lag with the server's log.
 pub fn rows(server_cpu: usize, cpu: usize, seconds: u32, runs: usize) -> Vec<Row> {
     let mut rows = Vec::new();
     for (connections, rate, limit_us) in [(1, "1000", 25.0), (64, "50000", 50.0)] {

@@ -13,7 +13,7 @@ pub enum Wanted {
     Ratio(f64),
     /// Ours is less than this.
     Less(f64),
-    /// Ours lies at most this far from the peer, which is the truth.
+    /// Ours differs from the peer, which is the truth, by at most this much.
     Near(f64),
 }
 
@@ -65,7 +65,7 @@ fn number(value: &Value) -> String {
     format!("{value:.*}", digits as usize)
 }
 
-/// The table, a line a row.
+/// The table as Markdown, one line for each row.
 pub fn table(rows: &[Value]) -> String {
     let mut text = "| metric | unit | ours | peer | | ratio (lowest … highest) | runs | wanted | |\n".to_owned();
     text += "|---|---|--:|--:|---|--:|--:|---|---|\n";
@@ -86,7 +86,7 @@ pub fn table(rows: &[Value]) -> String {
     text
 }
 
-/// Replaces what stands between the markers of `page`, which stays as it is if it lacks them.
+/// Replaces the lines between the markers of `page`. A page without markers stays unchanged.
 pub fn update_docs(page: &Path, content: &str) -> Result<(), String> {
     let named = |error: std::io::Error| format!("{}: {error}", page.display());
     let text = std::fs::read_to_string(page).map_err(named)?;
@@ -97,7 +97,7 @@ pub fn update_docs(page: &Path, content: &str) -> Result<(), String> {
     std::fs::write(page, format!("{before}\n{}\n{after}", content.trim())).map_err(named)
 }
 
-/// `rows` and, of those in `file`, the ones that they do not replace, in the order of `file`.
+/// Returns the rows of `file` in their order, with those of `rows` in place of the same metrics; new metrics follow.
 pub fn merged(file: &Path, rows: &[Value]) -> Vec<Value> {
     let earlier = std::fs::read(file).ok().and_then(|text| serde_json::from_slice::<Vec<Value>>(&text).ok());
     let mut all = earlier.unwrap_or_default();

@@ -46,7 +46,7 @@ mod tests {
         assert_eq!(sleep_ns(1_000_000, None), 8_950_000);
         assert_eq!(sleep_ns(1_000_000, Some(1_000_000)), 0);
         assert_eq!(sleep_ns(1_199_999, Some(1_000_000)), 0);
-        // A slower server does not cost a CPU.
+        // With a slower server the thread sleeps.
         assert_eq!(sleep_ns(1_200_000, Some(1_000_000)), 8_750_000);
     }
 }

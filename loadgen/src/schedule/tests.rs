@@ -51,7 +51,7 @@ fn a_ramp_reaches_half_of_its_requests_at_the_root_of_a_half() {
     assert!((half_s - 10.0 * 0.5f64.sqrt()).abs() < 1e-6, "{half_s}");
     let down = plan("1000-0:10s");
     assert_eq!(down.due_before(10 * SECOND), 5000);
-    // Symmetric: the first second of the way up has as many as the last one of the way down.
+    // By symmetry, the first second of the ramp up has as many requests as the last second of the ramp down.
     assert_eq!(down.due_before(SECOND), 950);
     assert_eq!(up.due_before(10 * SECOND) - up.due_before(9 * SECOND), 950);
 }

@@ -50,7 +50,7 @@ fn memory_stays_flat_at_ten_thousand_requests_a_second_with_every_output_on() {
     let requests = result["requests"].as_u64().unwrap();
     assert!(requests as f64 > due as f64 * 0.5, "{requests} of {due} answered");
 
-    // The report is made in the last moments.
+    // The report is made at the end of the run, and needs memory of its own.
     let length = samples.len() * 9 / 10;
     let (early, late) = (median(&samples[length / 4..length / 2]), median(&samples[length * 3 / 4..length]));
     let grown = late as i64 - early as i64;

@@ -128,7 +128,7 @@ fn printed_again(text: &str) -> String {
     format!("{head}{report}")
 }
 
-/// Some reports were pasted at some point and lost trailing blanks and empty lines.
+/// The lines of a report without outer blanks: some of the reports were pasted and lost trailing blanks and empty lines.
 fn without_outer_blanks(text: &str) -> Vec<&str> {
     text.lines().map(str::trim).filter(|line| !line.is_empty()).collect()
 }

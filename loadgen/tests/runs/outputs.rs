@@ -114,7 +114,7 @@ fn ctrl_c_ends_early_with_the_report_and_exit_code_130() {
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
-        // The server tells when the second second has begun.
+        // The server's log shows when the second second has begun.
         let begin = server.seen().len();
         while server.seen().len() < begin + 250 {
             std::thread::sleep(Duration::from_millis(20));

@@ -88,7 +88,7 @@ fn in_an_open_pool_a_request_waits_only_while_all_connections_are_busy() {
     let flags = "-t1 -c6 -d3s -R40 --arrivals poisson --seed 7";
     let waited_us = |run: &Run| run.number("latency_us.mean") - run.number("uncorrected_us.mean");
     holds_in_runs(1, |_| {
-        // Both at once, so that a busy machine is busy for both.
+        // Both run at once, so that other load on the machine affects both.
         let [fixed, open] = std::thread::scope(|scope| {
             let run = |pool: &str| load(&format!("{flags} --pool {pool}"), &server.url());
             ["fixed", "open"].map(|pool| scope.spawn(move || run(pool))).map(|thread| thread.join().unwrap())
@@ -173,7 +173,7 @@ fn threads_share_event_loops_if_there_are_fewer_cpus_and_keep_their_scripts() {
     run.assert_every_request_has_an_outcome();
     assert_eq!((run.number("threads"), run.number("event_loops")), (3.0, 1.0));
     assert_eq!(run.stdout().matches("Thread calibration: ").count(), 3);
-    // Thread 1 stopped after five responses, the others continued to the end.
+    // Thread 1 stopped after five responses; the others continued to the end.
     let (due, requests) = (run.number("requests_due"), run.number("requests"));
     assert!((205.0..300.0).contains(&due), "200 and those of thread 1 up to its end: {due}");
     assert!(requests > 5.0, "{requests}");

@@ -1,4 +1,4 @@
-//! `https://` targets: what holds without TLS holds with it, and peers that break it are counted.
+//! `https://` targets: results are the same as without TLS, and peers that violate TLS are counted.
 
 use crate::support::tls_server::{Death, Farewell, Manner, TlsServer};
 use crate::support::{self, OK, Run, TruthServer, command, load, load_on_a_server_that_dies};
@@ -162,7 +162,7 @@ fn a_peer_that_never_completes_the_handshake_is_given_up() {
 #[test]
 fn a_peer_that_speaks_plain_http_is_recognised() {
     let plain = TruthServer::start(support::Manner::Respond(OK.to_vec(), Duration::ZERO));
-    // It waits for the end of a request's headers, which a TLS greeting lacks: the peer is given up.
+    // The peer waits for the end of a request's headers, which a TLS greeting lacks, so the generator gives up.
     let message = nothing_connected(&plain.url().replace("http://", "https://"));
     assert!(message.contains("timed out"), "{message}");
     // A server that answers the greeting as a bad request.
@@ -172,7 +172,7 @@ fn a_peer_that_speaks_plain_http_is_recognised() {
         for stream in listener.incoming() {
             use std::io::{Read, Write};
             let mut stream = stream.unwrap();
-            // The generator's first connection carries nothing.
+            // The generator's first connection is a probe that sends nothing.
             if stream.read(&mut [0; 4096]).is_ok_and(|length| length > 0) {
                 let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n");
             }
@@ -208,7 +208,7 @@ fn each_of_three_hundred_connections_shakes_hands_once_and_sends_the_urls_name()
     let (requests, errors) = run.counts();
     assert_eq!(requests, 1200);
     assert_eq!(errors, [0; 5]);
-    // RFC 6066: an address is no name.
+    // An address is not a name (RFC 6066), so no name is sent.
     assert_eq!(server.names(), vec![None; 300]);
     let url = server.url().replace("127.0.0.1", "localhost");
     load("-t1 -c2 -d200ms -R100", &url);

@@ -265,7 +265,7 @@ pub fn load(flags: &str, url: &str) -> Run {
     run
 }
 
-/// Runs against a server that is dropped after a second of two: the run ends, and attempts to connect are paced.
+/// Runs for two seconds against a server that is dropped after one. The run must end and pace its attempts to connect.
 pub fn load_on_a_server_that_dies<S>(server: S, url: String) -> Run {
     let run = thread::spawn(move || load("-t1 -c4 -d2s -R100", &url));
     thread::sleep(Duration::from_secs(1));

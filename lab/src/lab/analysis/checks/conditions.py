@@ -142,7 +142,7 @@ def _compacted_at_start(timeline: Timeline, windows: list[Window]) -> list[int]:
         return len(first) > 1 and bool(first[-1] > first[0])
 
     def ran(count: str, seconds: str, window: Window) -> bool:
-        """Whether one that ended later began by then: its bytes are counted only as it finishes its tables."""
+        """Return whether a job that ended later began by then. Its bytes are counted only when it finishes a table."""
         ended, took_s = timeline.column(count), timeline.column(seconds)
         if ended is None or took_s is None:
             return False

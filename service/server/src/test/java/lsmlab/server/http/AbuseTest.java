@@ -21,7 +21,7 @@ class AbuseTest {
 
   private static final String TARGET = "/v0/entity?id=k";
 
-  /** A beginning after which a client sends a byte now and then, for ever. */
+  /** The start of a request, after which the client sends one byte now and then, for ever. */
   private record Drip(String name, String beginning, String byteNowAndThen) {}
 
   private static final List<Drip> DRIPS =

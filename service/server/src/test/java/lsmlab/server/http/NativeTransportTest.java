@@ -6,7 +6,7 @@ import lsmlab.server.admin.Environment;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 
-/** When the suite runs for the native transport, the server must really use it. */
+/** Checks that the server uses the native transport when the suite runs for it. */
 class NativeTransportTest {
 
   @Test

@@ -23,7 +23,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Tests what clients see while the service cannot do what they ask, and afterwards. */
+/** Tests the responses that clients get while the service is overloaded, and afterwards. */
 class OverloadTest {
 
   private static final VariantSettings SMALL =
@@ -111,8 +111,7 @@ class OverloadTest {
 
   @ParameterizedTest
   @MethodSource("variantsThatQueue")
-  void aRefusedClientIsPausedBrieflyAndGetsAllItsResponses(String variant)
-      throws IOException {
+  void aRefusedClientIsPausedBrieflyAndGetsAllItsResponses(String variant) throws IOException {
     SlowEngine engine = new SlowEngine();
     try (TestServer server =
         new TestServer(

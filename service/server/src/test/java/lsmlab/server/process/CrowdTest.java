@@ -108,9 +108,7 @@ class CrowdTest {
         client.send(get("large").repeat(GETS_PER_SLOW_READER));
         slow.add(client);
       }
-      work(
-          service,
-          requestsPerClient); // meanwhile as much of the responses is made as fits anywhere
+      work(service, requestsPerClient); // meanwhile the responses fill all buffers
       double beside = work(service, requestsPerClient);
       AtomicInteger whole = new AtomicInteger();
       AtomicInteger refused = new AtomicInteger();

@@ -11,7 +11,7 @@ import lsmlab.server.variant.Probes.Blocker;
 import lsmlab.server.variant.Probes.Probe;
 import org.junit.jupiter.api.Test;
 
-/** With a clock that stands still unless the test moves it. */
+/** Uses a clock that only advances when the test moves it. */
 class AdaptiveLifoVariantTest {
 
   private static final long MILLI = 1_000_000;
@@ -82,8 +82,7 @@ class AdaptiveLifoVariantTest {
   }
 
   @Test
-  void underOverloadTheNewestGoesFirstAndLateRequestsAreRefused()
-      throws InterruptedException {
+  void underOverloadTheNewestGoesFirstAndLateRequestsAreRefused() throws InterruptedException {
     Blocker blocker = block();
     submit(1, 2);
     now.addAndGet(97 * MILLI);

@@ -24,7 +24,7 @@ import one.nio.server.Server;
 import one.nio.server.ServerConfig;
 import org.junit.jupiter.api.Test;
 
-/** The variants whose library does the scheduling: it is the library that they name. */
+/** Checks that each variant whose library schedules requests uses the library that it names. */
 class LibraryVariantsTest {
 
   private static final long MINUTE = 60_000_000_000L;

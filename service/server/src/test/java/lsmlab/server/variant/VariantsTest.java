@@ -49,7 +49,7 @@ class VariantsTest {
     return Probes.start(entry, new VariantSettings(workers, capacity, MINUTE));
   }
 
-  /** A variant that hands over needs a waiting worker; others do not mind. */
+  /** Waits until a worker waits, which variants that hand over need; for others it makes no difference. */
   private static void awaitWaitingWorkers() {
     Eventually.equal(0, TestServer::busyWorkers, "workers that do not wait for work");
   }

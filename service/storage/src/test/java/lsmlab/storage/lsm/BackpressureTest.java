@@ -103,7 +103,7 @@ class BackpressureTest {
     AtomicBoolean held = new AtomicBoolean(true);
     directory.setFault(
         (operation, name) -> {
-          // Waiting gives up the directory's lock, so that the WAL can be written meanwhile.
+          // Waiting releases the directory's lock, so that the WAL can be written meanwhile.
           while (name.endsWith(".sst") && held.get()) {
             waitFor(directory);
           }

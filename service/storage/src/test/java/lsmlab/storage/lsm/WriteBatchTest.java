@@ -112,7 +112,7 @@ class WriteBatchTest {
   @ParameterizedTest
   @EnumSource(Durability.class)
   void aFailedWriteToTheLogFailsOnlyTheWritesInIt(Durability durability) {
-    String large = "x".repeat(700_000); // more than one of them are not written together
+    String large = "x".repeat(700_000); // two of them exceed the size of a group
     AtomicInteger writes = new AtomicInteger();
     try (Engine engine = open(durability)) {
       put("small", "1");
@@ -155,7 +155,7 @@ class WriteBatchTest {
         (operation, name) -> {
           while (operation == Operation.CREATE && name.endsWith(".sst") && flushesHeld.get()) {
             try {
-              directory.wait(); // which lets go of it for the log's sake
+              directory.wait(); // releases its lock, so that the log can be written
             } catch (InterruptedException e) {
               throw new IOException(e);
             }

@@ -82,7 +82,7 @@ class TableIndexTest {
     }
   }
 
-  /** Returns numbers of blocks around those at which a group or an array is full. */
+  /** Uses numbers of blocks around those at which a group or an array is full. */
   @Test
   void findsItWhateverTheNumberOfBlocks() {
     for (int count = 1; count <= 600; count++) {
