@@ -83,8 +83,8 @@ def test_a_calibration_measures_ceiling_floor_and_the_reference_against_itself_a
         directory = make_run(tmp_path / name, Shape(rate=200, repetitions=starts, seconds=6, profiled=False))
         return directory, Manifest.read(directory / "run.json")
 
-    house = Checkout(checkout.root)
-    found = calibrate(house, run, 4)
+    lab_checkout = Checkout(checkout.root)
+    found = calibrate(lab_checkout, run, 4)
     loads = {name: (one.load.rate_per_s, one.repeat, one.service.engine) for name, one in asked.items()}
     assert loads == {
         "calibrate-floor": (1_000, 1, "null"),
@@ -94,7 +94,7 @@ def test_a_calibration_measures_ceiling_floor_and_the_reference_against_itself_a
     assert (found.starts, found.ceiling_per_s) == (4, 200.0)
     assert {"50", "99"} == set(found.floor_ms)
     assert 0 < found.smallest_difference["p50"] < 1
-    assert read_calibration(house) == found
+    assert read_calibration(lab_checkout) == found
 
 
 def test_the_time_of_an_fsync_is_measured_and_its_file_removed(tmp_path: Path) -> None:

@@ -49,9 +49,9 @@ def window(root: Path, *words: str) -> tuple[int, str]:
 
 @pytest.mark.parametrize("name", [RUN, "stack-get"])
 def test_a_window_is_drawn_into_a_directory_of_its_own(root: Path, name: str) -> None:
-    code, said = window(root, name, "--from", "10s", "--to", "0.5m")
+    code, output = window(root, name, "--from", "10s", "--to", "0.5m")
     out = root / "results/window/stack-get-20261121T091433Z-from-10000ms-to-30000ms"
-    assert (code, said) == (0, f"{out}\n")
+    assert (code, output) == (0, f"{out}\n")
     title = "LIFO · from 10s to 0.5m"
     assert (out / "words").read_text() == f"convert --out {out} --title {title} --from 10000ms --to 30000ms\n"
     assert not (out / "profile.jfr").exists(), "the recording is in the run"
@@ -75,14 +75,14 @@ def test_a_window_is_drawn_into_a_directory_of_its_own(root: Path, name: str) ->
 def test_a_wrong_window_is_refused_and_leaves_nothing(
     root: Path, words: list[str], expected: int, message: str
 ) -> None:
-    code, said = window(root, *words)
-    assert code == expected, said
-    assert message in said
+    code, output = window(root, *words)
+    assert code == expected, output
+    assert message in output
     assert not list((root / "results").glob("window/*"))
 
 
 def test_a_run_without_its_recording_is_named(root: Path) -> None:
     (root / "results" / RUN / "profile/profile.jfr").unlink()
-    code, said = window(root, RUN, "--from", "1s")
+    code, output = window(root, RUN, "--from", "1s")
     assert code == 2
-    assert "profile.jfr is missing" in said
+    assert "profile.jfr is missing" in output

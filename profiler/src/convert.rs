@@ -65,18 +65,27 @@ pub fn convert(tools: &Tools, request: &Request) -> Result<()> {
         heap_mib_max: request.heap_mib_max,
         time_max: request.time_max,
     };
-    let said = converter::run(&job, &scratch, |event| title_of(&request.title, event))?;
-    if from_ms > 0 && from_ms >= said.duration_ns / 1_000_000 {
-        bail!("the window is empty: the recording ends after {:.1} s, before --from", said.duration_ns as f64 / 1e9);
+    let description = converter::run(&job, &scratch, |event| title_of(&request.title, event))?;
+    if from_ms > 0 && from_ms >= description.duration_ns / 1_000_000 {
+        bail!(
+            "the window is empty: the recording ends after {:.1} s, before --from",
+            description.duration_ns as f64 / 1e9
+        );
     }
-    if said.truncated {
+    if description.truncated {
         eprintln!("profile: {} is cut off: its last chunk is left out", recording.display());
     }
     let drawn: Vec<_> = events
         .into_iter()
-        .filter(|event| request.events.is_some() || EVENTS_DEFAULT.contains(event) || said.has(*event))
+        .filter(|event| request.events.is_some() || EVENTS_DEFAULT.contains(event) || description.has(*event))
         .collect();
-    let drawing = Drawing { said: &said, scratch: &scratch, rules: &rules, request, counts: Counts::read(&recording) };
+    let drawing = Drawing {
+        description: &description,
+        scratch: &scratch,
+        rules: &rules,
+        request,
+        counts: Counts::read(&recording),
+    };
     let results = thread::scope(|scope| {
         let threads: Vec<_> = drawn.iter().map(|event| scope.spawn(|| drawing.draw(*event))).collect();
         threads.into_iter().map(|thread| thread.join().expect("drawing does not panic")).collect::<Result<Vec<_>>>()
@@ -115,7 +124,7 @@ struct Drawn {
 
 /// The inputs for drawing an event.
 struct Drawing<'a> {
-    said: &'a Description,
+    description: &'a Description,
     scratch: &'a Scratch,
     rules: &'a Rules,
     request: &'a Request,
@@ -127,9 +136,10 @@ impl Drawing<'_> {
         let (scratch, name) = (self.scratch, event.name());
         let text = scratch.take(&format!("{name}.samples"))?;
         // async-profiler may leave a few stray samples of an event that was not requested
-        let text = if self.said.has(event) { text.as_str() } else { "" };
-        let seconds = (self.said.duration_ns as f64 / 1e9).ceil() as usize;
-        scratch.write(&samples_file(event), samples::compress(text, self.said.start_ns / 1_000_000, seconds)?)?;
+        let text = if self.description.has(event) { text.as_str() } else { "" };
+        let seconds = (self.description.duration_ns as f64 / 1e9).ceil() as usize;
+        scratch
+            .write(&samples_file(event), samples::compress(text, self.description.start_ns / 1_000_000, seconds)?)?;
         let mut samples = Samples::parse(text, event.ends_in_class()).with_context(|| format!("{name}: samples"))?;
         samples.keep_window(self.request.from_ms, self.request.to_ms);
         let title = title_of(&self.request.title, event);
@@ -167,7 +177,7 @@ impl Drawing<'_> {
     }
 
     fn why_empty(&self, event: Event) -> String {
-        if self.said.has(event) {
+        if self.description.has(event) {
             format!("No sample of {} was taken in {:.1} s.", event.title(), self.seconds())
         } else {
             format!("The recording does not contain {}: `{}` was not among its events.", event.title(), event.name())
@@ -176,7 +186,7 @@ impl Drawing<'_> {
 
     /// Length of the part that is shown.
     fn seconds(&self) -> f64 {
-        let whole = self.said.duration_ns as f64 / 1e9;
+        let whole = self.description.duration_ns as f64 / 1e9;
         let to = self.request.to_ms.map_or(whole, |ms| whole.min(ms as f64 / 1e3));
         (to - self.request.from_ms.unwrap_or(0) as f64 / 1e3).max(0.0)
     }
@@ -184,13 +194,13 @@ impl Drawing<'_> {
     fn subtitle(&self, event: Event, samples: u64, total: u64, broken: u64) -> String {
         let (seconds, count) = (self.seconds(), grouped(samples));
         let unwalked = if broken > 0 { format!(", {} of them broken", grouped(broken)) } else { String::new() };
-        let date = utc(self.said.start_ns / 1_000_000_000);
+        let date = utc(self.description.start_ns / 1_000_000_000);
         let text = match event {
             Event::Cpu => {
-                let quality = quality::of_cpu(self.said, samples, broken, self.is_whole(), quality::tick_us());
+                let quality = quality::of_cpu(self.description, samples, broken, self.is_whole(), quality::tick_us());
                 format!(
                     "{count} samples{unwalked} in {seconds:.1} s, by {}, one per {} µs of CPU time",
-                    self.said.engine().unwrap_or("an unknown engine"),
+                    self.description.engine().unwrap_or("an unknown engine"),
                     quality.interval_had_us.unwrap_or(0.0)
                 )
             }
@@ -210,7 +220,7 @@ impl Drawing<'_> {
     fn quality(&self, events: &[Event], results: &[Drawn]) -> CpuQuality {
         let cpu = events.iter().zip(results).find(|(event, _)| **event == Event::Cpu);
         let mut quality = cpu.map_or_else(CpuQuality::default, |(_, drawn)| {
-            quality::of_cpu(self.said, drawn.samples, drawn.broken, self.is_whole(), quality::tick_us())
+            quality::of_cpu(self.description, drawn.samples, drawn.broken, self.is_whole(), quality::tick_us())
         });
         quality.warnings.extend(self.counts.and_then(quality::of_counts));
         quality
@@ -222,29 +232,29 @@ impl Drawing<'_> {
                 "samples": drawn.samples,
                 "broken": drawn.broken,
                 "empty": drawn.samples == 0,
-                "recorded": self.said.has(*event),
+                "recorded": self.description.has(*event),
                 "unit": event.unit(),
                 "total": drawn.value,
                 "files": drawn.files,
             });
             (event.name().to_owned(), value)
         });
-        let cpu = events.iter().zip(results).find(|(event, _)| **event == Event::Cpu && self.said.has(**event));
+        let cpu = events.iter().zip(results).find(|(event, _)| **event == Event::Cpu && self.description.has(**event));
         let mut description = json!({
             "format": "lsmlab-profile",
             "version": 2,
             "title": self.request.title,
-            "engine": self.said.engine(),
-            "interval_us": self.said.interval_us(),
-            "started_ms": self.said.start_ns / 1_000_000,
-            "duration_s": self.said.duration_ns as f64 / 1e9,
+            "engine": self.description.engine(),
+            "interval_us": self.description.interval_us(),
+            "started_ms": self.description.start_ns / 1_000_000,
+            "duration_s": self.description.duration_ns as f64 / 1e9,
             "from_ms": self.request.from_ms,
             "to_ms": self.request.to_ms,
-            "truncated": self.said.truncated,
+            "truncated": self.description.truncated,
             "kernel_frames": cpu.map(|(_, drawn)| drawn.kernel_frames),
             "samples_lost": self.counts.map(|counts| counts.lost),
             "events": described.collect::<Map<_, _>>(),
-            "async_profiler": self.said.setting("version"),
+            "async_profiler": self.description.setting("version"),
         });
         let fields = description.as_object_mut().context("a description is an object")?;
         fields.extend(json!(quality).as_object().cloned().unwrap_or_default());

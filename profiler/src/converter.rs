@@ -41,21 +41,21 @@ pub struct Description {
 
 impl Description {
     pub fn parse(output: &str) -> Result<Description> {
-        let mut said =
+        let mut description =
             Description { settings: HashMap::new(), start_ns: 0, duration_ns: 0, cpu_s: None, truncated: false };
         for line in output.lines() {
             match line.splitn(3, '\t').collect::<Vec<_>>().as_slice() {
                 ["setting", name, value] => {
-                    said.settings.insert((*name).to_owned(), (*value).to_owned());
+                    description.settings.insert((*name).to_owned(), (*value).to_owned());
                 }
-                ["start_ns", value] => said.start_ns = value.parse()?,
-                ["duration_ns", value] => said.duration_ns = value.parse()?,
-                ["cpu_s", value] => said.cpu_s = Some(value.parse()?).filter(|seconds| *seconds > 0.0),
-                ["truncated", value] => said.truncated = value.parse()?,
+                ["start_ns", value] => description.start_ns = value.parse()?,
+                ["duration_ns", value] => description.duration_ns = value.parse()?,
+                ["cpu_s", value] => description.cpu_s = Some(value.parse()?).filter(|seconds| *seconds > 0.0),
+                ["truncated", value] => description.truncated = value.parse()?,
                 _ => bail!("the converter wrote an unknown line {line:?}"),
             }
         }
-        Ok(said)
+        Ok(description)
     }
 
     pub fn setting(&self, name: &str) -> Option<&str> {
@@ -132,17 +132,17 @@ fn tasks(job: &Job, event: Event, title: &str, scratch: &Scratch) -> Vec<String>
 }
 
 fn explain(outcome: &Outcome, heap_mib_max: u32) -> String {
-    let said = outcome.said();
-    if said.contains("OutOfMemoryError") {
+    let output = outcome.output();
+    if output.contains("OutOfMemoryError") {
         return format!(
             "its heap of {heap_mib_max} MiB is too small: give more with --heap, or a shorter --from … --to"
         );
     }
-    if said.contains("UnsupportedClassVersionError") {
-        return format!("{said}\nthis java is too old: version 17 or later is needed; set JAVA_HOME");
+    if output.contains("UnsupportedClassVersionError") {
+        return format!("{output}\nthis java is too old: version 17 or later is needed; set JAVA_HOME");
     }
-    if said.contains("Incomplete JFR file") || said.contains("Not a valid JFR") || said.contains("Corrupted") {
-        return format!("{said}\nthe recording was cut off: was `profile stop` run before the JVM ended?");
+    if output.contains("Incomplete JFR file") || output.contains("Not a valid JFR") || output.contains("Corrupted") {
+        return format!("{output}\nthe recording was cut off: was `profile stop` run before the JVM ended?");
     }
     if outcome.stderr.trim().is_empty() {
         outcome.ending()
@@ -165,8 +165,8 @@ mod tests {
             ("echo Incomplete JFR file >&2; exit 1", "the recording was cut off"),
         ] {
             let outcome = process::run(Command::new("sh").args(["-c", script]), Duration::from_secs(60)).unwrap();
-            let said = explain(&outcome, 16);
-            assert!(said.contains(expected), "{script}: {said}");
+            let output = explain(&outcome, 16);
+            assert!(output.contains(expected), "{script}: {output}");
         }
     }
 }

@@ -19,7 +19,7 @@ pub struct Outcome {
 
 impl Outcome {
     /// Both outputs, as shown to a user.
-    pub fn said(&self) -> String {
+    pub fn output(&self) -> String {
         format!("{}\n{}", self.stdout.trim(), self.stderr.trim()).trim().to_owned()
     }
 
@@ -95,13 +95,13 @@ mod tests {
         let outcome = run(&mut shell("echo out; echo err >&2; exit 3"), LIMIT).unwrap();
         assert_eq!((outcome.stdout.as_str(), outcome.stderr.as_str()), ("out\n", "err\n"));
         assert_eq!(outcome.ending(), "exit status 3");
-        assert_eq!(outcome.said(), "out\nerr");
+        assert_eq!(outcome.output(), "out\nerr");
     }
 
     #[test]
     fn the_end_of_a_killed_program_is_described() {
         let outcome = run(&mut shell("kill -9 $$"), LIMIT).unwrap();
-        assert_eq!(outcome.said(), "");
+        assert_eq!(outcome.output(), "");
         assert!(outcome.ending().contains("signal 9") && outcome.ending().contains("memory"), "{}", outcome.ending());
         assert!(run(&mut shell("kill -15 $$"), LIMIT).unwrap().ending().contains("signal 15"));
     }

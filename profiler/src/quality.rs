@@ -59,20 +59,20 @@ pub fn broken(samples: &Samples) -> u64 {
 }
 
 /// Compares the CPU samples with the kernel's count. `tick_us` is one kernel tick.
-pub fn of_cpu(said: &Description, samples: u64, broken: u64, whole: bool, tick_us: f64) -> CpuQuality {
-    let (Some(engine), Some(asked_us)) = (said.engine(), said.interval_us()) else {
+pub fn of_cpu(description: &Description, samples: u64, broken: u64, whole: bool, tick_us: f64) -> CpuQuality {
+    let (Some(engine), Some(requested_us)) = (description.engine(), description.interval_us()) else {
         return CpuQuality::default();
     };
-    let had_us = if engine == "ctimer" { asked_us.max(tick_us) } else { asked_us };
+    let had_us = if engine == "ctimer" { requested_us.max(tick_us) } else { requested_us };
     let mut quality = CpuQuality {
         interval_had_us: Some(had_us),
-        cpu_s: said.cpu_s.filter(|_| whole),
+        cpu_s: description.cpu_s.filter(|_| whole),
         cpu_sampled_s: Some(samples as f64 * had_us / 1e6),
         warnings: Vec::new(),
     };
-    if had_us > asked_us {
+    if had_us > requested_us {
         quality.warnings.push(format!(
-            "{engine} takes one sample per kernel tick, which is {had_us} µs, not the requested {asked_us} µs"
+            "{engine} takes one sample per kernel tick, which is {had_us} µs, not the requested {requested_us} µs"
         ));
     }
     if let (Some(cpu_s), Some(sampled_s)) = (quality.cpu_s, quality.cpu_sampled_s) {
@@ -113,7 +113,7 @@ pub fn tick_us() -> f64 {
 mod tests {
     use super::*;
 
-    fn said(engine: &str, cpu_s: f64) -> Description {
+    fn description(engine: &str, cpu_s: f64) -> Description {
         let settings = [("event", "cpu"), ("engine", engine), ("interval", "500000")];
         let lines: String = settings.iter().map(|(name, value)| format!("setting\t{name}\t{value}\n")).collect();
         Description::parse(&format!("{lines}cpu_s\t{cpu_s}\n")).unwrap()
@@ -121,23 +121,23 @@ mod tests {
 
     #[test]
     fn the_interval_of_ctimer_is_a_tick_at_least() {
-        let quality = of_cpu(&said("ctimer", 10.0), 2500, 0, true, 4000.0);
+        let quality = of_cpu(&description("ctimer", 10.0), 2500, 0, true, 4000.0);
         assert_eq!(quality.interval_had_us, Some(4000.0));
         assert_eq!(quality.cpu_sampled_s, Some(10.0));
         assert_eq!(quality.warnings.len(), 1, "{:?}", quality.warnings);
         assert!(quality.warnings[0].contains("4000 µs") && quality.warnings[0].contains("500 µs"));
-        let fine = of_cpu(&said("ctimer", 10.0), 20_000, 0, true, 100.0);
+        let fine = of_cpu(&description("ctimer", 10.0), 20_000, 0, true, 100.0);
         assert_eq!((fine.interval_had_us, fine.warnings.len()), (Some(500.0), 0));
     }
 
     #[test]
     fn samples_that_do_not_account_for_the_services_time_give_a_warning() {
-        assert_eq!(of_cpu(&said("perf_events", 10.0), 19_000, 0, true, 4000.0).warnings.len(), 0);
+        assert_eq!(of_cpu(&description("perf_events", 10.0), 19_000, 0, true, 4000.0).warnings.len(), 0);
         for (samples, word) in [(10_000, "50% less"), (30_000, "50% more")] {
-            let quality = of_cpu(&said("perf_events", 10.0), samples, 0, true, 4000.0);
+            let quality = of_cpu(&description("perf_events", 10.0), samples, 0, true, 4000.0);
             assert!(quality.warnings[0].contains(word), "{:?}", quality.warnings);
         }
-        let window = of_cpu(&said("perf_events", 10.0), 10_000, 0, false, 4000.0);
+        let window = of_cpu(&description("perf_events", 10.0), 10_000, 0, false, 4000.0);
         assert_eq!((window.cpu_s, window.warnings.len()), (None, 0), "a window of time has no account of its own");
     }
 
@@ -147,7 +147,7 @@ mod tests {
                      S\t0\t1\t1\t90\t90\nS\t0\t1\t3\t10\t10\n";
         let samples = Samples::parse(table, false).unwrap();
         assert_eq!(broken(&samples), 10);
-        let quality = of_cpu(&said("perf_events", 0.05), 100, 10, true, 4000.0);
+        let quality = of_cpu(&description("perf_events", 0.05), 100, 10, true, 4000.0);
         assert!(quality.warnings[0].contains("10% of the stacks are broken"), "{:?}", quality.warnings);
     }
 

@@ -118,8 +118,8 @@ def test_one_saturated_repetition_among_others_is_not_hidden_by_them(sound: Path
     summary = summary_of(manifest)
     slow = summary_of(slowed(manifest.model_copy(deep=True), 1500)).repetitions[0]
     summary.repetitions = [*[summary.repetitions[0]] * 30, slow]
-    said = check(judge(sound, manifest), "rate").detail
-    assert said.startswith(f"{SATURATED}: in 1 of 31 repetitions, 1,500 (repetition 1) of 2,000 requests/s")
+    detail = check(judge(sound, manifest), "rate").detail
+    assert detail.startswith(f"{SATURATED}: in 1 of 31 repetitions, 1,500 (repetition 1) of 2,000 requests/s")
 
 
 def test_more_than_offered_is_suspect(sound: Path, manifest: Manifest) -> None:

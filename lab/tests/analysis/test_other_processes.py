@@ -16,7 +16,7 @@ def check(validity: Validity, name: str) -> Check:
 
 
 @pytest.mark.parametrize(
-    ("others", "outcome", "said"),
+    ("others", "outcome", "message"),
     [
         ({}, "pass", ""),
         ({"cron": 0.0004}, "pass", ""),
@@ -30,15 +30,15 @@ def check(validity: Validity, name: str) -> Check:
     ],
 )
 def test_processes_too_small_for_a_bad_second_are_named_if_a_percentile_may_be_theirs(
-    tmp_path: Path, others: dict[str, float], outcome: str, said: str
+    tmp_path: Path, others: dict[str, float], outcome: str, message: str
 ) -> None:
     run = make_run(tmp_path, Shape(others=others, profiled=False, repetitions=2))
     validity = judge(run, Manifest.read(run / "run.json"))
     found = check(validity, "other processes")
     assert found.outcome == outcome, found.detail
-    assert said in found.detail
+    assert message in found.detail
     assert validity.state == "valid"
-    assert validity.findings == ([found.detail] if said.startswith("beside the run") else [])
+    assert validity.findings == ([found.detail] if message.startswith("beside the run") else [])
 
 
 @pytest.mark.parametrize("left", ["absent", "cut off", "damaged", "of no length", "not text"])
@@ -59,12 +59,12 @@ def test_other_processes_are_unknown_if_one_repetition_was_not_observed(tmp_path
     validity = judge(run, Manifest.read(run / "run.json"))
     assert check(validity, "other processes").outcome == "unknown"
     outputs = check(validity, "outputs")
-    said = {
+    messages = {
         "damaged": "processes.jsonl:3: Input should be a valid number",
         "of no length": "processes.jsonl:1: Input should be greater than 0",
         "not text": "processes.jsonl: cannot be read: 'utf-8' codec can't decode byte 0xff in position 0",
     }
-    if left in said:
-        assert outputs.detail.startswith(f"outputs are damaged: {said[left]}")
+    if left in messages:
+        assert outputs.detail.startswith(f"outputs are damaged: {messages[left]}")
     else:
         assert outputs.outcome == "pass"

@@ -105,7 +105,7 @@ def test_a_service_that_dies_fails_the_comparison_and_names_the_phase(checkout: 
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (("nope", "fake"), "A: no experiment named 'nope' in experiments"),
         (("fake", "fake", "BLOCKS=3"), "BLOCKS=3: at least 6 blocks are needed"),
@@ -119,10 +119,10 @@ def test_a_service_that_dies_fails_the_comparison_and_names_the_phase(checkout: 
         (("", "fake"), "A is empty: name an experiment"),
     ],
 )
-def test_bad_input_starts_nothing(checkout: FakeCheckout, words: tuple[str, ...], said: str) -> None:
+def test_bad_input_starts_nothing(checkout: FakeCheckout, words: tuple[str, ...], message: str) -> None:
     code, output = checkout.lab("compare", *words)
     assert code == 2, output
-    assert said in output.replace("\n", "")
+    assert message in output.replace("\n", "")
     assert not (checkout.root / "results").exists()
 
 

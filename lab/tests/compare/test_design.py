@@ -41,7 +41,7 @@ def test_the_default_is_ten_blocks_within_five_per_cent_by_p99() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "message"),
     [
         ({"blocks": "3"}, "BLOCKS=3: at least 6 blocks are needed"),
         ({"blocks": "many"}, "BLOCKS=many: must be a number of blocks, such as 10, or 6/12/18"),
@@ -54,8 +54,8 @@ def test_the_default_is_ten_blocks_within_five_per_cent_by_p99() -> None:
         ({"force": "yes"}, "FORCE=yes: is not allowed; allowed: 1"),
     ],
 )
-def test_invalid_designs_are_refused_with_the_reason(given: dict[str, str], said: str) -> None:
-    with pytest.raises(InputError, match="^" + said.replace("/", "/")):
+def test_invalid_designs_are_refused_with_the_reason(given: dict[str, str], message: str) -> None:
+    with pytest.raises(InputError, match="^" + message.replace("/", "/")):
         design(**given)
 
 

@@ -87,13 +87,13 @@ def loading() -> bool:
 
 
 def load_pods() -> list[str]:
-    said = kubectl("-n", "lsmlab", "get", "pods", "-l", "app.kubernetes.io/component=load", "-o", "name", check=False)
-    return said.split() or ["pod/none"]
+    output = kubectl("-n", "lsmlab", "get", "pods", "-l", "app.kubernetes.io/component=load", "-o", "name", check=False)
+    return output.split() or ["pod/none"]
 
 
 def ended(process: subprocess.Popen[str]) -> tuple[int, str]:
-    said, _ = process.communicate(timeout=WAIT_S)
-    return process.returncode, said
+    output, _ = process.communicate(timeout=WAIT_S)
+    return process.returncode, output
 
 
 def loaded(process: subprocess.Popen[str]) -> subprocess.Popen[str]:
@@ -104,17 +104,17 @@ def loaded(process: subprocess.Popen[str]) -> subprocess.Popen[str]:
 
 def failed(process: subprocess.Popen[str]) -> str:
     """Wait for a run that must fail and remove its namespace; return what it printed."""
-    code, said = ended(process)
-    assert code != 0, said
-    assert namespaces() == "", said
-    return said
+    code, output = ended(process)
+    assert code != 0, output
+    assert namespaces() == "", output
+    return output
 
 
 def finished(process: subprocess.Popen[str], before: set[Path]) -> dict[str, Any]:
     """Wait for a run that must end well; return its run.json."""
-    code, said = ended(process)
-    assert code == 0, said
-    assert namespaces() == "", said
+    code, output = ended(process)
+    assert code == 0, output
+    assert namespaces() == "", output
     (directory,) = runs_of(NAME) - before
     manifest: dict[str, Any] = json.loads((directory / "run.json").read_text())
     assert manifest["complete"] is True

@@ -89,20 +89,20 @@ def test_a_service_whose_pod_is_deleted_ends_the_run(run: Start) -> None:
 def test_an_api_server_that_is_restarted_ends_the_run_with_that_reason(run: Start) -> None:
     process = loaded(run())
     subprocess.run([CLUSTER, "restart-api-server"], check=True, timeout=WAIT_S)
-    said = failed(process)
-    assert "was the API server restarted?" in " ".join(said.split()), said
+    output = failed(process)
+    assert "was the API server restarted?" in " ".join(output.split()), output
 
 
 def test_an_image_that_is_missing_is_named(run: Start) -> None:
-    said = failed(run(REGISTRY="nowhere.example/lab"))
-    assert "the image nowhere.example/lab/lsmlab-" in said
-    assert "REGISTRY=" in said
+    output = failed(run(REGISTRY="nowhere.example/lab"))
+    assert "the image nowhere.example/lab/lsmlab-" in output
+    assert "REGISTRY=" in output
 
 
 def test_more_cpus_than_exist_are_refused_with_what_to_do(run: Start) -> None:
-    said = failed(run(SERVICE_CPUS="64"))
-    assert "no node can take pod service" in said
-    assert "Insufficient cpu" in " ".join(said.split())
+    output = failed(run(SERVICE_CPUS="64"))
+    assert "no node can take pod service" in output
+    assert "Insufficient cpu" in " ".join(output.split())
 
 
 def test_the_namespace_of_a_lab_that_was_killed_is_removed_by_the_next(run: Start) -> None:
@@ -136,7 +136,7 @@ def test_a_drained_node_ends_the_run_with_that_reason(run: Start) -> None:
     process = loaded(run())
     try:
         kubectl("drain", NODE, "--force", "--delete-emptydir-data", "--timeout=60s")
-        said = failed(process)
+        output = failed(process)
     finally:
         kubectl("uncordon", NODE)
-    assert "drained" in said, said
+    assert "drained" in output, output

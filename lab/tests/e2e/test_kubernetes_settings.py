@@ -34,8 +34,8 @@ pytestmark = only_in_a_cluster
 def test_a_node_without_a_static_cpu_manager_is_refused(run: Start) -> None:
     subprocess.run([CLUSTER, "restart-kubelet", "none"], check=True, timeout=WAIT_S)
     try:
-        said = failed(run(*SHORT))
-        assert "its node has no static CPU manager" in " ".join(said.split()), said
+        output = failed(run(*SHORT))
+        assert "its node has no static CPU manager" in " ".join(output.split()), output
         before = runs_of(NAME)
         validity = finished(run(*SHORT, EXCLUSIVE_CPUS="off"), before)["validity"]
         assert any("the service had no CPUs of its own" in reason for reason in validity["reasons"])
@@ -71,8 +71,8 @@ def test_the_store_may_be_a_persistent_volume(run: Start, tmp_path: Path) -> Non
 
 
 def test_the_store_may_be_a_directory_of_the_node_that_the_service_can_write_to(run: Start, tmp_path: Path) -> None:
-    said = failed(run(*SHORT, STORE=str(tmp_path)))
-    assert f"the store ({tmp_path}) is not writable for user 1000" in said.replace("\n", ""), said
+    output = failed(run(*SHORT, STORE=str(tmp_path)))
+    assert f"the store ({tmp_path}) is not writable for user 1000" in output.replace("\n", ""), output
     os.chown(tmp_path, 1000, 1000)
     before = runs_of(NAME)
     finished(run(*SHORT, STORE=str(tmp_path)), before)
@@ -95,11 +95,11 @@ def test_a_load_pod_that_the_cluster_refuses_is_reported_with_the_reason(run: St
     text = json.dumps({"apiVersion": "v1", "kind": "List", "items": [{**common, **item} for item in items]})
     subprocess.run(["kubectl", "apply", "-f", "-"], input=text, text=True, check=True, timeout=WAIT_S)
     try:
-        said = failed(run(*SHORT))
+        output = failed(run(*SHORT))
     finally:
         subprocess.run(["kubectl", "delete", "-f", "-"], input=text, text=True, check=True, timeout=WAIT_S)
-    assert "the cluster refuses a load pod" in said
-    assert "no load here" in " ".join(said.split())
+    assert "the cluster refuses a load pod" in output
+    assert "no load here" in " ".join(output.split())
 
 
 def test_the_rights_that_are_documented_are_enough(run: Start, tmp_path: Path) -> None:

@@ -133,12 +133,12 @@ def stop_in_the_second_run(stop: signal.Signals, words: list[str]) -> tuple[Path
         start_new_session=True,
     )
     assert process.stdout is not None
-    said = ""
+    output = ""
     for line in process.stdout:
-        said += line
+        output += line
         if "run 2 of 2" in line:
             break
-    assert "run 2 of 2" in said, said
+    assert "run 2 of 2" in output, output
     (suite,) = suites() - suites_before
     second = json.loads((suite / "answer.json").read_text())["runs"][1]["experiment"]
     deadline, started = time.monotonic() + SERVICE_LIMIT_S, []

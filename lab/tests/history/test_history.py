@@ -13,7 +13,7 @@ import pytest
 from lab.errors import InputError, RunError
 from lab.history import Filter, History, export, prune, tag
 from lab.history.index import read_tags, since_run_id
-from lab.history.keeping import told
+from lab.history.keeping import described
 from lab.manifest import Check, Experiment, Manifest, Validity
 from lab.paths import Checkout
 from lab.process.locks import RunLock
@@ -22,14 +22,14 @@ from support.checkout import FakeCheckout
 
 
 @pytest.fixture
-def house(checkout: FakeCheckout, monkeypatch: pytest.MonkeyPatch) -> Checkout:
+def lab_checkout(checkout: FakeCheckout, monkeypatch: pytest.MonkeyPatch) -> Checkout:
     monkeypatch.setenv("LAB_LOCK", str(checkout.root / ".cache/run.lock"))
     return Checkout(checkout.root)
 
 
-def run(house: Checkout, name: str, number: int, *, variant: str = "stack", complete: bool = True) -> str:
+def run(lab_checkout: Checkout, name: str, number: int, *, variant: str = "stack", complete: bool = True) -> str:
     run_id = f"20261101T{number // 3600:02d}{number // 60 % 60:02d}{number % 60:02d}Z"
-    directory = house.results / name / run_id
+    directory = lab_checkout.results / name / run_id
     directory.mkdir(parents=True)
     Manifest(
         run_id=run_id,
@@ -43,8 +43,8 @@ def run(house: Checkout, name: str, number: int, *, variant: str = "stack", comp
     return f"{name}/{run_id}"
 
 
-def names(house: Checkout, wanted: Filter | None = None) -> list[str]:
-    history = History(house)
+def names(lab_checkout: Checkout, wanted: Filter | None = None) -> list[str]:
+    history = History(lab_checkout)
     history.refresh()
     try:
         return [row.name for row in history.rows(wanted)]
@@ -52,38 +52,38 @@ def names(house: Checkout, wanted: Filter | None = None) -> list[str]:
         history.close()
 
 
-def test_a_run_that_something_else_on_the_machine_disturbed_is_marked(house: Checkout) -> None:
-    quiet, disturbed = run(house, "a", 1), run(house, "a", 2)
-    path = house.results / disturbed / "run.json"
+def test_a_run_that_something_else_on_the_machine_disturbed_is_marked(lab_checkout: Checkout) -> None:
+    quiet, disturbed = run(lab_checkout, "a", 1), run(lab_checkout, "a", 2)
+    path = lab_checkout.results / disturbed / "run.json"
     manifest = Manifest.read(path)
     steal = Check(name="steal", outcome="fail", detail="the hypervisor took 40%", environment=True)
     manifest.validity = Validity(state="invalid", reasons=[steal.detail], checks=[steal])
     manifest.write(path)
-    history = History(house)
+    history = History(lab_checkout)
     history.refresh()
     assert [(row.name, bool(row.disturbed)) for row in history.rows()] == [(disturbed, True), (quiet, False)]
     history.close()
 
 
-def test_the_index_follows_the_directories(house: Checkout) -> None:
-    first, second = run(house, "a", 1), run(house, "b", 2)
-    history = History(house)
+def test_the_index_follows_the_directories(lab_checkout: Checkout) -> None:
+    first, second = run(lab_checkout, "a", 1), run(lab_checkout, "b", 2)
+    history = History(lab_checkout)
     assert history.refresh() == 2
     assert history.refresh() == 0, "nothing changed"
-    path = house.results / first / "run.json"
+    path = lab_checkout.results / first / "run.json"
     path.write_text(path.read_text().replace('"complete": true', '"complete": false'))
     assert history.refresh() == 1
     assert [(row.name, row.state) for row in history.rows()] == [(second, "valid"), (first, "incomplete")]
-    shutil.rmtree(house.results / second)
+    shutil.rmtree(lab_checkout.results / second)
     history.refresh()
     assert [row.name for row in history.rows()] == [first]
 
 
 @pytest.mark.parametrize("damage", ["no database", "of another version"])
-def test_an_unusable_index_is_made_again(house: Checkout, damage: str) -> None:
-    name = run(house, "a", 1)
-    assert names(house) == [name]
-    path = house.cache / "history.sqlite"
+def test_an_unusable_index_is_made_again(lab_checkout: Checkout, damage: str) -> None:
+    name = run(lab_checkout, "a", 1)
+    assert names(lab_checkout) == [name]
+    path = lab_checkout.cache / "history.sqlite"
     if damage == "no database":
         path.write_bytes(b"this is no database" * 100)
     else:
@@ -91,34 +91,34 @@ def test_an_unusable_index_is_made_again(house: Checkout, damage: str) -> None:
 
         with sqlite3.connect(path) as database:
             database.execute("PRAGMA user_version = 99")
-    assert names(house) == [name]
+    assert names(lab_checkout) == [name]
     path.unlink()
-    assert names(house) == [name]
+    assert names(lab_checkout) == [name]
 
 
-def test_older_manifests_are_read_through_their_migration(house: Checkout) -> None:
-    name = run(house, "a", 1)
-    path = house.results / name / "run.json"
+def test_older_manifests_are_read_through_their_migration(lab_checkout: Checkout) -> None:
+    name = run(lab_checkout, "a", 1)
+    path = lab_checkout.results / name / "run.json"
     document = json.loads(path.read_text())
     path.write_text(json.dumps({**document, "version": 1}))
-    other = run(house, "a", 2)
-    path = house.results / other / "run.json"
+    other = run(lab_checkout, "a", 2)
+    path = lab_checkout.results / other / "run.json"
     path.write_text(json.dumps({**document, "version": 99}))
-    history = History(house)
+    history = History(lab_checkout)
     history.refresh()
     assert [(row.name, row.state) for row in history.rows()] == [(other, "unreadable"), (name, "valid")]
     assert "version 99" in history.rows()[0].note
 
 
-def test_filters_are_combined(house: Checkout) -> None:
-    stack = run(house, "get", 1, variant="stack")
-    queue = run(house, "get", 4000, variant="queue")
-    half = run(house, "put", 8000, variant="queue", complete=False)
-    assert names(house, Filter(name="get")) == [queue, stack]
-    assert names(house, Filter(name="*t", variant="queue")) == [half, queue]
-    assert names(house, Filter(variant="queue", valid=True)) == [queue]
-    assert names(house, Filter(since="2026-11-01")) == [half, queue, stack]
-    assert names(house, Filter(since="2026-11-02")) == []
+def test_filters_are_combined(lab_checkout: Checkout) -> None:
+    stack = run(lab_checkout, "get", 1, variant="stack")
+    queue = run(lab_checkout, "get", 4000, variant="queue")
+    half = run(lab_checkout, "put", 8000, variant="queue", complete=False)
+    assert names(lab_checkout, Filter(name="get")) == [queue, stack]
+    assert names(lab_checkout, Filter(name="*t", variant="queue")) == [half, queue]
+    assert names(lab_checkout, Filter(variant="queue", valid=True)) == [queue]
+    assert names(lab_checkout, Filter(since="2026-11-01")) == [half, queue, stack]
+    assert names(lab_checkout, Filter(since="2026-11-02")) == []
 
 
 def test_since_is_a_date_or_an_age() -> None:
@@ -131,25 +131,25 @@ def test_since_is_a_date_or_an_age() -> None:
             since_run_id(wrong, now)
 
 
-def test_ten_thousand_runs_are_listed_from_the_index(checkout: FakeCheckout, house: Checkout) -> None:
-    template = (house.results / run(house, "e0", 0) / "run.json").read_text()
+def test_ten_thousand_runs_are_listed_from_the_index(checkout: FakeCheckout, lab_checkout: Checkout) -> None:
+    template = (lab_checkout.results / run(lab_checkout, "e0", 0) / "run.json").read_text()
     for number in range(1, 10_000):
         run_id = f"20261102T{number // 3600:02d}{number // 60 % 60:02d}{number % 60:02d}Z"
-        directory = house.results / f"e{number % 60}" / run_id
+        directory = lab_checkout.results / f"e{number % 60}" / run_id
         directory.mkdir(parents=True)
         (directory / "run.json").write_text(template.replace("20261101T000000Z", run_id))
     code, output = checkout.lab("results", "--last", "0")
     assert code == 0, output[-2000:]
     assert len(output.splitlines()) == 10_001
-    history = History(house)
+    history = History(lab_checkout)
     assert history.refresh() == 0, "no run.json is read that the index knows"
     assert len(history.rows()) == 10_000
     history.close()
 
 
-def test_results_name_what_is_left_out(checkout: FakeCheckout, house: Checkout) -> None:
+def test_results_name_what_is_left_out(checkout: FakeCheckout, lab_checkout: Checkout) -> None:
     for number in range(5):
-        run(house, "a", number)
+        run(lab_checkout, "a", number)
     code, output = checkout.lab("results", "--last", "2")
     assert code == 0
     assert "the newest 2 of 5 runs; LAST=0 shows all" in output
@@ -159,82 +159,82 @@ def test_results_name_what_is_left_out(checkout: FakeCheckout, house: Checkout) 
     assert "SINCE=soon: neither a date" in output
 
 
-def test_an_exported_run_unpacks_to_what_it_was(house: Checkout, tmp_path: Path) -> None:
-    name = run(house, "a", 1)
-    (house.results / name / "report.html").write_text("<p>report")
-    path = export(house, name, tmp_path / "run.tar.gz")
+def test_an_exported_run_unpacks_to_what_it_was(lab_checkout: Checkout, tmp_path: Path) -> None:
+    name = run(lab_checkout, "a", 1)
+    (lab_checkout.results / name / "report.html").write_text("<p>report")
+    path = export(lab_checkout, name, tmp_path / "run.tar.gz")
     with tarfile.open(path) as archive:
         archive.extractall(tmp_path / "there", filter="data")
     unpacked = tmp_path / "there" / name
-    assert Manifest.read(unpacked / "run.json") == Manifest.read(house.results / name / "run.json")
+    assert Manifest.read(unpacked / "run.json") == Manifest.read(lab_checkout.results / name / "run.json")
     assert (unpacked / "report.html").read_text() == "<p>report"
     with pytest.raises(InputError, match="no run 'a/none'"):
-        export(house, "a/none")
+        export(lab_checkout, "a/none")
     with pytest.raises(InputError, match="no run"):
-        export(house, "../../etc")
+        export(lab_checkout, "../../etc")
 
 
-def suite_of(house: Checkout, *runs: str) -> str:
+def suite_of(lab_checkout: Checkout, *runs: str) -> str:
     planned = [PlannedRun(experiment=name.partition("/")[0], run=name) for name in runs]
-    answer = make_answer(house.results, "suite", "s", {}, planned, seed=1)
+    answer = make_answer(lab_checkout.results, "suite", "s", {}, planned, seed=1)
     return f"suite/{answer.id}"
 
 
-def test_an_exported_suite_has_its_runs_with_it(house: Checkout, tmp_path: Path) -> None:
-    first, _, third = (run(house, "a", number) for number in range(3))
-    suite = suite_of(house, first, third)
-    with tarfile.open(export(house, suite, tmp_path / "suite.tar.gz")) as archive:
+def test_an_exported_suite_has_its_runs_with_it(lab_checkout: Checkout, tmp_path: Path) -> None:
+    first, _, third = (run(lab_checkout, "a", number) for number in range(3))
+    suite = suite_of(lab_checkout, first, third)
+    with tarfile.open(export(lab_checkout, suite, tmp_path / "suite.tar.gz")) as archive:
         members = {member for member in archive.getnames() if member.endswith(".json")}
     assert members == {f"{suite}/answer.json", f"{first}/run.json", f"{third}/run.json"}
 
 
-def test_prune_keeps_the_newest_and_what_something_refers_to(house: Checkout) -> None:
-    runs = [run(house, "a", number) for number in range(6)]
-    failed = run(house, "a", 3 * 3600, complete=False)
-    old_failed = run(house, "a", 100, complete=False)
-    newest = run(house, "a", 2 * 3600)
-    lone = run(house, "b", 1, complete=False)
-    suite_of(house, runs[0])
-    tag(house, runs[1], "baseline")
-    before = names(house)
-    gone, kept = prune(house, 2, dry_run=True)
-    assert names(house) == before, "a dry run removes nothing"
+def test_prune_keeps_the_newest_and_what_something_refers_to(lab_checkout: Checkout) -> None:
+    runs = [run(lab_checkout, "a", number) for number in range(6)]
+    failed = run(lab_checkout, "a", 3 * 3600, complete=False)
+    old_failed = run(lab_checkout, "a", 100, complete=False)
+    newest = run(lab_checkout, "a", 2 * 3600)
+    lone = run(lab_checkout, "b", 1, complete=False)
+    suite_of(lab_checkout, runs[0])
+    tag(lab_checkout, runs[1], "baseline")
+    before = names(lab_checkout)
+    gone, kept = prune(lab_checkout, 2, dry_run=True)
+    assert names(lab_checkout) == before, "a dry run removes nothing"
     assert {one.name for one in gone} == {runs[2], runs[3], runs[4], old_failed}
     assert {one.name for one in kept} == {runs[0], runs[1]}
     assert "tags.json" in next(one for one in kept if one.name == runs[1]).kept_for
-    assert prune(house, 2)[0] == gone
-    assert set(names(house)) == {runs[0], runs[1], runs[5], newest, failed, lone}
-    assert told(gone).startswith("4 runs, ")
+    assert prune(lab_checkout, 2)[0] == gone
+    assert set(names(lab_checkout)) == {runs[0], runs[1], runs[5], newest, failed, lone}
+    assert described(gone).startswith("4 runs, ")
 
 
-def test_prune_does_not_wait_for_a_run(house: Checkout) -> None:
-    run(house, "a", 1)
-    lock = RunLock(house.run_lock)
+def test_prune_does_not_wait_for_a_run(lab_checkout: Checkout) -> None:
+    run(lab_checkout, "a", 1)
+    lock = RunLock(lab_checkout.run_lock)
     lock.take("a run")
     with pytest.raises(RunError, match="another run is in progress"):
-        prune(house)
+        prune(lab_checkout)
     lock.release()
     with pytest.raises(InputError, match="KEEP=0"):
-        prune(house, 0)
+        prune(lab_checkout, 0)
 
 
-def test_tags_move_and_are_checked(house: Checkout) -> None:
-    first, second = run(house, "a", 1), run(house, "a", 2)
-    tag(house, first, "baseline")
-    tag(house, second, "baseline")
-    assert read_tags(house.results) == {"baseline": second}
+def test_tags_move_and_are_checked(lab_checkout: Checkout) -> None:
+    first, second = run(lab_checkout, "a", 1), run(lab_checkout, "a", 2)
+    tag(lab_checkout, first, "baseline")
+    tag(lab_checkout, second, "baseline")
+    assert read_tags(lab_checkout.results) == {"baseline": second}
     with pytest.raises(InputError, match="TAG=Not a tag"):
-        tag(house, first, "Not a tag")
+        tag(lab_checkout, first, "Not a tag")
     with pytest.raises(InputError, match="no run 'a/none'"):
-        tag(house, "a/none", "x")
-    (house.results / "tags.json").write_text("[1]")
+        tag(lab_checkout, "a/none", "x")
+    (lab_checkout.results / "tags.json").write_text("[1]")
     with pytest.raises(InputError, match=r"tags\.json: not the tags of runs"):
-        tag(house, first, "x")
+        tag(lab_checkout, first, "x")
 
 
-def test_the_commands_report_what_they_did(checkout: FakeCheckout, house: Checkout) -> None:
-    first = run(house, "a", 1)
-    run(house, "a", 2)
+def test_the_commands_report_what_they_did(checkout: FakeCheckout, lab_checkout: Checkout) -> None:
+    first = run(lab_checkout, "a", 1)
+    run(lab_checkout, "a", 2)
     assert checkout.lab("tag", first, "old") == (0, "")
     code, output = checkout.lab("export", "old", "--out", "old.tar.gz")
     assert code == 0

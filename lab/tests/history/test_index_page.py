@@ -24,18 +24,18 @@ pytestmark = pytest.mark.browser
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     fake = FakeCheckout(tmp_path_factory.mktemp("history") / "checkout").build()
-    house = Checkout(fake.root)
+    lab_checkout = Checkout(fake.root)
     source = make_run(fake.root / "made", Shape(seconds=3, profiled=False))
     for number in range(30):
         experiment = ("stack-get", "queue-get", "<b>odd")[number % 3]
-        run = house.results / experiment / f"202611{1 + number // 3:02d}T0914{number:02d}Z"
+        run = lab_checkout.results / experiment / f"202611{1 + number // 3:02d}T0914{number:02d}Z"
         shutil.copytree(source, run)
         (run / "report.html").write_text("<!doctype html><title>report</title><p>a report")
         document = json.loads((run / "run.json").read_text())
         document["run_id"], document["experiment"]["name"] = run.name, experiment
         document["summary"]["latency_ms"]["percentiles"]["99"] = 1.0 + number
         (run / "run.json").write_text(json.dumps(document))
-    return write_index(house)
+    return write_index(lab_checkout)
 
 
 ROWS = "return [...document.querySelectorAll('#runs tbody tr')].map((r) => r.firstElementChild.textContent)"

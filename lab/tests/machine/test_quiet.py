@@ -40,8 +40,8 @@ def machine(root: Path) -> QuietMachine:
 
 
 def test_every_change_is_reported_and_restored(root: Path) -> None:
-    said: list[str] = []
-    assert machine(root).quiet(PLAN, said.append) == 4
+    lines: list[str] = []
+    assert machine(root).quiet(PLAN, lines.append) == 4
     assert read(root) | {} == {
         **FILES,
         "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor": "performance",
@@ -49,9 +49,9 @@ def test_every_change_is_reported_and_restored(root: Path) -> None:
         "sys/module/haltpoll/parameters/guest_halt_poll_ns": "1000000",
         "proc/irq/24/smp_affinity_list": "1",
     }
-    assert len(said) == 4
-    assert any(line.endswith("powersave -> performance") for line in said)
-    assert machine(root).unquiet(said.append) == 4
+    assert len(lines) == 4
+    assert any(line.endswith("powersave -> performance") for line in lines)
+    assert machine(root).unquiet(lines.append) == 4
     assert read(root) == {**FILES, "sys/kernel/mm/transparent_hugepage/enabled": "always"}
     assert not (root.parent / "quiet.json").exists()
 
@@ -97,9 +97,9 @@ def test_a_setting_that_the_kernel_refuses_is_reported_and_not_stored(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(quiet, "_write", lambda path, value: "Operation not permitted")
-    said: list[str] = []
-    assert machine(root).quiet(PLAN, said.append) == 0
-    assert any("remains 0-1: Operation not permitted" in line for line in said)
+    lines: list[str] = []
+    assert machine(root).quiet(PLAN, lines.append) == 0
+    assert any("remains 0-1: Operation not permitted" in line for line in lines)
     assert not (root.parent / "quiet.json").exists()
 
 

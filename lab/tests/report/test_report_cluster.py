@@ -131,7 +131,7 @@ def test_the_verdict_takes_the_worst_generator(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("audit", "outcome", "said"),
+    ("audit", "outcome", "message"),
     [
         ({"steal_share": 0.05}, "warn", "the hypervisor took 5.0% of the CPU time of node n2"),
         ({"throttled_s": 0.3}, "warn", "a CPU quota held a pod of the run on node n2 back for 300 ms"),
@@ -141,12 +141,12 @@ def test_the_verdict_takes_the_worst_generator(tmp_path: Path) -> None:
     ],
 )
 def test_the_kernel_counters_of_the_nodes_are_judged(
-    tmp_path: Path, audit: dict[str, float | None], outcome: str, said: str
+    tmp_path: Path, audit: dict[str, float | None], outcome: str, message: str
 ) -> None:
     audited = QUIET.model_copy(update=audit)
     run = made(tmp_path, nodes=(NODES[0], node("n2", "load-0-abcde", audit=audited), NODES[2]))
     assert (check(run, "nodes").outcome, verdict(run)[0]) == (outcome, "suspect" if outcome == "warn" else "valid")
-    assert said in check(run, "nodes").detail
+    assert message in check(run, "nodes").detail
 
 
 def test_a_service_without_cpus_of_its_own_is_suspect(tmp_path: Path) -> None:

@@ -64,7 +64,7 @@ def test_another_load_generators_text_is_enough(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "said"),
+    ("name", "content", "message"),
     [
         ("timeline.csv", "nonsense\n", "timeline.csv:1: not a timeline"),
         ("profile/load.json", "{", "profile/load.json:1: not JSON"),
@@ -73,11 +73,11 @@ def test_another_load_generators_text_is_enough(tmp_path: Path) -> None:
         ("profile/profile.json", "{}", "CPU engine perf_events"),
     ],
 )
-def test_a_damaged_file_affects_only_itself(tmp_path: Path, name: str, content: str, said: str) -> None:
+def test_a_damaged_file_affects_only_itself(tmp_path: Path, name: str, content: str, message: str) -> None:
     make_run(tmp_path, Shape(seconds=2))
     (tmp_path / name).write_text(content)
     page, _ = report(tmp_path)
-    assert said in page.text
+    assert message in page.text
     assert "chart-percentiles" in page.ids
 
 

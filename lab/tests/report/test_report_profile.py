@@ -42,7 +42,7 @@ def test_the_slowest_seconds_name_the_code_and_what_went_on(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    ("tail", "said"),
+    ("tail", "message"),
     [
         ({"refused": "6 seconds in common: at least 9 are needed"}, "6 seconds in common: at least 9 are needed."),
         ({"events": {"cpu": {}}, "seconds": [{"start_ms": 0, "latency_ms": 3.0}]}, "profile/tail.json is damaged"),
@@ -51,12 +51,12 @@ def test_the_slowest_seconds_name_the_code_and_what_went_on(tmp_path: Path) -> N
         ({}, ""),
     ],
 )  # fmt: skip
-def test_a_tail_that_cannot_be_attributed_is_marked(tmp_path: Path, tail: dict[str, object], said: str) -> None:
+def test_a_tail_that_cannot_be_attributed_is_marked(tmp_path: Path, tail: dict[str, object], message: str) -> None:
     make_run(tmp_path, Shape(seconds=2))
     (tmp_path / "profile/tail.json").write_text(json.dumps(tail))
     page, markdown = report(tmp_path)
-    assert said in page.text
-    assert said in markdown.replace("\\", "")
+    assert message in page.text
+    assert message in markdown.replace("\\", "")
     assert ("The slowest seconds" in page.text) == bool(tail)
 
 

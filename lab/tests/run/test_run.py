@@ -196,10 +196,10 @@ def test_one_more_repetition_with_our_own_generator_shows_the_size_of_the_others
     assert len(summary["repetitions"]) == 1
     assert summary["latency_ms"]["percentiles"]["50"] == pytest.approx(1.054), "no figure of the run includes it"
     checks = {check["name"]: check for check in manifest["validity"]["checks"]}
-    said = checks["generator's error"]["detail"]
-    assert "The lab's own, in one more repetition at the same load, shows its size: p50 " in said
-    assert "against 1.1 ms" in said
-    assert said in manifest["validity"]["findings"]
+    detail = checks["generator's error"]["detail"]
+    assert "The lab's own, in one more repetition at the same load, shows its size: p50 " in detail
+    assert "against 1.1 ms" in detail
+    assert detail in manifest["validity"]["findings"]
     assert [phase["name"] for phase in manifest["phases"]].count("reference") == 1
     for report in ("report.md", "report.html"):
         text = (directory / report).read_text()

@@ -147,7 +147,7 @@ def test_a_service_that_dies_shows_the_end_of_its_log(
     code, output = checkout.lab(*words, FAKE_WARM_UP_TAKES_S="10")
     assert code == 1, output
     assert message in output
-    last_words = {"start": "the moon is in the wrong house", "warm-up": "A fatal error has been detected"}
+    last_words = {"start": "the moon is in the wrong lab_checkout", "warm-up": "A fatal error has been detected"}
     assert last_words[phase] in output
     manifest = checkout.manifest()
     assert manifest["complete"] is False

@@ -195,6 +195,6 @@ def test_processes_that_cannot_be_ended_are_named_and_nothing_else_is_claimed() 
     console = Console(record=True, width=200, file=io.StringIO())
     left = ["containers of this run (docker has not answered): docker rm -f x"]
     assert tell_end(None, console, KeyboardInterrupt(), "measure", left) == 130
-    said = console.export_text()
-    assert "nothing is left running" not in said
-    assert "May still be running: containers of this run (docker has not answered): docker rm -f x" in said
+    shown = console.export_text()
+    assert "nothing is left running" not in shown
+    assert "May still be running: containers of this run (docker has not answered): docker rm -f x" in shown

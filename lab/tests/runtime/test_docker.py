@@ -36,16 +36,16 @@ def test_without_docker_the_error_says_how_to_get_it(monkeypatch: pytest.MonkeyP
 
 
 def test_docker_installed_but_not_running_has_its_own_error(docker: FakeDocker, runtime: DockerRuntime) -> None:
-    said = "Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?\n"
-    docker.answers([{"match": "version --format {{.Server", "stderr": said, "code": 1}])
+    stderr = "Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?\n"
+    docker.answers([{"match": "version --format {{.Server", "stderr": stderr, "code": 1}])
     with pytest.raises(MissingToolError, match="installed but not running: Cannot connect") as raised:
         runtime.preflight(PLAN, free_ports(), quiet)
     assert "systemctl start docker" in raised.value.hint
 
 
 def test_a_user_without_permission_for_the_engine_gets_an_error(docker: FakeDocker, runtime: DockerRuntime) -> None:
-    said = "permission denied while trying to connect to the Docker daemon socket\n"
-    docker.answers([{"match": "version --format {{.Server", "stderr": said, "code": 1}])
+    stderr = "permission denied while trying to connect to the Docker daemon socket\n"
+    docker.answers([{"match": "version --format {{.Server", "stderr": stderr, "code": 1}])
     with pytest.raises(MissingToolError, match="may not use it") as raised:
         runtime.preflight(PLAN, free_ports(), quiet)
     assert "usermod -aG docker" in raised.value.hint
@@ -232,8 +232,8 @@ def test_a_service_that_is_never_ready_is_given_up(docker: FakeDocker, runtime: 
 def test_a_container_that_cannot_be_started_shows_dockers_message(
     docker: FakeDocker, runtime: DockerRuntime, tmp_path: Path
 ) -> None:
-    said = "Error response from daemon: driver failed programming external connectivity: port is already allocated\n"
-    docker.answers([*ANSWERS, {"match": "up --detach", "stderr": said, "code": 1}])
+    stderr = "Error response from daemon: driver failed programming external connectivity: port is already allocated\n"
+    docker.answers([*ANSWERS, {"match": "up --detach", "stderr": stderr, "code": 1}])
     with pytest.raises(RunError, match=r"starting the service container failed: .*port is already allocated"):
         runtime.start_service(service_spec(tmp_path))
 

@@ -148,7 +148,7 @@ def test_a_quota_that_refuses_a_load_pod_is_reported(kubectl: FakeDocker) -> Non
 
 
 @pytest.mark.parametrize(
-    ("answer", "said"),
+    ("answer", "message"),
     [
         ({"stdout": listed()}, "pod service is gone: it was deleted, or its node was drained"),
         ({"stdout": listed(pod("service", phase="Failed", reason="Evicted"))}, "pod service has ended: Evicted"),
@@ -156,10 +156,10 @@ def test_a_quota_that_refuses_a_load_pod_is_reported(kubectl: FakeDocker) -> Non
         ({"stdout": listed(ready("service"))}, ""),
     ],
 )
-def test_the_fate_of_a_lost_pod_is_reported(kubectl: FakeDocker, answer: dict[str, Any], said: str) -> None:
+def test_the_fate_of_a_lost_pod_is_reported(kubectl: FakeDocker, answer: dict[str, Any], message: str) -> None:
     kubectl.answers([{"match": "get pods", **answer}])
-    assert why_lost(Kubectl("x"), "service").startswith(said)
-    assert said or why_lost(Kubectl("x"), "service") == ""
+    assert why_lost(Kubectl("x"), "service").startswith(message)
+    assert message or why_lost(Kubectl("x"), "service") == ""
 
 
 def namespace(owner: str, part_of: str = "lsmlab") -> dict[str, str]:
@@ -178,7 +178,7 @@ def test_the_namespace_of_a_dead_lab_is_removed(kubectl: FakeDocker, tmp_path: P
 
 
 @pytest.mark.parametrize(
-    ("found", "said"),
+    ("found", "message"),
     [
         (namespace(f"{platform.node()}:{os.getppid()}"), r"another lab \(process \d+\) runs|removing"),
         (namespace("elsewhere:17"), r"belongs to a lab on another machine \(elsewhere:17\)"),
@@ -186,11 +186,11 @@ def test_the_namespace_of_a_dead_lab_is_removed(kubectl: FakeDocker, tmp_path: P
     ],
 )
 def test_a_namespace_of_others_is_left_alone(
-    kubectl: FakeDocker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, found: dict[str, str], said: str
+    kubectl: FakeDocker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, found: dict[str, str], message: str
 ) -> None:
     monkeypatch.setattr("lab.runtime.kubernetes.leftovers.is_live_lab", lambda _: True)
     kubectl.answers([found, {"match": "can-i", "stdout": "yes\n"}])
-    with pytest.raises(RunError, match=said):
+    with pytest.raises(RunError, match=message):
         preflight(tmp_path)
     assert kubectl.calls("delete") == []
 

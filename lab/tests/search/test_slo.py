@@ -52,7 +52,7 @@ def test_a_bad_limit_is_refused(text: str, message: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (("fake", "p99<"), "is not a percentile"),
         (("fake", "p99<1ms", "RATE=5"), "RATE=5: the rate is what is searched for"),
@@ -63,8 +63,10 @@ def test_a_bad_limit_is_refused(text: str, message: str) -> None:
         (("nonesuch", "p99<1ms"), "no experiment named 'nonesuch'"),
     ],
 )
-def test_from_outside_a_bad_search_changes_nothing(checkout: FakeCheckout, words: tuple[str, ...], said: str) -> None:
+def test_from_outside_a_bad_search_changes_nothing(
+    checkout: FakeCheckout, words: tuple[str, ...], message: str
+) -> None:
     code, output = checkout.lab("search", *words)
     assert code == 2, output
-    assert said in output
+    assert message in output
     assert not (checkout.root / "results").exists()

@@ -26,12 +26,12 @@ def place(checkout: FakeCheckout, monkeypatch: pytest.MonkeyPatch) -> Place:
     monkeypatch.setenv("LAB_ROOT", str(checkout.root))
     monkeypatch.setenv("LAB_LOCK", str(checkout.root / ".cache/run.lock"))
     monkeypatch.setenv("FAKE_LOADGEN_STARTED", str(checkout.root / ".cache/loads"))
-    house = Checkout(checkout.root)
+    lab_checkout = Checkout(checkout.root)
 
     def runtime() -> Runtime:
-        return LocalRuntime(house)
+        return LocalRuntime(lab_checkout)
 
-    return Place(house, runtime, "local", plan_cpus({}), Ports(0, 0, free_port()), monitoring=False)
+    return Place(lab_checkout, runtime, "local", plan_cpus({}), Ports(0, 0, free_port()), monitoring=False)
 
 
 def answer_of(place: Place, *runs: PlannedRun) -> Answer:

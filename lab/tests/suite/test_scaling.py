@@ -45,10 +45,16 @@ def place(checkout: FakeCheckout) -> Place:
             "args": {"keys": "sequential"}}  # fmt: skip
     checkout.experiment("swept", title="A sweep", service={"variant": "sync"}, load=load)
     checkout.write("experiments/suites/scaled.yaml", SUITE)
-    house = Checkout(checkout.root)
+    lab_checkout = Checkout(checkout.root)
     cpus = plan_cpus({})
     return Place(
-        house, lambda: LocalRuntime(house), "local", cpus, Ports(0, 0, 0), False, Capacities(house, cpus, "local")
+        lab_checkout,
+        lambda: LocalRuntime(lab_checkout),
+        "local",
+        cpus,
+        Ports(0, 0, 0),
+        False,
+        Capacities(lab_checkout, cpus, "local"),
     )
 
 

@@ -50,9 +50,9 @@ def test_a_headline_names_every_side_of_a_group(
 def test_the_better_one_of_two_is_the_best() -> None:
     group = {"baseline": "sync", "others": "a"}
     suite = Suite.model_validate({"title": "T", "question": "Q?", "groups": {"PUT": group}})
-    told = {MORE: "a serves the most, +10.0% against sync (+10.0% to +10.0%)",
+    expected = {MORE: "a serves the most, +10.0% against sync (+10.0% to +10.0%)",
             FEWER: f"sync serves the most, 800/s; against it: a {SMALLER}"}  # fmt: skip
-    for served, headline in told.items():
+    for served, headline in expected.items():
         cases = {"sync": case("sync", rates(*SYNC)), "a": case("a", rates(*served))}
         assert answer_group("PUT", suite, cases).headline == f"PUT at 1,000/s: {headline}."
 
@@ -67,42 +67,44 @@ def test_a_headline_of_many_experiments_names_only_the_significant_ones() -> Non
     begin = f"PUT at 1,000/s, {AGAINST}"
     assert answer_group("PUT", suite, cases).headline == f"{begin}. Not significantly different: all 5 {within}."
     cases["b"] = case("b", rates(*FEWER))
-    told = f"{begin}. Significantly worse: b {SMALLER}. Not significantly different: the other 4 {within}."
-    assert answer_group("PUT", suite, cases).headline == told
+    expected = f"{begin}. Significantly worse: b {SMALLER}. Not significantly different: the other 4 {within}."
+    assert answer_group("PUT", suite, cases).headline == expected
 
 
 def test_a_rate_that_all_serve_is_stated_once_and_not_compared() -> None:
     cases = {name: case(name, rates(*[1000.0] * 6)) for name in ("sync", "queue", "stack")}
-    said = [one.text for one in answer_group("PUT", SUITE, cases).sentences]
-    assert said == ["Each experiment of the group served at least 99.0% of the offered rate."]
+    texts = [one.text for one in answer_group("PUT", SUITE, cases).sentences]
+    assert texts == ["Each experiment of the group served at least 99.0% of the offered rate."]
     cases["stack"] = case("stack", rates(*[989.6] * 6))
-    told = "stack (98.9%) served less than 99.0% of the offered rate: the latency is that of a backlog."
-    assert answer_group("PUT", SUITE, cases).sentences[0].text == told
+    expected = "stack (98.9%) served less than 99.0% of the offered rate: the latency is that of a backlog."
+    assert answer_group("PUT", SUITE, cases).sentences[0].text == expected
     cases["stack"] = case("stack", rates(*FEWER))
-    said = [one.text for one in answer_group("PUT", SUITE, cases).sentences]
-    assert said[0].startswith("stack (64.0%) served less than 99.0% of the offered rate")
-    assert [text.partition(":")[0] for text in said[1:]] == ["stack serves fewer requests a second than sync"]
+    texts = [one.text for one in answer_group("PUT", SUITE, cases).sentences]
+    assert texts[0].startswith("stack (64.0%) served less than 99.0% of the offered rate")
+    assert [text.partition(":")[0] for text in texts[1:]] == ["stack serves fewer requests a second than sync"]
 
 
 def test_a_headline_does_not_compare_two_services_that_both_keep_up() -> None:
     """A difference of 1 in 100,000 that is the same in each start is certain, and means nothing."""
     cases = {"sync": case("sync", rates(*[1000.0] * 6)), "queue": case("queue", rates(*[999.99] * 6)),
              "stack": case("stack", rates(*FEWER))}  # fmt: skip
-    told = (
+    expected = (
         "PUT at 1,000/s, requests served against sync (1,000/s). Significantly worse: stack −36.0% (−36.3% to −35.7%). "
         "Also at least 99.0% of the offered rate: queue."
     )
-    assert answer_group("PUT", SUITE, cases).headline == told
+    assert answer_group("PUT", SUITE, cases).headline == expected
 
 
 def test_a_headline_without_enough_data_says_what_is_missing() -> None:
     cases = {"sync": case("sync", rates(*SYNC)), "queue": case("queue", rates(*SYNC)),
              "stack": replace(case("stack", []), refused="ENGINE=x: no such engine")}  # fmt: skip
-    told = "PUT: too few starts to judge: 0 (stack cannot run here), at least 6."
-    assert answer_group("PUT", SUITE, cases).headline == told
+    expected = "PUT: too few starts to judge: 0 (stack cannot run here), at least 6."
+    assert answer_group("PUT", SUITE, cases).headline == expected
     kept = {name: case(name, rates(*[1000.0] * 6)) for name in ("sync", "queue", "stack")}
-    told = "PUT at 1,000/s: cannot be compared, because fewer than 6 rounds have the p99 of sync and of queue or stack."
-    assert answer_group("PUT", SUITE, kept).headline == told
+    expected = (
+        "PUT at 1,000/s: cannot be compared, because fewer than 6 rounds have the p99 of sync and of queue or stack."
+    )
+    assert answer_group("PUT", SUITE, kept).headline == expected
 
 
 def test_with_many_intervals_the_page_says_how_many_miss_by_chance() -> None:
@@ -111,29 +113,29 @@ def test_with_many_intervals_the_page_says_how_many_miss_by_chance() -> None:
         {"title": "T", "question": "Q?", "groups": {"PUT": {"baseline": "sync", "others": many}}}
     )
     cases = {name: case(name, rates(*SYNC)) for name in ("sync", *many)}
-    told = "The group has 20 intervals. Each misses the true value in 5% of such suites, so expect about 1 miss."
-    assert answer_group("PUT", suite, cases).by_chance == told
+    expected = "The group has 20 intervals. Each misses the true value in 5% of such suites, so expect about 1 miss."
+    assert answer_group("PUT", suite, cases).by_chance == expected
     few = {name: cases["sync" if name == "sync" else "v1"] for name in ("sync", "queue", "stack")}
     assert answer_group("PUT", SUITE, few).by_chance == ""
 
 
 def test_shares_of_too_few_samples_are_not_stated() -> None:
     shares = {"cpu": {"queue": 0.3, "select": 0.7}, "lock": {"select": 0.9, "queue": 0.1}}
-    for samples, told in ((400, True), (399, False)):
+    for samples, expected in ((400, True), (399, False)):
         cases = {"sync": case("sync", rates(*SYNC), {"cpu": {"queue": 0.1, "select": 0.9}}),
                  "queue": case("queue", rates(*SYNC), shares, samples=samples),
                  "stack": case("stack", rates(*SYNC))}  # fmt: skip
         text = " ".join(one.text for one in answer_group("PUT", SUITE, cases).sentences)
-        assert ("queue 30.0% against 10.0%" in text) == told
-        assert ("90.0% is in select (400 samples)" in text) == told
+        assert ("queue 30.0% against 10.0%" in text) == expected
+        assert ("90.0% is in select (400 samples)" in text) == expected
 
 
 def test_a_metric_without_a_significant_difference_is_described_as_such() -> None:
     cases = {name: case(name, rates(*SCATTERED if name == "queue" else SYNC)) for name in ("sync", "queue", "stack")}
-    backlog, said, *_ = (one.text for one in answer_group("PUT", SUITE, cases).sentences)
+    backlog, ratio, *_ = (one.text for one in answer_group("PUT", SUITE, cases).sentences)
     assert backlog.startswith("sync (80.0%), queue (")
     assert backlog.endswith(") served less than 99.0% of the offered rate: the latency is that of a backlog.")
-    assert said.startswith("queue does not differ significantly from sync in requests served: −2.0%")
+    assert ratio.startswith("queue does not differ significantly from sync in requests served: −2.0%")
 
 
 def test_ratio_and_figures_agree_although_one_start_is_far_off() -> None:
@@ -143,9 +145,9 @@ def test_ratio_and_figures_agree_although_one_start_is_far_off() -> None:
     cases = {"sync": case("sync", theirs), "queue": case("queue", [*ours, {**ours[0], "p99": 900.0}]),
              "stack": case("stack", ours)}  # fmt: skip
     answer = answer_group("PUT", SUITE, cases)
-    (said,) = (one.text for one in answer.sentences if one.text.startswith("queue") and "in p99:" in one.text)
-    assert said.startswith("queue does not differ significantly from sync in p99: +2.2% (")
-    assert said.endswith(", n = 6 starts each); geometric means 3.00 ms against 2.94 ms."), (
+    (ratio,) = (one.text for one in answer.sentences if one.text.startswith("queue") and "in p99:" in one.text)
+    assert ratio.startswith("queue does not differ significantly from sync in p99: +2.2% (")
+    assert ratio.endswith(", n = 6 starts each); geometric means 3.00 ms against 2.94 ms."), (
         "its seventh start has no partner in the baseline, so it is neither in the ratio nor in the figure"
     )
     assert "p99 against sync (2.94 ms)" in answer.headline
@@ -156,20 +158,20 @@ def test_an_experiment_outside_groups_is_described_by_the_rates_it_serves() -> N
              for rate, served in ((1000.0, 1000.0), (2000.0, 1999.0), (5000.0, 2100.0))}  # fmt: skip
     for rate, one in point.items():
         object.__setattr__(one, "case", Case("put", int(rate)))
-    (said,) = answer_alone(list(point.values()))
-    assert said.text == "put serves at least 99.0% of up to 2,000/s, and 2,100/s when 5,000/s are offered."
-    assert len(said.runs) == 18
+    (sentence,) = answer_alone(list(point.values()))
+    assert sentence.text == "put serves at least 99.0% of up to 2,000/s, and 2,100/s when 5,000/s are offered."
+    assert len(sentence.runs) == 18
     spoiled = case("put@1500", rates(*[1400.0] * 6, offered=1500.0))
     object.__setattr__(spoiled, "case", Case("put", 1500))
-    (said,) = answer_alone([*point.values(), spoiled])
-    told = "put serves at least 99.0% of 1,000/s, and 1,400/s when 1,500/s are offered."
-    assert said.text == told, "not with a rate beyond one that it did not keep up with"
-    (said,) = answer_alone([case("sync", rates(*[800.0] * 6))])
-    assert said.text == "sync serves 800/s when 1,000/s are offered."
+    (sentence,) = answer_alone([*point.values(), spoiled])
+    expected = "put serves at least 99.0% of 1,000/s, and 1,400/s when 1,500/s are offered."
+    assert sentence.text == expected, "not with a rate beyond one that it did not keep up with"
+    (sentence,) = answer_alone([case("sync", rates(*[800.0] * 6))])
+    assert sentence.text == "sync serves 800/s when 1,000/s are offered."
     starts = [{**one, "p99": p99} for one, p99 in zip(rates(*[1000.0] * 6), (1, 1, 1.2, 1.4, 2, 397), strict=True)]
-    (said,) = answer_alone([case("get", starts)])
-    told = "get serves at least 99.0% of 1,000/s (p99 of its starts: median 1.30 ms, longest 397 ms)."
-    assert said.text == told, "one start of six is not hidden, nor is it taken for all"
+    (sentence,) = answer_alone([case("get", starts)])
+    expected = "get serves at least 99.0% of 1,000/s (p99 of its starts: median 1.30 ms, longest 397 ms)."
+    assert sentence.text == expected, "one start of six is not hidden, nor is it taken for all"
     few = case("few", rates(800.0))
     assert answer_alone([few]) == []
     assert (

@@ -139,20 +139,20 @@ def test_an_interrupted_suite_resumes_without_repeating_a_finished_run(pair: Fak
 def test_a_half_written_run_is_never_used(pair: FakeCheckout) -> None:
     code, output = pair.lab("suite", "pair", "--rounds", "2", *QUICK, "--profile", "off")
     assert code == 0, output
-    house = Checkout(pair.root)
-    suite, cases = read_suite(house, "pair")
+    lab_checkout = Checkout(pair.root)
+    suite, cases = read_suite(lab_checkout, "pair")
     document = Answer.read(answers(pair)[-1] / "answer.json")
     half = document.runs[0]
     assert half.run is not None
-    path = house.results / half.run / "run.json"
+    path = lab_checkout.results / half.run / "run.json"
     undisturbed(pair)
     path.write_text(path.read_text().replace('"complete": true', '"complete": false'))
-    figures = collect(Catalogue(house), house.results, document, suite, cases)
+    figures = collect(Catalogue(lab_checkout), lab_checkout.results, document, suite, cases)
     found = figures[half.experiment]
     assert half.run in found.incomplete
     assert half.run not in {start.run for start in found.starts}
     assert found.latency.count == 100, "of the other start alone"
-    page.write(house, document)
+    page.write(lab_checkout, document)
     assert "1 run did not end well and is not used" in (answers(pair)[-1] / "suite.md").read_text()
 
 
@@ -184,11 +184,11 @@ def test_rounds_are_shuffled_by_their_seed_and_sweeps_are_cases_of_their_own(pai
     load = {"script": "get.lua", "rate": [100, 200, 300], "threads": 1, "connections": 1, "duration": "1s"}
     pair.experiment("swept", title="A sweep", load=load)
     pair.write("experiments/suites/swept.yaml", "title: A\nquestion: B?\nexperiments: ['swe*', fake]\n")
-    house = Checkout(pair.root)
-    _, cases = read_suite(house, "swept")
+    lab_checkout = Checkout(pair.root)
+    _, cases = read_suite(lab_checkout, "swept")
     assert [str(case) for case in cases] == ["swept@100", "swept@200", "swept@300", "fake"]
     assert Case("swept", 100) in cases
-    plans = [plan_rounds(Catalogue(house), cases, 6, {}, seed=seed, times={}) for seed in (1, 1, 2)]
+    plans = [plan_rounds(Catalogue(lab_checkout), cases, 6, {}, seed=seed, times={}) for seed in (1, 1, 2)]
     assert plans[0] == plans[1] != plans[2]
     orders = {
         tuple((one.experiment, one.overrides.get("rate")) for one in plans[0] if one.round == number)
@@ -226,22 +226,22 @@ def test_the_page_of_fitted_rates_names_the_factors(pair: FakeCheckout) -> None:
     load = {"script": "get.lua", "rate": [100, 300], "threads": 1, "connections": 1, "duration": "1s"}
     pair.experiment("swept", title="A sweep", load=load)
     pair.write("experiments/suites/pair.yaml", f"{SUITE}experiments: [swept]\n")
-    house = Checkout(pair.root)
-    _, cases = read_suite(house, "pair")
+    lab_checkout = Checkout(pair.root)
+    _, cases = read_suite(lab_checkout, "pair")
     scales = {"fake": "0.413000", "other": "0.413000", "swept": "1"}
-    planned = plan_rounds(Catalogue(house), cases, 1, {}, seed=1, times={}, scales=scales)
-    answer = make_answer(house.results, "suite", "pair", {"scale": "auto"}, planned, seed=1)
+    planned = plan_rounds(Catalogue(lab_checkout), cases, 1, {}, seed=1, times={}, scales=scales)
+    answer = make_answer(lab_checkout.results, "suite", "pair", {"scale": "auto"}, planned, seed=1)
     told = "every declared rate is fitted to this machine: factor 0.413 for fake, other; as declared for swept"
-    cautions = page.gather(house, answer).cautions
+    cautions = page.gather(lab_checkout, answer).cautions
     assert told in [caution.replace("other, fake", "fake, other") for caution in cautions]
     for run in answer.runs:
         run.overrides["scale" if run.experiment != "swept" else "rate"] = run.label.partition("@")[2] or "1"
-    assert "fitted to this machine, every rate stays as declared" in page.gather(house, answer).cautions
+    assert "fitted to this machine, every rate stays as declared" in page.gather(lab_checkout, answer).cautions
     for run in answer.runs:
         run.overrides["scale" if run.experiment != "swept" else "rate"] = "1.04" if run.experiment != "swept" else "104"
-    assert any("factor 1.04 for" in caution for caution in page.gather(house, answer).cautions), "it is not 1"
+    assert any("factor 1.04 for" in caution for caution in page.gather(lab_checkout, answer).cautions), "it is not 1"
     answer.request["scale"] = "0.3"
-    assert "every declared rate is multiplied by 0.3" in page.gather(house, answer).cautions
+    assert "every declared rate is multiplied by 0.3" in page.gather(lab_checkout, answer).cautions
 
 
 @pytest.mark.parametrize(
@@ -284,22 +284,22 @@ def test_an_unknown_suite_is_an_error_that_names_similar_ones(pair: FakeCheckout
 
 
 def test_every_suite_of_this_checkout_is_sound() -> None:
-    house = Checkout(Path(__file__).resolve().parents[3])
-    names = suite_names(house)
+    lab_checkout = Checkout(Path(__file__).resolve().parents[3])
+    names = suite_names(lab_checkout)
     assert {"queues", "array-queue-vs-stack", "sync-vs-async", "one-connection", "long", "variants", "lsm-knobs", "all"} <= set(names)  # fmt: skip  # noqa: E501
     for name in names:
-        suite, cases = read_suite(house, name)
+        suite, cases = read_suite(lab_checkout, name)
         assert cases
         assert suite.question.endswith("?")
-    _, everything = read_suite(house, "all")
-    assert {case.experiment for case in everything} == set(Catalogue(house).names())
+    _, everything = read_suite(lab_checkout, "all")
+    assert {case.experiment for case in everything} == set(Catalogue(lab_checkout).names())
 
 
 def test_a_disturbed_run_is_repeated_once_in_its_place(pair: FakeCheckout, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LAB_ROOT", str(pair.root))
     monkeypatch.setenv("LAB_LOCK", str(pair.root / ".cache/run.lock"))
     monkeypatch.setenv("FAKE_LOADGEN_STARTED", str(pair.root / ".cache/loads"))
-    house = Checkout(pair.root)
+    lab_checkout = Checkout(pair.root)
     asked: Counter[str] = Counter()
 
     def always_disturbed_once(manifest: Manifest) -> list[str]:
@@ -310,7 +310,12 @@ def test_a_disturbed_run_is_repeated_once_in_its_place(pair: FakeCheckout, monke
     monkeypatch.setattr(suite_run, "troubles_of", always_disturbed_once)
     monkeypatch.setattr(suite_run, "BLOCKS_MIN", 1)
     place = Place(
-        house, lambda: LocalRuntime(house), "local", plan_cpus({}), Ports(0, 0, free_port()), monitoring=False
+        lab_checkout,
+        lambda: LocalRuntime(lab_checkout),
+        "local",
+        plan_cpus({}),
+        Ports(0, 0, free_port()),
+        monitoring=False,
     )
     request = SuiteRequest("pair", rounds=1, overrides={"warmup": "0s", "profile": "off"})
     console = Console(record=True, width=200)
@@ -339,8 +344,8 @@ def test_disturbed_runs_are_left_out_of_every_claim_unless_they_are_forced_in(pa
 def test_a_page_says_how_many_of_its_runs_were_not_steady(pair: FakeCheckout) -> None:
     code, output = pair.lab("suite", "pair", "--rounds", "1", "--profile", "off", *QUICK)
     assert code == 0, output
-    said = "of the 2 runs that the claims rest on had no steady state"
-    assert said not in (answers(pair)[-1] / "suite.md").read_text()
+    caution = "of the 2 runs that the claims rest on had no steady state"
+    assert caution not in (answers(pair)[-1] / "suite.md").read_text()
     (run,) = pair.runs("other")
     manifest = Manifest.read(run / "run.json")
     assert manifest.validity is not None
@@ -348,4 +353,4 @@ def test_a_page_says_how_many_of_its_runs_were_not_steady(pair: FakeCheckout) ->
     steady.outcome = "warn"
     manifest.write(run / "run.json")
     page.write(Checkout(pair.root), Answer.model_validate(answer(pair)))
-    assert f"1 {said}" in (answers(pair)[-1] / "suite.md").read_text()
+    assert f"1 {caution}" in (answers(pair)[-1] / "suite.md").read_text()

@@ -21,14 +21,15 @@ pytestmark = pytest.mark.browser
 
 @pytest.fixture(scope="module")
 def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    house, answer = make_suite(tmp_path_factory.mktemp("suite") / "checkout")
-    return answer.directory(house.results)
+    lab_checkout, answer = make_suite(tmp_path_factory.mktemp("suite") / "checkout")
+    return answer.directory(lab_checkout.results)
 
 
 def test_every_claim_links_to_its_runs(browser: Chrome, directory: Path) -> None:
     open_page(browser, directory / "suite.html")
     claims = browser.execute_script(
-        "return [...document.querySelectorAll('.judged, .said li')].map((c) => c.querySelectorAll('.runs a').length)"
+        "const claims = [...document.querySelectorAll('.judged, .sentences li')];"
+        "return claims.map((claim) => claim.querySelectorAll('.runs a').length);"
     )
     assert claims
     assert min(claims) >= 1
@@ -48,11 +49,11 @@ def test_a_pointer_reads_ratios_and_their_intervals(browser: Chrome, directory: 
 
 def test_published_findings_are_small_files_that_stand_alone(directory: Path) -> None:
     root = directory.parents[2]
-    house = Checkout(root)
+    lab_checkout = Checkout(root)
     answer = Answer.read(directory / "answer.json")
     answer.state = "complete"
-    answer.write(house.results)
-    out = publish(house, "pages")
+    answer.write(lab_checkout.results)
+    out = publish(lab_checkout, "pages")
     assert out == root / "docs/findings/pages"
     assert "](rates-swept.svg)" in (out / "README.md").read_text()
     for chart in ("ratios-get.svg", "latency-get.svg"):
@@ -71,20 +72,22 @@ def test_published_findings_are_small_files_that_stand_alone(directory: Path) ->
     assert max(path.stat().st_size for path in out.iterdir() if path.suffix == ".webp") <= 80_000
     assert "[Queue against stack against no pool](pages/README.md)" in (out.parent / "README.md").read_text()
     with pytest.raises(InputError, match="no complete suite 'none'"):
-        publish(house, "none")
+        publish(lab_checkout, "none")
 
 
 def test_a_newer_suite_of_too_few_rounds_is_not_published(directory: Path) -> None:
-    house = Checkout(directory.parents[2])
+    lab_checkout = Checkout(directory.parents[2])
     answer = Answer.read(directory / "answer.json").model_copy(update={"state": "complete"})
-    answer.write(house.results)
+    answer.write(lab_checkout.results)
     short = [run for run in answer.runs if run.round == 1]
-    quick = make_answer(house.results, "suite", "pages", {}, short, seed=1).model_copy(update={"state": "complete"})
-    quick.write(house.results)
-    assert f"n = {max(run.round for run in answer.runs)}" in (publish(house, "pages") / "README.md").read_text()
+    quick = make_answer(lab_checkout.results, "suite", "pages", {}, short, seed=1).model_copy(
+        update={"state": "complete"}
+    )
+    quick.write(lab_checkout.results)
+    assert f"n = {max(run.round for run in answer.runs)}" in (publish(lab_checkout, "pages") / "README.md").read_text()
     (directory / "answer.json").unlink()
     with pytest.raises(InputError, match="has fewer than 6 rounds") as caught:
-        publish(house, "pages")
+        publish(lab_checkout, "pages")
     assert caught.value.hint == "make suite NAME=pages ROUNDS=6 makes one that does"
-    answer.write(house.results)
-    (quick.directory(house.results) / "answer.json").unlink()
+    answer.write(lab_checkout.results)
+    (quick.directory(lab_checkout.results) / "answer.json").unlink()

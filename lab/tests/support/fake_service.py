@@ -36,7 +36,7 @@ def serve(config_file: Path) -> None:
     config: dict[str, object] = yaml.safe_load(config_file.read_text())
     variant = config["variant"]
     if variant == "dies-at-start":
-        print("java.lang.IllegalStateException: the moon is in the wrong house", flush=True)
+        print("java.lang.IllegalStateException: the moon is in the wrong lab_checkout", flush=True)
         sys.exit(1)
     data_dir = Path(str(config["data_dir"]))
     files = sorted(path.name for path in data_dir.iterdir())

@@ -43,8 +43,8 @@ pub fn run(tools: &Tools, jvm: &Jvm, attach: &Attach, action: &str, options: &[S
     let outcome = process::run(&mut command, ATTACH_TIME_MAX)
         .context("the JVM does not answer: is it stopped, or is its attach socket gone?")?;
     if !outcome.status.success() {
-        let said = outcome.said();
-        let reason = if said.is_empty() { outcome.ending() } else { explain(jvm, &said) };
+        let output = outcome.output();
+        let reason = if output.is_empty() { outcome.ending() } else { explain(jvm, &output) };
         bail!("asprof {action} failed for process {}: {reason}", jvm.pid);
     }
     Ok(outcome.stdout)

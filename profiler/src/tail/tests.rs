@@ -39,7 +39,7 @@ fn request(out: &Path) -> Request {
 }
 
 /// The content of `tail.json`.
-fn said(out: &Path) -> serde_json::Value {
+fn tail_json(out: &Path) -> serde_json::Value {
     serde_json::from_slice(&std::fs::read(out.join("tail.json")).unwrap()).unwrap()
 }
 
@@ -96,16 +96,16 @@ fn the_page_says_how_many_seconds_of_how_many_are_the_slowest() {
     write(&samples_file(Event::Cpu), compress(&table, START_MS, 10).unwrap());
     write("latency.hlog", latency::written(START_MS, 10, |_| 100));
     assert!(tail(&request(directory.path())).unwrap().contains("The 3 of 10 seconds with the highest 99th percentile"));
-    let said = said(directory.path());
-    assert_eq!((said["seconds"].as_array().unwrap().len(), said["seconds_compared"].as_u64()), (3, Some(10)));
+    let tail_json = tail_json(directory.path());
+    assert_eq!((tail_json["seconds"].as_array().unwrap().len(), tail_json["seconds_compared"].as_u64()), (3, Some(10)));
 }
 
 #[test]
 fn a_conversion_without_a_usable_log_says_why_the_tail_is_missing() {
     let directory = tempfile::tempdir().unwrap();
     tail_if_possible(&request(directory.path())).unwrap();
-    let said = said(directory.path());
-    assert!(said["refused"].as_str().unwrap().contains("latency.hlog"), "{said}");
+    let tail_json = tail_json(directory.path());
+    assert!(tail_json["refused"].as_str().unwrap().contains("latency.hlog"), "{tail_json}");
 }
 
 #[test]

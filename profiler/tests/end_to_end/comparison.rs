@@ -1,6 +1,6 @@
 //! Two recordings compared.
 
-use crate::support::{Jvm, assert_refused, expect_success, json, profile, record, said};
+use crate::support::{Jvm, assert_refused, expect_success, json, profile, record, text_of};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -20,7 +20,7 @@ fn two_recordings_are_compared_and_different_engines_or_intervals_refused() {
     let compared = profile(&["diff", "--a", a, "--b", b, "--out", out]);
     expect_success(&compared);
     // The table has the methods whose share changed most; that of a single one may be the same in both.
-    assert!(said(&compared).contains("| Busy."), "{}", said(&compared));
+    assert!(text_of(&compared).contains("| Busy."), "{}", text_of(&compared));
     let diff = json(&Path::new(out).join("diff.json"));
     assert_eq!(diff["events"]["cpu"]["files"].as_array().unwrap().len(), 4, "both directions, as SVG and PNG");
     for file in ["cpu-diff.svg", "cpu-diff-reverse.png", "diff.md"] {
@@ -29,16 +29,16 @@ fn two_recordings_are_compared_and_different_engines_or_intervals_refused() {
 
     let description = Path::new(b).join("profile.json");
     let text = fs::read_to_string(&description).unwrap();
-    for (key, other, said) in [
+    for (key, other, difference) in [
         ("engine", Value::from("another"), "engines differ"),
         ("interval_had_us", Value::from(10_000), "CPU intervals (µs) differ"),
     ] {
         let mut described: Value = serde_json::from_str(&text).unwrap();
         described[key] = other;
         fs::write(&description, described.to_string()).unwrap();
-        assert_refused(&["diff", "--a", a, "--b", b, "--out", out], &[said, "--force"]);
+        assert_refused(&["diff", "--a", a, "--b", b, "--out", out], &[difference, "--force"]);
         expect_success(&profile(&["diff", "--a", a, "--b", b, "--out", out, "--force"]));
         let page = fs::read_to_string(Path::new(out).join("diff.md")).unwrap();
-        assert!(page.contains(&format!("**Compared by force: their {said}")), "{page}");
+        assert!(page.contains(&format!("**Compared by force: their {difference}")), "{page}");
     }
 }

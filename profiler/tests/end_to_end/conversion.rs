@@ -1,6 +1,6 @@
 //! The files that `convert` makes of a recording.
 
-use crate::support::{expect_success, json, profile, record_new_jvm, said};
+use crate::support::{expect_success, json, profile, record_new_jvm, text_of};
 use serde_json::Value;
 use std::fs;
 use std::io::Read;
@@ -203,7 +203,7 @@ fn a_truncated_recording_gives_its_complete_part() {
     fs::write(&file, [&whole[..], &whole[..whole.len() / 2]].concat()).unwrap();
     let converted = profile(&["convert", "--out", out.to_str().unwrap()]);
     expect_success(&converted);
-    assert!(said(&converted).contains("is cut off"), "{}", said(&converted));
+    assert!(text_of(&converted).contains("is cut off"), "{}", text_of(&converted));
     let description = json(&out.join("profile.json"));
     assert_eq!(description["truncated"], true);
     assert_eq!(description["events"]["cpu"]["empty"], false);
@@ -212,6 +212,6 @@ fn a_truncated_recording_gives_its_complete_part() {
     fs::write(&file, &whole[..whole.len() / 2]).unwrap();
     let refused = profile(&["convert", "--out", out.to_str().unwrap()]);
     assert!(!refused.status.success());
-    assert!(said(&refused).contains("cut off"), "{}", said(&refused));
+    assert!(text_of(&refused).contains("cut off"), "{}", text_of(&refused));
     assert_eq!(fs::read(out.join("cpu.svg")).unwrap(), before, "a refused recording changes nothing");
 }

@@ -1,6 +1,8 @@
 //! Commands that fail, and their error messages.
 
-use crate::support::{Jvm, NOBODY, assert_refused, command, expect_success, json, lib, profile, record_new_jvm, said};
+use crate::support::{
+    Jvm, NOBODY, assert_refused, command, expect_success, json, lib, profile, record_new_jvm, text_of,
+};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
@@ -78,7 +80,7 @@ fn the_jvm_of_another_user_is_refused_by_name() {
     let output = start.uid(NOBODY).gid(NOBODY).current_dir("/").output().unwrap();
     assert!(!output.status.success());
     for text in ["runs as user 0", "user 65534", "as the same user, or as root"] {
-        assert!(said(&output).contains(text), "{}", said(&output));
+        assert!(text_of(&output).contains(text), "{}", text_of(&output));
     }
 }
 
@@ -89,7 +91,7 @@ fn without_java_convert_says_what_to_install() {
     let mut convert = command(&["convert", "--out", directory.path().to_str().unwrap()]);
     let output = convert.env_remove("JAVA_HOME").env("PATH", directory.path()).output().unwrap();
     assert!(!output.status.success());
-    assert!(said(&output).contains("install a JDK or JRE"), "{}", said(&output));
+    assert!(text_of(&output).contains("install a JDK or JRE"), "{}", text_of(&output));
 }
 
 #[test]

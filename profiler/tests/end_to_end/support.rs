@@ -51,20 +51,20 @@ pub fn command(words: &[&str]) -> Command {
 }
 
 pub fn expect_success(output: &Output) {
-    assert!(output.status.success(), "{}", said(output));
+    assert!(output.status.success(), "{}", text_of(output));
 }
 
-pub fn said(output: &Output) -> String {
+pub fn text_of(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned() + &String::from_utf8_lossy(&output.stdout)
 }
 
 /// Checks that the command fails and that its message contains every expected text.
 pub fn assert_refused(words: &[&str], expected: &[&str]) {
     let output = profile(words);
-    let said = said(&output);
-    assert!(!output.status.success(), "{words:?}: {said}");
+    let printed = text_of(&output);
+    assert!(!output.status.success(), "{words:?}: {printed}");
     for text in expected {
-        assert!(said.contains(text), "{words:?}: {text:?} is not in {said:?}");
+        assert!(printed.contains(text), "{words:?}: {text:?} is not in {printed:?}");
     }
 }
 

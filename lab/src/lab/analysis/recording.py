@@ -14,11 +14,11 @@ def read_recording(run_dir: Path) -> Recording | None:
     try:
         document: dict[str, Any] = json.loads((run_dir / "profile" / "profile.json").read_text(encoding="utf-8"))
         events: dict[str, dict[str, Any]] = document["events"]
-        told = {name: document.get(name) for name in Recording.model_fields if name in document}
+        known = {name: document.get(name) for name in Recording.model_fields if name in document}
         counts = {
             count: {name: event[count] for name, event in events.items() if count in event}
             for count in ("samples", "broken")
         }
-        return Recording.model_validate({**told, **counts})
+        return Recording.model_validate({**known, **counts})
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None

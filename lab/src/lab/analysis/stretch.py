@@ -49,7 +49,7 @@ class Track:
 
 
 @dataclass(frozen=True)
-class Found:
+class BadSeconds:
     """The result of a search for bad seconds over all repetitions."""
 
     coverage: float
@@ -63,7 +63,7 @@ class Found:
         return self.bad_s / self.measured_s if self.measured_s else 0.0
 
 
-def find(tracks: Sequence[Track], limit: float) -> Found:
+def find(tracks: Sequence[Track], limit: float) -> BadSeconds:
     """Find the seconds whose value is over `limit`.
 
     One second at either end of each repetition is left out, because rows of the evidence and of the load are not
@@ -72,7 +72,7 @@ def find(tracks: Sequence[Track], limit: float) -> Found:
     wanted = sum(max(track.duration_s - 2.0, 1.0) for track in tracks)
     known = sum(track.covered_s() for track in tracks)
     bad = [stretch for track in tracks for stretch in stretches(track, limit)]
-    return Found(
+    return BadSeconds(
         coverage=min(1.0, known / wanted) if wanted else 0.0,
         bad_s=sum(stretch.length_s for stretch in bad),
         measured_s=known,

@@ -48,15 +48,15 @@ def compare(
 ) -> int:
     """Compare B against A; return the process's exit code. Raises LabError for bad input: nothing was started."""
     check_name(runtime)
-    asked = _Asked.read(words, "lab compare")
+    arguments = _Arguments.read(words, "lab compare")
     runs = find_run(checkout, sides[0]), find_run(checkout, sides[1])
     if runs[0] is not None and runs[1] is not None:
-        useless = [key.upper() for key in asked.given if key not in ("x", "metric", "force")]
+        useless = [key.upper() for key in arguments.given if key not in ("x", "metric", "force")]
         if useless:
             raise InputError(
                 f"{', '.join(useless)}: finished runs are compared as they are; only X, METRIC and FORCE can be set"
             )
-        record, directory = compare_finished(checkout, runs[0], runs[1], asked.design)
+        record, directory = compare_finished(checkout, runs[0], runs[1], arguments.design)
         compare_profiles(checkout, directory, (runs[0], runs[1]), (record.a.label, record.b.label))
         page.write(directory)
         page.tell(console, record, directory)
@@ -64,11 +64,11 @@ def compare(
     if runs[0] is not None or runs[1] is not None:
         run, other = (sides[0], sides[1]) if runs[0] is not None else (sides[1], sides[0])
         raise InputError(f"{run} is a finished run, but {other} is not: name two runs, or two experiments")
-    here = _Here.of(checkout, choose(checkout, runtime, tell))
-    a = here.read("A", sides[0], asked.common)
-    b = here.read("B", sides[1], at_the_rate_of(a, asked.common))
+    here = _Site.of(checkout, choose(checkout, runtime, tell))
+    a = here.read("A", sides[0], arguments.common)
+    b = here.read("B", sides[1], at_the_rate_of(a, arguments.common))
     plan = ComparePlan(
-        checkout=checkout, a=a, b=b, design=asked.design, runtime=here.runtime, cpus=here.cpus, ports=ports
+        checkout=checkout, a=a, b=b, design=arguments.design, runtime=here.runtime, cpus=here.cpus, ports=ports
     )
     console.print(Text.assemble(("A ", "bold"), f"{a.label}: {a.experiment.title}"), highlight=False)
     console.print(Text.assemble(("B ", "bold"), f"{b.label}: {b.experiment.title}"), highlight=False)
@@ -80,9 +80,9 @@ def regress(
     console: Console, checkout: Checkout, base: str, name: str, words: Sequence[str], *, ports: Ports, tell: Progress
 ) -> int:
     """Compare this checkout's service (B) with that of an earlier revision (A) under an experiment."""
-    asked = _Asked.read(words, "lab regress")
-    here = _Here.of(checkout, choose(checkout, "local", tell))
-    side = here.read("NAME", name, asked.common)
+    arguments = _Arguments.read(words, "lab regress")
+    here = _Site.of(checkout, choose(checkout, "local", tell))
+    side = here.read("NAME", name, arguments.common)
     here.advise(console, side, f"make regress BASE={shlex.quote(base)} NAME={shlex.quote(name)}")
     checkout.cache.mkdir(parents=True, exist_ok=True)
     with built_revision(checkout, base, tell) as revision:
@@ -93,7 +93,7 @@ def regress(
             checkout=checkout,
             a=replace(side, label=f"{side.label} of {base}", revision=revision),
             b=replace(side, label=f"{side.label} of this checkout"),
-            design=asked.design,
+            design=arguments.design,
             runtime=here.runtime,
             cpus=here.cpus,
             ports=ports,
@@ -117,11 +117,11 @@ def profiling_cost(
     It is profiled by its `profile`, or by the default if it has none.
     """
     check_name(runtime)
-    asked = _Asked.read(words, "lab profiling-cost")
-    if "profile" in asked.given:
+    arguments = _Arguments.read(words, "lab profiling-cost")
+    if "profile" in arguments.given:
         raise InputError("PROFILE cannot be set here: side A is never profiled, side B always is")
-    here = _Here.of(checkout, choose(checkout, runtime, tell))
-    side = here.read("NAME", name, asked.common)
+    here = _Site.of(checkout, choose(checkout, runtime, tell))
+    side = here.read("NAME", name, arguments.common)
     settings = side.experiment.profile or ProfileSettings()
     side = replace(side, experiment=side.experiment.model_copy(update={"profile": None}))
     how = f"{', '.join(settings.events)} each {duration_word(settings.interval_s)}"
@@ -129,7 +129,7 @@ def profiling_cost(
         checkout=checkout,
         a=side,
         b=replace(side, label=f"{side.label}, recorded"),
-        design=asked.design,
+        design=arguments.design,
         runtime=here.runtime,
         cpus=here.cpus,
         ports=ports,
@@ -142,7 +142,7 @@ def profiling_cost(
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _Arguments:
     """The KEY=value words: all of them, those that override both sides' experiments, and the design."""
 
     given: dict[str, str]
@@ -150,15 +150,15 @@ class _Asked:
     design: Design
 
     @staticmethod
-    def read(words: Sequence[str], command: str) -> _Asked:
+    def read(words: Sequence[str], command: str) -> _Arguments:
         given = parse_words(words, [*SETTABLE, *DESIGN_SETTINGS], command)
         common = {key: text for key, text in given.items() if key in SETTABLE}
         of_design = {key: text for key, text in given.items() if key not in SETTABLE}
-        return _Asked(given, common, read_design(of_design, secrets.randbelow(10**6)))
+        return _Arguments(given, common, read_design(of_design, secrets.randbelow(10**6)))
 
 
 @dataclass(frozen=True)
-class _Here:
+class _Site:
     """The place where a comparison runs, with the saturations measured there, the base of RATE=auto."""
 
     catalogue: Catalogue
@@ -167,9 +167,9 @@ class _Here:
     capacities: Capacities
 
     @staticmethod
-    def of(checkout: Checkout, runtime: Runtime) -> _Here:
+    def of(checkout: Checkout, runtime: Runtime) -> _Site:
         cpus = plan_cpus(os.environ)
-        return _Here(Catalogue(checkout), runtime, cpus, Capacities(checkout, cpus, runtime.name))
+        return _Site(Catalogue(checkout), runtime, cpus, Capacities(checkout, cpus, runtime.name))
 
     def read(self, which: str, text: str, common: dict[str, str]) -> Side:
         return read_side(self.catalogue, which, text, common, self.capacities.saturation_of)

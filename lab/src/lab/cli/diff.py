@@ -15,11 +15,11 @@ def print_difference(console: Console, checkout: Checkout, a: str, b: str, *, fo
     """Compare, write everything to results/diff/, and print the tables."""
     sides = recordings(checkout, a), recordings(checkout, b)
     out = checkout.results / "diff" / f"{_word(a)}-against-{_word(b)}"
-    told = diff_recordings(checkout, sides, (a, b), out, force=force)
+    markdown = diff_recordings(checkout, sides, (a, b), out, force=force)
     if console.is_terminal:
-        console.print(Markdown(told))
+        console.print(Markdown(markdown))
     else:
-        console.print(told, markup=False, highlight=False, soft_wrap=True)
+        console.print(markdown, markup=False, highlight=False, soft_wrap=True)
     console.print(f"\n{out}", highlight=False)
 
 

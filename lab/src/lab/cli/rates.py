@@ -18,7 +18,7 @@ from lab.runtime.select import choose
 from lab.search.drive import run_search
 from lab.search.saturation import described, measure_capacity
 from lab.search.slo import parse_slo
-from lab.search.steps import Asked
+from lab.search.steps import Subject
 from lab.series import Place
 
 SET_BY_STEPS = {
@@ -29,12 +29,12 @@ SET_BY_STEPS = {
 }
 
 
-def asked_for(checkout: Checkout, name: str, words: Sequence[str], slo: str = "max<1h") -> Asked:
+def read_subject(checkout: Checkout, name: str, words: Sequence[str], slo: str = "max<1h") -> Subject:
     """Return the request. Raises InputError if anything is wrong with it; nothing was started then."""
     limit = parse_slo(slo)
     declared = Catalogue(checkout).read(name)
     given = settings_of(words)
-    return Asked(name, given, apply_overrides(declared, given)[0], limit)
+    return Subject(name, given, apply_overrides(declared, given)[0], limit)
 
 
 def settings_of(words: Sequence[str]) -> dict[str, str]:
@@ -61,17 +61,17 @@ def place_of(runtime: str | None, ports: Ports, tell: Callable[[str], None], *, 
     return Place(checkout, lambda: choose(checkout, name, tell), name, cpus, ports, monitoring, capacities)
 
 
-def search(console: Console, asked: Asked, place: Place, *, resume: bool) -> None:
+def search(console: Console, subject: Subject, place: Place, *, resume: bool) -> None:
     """Search and print the answer."""
-    run_search(place, asked, console, resume=resume)
+    run_search(place, subject, console, resume=resume)
 
 
-def measure(console: Console, asked: Asked, place: Place) -> None:
+def measure(console: Console, subject: Subject, place: Place) -> None:
     """Measure the capacity and print it."""
     if place.capacities is None:
         raise AssertionError("place_of gives capacities")
     capacity = measure_capacity(
-        place, place.capacities, asked.name, words=asked.words, experiment=asked.experiment, console=console
+        place, place.capacities, subject.name, words=subject.words, experiment=subject.experiment, console=console
     )
-    console.print(described(asked.name, capacity), soft_wrap=True, highlight=False)
+    console.print(described(subject.name, capacity), soft_wrap=True, highlight=False)
     console.print(f"stored in {place.capacities.path}: RATE=auto is based on it", soft_wrap=True, highlight=False)

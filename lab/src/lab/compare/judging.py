@@ -181,8 +181,8 @@ def _corrected(results: list[MetricResult], alpha: float) -> list[MetricResult]:
     found = []
     for result in results:
         p_corrected = corrected.get(result.name, result.p_value)
-        told = result.verdict in ("better", "worse") and p_corrected > alpha
-        changes = {"p_corrected": p_corrected, **({"verdict": "cannot tell"} if told else {})}
+        is_dropped = result.verdict in ("better", "worse") and p_corrected > alpha
+        changes = {"p_corrected": p_corrected, **({"verdict": "cannot tell"} if is_dropped else {})}
         found.append(result.model_copy(update=changes))
     return found
 

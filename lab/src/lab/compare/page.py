@@ -34,7 +34,7 @@ TONES = {"better": "valid", "worse": "invalid", "same": "", "cannot tell": "susp
 
 
 @dataclass(frozen=True)
-class Changed:
+class EventChanges:
     """The changes in one event of the profiles."""
 
     title: str
@@ -49,7 +49,7 @@ class _Content:
 
     record: ComparisonRecord
     verdict: str
-    said: str
+    sentence: str
     cautions: list[str]
     figures: list[Figure]
     ratios: Chart | None
@@ -58,7 +58,7 @@ class _Content:
     differences: Table | None
     sides: Table | None
     design: Table
-    changed: list[Changed]
+    changed: list[EventChanges]
     gaps: list[str]
 
 
@@ -109,13 +109,13 @@ def _content(directory: Path) -> _Content:
     result = record.result if record.complete else None
     primary = next((m for m in result.metrics if m.primary), None) if result is not None else None
     if result is None:
-        said = f"This comparison was interrupted after {len(record.blocks)} whole blocks, so it is not judged."
+        sentence = f"This comparison was interrupted after {len(record.blocks)} whole blocks, so it is not judged."
     else:
-        said = result.sentence
+        sentence = result.sentence
     return _Content(
         record=record,
         verdict=_word(record),
-        said=said,
+        sentence=sentence,
         cautions=_cautions(record),
         figures=_figures(primary) if primary is not None else [],
         ratios=ratio_chart(primary, record.design.within) if primary is not None else None,
@@ -173,7 +173,7 @@ def _percentiles(record: ComparisonRecord, sides: Sequence[Path]) -> Chart | Non
     return samples_chart(named)
 
 
-def _changed(directory: Path, gaps: list[str]) -> list[Changed]:
+def _changed(directory: Path, gaps: list[str]) -> list[EventChanges]:
     """Read the output of `profile diff`."""
     path = directory / DIFF / "diff.json"
     problem = directory / DIFF / "problem.txt"
@@ -196,7 +196,7 @@ def _changed(directory: Path, gaps: list[str]) -> list[Changed]:
         ]
         title = EVENT_NAMES.get(event, event)
         shown = embed(picture) if picture.is_file() else None
-        found.append(Changed(title, shown, links, tables.profile_table(event, changes)))
+        found.append(EventChanges(title, shown, links, tables.profile_table(event, changes)))
     return found
 
 
@@ -226,7 +226,7 @@ def _markdown(content: _Content) -> str:
         f"# {markdown_text(_title(record))}",
         f"Comparison `{record.comparison_id}`, {_started(record)}, runtime {record.runtime}. "
         f"[{PAGE}]({PAGE}) has the charts.",
-        f"**{content.verdict}.** {markdown_text(content.said)}",
+        f"**{content.verdict}.** {markdown_text(content.sentence)}",
         "\n".join(f"- {markdown_text(sentence(line))}" for line in [*content.cautions, *content.gaps]),
     ]
     shown = [content.metrics, content.differences, content.sides, content.design]

@@ -126,7 +126,7 @@ def _directory(checkout: Checkout, name: str) -> Path:
     raise InputError(f"no run {name!r} below {results}", "make results shows the runs: RUN=stack-get/20261121T091433Z")
 
 
-def told(pruned: list[Pruned]) -> str:
+def described(pruned: list[Pruned]) -> str:
     """Return the number of runs and their size: "12 runs, 340 MiB"."""
     count = "1 run" if len(pruned) == 1 else f"{len(pruned):,} runs"
     return f"{count}, {format_bytes(sum(one.bytes for one in pruned))}"

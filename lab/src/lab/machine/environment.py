@@ -84,10 +84,10 @@ def load_generator(run_dir: Path, custom: str = "") -> Tool | None:
     """Return the load generator, as the first repetition's load.json names it; `custom` is the path of another one."""
     if custom:
         return Tool(name=Path(custom).name, version="unknown", custom=True)
-    told = read_object(run_dir / "measure" / "1" / "load.json").get("generator")
-    if not isinstance(told, dict):
+    generator = read_object(run_dir / "measure" / "1" / "load.json").get("generator")
+    if not isinstance(generator, dict):
         return None
-    return Tool(name=str(told.get("name", "unknown")), version=str(told.get("version", "unknown")))
+    return Tool(name=str(generator.get("name", "unknown")), version=str(generator.get("version", "unknown")))
 
 
 def _cpu() -> Cpu | None:

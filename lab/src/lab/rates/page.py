@@ -23,7 +23,7 @@ from lab.report.page import render
 from lab.report.tables import Cell, Table
 from lab.series import Answer
 
-SAID_SHORT = 20
+REMARK_SHORT = 20
 """A verdict of at most this many letters needs no wide column."""
 
 
@@ -95,8 +95,10 @@ def points_table(points: Sequence[Point], caption: str, percentile: str) -> Tabl
         if published:
             row.append(Cell(numbers.rate(point.published_per_s), "reference-figure"))
             row.append(Cell(numbers.latency(point.published_ms.get("99")), "reference-figure"))
-        tone = {True: "", False: "bad", None: "none"}[point.good] + (" said" if len(point.said) > SAID_SHORT else "")
-        row += [Cell(numbers.count(point.requests), css), Cell(point.said, tone), _link(point.run)]
+        tone = {True: "", False: "bad", None: "none"}[point.good] + (
+            " remark" if len(point.remark) > REMARK_SHORT else ""
+        )
+        row += [Cell(numbers.count(point.requests), css), Cell(point.remark, tone), _link(point.run)]
         rows.append(row)
     columns = ["", "Offered /s", "Served /s", *(label(name) for name in shown)]
     columns += ["Published /s", "Published p99"] if published else []

@@ -19,7 +19,7 @@ SHOWN = ("50", "99", "99.9")
 class Point:
     """A rate, the served part of it, and the latencies in ms by percentile. `run` is `<experiment>/<run id>`.
 
-    `said` is the remark on the page, `good` whether it is good news (None: neither). `published` are a reference's
+    `remark` is the remark on the page, `good` whether it is good news (None: neither). `published` are a reference's
     latencies. A point that does not count was disturbed.
     """
 
@@ -28,7 +28,7 @@ class Point:
     requests: int
     percentiles_ms: dict[str, float]
     run: str
-    said: str = ""
+    remark: str = ""
     good: bool | None = None
     counted: bool = True
     published_per_s: float | None = None
@@ -52,7 +52,7 @@ def point_of(manifest: Manifest, run: str) -> Point:
         requests=0 if summary is None else summary.requests,
         percentiles_ms={} if summary is None else dict(summary.latency_ms.percentiles),
         run=run,
-        said=state + (", saturated" if saturated else ""),
+        remark=state + (", saturated" if saturated else ""),
         good={"valid": True, "invalid": False}.get(state),
         published_per_s=float(per_s) if same_rate and isinstance(per_s, int | float) else None,
         published_ms={k: float(v) for k, v in published.items() if isinstance(v, int | float)}

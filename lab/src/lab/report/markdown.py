@@ -42,10 +42,10 @@ def render_markdown(data: ReportData) -> str:
         before=_pictures(data),
     )
     if (tail := profile_words.tail_of_run(data)) is not None:
-        said = markdown_text(" ".join(tail.sentences))
+        sentences = markdown_text(" ".join(tail.sentences))
         pictures = " · ".join(f"[{name}]({path})" for name, path in tail.pictures)
-        shown = _section("The slowest seconds", [tail.lines, tail.seconds], before=f"{said}\n\n{pictures}".strip())
-        parts += shown or ["## The slowest seconds", said]
+        shown = _section("The slowest seconds", [tail.lines, tail.seconds], before=f"{sentences}\n\n{pictures}".strip())
+        parts += shown or ["## The slowest seconds", sentences]
     parts += _section("Checks", [load_tables.check_table(data)])
     parts += _section("Environment", [run_tables.environment_table(data)])
     parts += _section(

@@ -99,20 +99,20 @@ def _cost_is_unknown(data: ReportData) -> str:
 
 def _quality(profile: dict[str, Any]) -> list[str]:
     """Return sentences about how far the recording can be trusted."""
-    said = []
+    sentences = []
     used, sampled, lost = profile.get("cpu_s"), profile.get("cpu_sampled_s"), profile.get("samples_lost")
     if isinstance(used, int | float) and isinstance(sampled, int | float):
-        said.append(f"The samples account for {sampled:.1f} s of the {used:.1f} s of CPU that the service used.")
+        sentences.append(f"The samples account for {sampled:.1f} s of the {used:.1f} s of CPU that the service used.")
     if isinstance(lost, int):
-        said.append(f"{numbers.count(lost)} samples were lost.")
+        sentences.append(f"{numbers.count(lost)} samples were lost.")
     events = profile.get("events")
     broken = [e["broken"] for e in events.values() if isinstance(e, dict) and isinstance(e.get("broken"), int)] \
         if isinstance(events, dict) else []  # fmt: skip
     if broken:
-        said.append(f"{numbers.count(sum(broken))} stacks are broken.")
+        sentences.append(f"{numbers.count(sum(broken))} stacks are broken.")
     warnings = profile.get("warnings")
-    said += [f"Warning: {warning}." for warning in warnings] if isinstance(warnings, list) else []
-    return said
+    sentences += [f"Warning: {warning}." for warning in warnings] if isinstance(warnings, list) else []
+    return sentences
 
 
 def cost_table(data: ReportData) -> Table | None:

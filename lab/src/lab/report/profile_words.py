@@ -36,7 +36,7 @@ def published_beside_ours(event: Event, shares: Iterable[PublishedShare]) -> lis
 
     The interval of several categories is the sum of theirs, which is at least as wide as the interval of their sum.
     """
-    said = []
+    sentences = []
     for published in shares:
         if published.event != event.name or not event.categories:
             continue
@@ -47,8 +47,8 @@ def published_beside_ours(event: Event, shares: Iterable[PublishedShare]) -> lis
             within = max(0.0, sum(b[0] for b in bounds)), min(1.0, sum(b[1] for b in bounds))
         ours = numbers.share_within(sum(part.share for part in parts), within)
         what = published.what[:1].upper() + published.what[1:]
-        said.append(f"{what}: {ours} {_WHOLES[event.name]}; the published report found {_range(published)}.")
-    return said
+        sentences.append(f"{what}: {ours} {_WHOLES[event.name]}; the published report found {_range(published)}.")
+    return sentences
 
 
 def _range(published: PublishedShare) -> str:
@@ -175,11 +175,11 @@ def event_title(event: EngineEvent) -> str:
 
 
 def _pauses(timeline: Timeline | None, start_s: float, end_s: float) -> list[str]:
-    said: list[str] = []
+    sentences: list[str] = []
     if timeline is None:
-        return said
+        return sentences
     for name, pattern in _PAUSES:
         taken = timeline.interpolated(pattern, start_s, end_s)
         if taken is not None and taken >= PAUSE_SHOWN_S:
-            said.append(f"{name} {numbers.latency(taken * 1e3)}")
-    return said
+            sentences.append(f"{name} {numbers.latency(taken * 1e3)}")
+    return sentences

@@ -83,8 +83,8 @@ def _audited(audit: NodeAudit | None) -> str:
         return "what its kernel counted under the load is unknown"
     throttled = "unknown" if audit.throttled_s is None else numbers.duration(audit.throttled_s)
     shares = {"busy": audit.busy_share, "steal": audit.steal_share, "waits for memory": audit.memory_stall_share}
-    said = [f"{name} {'unknown' if share is None else numbers.share(share)}" for name, share in shares.items()]
-    return f"under the load {', '.join(said)}, held back by a quota {throttled}"
+    parts = [f"{name} {'unknown' if share is None else numbers.share(share)}" for name, share in shares.items()]
+    return f"under the load {', '.join(parts)}, held back by a quota {throttled}"
 
 
 def _cpus(logical: int, cores: int | None, threads: int | None) -> str:

@@ -26,5 +26,5 @@ def import_status(repetition: Repetition) -> str:
     """Return the progress of the copy, in the service's own words, for the live line."""
     if import_limit_s(repetition) == 0:
         return ""
-    told = _PROGRESS.findall(tail(repetition.log, 5))
-    return told[-1] if told else ""
+    progress = _PROGRESS.findall(tail(repetition.log, 5))
+    return progress[-1] if progress else ""

@@ -13,7 +13,7 @@ from lab.report import numbers
 from lab.search.page import write_search_page
 from lab.search.procedure import Answer as SearchAnswer
 from lab.search.procedure import Bounds, search
-from lab.search.steps import Asked, Steps, lowest_rate
+from lab.search.steps import Steps, Subject, lowest_rate
 from lab.series import Answer, Place, Series, find_to_resume, make_answer
 
 KIND = "search"
@@ -23,79 +23,79 @@ START_SHARE = 1 / 8
 """The search starts at this share of the declared rate, or at half of the saturation if that is known."""
 
 
-def run_search(place: Place, asked: Asked, console: Console, *, resume: bool) -> SearchAnswer:
+def run_search(place: Place, subject: Subject, console: Console, *, resume: bool) -> SearchAnswer:
     """Search for the highest rate that holds the limit; return it and leave answer.json and the page.
 
     Raises RunError if a step failed, InputError for what cannot be searched. Nothing was started then.
     """
     results = place.checkout.results
-    request = {"slo": str(asked.slo), "overrides": dict(asked.words), "runtime": place.runtime}
-    answer = find_to_resume(place, KIND, asked.name, request, console) if resume else None
-    bounds = Bounds(**answer.result["bounds"]) if answer is not None else bounds_of(place, asked)  # type: ignore[arg-type]
+    request = {"slo": str(subject.slo), "overrides": dict(subject.words), "runtime": place.runtime}
+    answer = find_to_resume(place, KIND, subject.name, request, console) if resume else None
+    bounds = Bounds(**answer.result["bounds"]) if answer is not None else bounds_of(place, subject)  # type: ignore[arg-type]
     if answer is None:
-        answer = make_answer(results, KIND, asked.name, request, [], seed=0)
+        answer = make_answer(results, KIND, subject.name, request, [], seed=0)
         answer.result["bounds"] = asdict(bounds)
         answer.write(results)
     console.print(
-        f"highest rate of {asked.name} with {asked.slo}: from {bounds.start_per_s:,}/s, "
+        f"highest rate of {subject.name} with {subject.slo}: from {bounds.start_per_s:,}/s, "
         f"at most {bounds.highest_per_s:,}/s",
         highlight=False,
     )
     with Series(place, answer, console) as series:
-        steps = Steps(series, results, asked, console)
+        steps = Steps(series, results, subject, console)
         try:
             found = search(steps.probe, bounds)
         finally:
             answer.result["steps"] = [step.model_dump(mode="json") for step in steps.made]
             answer.write(results)
-    _finish(answer, found, asked)
+    _finish(answer, found, subject)
     answer.write(results)
-    page = write_search_page(results, answer, asked.experiment)
-    console.print(Text(f"{asked.name}: {sentence(found, asked)}", style="bold"), soft_wrap=True)
+    page = write_search_page(results, answer, subject.experiment)
+    console.print(Text(f"{subject.name}: {sentence(found, subject)}", style="bold"), soft_wrap=True)
     console.print(f"page: {page}", soft_wrap=True, highlight=False)
     return found
 
 
-def bounds_of(place: Place, asked: Asked) -> Bounds:
+def bounds_of(place: Place, subject: Subject) -> Bounds:
     """Return where to search. InputError if no possible rate has enough requests for the percentile."""
     calibration = read_calibration(place.checkout)
     ceiling = None if calibration is None else calibration.ceiling_per_s
     highest = SENDABLE_PER_S if ceiling is None else int(ceiling)
-    lowest = lowest_rate(asked.slo, asked.words, asked.experiment)
+    lowest = lowest_rate(subject.slo, subject.words, subject.experiment)
     if lowest * 2 > highest:
         raise InputError(
-            f"SLO={asked.slo}: a step has too few requests for that percentile, even at {highest:,}/s",
+            f"SLO={subject.slo}: a step has too few requests for that percentile, even at {highest:,}/s",
             "Name a lower percentile, or a longer DURATION",
         )
-    experiment = asked.experiment
+    experiment = subject.experiment
     declared = max(experiment.sweep_per_s or (experiment.load.rate_per_s,))
     capacity = None if place.capacities is None else place.capacities.find(experiment)
     start = declared * START_SHARE if capacity is None else capacity.per_s / 2
     return Bounds(min(max(round(start), lowest), highest), lowest, highest)
 
 
-def sentence(found: SearchAnswer, asked: Asked) -> str:
+def sentence(found: SearchAnswer, subject: Subject) -> str:
     """Return the answer in a sentence."""
     steps = f"{len(found.outcomes)} steps"
     rate = numbers.rate(round(found.rate_per_s))
     if found.ended == "lower bound":
         as_much = f"up to {rate}/s, which is as much as can be sent"
-        return f"{asked.slo} was never breached, {as_much}: a lower bound."
+        return f"{subject.slo} was never breached, {as_much}: a lower bound."
     if found.ended == "upper bound":
-        return f"{asked.slo} does not even hold at {rate}/s, the lowest rate that can tell; {steps}."
+        return f"{subject.slo} does not even hold at {rate}/s, the lowest rate that can tell; {steps}."
     low, high = (numbers.rate(round(bound)) for bound in (found.low_per_s or 0, found.high_per_s or 0))
     interval = f"90% interval {low} to {high}/s, {steps}"
     if found.ended == "undecided":
-        return f"{asked.slo} holds up to about {rate}/s, but the steps ran out: {interval}."
-    return f"{asked.slo} holds up to {rate}/s ({interval})."
+        return f"{subject.slo} holds up to about {rate}/s, but the steps ran out: {interval}."
+    return f"{subject.slo} holds up to {rate}/s ({interval})."
 
 
-def _finish(answer: Answer, found: SearchAnswer, asked: Asked) -> None:
+def _finish(answer: Answer, found: SearchAnswer, subject: Subject) -> None:
     answer.state = "complete"
     answer.result |= {
         "ended": found.ended,
         "rate_per_s": found.rate_per_s,
         "low_per_s": found.low_per_s,
         "high_per_s": found.high_per_s,
-        "sentence": sentence(found, asked),
+        "sentence": sentence(found, subject),
     }

@@ -33,7 +33,7 @@ def write_search_page(results: Path, answer: Answer, experiment: Experiment) -> 
             requests=step.requests,
             percentiles_ms=step.percentiles_ms,
             run=step.run,
-            said=_said(step),
+            remark=_remark(step),
             good={"yes": True, "no": False}.get(step.holds) if step.counted else None,
             counted=step.counted,
         )
@@ -75,7 +75,7 @@ def write_search_page(results: Path, answer: Answer, experiment: Experiment) -> 
     return write_page(results, answer, content)
 
 
-def _said(step: Step) -> str:
+def _remark(step: Step) -> str:
     word = {"yes": "holds", "no": "fails", "unknown": "cannot tell"}[step.holds]
     if step.counted:
         return f"{word}: {step.why}"

@@ -49,7 +49,7 @@ class Step(Strict):
 
 
 @dataclass(frozen=True)
-class Asked:
+class Subject:
     """The question: an experiment by name, the `words` set for every step, and it with these words applied."""
 
     name: str
@@ -65,12 +65,17 @@ class Steps:
         self,
         series: Series,
         results: Path,
-        asked: Asked,
+        subject: Subject,
         console: Console,
     ) -> None:
         self.made: list[Step] = []
         self._series, self._results, self._console = series, results, console
-        self._name, self._words, self._slo, self._experiment = asked.name, asked.words, asked.slo, asked.experiment
+        self._name, self._words, self._slo, self._experiment = (
+            subject.name,
+            subject.words,
+            subject.slo,
+            subject.experiment,
+        )
         self._number = 0
 
     def probe(self, rate_per_s: int) -> Holds:

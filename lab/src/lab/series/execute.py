@@ -137,8 +137,8 @@ class Series:
                     raise
         if failed or refused:
             counts = ((failed, "failed"), (refused, "cannot be made here"))
-            told = (f"{count} of {len(self.answer.runs)} runs {what}" for count, what in counts if count)
-            raise RunError(", and ".join(told), "RESUME=1 repeats those alone")
+            parts = (f"{count} of {len(self.answer.runs)} runs {what}" for count, what in counts if count)
+            raise RunError(", and ".join(parts), "RESUME=1 repeats those alone")
 
     def run(self, planned: PlannedRun) -> Manifest:
         """Execute one run, or return it if it is finished. Adds `planned` to the answer unless it is there already.

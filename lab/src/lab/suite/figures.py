@@ -241,7 +241,7 @@ def _profile(results: Path, start: Start) -> Profile | None:
     profiled = start.manifest.summary.profiled if start.manifest.summary is not None else None
     try:
         document: dict[str, Any] = json.loads((directory / "categories.json").read_text(encoding="utf-8"))
-        told: dict[str, Any] = json.loads((directory / "profile.json").read_text(encoding="utf-8"))
+        profile_json: dict[str, Any] = json.loads((directory / "profile.json").read_text(encoding="utf-8"))
         events = {
             event: [
                 Category(
@@ -254,7 +254,7 @@ def _profile(results: Path, start: Start) -> Profile | None:
             ]
             for event, entries in document["events"].items()
         }
-        samples = {event: int(entry["samples"]) for event, entry in told["events"].items()}
+        samples = {event: int(entry["samples"]) for event, entry in profile_json["events"].items()}
     except (OSError, ValueError, KeyError, TypeError, LabError):
         return None
     return Profile(start.run, directory, events, samples, profiled.requests if profiled is not None else 0)

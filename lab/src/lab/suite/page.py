@@ -25,7 +25,7 @@ from lab.suite.declaration import TIMES, Suite, read_suite
 from lab.suite.figures import CaseFigures, collect, is_fitted
 from lab.suite.findings import Judged, judge
 from lab.suite.flames import EVENTS, Flames, flames_of
-from lab.suite.sentences import GroupAnswer, Said, answer_alone, answer_group
+from lab.suite.sentences import GroupAnswer, Sentence, answer_alone, answer_group
 
 PAGE, MARKDOWN = "suite.html", "suite.md"
 TO_RESULTS = "../../"
@@ -36,7 +36,7 @@ FACTORS_NAMED_MAX = 16
 
 
 @dataclass(frozen=True)
-class GroupShown:
+class GroupSection:
     """Everything of one group."""
 
     answer: GroupAnswer
@@ -55,9 +55,9 @@ class Content:
     answer: Answer
     started: str
     cautions: list[str]
-    groups: list[GroupShown]
+    groups: list[GroupSection]
     others: Table | None
-    alone: list[Said]
+    alone: list[Sentence]
     sweeps: list[Chart]
     judged: list[Judged]
     flames: Flames
@@ -70,7 +70,7 @@ class Content:
         """One line for each group; without groups, one for each experiment if there are few."""
         if self.groups or len(self.alone) > HEADLINES_MAX:
             return [group.answer.headline for group in self.groups]
-        return [said.text for said in self.alone]
+        return [sentence.text for sentence in self.alone]
 
     @property
     def counted(self) -> str:
@@ -124,11 +124,11 @@ def gather(checkout: Checkout, answer: Answer, *, link: str = TO_RESULTS) -> Con
     )
 
 
-def _group(name: str, suite: Suite, cases: dict[str, CaseFigures]) -> GroupShown:
+def _group(name: str, suite: Suite, cases: dict[str, CaseFigures]) -> GroupSection:
     found = answer_group(name, suite, cases)
     shown = group_cases(cases, suite.groups[name].baseline, suite.groups[name].others)
     categories = [tables.category_table(name, event, shown) for event in EVENTS]
-    return GroupShown(
+    return GroupSection(
         found,
         ratio_chart(name, found.ratios),
         latency_chart(name, shown),
@@ -142,43 +142,43 @@ def _started(answer: Answer, first: Manifest | None) -> str:
 
 
 def _cautions(answer: Answer, suite: Suite, cases: list[CaseFigures], manifests: list[Manifest]) -> list[str]:
-    said = []
+    cautions = []
     if answer.missing:
-        said.append(f"incomplete: {len(answer.missing)} of {len(answer.runs)} runs missing; RESUME=1 continues")
-    said += [f"{case.case} cannot run here: {case.refused}" for case in cases if case.refused]
+        cautions.append(f"incomplete: {len(answer.missing)} of {len(answer.runs)} runs missing; RESUME=1 continues")
+    cautions += [f"{case.case} cannot run here: {case.refused}" for case in cases if case.refused]
     disturbed = sum(len(case.disturbed) for case in cases)
     if disturbed:
         were = "run was" if disturbed == 1 else "runs were"
-        said.append(f"{disturbed} {were} disturbed by something else on this machine and left out of every claim")
+        cautions.append(f"{disturbed} {were} disturbed by something else on this machine and left out of every claim")
     forced = sum(bool(start.troubles) for case in cases for start in case.starts)
     if forced:
-        said.append(f"FORCE=1: {forced} of the runs that the claims rest on were disturbed by something else")
+        cautions.append(f"FORCE=1: {forced} of the runs that the claims rest on were disturbed by something else")
     starts = [start for case in cases for start in case.starts]
     unsteady = sum(start.manifest.validity is not None and start.manifest.validity.unsteady for start in starts)
     if unsteady:
-        said.append(
+        cautions.append(
             f"{unsteady} of the {len(starts)} runs that the claims rest on had no steady state: the service was still "
             "warming up, or it changed; a longer WARMUP avoids the first"
         )
     half = sum(len(case.incomplete) for case in cases)
     if half:
-        said.append(
+        cautions.append(
             f"{half} {'run' if half == 1 else 'runs'} did not end well and {'is' if half == 1 else 'are'} not used"
         )
     sources = {(m.environment.git.commit, m.environment.git.diff_hash) for m in manifests if m.environment.git}
     if len(sources) > 1:
-        said.append(f"the runs are of {len(sources)} states of the source: they may be of different services")
+        cautions.append(f"the runs are of {len(sources)} states of the source: they may be of different services")
     overrides = answer.request.get("overrides")
     given = overrides if isinstance(overrides, dict) else {}
     if given:
-        said.append("set for this suite: " + ", ".join(f"{key} {value}" for key, value in given.items()))
+        cautions.append("set for this suite: " + ", ".join(f"{key} {value}" for key, value in given.items()))
     for leader, time, names in _inherited(answer, suite):
-        said.append(f"{time}, as {leader} declares, for {', '.join(names)}")
+        cautions.append(f"{time}, as {leader} declares, for {', '.join(names)}")
     if is_fitted(answer):
-        said.append(_fitted(answer))
+        cautions.append(_fitted(answer))
     elif answer.request.get("scale") is not None:
-        said.append(f"every declared rate is multiplied by {answer.request['scale']}")
-    return said
+        cautions.append(f"every declared rate is multiplied by {answer.request['scale']}")
+    return cautions
 
 
 def _inherited(answer: Answer, suite: Suite) -> list[tuple[str, str, list[str]]]:
@@ -206,13 +206,13 @@ def _fitted(answer: Answer) -> str:
         by_factor.setdefault("1" if factor == 1 else numbers.significant(factor, 3), []).append(name)
     if list(by_factor) == ["1"]:
         return "fitted to this machine, every rate stays as declared"
-    told = f"factors from {next(iter(by_factor))} to {next(reversed(by_factor))}"
+    in_words = f"factors from {next(iter(by_factor))} to {next(reversed(by_factor))}"
     if len(factors) <= FACTORS_NAMED_MAX:
-        told = "; ".join(
+        in_words = "; ".join(
             f"{'as declared' if factor == '1' else f'factor {factor}'} for {', '.join(names)}"
             for factor, names in by_factor.items()
         )
-    return f"every declared rate is fitted to this machine: {told}"
+    return f"every declared rate is fitted to this machine: {in_words}"
 
 
 def render_page(content: Content) -> str:
@@ -251,7 +251,7 @@ def render_markdown(content: Content, *, pictures: dict[str, str] | None = None)
         ]
     for group in content.groups:
         parts += [f"## {markdown_text(group.answer.name)}"]
-        parts += ["\n".join(f"- {markdown_text(said.text)}" for said in group.answer.sentences)]
+        parts += ["\n".join(f"- {markdown_text(sentence.text)}" for sentence in group.answer.sentences)]
         parts += [markdown_text(group.answer.by_chance)]
         for chart in (group.ratios, group.latency):
             if chart is not None and chart.name in files:
@@ -260,7 +260,7 @@ def render_markdown(content: Content, *, pictures: dict[str, str] | None = None)
             parts += [f"### {markdown_text(table.caption)}", markdown_table(table), markdown_text(table.note)]
     if content.others is not None:
         parts += [f"## {content.others.caption}"]
-        parts += ["\n".join(f"- {markdown_text(said.text)}" for said in content.alone)]
+        parts += ["\n".join(f"- {markdown_text(sentence.text)}" for sentence in content.alone)]
         parts += [
             f"![{markdown_text(chart.label)}]({files[chart.name]})" for chart in content.sweeps if chart.name in files
         ]

@@ -145,10 +145,10 @@ def _answer(place: Place, request: SuiteRequest, console: Console) -> Answer:
 
 def _tell(console: Console, directory: Path) -> None:
     try:
-        told = page.summary_lines(directory)
+        lines = page.summary_lines(directory)
     except (LabError, OSError):
         return
-    for line in told:
+    for line in lines:
         console.print(Text(f"  • {line}"), soft_wrap=True, highlight=False)
     shown = directory / page.PAGE
     place = shown.relative_to(Path.cwd()) if shown.is_relative_to(Path.cwd()) else shown

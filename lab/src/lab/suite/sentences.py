@@ -24,7 +24,7 @@ EQUALS_MAX = 3
 
 
 @dataclass(frozen=True)
-class Said:
+class Sentence:
     """One sentence, and the runs that it is based on."""
 
     text: str
@@ -37,7 +37,7 @@ class GroupAnswer:
 
     name: str
     headline: str
-    sentences: list[Said]
+    sentences: list[Sentence]
     ratios: list[Ratio]
 
     @property
@@ -67,20 +67,20 @@ def answer_group(name: str, suite: Suite, cases: Mapping[str, CaseFigures]) -> G
     return GroupAnswer(name, _headline(name, group.baseline, group.others, cases, ratios), sentences, ratios)
 
 
-def _kept(cases: Sequence[CaseFigures]) -> list[Said]:
+def _kept(cases: Sequence[CaseFigures]) -> list[Sentence]:
     """Say which services kept up. Without, the latency is that of a backlog, which grows until the end of the run."""
     behind = [(case, kept) for case in cases if (kept := case.kept) is not None and not case.keeps_up]
     if all(case.keeps_up for case in cases):
         text = f"Each experiment of the group served at least {numbers.share(KEPT_MIN)} of the offered rate."
-        return [Said(text, tuple(start.run for case in cases for start in case.starts))]
+        return [Sentence(text, tuple(start.run for case in cases for start in case.starts))]
     if not behind:
         return []
     shares = ", ".join(f"{case.case} ({numbers.share_down(kept)})" for case, kept in behind)
     text = f"{shares} served less than {numbers.share(KEPT_MIN)} of the offered rate: the latency is that of a backlog."
-    return [Said(text, tuple(start.run for case, _ in behind for start in case.starts))]
+    return [Sentence(text, tuple(start.run for case, _ in behind for start in case.starts))]
 
 
-def answer_alone(cases: Sequence[CaseFigures]) -> list[Said]:
+def answer_alone(cases: Sequence[CaseFigures]) -> list[Sentence]:
     """Return for each experiment, or sweep, up to which rate it serves the load; nothing if all have too few starts."""
     if all(len(case.starts) < BLOCKS_MIN for case in cases):
         return []
@@ -90,11 +90,11 @@ def answer_alone(cases: Sequence[CaseFigures]) -> list[Said]:
     return [_serves(name, points) for name, points in experiments.items()]
 
 
-def _serves(name: str, points: Sequence[CaseFigures]) -> Said:
+def _serves(name: str, points: Sequence[CaseFigures]) -> Sentence:
     runs = tuple(start.run for point in points for start in point.starts)
     fewest = min(len(point.starts) for point in points)
     if fewest < BLOCKS_MIN:
-        return Said(f"{name}: too few starts to judge: {fewest}, at least {BLOCKS_MIN}.", runs)
+        return Sentence(f"{name}: too few starts to judge: {fewest}, at least {BLOCKS_MIN}.", runs)
     by_rate = sorted(points, key=lambda point: point.offered_per_s or 0)
     beyond = next((point for point in by_rate if not point.keeps_up), None)
     kept = by_rate if beyond is None else by_rate[: by_rate.index(beyond)]
@@ -105,7 +105,7 @@ def _serves(name: str, points: Sequence[CaseFigures]) -> Said:
     if beyond is not None:
         offered, served = numbers.rate(beyond.offered_per_s), numbers.rate(beyond.mean("rate"))
         parts.append(f"{served}/s when {offered}/s are offered")
-    return Said(f"{name} serves {', and '.join(parts)}.", runs)
+    return Sentence(f"{name} serves {', and '.join(parts)}.", runs)
 
 
 def _p99_of_starts(case: CaseFigures) -> str:
@@ -141,9 +141,9 @@ def _headline(
         del relevant[one]
     ahead = {one: r for one, r in relevant.items() if r.certain and (r.value > 1) == higher}
     behind = {one: r for one, r in relevant.items() if r.certain and (r.value > 1) != higher}
-    said = _with_unit(metric, cases[baseline].typical(metric))
+    figure = _with_unit(metric, cases[baseline].typical(metric))
     if len(behind) == len(others):
-        return f"{at}: {baseline} {what}{f', {said}' if said else ''}; against it: {_sizes(behind)}."
+        return f"{at}: {baseline} {what}{f', {figure}' if figure else ''}; against it: {_sizes(behind)}."
     if len(ahead) == len(others) == 1:
         (ratio,) = ahead.values()
         return f"{at}: {others[0]} {what}, {numbers.ratio(ratio.value)} against {baseline} ({ratio.interval})."
@@ -156,7 +156,7 @@ def _headline(
         parts.append(f"Not significantly different: {which}.")
     if keeping:
         parts.append(f"Also at least {numbers.share(KEPT_MIN)} of the offered rate: {', '.join(keeping)}.")
-    against = f"against {baseline}{f' ({said})' if said else ''}"
+    against = f"against {baseline}{f' ({figure})' if figure else ''}"
     return f"{at}, {TITLES[metric]} {against}. {' '.join(parts)}"
 
 
@@ -178,14 +178,14 @@ WORDS = {
 }
 
 
-def _sentences(case: CaseFigures, baseline: CaseFigures, ratios: Mapping[str, Ratio]) -> list[Said]:
+def _sentences(case: CaseFigures, baseline: CaseFigures, ratios: Mapping[str, Ratio]) -> list[Sentence]:
     runs = tuple(start.run for start in (*case.starts, *baseline.starts))
-    said = [
-        Said(f"{case.case} {_than(ratio, str(baseline.case))}; {_both(ratio, case, baseline)}.", runs)
+    sentences = [
+        Sentence(f"{case.case} {_than(ratio, str(baseline.case))}; {_both(ratio, case, baseline)}.", runs)
         for metric in WORDS
         if (ratio := ratios.get(metric)) is not None and not (metric == "rate" and case.keeps_up and baseline.keeps_up)
     ]
-    return said + _code(case, baseline)
+    return sentences + _code(case, baseline)
 
 
 def _than(ratio: Ratio, other: str) -> str:
@@ -215,30 +215,30 @@ def _with_unit(metric: str, value: float | None) -> str:
     return f"{numbers.significant(value)} µs" if metric == "cpu" else numbers.latency(value)
 
 
-def _code(case: CaseFigures, baseline: CaseFigures) -> list[Said]:
+def _code(case: CaseFigures, baseline: CaseFigures) -> list[Sentence]:
     """Return in which code the difference is, by the categories of both profiles, and the bytes allocated."""
     ours, theirs = case.profile, baseline.profile
     if ours is None or theirs is None:
         return []
     name, runs = str(case.case), (ours.run, theirs.run)
-    said = []
+    sentences = []
     shifts = sorted(_shifts(ours, theirs).items(), key=lambda item: -abs(item[1][0] - item[1][1]))
     named = [(category, a, b) for category, (a, b) in shifts if abs(a - b) >= SHIFT_MIN][:4]
     if named and min(one.samples.get("cpu", 0) for one in (ours, theirs)) >= SAMPLES_MIN:
         parts = ", ".join(f"{category} {numbers.share(a)} against {numbers.share(b)}" for category, a, b in named)
         counts = f"{ours.samples.get('cpu', 0):,} and {theirs.samples.get('cpu', 0):,} samples, one profiled start each"
-        said.append(Said(f"Shares of the CPU time, {name} against {baseline.case}: {parts} ({counts}).", runs))
+        sentences.append(Sentence(f"Shares of the CPU time, {name} against {baseline.case}: {parts} ({counts}).", runs))
     locks = ours.events.get("lock", [])
     if locks and ours.samples.get("lock", 0) >= SAMPLES_MIN:
         top, count = locks[0], f"{ours.samples['lock']:,} samples"
         text = f"Of the lock waiting time of {name}, {numbers.share(top.share)} is in {top.name} ({count})."
-        said.append(Said(text, (ours.run,)))
+        sentences.append(Sentence(text, (ours.run,)))
     a, b = allocated_bytes(ours), allocated_bytes(theirs)
     if a is not None and b is not None:
         counts = f"{ours.samples.get('alloc', 0):,} and {theirs.samples.get('alloc', 0):,} samples"
         text = f"{name} allocates {numbers.size(a)} a request, {baseline.case} {numbers.size(b)} ({counts})."
-        said.append(Said(text, runs))
-    return said
+        sentences.append(Sentence(text, runs))
+    return sentences
 
 
 def _shifts(ours: Profile, theirs: Profile) -> dict[str, tuple[float, float]]:

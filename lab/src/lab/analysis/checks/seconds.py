@@ -15,7 +15,7 @@ import numpy as np
 
 from lab.analysis.checks.check_input import CheckInput
 from lab.analysis.checks.conditions import PARTIES, Window, waits_for_disk, writes
-from lab.analysis.stretch import COVERAGE_MIN, Found, Stretch, Track, find, stretches
+from lab.analysis.stretch import COVERAGE_MIN, BadSeconds, Stretch, Track, find, stretches
 from lab.manifest import Check, CheckOutcome
 from lab.units import format_duration
 
@@ -179,7 +179,7 @@ def _judged(
     return Check(name=name, outcome=outcome, detail=text, environment=True)
 
 
-def _gravity(found: Found) -> int:
+def _gravity(found: BadSeconds) -> int:
     if found.longest is None or found.share >= BAD_SHARE_FAIL:
         return 2
     return 1 if found.longest.total >= LOST_S_WARN or found.share >= BAD_SHARE_WARN else 0

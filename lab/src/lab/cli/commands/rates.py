@@ -33,9 +33,9 @@ def search(  # noqa: PLR0917 - one parameter an option
     """
     from lab.cli import rates  # noqa: PLC0415
 
-    asked = rates.asked_for(find_checkout(), name, words or [], slo)
+    subject = rates.read_subject(find_checkout(), name, words or [], slo)
     ports = options.ports_of(port, admin_port, loadgen_metrics_port)
-    rates.search(console(), asked, rates.place_of(runtime, ports, tell, monitoring=monitoring), resume=resume)
+    rates.search(console(), subject, rates.place_of(runtime, ports, tell, monitoring=monitoring), resume=resume)
 
 
 @commands.command()
@@ -54,6 +54,6 @@ def capacity(  # noqa: PLR0917 - one parameter an option
     """
     from lab.cli import rates  # noqa: PLC0415
 
-    asked = rates.asked_for(find_checkout(), name, words or [])
+    subject = rates.read_subject(find_checkout(), name, words or [])
     ports = options.ports_of(port, admin_port, loadgen_metrics_port)
-    rates.measure(console(), asked, rates.place_of(runtime, ports, tell, monitoring=monitoring))
+    rates.measure(console(), subject, rates.place_of(runtime, ports, tell, monitoring=monitoring))

@@ -83,8 +83,8 @@ def prune(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show which runs would be removed.")] = False,
 ) -> None:
     """Remove old runs. Runs that a suite, a search, a comparison or a tag refers to stay."""
+    from lab.history.keeping import described  # noqa: PLC0415
     from lab.history.keeping import prune as prune_runs  # noqa: PLC0415
-    from lab.history.keeping import told  # noqa: PLC0415
 
     gone, kept = prune_runs(find_checkout(), keep, dry_run=dry_run)
     screen = console()
@@ -93,7 +93,7 @@ def prune(
         screen.print(f"{removed}  {one.name}", highlight=False)
     for one in kept:
         screen.print(f"kept  {one.name}, for {one.kept_for}", highlight=False)
-    screen.print(f"{told(gone)} {removed}; {told(kept)} kept for others", highlight=False)
+    screen.print(f"{described(gone)} {removed}; {described(kept)} kept for others", highlight=False)
 
 
 @commands.command()

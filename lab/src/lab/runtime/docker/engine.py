@@ -65,10 +65,10 @@ def engine_problem() -> Problem | None:
         )
     if done.returncode == 0:
         return None
-    said = done.stderr.strip().splitlines()[-1:] or ["docker version failed"]
+    output = done.stderr.strip().splitlines()[-1:] or ["docker version failed"]
     if "permission denied" in done.stderr.lower():
-        return Problem(f"Docker is installed, but this user may not use it: {said[0]}", GROUP_HINT)
-    return Problem(f"Docker is installed but not running: {said[0]}", START_HINT)
+        return Problem(f"Docker is installed, but this user may not use it: {output[0]}", GROUP_HINT)
+    return Problem(f"Docker is installed but not running: {output[0]}", START_HINT)
 
 
 def compose_problem() -> Problem | None:
@@ -162,9 +162,9 @@ class Docker:
         except subprocess.TimeoutExpired as error:
             raise RunError(f"{what}: docker has not answered within {timeout_s:g} s", START_HINT) from error
         if done.returncode != 0:
-            said = (done.stderr.strip() or done.stdout.strip()).splitlines()
+            output = (done.stderr.strip() or done.stdout.strip()).splitlines()
             raise RunError(
-                f"{what} failed: {said[-1] if said else 'docker said nothing'}", log_tail="\n".join(said[-30:])
+                f"{what} failed: {output[-1] if output else 'docker said nothing'}", log_tail="\n".join(output[-30:])
             )
         return done.stdout
 
@@ -196,16 +196,16 @@ class Docker:
 
     def image_id(self, image: str) -> str | None:
         """Return the digest of an image's configuration, or None if the image is not here."""
-        said = self.try_ask(["docker", "image", "inspect", "--format", "{{.Id}}", image])
-        return said.strip() if said else None
+        output = self.try_ask(["docker", "image", "inspect", "--format", "{{.Id}}", image])
+        return output.strip() if output else None
 
     def pid_of(self, container: str, mention: str) -> int | None:
         """Return the pid that a container's first process has in this process's /proc; its command line has `mention`.
 
         None if the engine runs on another system (Docker Desktop), whose pids mean nothing here.
         """
-        said = self.try_ask(["docker", "inspect", "--format", "{{.State.Pid}}", container])
-        pid = int(said) if said and said.strip().isdigit() else 0
+        output = self.try_ask(["docker", "inspect", "--format", "{{.State.Pid}}", container])
+        pid = int(output) if output and output.strip().isdigit() else 0
         return pid if pid > 0 and mention in command_line(pid) else None
 
     def remove(self, names: Sequence[str], timeout_s: float = COMMAND_TIMEOUT_S) -> None:

@@ -42,11 +42,11 @@ class ServiceImage(ServiceCatalogue):
             *("run", "--rm", "-T", "--no-deps", "--entrypoint", "java", "service", "-XX:TieredStopAtLevel=1"),
             *("-jar", "lsmlab-server.jar", command, "--json"),
         )
-        said = self._docker.ask(argv, f"asking the service for its {command}")
+        output = self._docker.ask(argv, f"asking the service for its {command}")
         try:
-            return [(str(entry["name"]), str(entry["summary"])) for entry in json.loads(said)]
+            return [(str(entry["name"]), str(entry["summary"])) for entry in json.loads(output)]
         except (ValueError, TypeError, KeyError) as error:
-            raise RunError(f"the service's answer to '{command} --json' cannot be read: {said[:200]!r}") from error
+            raise RunError(f"the service's answer to '{command} --json' cannot be read: {output[:200]!r}") from error
 
     def _read_table_format(self) -> str:
         owner = f"{OWNER_LABEL}={self._docker.owner}"

@@ -97,8 +97,8 @@ class Load:
 
 def _exit_code(waiter: Process) -> int:
     waiter.wait(5.0)
-    said = waiter.stdout.read().strip()
-    return int(said) if said.isdigit() else 1
+    output = waiter.stdout.read().strip()
+    return int(output) if output.isdigit() else 1
 
 
 def _copy_logs(name: str, stdout: IO[bytes], stderr: IO[bytes]) -> None:

@@ -157,8 +157,10 @@ class DockerMonitoring(Monitoring):
         running = self._running()
         for name in started:
             if name not in running:
-                said = self._docker.try_ask(["docker", "logs", "--tail", "1", self._docker.container(name)], both=True)
-                self._notes.append(f"{name} ended at its start: {(said or 'it said nothing').strip()}")
+                output = self._docker.try_ask(
+                    ["docker", "logs", "--tail", "1", self._docker.container(name)], both=True
+                )
+                self._notes.append(f"{name} ended at its start: {(output or 'it said nothing').strip()}")
 
     def _exit_code(self, name: str) -> str:
         code = self._docker.try_ask(

@@ -90,8 +90,8 @@ class DockerService(Service):
 
     def _read_exit_code(self) -> None:
         if self._exit_code is None and self._waiter.wait(5.0) == 0:
-            said = self._waiter.stdout.read().strip()
-            self._exit_code = int(said) if said.isdigit() else None
+            output = self._waiter.stdout.read().strip()
+            self._exit_code = int(output) if output.isdigit() else None
 
     def _finish(self) -> None:
         self._ended = True

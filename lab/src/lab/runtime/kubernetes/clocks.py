@@ -29,31 +29,31 @@ def read_clock(kubectl: Kubectl, pod: str, container: str) -> Clock:
     """
     argv = kubectl.exec_words(pod, container, ["sh", "-c", ANSWER_EACH_LINE], stdin=True)
     found = []
-    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as asked:
-        limit = threading.Timer(ASK_LIMIT_S, asked.kill)
+    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        limit = threading.Timer(ASK_LIMIT_S, process.kill)
         limit.start()
         try:
             for _ in range(QUESTIONS):
                 before = time.time()
-                answer = _ask(asked)
+                answer = _ask(process)
                 after = time.time()
                 if not answer:
                     break
                 found.append(Clock(float(answer) - (before + after) / 2, (after - before) / 2))
-            _, said = asked.communicate()
+            _, errors = process.communicate()
         finally:
             limit.cancel()
-            asked.kill()
+            process.kill()
     if not found:
-        raise KubectlError(f"asking pod {pod} for the time", said.decode("utf-8", "replace"))
+        raise KubectlError(f"asking pod {pod} for the time", errors.decode("utf-8", "replace"))
     return min(found, key=lambda clock: clock.uncertainty_s)
 
 
-def _ask(asked: subprocess.Popen[bytes]) -> bytes:
+def _ask(process: subprocess.Popen[bytes]) -> bytes:
     """Return the next answer; empty if there are no more."""
-    if asked.stdin is None or asked.stdout is None:
+    if process.stdin is None or process.stdout is None:
         raise AssertionError("it was started with pipes")
     with contextlib.suppress(BrokenPipeError):  # it has ended, and may have answered before
-        asked.stdin.write(b"\n")
-        asked.stdin.flush()
-    return asked.stdout.readline()
+        process.stdin.write(b"\n")
+        process.stdin.flush()
+    return process.stdout.readline()

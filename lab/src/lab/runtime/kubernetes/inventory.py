@@ -43,8 +43,8 @@ def read_cluster(
     """Return the nodes that take part, each once, the service's first."""
     described: dict[str, dict[str, Any]] = {}
     with contextlib.suppress(RunError):  # nodes belong to the cluster, and an account may lack the right to read them
-        said = json.loads(kubectl.ask(["get", "nodes", "--output=json"], "asking for the nodes"))
-        described = {node["metadata"]["name"]: node for node in said["items"]}
+        nodes = json.loads(kubectl.ask(["get", "nodes", "--output=json"], "asking for the nodes"))
+        described = {node["metadata"]["name"]: node for node in nodes["items"]}
     order = {"service": 0, "load": 1}
     taking_part = sorted((pod for pod in pods if component_of(pod) in order), key=lambda pod: order[component_of(pod)])
     names = dict.fromkeys(str(pod["spec"]["nodeName"]) for pod in taking_part)
@@ -95,10 +95,10 @@ def _facts(kubectl: Kubectl, pod: dict[str, Any]) -> dict[str, str]:
     script = "\n".join(f'printf "%s\\n" "{fact}=$({command})"' for fact, command in FACTS.items())
     try:
         command = ["sh", "-c", f"exec 2>/dev/null\n{script}"]
-        said = kubectl.run(name, container, command, f"asking pod {name} for its node")
+        output = kubectl.run(name, container, command, f"asking pod {name} for its node")
     except RunError:
         return {}  # the pod may be lost by now; the run has ended well without it
-    pairs = (line.partition("=") for line in said.splitlines())
+    pairs = (line.partition("=") for line in output.splitlines())
     return {fact: value.strip() for fact, _, value in pairs if fact in FACTS and value.strip()}
 
 

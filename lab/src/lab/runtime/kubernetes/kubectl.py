@@ -20,11 +20,11 @@ INSTALL_HINT = "Install it: https://kubernetes.io/docs/tasks/tools/ (Debian 13: 
 
 
 class KubectlError(RunError):
-    """kubectl ended with an error; `said` is its output."""
+    """kubectl ended with an error; `output` is what it printed."""
 
-    def __init__(self, what: str, said: str, hint: str = "") -> None:
-        super().__init__(f"{what}: {said.strip() or 'kubectl said nothing'}", hint)
-        self.said = said
+    def __init__(self, what: str, output: str, hint: str = "") -> None:
+        super().__init__(f"{what}: {output.strip() or 'kubectl said nothing'}", hint)
+        self.output = output
 
 
 class Kubectl:
@@ -47,8 +47,8 @@ class Kubectl:
 
     def documents(self, kind: str, *options: str) -> list[dict[str, Any]]:
         """Return the namespace's objects of one kind."""
-        said = self.ask(["get", kind, "--output", "json", *options], f"asking the cluster for its {kind}")
-        items: list[dict[str, Any]] = json.loads(said)["items"]
+        output = self.ask(["get", kind, "--output", "json", *options], f"asking the cluster for its {kind}")
+        items: list[dict[str, Any]] = json.loads(output)["items"]
         return items
 
     def run(

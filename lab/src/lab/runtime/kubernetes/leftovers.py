@@ -23,10 +23,10 @@ def this_lab() -> str:
 def remove_leftover(kubectl: Kubectl, progress: Progress) -> None:
     """Delete the namespace if a dead lab of this machine left it. RunError if it belongs to anyone else."""
     name = kubectl.namespace
-    said = kubectl.ask(["get", "namespace", name, "--ignore-not-found", "--output=json"], "looking for leftovers")
-    if not said.strip():
+    output = kubectl.ask(["get", "namespace", name, "--ignore-not-found", "--output=json"], "looking for leftovers")
+    if not output.strip():
         return
-    metadata = json.loads(said)["metadata"]
+    metadata = json.loads(output)["metadata"]
     if metadata.get("labels", {}).get(PART_OF) != "lsmlab":
         raise RunError(
             f"the namespace {name} exists and does not belong to the lab", "Name another one: NAMESPACE=lsmlab-2"

@@ -59,8 +59,8 @@ class Load:
         words = [LOADGEN, "-t1", "-c1", f"-R{IDLE_RATE_PER_S}", f"-d{IDLE_DURATION_S}s", "--expect", "404"]
         words += ["--json", "/dev/stderr", f"http://{address}:{DATA_PORT}/v0/entity?id=idle"]
         command = ["sh", "-c", '"$@" 2>&1 >/dev/null', "sh", *words]
-        said = self._kubectl.run(self.generators[0].pod, CONTAINER, command, "measuring the idle round trip")
-        found = json.loads(said)["uncorrected_us"]["percentiles"]["50"]
+        output = self._kubectl.run(self.generators[0].pod, CONTAINER, command, "measuring the idle round trip")
+        found = json.loads(output)["uncorrected_us"]["percentiles"]["50"]
         return None if found is None else float(found)
 
     def run(self, spec: LoadSpec, service: KubernetesService, *, polling: bool) -> LoadResult:
@@ -144,8 +144,8 @@ class Load:
         generator, code = by_itself[0]
         lost = why_lost(self._kubectl, generator.pod)
         head = f"generator {generator.number} of {len(self.generators)} on node {generator.node}"
-        said = tail(_output(spec.out, generator), 15)
-        return LoadResult(code or 1, f"{head}: {lost}\n{said}" if lost else f"{head}\n{said}")
+        output = tail(_output(spec.out, generator), 15)
+        return LoadResult(code or 1, f"{head}: {lost}\n{output}" if lost else f"{head}\n{output}")
 
     def _merge(self, spec: LoadSpec) -> None:
         """Let the first pod merge all records into one report, and fetch it."""

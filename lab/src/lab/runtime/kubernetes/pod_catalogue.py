@@ -17,13 +17,13 @@ class PodCatalogue(ServiceCatalogue):
 
     def table_format(self) -> str:
         """Return the digest of the storage library in the image: it changes whenever the format does."""
-        said = self._ask("sha256sum lib/*storage*.jar", "reading the service's image")
-        return f"jar-{said[:16]}"
+        output = self._ask("sha256sum lib/*storage*.jar", "reading the service's image")
+        return f"jar-{output[:16]}"
 
     def _choices(self, command: str) -> list[Choice]:
         words = f"java -XX:TieredStopAtLevel=1 -jar lsmlab-server.jar {command} --json"
-        said = self._ask(words, f"asking the service for its {command}")
-        return [Choice(str(entry["name"]), str(entry["summary"])) for entry in json.loads(said)]
+        output = self._ask(words, f"asking the service for its {command}")
+        return [Choice(str(entry["name"]), str(entry["summary"])) for entry in json.loads(output)]
 
     def _ask(self, script: str, what: str) -> str:
         return self._kubectl.run("service", "service", ["sh", "-c", script], what)

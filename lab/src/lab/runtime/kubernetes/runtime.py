@@ -267,9 +267,9 @@ def objects_of(
 def cpus_of_service(client: Kubectl) -> list[int]:
     """Return the CPUs that the service may run on, as its node numbers them."""
     command = ["sh", "-c", "grep Cpus_allowed_list /proc/self/status"]
-    said = client.run("service", "service", command, "asking for the service's CPUs")
+    output = client.run("service", "service", command, "asking for the service's CPUs")
     cpus: list[int] = []
-    for part in said.split()[1].split(","):
+    for part in output.split()[1].split(","):
         first, _, last = part.partition("-")
         cpus += range(int(first), int(last or first) + 1)
     return cpus

@@ -39,7 +39,7 @@ def component_of(pod: Pod) -> str:
 
 def wait_for_pods(kubectl: Kubectl, count: int, progress: Progress) -> list[dict[str, Any]]:
     """Return the run's pods when `count` of them run. RunError says why one will not."""
-    began, said = time.monotonic(), ""
+    began, last_line = time.monotonic(), ""
     unschedulable_since: float | None = None
     while True:
         pods = own_pods(kubectl)
@@ -64,9 +64,9 @@ def wait_for_pods(kubectl: Kubectl, count: int, progress: Progress) -> list[dict
             names = ", ".join(f"{name_of(pod)} is {pod['status'].get('phase')}" for pod in waiting)
             raise RunError(f"the pods were not ready after {PODS_LIMIT_S:g} s: {names}")
         line = f"waiting for {len(waiting) + max(0, count - len(pods))} of {count} pods"
-        if line != said:
+        if line != last_line:
             progress(line)
-            said = line
+            last_line = line
         time.sleep(POLL_S)
 
 

@@ -21,8 +21,7 @@ class RocksEngineTest extends EngineContract {
 
   @Test
   @EnabledOnOs(OS.LINUX)
-  void aBatchIsOneRecord(@TempDir Path directory)
-      throws IOException {
+  void aBatchIsOneRecord(@TempDir Path directory) throws IOException {
     try (RocksEngine engine =
         RocksEngine.open(LsmOptions.builder(directory.resolve("store")).build())) {
       WriteBatch batch = new WriteBatch();

@@ -12,7 +12,7 @@ import java.util.Map;
  * @param walBytes bytes appended to the WAL
  * @param lookups number of lookups in tables: those whose key is in no memtable
  * @param absent number of these lookups that found no entry in any table
- * @param searchesInVain number of searches of a block that did not hold the key
+ * @param searchesWithoutHit number of searches of a block that did not hold the key
  * @param stallNanos nanoseconds for which writes were held back, by cause, summed over all threads
  */
 public record TreeStats(
@@ -21,7 +21,7 @@ public record TreeStats(
     long walBytes,
     long lookups,
     long absent,
-    long searchesInVain,
+    long searchesWithoutHit,
     Map<StallCause, Long> stallNanos) {
 
   /** The statistics of an engine that has no levels. */
@@ -54,7 +54,7 @@ public record TreeStats(
 
   /** Returns the number of block searches, both those that found the key and those that did not. */
   public long searches() {
-    return lookups - absent + searchesInVain;
+    return lookups - absent + searchesWithoutHit;
   }
 
   /**

@@ -31,8 +31,8 @@ class MemoryLimitTest {
     Optional<MemoryLimit> made = MemoryLimit.of(BYTES);
     assumeTrue(made.isPresent(), "no control group can be made here");
     try (MemoryLimit limit = made.get()) {
-      String said = run(limit, "cat /proc/self/cgroup");
-      assertTrue(said.contains("/" + ownName()), said);
+      String output = run(limit, "cat /proc/self/cgroup");
+      assertTrue(output.contains("/" + ownName()), output);
       assertEquals("two words\n", run(limit, "echo 'two words'"));
     }
     String mounted = run(List.of("sh", "-c", "find /sys/fs/cgroup -name " + ownName()));
@@ -80,8 +80,8 @@ class MemoryLimitTest {
   private static String run(List<String> command) throws Exception {
     Process process =
         new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.DISCARD).start();
-    String said = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+    String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
     assertTrue(process.waitFor(60, TimeUnit.SECONDS), "it does not end");
-    return said;
+    return output;
   }
 }

@@ -61,7 +61,7 @@ final class Deadlines {
   }
 
   /** Starts the time limit again, for the rest of a request. */
-  void requestBeginsAnew() {
+  void requestContinues() {
     requestSince = now();
   }
 

@@ -166,7 +166,7 @@ final class LsmHttpSession extends InputSession {
     }
     sendResponse(response);
     if (isDroppingBody()) {
-      deadlines.requestBeginsAnew();
+      deadlines.requestContinues();
     }
     heldOff = turnedAway && !isInputEnded() && lsm.holdOff(this);
     goOn();

@@ -126,7 +126,8 @@ class RangeFailureTest {
 
   @ParameterizedTest
   @MethodSource("variants")
-  void aFailureAfterTheFirstPartEndsTheConnectionWithoutTheLastChunk(String variant) throws IOException {
+  void aFailureAfterTheFirstPartEndsTheConnectionWithoutTheLastChunk(String variant)
+      throws IOException {
     for (Failure failure : Failure.values()) {
       for (int goodPairs : List.of(FIRST_PART + 1, 900)) {
         FailingEngine engine = new FailingEngine(failure, goodPairs);
@@ -151,7 +152,8 @@ class RangeFailureTest {
 
   @ParameterizedTest
   @MethodSource("variants")
-  void aFailureBeforeTheFirstByteIsA500Or503AndTheConnectionStays(String variant) throws IOException {
+  void aFailureBeforeTheFirstByteIsA500Or503AndTheConnectionStays(String variant)
+      throws IOException {
     for (Failure failure : Failure.values()) {
       for (int goodPairs = 0; goodPairs < FIRST_PART; goodPairs++) {
         FailingEngine engine = new FailingEngine(failure, goodPairs);
@@ -178,15 +180,16 @@ class RangeFailureTest {
       client.send(RANGE);
       assertThrows(EOFException.class, client::read);
     }
-    List<String> said;
+    List<String> lines;
     try (InputStream in = Files.newInputStream(log)) {
       in.skipNBytes(before);
       String text = new String(in.readAllBytes(), UTF_8);
-      said = text.lines().filter(line -> line.contains("] Exchange - ")).toList();
+      lines = text.lines().filter(line -> line.contains("] Exchange - ")).toList();
     }
-    assertEquals(1, said.size(), said.toString());
-    assertTrue(said.getFirst().contains("[INFO]"), said.toString());
-    assertTrue(said.getFirst().endsWith(" a range was cut off: read too slowly"), said.toString());
+    assertEquals(1, lines.size(), lines.toString());
+    assertTrue(lines.getFirst().contains("[INFO]"), lines.toString());
+    assertTrue(
+        lines.getFirst().endsWith(" a range was cut off: read too slowly"), lines.toString());
   }
 
   private static void checkRefused(Failure failure, RawClient.Response response) {

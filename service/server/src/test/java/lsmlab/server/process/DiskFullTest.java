@@ -49,9 +49,9 @@ class DiskFullTest {
         new ProcessBuilder("mount", "-t", "tmpfs", "-o", options, "tmpfs", disk.toString())
             .redirectErrorStream(true)
             .start();
-    String said = new String(mount.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+    String output = new String(mount.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
     Assumptions.assumeTrue(
-        mount.waitFor() == 0, "skipped: no tmpfs can be mounted here (it needs root): " + said);
+        mount.waitFor() == 0, "skipped: no tmpfs can be mounted here (it needs root): " + output);
   }
 
   @AfterEach

@@ -30,7 +30,7 @@ import lsmlab.storage.version.VersionSet;
  * key: both hold the same value, or the upper level holds a tombstone and the output level nothing.
  * So lookups are correct at any moment, and a compaction that ends early can be repeated.
  */
-final class Compactor implements AutoCloseable, WriteController.Merging {
+final class Compactor implements AutoCloseable, WriteController.CompactionState {
 
   private static final double RATE_WEIGHT = 0.3;
 
@@ -114,7 +114,7 @@ final class Compactor implements AutoCloseable, WriteController.Merging {
       long wanted = ++fullRequested;
       changed.signalAll();
       while (fullDone < wanted) {
-        checkHopeful(failuresBefore);
+        checkNotFailing(failuresBefore);
         changed.await(100, TimeUnit.MILLISECONDS);
       }
     } catch (InterruptedException e) {
@@ -133,7 +133,7 @@ final class Compactor implements AutoCloseable, WriteController.Merging {
     changed.signalAll();
     try {
       while (busy || fullDone < fullRequested || isDue()) {
-        checkHopeful(failuresBefore);
+        checkNotFailing(failuresBefore);
         changed.await(20, TimeUnit.MILLISECONDS);
       }
     } catch (InterruptedException e) {
@@ -145,8 +145,8 @@ final class Compactor implements AutoCloseable, WriteController.Merging {
     }
   }
 
-  private void checkHopeful(long failuresBefore) {
-    health.checkHopeful(Health.Activity.MERGING, failuresBefore);
+  private void checkNotFailing(long failuresBefore) {
+    health.checkNotFailing(Health.Activity.COMPACTING, failuresBefore);
     if (closing) {
       throw new IllegalStateException("the store is being closed");
     }
@@ -191,13 +191,13 @@ final class Compactor implements AutoCloseable, WriteController.Merging {
       CompactionJob job = begin(full > 0);
       if (job != null) {
         run(job);
-        health.succeeded(Health.Activity.MERGING);
+        health.succeeded(Health.Activity.COMPACTING);
       }
       finished(full);
     } catch (CompactionJob.BrokenOff e) {
       finished(0);
     } catch (IOException e) {
-      health.failed(Health.Activity.MERGING, e);
+      health.failed(Health.Activity.COMPACTING, e);
       finished(0);
       pause();
     } catch (RuntimeException | Error e) {

@@ -321,7 +321,7 @@ final class Flusher implements AutoCloseable {
     try {
       changed.signalAll(); // retry a failed flush at once
       while (hasJobUpTo(logNumber)) {
-        health.checkHopeful(Health.Activity.FLUSHING, failuresBefore);
+        health.checkNotFailing(Health.Activity.FLUSHING, failuresBefore);
         if (closing) {
           throw new IllegalStateException("the store is being closed");
         }

@@ -23,7 +23,7 @@ final class Health {
     WRITING_LOG("writing the WAL"),
     MAKING_LOG("creating a WAL"),
     FLUSHING("flushing a memtable"),
-    MERGING("compacting tables");
+    COMPACTING("compacting tables");
 
     private final String text;
 
@@ -91,7 +91,7 @@ final class Health {
    *
    * @throws ReadOnlyException while the activity fails, or after a final failure
    */
-  void checkHopeful(Activity activity) {
+  void checkNotFailing(Activity activity) {
     checkWritable();
     IOException failure = passing.get(activity);
     if (failure != null) {
@@ -100,7 +100,7 @@ final class Health {
   }
 
   /**
-   * Returns the number of failures of all activities so far, for {@link #checkHopeful(Activity,
+   * Returns the number of failures of all activities so far, for {@link #checkNotFailing(Activity,
    * long)}.
    */
   long failures() {
@@ -115,10 +115,10 @@ final class Health {
    * @throws ReadOnlyException if the activity is failing and failed since then, or after a final
    *     failure
    */
-  void checkHopeful(Activity activity, long failuresBefore) {
+  void checkNotFailing(Activity activity, long failuresBefore) {
     checkWritable();
     if (failures.get() > failuresBefore) {
-      checkHopeful(activity);
+      checkNotFailing(activity);
     }
   }
 

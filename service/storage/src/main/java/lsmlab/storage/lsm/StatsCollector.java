@@ -81,7 +81,7 @@ final class StatsCollector {
         wal.bytes(),
         lookups.lookups(),
         lookups.absent(),
-        lookups.searchesInVain(),
+        lookups.searchesWithoutHit(),
         controller.stallNanos());
   }
 }

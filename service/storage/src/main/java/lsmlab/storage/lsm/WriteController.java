@@ -56,7 +56,7 @@ final class WriteController {
   private final LsmOptions options;
   private final VersionSet versions;
   private final Health health;
-  private final Merging merging;
+  private final CompactionState compaction;
   private final Runnable sealer;
   private final WritePacer pacer = new WritePacer(RateLimit.Clock.SYSTEM);
   private final Map<StallCause, LongAdder> stallNanos = new EnumMap<>(StallCause.class);
@@ -71,7 +71,7 @@ final class WriteController {
   private long stallStart;
 
   /** The state of compaction, as far as it decides how fast writes may go. */
-  interface Merging {
+  interface CompactionState {
     /** Returns the number of level-0 tables at which a compaction is due. */
     int level0Trigger(TableSet tables);
 
@@ -91,11 +91,15 @@ final class WriteController {
    *     cannot be created
    */
   WriteController(
-      LsmOptions options, VersionSet versions, Health health, Merging merging, Runnable sealer) {
+      LsmOptions options,
+      VersionSet versions,
+      Health health,
+      CompactionState compaction,
+      Runnable sealer) {
     this.options = options;
     this.versions = versions;
     this.health = health;
-    this.merging = merging;
+    this.compaction = compaction;
     this.sealer = sealer;
     for (StallCause cause : StallCause.values()) {
       stallNanos.put(cause, new LongAdder());
@@ -123,14 +127,14 @@ final class WriteController {
     boolean full = isFull(version, top);
     double filled =
         sealed + Math.min(1, (double) version.active().bytes() / options.flushThresholdBytes());
-    double flushing = flushingRate(filled);
-    double merging = mergingRate(top, filled);
-    boolean memory = full ? hasNoMemory(version) : flushing < merging;
+    double memoryRate = flushingRate(filled);
+    double level0Rate = compactionRate(top, filled);
+    boolean memory = full ? hasNoMemory(version) : memoryRate < level0Rate;
     try {
       if (full) {
         awaitRoom(start + TimeUnit.MILLISECONDS.toNanos(options.stallMillisMax()));
       } else {
-        pacer.pace(bytes, Math.min(flushing, merging));
+        pacer.pace(bytes, Math.min(memoryRate, level0Rate));
       }
     } finally {
       stallNanos.get(cause(memory, full)).add(System.nanoTime() - start);
@@ -147,7 +151,7 @@ final class WriteController {
   private Level0 level0(TableSet tables) {
     Level0 known = level0;
     if (known.tables() != tables) {
-      int slowFrom = Math.max(LEVEL0_SLOW_MIN, merging.level0Trigger(tables));
+      int slowFrom = Math.max(LEVEL0_SLOW_MIN, compaction.level0Trigger(tables));
       known = new Level0(tables, tables.newestFirst().size(), slowFrom);
       level0 = known;
     }
@@ -186,9 +190,9 @@ final class WriteController {
    * Returns the write rate that level 0 allows, in bytes a second; infinite while it holds few
    * tables.
    */
-  private double mergingRate(Level0 top, double filled) {
+  private double compactionRate(Level0 top, double filled) {
     double over = (top.count() + filled - top.slowFrom()) / top.slowFrom();
-    double rate = merging.level0Rate();
+    double rate = compaction.level0Rate();
     return over <= 0
         ? Double.POSITIVE_INFINITY
         : (rate == 0 ? flushRate : rate)
@@ -202,7 +206,7 @@ final class WriteController {
     try {
       while (isFull()) {
         sealOverdue();
-        checkHopeful();
+        checkNotFailing();
         long left = deadline - System.nanoTime();
         if (left <= 0) {
           throw overloaded();
@@ -256,10 +260,10 @@ final class WriteController {
   /**
    * Throws if flushes or compactions are failing, because waiting for them would then be pointless.
    */
-  private void checkHopeful() {
-    health.checkHopeful(Health.Activity.MAKING_LOG);
-    health.checkHopeful(Health.Activity.FLUSHING);
-    health.checkHopeful(Health.Activity.MERGING);
+  private void checkNotFailing() {
+    health.checkNotFailing(Health.Activity.MAKING_LOG);
+    health.checkNotFailing(Health.Activity.FLUSHING);
+    health.checkNotFailing(Health.Activity.COMPACTING);
   }
 
   private OverloadedException overloaded() {

@@ -8,25 +8,26 @@ public final class LookupCounts {
   private final LongAdder found = new LongAdder();
   private final LongAdder absent = new LongAdder();
   private final LongAdder filtered = new LongAdder();
-  private final LongAdder searchesInVain = new LongAdder();
+  private final LongAdder searchesWithoutHit = new LongAdder();
   private final LongAdder falsePositives = new LongAdder();
 
   /**
    * Counts a finished lookup.
    *
    * @param tablesFiltered number of tables that the bloom filter excluded
-   * @param tablesInVain number of tables that were searched and do not hold the key
-   * @param tablesWrong number of false positives of bloom filters among these searches
+   * @param tablesWithoutHit number of tables that were searched and do not hold the key
+   * @param filterFalsePositives number of false positives of bloom filters among these searches
    */
-  public void count(boolean isFound, int tablesFiltered, int tablesInVain, int tablesWrong) {
+  public void count(
+      boolean isFound, int tablesFiltered, int tablesWithoutHit, int filterFalsePositives) {
     (isFound ? found : absent).increment();
     // Usually zero, and adding zero would cost as much as adding another number.
     if (tablesFiltered > 0) {
       filtered.add(tablesFiltered);
     }
-    if (tablesInVain > 0) {
-      searchesInVain.add(tablesInVain);
-      falsePositives.add(tablesWrong);
+    if (tablesWithoutHit > 0) {
+      searchesWithoutHit.add(tablesWithoutHit);
+      falsePositives.add(filterFalsePositives);
     }
   }
 
@@ -42,8 +43,8 @@ public final class LookupCounts {
     return filtered.sum();
   }
 
-  public long searchesInVain() {
-    return searchesInVain.sum();
+  public long searchesWithoutHit() {
+    return searchesWithoutHit.sum();
   }
 
   public long falsePositives() {

@@ -107,7 +107,8 @@ class DamageTest {
 
   @ParameterizedTest
   @CsvSource({"NONE, POWER", "NONE, PROCESS", "LZ4, POWER"})
-  void aTruncatedFileNeverGivesWrongResults(Compression compression, Durability durability) throws IOException {
+  void aTruncatedFileNeverGivesWrongResults(Compression compression, Durability durability)
+      throws IOException {
     this.compression = compression;
     this.durability = durability;
     SimulatedDirectory sound = store();

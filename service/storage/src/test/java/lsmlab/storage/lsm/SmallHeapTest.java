@@ -22,8 +22,7 @@ class SmallHeapTest {
   @TempDir Path directory;
 
   @Test
-  void theLargestAcceptedValueCanBeFlushedAndALargerOneIsRefused()
-      throws Exception {
+  void theLargestAcceptedValueCanBeFlushedAndALargerOneIsRefused() throws Exception {
     List<String> command =
         List.of(
             Path.of(System.getProperty("java.home"), "bin", "java").toString(),

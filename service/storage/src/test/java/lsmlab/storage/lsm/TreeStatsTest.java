@@ -115,7 +115,7 @@ class TreeStatsTest {
       assertEquals(100, tree.absent());
       // Even keys are in the newest table; odd ones in the one before; the absent key in none of
       // three.
-      assertEquals(50 + 300, tree.searchesInVain());
+      assertEquals(50 + 300, tree.searchesWithoutHit());
       assertEquals(100 + 350, tree.searches());
       assertEquals(450 / 200.0, tree.readAmplification());
       assertEquals(0, engine.stats().bloomNegatives());

@@ -71,7 +71,8 @@ class WalPreallocatorTest {
 
   @ParameterizedTest
   @EnumSource(Durability.class)
-  void afterACrashThePreallocatedLogIsDeletedAndNothingIsLost(Durability durability) throws IOException {
+  void afterACrashThePreallocatedLogIsDeletedAndNothingIsLost(Durability durability)
+      throws IOException {
     LsmEngine died = withLogAhead(durability);
     String ahead = emptyLogs(directory).getFirst();
     SplittableRandom random = new SplittableRandom(7);
