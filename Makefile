@@ -1,4 +1,4 @@
-# The one front door. `make help` lists what is behind it.
+# The entry point of the lab. `make help` lists the targets.
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
 MAKEFLAGS += --no-print-directory
@@ -65,14 +65,14 @@ capacity: ## the highest rate that this machine serves, for RATE=auto: make capa
 	@$(call takes,NAME $(VALUES) REPEAT $(HERE))
 	@bin/lab capacity $(call given,RUNTIME,--runtime) $(call quote,$(NAME)) $(STEP_WORDS)
 .PHONY: suite suites
-suite: ## several, interleaved, and one page with findings: make suite NAME=queues [ROUNDS=6] [SCALE=0.3] [DURATION=3s] [RESUME=1] [FORCE=1] …
+suite: ## run several experiments, interleaved, and write one page with findings: make suite NAME=queues [ROUNDS=6] [SCALE=0.3] [DURATION=3s] [RESUME=1] [FORCE=1] …
 	@$(if $(filter command line,$(origin NAME)),,echo 'NAME is missing: make suite NAME=queues (make suites shows them all)' >&2; exit 2)
 	@$(call takes,NAME ROUNDS SCALE SEED DURATION WARMUP PROFILE RUNTIME RESUME FORCE $(HERE))
 	@bin/lab suite $(call quote,$(NAME)) $(call given,ROUNDS,--rounds) $(call given,SCALE,--scale) $(call given,SEED,--seed) \
 	  $(call given,DURATION,--duration) $(call given,WARMUP,--warmup) $(call given,PROFILE,--profile) $(call given,RUNTIME,--runtime) \
 	  $(if $(filter 1,$(RESUME)),--resume) $(if $(filter 1,$(FORCE)),--force)
 .PHONY: findings
-findings: ## keep the newest whole suite of that name as docs/findings/NAME: make findings NAME=queues
+findings: ## keep the newest complete suite of that name as docs/findings/NAME: make findings NAME=queues
 	@$(if $(filter command line,$(origin NAME)),,echo 'NAME is missing: make findings NAME=queues (make suites shows them all)' >&2; exit 2)
 	@$(call takes,NAME)
 	@bin/lab findings $(call quote,$(NAME))
@@ -86,7 +86,7 @@ results: ## all runs, newest first [NAME=stack-get] [VARIANT=queue] [SINCE=7d] [
 	  $(if $(filter 1,$(VALID)),--valid) $(call given,LAST,--last) $(call given,NAME,--)
 	@bin/lab index
 .PHONY: export prune tag changes
-changes: ## since when an experiment is slower, by its ratio to another run beside it: make changes NAME=stack-get AGAINST=sync-get [METRIC=p99]
+changes: ## when an experiment changed, by its ratio to another one run beside it: make changes NAME=stack-get AGAINST=sync-get [METRIC=p99]
 	@$(if $(and $(filter command line,$(origin NAME)),$(filter command line,$(origin AGAINST))),,echo 'NAME and AGAINST are missing: make changes NAME=stack-get AGAINST=sync-get' >&2; exit 2)
 	@$(call takes,NAME AGAINST METRIC)
 	@bin/lab changes $(call quote,$(NAME)) $(call quote,$(AGAINST)) $(call given,METRIC,--metric)
@@ -157,7 +157,7 @@ down: ## stop all containers of the lab
 
 ##@ Build
 .PHONY: build build-service build-loadgen build-profiler clean
-build: build-service build-loadgen build-profiler ## everything the local runtime needs
+build: build-service build-loadgen build-profiler ## everything that the local runtime needs
 build-service: $(SERVICE_JAR) ## the Java service
 build-loadgen: $(LOADGEN_BUILT) ## the load generator
 build-profiler: $(PROFILE) $(PROFILE_LIB) ## the profile command and async-profiler
@@ -245,15 +245,15 @@ torture-loadgen: ## the load generator's long tests, 70 minutes: an hour of load
 torture-lab: build ## disturbances and differences planted into real runs, searches, the overhead of the lab, on a quiet machine; an hour
 	@bin/lab --version >/dev/null
 	$(PYTEST) -ra -m torture --ignore-glob='*/test_profiling_*' --ignore-glob='*/test_verdict_*' lab/tests/e2e
-torture-verdict: build ## is a quiet run valid, and one that is disturbed not? ten of each, on a quiet machine; 16 minutes [RUNS=10]
+torture-verdict: build ## checks that quiet runs are valid and disturbed ones are not: ten of each, on a quiet machine; 16 minutes [RUNS=10]
 	@bin/lab --version >/dev/null
 	VERDICT_RUNS=$(or $(RUNS),10) $(PYTEST) -ra -s -m torture lab/tests/e2e/disturbances/test_verdict_series.py
 
 .PHONY: torture-profiling torture-categories
-torture-profiling: build ## hot spots, pauses and differences planted into real runs: are they found? 15 minutes, on a quiet machine
+torture-profiling: build ## checks that profiles show hot spots, pauses and differences planted into real runs; 15 minutes, on a quiet machine
 	@bin/lab --version >/dev/null
 	$(PYTEST) -ra -s -m torture lab/tests/e2e/test_profiling_hot_spots.py lab/tests/e2e/test_profiling_real_runs.py
-torture-categories: build ## the shipped experiments, briefly: how much of each profile is unclassified? 20 minutes [TESTS='-k rocksdb']
+torture-categories: build ## checks that little of each experiment's profile is unclassified, by brief runs; 20 minutes [TESTS='-k rocksdb']
 	@bin/lab --version >/dev/null
 	$(PYTEST) -ra -s -m torture lab/tests/e2e/test_profiling_categories.py $(TESTS)
 
@@ -265,9 +265,9 @@ torture-server: ## server, long (about 5 minutes): a million fuzzed inputs, ever
 ##@ Benchmarks
 .PHONY: bench-storage bench-loadgen bench-server bench-overload bench-monitoring build-bench
 RUN_BENCH = "$(JDK)/bin/java" --sun-misc-unsafe-memory-access=allow -jar service/bench/target/bench/lsmlab-bench.jar
-bench-loadgen: ## the load generator against wrk (Debian: apt install wrk) and the truth, 8 minutes: make bench-loadgen [BENCH=--quick]
+bench-loadgen: ## compare the load generator with wrk (Debian: apt install wrk) and with a server's log; 8 minutes: make bench-loadgen [BENCH=--quick]
 	cd loadgen && cargo bench --quiet --locked --bench peer -- --update-docs ../docs/benchmarks.md $(BENCH)
-bench-storage: build-bench ## the engine against RocksDB, as it comes and tuned; about an hour: make bench-storage [BENCH=--quick]
+bench-storage: build-bench ## compare the engine with RocksDB, default and tuned; about an hour: make bench-storage [BENCH=--quick]
 	$(RUN_BENCH) storage --update-docs docs/benchmarks.md $(BENCH)
 bench-server: build-bench build-service build-loadgen ## what a request costs, layer by layer and variant by variant; 45 minutes: make bench-server [BENCH=--quick]
 	$(RUN_BENCH) server --update-docs docs/benchmarks.md $(BENCH)
@@ -282,7 +282,7 @@ build-bench:
 
 ##@ Code
 .PHONY: lint lint-service lint-loadgen lint-profiler lint-lab format
-lint: lint-service lint-loadgen lint-profiler lint-lab ## formatters and linters of every language, warnings denied; no packages in a circle
+lint: lint-service lint-loadgen lint-profiler lint-lab ## formatters and linters of every language, warnings denied; no package cycles
 lint-service:
 	$(MVN) -f service/pom.xml spotless:check
 	$(MVN) -f service/pom.xml test -pl bench -am -Dtest=PackagesTest -Dsurefire.failIfNoSpecifiedTests=false
@@ -298,7 +298,7 @@ lint-lab:
 	$(VENV)/ruff format --check lab dashboards
 	$(VENV)/mypy --config-file lab/pyproject.toml lab/src
 	$(PYTEST) lab/tests/test_packages.py
-format: ## rewrite the sources as the formatters want them
+format: ## reformat all sources
 	$(MVN) -f service/pom.xml spotless:apply
 	cargo fmt --all --manifest-path loadgen/Cargo.toml
 	cargo fmt --manifest-path profiler/Cargo.toml

@@ -49,7 +49,7 @@ def _client() -> Row:
             _panel("Achieved rate", "Responses each second.", "reqps", _rate("loadgen_requests_total")),
             _panel(
                 "Latency, quantile $quantile",
-                "Of the seconds around each point, from the moment each request was due.",
+                "Latency in the seconds around each point, from the moment each request was due.",
                 "s",
                 f"histogram_quantile($quantile, {buckets})",
                 log=True,
@@ -122,7 +122,7 @@ def build_board() -> Json:
     runs = "label_values(lsmlab:measure_start_seconds, run)"
     return build(
         "compare",
-        "Two runs over each other by time since the start of their measurement. Run B is moved onto run A and dashed.",
+        "Two runs in one graph, by time since the start of their measurement. Run B is shifted onto run A and dashed.",
         [_client(), _service(), _storage()],
         variables=[
             query_variable("run_a", "Run A", runs, all_values=False),

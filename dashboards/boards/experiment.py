@@ -20,7 +20,7 @@ def _overview() -> Row:
         [
             table(
                 "Now",
-                "The run that is going on and its phase, as the lab publishes them.",
+                "The run in progress and its phase, as the lab publishes them.",
                 once(Query("lab_run_info")),
                 {"experiment": "Experiment", "variant": "Variant", "phase": "Phase", "run": "Run"},
                 width=7,
@@ -59,8 +59,8 @@ def _overview() -> Row:
             ),
             stat(
                 "Verdict",
-                "Of the runs in the time shown, the gravest. The lab gives it after the load, in the phase report; its "
-                "reasons are in the run's report.",
+                "The most serious verdict of the runs in the time shown. The lab gives it after the load, in the phase "
+                "report; the reasons are in the run's report.",
                 "none",
                 Query(
                     f"max({VERDICTS} and on (run) "
@@ -74,7 +74,7 @@ def _overview() -> Row:
             ),
             series(
                 "Rate: offered and achieved",
-                "Requests due, and responses. Where the lines part, requests pile up and the latency grows.",
+                "Requests due, and responses. If the lines diverge, requests pile up and the latency grows.",
                 "reqps",
                 of_run(rate("loadgen_requests_due_total"), "offered"),
                 of_run(rate("loadgen_requests_total"), "achieved"),
@@ -83,7 +83,7 @@ def _overview() -> Row:
             ),
             series(
                 "Latency of each second",
-                "Percentiles of each second, from the moment each request was due: waiting for a busy connection "
+                "Percentiles of each second, from the moment each request was due, so waiting for a busy connection "
                 "counts. This is the headline figure; the service's own times show where it was spent.",
                 "s",
                 of_run('max by (quantile) (loadgen_latency_seconds{quantile!="1"})', "p{{quantile}}"),
@@ -151,8 +151,8 @@ def _load_generator() -> Row:
             ),
             series(
                 "Send lag",
-                "How much later a request left than from a generator that is never late. The service has no part in "
-                "it. Above the line, 1 ms, the latencies are in doubt.",
+                "Time by which requests were sent later than by a generator that is never late. The service does not "
+                "cause it. Above the line, 1 ms, the latencies are in doubt.",
                 "s",
                 of_run('max by (quantile) (loadgen_send_lag_seconds{quantile!="1"})', "p{{quantile}}"),
                 of_run('max(loadgen_send_lag_seconds{quantile="1"})', "max"),
@@ -171,7 +171,7 @@ def _load_generator() -> Row:
             ),
             series(
                 "Busiest event loop of the load generator",
-                "Its share of a CPU, polling left out. Above the line, 90%, the load generator needs more CPUs.",
+                "Share of a CPU that it uses, without polling. Above the line, 90%, it needs more CPUs.",
                 "percentunit",
                 of_run("max(loadgen_busiest_loop_share)", "busiest loop"),
                 width=6,
@@ -179,7 +179,7 @@ def _load_generator() -> Row:
             ),
             series(
                 "Responses by method and status",
-                "What the service answered, by its own count.",
+                "Responses of the service, by its own count.",
                 "reqps",
                 of_run(rate('lsmlab_requests_total{method=~"$method"}', "method, status"), "{{method}} {{status}}"),
                 width=6,
@@ -192,7 +192,7 @@ def build_board() -> Json:
     """The dashboard."""
     return build(
         "experiment",
-        "Offered load against what came back, as the client sees it; the runs and their reports.",
+        "Offered load and responses, as the client sees them; the runs and their reports.",
         [_overview(), _range(), _load_generator()],
         more_variables=[METHOD],
     )

@@ -111,6 +111,6 @@ def build_board() -> Json:
     """The dashboard."""
     return build(
         "host",
-        "The machine under the run: CPUs by the CPU plan, steal, pressure, disk, interrupts.",
+        "The machine of the run: CPUs by the CPU plan, steal, pressure, disk, interrupts.",
         [_cpus(), _pressure(), _disk()],
     )

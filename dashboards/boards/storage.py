@@ -131,7 +131,7 @@ def _amplification() -> Row:
             ),
             series(
                 "Read amplification",
-                "SSTables searched by each lookup that no memtable answered. A filter that says no saves the search.",
+                "SSTables searched by each lookup that no memtable answered. A filter that excludes the key saves one.",
                 "short",
                 of_run(f"{rate('lsmlab_table_searches_total')} / {lookups}", "searches a lookup"),
                 width=6,

@@ -71,7 +71,7 @@ def _queue() -> Row:
         [
             series(
                 "Queue depth",
-                "Requests that wait for a worker, and how many may. A full queue answers 503.",
+                "Requests that wait for a worker, and their maximum. A full queue answers 503.",
                 "short",
                 of_run("sum(lsmlab_queue_depth)", "depth"),
                 of_run("sum(lsmlab_queue_capacity)", "capacity"),

@@ -4,14 +4,14 @@
 --
 -- pairs  number of pairs in the dataset; keys are k000000000 up to pairs - 1
 -- keys   uniform, zipfian (a few keys are popular) or sequential (each in turn, over all threads)
--- theta  how popular they are with zipfian, above 0 and below 1
--- seed   with the same seed, each thread asks for the same keys in the same order in each run
+-- theta  skew of zipfian keys, above 0 and below 1; the higher, the more requests for popular keys
+-- seed   the same seed gives each thread the same keys in the same order in each run
 --
--- Runs under wrk2 and wrk as well: it uses their interface alone.
+-- Also runs under wrk2 and wrk, because it only uses their interface.
 
 local threads = {}
 
--- Each thread learns its number and how many there are.
+-- Tells each thread its number and the number of threads.
 function setup(thread)
   thread:set("thread_index", #threads)
   threads[#threads + 1] = thread
@@ -20,7 +20,7 @@ function setup(thread)
   end
 end
 
--- Reads words of the form name=value; refuses other names, and values that are not of the kind of the default.
+-- Reads arguments of the form name=value. Refuses unknown names, and values of another type than the default.
 local function settings(args, defaults)
   local values = {}
   for name, value in pairs(defaults) do
@@ -66,9 +66,9 @@ local function greatest_common_divisor(a, b)
   return a
 end
 
--- Key number i of the most popular ones is asked for in proportion to 1 / (i + 1)^theta: Gray et al., "Quickly Generating
--- Billion-Record Synthetic Databases", 1994, as in YCSB. Popular keys lie far apart: rank times a number without a common
--- divisor, modulo n, is another key for each rank.
+-- Chooses the key of rank i with a probability proportional to 1 / (i + 1)^theta, as YCSB does (Gray et al., "Quickly
+-- Generating Billion-Record Synthetic Databases", 1994). Popular keys are far apart: a key is its rank times a number
+-- that has no common divisor with n, modulo n, so each rank has a key of its own.
 local function zipfian(n, theta)
   local stride = 7368787
   while greatest_common_divisor(n, stride) ~= 1 do
@@ -89,7 +89,7 @@ local function zipfian(n, theta)
   end
 end
 
--- A function that gives the number of the next key.
+-- Returns a function that returns the number of the next key.
 local function key_chooser(values)
   local n = values.pairs
   if values.keys == "uniform" then
@@ -102,7 +102,7 @@ local function key_chooser(values)
     end
     return zipfian(n, values.theta)
   elseif values.keys == "sequential" then
-    -- Together the threads ask for every key in turn.
+    -- Together the threads request every key in turn.
     local at
     return function()
       at = (at and at + thread_count or thread_index) % n
@@ -119,7 +119,7 @@ function init(args)
   math.randomseed(values.seed * 1000 + thread_index)
   next_key = key_chooser(values)
 
-  -- Everything but the key is the same in each request: made once.
+  -- Everything but the key is the same in each request, so it is made once.
   local whole = wrk.format("GET", "/v0/entity?id=@")
   local at = string.find(whole, "@", 1, true)
   before = string.sub(whole, 1, at - 1)

@@ -6,15 +6,15 @@
 -- value_bytes  mean size of a value; sizes are uniform over 90% to 110% of it
 -- unique_percent  part of each value that is random, 1 to 100; the rest repeats it: 25 compresses to about a quarter
 -- keys         uniform, zipfian (a few keys are popular) or sequential (each in turn, over all threads)
--- theta        how popular they are with zipfian, above 0 and below 1
--- seed         with the same seed, each thread sends the same in each run
+-- theta        skew of zipfian keys, above 0 and below 1; the higher, the more requests for popular keys
+-- seed         the same seed gives each thread the same requests in each run
 --
--- Each thread makes its values once, before the run, and sends them in turn: making one costs more than
--- sending it. Runs under wrk2 and wrk as well: it uses their interface alone.
+-- Each thread makes its values once, before the run, and sends them in turn, because making a value costs more than
+-- sending it. Also runs under wrk2 and wrk, because it only uses their interface.
 
 local threads = {}
 
--- Each thread learns its number and how many there are.
+-- Tells each thread its number and the number of threads.
 function setup(thread)
   thread:set("thread_index", #threads)
   threads[#threads + 1] = thread
@@ -23,7 +23,7 @@ function setup(thread)
   end
 end
 
--- Reads words of the form name=value; refuses other names, and values that are not of the kind of the default.
+-- Reads arguments of the form name=value. Refuses unknown names, and values of another type than the default.
 local function settings(args, defaults)
   local values = {}
   for name, value in pairs(defaults) do
@@ -69,9 +69,9 @@ local function greatest_common_divisor(a, b)
   return a
 end
 
--- Key number i of the most popular ones is asked for in proportion to 1 / (i + 1)^theta: Gray et al., "Quickly Generating
--- Billion-Record Synthetic Databases", 1994, as in YCSB. Popular keys lie far apart: rank times a number without a common
--- divisor, modulo n, is another key for each rank.
+-- Chooses the key of rank i with a probability proportional to 1 / (i + 1)^theta, as YCSB does (Gray et al., "Quickly
+-- Generating Billion-Record Synthetic Databases", 1994). Popular keys are far apart: a key is its rank times a number
+-- that has no common divisor with n, modulo n, so each rank has a key of its own.
 local function zipfian(n, theta)
   local stride = 7368787
   while greatest_common_divisor(n, stride) ~= 1 do
@@ -92,7 +92,7 @@ local function zipfian(n, theta)
   end
 end
 
--- A function that gives the number of the next key.
+-- Returns a function that returns the number of the next key.
 local function key_chooser(values)
   local n = values.pairs
   if values.keys == "uniform" then
@@ -105,7 +105,7 @@ local function key_chooser(values)
     end
     return zipfian(n, values.theta)
   elseif values.keys == "sequential" then
-    -- Together the threads ask for every key in turn.
+    -- Together the threads request every key in turn.
     local at
     return function()
       at = (at and at + thread_count or thread_index) % n
@@ -118,7 +118,7 @@ end
 local before, next_key
 local tails, tail = {}, 0
 
--- Enough different values that neither a cache nor a compressor sees one twice within a megabyte.
+-- Makes so many different values that neither a cache nor a compressor sees the same one twice within a megabyte.
 local VALUES_BYTES = 1048576
 
 local function random_value(size, unique_percent)
@@ -148,7 +148,7 @@ function init(args)
 
   local least = math.max(1, math.ceil(values.value_bytes * 0.9))
   local most = math.max(least, math.floor(values.value_bytes * 1.1))
-  -- Everything but the key is made now: the request is put together from three strings.
+  -- Everything but the key is made now, so that a request is a concatenation of three strings.
   for i = 1, math.max(1, math.floor(VALUES_BYTES / values.value_bytes)) do
     local whole = wrk.format("PUT", "/v0/entity?id=@", nil, random_value(random(least, most), values.unique_percent))
     local at = string.find(whole, "@", 1, true)

@@ -176,7 +176,7 @@ def click_into(canvas: str, x: float, y_px: int) -> None:
     )
 
 
-def wait_until_painted_anew(canvas: str, before: str, act: Callable[[], None] = lambda: None) -> None:
+def wait_until_repainted(canvas: str, before: str, act: Callable[[], None] = lambda: None) -> None:
     def acted(browser: Chrome) -> bool:
         act()
         return bool(browser.execute_script(PAINTED, canvas) != before)
@@ -198,12 +198,12 @@ def test_a_flame_graph_answers_to_a_click_and_a_search(finished_run: FinishedRun
     whole = browser.execute_script(PAINTED, "canvas")
     percent = float(search_for("^one/nio/").rstrip("%"))
     assert 0 < percent <= 100
-    wait_until_painted_anew("canvas", whole)
+    wait_until_repainted("canvas", whole)
     browser.execute_script("document.getElementById('reset').click()")
     whole = browser.execute_script(PAINTED, "canvas")
     # The lowest row is the root: a frame of the third one is narrower.
     places = itertools.cycle([0.5, 0.1, 0.9, 0.3, 0.7])
-    wait_until_painted_anew("canvas", whole, lambda: click_into("canvas", next(places), -40))
+    wait_until_repainted("canvas", whole, lambda: click_into("canvas", next(places), -40))
     assert [entry for entry in entries(browser, "browser") if entry["level"] == "SEVERE"] == []
 
 
@@ -213,7 +213,7 @@ def test_a_heatmap_marks_what_a_search_finds(finished_run: FinishedRun) -> None:
     browser = the_browser()
     heat = browser.execute_script(PAINTED, "heatmap-canvas")
     search_for("one/nio/")
-    wait_until_painted_anew("heatmap-canvas", heat)
+    wait_until_repainted("heatmap-canvas", heat)
     assert [entry for entry in entries(browser, "browser") if entry["level"] == "SEVERE"] == []
 
 
@@ -227,8 +227,8 @@ def test_a_heatmap_shows_the_flame_graph_of_the_moment_that_is_clicked(finished_
 
     def shows_the_server(browser: Chrome) -> bool:  # a moment may have samples of the JIT compiler alone
         click_into("heatmap-canvas", next(places), 60)
-        painted_anew = browser.execute_script(PAINTED, "canvas") != flame
-        return painted_anew and 0 < float(search_for("one/nio/").rstrip("%")) <= 100
+        repainted = browser.execute_script(PAINTED, "canvas") != flame
+        return repainted and 0 < float(search_for("one/nio/").rstrip("%")) <= 100
 
     WebDriverWait(browser, 60).until(shows_the_server)
     assert [entry for entry in entries(browser, "browser") if entry["level"] == "SEVERE"] == []

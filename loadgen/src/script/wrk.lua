@@ -1,4 +1,4 @@
--- The table `wrk` that every script sees: what requests are made of, and wrk.format to make one.
+-- The table `wrk` that every script sees: the parts of a request, and wrk.format, which makes one.
 -- The host program has already set wrk.scheme, host, port, path, headers, lookup and connect.
 
 local wrk = wrk
@@ -6,7 +6,7 @@ local wrk = wrk
 wrk.method = "GET"
 wrk.body = nil
 
--- The value of the header Host in whatever case it was written; nil without one.
+-- Returns the value of the header Host, whatever its case; nil if there is none.
 local function host_of(headers)
   for name, value in pairs(headers) do
     if string.lower(name) == "host" then
@@ -44,7 +44,7 @@ function wrk.format(method, path, headers, body)
   return table.concat(lines, "\r\n")
 end
 
--- Addresses of the host that accept a connection.
+-- Returns the addresses of the host that accept connections.
 function wrk.resolve(host, service)
   local addresses = {}
   for _, address in ipairs(wrk.lookup(host, service)) do
@@ -64,7 +64,7 @@ end
 
 local in_init = false
 
--- Fills in what a request needs by default, then calls the script's init, which may call this one.
+-- Sets the defaults of a request, then calls the script's init, which may call this function.
 function wrk.init(args)
   if not host_of(wrk.headers) then
     local host = wrk.host
@@ -86,7 +86,7 @@ end
 
 wrk.request = default_request
 
--- The script's request function, or nil if each request is the same.
+-- Returns the script's request function, or nil if all requests are the same.
 function wrk.dynamic_request()
   if type(request) == "function" then
     return request

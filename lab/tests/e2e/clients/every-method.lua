@@ -1,4 +1,4 @@
--- One connection and thread: a response belongs to the last request. Says in the end how many were not as expected.
+-- One connection and thread: a response belongs to the last request. Reports at the end how many responses were not as expected.
 local steps = {
   { "PUT", "/v0/entity?id=wrk-1", "one", 201, "" },
   { "PUT", "/v0/entity?id=wrk-2", "two", 201, "" },
@@ -8,7 +8,7 @@ local steps = {
   { "GET", "/v0/entity?id=wrk-1", nil, 404, "" },
 }
 local threads = {}
--- wrk makes one request that it does not send, to see whether there are several in it: the first step is made twice
+-- wrk makes one request that it does not send, to count the requests in it, so the first step is made twice
 local made = -1
 local current
 answered = 0

@@ -86,7 +86,7 @@ pub(super) fn base_color(kind: Kind) -> (u8, u8, u8) {
     }
 }
 
-/// The colour of the kind, slightly lighter or darker by name, so that neighbours can be told apart.
+/// The colour of the kind, slightly lighter or darker by name, so that neighbours can be distinguished.
 fn color(kind: Kind, name: &str) -> Color {
     let hash = name
         .bytes()

@@ -241,7 +241,7 @@ def is_live_lab(pid: int) -> bool:
         pass
     if not PROC.is_dir():
         return True
-    # A process that was killed has no words from its end until its parent asks for it.
+    # A killed process has an empty command line until its parent has waited for it.
     return re.search(r"\blab\b", command_line(pid)) is not None
 
 
