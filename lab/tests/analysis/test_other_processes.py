@@ -1,4 +1,4 @@
-"""Other processes: named if a percentile may be their doing, though no second of theirs is bad."""
+"""Other processes: named if a percentile may be caused by them, though no second of theirs is bad."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ def check(validity: Validity, name: str) -> Check:
     [
         ({}, "pass", ""),
         ({"cron": 0.0004}, "pass", ""),
-        ({"agent": 0.002}, "note", "other processes used 0.20% of a CPU (agent 0.20%): p99.9 may be their doing"),
+        ({"agent": 0.002}, "note", "other processes used 0.20% of a CPU (agent 0.20%): p99.9 may be caused by them"),
         (
             {"few": 0.0001, "kdamond.0": 0.004, "agent": 0.005, "many": 0.001},
             "note",
             "beside the run, other processes used 1.01% of a CPU (agent 0.50%, kdamond.0 0.40%, many 0.10%): "
-            "p99 may be their doing",
+            "p99 may be caused by them",
         ),
     ],
 )

@@ -238,7 +238,7 @@ def test_a_sweep_is_a_run_at_each_of_its_rates(checkout: FakeCheckout) -> None:
     answers[0].write_text(json.dumps(answer))
     code, output = checkout.lab("run", "fake", "--resume")
     assert code == 0, output
-    assert f"going on with results/sweep/{answer['id']}" in output
+    assert f"continuing results/sweep/{answer['id']}" in output
     assert len(checkout.runs()) == 4, "only the missing rate is measured"
     code, output = checkout.lab("run", "fake", "--resume")
     assert code == 2

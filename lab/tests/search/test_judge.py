@@ -44,7 +44,7 @@ def test_a_step_holds_if_all_is_served_in_time_and_nothing_piles_up() -> None:
         (measured(p99=12, net=11), "p99 is 12.0 ms"),
         (
             measured(censored=Censored(count=200, from_percentile=98, percentiles_ms={"99": None})),
-            "requests without an answer make the percentile unknown",
+            "requests without a response make the percentile unknown",
         ),
         (measured(censored=Censored(count=50, percentiles_ms={"99": 40.0})), "p99 is 40.0 ms"),
     ],

@@ -95,7 +95,7 @@ def _sentence(finding: ErrorDetails, place: Place, model: type[BaseModel]) -> st
         key, words = bounds[kind]
         return f"{name}: {given!r} is out of range: must be {words} {_bound(context[key], name)}"
     if kind == "string_pattern_mismatch":
-        return f"{name}: {given!r} has not the form {context['pattern']}"
+        return f"{name}: {given!r} does not have the form {context['pattern']}"
     if kind in ("model_type", "model_attributes_type", "dict_type"):
         return f"{name or 'the file'}: must be a mapping of keys to values, not {given!r}"
     if kind == "bool_type":

@@ -31,7 +31,7 @@ def render_markdown(data: ReportData) -> str:
     parts += _section("Latency", [latency_tables.percentile_table(data)])
     parts += _section("Inside the service", [service_tables.stage_table(data), service_tables.activity_table(data)])
     of_load = [load_tables.rate_table(data), load_tables.generator_table(data), load_tables.error_table(data)]
-    parts += _section("Rate, answers and errors", of_load)
+    parts += _section("Rate, responses and errors", of_load)
     parts += _section(
         "Profile",
         [

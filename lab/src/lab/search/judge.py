@@ -69,7 +69,7 @@ def judge_measurement(
         net = None if m.net_latency_ms is None else m.net_latency_ms.percentiles.get(slo.percentile)
         if value is not None and net is not None and net < slo.limit_ms:
             return "unknown", f"{shown}, and {numbers.latency(net)} without the load generator's own delays"
-        unanswered = "requests without an answer make the percentile unknown"
+        unanswered = "requests without a response make the percentile unknown"
         return "no", unanswered if value is None else shown
     growth = backlog_growth(medians)
     if growth is not None and growth > BACKLOG_GROWTH_MAX:

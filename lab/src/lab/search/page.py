@@ -69,7 +69,7 @@ def write_search_page(results: Path, answer: Answer, experiment: Experiment) -> 
             "The rate is doubled until a step fails, then each step is made at the median of the belief about the "
             "highest rate that holds (probabilistic bisection on the logarithm of the rate), until 90% of the "
             "probability lie within 5%. A step that the machine disturbed is made again, at most four times, whatever "
-            "it said.",
+            "its outcome.",
         ],
     )
     return write_page(results, answer, content)

@@ -60,7 +60,7 @@ def find_to_resume(place: Place, kind: str, name: str, request: Mapping[str, Any
         for other in incomplete_answers(place.checkout.results, kind, name)[:1]:
             hint += f" results/{kind}/{other.id} is incomplete, but has {_differences(other.request, request)}."
         raise InputError(f"RESUME=1: there is no incomplete {kind} of {name} with this request", hint)
-    console.print(f"going on with results/{kind}/{found.id}", highlight=False)
+    console.print(f"continuing results/{kind}/{found.id}", highlight=False)
     return found
 
 

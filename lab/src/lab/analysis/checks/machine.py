@@ -71,7 +71,7 @@ def other_processes(known: CheckInput) -> Check:
     largest = list(others.items())[:OTHERS_NAMED_MAX]
     names = ", ".join(f"{process} {share:.2%}" for process, share in largest)
     percentile = "p99" if total >= OTHERS_CPUS_P99 else "p99.9"
-    detail = f"other processes used {total:.2%} of a CPU ({names}): {percentile} may be their doing"
+    detail = f"other processes used {total:.2%} of a CPU ({names}): {percentile} may be caused by them"
     if percentile == "p99":
         detail = f"{BESIDE}, {detail}"
     return Check(name=name, outcome="note", detail=detail, environment=True)

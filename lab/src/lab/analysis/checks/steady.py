@@ -126,7 +126,7 @@ def _compiled(known: CheckInput) -> Check:
     """Look for a JIT compiler that took the CPU time of a saturated service: then its rate is not what it can serve."""
     share = _jit_share(known, since=0.0)
     if share is None or share <= JIT_SHARE_NOTE:
-        return Check(name="steady state", outcome="note", detail="not asked: latency grows with the backlog")
+        return Check(name="steady state", outcome="note", detail="not checked: latency grows with the backlog")
     return Check(
         name="steady state",
         outcome="warn",
