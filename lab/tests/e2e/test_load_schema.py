@@ -39,7 +39,7 @@ def silent(connection: socket) -> None:
 
 
 def broken(connection: socket) -> None:
-    """Send the head of an answer, and reset the connection."""
+    """Send the head of a response, and reset the connection."""
     if connection.recv(65536):
         connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n")
         connection.setsockopt(SOL_SOCKET, SO_LINGER, struct.pack("ii", 1, 0))

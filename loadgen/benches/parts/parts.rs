@@ -17,7 +17,7 @@ fn parts(criterion: &mut Criterion) {
     let body = "x".repeat(500);
     let sized = format!("HTTP/1.1 200 OK\r\nContent-Length: 500\r\nConnection: Keep-Alive\r\n\r\n{body}");
     let chunked = format!("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1f4\r\n{body}\r\n0\r\n\r\n");
-    for (name, text) in [("parse a sized answer", &sized), ("parse a chunked answer", &chunked)] {
+    for (name, text) in [("parse a sized response", &sized), ("parse a chunked response", &chunked)] {
         let mut parser = ResponseParser::default();
         criterion.bench_function(name, |bencher| bencher.iter(|| parser.feed(black_box(text.as_bytes()), false, None)));
     }

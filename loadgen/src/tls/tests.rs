@@ -4,7 +4,7 @@ use rustls::{ServerConfig, ServerConnection, SupportedProtocolVersion, version};
 use std::io::{Read, Write};
 use std::sync::Arc;
 
-const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
+const RESPONSE: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
 
 fn server(versions: &[&'static SupportedProtocolVersion]) -> ServerConnection {
     let own = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
@@ -69,10 +69,10 @@ fn both_versions_carry_a_request_and_its_response() {
         let mut request = [0; 18];
         server.reader().read_exact(&mut request).unwrap();
         assert_eq!(&request, b"GET / HTTP/1.1\r\n\r\n");
-        server.writer().write_all(ANSWER).unwrap();
+        server.writer().write_all(RESPONSE).unwrap();
         let mut plain = Vec::new();
         assert_eq!(client.receive(&sent_by(&mut server), &mut plain), Received::Open);
-        assert_eq!(plain, ANSWER);
+        assert_eq!(plain, RESPONSE);
     }
 }
 
@@ -82,8 +82,8 @@ fn a_response_may_be_cut_at_every_byte_of_its_records() {
     let mut cut = 0;
     loop {
         // Two records.
-        server.writer().write_all(&ANSWER[..9]).unwrap();
-        server.writer().write_all(&ANSWER[9..]).unwrap();
+        server.writer().write_all(&RESPONSE[..9]).unwrap();
+        server.writer().write_all(&RESPONSE[9..]).unwrap();
         let bytes = sent_by(&mut server);
         if cut > bytes.len() {
             return;
@@ -91,7 +91,7 @@ fn a_response_may_be_cut_at_every_byte_of_its_records() {
         let mut plain = Vec::new();
         assert_eq!(client.receive(&bytes[..cut], &mut plain), Received::Open);
         assert_eq!(client.receive(&bytes[cut..], &mut plain), Received::Open);
-        assert_eq!(plain, ANSWER, "cut at {cut}");
+        assert_eq!(plain, RESPONSE, "cut at {cut}");
         cut += 1;
     }
 }
@@ -151,13 +151,13 @@ fn a_request_that_the_socket_does_not_take_at_once_waits_in_order() {
 #[test]
 fn close_notify_ends_the_stream_and_later_bytes_are_ignored() {
     let (mut client, mut server) = agreed(&[&version::TLS13]);
-    server.writer().write_all(ANSWER).unwrap();
+    server.writer().write_all(RESPONSE).unwrap();
     server.send_close_notify();
     let mut bytes = sent_by(&mut server);
     bytes.extend_from_slice(&[0x55; 20_000]);
     let mut plain = Vec::new();
     assert_eq!(client.receive(&bytes, &mut plain), Received::Closed);
-    assert_eq!(plain, ANSWER);
+    assert_eq!(plain, RESPONSE);
     assert_eq!(client.receive(b"more", &mut plain), Received::Closed);
 }
 
@@ -187,23 +187,23 @@ fn a_peer_that_does_not_speak_tls_is_reported() {
 #[test]
 fn responses_before_garbage_count() {
     let (mut client, mut server) = agreed(&[&version::TLS13]);
-    server.writer().write_all(ANSWER).unwrap();
+    server.writer().write_all(RESPONSE).unwrap();
     let mut bytes = sent_by(&mut server);
     bytes.extend_from_slice(b"HTTP/1.1 200 OK\r\n\r\n");
     let mut plain = Vec::new();
     assert!(matches!(client.receive(&bytes, &mut plain), Received::Violation(_)));
-    assert_eq!(plain, ANSWER);
+    assert_eq!(plain, RESPONSE);
 }
 
 #[test]
 fn a_changed_byte_never_gives_a_response() {
     let (_, mut server) = agreed(&[&version::TLS13]);
-    server.writer().write_all(ANSWER).unwrap();
+    server.writer().write_all(RESPONSE).unwrap();
     let length = sent_by(&mut server).len();
     // The version in a record's header is ignored (RFC 8446 §5.1).
     for at in (0..length).filter(|at| !(1..=2).contains(at)) {
         let (mut client, mut server) = agreed(&[&version::TLS13]);
-        server.writer().write_all(ANSWER).unwrap();
+        server.writer().write_all(RESPONSE).unwrap();
         let mut bytes = sent_by(&mut server);
         bytes[at] ^= 0x40;
         let mut plain = Vec::new();

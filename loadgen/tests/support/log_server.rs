@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 
-const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi";
+const RESPONSE: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi";
 /// Time before a response is due at which the server stops sleeping.
 const SPIN_NS: u64 = 100 * MICROSECOND;
 
@@ -229,7 +229,7 @@ impl Serving {
         let Some(peer) = self.peers.get_mut(&token) else { return };
         // A response fits into the socket's buffer, so anything but success means that the peer is gone.
         let answering_ns = now_ns();
-        match peer.stream.write_all(ANSWER) {
+        match peer.stream.write_all(RESPONSE) {
             Ok(()) => (self.log[index].answering_ns, self.log[index].answered_ns) = (answering_ns, now_ns()),
             Err(_) => drop(self.peers.remove(&token)),
         }

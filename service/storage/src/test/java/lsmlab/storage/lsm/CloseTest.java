@@ -46,12 +46,12 @@ class CloseTest {
         }
       }
       AtomicReference<Throwable> failure = new AtomicReference<>();
-      AtomicInteger answers = new AtomicInteger();
+      AtomicInteger lookups = new AtomicInteger();
       List<Thread> readers = new ArrayList<>();
       for (int reader = 0; reader < READERS; reader++) {
-        readers.add(Thread.ofPlatform().start(() -> readUntilClosed(engine, answers, failure)));
+        readers.add(Thread.ofPlatform().start(() -> readUntilClosed(engine, lookups, failure)));
       }
-      while (answers.get() < 2_000 && failure.get() == null) {
+      while (lookups.get() < 2_000 && failure.get() == null) {
         Thread.onSpinWait();
       }
       engine.close();
@@ -63,11 +63,11 @@ class CloseTest {
   }
 
   private static void readUntilClosed(
-      Engine engine, AtomicInteger answers, AtomicReference<Throwable> failure) {
+      Engine engine, AtomicInteger lookups, AtomicReference<Throwable> failure) {
     try {
       for (int i = 0; ; i = (i + 7) % PAIRS) {
         assertArrayEquals(value(i), engine.get(key(i)));
-        answers.incrementAndGet();
+        lookups.incrementAndGet();
       }
     } catch (IllegalStateException e) {
       try {
