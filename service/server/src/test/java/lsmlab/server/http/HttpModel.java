@@ -81,7 +81,7 @@ final class HttpModel {
   }
 
   /**
-   * Whether a request waits for its body after it asked for permission to send it, so that a 100 may arrive by itself.
+   * Whether a request with {@code Expect: 100-continue} waits for its body, so that a 100 Continue may arrive first.
    */
   boolean promised() {
     return promised;

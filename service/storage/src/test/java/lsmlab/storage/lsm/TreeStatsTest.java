@@ -131,7 +131,7 @@ class TreeStatsTest {
         assertNull(engine.get(key(2 * i + 1)));
       }
       EngineStats stats = engine.stats();
-      // The last odd key is greater than all of the table, which is not asked.
+      // The last odd key is greater than all keys of the table, so its filter is not used.
       assertEquals(PAIRS - 1, stats.bloomNegatives() + stats.bloomFalsePositives());
       assertTrue(stats.bloomFalsePositives() < PAIRS / 20, stats.toString());
       assertEquals(stats.bloomFalsePositives(), stats.tree().searches());

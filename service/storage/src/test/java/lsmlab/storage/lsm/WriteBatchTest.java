@@ -103,7 +103,7 @@ class WriteBatchTest {
           });
       engine.write(batch);
       directory.setFault((operation, name) -> {});
-      // The last one is the note, which nobody waits for the device for.
+      // The last write is the synced record, for which nobody waits.
       assertEquals(List.of(Operation.WRITE, Operation.SYNC_FILE, Operation.WRITE), seen);
       assertEquals(before + 1, engine.stats().walSyncs());
     }

@@ -56,7 +56,7 @@ class WritePacerTest {
 
   @Test
   void theDebtOfManyThreadsIsBounded() {
-    // As many threads do at the same moment.
+    // As if many threads wrote at the same moment.
     for (int i = 0; i < 10_000; i++) {
       long before = time.now;
       pacer.pace(15_000, 1e6);

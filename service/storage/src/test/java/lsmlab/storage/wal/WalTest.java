@@ -15,7 +15,7 @@ import lsmlab.storage.Durability;
 import lsmlab.storage.file.SimulatedDirectory;
 import org.junit.jupiter.api.Test;
 
-/** Tests what a log takes, gives back and preallocates. */
+/** Tests writing, reading back and preallocating a log. */
 class WalTest extends WalFixture {
 
   @Test
