@@ -129,7 +129,7 @@ impl Samples {
         }
     }
 
-    /// Reads a file of `write_file`.
+    /// Reads a table from a file `<event>.samples.gz`.
     pub fn read_file(path: &Path, ends_in_class: bool) -> Result<Samples> {
         let file = File::open(path).with_context(|| {
             format!("cannot read {}: make it from the recording with `profile convert`", path.display())
