@@ -24,7 +24,7 @@ import one.nio.server.Server;
 import one.nio.server.ServerConfig;
 import org.junit.jupiter.api.Test;
 
-/** Checks that each variant whose library schedules requests uses the library that it names. */
+/** Checks the variants that use a library to schedule requests: each must use the library in its name. */
 class LibraryVariantsTest {
 
   private static final long MINUTE = 60_000_000_000L;
