@@ -32,6 +32,20 @@ def test_two_hundred_microseconds_more_are_worse_by_two_hundred_microseconds(che
     assert "+200 µs" in output
 
 
+@pytest.mark.parametrize("window_s", [2, 5, 20])
+def test_the_cost_of_a_request_is_the_servers_whatever_a_window_lasts(checkout: FakeCheckout, window_s: int) -> None:
+    """The server uses 70 µs of CPU and 1,000 bytes for each request, those of the lead-in included."""
+    known = {"FAKE_CPU_US_PER_REQUEST": "70", "FAKE_MEASUREMENT_TAKES_S": "0"}
+    quick = ("BLOCKS=6", "METRIC=p50", "WARMUP=1s", "PROFILE=off", f"DURATION={2 * window_s}s", "FORCE=1")
+    code, output = checkout.lab("compare", "fake", "fake VARIANT=queue", *quick, **known)
+    assert code == 0, output
+    found, _ = record(checkout)
+    assert found["design"]["window_s"] == window_s
+    metrics = {metric["name"]: metric for metric in found["result"]["metrics"]}
+    assert [metrics["cpu"][side] for side in "ab"] == pytest.approx([70, 70], rel=0.01)
+    assert [metrics["alloc"][side] for side in "ab"] == pytest.approx([1000, 1000], rel=0.01)
+
+
 def test_differences_besides_the_service_are_a_caution(checkout: FakeCheckout) -> None:
     output, _ = interrupted(checkout, "fake", "fake RATE=50")
     assert "the sides differ in more than the service: load.rate_per_s: 100 against 50" in output

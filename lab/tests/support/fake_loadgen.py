@@ -2,6 +2,8 @@
 
 Over `FAKE_SATURATED_AT_PER_S` requests a second, no more than that are served, and all latencies are 100 ms longer. A
 load of a warm-up takes `FAKE_WARM_UP_TAKES_S`, whatever its length; its seconds are slower up to `FAKE_STEADY_AFTER_S`.
+Another load takes `FAKE_MEASUREMENT_TAKES_S`, if that is set. With `FAKE_CPU_US_PER_REQUEST` the service is told how
+many requests it served, lead-in included.
 """
 
 from __future__ import annotations
@@ -47,7 +49,10 @@ def main() -> None:
     if "FAKE_LOADGEN_STARTED" in os.environ:
         with Path(os.environ["FAKE_LOADGEN_STARTED"]).open("a") as told:
             told.write(f"{options['--json']} {short['d']}\n")
-    takes = duration
+    if "FAKE_CPU_US_PER_REQUEST" in os.environ:
+        lead_in_s = int(options.get("--warmup", "0s").removesuffix("s"))
+        urllib.request.urlopen(f"{url}/served?count={int(short['R']) * (lead_in_s + round(duration))}").read()
+    takes = float(os.environ.get("FAKE_MEASUREMENT_TAKES_S", duration))
     if "/warm-up/" in options.get("--json", ""):
         takes = float(os.environ.get("FAKE_WARM_UP_TAKES_S", duration))
     end = time.monotonic() + takes

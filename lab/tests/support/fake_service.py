@@ -20,6 +20,13 @@ if TYPE_CHECKING:
 REQUESTS = {"count": 0}
 
 
+def cpu_s() -> float:
+    """Return the CPU time of this process, or what its requests cost by `FAKE_CPU_US_PER_REQUEST`."""
+    if (cost_us := os.environ.get("FAKE_CPU_US_PER_REQUEST")) is None:
+        return time.process_time()
+    return REQUESTS["count"] * float(cost_us) / 1e6
+
+
 class Quiet(BaseHTTPRequestHandler):
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002
         pass
@@ -45,7 +52,7 @@ def serve(config_file: Path) -> None:
 
     class Data(Quiet):
         def do_GET(self) -> None:
-            REQUESTS["count"] += 1
+            REQUESTS["count"] += int(self.path.partition("/served?count=")[2] or 1)
             self.answer(200, b"200000" if variant == "slower-by-200-us" else b"value")
 
     class Admin(Quiet):
@@ -59,7 +66,8 @@ def serve(config_file: Path) -> None:
                     with Path(told).open("a") as scrapes:
                         scrapes.write(f"{time.monotonic()}\n")
                 text = f'lsmlab_requests_total{{method="get",status="200"}} {REQUESTS["count"]}\nlsmlab_tables 8\n'
-                self.answer(200, (text + f"process_cpu_seconds_total {time.process_time()}\n").encode())
+                used = f"process_cpu_seconds_total {cpu_s()}\njvm_allocated_bytes_total {REQUESTS['count'] * 1000}\n"
+                self.answer(200, (text + used).encode())
             else:
                 self.answer(200)
 

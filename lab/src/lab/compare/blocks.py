@@ -18,8 +18,8 @@ from lab.run.session import PROFILE_MARGIN_S
 from lab.runtime.base import ProfileSpec
 from lab.units import duration_word
 
-CPU, ALLOCATED = "process_cpu_seconds_total", "jvm_allocated_bytes_total"
-"""The service's own counters."""
+CPU, ALLOCATED, REQUESTS = "process_cpu_seconds_total", "jvm_allocated_bytes_total", "lsmlab_requests_total"
+"""The service's own counters; the last has labels."""
 
 
 class Blocks:
@@ -86,6 +86,7 @@ class Blocks:
             service_cpu_s=_increase(before, after, CPU),
             idle_cpu_s=_increase(idle_before, idle_after, CPU),
             allocated_bytes=_increase(before, after, ALLOCATED),
+            service_requests=_increase(before, after, REQUESTS),
         )
 
     @contextlib.contextmanager
@@ -106,10 +107,16 @@ class Blocks:
 
 
 def _used(side: RunningSide) -> dict[str, float]:
-    return scrape(f"{side.state.service.admin_url}/metrics")
+    """Return the service's counters by name, each the sum of its series; nothing if it does not respond."""
+    used: dict[str, float] = {}
+    for series, value in scrape(f"{side.state.service.admin_url}/metrics").items():
+        name = series.partition("{")[0]
+        used[name] = used.get(name, 0.0) + value
+    return used
 
 
 def _increase(before: dict[str, float], after: dict[str, float], counter: str) -> float | None:
-    if counter not in before or counter not in after:
+    """Return by how much a counter grew. A counter of requests may have no series before the first one."""
+    if counter not in after or (counter not in before and (counter != REQUESTS or not before)):
         return None
-    return max(0.0, after[counter] - before[counter])
+    return max(0.0, after[counter] - before.get(counter, 0.0))

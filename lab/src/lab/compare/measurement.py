@@ -15,7 +15,10 @@ from lab.errors import RunError
 
 @dataclass(frozen=True)
 class Measured:
-    """Windows of one side, merged. `due` is the number of offered requests; `None` is unknown."""
+    """Windows of one side, merged. `None` is unknown.
+
+    `due` is the number of offered requests. `cpu_s` and `allocated_bytes` are what the service used for `requests`.
+    """
 
     sample: Sample
     requests: int
@@ -108,8 +111,8 @@ def of_outputs(outputs: Outputs, rate_per_s: float, window: Window | None = None
         due=found.rate_offered_per_s * elapsed_s if found.requests_due is None else float(found.requests_due),
         served=(per_s or 0.0) * elapsed_s,
         elapsed_s=elapsed_s,
-        cpu_s=None if window is None else window.service_cpu_s,
-        allocated_bytes=None if window is None else window.allocated_bytes,
+        cpu_s=None if window is None else _share(window.service_cpu_s, found.requests, window),
+        allocated_bytes=None if window is None else _share(window.allocated_bytes, found.requests, window),
         exact=outputs.exact,
     )
 
@@ -119,6 +122,13 @@ def _window(directory: Path, window: Window, rate_per_s: float) -> Measured:
     if outputs is None:
         raise RunError(f"{directory / window.source}: the load generator left no report")
     return of_outputs(outputs, rate_per_s, window)
+
+
+def _share(used: float | None, requests: int, window: Window) -> float | None:
+    """Return the part of `used` that belongs to the measured requests: the window's counters span the lead-in too."""
+    if used is None or not window.service_requests:
+        return None
+    return used * requests / window.service_requests
 
 
 def _sum(values: Iterable[float | None]) -> float | None:

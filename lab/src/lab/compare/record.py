@@ -25,8 +25,9 @@ class ComparisonError(InputError):
 
 
 class Window(Strict):
-    """One window of load: its side, its directory below that side's run directory, and the CPU time of both services.
+    """One window of load: its side, its directory below that side's run directory, and the services' own counters.
 
+    The counters span the lead-in too: what the service used from `start` to `end`, and the requests that it served.
     `idle_cpu_s` is the CPU time of the other side's service, which had no load.
     """
 
@@ -37,6 +38,7 @@ class Window(Strict):
     service_cpu_s: float | None = None
     idle_cpu_s: float | None = None
     allocated_bytes: float | None = None
+    service_requests: float | None = None
 
 
 class Block(Strict):
