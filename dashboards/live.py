@@ -12,6 +12,7 @@ from typing import Any
 import structure
 
 RESPONSE_TIME_MAX_S = 30
+POINTS_MAX = 1000
 Series = list[dict[str, Any]]
 
 
@@ -23,14 +24,10 @@ class Prometheus:
     window_s: float
     end: float
 
-    def range(self, query: str, points_max: int = 1000) -> Series:
+    def range(self, query: str) -> Series:
         """Return the series over the window. Raises ValueError if Prometheus refuses the query."""
         words = {"query": query, "start": self._time(self.end - self.window_s), "end": self._time(self.end)}
-        return self._ask("query_range", {**words, "step": f"{self.step_s(points_max):.3f}"})["result"]
-
-    def step_s(self, points_max: int) -> float:
-        """Seconds between two numbers of a series that `range` returns."""
-        return max(1.0, self.window_s / points_max)
+        return self._ask("query_range", {**words, "step": f"{max(1.0, self.window_s / POINTS_MAX):.3f}"})["result"]
 
     def instant(self, query: str) -> Series:
         """Return the series at the window's end, each with one `value`. Raises ValueError as `range` does."""

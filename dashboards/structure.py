@@ -29,7 +29,7 @@ ANY_VALUES = {
     "run_b": "20260101T000000Z",
     "shift": "0",
 }
-#: Of Grafana's units, those that the dashboards use; draw.py knows how each is written.
+#: Of Grafana's units, those that the dashboards use.
 UNITS = {"Bps", "bytes", "dateTimeAsIso", "none", "ops", "percentunit", "reqps", "s", "short"}
 OF_GRAFANA = {"__rate_interval", "__range"}
 #: Files of a run to which every dashboard has a link.
