@@ -164,3 +164,19 @@ def test_an_older_version_is_read_without_fields_of_another_meaning(tmp_path: Pa
     assert read.summary.requests == 10
     assert read.summary.send_lag_us is None
     assert read.summary.repetitions[0].send_lag_us is None
+
+
+def test_percentiles_that_an_earlier_lab_kept_apart_count_the_unanswered_requests(tmp_path: Path) -> None:
+    path = tmp_path / "run.json"
+    manifest().write(path)
+    document = json.loads(path.read_text())
+    latency = {"count": 86, "max": 9.0, "percentiles": {"50": 1.0, "90": 8.0, "100": 9.0}}
+    known = {"50": 2.0, "90": None, "100": None}
+    document["summary"] |= {"latency_ms": latency, "censored": {"count": 14, "percentiles_ms": known}}
+    path.write_text(json.dumps(document))
+    read = Manifest.read(path).summary
+    assert read is not None
+    assert read.latency_ms.percentiles == {"50": 2.0, "90": 9.0, "100": 9.0}
+    assert (read.latency_ms.unanswered, read.latency_ms.lower_bounds) == (14, ["90", "100"])
+    assert read.answered_ms is not None
+    assert read.answered_ms.percentiles == latency["percentiles"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -98,7 +99,22 @@ def test_an_empty_sample_is_no_zero() -> None:
     assert math.isnan(empty.mean_ns())
     with pytest.raises(ValueError, match="empty sample"):
         empty.percentile_ns("50")
-    assert empty.distribution(1e-6).model_dump(exclude_none=True) == {"count": 0, "percentiles": {}}
+    assert empty.distribution(1e-6).model_dump(exclude_defaults=True) == {"count": 0}
+
+
+@given(values_ns, st.integers(0, 30), st.sampled_from(REPORTED))
+@settings(deadline=None)
+def test_unanswered_requests_rank_above_every_value(values: list[int], unanswered: int, percentile: str) -> None:
+    longest = 3 * 10**12
+    found = replace(sample(values), unanswered=unanswered)
+    expected = sample([*values, *[longest] * unanswered]).percentile_ns(percentile)
+    assert found.is_lower_bound(percentile) == (expected >= longest)
+    largest = sample(values).percentile_ns("100")
+    assert found.percentile_ns(percentile) == (largest if expected >= longest else expected)
+    parts = [replace(sample(values[:1]), unanswered=unanswered), sample(values[1:])]
+    assert Sample.merged(parts).percentile_ns(percentile) == found.percentile_ns(percentile)
+    nothing = replace(Sample.empty(), unanswered=unanswered)
+    assert Sample.merged([nothing, sample(values)]).unanswered == unanswered
 
 
 @pytest.mark.parametrize("percentile", ["101", "-1"])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from lab.cli.results import _latency
 from support.checkout import FakeCheckout
 
 
@@ -50,14 +49,6 @@ def test_the_list_shows_sound_experiments_and_names_the_others(checkout: FakeChe
     code, output = checkout.lab("validate", "fake")
     assert (code, output.strip()) == (0, "1 experiment is sound")
     assert checkout.lab("validate")[0] == 2
-
-
-@pytest.mark.parametrize(
-    ("value_ms", "shown"),
-    [(0.588, "0.588 ms"), (4.444, "4.44 ms"), (44.44, "44.4 ms"), (444.4, "444 ms"), (4444, "4.44 s"), (None, "–")],
-)
-def test_latencies_have_three_digits_and_a_unit(value_ms: float | None, shown: str) -> None:
-    assert _latency(value_ms) == shown
 
 
 def test_lines_are_not_wrapped_without_a_terminal(checkout: FakeCheckout) -> None:

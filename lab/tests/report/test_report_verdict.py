@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from lab.analysis import judge
-from lab.manifest import Censored, Manifest, RateChoice
+from lab.manifest import Distribution, Manifest, RateChoice
 from report.pages import Page, report
 from report.synthesis import Shape, make_run
 
@@ -61,8 +61,10 @@ def test_a_percentile_that_the_generator_moved_is_marked_and_stands_beside_its_n
 
 def test_percentiles_among_unanswered_requests_are_lower_bounds(tmp_path: Path) -> None:
     run = make_run(tmp_path, Shape(profiled=False, seconds=5))
-    censored = Censored(count=1400, from_percentile=86.0, percentiles_ms={"50": 0.25, "90": None, "99": None})
-    page, markdown = judged_again(run, censored=censored)
+    latency = Distribution(
+        count=8600, unanswered=1400, max=9.0, percentiles={"50": 0.25, "90": 9.0, "99": 9.0}, lower_bounds=["90", "99"]
+    )
+    page, markdown = judged_again(run, latency_ms=latency)
     rows = {line.split("|")[1].strip(): line.split("|")[2] for line in markdown.splitlines() if line.startswith("| p")}
     assert "≥" in rows["p90"]
     assert "≥" in rows["p99"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lab.manifest import Censored, Check, Distribution, Errors, Measurement
+from lab.manifest import Check, Distribution, Errors, Measurement
 from lab.search.judge import backlog_growth, disturbances, judge_measurement
 from lab.search.slo import Slo
 
@@ -31,6 +31,10 @@ def measured(
     )
 
 
+def all_requests(p99: float, **rest: object) -> Distribution:
+    return Distribution.model_validate({"count": 10_000, "percentiles": {"99": p99}, **rest})
+
+
 def test_a_step_holds_if_all_is_served_in_time_and_nothing_piles_up() -> None:
     assert judge_measurement(measured(), LIMIT, STEADY, []) == ("yes", "p99 is 5.00 ms")
 
@@ -43,10 +47,13 @@ def test_a_step_holds_if_all_is_served_in_time_and_nothing_piles_up() -> None:
         (measured(goodput=800.0), "800/s of 1,000/s were served"),
         (measured(p99=12, net=11), "p99 is 12.0 ms"),
         (
-            measured(censored=Censored(count=200, from_percentile=98, percentiles_ms={"99": None})),
-            "requests without a response make the percentile unknown",
+            measured(latency_ms=all_requests(9.0, unanswered=200, lower_bounds=["99"])),
+            "p99 is ≥ 9.00 ms: too many requests had no response",
         ),
-        (measured(censored=Censored(count=50, percentiles_ms={"99": 40.0})), "p99 is 40.0 ms"),
+        (
+            measured(latency_ms=all_requests(40.0, unanswered=50), answered_ms=all_requests(9.0), net=8.0),
+            "p99 is 40.0 ms",
+        ),
     ],
 )
 def test_a_step_fails_by_latency_by_what_is_not_served_and_by_what_has_no_answer(

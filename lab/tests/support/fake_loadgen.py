@@ -4,6 +4,7 @@ Over `FAKE_SATURATED_AT_PER_S` requests a second, no more than that are served, 
 load of a warm-up takes `FAKE_WARM_UP_TAKES_S`, whatever its length; its seconds are slower up to `FAKE_STEADY_AFTER_S`.
 Another load takes `FAKE_MEASUREMENT_TAKES_S`, if that is set. With `FAKE_CPU_US_PER_REQUEST` the service is told how
 many requests it served, lead-in included.
+`FAKE_UNANSWERED` requests more than the answered ones are due and have no response.
 """
 
 from __future__ import annotations
@@ -78,6 +79,18 @@ def series(seconds: int, rate: int) -> list[dict[str, float]]:
     ]
 
 
+def censored(ordered: list[int], seconds: int, total: HdrHistogram, unanswered: int) -> dict[str, object]:
+    """Return the percentiles of all requests, the unanswered ones counted as the longest."""
+    answered = len(ordered) * seconds
+    ranks = {p: max(1, math.ceil(float(p) / 100 * (answered + unanswered))) for p in PERCENTILES}
+    us = {
+        p: total.get_highest_equivalent_value(ordered[(rank - 1) // seconds]) / 1000 if rank <= answered else None
+        for p, rank in ranks.items()
+    }
+    share = 100 * answered / (answered + unanswered)
+    return {"count": unanswered, "from_percentile": share if unanswered else None, "percentiles_us": us}
+
+
 def write(
     options: dict[str, str], short: dict[str, str], seconds: int, started: datetime, url: str, *, slower_ns: int
 ) -> None:
@@ -104,6 +117,7 @@ def write(
     stdev_ns = math.sqrt(sum((latency_ns - mean_ns) ** 2 for latency_ns in latencies_ns) / rate)
     values = {"count": count, "min": total.get_min_value() / 1000, "mean": mean_ns / 1000,
               "stdev": stdev_ns / 1000, "max": us["100"], "percentiles": us}  # fmt: skip
+    unanswered = int(os.environ.get("FAKE_UNANSWERED", "0"))
     Path(options["--json"]).write_text(
         json.dumps(
             {
@@ -117,7 +131,7 @@ def write(
                 "duration_s": seconds,
                 "rate_per_s": rate,
                 "started_at": started.isoformat().replace("+00:00", "Z"),
-                "requests_due": count,
+                "requests_due": count + unanswered,
                 "requests": count,
                 "bytes_read": count * 100,
                 "requests_per_s": min(float(rate), saturated_at()),
@@ -128,7 +142,8 @@ def write(
                 "send_lag_us": values,
                 "errors": {"connect": 0, "read": 0, "write": 0, "timeout": 0, "status": 0},
                 "status": {"200": count},
-                "unfinished": {"count": 0, "oldest_us": 0},
+                "unfinished": {"count": unanswered, "oldest_us": 0},
+                "censored": censored(ordered, seconds, total, unanswered),
                 "cpu_s": 0.1,
                 "kept_schedule": {"verdict": True, "reasons": []},
                 "series": series(seconds, rate),

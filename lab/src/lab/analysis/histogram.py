@@ -3,6 +3,10 @@
 A ``Sample`` holds, for each bucket that was hit, its lowest and highest value and its count, in nanoseconds. Merging
 adds counts of equal buckets, so it loses nothing and its order does not matter. Percentiles are HdrHistogram's: the
 highest value equivalent to the one at the rank. The logs are decoded by the ``hdrhistogram`` package.
+
+A ``Sample`` also counts the requests without a response. Their latencies are unknown and rank above all others. So a
+percentile that falls among them is at least the largest known latency. Every figure of the lab gets its percentiles
+here, or from ``outputs.py`` if only the load generator's own percentiles exist.
 """
 
 from __future__ import annotations
@@ -13,7 +17,7 @@ import math
 import re
 import zlib
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
@@ -39,11 +43,15 @@ class HistogramLogError(InputError):
 
 @dataclass(frozen=True)
 class Sample:
-    """A set of latencies by bucket: ``low[i] ≤ value ≤ high[i]`` was seen ``counts[i]`` times; ascending, in ns."""
+    """A set of latencies by bucket: ``low[i] ≤ value ≤ high[i]`` was seen ``counts[i]`` times; ascending, in ns.
+
+    ``unanswered`` is the number of requests without a response, which count as the longest.
+    """
 
     low: NDArray[np.int64]
     high: NDArray[np.int64]
     counts: NDArray[np.int64]
+    unanswered: int = 0
 
     @staticmethod
     def empty() -> Sample:
@@ -87,28 +95,49 @@ class Sample:
     @staticmethod
     def merged(samples: Iterable[Sample]) -> Sample:
         """Merge samples into one population; nothing is averaged."""
+        samples = list(samples)
+        unanswered = sum(sample.unanswered for sample in samples)
         parts = [sample for sample in samples if sample.count]
         if not parts:
-            return Sample.empty()
+            return replace(Sample.empty(), unanswered=unanswered)
         buckets = np.stack(
             [np.concatenate([part.high for part in parts]), np.concatenate([part.low for part in parts])], axis=1
         )
         unique, where = np.unique(buckets, axis=0, return_inverse=True)
         counts = np.zeros(len(unique), dtype=np.int64)
         np.add.at(counts, where.reshape(-1), np.concatenate([part.counts for part in parts]))
-        return Sample(unique[:, 1], unique[:, 0], counts)
+        return Sample(unique[:, 1], unique[:, 0], counts, unanswered)
 
     @property
     def count(self) -> int:
         """Number of values."""
         return int(self.counts.sum())
 
+    @property
+    def requests(self) -> int:
+        """Number of values and of requests without one."""
+        return self.count + self.unanswered
+
+    def answered(self) -> Sample:
+        """Return the values alone."""
+        return replace(self, unanswered=0)
+
     def percentile_ns(self, percentile: str) -> int:
-        """Return the nearest-rank percentile ("0" … "100") in ns. Raises ValueError for an empty sample."""
+        """Return the nearest-rank percentile ("0" … "100") in ns; the largest value if it is a lower bound.
+
+        Raises ValueError for an empty sample.
+        """
         if not self.count:
             raise ValueError("an empty sample has no percentiles")
-        rank = max(1, math.ceil(_exact_share(percentile) * self.count))
+        rank = min(self._rank(percentile), self.count)
         return int(self.high[np.searchsorted(np.cumsum(self.counts), rank)])
+
+    def is_lower_bound(self, percentile: str) -> bool:
+        """Return whether this percentile falls among the requests without a response."""
+        return self._rank(percentile) > self.count
+
+    def _rank(self, percentile: str) -> int:
+        return max(1, math.ceil(_exact_share(percentile) * self.requests))
 
     def mean_ns(self) -> float:
         """Return the mean in ns, each value taken at the middle of its bucket. NaN for an empty sample."""
@@ -121,20 +150,26 @@ class Sample:
         return math.sqrt(float(np.average((self._middle() - self.mean_ns()) ** 2, weights=self.counts)))
 
     def curve(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the whole distribution: for each bucket the share of values at or below it, and its value in ns."""
-        return np.cumsum(self.counts) / max(self.count, 1), self.high.astype(np.float64)
+        """Return the whole distribution: for each bucket the share of requests at or below it, and its value in ns.
+
+        The last share is below 1 if requests have no response.
+        """
+        return np.cumsum(self.counts) / max(self.requests, 1), self.high.astype(np.float64)
 
     def distribution(self, per_ns: float) -> Distribution:
         """Summarise in another unit (``per_ns`` = 1e-6 for ms), with the percentiles that the sample supports."""
         if not self.count:
-            return Distribution(count=0)
+            return Distribution(count=0, unanswered=self.unanswered)
+        reported = [p for p in REPORTED if supported(self.requests, p)]
         return Distribution(
             count=self.count,
+            unanswered=self.unanswered,
             mean=self.mean_ns() * per_ns,
             stdev=self.stdev_ns() * per_ns,
             min=int(self.low[0]) * per_ns,
             max=int(self.high[-1]) * per_ns,
-            percentiles={p: self.percentile_ns(p) * per_ns for p in REPORTED if supported(self.count, p)},
+            percentiles={p: self.percentile_ns(p) * per_ns for p in reported},
+            lower_bounds=[p for p in reported if self.is_lower_bound(p)],
         )
 
     def _middle(self) -> NDArray[np.float64]:

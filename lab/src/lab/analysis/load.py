@@ -76,7 +76,6 @@ class Censored(Lenient):
     """Percentiles of all requests, unanswered ones counted as the longest: None is at least the largest latency."""
 
     count: Count
-    from_percentile: Number | None = None
     percentiles_us: dict[str, Number | None] = Field(default_factory=dict)
 
 

@@ -6,14 +6,14 @@ spectrum, or else from the percentiles that it printed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from lab.analysis.histogram import HistogramLog, HistogramLogError, Sample, read_log
 from lab.analysis.load import Load, Part, Values, read_load_json
 from lab.analysis.percentiles import REPORTED, supported
 from lab.analysis.wrk2 import parse_load_text
-from lab.manifest import Censored, Distribution, Measurement, PartOfLoad
+from lab.manifest import Distribution, Measurement, PartOfLoad
 
 US_PER_MS = 1e3
 REFERENCE_GENERATOR = "reference-generator"
@@ -39,7 +39,10 @@ class Outputs:
     def measurement(self, rate_offered_per_s: float) -> Measurement:
         """Summarise the outputs. ``rate_offered_per_s`` is used if the load generator does not report its own."""
         load = self.load
-        latency = self.sample.distribution(1e-6) if self.exact else _distribution(load.latency_us, 1 / US_PER_MS)
+        latency = self.sample.distribution(1e-6) if self.exact else _all_requests(load)
+        answered = (
+            self.sample.answered().distribution(1e-6) if self.exact else _distribution(load.latency_us, 1 / US_PER_MS)
+        )
         return Measurement(
             source=self.source,
             rate_offered_per_s=rate_offered_per_s if load.rate_per_s is None else load.rate_per_s,
@@ -52,6 +55,7 @@ class Outputs:
             bytes_read=load.bytes_read,
             elapsed_s=load.elapsed_s,
             latency_ms=latency,
+            answered_ms=answered if latency.unanswered else None,
             served_ms=_optional(load.served_us, 1 / US_PER_MS),
             net_latency_ms=_optional(load.net_latency_us, 1 / US_PER_MS),
             by_operation_ms={name: _distribution(v, 1 / US_PER_MS) for name, v in load.by_operation.items()},
@@ -60,7 +64,6 @@ class Outputs:
             errors=load.errors,
             status=load.status,
             unfinished=load.unfinished,
-            censored=_censored(load),
             generator_stops=load.generator_stops,
             generator_busiest_share=load.busiest_loop_share,
             failure=load.failure,
@@ -105,6 +108,7 @@ def read_outputs(run_dir: Path, source: str) -> Outputs | None:
     else:
         sample = log.total()
         problems += _disagreements(source, log, sample, load)
+    sample = replace(sample, unanswered=_unanswered(load))
     return Outputs(source, load, log, sample, log is not None and sample.count > 0, lacks, problems)
 
 
@@ -125,15 +129,20 @@ def _disagreements(source: str, log: HistogramLog, sample: Sample, load: Load) -
     return found
 
 
-def _censored(load: Load) -> Censored | None:
-    if load.censored is None or not load.censored.count:
-        return None
-    known = {
-        name: None if value is None else value / US_PER_MS
-        for name, value in load.censored.percentiles_us.items()
-        if supported(load.requests + load.censored.count, name)
-    }
-    return Censored(count=load.censored.count, from_percentile=load.censored.from_percentile, percentiles_ms=known)
+def _unanswered(load: Load) -> int:
+    return 0 if load.censored is None else load.censored.count
+
+
+def _all_requests(load: Load) -> Distribution:
+    """Return the latency of all requests in ms from the load generator's own percentiles."""
+    answered, unanswered = _distribution(load.latency_us, 1 / US_PER_MS), _unanswered(load)
+    if load.censored is None or not unanswered or answered.max is None:
+        return answered.model_copy(update={"unanswered": unanswered})
+    requests = answered.count + unanswered
+    known = {p: v for p, v in load.censored.percentiles_us.items() if p in REPORTED and supported(requests, p)}
+    bounds = [p for p, value in known.items() if value is None]
+    percentiles = {p: answered.max if value is None else value / US_PER_MS for p, value in known.items()}
+    return answered.model_copy(update={"unanswered": unanswered, "percentiles": percentiles, "lower_bounds": bounds})
 
 
 def _part(part: Part) -> PartOfLoad:

@@ -100,6 +100,7 @@ def _together(repetitions: Sequence[Measurement], merged: Sample, outputs: Seque
     exact = all(output.exact for output in outputs)
     latency = merged.distribution(1e-6)
     if not exact and any(not output.sample.count and output.load.latency_us.count for output in outputs):
+        merged = Sample.empty()
         latency = Distribution(count=0)  # one cannot be merged: no figure is better than one of the others alone
     elapsed = [r.elapsed_s for r in repetitions]
     achieved = _sum([None if r.rate_achieved_per_s is None or r.elapsed_s is None
@@ -117,6 +118,7 @@ def _together(repetitions: Sequence[Measurement], merged: Sample, outputs: Seque
         bytes_read=_int(_sum([r.bytes_read for r in repetitions])),
         elapsed_s=elapsed_s,
         latency_ms=latency,
+        answered_ms=merged.answered().distribution(1e-6) if merged.unanswered else None,
         uncorrected_ms=None,  # as served_ms and net_latency_ms: their histograms are not kept, so they cannot be merged
         generator_stops=sorted((s for r in repetitions for s in r.generator_stops), key=lambda s: -s.length_us)[:10],
         generator_busiest_share=_max([r.generator_busiest_share for r in repetitions]),

@@ -89,14 +89,5 @@ def _print(console: Console, table: list[tuple[str, ...]]) -> None:
 def _cells(row: RunRow) -> tuple[str, ...]:
     rates = ["" if row.offered is None else f"{row.offered:,.0f}"]
     rates.append("" if row.offered is None else "–" if row.achieved is None else f"{row.achieved:,.0f}")
-    latencies = ["" if row.offered is None else _latency(value) for value in (row.p50, row.p99, row.max)]
+    latencies = ["" if row.offered is None else row.latency(column) for column in ("p50", "p99", "max")]
     return (row.name, row.state, row.runtime or "", *rates, *latencies, " ".join(row.note.split()))
-
-
-def _latency(value_ms: float | None) -> str:
-    """Return a latency with three digits and its unit: `0.588 ms`, `4.44 s`."""
-    if value_ms is None:
-        return "–"
-    value, unit = (value_ms / 1000, "s") if value_ms >= 1000 else (value_ms, "ms")
-    decimals = 2 if value < 10 else 1 if value < 100 else 0
-    return f"{value:.{3 if value < 1 else decimals}f} {unit}"

@@ -54,7 +54,11 @@ def judge_blocks(a: Sequence[Measured], b: Sequence[Measured], question: Questio
     together = Measured.together(a), Measured.together(b)
     saturated = [letter for letter, side in zip(("a", "b"), (a, b), strict=True) if _saturated(side)]
     primary = THROUGHPUT.name if saturated else question.metric
-    compared = [found for metric in METRICS if (found := _compared(metric, a, b, question)) is not None]
+    compared = [
+        found
+        for metric in METRICS
+        if not _lower_bounds(metric, (*a, *b)) and (found := _compared(metric, a, b, question)) is not None
+    ]
     results = [_result(found, together, question, primary) for found in compared]
     results = _corrected(results, question.alpha)
     cautions = []
@@ -64,6 +68,13 @@ def judge_blocks(a: Sequence[Measured], b: Sequence[Measured], question: Questio
             f"{which} served less than {REACHED:.0%} of the offered requests in most blocks, so latency measures the "
             "backlog and the throughput is what is judged"
         )
+    cautions += [
+        f"{metric.title} is not compared: so many requests of {name} had no response that it is "
+        f"{numbers.latency(max(bounds), lower_bound=True)}"
+        for metric in METRICS
+        for name, blocks in zip(names, (a, b), strict=True)
+        if (bounds := _lower_bounds(metric, blocks))
+    ]
     cautions += [
         f"{name} gave no response with an expected status: load.expect names the statuses that count as served"
         for name, side in zip(names, together, strict=True)
@@ -86,6 +97,16 @@ def judge_blocks(a: Sequence[Measured], b: Sequence[Measured], question: Questio
         saturated=saturated,  # type: ignore[arg-type]
         metrics=results,
     )
+
+
+def _lower_bounds(metric: Metric, blocks: Sequence[Measured]) -> list[float]:
+    """Return the lower bounds of a metric from the blocks in which it falls among the requests without a response.
+
+    With one, the metric is not compared at all: to leave out that block would leave out a slow one.
+    """
+    if not metric.percentile:
+        return []
+    return [bound for block in blocks if (bound := block.lower_bound_ms(metric.percentile)) is not None]
 
 
 def _saturated(blocks: Sequence[Measured]) -> bool:

@@ -30,8 +30,14 @@ class Measured:
     exact: bool = True
 
     def latency_ms(self, percentile: str) -> float | None:
-        """Return a percentile; None if too few requests lie beyond it."""
-        if not supported(self.sample.count, percentile):
+        """Return a percentile; None if too few requests lie beyond it, or if it is only a lower bound."""
+        if not supported(self.sample.requests, percentile) or self.sample.is_lower_bound(percentile):
+            return None
+        return self.sample.percentile_ns(percentile) / 1e6
+
+    def lower_bound_ms(self, percentile: str) -> float | None:
+        """Return what a percentile is at least, if it falls among the requests without a response; else None."""
+        if not self.sample.count or not self.sample.is_lower_bound(percentile):
             return None
         return self.sample.percentile_ns(percentile) / 1e6
 
@@ -75,20 +81,24 @@ class Measured:
 
 @dataclass(frozen=True)
 class Metric:
-    """A figure by which sides are compared; `value` returns None if it was not measured."""
+    """A figure by which sides are compared; `value` returns None if it was not measured.
+
+    `percentile` is "50" … "100" for a latency, else empty.
+    """
 
     name: str
     title: str
     unit: str
     value: Callable[[Measured], float | None]
     lower_is_better: bool = True
+    percentile: str = ""
 
 
 THROUGHPUT = Metric("throughput", "served", "requests/s", lambda m: m.served_per_s, lower_is_better=False)
 METRICS: tuple[Metric, ...] = (
-    Metric("p50", "latency p50", "ms", lambda m: m.latency_ms("50")),
-    Metric("p99", "latency p99", "ms", lambda m: m.latency_ms("99")),
-    Metric("p99.9", "latency p99.9", "ms", lambda m: m.latency_ms("99.9")),
+    Metric("p50", "latency p50", "ms", lambda m: m.latency_ms("50"), percentile="50"),
+    Metric("p99", "latency p99", "ms", lambda m: m.latency_ms("99"), percentile="99"),
+    Metric("p99.9", "latency p99.9", "ms", lambda m: m.latency_ms("99.9"), percentile="99.9"),
     THROUGHPUT,
     Metric("cpu", "service CPU a request", "µs", lambda m: m.cpu_us_per_request),
     Metric("alloc", "allocated a request", "bytes", lambda m: m.allocated_bytes_per_request),

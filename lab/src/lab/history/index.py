@@ -21,8 +21,9 @@ from pathlib import Path
 
 from lab.errors import InputError, did_you_mean
 from lab.paths import Checkout
+from lab.report import numbers
 
-VERSION = 3
+VERSION = 4
 RUN_ID = re.compile(r"\d{8}T\d{6}Z(-\d+)?")
 
 
@@ -30,8 +31,10 @@ RUN_ID = re.compile(r"\d{8}T\d{6}Z(-\d+)?")
 class RunRow:
     """One run. Rates are a second, latencies in ms, CPU in µs a request; None is unknown.
 
-    `state` is valid, suspect, invalid, incomplete or unreadable; `disturbed` says whether the machine was not fit to
-    measure; `note` says what was overridden, or what is wrong.
+    `lower_bounds` names the columns of latency that are at least this long, as unanswered requests count as the
+    longest. If requests were refused or failed, latencies are those of served ones. `state` is valid, suspect, invalid,
+    incomplete or unreadable; `disturbed` says whether the machine was not fit to measure; `note` says what was
+    overridden, or what is wrong.
     """
 
     name: str
@@ -50,14 +53,21 @@ class RunRow:
     p99: float | None = None
     p999: float | None = None
     max: float | None = None
+    lower_bounds: str = ""
     cpu: float | None = None
     source: str | None = None
     fingerprint: str | None = None
     disturbed: bool = False
     note: str = ""
 
+    def latency(self, column: str) -> str:
+        """Return a latency as readers see it; `column` is p50, p99, p999 or max."""
+        return numbers.latency(getattr(self, column), lower_bound=column in self.lower_bounds.split())
+
 
 COLUMNS = tuple(field.name for field in fields(RunRow))
+PERCENTILES = {"p50": "50", "p99": "99", "p999": "99.9", "max": "100"}
+"""The percentile in each column of latency."""
 
 
 @dataclass(frozen=True)
@@ -174,7 +184,7 @@ def _manifests(results: Path) -> Iterator[tuple[str, tuple[int, int]]]:
 
 
 def _row(results: Path, name: str, mtime_ns: int, size: int) -> RunRow:
-    from lab.manifest import Manifest, ManifestError  # noqa: PLC0415 - pydantic takes longer than the whole list
+    from lab.manifest import Distribution, Manifest, ManifestError  # noqa: PLC0415 - pydantic takes longer than the whole list
 
     experiment, _, run_id = name.partition("/")
     try:
@@ -182,6 +192,8 @@ def _row(results: Path, name: str, mtime_ns: int, size: int) -> RunRow:
     except ManifestError as error:
         return RunRow(name, mtime_ns, size, experiment, run_id, "unreadable", note=error.message)
     notes = [f"{key}={value}" for key, value in manifest.experiment.overrides.items()]
+    if manifest.summary is not None and manifest.summary.headline_ms is manifest.summary.served_ms:
+        notes.append("latency of served requests")
     state: str = "unknown" if manifest.validity is None else manifest.validity.state
     if not manifest.complete:
         state = "incomplete"
@@ -190,7 +202,8 @@ def _row(results: Path, name: str, mtime_ns: int, size: int) -> RunRow:
     service = manifest.experiment.resolved.get("service")
     service = service if isinstance(service, dict) else {}
     git, summary = manifest.environment.git, manifest.summary
-    percentiles = summary.latency_ms.percentiles if summary is not None else {}
+    latency = summary.headline_ms if summary is not None else Distribution(count=0)
+    percentiles = latency.percentiles
     return RunRow(
         name=name,
         mtime_ns=mtime_ns,
@@ -208,6 +221,7 @@ def _row(results: Path, name: str, mtime_ns: int, size: int) -> RunRow:
         p99=percentiles.get("99"),
         p999=percentiles.get("99.9"),
         max=percentiles.get("100"),
+        lower_bounds=" ".join(column for column, p in PERCENTILES.items() if p in latency.lower_bounds),
         cpu=summary.service_cpu_us_per_request if summary is not None else None,
         source=None if git is None else git.commit[:12] + ("+" if git.dirty else ""),
         fingerprint=manifest.environment.fingerprint,

@@ -31,6 +31,7 @@ FIELDS = (
     "p99",
     "p999",
     "max",
+    "lower_bounds",
     "cpu",
     "note",
 )
@@ -90,7 +91,7 @@ def _static(rows: list[RunRow]) -> Table:
             Cell(numbers.rate(row.offered)),
             Cell(numbers.rate(row.achieved)),
             Cell(numbers.count(row.requests)),
-            *[Cell(numbers.latency(value)) for value in (row.p50, row.p99, row.p999)],
+            *[Cell(row.latency(column)) for column in ("p50", "p99", "p999")],
             Cell(row.note),
         ]
         for row in rows

@@ -13,7 +13,6 @@ from lab.manifest.document import Artifact, Manifest, ManifestError, RuntimeName
 from lab.manifest.environment import Cluster, Cpu, CpuPlan, Dataset, Environment, Git, Node, NodeAudit, Tool
 from lab.manifest.measurement import (
     Agreement,
-    Censored,
     Distribution,
     Errors,
     GeneratorStop,
@@ -30,7 +29,6 @@ from lab.manifest.validity import Check, CheckOutcome, State, Validity
 __all__ = [
     "Agreement",
     "Artifact",
-    "Censored",
     "Check",
     "CheckOutcome",
     "Cluster",

@@ -116,16 +116,25 @@ def _identified(path: Path, text: str) -> dict[str, Any]:
 
 
 def _migrated(document: dict[str, Any]) -> dict[str, Any]:
-    """Return a document of version 1 as one of this version.
+    """Return a document of an earlier lab as one of this lab.
 
     Version 1 had the send lag of only those requests that were due while their connection was free. That is another
-    quantity under the same name, so it is left out.
+    quantity under the same name, so it is left out. Earlier labs had the percentiles that count unanswered requests
+    beside those of the answered ones, in `censored`.
     """
-    if document["version"] == VERSION:
-        return document
     summary = document.get("summary") or {}
-    for measurement in (summary, summary.get("profiled") or {}, *summary.get("repetitions", [])):
-        measurement.pop("send_lag_us", None)
+    others = (summary.get(name) or {} for name in ("profiled", "reference_generator"))
+    for measurement in (summary, *others, *summary.get("repetitions", [])):
+        if document["version"] == 1:
+            measurement.pop("send_lag_us", None)
+        censored = measurement.pop("censored", None)
+        if censored:
+            answered = measurement["latency_ms"]
+            known = censored.get("percentiles_ms", {})
+            bounds = [name for name, value in known.items() if value is None]
+            percentiles = {**answered.get("percentiles", {}), **known, **dict.fromkeys(bounds, answered.get("max"))}
+            counted = {"unanswered": censored["count"], "percentiles": percentiles, "lower_bounds": bounds}
+            measurement |= {"answered_ms": answered, "latency_ms": {**answered, **counted}}
     return {**document, "version": VERSION}
 
 

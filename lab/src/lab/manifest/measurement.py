@@ -11,15 +11,19 @@ class Distribution(Strict):
     """Summary of a sample; the unit is in the name of the field that holds it.
 
     ``percentiles`` maps "50", "99.9", … to values, and holds only those that the sample is large enough for
-    (``lab.analysis.percentiles.supported``), so a missing percentile was not measured.
+    (``lab.analysis.percentiles.supported``), so a missing percentile was not measured. ``unanswered`` requests count as
+    the longest in them and are not in ``count``. A percentile in ``lower_bounds`` falls among them: its value is
+    ``max``, and the percentile is at least that.
     """
 
     count: Count
+    unanswered: Count = 0
     mean: Finite | None = None
     stdev: Amount | None = None
     min: Finite | None = None
     max: Finite | None = None
     percentiles: dict[str, Finite] = Field(default_factory=dict)
+    lower_bounds: list[str] = Field(default_factory=list)
 
 
 class Errors(Strict):
@@ -47,17 +51,6 @@ class Unfinished(Strict):
 
     count: Count
     oldest_us: Amount | None = None
-
-
-class Censored(Strict):
-    """Percentiles with the unanswered requests counted as the longest: None is *at least the largest latency*.
-
-    ``from_percentile`` is the highest percentile that is known; ``percentiles_ms`` are those of all requests.
-    """
-
-    count: Count
-    from_percentile: Amount | None = None
-    percentiles_ms: dict[str, Finite | None] = Field(default_factory=dict)
 
 
 class GeneratorStop(BaseModel):
@@ -99,10 +92,11 @@ class Measurement(Strict):
     """One interval of load. ``source`` is the directory in the run directory that it was read from.
 
     ``latency_ms`` counts from the moment each request was due, ``uncorrected_ms`` from the moment it was sent.
-    ``net_latency_ms`` is without the load generator's own delays, ``served_ms`` is that of the ``served`` responses
-    with an expected status; ``refused`` had status 429 or 503. ``generators`` are the parts of a load that several
-    generators applied together. ``lacks`` names missing outputs of the load generator (``load.json``,
-    ``latency.hlog``), ``problems`` says what is wrong with the others.
+    ``latency_ms`` is of all requests that were due, unanswered ones counted as the longest; if there are any,
+    ``answered_ms`` leaves them out, as all other distributions do. ``net_latency_ms`` is without the load generator's
+    own delays, ``served_ms`` is that of the ``served`` responses with an expected status; ``refused`` had status 429 or
+    503. ``generators`` are the parts of a load that several generators applied together. ``lacks`` names missing
+    outputs of the load generator (``load.json``, ``latency.hlog``), ``problems`` says what is wrong with the others.
     """
 
     source: str
@@ -116,6 +110,7 @@ class Measurement(Strict):
     bytes_read: Count | None = None
     elapsed_s: Amount | None = None
     latency_ms: Distribution
+    answered_ms: Distribution | None = None
     served_ms: Distribution | None = None
     net_latency_ms: Distribution | None = None
     by_operation_ms: dict[str, Distribution] = Field(default_factory=dict)
@@ -124,7 +119,6 @@ class Measurement(Strict):
     errors: Errors
     status: dict[str, Count] = Field(default_factory=dict)
     unfinished: Unfinished | None = None
-    censored: Censored | None = None
     generator_stops: list[GeneratorStop] = Field(default_factory=list)
     generator_busiest_share: Amount | None = None
     failure: str | None = None
@@ -134,6 +128,14 @@ class Measurement(Strict):
     generators: list[PartOfLoad] = Field(default_factory=list)
     lacks: list[str] = Field(default_factory=list)
     problems: list[str] = Field(default_factory=list)
+
+    @property
+    def headline_ms(self) -> Distribution:
+        """The latency to show where there is room for one: of all requests, or of served ones if some were not served.
+
+        Responses that refuse a request are quick, so they would make an overloaded service look fast.
+        """
+        return self.served_ms if self.errors.status and self.served_ms is not None else self.latency_ms
 
 
 class ProfilingCost(Strict):

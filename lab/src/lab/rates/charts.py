@@ -125,11 +125,7 @@ def _x_ticks(plot: Plot, x: Log) -> list[tuple[float, str]]:
 def _stops(x: Log, points: Sequence[Point]) -> list[Stop]:
     stops = []
     for point in points:
-        lines = [
-            (css, label(name), numbers.latency(point.percentiles_ms[name]))
-            for name, css in LINES.items()
-            if name in point.percentiles_ms
-        ]
+        lines = [(css, label(name), point.latency(name)) for name, css in LINES.items() if name in point.percentiles_ms]
         lines.append(("rate", "served", f"{numbers.rate(point.served_per_s)}/s"))
         if "99" in point.published_ms:
             lines.append(("reference", "published p99", numbers.latency(point.published_ms["99"])))

@@ -81,7 +81,7 @@ def write_sweep_page(results: Path, answer: Answer, experiment: Experiment) -> P
 
 def points_table(points: Sequence[Point], caption: str, percentile: str) -> Table:
     """Return a row for each point, with the percentiles that are drawn and the requested one."""
-    shown = list(dict.fromkeys(("50", "99", percentile, "100")))
+    names = list(dict.fromkeys(("50", "99", percentile, "100")))
     published = any(point.published_per_s is not None or point.published_ms for point in points)
     rows = []
     for number, point in enumerate(points, 1):
@@ -91,7 +91,7 @@ def points_table(points: Sequence[Point], caption: str, percentile: str) -> Tabl
             Cell(numbers.rate(point.rate_per_s), css),
             Cell(numbers.rate(point.served_per_s), css),
         ]
-        row += [Cell(numbers.latency(point.percentiles_ms.get(name)), css) for name in shown]
+        row += [Cell(point.latency(name), css) for name in names]
         if published:
             row.append(Cell(numbers.rate(point.published_per_s), "reference-figure"))
             row.append(Cell(numbers.latency(point.published_ms.get("99")), "reference-figure"))
@@ -100,7 +100,7 @@ def points_table(points: Sequence[Point], caption: str, percentile: str) -> Tabl
         )
         row += [Cell(numbers.count(point.requests), css), Cell(point.remark, tone), _link(point.run)]
         rows.append(row)
-    columns = ["", "Offered /s", "Served /s", *(label(name) for name in shown)]
+    columns = ["", "Offered /s", "Served /s", *(label(name) for name in names)]
     columns += ["Published /s", "Published p99"] if published else []
     columns += ["Requests", "Verdict", "Run"]
     return Table("points", caption, tuple(columns), rows, frozenset(range(1, len(columns) - 2)))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from lab.analysis.checks import SATURATED
 from lab.manifest import Manifest, Summary
+from lab.report import numbers
 
 KNEE_POINTS_MIN = 4
 SHOWN = ("50", "99", "99.9")
@@ -19,8 +20,8 @@ SHOWN = ("50", "99", "99.9")
 class Point:
     """A rate, the served part of it, and the latencies in ms by percentile. `run` is `<experiment>/<run id>`.
 
-    `remark` is the remark on the page, `good` whether it is good news (None: neither). `published` are a reference's
-    latencies. A point that does not count was disturbed.
+    Percentiles in `lower_bounds` are at least that long. `remark` is the remark on the page, `good` whether it is good
+    news (None: neither). `published` are a reference's latencies. A point that does not count was disturbed.
     """
 
     rate_per_s: int
@@ -28,11 +29,16 @@ class Point:
     requests: int
     percentiles_ms: dict[str, float]
     run: str
+    lower_bounds: Collection[str] = ()
     remark: str = ""
     good: bool | None = None
     counted: bool = True
     published_per_s: float | None = None
     published_ms: dict[str, float] = field(default_factory=dict)
+
+    def latency(self, percentile: str) -> str:
+        """Return a latency as readers see it."""
+        return numbers.latency(self.percentiles_ms.get(percentile), lower_bound=percentile in self.lower_bounds)
 
 
 def point_of(manifest: Manifest, run: str) -> Point:
@@ -52,6 +58,7 @@ def point_of(manifest: Manifest, run: str) -> Point:
         requests=0 if summary is None else summary.requests,
         percentiles_ms={} if summary is None else dict(summary.latency_ms.percentiles),
         run=run,
+        lower_bounds=() if summary is None else tuple(summary.latency_ms.lower_bounds),
         remark=state + (", saturated" if saturated else ""),
         good={"valid": True, "invalid": False}.get(state),
         published_per_s=float(per_s) if same_rate and isinstance(per_s, int | float) else None,

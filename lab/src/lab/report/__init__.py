@@ -8,10 +8,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from lab.report.data import collect
-from lab.report.markdown import render_markdown
-from lab.report.page import render_page
-
 __all__ = ["write"]
 
 
@@ -20,6 +16,11 @@ def write(run_dir: Path) -> None:
 
     Raises ``ManifestError`` if ``run.json`` is missing or damaged, ``OSError`` if a file cannot be written.
     """
+    # `lab.report.numbers` alone must load quickly: a list of runs uses it.
+    from lab.report.data import collect  # noqa: PLC0415
+    from lab.report.markdown import render_markdown  # noqa: PLC0415
+    from lab.report.page import render_page  # noqa: PLC0415
+
     data = collect(run_dir)
     for name, content in (("report.md", render_markdown(data)), ("report.html", render_page(data))):
         scratch = run_dir / f".{name}"

@@ -94,16 +94,17 @@ def figures(data: ReportData) -> list[Figure]:
     if summary.refused and summary.goodput_per_s is not None:
         refused = f"{numbers.share(summary.refused / max(summary.requests, 1))} refused"
         found.append(Figure("Served", numbers.rate(summary.goodput_per_s), "requests/s", refused))
-    served = summary.served_ms if summary.errors.status and summary.served_ms is not None else None
-    shown = summary.latency_ms if served is None else served
+    shown = summary.headline_ms
+    of_served = ", served" if shown is summary.served_ms else ""
     for percentile in SHOWN:
-        value, _, unit = numbers.latency(shown.percentiles.get(percentile)).partition(" ")
+        value, _, unit = numbers.percentile(shown, percentile).rpartition(" ")
         published = reference.latency_ms.get(percentile) if reference is not None else None
         context = f"published {numbers.latency(published)}" if published is not None else ""
         if percentile not in shown.percentiles:
             context = f"needs {samples_needed(percentile):,} samples" if shown.count else "not recorded"
-        name = f"Latency {label(percentile)}" + ("" if served is None else ", served")
-        found.append(Figure(name, value, unit, context))
+        if not value:
+            value, unit = unit, ""  # no unit: the percentile is unknown
+        found.append(Figure(f"Latency {label(percentile)}{of_served}", value, unit, context))
     return found
 
 

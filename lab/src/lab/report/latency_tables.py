@@ -20,6 +20,8 @@ def percentile_table(data: ReportData) -> Table | None:
     columns.append(("All repetitions" if several else "Measured", summary.latency_ms, None))
     if several and len(summary.repetitions) <= 7:
         columns += [(f"Repetition {r.source.rpartition('/')[2]}", r.latency_ms, None) for r in summary.repetitions]
+    if summary.answered_ms is not None:
+        columns.append(("Answered", summary.answered_ms, None))
     if summary.net_latency_ms is not None and summary.net_latency_ms.count:
         columns.append(("Net", summary.net_latency_ms, None))
     if _has_unserved(summary):
@@ -38,7 +40,8 @@ def percentile_table(data: ReportData) -> Table | None:
         for p in REPORTED
     ]
     for percentile, row in zip(REPORTED, rows, strict=True):
-        row[1] = _marked(row[1], percentile, summary)
+        if moved_ms(summary, percentile) is not None:
+            row[1] = Cell(f"{row[1].text} *", row[1].css)
     rows.append([Cell("mean"), *(_moment("mean", m, published) for _, m, published in columns)])
     rows.append([Cell("st. dev."), *(_moment("stdev", m, published) for _, m, published in columns)])
     rows.append([Cell("samples"), *(Cell(numbers.count(m.count) if m else numbers.UNKNOWN) for _, m, _ in columns)])
@@ -56,19 +59,6 @@ def _has_unserved(summary: Summary) -> bool:
     return summary.served_ms is not None and summary.errors.status > 0
 
 
-def _marked(cell: Cell, percentile: str, summary: Summary) -> Cell:
-    """Mark a percentile that unanswered requests turn into a lower bound, or that the load generator moved."""
-    known = {} if summary.censored is None else summary.censored.percentiles_ms
-    if percentile in known and percentile in summary.latency_ms.percentiles:
-        value = known[percentile]
-        if value is None:
-            return Cell(f"≥ {numbers.latency(summary.latency_ms.max)}", cell.css)
-        cell = Cell(numbers.latency(value), cell.css)
-    if moved_ms(summary, percentile) is not None:
-        return Cell(f"{cell.text} *", cell.css)
-    return cell
-
-
 def _percentile_cell(percentile: str, measured: Distribution | None, published: dict[str, float] | None) -> Cell:
     if published is not None:
         return Cell(
@@ -76,10 +66,9 @@ def _percentile_cell(percentile: str, measured: Distribution | None, published: 
         )
     if measured is None:
         return Cell(numbers.UNKNOWN, "none")
-    value = measured.percentiles.get(percentile)
-    if value is not None:
-        return Cell(numbers.latency(value))
-    if measured.count and not supported(measured.count, percentile):
+    if percentile in measured.percentiles:
+        return Cell(numbers.percentile(measured, percentile))
+    if measured.count and not supported(measured.count + measured.unanswered, percentile):
         return Cell(f"needs {samples_needed(percentile):,}", "none")
     return Cell(numbers.UNKNOWN, "none")
 
@@ -97,14 +86,15 @@ def _percentile_note(data: ReportData, summary: Summary) -> str:
         notes.append("“Net” is without the load generator's own delays.")
         if any(moved_ms(summary, p) is not None for p in REPORTED):
             notes.append("* It moved this percentile by more than 10% and 100 µs: read the net value.")
-    if summary.censored is not None:
-        left = numbers.count(summary.censored.count)
+    if summary.latency_ms.unanswered:
+        left = numbers.count(summary.latency_ms.unanswered)
         notes.append(f"{left} requests had no response at the end; they count as the longest, so “≥” is a lower bound.")
+        notes.append("Only “Answered” and the columns right of it, and mean and deviation, leave them out.")
     if _has_unserved(summary):
         notes.append(
             "“Served” are the responses with an expected status; the first column has refusals and errors too."
         )
-    if any(not supported(summary.latency_ms.count, p) for p in REPORTED):
+    if any(p not in summary.latency_ms.percentiles for p in REPORTED):
         notes.append("“needs n” stands where the sample is too small: ten requests must lie beyond a percentile.")
     if summary.reference_generator is not None:
         notes.append(

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # a list of runs is printed without loading pydantic
+    from lab.manifest import Distribution
 
 UNKNOWN = "–"
 
 
-def latency(ms: float | None) -> str:
-    """Return a latency given in ms: "84.2 µs", "1.23 ms", "12.3 s"."""
+def latency(ms: float | None, *, lower_bound: bool = False) -> str:
+    """Return a latency given in ms: "84.2 µs", "1.23 ms", "12.3 s", as a lower bound "≥ 12.3 s"."""
     if ms is None or not math.isfinite(ms):
         return UNKNOWN
+    if lower_bound:
+        return f"≥ {latency(ms)}"
     if ms == 0:
         return "0 µs"
     rounded = float(f"{abs(ms):.3g}")
@@ -19,6 +25,11 @@ def latency(ms: float | None) -> str:
     if rounded < 1e3:
         return f"{significant(ms)} ms"
     return f"{significant(ms / 1e3)} s"
+
+
+def percentile(found: Distribution, name: str) -> str:
+    """Return a percentile ("50" … "100") of a distribution in ms, the same text in all places."""
+    return latency(found.percentiles.get(name), lower_bound=name in found.lower_bounds)
 
 
 def latency_tick(ms: float) -> str:

@@ -116,8 +116,9 @@ def _curves(data: ReportData) -> list[_Curve]:
 def _curve(name: str, css: str, output: Outputs) -> _Curve | None:
     if output.sample.count:
         return _of_sample(name, css, output.sample)
-    values = output.load.latency_us
-    known = sorted((float(p), v) for p, v in values.percentiles.items() if v is not None)
+    values, censored = output.load.latency_us, output.load.censored
+    percentiles = values.percentiles if censored is None or not censored.count else censored.percentiles_us
+    known = sorted((float(p), v) for p, v in percentiles.items() if v is not None)
     if not known or not values.count:
         return None
     inverse = [float(values.count) if p == 100 else 100 / (100 - p) for p, _ in known]
@@ -127,7 +128,7 @@ def _curve(name: str, css: str, output: Outputs) -> _Curve | None:
 def _of_sample(name: str, css: str, sample: Sample) -> _Curve:
     shares, values = sample.curve()
     with np.errstate(divide="ignore"):
-        inverse = np.minimum(1 / (1 - shares), float(sample.count))
+        inverse = np.minimum(1 / (1 - shares), float(sample.requests))
     inverse = np.concatenate([[1.0], inverse])
     ms = np.concatenate([[sample.low[0]], values]) / 1e6
     return _Curve(name, css, np.maximum.accumulate(inverse), ms, sample.count)

@@ -9,13 +9,14 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from lab.analysis.percentiles import REPORTED, label
 from lab.errors import LabError, RunError
 from lab.manifest import Manifest, Measurement, Summary
+from lab.report import numbers
 from lab.run.signals import TerminatedError
 from lab.run.state import RunArtifacts
 
 STATE_STYLES = {"valid": "bold green", "suspect": "bold yellow", "invalid": "bold red"}
-SHOWN_PERCENTILES = ("50", "75", "90", "99", "99.9", "99.99", "99.999", "100")
 INTERRUPTED_EXIT = 130
 
 
@@ -103,11 +104,11 @@ def _table(summary: Summary, profiled: Measurement | None) -> Table:
         table.add_row("refused", *[_number(m.refused, ",") for _, m in columns])
     table.add_row("requests", *[f"{m.requests:,}" for _, m in columns])
     table.add_row("errors", *[f"{m.errors.total:,}" for _, m in columns])
-    for percentile in SHOWN_PERCENTILES:
-        if percentile in summary.latency_ms.percentiles:
-            label = "max" if percentile == "100" else f"p{percentile}"
-            cells = [_number(m.latency_ms.percentiles.get(percentile), ",.3f") for _, m in columns]
-            table.add_row(f"latency {label}, ms", *cells)
+    of_served = " of served" if summary.headline_ms is summary.served_ms else ""
+    for percentile in REPORTED:
+        if percentile in summary.headline_ms.percentiles:
+            cells = [numbers.percentile(m.headline_ms, percentile) for _, m in columns]
+            table.add_row(f"latency {label(percentile)}{of_served}", *cells)
     return table
 
 

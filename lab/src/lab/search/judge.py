@@ -61,27 +61,22 @@ def judge_measurement(
         if generator:
             return "unknown", generator[0]
         return "no", f"{numbers.rate(answered)}/s of {numbers.rate(m.rate_offered_per_s)}/s were served"
-    value = percentile_ms(m, slo.percentile)
-    if value is None and m.censored is None:
+    value = m.latency_ms.percentiles.get(slo.percentile)
+    if value is None:
         return "unknown", f"{m.requests:,} requests are too few for {label(slo.percentile)}"
-    shown = f"{label(slo.percentile)} is {numbers.latency(value)}"
-    if value is None or value >= slo.limit_ms:
+    shown = f"{label(slo.percentile)} is {numbers.percentile(m.latency_ms, slo.percentile)}"
+    is_open = slo.percentile in m.latency_ms.lower_bounds
+    if is_open or value >= slo.limit_ms:
         net = None if m.net_latency_ms is None else m.net_latency_ms.percentiles.get(slo.percentile)
-        if value is not None and net is not None and net < slo.limit_ms:
+        # The load generator's delays are known of answered requests alone.
+        answered = (m.answered_ms or m.latency_ms).percentiles.get(slo.percentile)
+        if net is not None and answered is not None and net < slo.limit_ms <= answered:
             return "unknown", f"{shown}, and {numbers.latency(net)} without the load generator's own delays"
-        unanswered = "requests without a response make the percentile unknown"
-        return "no", unanswered if value is None else shown
+        return "no", f"{shown}: too many requests had no response" if is_open else shown
     growth = backlog_growth(medians)
     if growth is not None and growth > BACKLOG_GROWTH_MAX:
         return "no", f"{shown}, but the backlog grows by {growth * 1e3:.1f} ms each second"
     return "yes", shown
-
-
-def percentile_ms(m: Measurement, percentile: str) -> float | None:
-    """Return a percentile of all requests, with the unanswered ones counted as the longest; None: not known."""
-    if m.censored is not None and percentile in m.censored.percentiles_ms:
-        return m.censored.percentiles_ms[percentile]
-    return m.latency_ms.percentiles.get(percentile)
 
 
 def backlog_growth(medians: Sequence[tuple[float, float]]) -> float | None:

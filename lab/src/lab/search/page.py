@@ -32,6 +32,7 @@ def write_search_page(results: Path, answer: Answer, experiment: Experiment) -> 
             served_per_s=step.served_per_s,
             requests=step.requests,
             percentiles_ms=step.percentiles_ms,
+            lower_bounds=step.lower_bounds,
             run=step.run,
             remark=_remark(step),
             good={"yes": True, "no": False}.get(step.holds) if step.counted else None,

@@ -34,7 +34,10 @@ MARKS = {"yes": ("✓", "green"), "no": ("✗", "red"), "unknown": ("?", "yellow
 
 
 class Step(Strict):
-    """One step. `counted` is false for one that the machine disturbed, which was repeated."""
+    """One step. `counted` is false for one that the machine disturbed, which was repeated.
+
+    A percentile in `lower_bounds` is at least its value.
+    """
 
     rate_per_s: int
     holds: Literal["yes", "no", "unknown"]
@@ -43,6 +46,7 @@ class Step(Strict):
     served_per_s: float | None = None
     requests: int = 0
     percentiles_ms: dict[str, float] = Field(default_factory=dict)
+    lower_bounds: list[str] = Field(default_factory=list)
     disturbed: list[str] = Field(default_factory=list)
     counted: bool = True
     duration_s: Annotated[float, Field(ge=0)] = 0.0
@@ -145,3 +149,4 @@ def _add_figures(step: Step, manifest: Manifest) -> None:
         step.served_per_s = summary.goodput_per_s if summary.goodput_per_s is not None else summary.rate_achieved_per_s
         step.requests = summary.requests
         step.percentiles_ms = dict(summary.latency_ms.percentiles)
+        step.lower_bounds = list(summary.latency_ms.lower_bounds)

@@ -247,7 +247,7 @@ class Series:
         )
         if summary is not None:
             line.append(f"  {numbers.rate(summary.rate_achieved_per_s):>8}/s")
-            line.append(f"  p99 {numbers.latency(summary.latency_ms.percentiles.get('99')):>8}")
+            line.append(f"  p99 {numbers.percentile(summary.headline_ms, '99'):>8}")
         line.append(f"  {state}", style=STATE_STYLES.get(state, ""))
         if self.answer.missing:
             line.append(f"  {self._left()} left", style="dim")

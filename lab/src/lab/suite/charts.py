@@ -78,6 +78,7 @@ def _point(case: CaseFigures) -> Point:
         served_per_s=case.mean("rate"),
         requests=case.latency.count,
         percentiles_ms=dict(case.latency.percentiles),
+        lower_bounds=case.latency.lower_bounds,
         run=case.starts[0].run,
         published_ms=published,
     )

@@ -17,9 +17,11 @@ from typing import Any
 
 from lab.analysis.histogram import Sample
 from lab.analysis.outputs import measured_sources, read_outputs
+from lab.analysis.percentiles import label
 from lab.errors import LabError
 from lab.experiment import Catalogue, Experiment
 from lab.manifest import Distribution, Manifest
+from lab.report import numbers
 from lab.series import Answer, PlannedRun
 from lab.series.answer import is_complete
 from lab.suite.declaration import Case, Suite
@@ -64,13 +66,24 @@ class Profile:
 
 @dataclass(frozen=True)
 class Start:
-    """One start of a service: its run, its figures by metric, and what disturbed it."""
+    """One start of a service: its run, its figures by metric, and what disturbed it.
+
+    `lower_bounds` are metrics of latency that are only known to be at least the largest latency. They are in no
+    `figures`, as no claim can be based on them.
+    """
 
     run: str
     round: int
     manifest: Manifest
     figures: dict[str, float]
     troubles: list[str]
+    lower_bounds: frozenset[str] = frozenset()
+
+    @property
+    def p99(self) -> str:
+        """Its p99 as readers see it."""
+        summary = self.manifest.summary
+        return numbers.UNKNOWN if summary is None else numbers.percentile(summary.headline_ms, "99")
 
 
 @dataclass(frozen=True)
@@ -214,21 +227,23 @@ def _start(results: Path, planned: PlannedRun, run: str) -> Start:
     manifest = Manifest.read(results / run / "run.json")
     summary = manifest.summary
     figures: dict[str, float | None] = {}
+    bounds: frozenset[str] = frozenset()
     if summary is not None:
-        latency = summary.served_ms if summary.errors.status and summary.served_ms else summary.latency_ms
+        latency = summary.headline_ms
+        bounds = frozenset(label(percentile) for percentile in latency.lower_bounds)
         figures = {
             "offered": summary.rate_offered_per_s,
             "rate": summary.goodput_per_s if summary.goodput_per_s is not None else summary.rate_achieved_per_s,
             "p50": latency.percentiles.get("50"),
             "p99": latency.percentiles.get("99"),
             "p99.9": latency.percentiles.get("99.9"),
-            "max": latency.max,
+            "max": latency.percentiles.get("100"),
             "cpu": summary.service_cpu_us_per_request,
             "refused": (summary.refused or 0) / max(1, summary.requests),
             "requests": float(summary.requests),
         }
-    known = {name: value for name, value in figures.items() if value is not None}
-    return Start(run, planned.round, manifest, known, troubles_of(manifest))
+    known = {name: value for name, value in figures.items() if value is not None and name not in bounds}
+    return Start(run, planned.round, manifest, known, troubles_of(manifest), bounds)
 
 
 def troubles_of(manifest: Manifest) -> list[str]:

@@ -81,9 +81,14 @@ class Judged:
 
 
 def ratio_of(case: CaseFigures, baseline: CaseFigures, metric: str) -> Ratio | None:
-    """Return the ratio of a metric over the rounds that are undisturbed on both sides; None for fewer than two."""
+    """Return the ratio of a metric over the rounds that are undisturbed on both sides; None for fewer than two.
+
+    None too if a start has only a lower bound of it: to leave out that start would leave out a slow one.
+    """
     if metric == "alloc":
         return _allocation_ratio(case, baseline)
+    if _open(metric, case, baseline):
+        return None
     of_baseline = {start.round: start.figures.get(metric) for start in baseline.starts}
     each = [
         (start.round, ours / theirs)
@@ -192,6 +197,8 @@ def _part(rule: Rule, case: CaseFigures, cases: Mapping[str, CaseFigures]) -> _P
     if rule.kind == "share":
         return _share_part(rule, case)
     metric = "rate" if rule.kind == "kept" else rule.metric or ""
+    if open_ended := _open(metric, case):
+        return _Part(0, 0, f"{case.case}: {TITLES[metric]} not known", open_ended)
     values = [
         start.figures[metric] / (start.figures["offered"] if rule.kind == "kept" else 1.0)
         for start in case.starts
@@ -217,7 +224,8 @@ def _ratio_part(rule: Rule, case: CaseFigures, baseline: CaseFigures) -> _Part:
         why = (
             f"{case.case} or {baseline.case} has no profile of allocations"
             if rule.metric == "alloc"
-            else f"fewer than {BLOCKS_MIN} rounds have the {rule.metric} of {case.case} and of {baseline.case}"
+            else _open(rule.metric or "", case, baseline)
+            or f"fewer than {BLOCKS_MIN} rounds have the {rule.metric} of {case.case} and of {baseline.case}"
         )
         return _Part(0, 0, f"{case.case}: {what} not measured on both sides", why)
     text = f"{case.case}: {what} {numbers.ratio(ratio.value)}"
@@ -250,6 +258,14 @@ def _share_part(rule: Rule, case: CaseFigures) -> _Part:
         low, high = max(0.0, sum(b[0] for b in bounds)), min(1.0, sum(b[1] for b in bounds))
     shown = numbers.share_within(share, (low, high) if bounds else None)
     return _Part(low, high, f"{case.case}: {' + '.join(rule.categories)} {shown} {of_samples}", too_few)
+
+
+def _open(metric: str, *cases: CaseFigures) -> str:
+    """Return why a metric of latency is only a lower bound, or an empty string if it is known in each start."""
+    which = [str(case.case) for case in cases if any(metric in start.lower_bounds for start in case.starts)]
+    return (
+        f"so many requests of {' and of '.join(which)} had no response that {metric} is a lower bound" if which else ""
+    )
 
 
 def _too_few(count: int) -> str:

@@ -21,14 +21,13 @@ def figure_table(name: str, cases: Sequence[CaseFigures]) -> Table:
     columns = ["Experiment", "Starts", "Offered/s", "Served/s", *map(label, PERCENTILES), "Requests", "CPU a request"]
     rows = []
     for case in cases:
-        percentiles = case.latency.percentiles if case.starts else {}
         cpu = case.mean("cpu")
         rows.append([
             Cell(str(case.case)),
             Cell(str(len(case.starts)) + (f" of {case.planned}" if len(case.starts) < case.planned else "")),
             Cell(numbers.rate(case.offered_per_s)),
             Cell(numbers.rate(case.mean("rate"))),
-            *[_latency(percentiles.get(percentile)) for percentile in PERCENTILES],
+            *[_latency(case, percentile) for percentile in PERCENTILES],
             Cell(numbers.count(case.latency.count) if case.starts else numbers.UNKNOWN),
             Cell(numbers.UNKNOWN if cpu is None else f"{numbers.significant(cpu)} µs"),
         ])  # fmt: skip
@@ -51,7 +50,7 @@ def figure_table(name: str, cases: Sequence[CaseFigures]) -> Table:
         rows,
         frozenset(range(1, len(columns))),
         "Served/s and CPU are means over starts. Percentiles are those of all requests of all starts, from merged "
-        "histograms. A percentile is left out if too few requests lie beyond it.",
+        "histograms; unanswered ones count as the longest. A percentile is left out if too few lie beyond it.",
     )
 
 
@@ -110,7 +109,7 @@ def run_table(answer: Answer, cases: Sequence[CaseFigures], link: str) -> Table:
             Cell(planned.name),
             Cell(start.run.rpartition("/")[2], "", f"{link}{start.run}/report.html" if link else ""),
             Cell(numbers.rate(start.figures.get("rate"))),
-            Cell(numbers.latency(start.figures.get("p99"))),
+            Cell(start.p99),
             Cell(validity.state if validity is not None else "unjudged"),
             Cell(
                 f"left out of every claim: {start.troubles[0]}"
@@ -159,8 +158,9 @@ def _virtual(hypervisor: str) -> str:
     return "in a virtual machine" if hypervisor == "yes" else f"in {hypervisor}"
 
 
-def _latency(ms: float | None) -> Cell:
-    return Cell(numbers.latency(ms), "" if ms is not None else "none")
+def _latency(case: CaseFigures, percentile: str) -> Cell:
+    known = bool(case.starts) and percentile in case.latency.percentiles
+    return Cell(numbers.percentile(case.latency, percentile) if known else numbers.UNKNOWN, "" if known else "none")
 
 
 def _word(name: str) -> str:

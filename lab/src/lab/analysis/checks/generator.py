@@ -25,13 +25,19 @@ UNKNOWN_ERROR = "the load generator's own error is unknown"
 
 def moved_ms(measurement: Measurement, percentile: str) -> float | None:
     """Return by how much the generator moved a percentile; None if it did not, or reports nothing about it."""
-    net = measurement.net_latency_ms
-    gross_ms = measurement.latency_ms.percentiles.get(percentile)
-    net_ms = None if net is None else net.percentiles.get(percentile)
-    if gross_ms is None or net_ms is None:
+    pair = _gross_and_net_ms(measurement, percentile)
+    if pair is None:
         return None
-    moved = gross_ms - net_ms
-    return moved if moved > MOVED_MS and moved > MOVED_SHARE * net_ms else None
+    moved = pair[0] - pair[1]
+    return moved if moved > MOVED_MS and moved > MOVED_SHARE * pair[1] else None
+
+
+def _gross_and_net_ms(measurement: Measurement, percentile: str) -> tuple[float, float] | None:
+    """Return a percentile of the answered requests with and without the generator's delays; None if one is unknown."""
+    gross, net = measurement.answered_ms or measurement.latency_ms, measurement.net_latency_ms
+    if net is None or percentile not in net.percentiles or percentile not in gross.percentiles:
+        return None
+    return gross.percentiles[percentile], net.percentiles[percentile]
 
 
 def own_error(known: CheckInput) -> Check:
@@ -70,8 +76,9 @@ def _reasons(r: Measurement, *, several: bool) -> list[str]:
     where = f" of {r.source}" if several else ""
     reasons = []
     for percentile in JUDGED:
-        if moved_ms(r, percentile) is not None and r.net_latency_ms is not None:
-            gross, net = r.latency_ms.percentiles[percentile], r.net_latency_ms.percentiles[percentile]
+        pair = _gross_and_net_ms(r, percentile)
+        if pair is not None and moved_ms(r, percentile) is not None:
+            gross, net = pair
             reasons.append(
                 f"the load generator moved {label(percentile)}{where}: it is {format_duration(gross / 1e3)}, and "
                 f"{format_duration(net / 1e3)} without the generator's own delays"
@@ -87,9 +94,8 @@ def _reasons(r: Measurement, *, several: bool) -> list[str]:
 
 
 def _difference_ms(r: Measurement, percentile: str) -> float:
-    net = None if r.net_latency_ms is None else r.net_latency_ms.percentiles.get(percentile)
-    gross = r.latency_ms.percentiles.get(percentile)
-    return 0.0 if net is None or gross is None else gross - net
+    pair = _gross_and_net_ms(r, percentile)
+    return 0.0 if pair is None else pair[0] - pair[1]
 
 
 def schedule(known: CheckInput) -> Check:

@@ -93,7 +93,7 @@ def unfinished(known: CheckInput) -> Check:
         return Check(name="unfinished", outcome="pass", detail="every request was answered")
     waited = f", the oldest after {left.oldest_us / 1e3:,.1f} ms" if left.oldest_us is not None else ""
     share = left.count / max(left.count + known.summary.requests, 1)
-    detail = f"{left.count:,} requests had no response when the load ended{waited}; they are not among the latencies"
+    detail = f"{left.count:,} requests had no response when the load ended{waited}; they count as the longest"
     outcome: CheckOutcome = "warn" if share > RATE_SHORTFALL_MAX and not is_saturated(known.summary) else "note"
     return Check(name="unfinished", outcome=outcome, detail=detail)
 

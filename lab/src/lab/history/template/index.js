@@ -17,12 +17,19 @@
   let order = { by: "time", down: true };
 
   const rate = (value) => (value === null ? "–" : Math.round(value).toLocaleString("en"));
-  const digits = (value) => Number(value.toPrecision(3)).toLocaleString("en", { maximumSignificantDigits: 3 });
-  const latency = (ms) =>
-    ms === null ? "–" : ms < 1 ? `${digits(ms * 1e3)} µs` : ms < 1e3 ? `${digits(ms)} ms` : `${digits(ms / 1e3)} s`;
-  const shown = (field, value) =>
-    value === null ? "–" : latencies.has(field) ? latency(value) : field === "cpu" ? `${digits(value)} µs`
-      : typeof value === "number" ? rate(value) : value;
+  // As lab/report/numbers.py prints them: three digits, trailing zeros included.
+  const digits = (value) => {
+    const decimals = Math.max(0, 2 - Math.floor(Math.log10(Number(value.toPrecision(3)))));
+    return value === 0 ? "0" : value.toLocaleString("en", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
+  };
+  const latency = (ms) => {
+    const rounded = Number(ms.toPrecision(3));
+    return rounded < 1 ? `${digits(ms * 1e3)} µs` : rounded < 1e3 ? `${digits(ms)} ms` : `${digits(ms / 1e3)} s`;
+  };
+  const shown = (field, value, run) =>
+    value === null ? "–"
+      : latencies.has(field) ? (run?.lower_bounds.split(" ").includes(field) ? "≥ " : "") + latency(value)
+        : field === "cpu" ? `${digits(value)} µs` : typeof value === "number" ? rate(value) : value;
 
   function wanted() {
     const want = Object.fromEntries(new FormData(form));
@@ -63,7 +70,7 @@
           cell.append(link);
           if (location.protocol !== "file:") cell.append(" ", archive(run)); // the artifact server packs it
         } else {
-          cell.textContent = field === "note" || field === "variant" ? run[field] ?? "" : shown(field, run[field]);
+          cell.textContent = field === "note" || field === "variant" ? run[field] ?? "" : shown(field, run[field], run);
         }
         if (field === "state") cell.className = `state-${run.state}`;
         if (typeof run[field] === "number" || latencies.has(field)) cell.className = "number";
@@ -121,7 +128,7 @@
     points.forEach((run, i) => {
       const dot = element("circle", { cx: x(run.time).toFixed(1), cy: y(logs[i]).toFixed(1), r: 4,
         class: run.state === "valid" ? "" : "other" });
-      dot.append(element("title", {}, `${run.name}: ${shown(field, run[field])}, n = ${shown("requests", run.requests)}, ${run.state}`));
+      dot.append(element("title", {}, `${run.name}: ${shown(field, run[field], run)}, n = ${shown("requests", run.requests)}, ${run.state}`));
       dot.addEventListener("click", () => { location.href = `${encodeURI(run.name)}/report.html`; });
       svg.append(dot);
     });
