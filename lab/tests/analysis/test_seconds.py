@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -220,6 +221,12 @@ KINDS: tuple[tuple[str, Callable[[tuple[int, int], float], dict[str, Any]]], ...
     ("other I/O", lambda stretch, size: {"power": True, "others_mb": 1000 * size, "stretch": stretch}),
 )
 """The check that should name a disturbance, and the disturbance, by its stretch of seconds and its size in CPUs."""
+DELAYS: tuple[str, Callable[[tuple[int, int], float], dict[str, Any]]] = (
+    "run delay",
+    lambda stretch, size: {"run_delay": size, "stretch": stretch},
+)
+OF_THE_WHOLE_RUN = {"CPU plan", "clock", "nodes", "other processes"}
+"""Checks of the environment that do not count bad seconds: by what the run was told, one event, or averages."""
 
 
 @pytest.mark.timeout(600)  # each is judged whole; the machine may be busy
@@ -249,3 +256,39 @@ def test_of_200_runs_clean_ones_stay_and_disturbed_ones_are_caught(tmp_path: Pat
     print(f"\nof 100 clean runs {excluded} were excluded, of 100 disturbed ones {caught} were caught")
     assert excluded <= 5
     assert caught >= 95
+
+
+GRAVITY = {"pass": 0, "note": 1, "warn": 2, "fail": 3}
+SUSPECT_AT_MOST = {"page cache"}
+
+
+@pytest.mark.parametrize(
+    ("name", "disturbance"), [*KINDS, DELAYS], ids=lambda value: value if isinstance(value, str) else ""
+)
+def test_a_disturbance_that_lasts_longer_or_is_larger_is_judged_no_milder(
+    tmp_path: Path, name: str, disturbance: Callable[[tuple[int, int], float], dict[str, Any]]
+) -> None:
+    """10, 45, 55 and 100% of the seconds, from the smallest that counts to the largest."""
+    power = bool(disturbance((0, 1), 0.5).get("power"))
+    run = make_run(tmp_path, Shape(profiled=False, seconds=40, rate=60, power=power))
+    manifest = Manifest.read(run / "run.json")
+    found: dict[float, list[int]] = {}
+    for size in (0.06, 0.3, 0.9):
+        for share in (0.1, 0.45, 0.55, 1.0):
+            planted = disturbance((2, 4) if share == 0.1 else (0, round(share * 40)), size)
+            make_evidence(run / "machine.csv", Shape(profiled=False, seconds=40, **planted), manifest.phases)
+            outcome = check(judge(run, manifest), name).outcome
+            found.setdefault(size, []).append(GRAVITY[outcome])
+    assert all(outcomes == sorted(outcomes) for outcomes in found.values()), found
+    assert all(list(column) == sorted(column) for column in zip(*found.values(), strict=True)), found
+    refaulting = "refaulting" in disturbance((0, 1), 0.5)
+    worst = GRAVITY["warn" if name in SUSPECT_AT_MOST or refaulting else "fail"]
+    for size in (0.3, 0.9):
+        assert found[size] == [2, 2, worst, worst], found
+
+
+def test_every_check_of_the_environment_that_counts_seconds_is_disturbed_here() -> None:
+    method = (Path(__file__).parents[3] / "docs/method.md").read_text(encoding="utf-8")
+    rows = [row.split("|")[1] for row in method.splitlines() if row.startswith("|") and re.search(r", E\b", row)]
+    marked = {re.sub(r"^ in a cluster.*?: | of the generator|, E\b.*", "", row).strip() for row in rows}
+    assert marked == {name for name, _ in (*KINDS, DELAYS)} | OF_THE_WHOLE_RUN

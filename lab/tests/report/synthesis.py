@@ -57,6 +57,8 @@ class Shape:
     others: dict[str, float] = field(default_factory=dict)
     """CPUs that other processes use on average, by name."""
     throttled: float = 0.0
+    run_delay: float = 0.0
+    """Share of time in which the load generator is ready to run and does not, though nobody is seen on its CPU."""
     memory_stall: float = 0.0
     refaulting: float = 0.0
     """Share of time in which pages are read again that the kernel had taken away."""
@@ -67,7 +69,7 @@ class Shape:
     others_mb: float = 0.0
     """MB that other processes write in a second."""
     stretch: tuple[int, int] = (0, 1_000_000)
-    """First second in the measurement, and number of seconds, of steal, throttling and all that waits for a disk."""
+    """First second in the measurement, and number of seconds, of steal, throttling, delays and waits for a disk."""
     missing_seconds: int = 0
     clock_step_s: float = 0.0
     jit: float = 0.0
@@ -290,6 +292,8 @@ def make_evidence(path: Path, shape: Shape, phases: list[Phase]) -> None:
             row[f"cpu{cpu}_steal_s"] = shape.steal if disturbed else 0.0
             row[f"{party}_cpu_s"] = own
             row[f"{party}_run_delay_s"] = 0.01 + (foreign / 2 if foreign > 0.1 else 0.0)
+            if party == "loadgen" and disturbed:
+                row["loadgen_run_delay_s"] += shape.run_delay
             row[f"{party}_jit_s"] = shape.jit if party == "service" and loaded else 0.0
             row[f"{party}_throttled_s"] = shape.throttled if party == "service" and disturbed else 0.0
         row |= {"lab_cpu_s": 0.01, "memory_stall_s": shape.memory_stall if disturbed else 0.0, "sampler_cpu_s": 0.001}
