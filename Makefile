@@ -11,6 +11,8 @@ MVN = env JAVA_HOME="$(JDK)" \
   MAVEN_OPTS="--sun-misc-unsafe-memory-access=allow -XX:TieredStopAtLevel=1 $$MAVEN_OPTS" \
   mvn --batch-mode --no-transfer-progress -q -Dstyle.color=never
 VENV = .venv/bin
+# What tests and linters need besides the lab's own packages.
+DEVELOPERS_PACKAGES = LAB_PACKAGES=dev bin/lab --version >/dev/null
 # Tests start the lab hundreds of times, so its compiled modules are kept, even if the environment asks for none.
 PYTEST = PYTHONDONTWRITEBYTECODE= $(VENV)/pytest -q
 
@@ -205,20 +207,20 @@ test-profiler: $(PROFILE_LIB) ## profile command and pictures
 	RUST_TEST_THREADS=4 cargo test --quiet --locked --manifest-path profiler/Cargo.toml
 # More processes than CPUs: most tests wait for fakes that wait.
 test-lab: ## experiments, phases, analysis, report (pages in headless Chromium, if it is installed)
-	@bin/lab --version >/dev/null
+	@$(DEVELOPERS_PACKAGES)
 	$(PYTEST) -rs -n 6 lab/tests --ignore lab/tests/e2e
 test-dashboards: ## Prometheus configuration and rules, dashboards
-	@bin/lab --version >/dev/null
+	@$(DEVELOPERS_PACKAGES)
 	PYTHONPATH=lab/src $(VENV)/python dashboards/check.py
 # One process makes the runs; another takes the tests that measure nothing.
 test-e2e: build ## whole experiments in both runtimes; docker's only if an engine answers
-	@bin/lab --version >/dev/null
+	@$(DEVELOPERS_PACKAGES)
 	$(PYTEST) -ra -n 2 lab/tests/e2e
 
 .PHONY: test-kubernetes
 # One node, which generators and service share; each side has one of the two CPUs.
 test-kubernetes: build ## whole experiments in a cluster of one node made for it, as root; not part of `make test` (docs/cluster.md)
-	@bin/lab --version >/dev/null
+	@$(DEVELOPERS_PACKAGES)
 	@kubernetes/cluster missing >/dev/null || { echo "test-kubernetes did not run: $$(kubernetes/cluster missing)"; exit 1; }
 	docker/engine up
 	docker compose build --progress plain service loadgen profiler >/dev/null
@@ -243,18 +245,18 @@ torture-loadgen: ## the load generator's long tests, 70 minutes: an hour of load
 	cd loadgen && SOAK_SECONDS=$(or $(SOAK_SECONDS),3600) cargo test --quiet --locked --release --test runs endurance::
 
 torture-lab: build ## disturbances and differences planted into real runs, searches, the overhead of the lab, on a quiet machine; an hour
-	@bin/lab --version >/dev/null
+	@$(DEVELOPERS_PACKAGES)
 	$(PYTEST) -ra -m torture --ignore-glob='*/test_profiling_*' --ignore-glob='*/test_verdict_*' lab/tests/e2e
 torture-verdict: build ## checks that quiet runs are valid and disturbed ones are not: ten of each, on a quiet machine; 16 minutes [RUNS=10]
-	@bin/lab --version >/dev/null
+	@$(DEVELOPERS_PACKAGES)
 	VERDICT_RUNS=$(or $(RUNS),10) $(PYTEST) -ra -s -m torture lab/tests/e2e/disturbances/test_verdict_series.py
 
 .PHONY: torture-profiling torture-categories
 torture-profiling: build ## checks that profiles show hot spots, pauses and differences planted into real runs; 15 minutes, on a quiet machine
-	@bin/lab --version >/dev/null
+	@$(DEVELOPERS_PACKAGES)
 	$(PYTEST) -ra -s -m torture lab/tests/e2e/test_profiling_hot_spots.py lab/tests/e2e/test_profiling_real_runs.py
 torture-categories: build ## checks that little of each experiment's profile is unclassified, by brief runs; 20 minutes [TESTS='-k rocksdb']
-	@bin/lab --version >/dev/null
+	@$(DEVELOPERS_PACKAGES)
 	$(PYTEST) -ra -s -m torture lab/tests/e2e/test_profiling_categories.py $(TESTS)
 
 .PHONY: torture-server
@@ -274,7 +276,7 @@ bench-server: build-bench build-service build-loadgen ## what a request costs, l
 bench-overload: build-bench build-service build-loadgen ## every variant at twice its saturated rate, 70 s for each variant and setting: make bench-overload [BENCH='--variants sync,queue']
 	$(RUN_BENCH) server --overload --update-docs docs/benchmarks.md $(BENCH)
 bench-monitoring: build ## what Prometheus and node-exporter cost the service, 5 minutes on a quiet machine: make bench-monitoring [BENCH=--quick]
-	@bin/lab --version >/dev/null
+	@$(DEVELOPERS_PACKAGES)
 	PYTHONPATH=lab/src $(VENV)/python dashboards/cost.py --update-docs docs/benchmarks.md $(BENCH)
 build-bench:
 	@bin/find-jdk >/dev/null
@@ -293,7 +295,7 @@ lint-profiler:
 	cargo fmt --check --manifest-path profiler/Cargo.toml
 	cargo clippy --quiet --locked --all-targets --manifest-path profiler/Cargo.toml -- -D warnings
 lint-lab:
-	@bin/lab --version >/dev/null
+	@$(DEVELOPERS_PACKAGES)
 	$(VENV)/ruff check lab dashboards
 	$(VENV)/ruff format --check lab dashboards
 	$(VENV)/mypy --config-file lab/pyproject.toml lab/src
@@ -302,7 +304,7 @@ format: ## reformat all sources
 	$(MVN) -f service/pom.xml spotless:apply
 	cargo fmt --all --manifest-path loadgen/Cargo.toml
 	cargo fmt --manifest-path profiler/Cargo.toml
-	@bin/lab --version >/dev/null
+	@$(DEVELOPERS_PACKAGES)
 	$(VENV)/ruff check --fix lab dashboards
 	$(VENV)/ruff format lab dashboards
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -18,13 +20,14 @@ def checkout(tmp_path: Path) -> Path:
     (tmp_path / "lab/src/lab").mkdir(parents=True)
     shutil.copy(CHECKOUT / "bin/lab", tmp_path / "bin/lab")
     (tmp_path / "lab/requirements.lock").write_text("")
+    (tmp_path / "lab/requirements-dev.lock").write_text("# for developers\n")
     (tmp_path / "lab/src/lab/__init__.py").touch()
     (tmp_path / "lab/src/lab/__main__.py").write_text("import sys; print('lab:', sys.argv[1:])")
     return tmp_path
 
 
-def launch(checkout: Path, *words: str, path: str | None = None) -> subprocess.CompletedProcess[str]:
-    environment = {"PATH": path or "/usr/local/bin:/usr/bin:/bin", "HOME": str(checkout)}
+def launch(checkout: Path, *words: str, path: str | None = None, **more: str) -> subprocess.CompletedProcess[str]:
+    environment = {"PATH": path or "/usr/local/bin:/usr/bin:/bin", "HOME": str(checkout), **more}
     return subprocess.run(
         ["/bin/sh", str(checkout / "bin/lab"), *words], capture_output=True, text=True, env=environment, check=False
     )
@@ -41,6 +44,35 @@ def test_it_makes_the_environment_once_and_passes_words_on(checkout: Path) -> No
     third = launch(checkout)
     assert "making .venv" in third.stderr
     assert third.returncode == 0
+
+
+def test_the_packages_of_developers_are_installed_only_if_asked_for_and_then_stay(checkout: Path) -> None:
+    assert "making .venv from lab/requirements.lock" in launch(checkout).stderr
+    assert "making .venv from lab/requirements-dev.lock" in launch(checkout, LAB_PACKAGES="dev").stderr
+    assert launch(checkout).stderr == "", "a run between two tests installs nothing"
+
+
+def names(lock: str) -> set[str]:
+    return set(re.findall(r"^([a-z0-9-]+==\S+)", (CHECKOUT / "lab" / lock).read_text(), re.MULTILINE))
+
+
+def test_tests_use_the_versions_that_users_have() -> None:
+    assert names("requirements.lock") < names("requirements-dev.lock")
+
+
+PERMISSIVE = re.compile(r"\b(MIT|BSD|Apache|ISC|PSF|Redistribution and use in source and binary forms)\b")
+
+
+def test_every_package_that_a_user_installs_has_a_permissive_licence() -> None:
+    licences = {}
+    for name in {one.partition("==")[0] for one in names("requirements.lock")} - {"colorama"}:  # Windows only
+        found = metadata.distribution(name)
+        declared = [found.metadata.get(key, "") for key in ("License-Expression", "License")]
+        declared += [one for one in found.metadata.get_all("Classifier") or [] if one.startswith("License")]
+        files = [file.read_text() for file in found.files or [] if "LICENSE" in file.name.upper()]
+        licences[name] = " ".join(text[:300] for text in [*declared, *files])
+    assert len(licences) > 20
+    assert {name: text for name, text in licences.items() if not PERMISSIVE.search(text)} == {}
 
 
 def test_it_fails_clearly_when_the_packages_cannot_be_installed(checkout: Path) -> None:
