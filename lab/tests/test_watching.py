@@ -82,6 +82,29 @@ def test_nothing_is_read_if_nobody_answers() -> None:
         assert scrape(f"http://127.0.0.1:{probe.getsockname()[1]}/metrics", timeout_s=0.2) == {}
 
 
+def test_a_service_is_scraped_over_and_over_until_the_time_is_over_or_it_does_not_respond() -> None:
+    counts = {"/all/metrics": 0, "/100/metrics": 0}
+
+    class Metrics(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            counts[self.path] += 1
+            self.send_response(500 if self.path == "/100/metrics" and counts[self.path] > 100 else 200)
+            self.end_headers()
+            self.wfile.write(b"lsmlab_tables 8\n")
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Metrics)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    url = f"http://127.0.0.1:{server.server_port}"
+    warm_up_scrapes(f"{url}/100", duration_s=3600)
+    warm_up_scrapes(f"{url}/all", duration_s=0)
+    server.shutdown()
+    server.server_close()
+    assert counts == {"/100/metrics": 101, "/all/metrics": 1}
+
+
 def test_scrapes_of_a_warm_up_end_at_once_if_the_service_does_not_respond() -> None:
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = probe.getsockname()[1]

@@ -65,5 +65,5 @@ def warm_up_scrapes(admin_url: str, duration_s: float = SCRAPES_MAX_S) -> None:
     service does not respond.
     """
     end = time.monotonic() + duration_s
-    while time.monotonic() < end and scrape(f"{admin_url}/metrics"):
+    while scrape(f"{admin_url}/metrics") and time.monotonic() < end:
         pass

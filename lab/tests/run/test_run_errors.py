@@ -80,7 +80,8 @@ def test_a_disk_too_full_for_the_dataset_is_reported_before_anything_starts(chec
 
 def test_without_a_jdk_the_command_that_gets_one_is_shown(checkout: FakeCheckout) -> None:
     checkout.script("bin/find-jdk", "echo no JDK 25 or later found >&2; exit 1")
-    code, output = checkout.lab("run", "fake")
+    checkout.script("tools/apt-get", "exit 1")
+    code, output = checkout.lab("run", "fake", PATH=f"{checkout.root}/tools:{os.environ['PATH']}")
     assert code == 1
     assert "no JDK 25 or later found" in output
     assert "install" in output.lower()

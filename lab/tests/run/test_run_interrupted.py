@@ -19,35 +19,38 @@ from lab.run.summary import tell_end
 from support.checkout import LIMIT_S, SCHEMA, FakeCheckout, free_port, nothing_is_left
 
 INTERRUPTED = [
-    ("preflight", "stack", {}),
-    ("build", "stack", {}),
-    ("dataset", "stack", {"FAKE_DATASET_S": "600"}),
-    ("start", "never-ready", {}),
-    ("quiesce", "never-rests", {}),
-    ("warm-up", "stack", {"FAKE_WARM_UP_TAKES_S": "600"}),
-    ("measure", "stack", {}),
-    ("profile", "stack", {"FAKE_PROFILED_S": "600"}),
-    ("collect", "stack", {"FAKE_CONVERT_S": "600"}),
+    ("preflight", "find-jdk", "stack", {}),
+    ("build", "sleep 600", "stack", {}),
+    ("dataset", "load-dataset", "stack", {"FAKE_DATASET_S": "600"}),
+    ("start", "serve --config", "never-ready", {}),
+    ("quiesce", "serve --config", "never-rests", {}),
+    ("warm-up", "/warm-up/", "stack", {"FAKE_WARM_UP_TAKES_S": "600"}),
+    ("measure", "/measure/1/", "stack", {}),
+    ("profile", "/profile/", "stack", {"FAKE_PROFILED_S": "600"}),
+    ("collect", "fake_profile.py convert", "stack", {"FAKE_CONVERT_S": "600"}),
 ]
+"""Each phase, words of the program that runs in it, a variant and settings with which it does not end."""
 LONG = {"measure": ["--duration", "10m"]}
 
 
-@pytest.mark.parametrize(("phase", "variant", "environment"), INTERRUPTED, ids=[case[0] for case in INTERRUPTED])
+@pytest.mark.parametrize(
+    ("phase", "program", "variant", "environment"), INTERRUPTED, ids=[case[0] for case in INTERRUPTED]
+)
 def test_ctrl_c_leaves_nothing_running_and_keeps_what_there_is(
-    checkout: FakeCheckout, phase: str, variant: str, environment: dict[str, str]
+    checkout: FakeCheckout, phase: str, program: str, variant: str, environment: dict[str, str]
 ) -> None:
     if phase == "build":
-        checkout.write("Makefile", "build-service:\n\t@sleep 600 & wait\n")
+        checkout.write("Makefile", "build-service:\n\t@: in $(CURDIR); sleep 600 & wait\n")
     if phase == "preflight":
-        checkout.script("bin/find-jdk", "exec sleep 600")
+        checkout.script("bin/find-jdk", "sleep 600 & wait")
     earlier = checkout.root / "results/fake/20200101T000000Z"
     earlier.mkdir(parents=True)
     (earlier / "run.json").write_text("earlier")
     process = checkout.start("run", "fake", "--variant", variant, *LONG.get(phase, []), **environment)
     checkout.wait_for_phase(phase)
+    checkout.wait_for_program(program)
     if phase == "measure":
         checkout.wait_for_load("measure/1")
-    time.sleep(0.3)
     os.kill(process.pid, signal.SIGINT)
     output, _ = process.communicate(timeout=LIMIT_S)
     assert process.returncode == 130, output
@@ -91,16 +94,11 @@ def test_nothing_survives_a_lab_that_is_killed(checkout: FakeCheckout, phase: st
     """A recording ends with the service that it records."""
     process = checkout.start("run", "fake", *LONG.get(phase, []), FAKE_PROFILED_S="600")
     checkout.wait_for_phase(phase)
-    deadline = time.monotonic() + LIMIT_S
-    while len(checkout.left_running()) < 2 and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert len(checkout.left_running()) >= 2, "a service and a load generator"
+    checkout.wait_for_program("serve --config")
+    checkout.wait_for_program("fake_loadgen.py -t1")
     os.kill(process.pid, signal.SIGKILL)
     process.communicate(timeout=LIMIT_S)
-    deadline = time.monotonic() + LIMIT_S
-    while checkout.left_running() and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert checkout.left_running() == []
+    checkout.wait_until_nothing_runs()
     code, output = checkout.lab("run", "fake", "--profile", "off")
     assert code == 0, output
     assert nothing_is_left(checkout), "the next run removes the dead one's scratch files"

@@ -21,6 +21,7 @@ import tempfile
 import threading
 import time
 import zipfile
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -36,7 +37,9 @@ SCHEMA = SOURCES / "lab/schemas/run.schema.json"
 ALL_CPUS = cpu_list(tuple(usable_cpus()))
 """CPUs for labs that measure fakes: on one CPU they would wait for each other."""
 LIMIT_S = 120.0
-"""Time that a test waits for something that should take a second: a machine may be slow, or stop for a while."""
+"""Time that a test waits for a process to end, which should take a second: a machine may be slow."""
+LOOKS_MAX = 6_000
+"""Number of looks for something that should take a second, 10 ms or more apart. A machine that stops does not count."""
 
 EXPERIMENT: dict[str, Any] = {
     "title": "A fake",
@@ -77,6 +80,7 @@ class FakeCheckout:
 
     root: Path
     environment: dict[str, str] = field(default_factory=dict)
+    _started: subprocess.Popen[str] | None = None
 
     def build(self) -> FakeCheckout:
         for place in ("bin", "loadgen/scripts", "loadgen/target/release", "profiler/target/release", "service"):
@@ -115,7 +119,7 @@ class FakeCheckout:
 
     def start(self, *words: str, **environment: str) -> subprocess.Popen[str]:
         """Start a lab as users do, in a process that the test can signal."""
-        return subprocess.Popen(
+        self._started = subprocess.Popen(
             [sys.executable, str(SUPPORT / "lab_unobserved.py"), *words],
             cwd=self.root,
             env=self._environment(**environment),
@@ -124,6 +128,7 @@ class FakeCheckout:
             text=True,
             start_new_session=True,
         )
+        return self._started
 
     def lab(self, *words: str, limit_s: float = 600, **environment: str) -> tuple[int, str]:
         """Run the lab to its end, forked from a process that has imported it; return its exit code and output."""
@@ -185,34 +190,60 @@ class FakeCheckout:
                 found.append(command)
         return found
 
-    def wait_for_load(self, source: str, limit_s: float = LIMIT_S) -> None:
+    def wait_for_load(self, source: str) -> None:
         """Wait until the load generator of this part of the newest run has sent its first request."""
-        deadline = time.monotonic() + limit_s
         started = self.root / ".cache/loads"
-        while not started.exists() or f"{self.runs()[-1] / source}/" not in started.read_text():
-            assert time.monotonic() < deadline, f"no load began in {limit_s} s"
-            time.sleep(0.01)
+        self.wait_until(
+            f"a load of {source}",
+            lambda: started.exists() and f"{self.runs()[-1] / source}/" in started.read_text(),
+        )
 
-    def wait_for_phase(self, phase: str, limit_s: float = LIMIT_S) -> None:
+    def wait_for_phase(self, phase: str) -> None:
         """Wait until the lab says in its textfile metrics that this phase is active."""
         path = self.root / ".cache/metrics/lab.prom"
-        deadline = time.monotonic() + limit_s
-        while time.monotonic() < deadline:
-            try:
-                if re.search(rf'lab_run_info{{.*phase="{phase}"}} 1', path.read_text()):
-                    return
-            except FileNotFoundError:
-                pass
+
+        def reached() -> bool:
+            with contextlib.suppress(FileNotFoundError):
+                return re.search(rf'lab_run_info{{.*phase="{phase}"}} 1', path.read_text()) is not None
+            return False
+
+        self.wait_until(f"phase {phase}", reached)
+
+    def wait_for_program(self, words: str) -> str:
+        """Wait until a program of this checkout runs whose command line holds these words; return the command line."""
+        found: list[str] = []
+
+        def reached() -> bool:
+            found.extend(command for command in self.left_running() if words in command)
+            return bool(found)
+
+        self.wait_until(f"a program {words}", reached)
+        return found[0]
+
+    def wait_until(self, what: str, reached: Callable[[], bool]) -> None:
+        """Wait until a condition holds. If the lab that was started last ends before, fail with what it printed."""
+        for _ in range(LOOKS_MAX):
+            ended = self._started is not None and self._started.poll() is not None
+            if reached():
+                return
+            if ended:
+                assert self._started is not None
+                raise AssertionError(f"the lab ended before {what}; it printed:\n{self._started.communicate()[0]}")
             time.sleep(0.01)
-        raise AssertionError(f"phase {phase} was not reached in {limit_s} s")
+        raise AssertionError(f"{what} was not reached")
+
+    def wait_until_nothing_runs(self) -> None:
+        """Wait for the end of processes that were just killed."""
+        for _ in range(LOOKS_MAX):
+            if not self.left_running():
+                return
+            time.sleep(0.01)
+        raise AssertionError(self.left_running())
 
 
 def nothing_is_left(checkout: FakeCheckout) -> bool:
     """Whether no process and no scratch file of a run is left; a process that was just killed gets a moment."""
-    deadline = time.monotonic() + LIMIT_S
-    while checkout.left_running() and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert checkout.left_running() == [], checkout.left_running()
+    checkout.wait_until_nothing_runs()
     work = checkout.root / ".cache/work"
     assert not work.exists() or list(work.iterdir()) == [], list(work.iterdir())
     assert not (checkout.root / ".cache/metrics/lab.prom").exists()

@@ -56,10 +56,13 @@ def main() -> None:
     takes = float(os.environ.get("FAKE_MEASUREMENT_TAKES_S", duration))
     if "/warm-up/" in options.get("--json", ""):
         takes = float(os.environ.get("FAKE_WARM_UP_TAKES_S", duration))
-    end = time.monotonic() + takes
-    until = Path(os.environ.get("FAKE_LOADGEN_UNTIL", "/nonexistent"))
-    while time.monotonic() < end and not ended_early and not until.exists():
+    began = time.monotonic()
+    end = began + takes
+    until = os.environ.get("FAKE_LOADGEN_UNTIL")
+    while time.monotonic() < end and not ended_early and not (until and Path(until).exists()):
         time.sleep(0.01)
+    if ended_early:
+        duration = time.monotonic() - began
     elapsed = max(1, round(duration))
     write(options, short, elapsed, started, url, slower_ns=slower_ns)
     sys.exit(130 if ended_early else 0)
