@@ -171,9 +171,13 @@ class Rules(unittest.TestCase):
         found = structure.untested_alerts(rules, [{"tests": [{"alert_rule_test": tests}]}])
         self.assertEqual(found, ["B: no test in which it fires"])
 
-    def test_without_promtool_there_is_a_finding(self) -> None:
-        with mock.patch.object(check.shutil, "which", return_value=None):
-            self.assertIn("promtool is not on the PATH", check.promtool_findings()[0])
+    def test_promtool_may_be_missing_unless_ci_is_set(self) -> None:
+        for ci, findings in (("", []), ("true", [check.NO_PROMTOOL])):
+            with (
+                mock.patch.object(check.shutil, "which", return_value=None),
+                mock.patch.dict(check.os.environ, {"CI": ci}),
+            ):
+                self.assertEqual(check.promtool_findings(), findings)
 
 
 class Live(unittest.TestCase):

@@ -1,5 +1,6 @@
 """Compare shows two runs in one graph: queried from a real Prometheus that holds two synthetic runs, an hour apart."""
 
+import os
 import shutil
 import socket
 import subprocess
@@ -47,7 +48,8 @@ class TwoRuns(unittest.TestCase):
     def setUpClass(cls) -> None:
         for program in ("prometheus", "promtool"):
             if shutil.which(program) is None:
-                raise AssertionError(f"{program} is not on the PATH (Debian: apt install prometheus)")
+                error = AssertionError if os.environ.get("CI") else unittest.SkipTest
+                raise error(f"{program} is missing (Debian: apt install prometheus)")
         scratch = tempfile.TemporaryDirectory()
         cls.addClassCleanup(scratch.cleanup)
         cls.starts = {"A": int(time.time()) - 3 * 3600, "B": int(time.time()) - 2 * 3600 + 17}

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from xdist.scheduler import LoadScopeScheduling
 
 from support import chromium
 from support.checkout import FakeCheckout
+from support.installed import IS_MISSING, NO_ENGINE, leave_out, require
 
 
 @pytest.fixture
@@ -72,19 +74,19 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stab
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skip tests that open pages if the browser or its driver is missing; `pytest -rs` reports that in one line.
-
-    If CI is set they fail instead: it was to install both.
-    """
+    """Leave out tests that open pages if the browser or its driver is missing."""
     if item.get_closest_marker("browser") is None:
         return
     if not any(map(shutil.which, BROWSERS)):
-        _leave_out("Chromium is missing (Debian: apt install chromium chromium-driver)")
-    if shutil.which("chromedriver") is None:
-        _leave_out("chromedriver is missing (Debian: apt install chromium-driver)")
+        leave_out(f"Chromium {IS_MISSING}chromium chromium-driver)")
+    require("chromedriver", "chromium-driver")
 
 
-def _leave_out(why: str) -> None:
-    if os.environ.get("CI"):
-        pytest.fail(f"pages are not opened: {why}; under CI these tests must run", pytrace=False)
-    pytest.skip(f"pages are not opened: {why}")
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Tell `make test` how many tests were left out for which missing program; it repeats that at its end."""
+    if told := os.environ.get("TESTS_LEFT_OUT"):
+        skipped = (report.longrepr for report in terminalreporter.stats.get("skipped", []))
+        reasons = Counter(why[2].removeprefix("Skipped: ") for why in skipped if isinstance(why, tuple))
+        missing = {why: count for why, count in reasons.items() if IS_MISSING in why or NO_ENGINE in why}
+        with Path(told).open("a", encoding="utf-8") as file:
+            file.writelines(f"not run: {count} of the lab's tests: {why}\n" for why, count in missing.items())

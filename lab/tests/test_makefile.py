@@ -87,3 +87,66 @@ def test_a_setting_that_a_target_would_ignore_is_refused(words: str, unknown: st
 def test_a_comparison_is_given_every_value_of_an_experiment() -> None:
     asked = make("-n", "compare", "A=a", "B=b", "SCALE=0.3", "ENGINE=null", "X=3%", "PORT=9000")
     assert asked.split() == ["bin/lab", "compare", "'a'", "'b'", "SCALE='0.3'", "ENGINE='null'", "X='3%'"]
+
+
+@pytest.fixture
+def room(tmp_path: Path) -> Path:
+    """A checkout with the real Makefile, whose tools note how they were called; those that `broken` names fail."""
+    (tmp_path / "Makefile").write_text((ROOT / "Makefile").read_text())
+    tool = f"""#!/bin/bash
+echo "$0 $*" >>{tmp_path}/calls
+case " $0 $* " in
+  *check.py*) echo "not run: the rules" >>"$TESTS_LEFT_OUT" ;;
+esac
+while read -r broken; do case "$0 $*" in *"$broken"*) exit 1 ;; esac; done <{tmp_path}/broken
+"""
+    for name in ("bin/lab", "bin/find-jdk", ".venv/bin/pytest", ".venv/bin/python", "tools/mvn", "tools/cargo"):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(tool)
+        path.chmod(0o755)
+    built = (
+        "service/server/target/service",
+        "loadgen/target/release",
+        "profiler/target/release",
+        "profiler/target/lib",
+    )
+    for directory in built:
+        (tmp_path / directory).mkdir(parents=True)
+    (tmp_path / "profiler/pom.xml").touch()
+    (tmp_path / "broken").touch()
+    return tmp_path
+
+
+def run_all_tests(room: Path) -> tuple[int, list[str], str]:
+    """Run `make test`; return its exit code, the lines that it ends with, and the calls of its tools."""
+    environment = {key: value for key, value in os.environ.items() if not key.startswith(("MAKE", "MFLAGS"))}
+    environment["PATH"] = f"{room}/tools:{environment['PATH']}"
+    done = subprocess.run(["make", "test"], cwd=room, env=environment, capture_output=True, text=True, check=False)
+    told = [line for line in done.stdout.splitlines() if line.startswith(("failed: ", "not run: "))]
+    return done.returncode, told, (room / "calls").read_text()
+
+
+def test_all_tests_end_with_what_was_left_out(room: Path) -> None:
+    code, told, _ = run_all_tests(room)
+    assert (code, told) == (0, ["not run: the rules"])
+
+
+@pytest.mark.parametrize(
+    ("broken", "failed"),
+    [
+        ("--ignore lab/tests/e2e", ["make test-lab"]),
+        ("-ra -n 2 lab/tests/e2e", ["make test-e2e"]),
+        ("cargo build", ["make build", "make test-e2e"]),
+        ("cargo test", ["make compile-loadgen-tests", "make test-profiler", "make test-loadgen"]),
+        ("service/pom.xml test", ["make test-service"]),
+    ],
+)
+def test_a_room_that_fails_keeps_no_other_from_running(room: Path, broken: str, failed: list[str]) -> None:
+    """What needs a build that failed fails too; everything else is tested, and the last lines say what failed."""
+    (room / "broken").write_text(f"{broken}\n")
+    code, told, calls = run_all_tests(room)
+    assert code != 0
+    assert sorted(told) == sorted([*(f"failed: {name}" for name in failed), "not run: the rules"])
+    for room_test in ("--ignore lab/tests/e2e", "service/pom.xml test", "test --quiet", "check.py", "-pl bench"):
+        assert room_test in calls, room_test

@@ -1,4 +1,4 @@
-"""If the browser's driver is missing, tests that open pages are skipped, with the package to install."""
+"""Tests that need a program that is missing are skipped, with the package to install; under CI they fail."""
 
 from __future__ import annotations
 
@@ -9,27 +9,52 @@ from pathlib import Path
 import pytest
 
 TESTS = Path(__file__).resolve().parent
+PAGES = ["report/test_browser.py"]
+PROMETHEUS = ["runtime/test_monitoring.py", "-k", "loopback or once_a_second or killed_and_started"]
 
 
-@pytest.mark.parametrize(
-    ("there", "missing"),
-    [(["chromium"], "chromedriver is missing (Debian: apt install chromium-driver)"), ([], "Chromium is missing")],
-)
-def test_a_missing_browser_or_driver_is_one_line_that_names_the_package(
-    tmp_path: Path, there: list[str], missing: str
-) -> None:
+def run_tests(
+    directory: Path, there: list[str], words: list[str], **environment: str
+) -> subprocess.CompletedProcess[str]:
     for tool in there:
-        (tmp_path / tool).write_text("#!/bin/sh\n")
-        (tmp_path / tool).chmod(0o755)
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", str(TESTS / "report/test_browser.py")],
-        cwd=TESTS.parent,
-        env={"PATH": str(tmp_path), "HOME": str(tmp_path)},
+        (directory / tool).write_text("#!/bin/sh\n")
+        (directory / tool).chmod(0o755)
+    return subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", *words],
+        cwd=TESTS,
+        env={"PATH": str(directory), "HOME": str(directory), **environment},
         capture_output=True,
         text=True,
         check=False,
     )
+
+
+@pytest.mark.parametrize(
+    ("tests", "there", "missing"),
+    [
+        (PAGES, ["chromium"], "chromedriver is missing (Debian: apt install chromium-driver)"),
+        (PAGES, [], "Chromium is missing (Debian: apt install chromium chromium-driver)"),
+        (PROMETHEUS, [], "prometheus is missing (Debian: apt install prometheus)"),
+        (PROMETHEUS, ["prometheus"], "prometheus-node-exporter is missing"),
+    ],
+)
+def test_what_is_missing_is_named_with_its_package(
+    tmp_path: Path, tests: list[str], there: list[str], missing: str
+) -> None:
+    told = tmp_path / "told"
+    done = run_tests(tmp_path, there, tests, TESTS_LEFT_OUT=str(told))
     assert done.returncode == 0, done.stdout
     skipped = [line for line in done.stdout.splitlines() if line.startswith("SKIPPED")]
-    assert len(skipped) == 1, done.stdout
-    assert missing in skipped[0]
+    assert skipped
+    assert all(missing in line for line in skipped), done.stdout
+    (line,) = told.read_text().splitlines()
+    assert line.startswith("not run: ")
+    assert missing in line
+
+
+@pytest.mark.parametrize("tests", [PAGES, PROMETHEUS])
+def test_under_ci_nothing_may_be_missing(tmp_path: Path, tests: list[str]) -> None:
+    done = run_tests(tmp_path, [], tests, CI="true")
+    assert done.returncode == 1, done.stdout
+    assert "is missing (Debian: apt install " in done.stdout
+    assert "under CI this test must run" in done.stdout

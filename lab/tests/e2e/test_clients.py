@@ -1,6 +1,6 @@
 """Clients that others wrote, each with PUT, GET, DELETE and a range: what HTTP means is not ours to define.
 
-One that is not installed is skipped by name; if CI is set it fails instead.
+A client that is missing is skipped, and its package named; if CI is set its test fails instead.
 """
 
 from __future__ import annotations
@@ -8,13 +8,14 @@ from __future__ import annotations
 import http.client
 import os
 import re
-import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
 
 import pytest
+
+from support.installed import require
 
 from .conftest import CHECKOUT
 
@@ -29,15 +30,6 @@ def run(*command: str | Path, cwd: Path | None = None, env: dict[str, str] | Non
     )
     assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
     return done.stdout
-
-
-def require(tool: str, package: str) -> None:
-    if shutil.which(tool) is None:
-        if os.environ.get("CI"):
-            pytest.fail(
-                f"{tool} is not installed, and under CI every client must run (Debian: {package})", pytrace=False
-            )
-        pytest.skip(f"{tool} is not installed (Debian: apt install {package})")
 
 
 @pytest.fixture(scope="module", params=["sync", "queue"])

@@ -20,8 +20,9 @@ from datetime import datetime
 
 import pytest
 
-from lab.runtime.local.monitoring import LOOKBACK
+from lab.runtime.local.monitoring import LOOKBACK, NODE_EXPORTER_NAMES
 from support.checkout import free_port
+from support.installed import require
 
 from .conftest import CHECKOUT, FinishedRun, wait_until_ready
 
@@ -61,11 +62,10 @@ def total(url: str, query: str, end: float) -> float:
 
 @contextmanager
 def prometheus_of_local_runs(port: int) -> Iterator[None]:
-    program = shutil.which("prometheus")
-    assert program, "Prometheus is not on the PATH, so no dashboard is tested (Debian: apt install prometheus)"
+    require("prometheus", "prometheus")
     data = CHECKOUT / ".cache" / "prometheus" / "tsdb"
     words = [f"--storage.tsdb.path={data}", f"--web.listen-address=127.0.0.1:{port}", f"--config.file={os.devnull}"]
-    process = subprocess.Popen([program, *words, LOOKBACK], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(["prometheus", *words, LOOKBACK], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         yield
     finally:
@@ -88,6 +88,8 @@ def prometheus_of_runs_in_containers(port: int) -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def stored(finished_run: FinishedRun) -> Iterator[Stored]:
+    if finished_run.runtime == "local" and not any(map(shutil.which, NODE_EXPORTER_NAMES)):
+        require("prometheus-node-exporter", "prometheus-node-exporter")
     begin, end = when(finished_run)
     started = {"local": prometheus_of_local_runs, "docker": prometheus_of_runs_in_containers}
     port = free_port()

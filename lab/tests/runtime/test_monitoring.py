@@ -35,6 +35,7 @@ from lab.runtime.local.runtime import LocalRuntime
 from support.checkout import FakeCheckout, free_port, nothing_is_left
 from support.docker import ANSWERS, PLAN, STACK, container, quiet
 from support.fake_docker import FakeDocker
+from support.installed import require
 
 LIMIT_S = 60
 ROOM = Path(__file__).resolve().parents[3] / "dashboards" / "prometheus"
@@ -107,7 +108,7 @@ def test_a_prometheus_that_does_not_answer_is_reported_without_an_error() -> Non
 @pytest.fixture
 def programs(monkeypatch: pytest.MonkeyPatch) -> None:
     for program in ("prometheus", "prometheus-node-exporter"):
-        assert shutil.which(program), f"{program} is not on the PATH (Debian: apt install {program})"
+        require(program, program)
     monkeypatch.setattr(local, "PROMETHEUS_PORT", free_port())
     monkeypatch.setattr(local, "NODE_EXPORTER_PORT", free_port())
     monkeypatch.setattr(scrapes, "GAP_MIN_S", 2.0)
@@ -217,7 +218,7 @@ def test_prometheus_killed_and_started_again_leaves_a_gap_that_the_report_names(
     started: list[subprocess.Popen[bytes]] = []
 
     def kill_and_restart() -> None:
-        checkout.wait_for_phase("measure", LIMIT_S)
+        checkout.wait_for_phase("measure")
         exporter, _ = process_of("prometheus-node-exporter", checkout.root)
         pid, words = process_of("prometheus", checkout.root)
         os.kill(exporter, signal.SIGKILL)
@@ -269,7 +270,7 @@ def test_a_full_volume_does_not_end_prometheus_and_the_report_names_the_gap(
     checkout: FakeCheckout, small_volume: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fill_it() -> None:
-        checkout.wait_for_phase("measure", LIMIT_S)
+        checkout.wait_for_phase("measure")
         url = f"http://127.0.0.1:{local.PROMETHEUS_PORT}"
         wait_until(lambda: told(url, time.time() - 2) == "")
         fill(small_volume / "full")
