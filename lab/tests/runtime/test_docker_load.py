@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -11,6 +14,8 @@ import pytest
 from lab.errors import InputError
 from lab.paths import Checkout
 from lab.runtime.docker.runtime import DockerRuntime
+from lab.timeline import Timeline, Watched
+from support.checkout import LIMIT_S
 from support.docker import ANSWERS, PLAN, Alive, free_ports, load_spec, quiet, service_spec
 from support.fake_docker import FakeDocker
 
@@ -121,6 +126,55 @@ def test_a_load_that_fails_shows_its_exit_code_and_its_last_lines(
     result = runtime.load(load_spec(tmp_path), Alive(), quiet)  # type: ignore[arg-type]
     assert result.exit_code == 1
     assert "unexpected symbol" in result.error_tail
+
+
+@pytest.mark.parametrize("visible", [True, False])
+def test_under_load_no_program_is_started_and_no_engine_is_asked(
+    docker: FakeDocker, runtime: DockerRuntime, tmp_path: Path, visible: bool
+) -> None:
+    """Also if the engine runs on another system, so that no pid is found: every second one is looked for."""
+    over = tmp_path / "over"
+    docker.answers(
+        [
+            *ANSWERS,
+            {"match": "wait lsmlab-load", "seconds": LIMIT_S, "until": str(over), "stdout": "0\n"},
+            {"match": "wait lsmlab-", "seconds": LIMIT_S},
+        ]
+    )
+    runtime.preflight(PLAN, free_ports(), quiet)
+    service = runtime.start_service(service_spec(tmp_path))
+    watched = Watched(service_pid=lambda: service.pid, loadgen_pid=runtime.loadgen_pid)
+    assert service.pid is None
+    spec = load_spec(tmp_path)
+    words = ["-t2", "-c64", "-d20s", "-R20000", "-L", "-s", str(spec.script), "--json", str(spec.out / "load.json")]
+    words += ["--hdr-log", str(spec.out / "latency.hlog"), "--high-priority", "--metrics", "0.0.0.0:9101"]
+    words += ["http://127.0.0.1:8080", "--", "pairs=2000000"]
+    sleep = "import time; time.sleep(600)"
+    generator = subprocess.Popen([sys.executable, "-c", sleep, *(words if visible else [])])
+    result = []
+    load = threading.Thread(target=lambda: result.append(runtime.load(spec, service, quiet)))
+    deadline = time.monotonic() + LIMIT_S
+    while not (docker.calls("logs --follow") and docker.calls("wait lsmlab-service")):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    before = len(docker.calls())
+    load.start()
+    try:
+        while not docker.calls("wait lsmlab-load") or (visible and runtime.loadgen_pid() is None):
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        for _ in range(30):
+            Timeline(watched)._collect()
+        assert runtime.loadgen_pid() == (generator.pid if visible else None)
+        during = [call["words"] for call in docker.calls()[before:]]
+    finally:
+        over.touch()
+        load.join()
+        generator.kill()
+        generator.wait()
+    assert [words[0] for words in during] == ["compose", "wait"], "how the load starts, and what waits for its end"
+    assert result[0].exit_code == 0
+    assert runtime.loadgen_pid() is None
 
 
 def test_the_load_ends_when_the_service_dies(docker: FakeDocker, runtime: DockerRuntime, tmp_path: Path) -> None:

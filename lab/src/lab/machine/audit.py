@@ -53,7 +53,7 @@ class MachineAudit:
         """Watch a process as soon as its pid is known, for as long as it is `wanted`; returns at once."""
 
         def look() -> None:
-            os.nice(NICENESS)  # of this thread, on Linux: in a container a pid is found by a program, beside the load
+            os.nice(NICENESS)  # of this thread, on Linux: it runs beside the load
             deadline = time.monotonic() + PID_LIMIT_S
             while wanted() and time.monotonic() < deadline:
                 if (pid := find_pid()) is not None:

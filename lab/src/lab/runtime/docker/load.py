@@ -14,6 +14,7 @@ from typing import IO
 
 from lab.cpu_plan import cpu_list
 from lab.errors import RunError
+from lab.machine.host import processes_mentioning
 from lab.process.processes import Process, Processes, tail
 from lab.runtime.docker import engine
 from lab.runtime.docker.engine import Docker
@@ -23,6 +24,8 @@ from lab.runtime.specs import LIVENESS_S, LoadResult, LoadSpec
 
 LOADGEN_DIR = "/opt/lsmlab/other"  # the directory of LOADGEN's program inside the container
 INTERRUPT_GRACE_S = 5.0
+PID_LIMIT_S, PID_POLL_S = 1.0, 0.05
+"""The generator's process is looked for within the lead-in, and not after it."""
 
 
 class Load:
@@ -33,7 +36,7 @@ class Load:
         self._processes = processes
         self._program = program
         self._image = image
-        self._name: str | None = None
+        self._pid: int | None = None
 
     def run(self, docker: Docker, spec: LoadSpec, service: Service, loaded: Callable[[float], None]) -> LoadResult:
         """Run the load generator until it ends or the service dies. `docker` is that of the service's project.
@@ -47,14 +50,16 @@ class Load:
         if self._program and not spec.own:
             inside = f"{LOADGEN_DIR}/{self._program.name}"
             mounts += [f"--volume={self._program}:{inside}:ro", f"--entrypoint={inside}"]
+        words = self._words(spec)
         docker.ask(
-            docker.compose(*("run", "--detach", "--no-deps", "--name", name, *mounts, "loadgen", *self._words(spec))),
+            docker.compose("run", "--detach", "--no-deps", "--name", name, *mounts, "loadgen", *words),
             "starting the load generator",
         )
-        self._name = name
         began = time.time()
         ended = self._processes.start(["docker", "wait", name], stdout=subprocess.PIPE, name="docker wait")
         try:
+            while not self._find_pid(words) and time.time() < began + PID_LIMIT_S and ended.wait(PID_POLL_S) is None:
+                pass
             while ended.wait(LIVENESS_S) is None and service.alive():
                 pass
             if ended.alive():  # the service died; what it left is in its log
@@ -67,12 +72,19 @@ class Load:
             loaded(began)
             self._collect_output(name, spec.out)
             ended.end()
-            self._name = None
+            self._pid = None
         return LoadResult(code, tail(spec.out / "load.err") if code else "")
 
     def pid(self) -> int | None:
-        """Return the load generator's pid here; None if none runs, or if the engine runs on another system."""
-        return self._docker.pid_of(self._name, "-R") if self._name else None
+        """Return the load generator's pid here; None if none runs, or if the engine runs on another system.
+
+        Asks no engine: that would start a process, which would run beside the load.
+        """
+        return self._pid
+
+    def _find_pid(self, words: list[str]) -> bool:
+        self._pid = min(processes_mentioning(" ".join(words)), default=None)
+        return self._pid is not None
 
     def _words(self, spec: LoadSpec) -> list[str]:
         words = spec.wrk2_words(str(spec.script))

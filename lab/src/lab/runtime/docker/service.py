@@ -29,6 +29,7 @@ class DockerService(Service):
         self._exit_code: int | None = None
         self._ended = False
         self._pid: int | None = None
+        self._asked_for_pid = False
         self.admin_url = f"http://127.0.0.1:{ports.admin}"
         self.data_url = f"http://127.0.0.1:{ports.data}"
         with spec.log.open("ab") as log:
@@ -41,8 +42,9 @@ class DockerService(Service):
 
     @property
     def pid(self) -> int | None:
-        """The JVM's pid here; None if the engine runs on another system."""
-        if self._pid is None and self.alive():
+        """The JVM's pid here; None if the engine runs on another system. The engine is asked once, not beside loads."""
+        if not self._asked_for_pid and self.alive():
+            self._asked_for_pid = True
             self._pid = self._docker.pid_of(self._name, "lsmlab-server.jar")
         return self._pid
 
