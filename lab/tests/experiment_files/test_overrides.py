@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from experiment_files.examples import WHOLE
+from experiment_files.examples import SWEEP, WHOLE
 from lab.errors import InputError
 from lab.experiment import Experiment, apply_overrides
 
@@ -35,6 +35,7 @@ def test_overrides_change_the_experiment_and_are_recorded(read: Callable[[str], 
     expected = before.resolved()
     expected["load"] |= {"rate_per_s": 20_000, "duration_s": 20.0}
     expected["service"]["variant"] = "queue"
+    expected["title"] = "GET at 20,000/s (duration 20s, variant queue)"
     assert after.resolved() == expected
 
 
@@ -59,3 +60,29 @@ def test_a_bad_override_names_the_setting_and_what_is_allowed(
     with pytest.raises(InputError) as caught:
         apply_overrides(read(WHOLE), given)
     assert caught.value.message.startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("title", "given", "shown"),
+    [
+        ("GET at 70,000/s", {"rate": "20k"}, "GET at 20,000/s"),
+        ("GET at 70,000/s, in turns", {"scale": "0.5"}, "GET at 35,000/s, in turns"),
+        ("GET over 150 tables", {"rate": "20k"}, "GET over 150 tables, at 20,000/s"),
+        ("GET at 170,000/s", {"rate": "20k"}, "GET at 170,000/s, at 20,000/s"),
+        ("GET at 70,000/s", {"rate": "70k", "warmup": "0s", "profile": "off"}, "GET at 70,000/s"),
+        ("GET at 70,000/s", {"variant": "queue", "duration": "5s"}, "GET at 70,000/s (variant queue, duration 5s)"),
+    ],
+)
+def test_the_title_says_what_runs(
+    read: Callable[[str], Experiment], title: str, given: dict[str, str], shown: str
+) -> None:
+    assert apply_overrides(read(WHOLE.replace("GET at 70,000/s", title)), given)[0].title == shown
+
+
+def test_the_title_of_one_rate_of_a_sweep_names_it(read: Callable[[str], Experiment]) -> None:
+    sweep = read(SWEEP.replace("GET at 70,000/s", "GET at three rates"))
+    assert [point.title for point in sweep.points()] == ["GET at 1,000/s", "GET at 2,000/s", "GET at 5,000/s"]
+    assert apply_overrides(sweep, {"rate": "3k"})[0].title == "GET at 3,000/s"
+    halved, _ = apply_overrides(sweep, {"scale": "0.5"})
+    assert halved.title == "GET at three rates"
+    assert [point.title for point in halved.points()] == ["GET at 500/s", "GET at 1,000/s", "GET at 2,500/s"]

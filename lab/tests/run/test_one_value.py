@@ -133,3 +133,14 @@ def test_each_percentile_is_one_text_in_all_places(checkout: FakeCheckout, tmp_p
     (case,) = (row for row in with_column(tables, "Starts", "p50") if row["Experiment"] == "fake")
     assert (case["p50"], case["p99"], case["max"]) == (P50, BOUND, BOUND)
     assert {row["p99"] for row in with_column(tables, "Round", "p99")} == {BOUND}
+
+
+def test_a_run_is_headed_by_what_ran(checkout: FakeCheckout) -> None:
+    checkout.experiment("fake", title="GET at 100/s, in turns")
+    code, output = checkout.lab("run", "fake", "--rate", "50", "--profile", "off", "--warmup", "0s")
+    assert code == 0, output
+    (run,) = checkout.runs()
+    assert (run / "report.md").read_text().startswith("# GET at 50/s, in turns\n")
+    assert "<h1>GET at 50/s, in turns</h1>" in (run / "report.html").read_text()
+    assert checkout.manifest()["experiment"]["title"] == "GET at 50/s, in turns"
+    assert "GET at 100/s" not in output

@@ -284,17 +284,29 @@ class Experiment(Strict):
         reference = self.reference
         if reference is not None and self._sweep_per_s:
             reference = reference.of_rate(rate_per_s)
-        load = self.load.model_copy(update={"rate_per_s": rate_per_s})
-        copy = self.model_copy(update={"load": load, "reference": reference})
+        copy = self.offered(rate_per_s).model_copy(update={"reference": reference})
         copy._sweep_per_s = ()
         return copy
+
+    def offered(self, rate_per_s: int) -> Experiment:
+        """Return this experiment with another rate, also in its title: a title says what runs.
+
+        The new rate replaces the declared one in the title, or the words "six rates" of a sweep, or is added.
+        """
+        changed = self.load.model_copy(update={"rate_per_s": rate_per_s})
+        title = self.title
+        if self._sweep_per_s or rate_per_s != self.load.rate_per_s:
+            named = r"(?<=\bat )\w+ rates\b" if self._sweep_per_s else rf"(?<![\d,]){self.load.rate_per_s:,}/s"
+            title, found = re.subn(named, f"{rate_per_s:,}/s", self.title)
+            title = title if found else f"{self.title}, at {rate_per_s:,}/s"
+        return self.model_copy(update={"load": changed, "title": title})
 
     def at_scale(self, factor: float, choice: RateChoice) -> Experiment:
         """Return this experiment with its rate multiplied; a sweep multiplies the rate of each of its points."""
         copy = self.model_copy()
         if not self._sweep_per_s:
             rate = max(1, round(self.load.rate_per_s * factor))
-            copy = self.model_copy(update={"load": self.load.model_copy(update={"rate_per_s": rate})})
+            copy = self.offered(rate)
         copy._rate_choice = choice
         return copy
 

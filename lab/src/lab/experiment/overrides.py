@@ -30,6 +30,8 @@ OVERRIDABLE: dict[str, Place] = {
 }
 """The option's name, and the place in the declaration that it overrides."""
 
+UNTITLED = frozenset({"rate", "scale", "warmup", "repeat", "profile"})
+"""Settings that a title does not name: the rate is in it anyway, and the others change how the same is measured."""
 PROFILE_WORDS = ("on", "off")
 _FIELDS = {"rate": "rate_per_s", "duration": "duration_s", "warmup": "warmup_s"}
 
@@ -57,7 +59,14 @@ def apply_overrides(
             understood["rate"] = changed.load.rate_per_s
     elif understood.get("rate") in experiment.sweep_per_s:
         del understood["rate"]  # a point of a sweep is as declared
-    return changed, understood
+    return changed.model_copy(update={"title": _title(changed, experiment, understood)}), understood
+
+
+def _title(changed: Experiment, declared: Experiment, understood: Mapping[str, Any]) -> str:
+    """Return a title that says what runs: with its rate, and with what else was set for the service and the load."""
+    title = changed.title if declared.sweep_per_s else declared.offered(changed.load.rate_per_s).title
+    words = [name.replace("_", " ") + f" {value}" for name, value in understood.items() if name not in UNTITLED]
+    return f"{title} ({', '.join(words)})" if words else title
 
 
 def _changed(experiment: Experiment, given: Mapping[str, str]) -> tuple[Experiment, dict[str, Any]]:
