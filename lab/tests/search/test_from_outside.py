@@ -82,6 +82,28 @@ def test_a_saturation_is_found_and_its_page_has_every_step(checkout: FakeCheckou
     assert nothing_is_left(checkout)
 
 
+def test_a_search_in_which_no_step_can_tell_has_no_answer_and_says_why(checkout: FakeCheckout) -> None:
+    """The latency is over the limit by the load generator's own delays at every rate."""
+    checkout.experiment("fake", dataset=None)
+    words = ("search", "fake", "p50<250us", "DURATION=1s", "WARMUP=0s")
+    code, output = checkout.lab(*words, FAKE_GENERATOR_DELAY_US="600")
+    assert code == 0, output
+    path, answer = answer_in(checkout)
+    result = answer["result"]
+    assert [result[key] for key in ("ended", "rate_per_s", "low_per_s", "high_per_s")] == [
+        "no answer",
+        None,
+        None,
+        None,
+    ]
+    assert "fake: No answer: down to 24/s no step can tell if p50<250us holds: p50 is " in output
+    assert "without the load generator's own delays" in result["sentence"]
+    assert {step["rate_per_s"] for step in result["steps"]} == {result["bounds"]["lowest_per_s"]}
+    page = (path.parent / "search.html").read_text()
+    assert "no answer" in page
+    assert "90% interval" not in page.partition("<table")[0]
+
+
 def test_too_few_requests_for_the_percentile_at_any_rate_are_bad_input(checkout: FakeCheckout) -> None:
     calibrated(checkout)
     code, output = checkout.lab("search", "fake", "p99.99<10ms", "DURATION=1s")

@@ -103,6 +103,36 @@ def test_a_limit_that_not_even_the_lowest_rate_holds_gives_an_upper_bound() -> N
     assert min(asked) == 100
 
 
+def test_a_search_whose_every_step_is_unknown_has_no_answer_and_never_goes_below_its_lowest_rate() -> None:
+    asked, probe = known(0, sendable=0)
+    answer = search(probe, Bounds(1_000, 90, 1_000_000))
+    assert (answer.ended, answer.rate_per_s, answer.low_per_s, answer.high_per_s) == ("no answer", None, None, None)
+    assert asked == [1_000, 500, 250, 125, 90, 90]
+
+
+@pytest.mark.parametrize("sendable", [0, 60, 95, 120, 700])
+@pytest.mark.parametrize("threshold", [0, 95, 600, 10**9])
+def test_no_step_is_below_the_lowest_rate_and_no_rate_is_answered_that_no_step_held(
+    threshold: float, sendable: float
+) -> None:
+    asked, probe = known(threshold, sendable=sendable)
+    answer = search(probe, Bounds(1_000, 90, 1_000_000))
+    assert min(asked) >= 90
+    held = [step.rate_per_s for step in answer.outcomes if step.holds == "yes"]
+    assert (answer.rate_per_s is None or answer.ended == "upper bound") == (not held), answer
+
+
+def test_a_search_that_fails_at_high_rates_and_cannot_tell_at_low_ones_says_where_it_fails() -> None:
+    answer = search(lambda rate: "no" if rate > 400 else "unknown", Bounds(1_000, 90, 1_000_000))
+    assert (answer.ended, answer.rate_per_s, answer.high_per_s) == ("no answer", None, 500)
+
+
+def test_a_search_whose_steps_all_held_answers_with_the_highest_of_them() -> None:
+    _, probe = known(10**9)
+    answer = search(probe, Bounds(1_000, 10, 1_000_000), steps_max=3)
+    assert (answer.ended, answer.rate_per_s, answer.high_per_s) == ("undecided", 4_000, None)
+
+
 def test_one_wrong_outcome_does_not_lead_the_search_astray() -> None:
     for lie in range(6):
         asked, honest = known(8_000)

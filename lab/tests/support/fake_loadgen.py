@@ -120,6 +120,8 @@ def write(
     stdev_ns = math.sqrt(sum((latency_ns - mean_ns) ** 2 for latency_ns in latencies_ns) / rate)
     values = {"count": count, "min": total.get_min_value() / 1000, "mean": mean_ns / 1000,
               "stdev": stdev_ns / 1000, "max": us["100"], "percentiles": us}  # fmt: skip
+    delay_us = float(os.environ.get("FAKE_GENERATOR_DELAY_US", "0"))
+    net = {**values, "percentiles": {p: max(1.0, value - delay_us) for p, value in us.items()}} if delay_us else None
     unanswered = int(os.environ.get("FAKE_UNANSWERED", "0"))
     Path(options["--json"]).write_text(
         json.dumps(
@@ -142,6 +144,7 @@ def write(
                 "elapsed_s": float(seconds),
                 "latency_us": values,
                 "uncorrected_us": values,
+                "net_latency_us": net,
                 "send_lag_us": values,
                 "errors": {"connect": 0, "read": 0, "write": 0, "timeout": 0, "status": 0},
                 "status": {"200": count},

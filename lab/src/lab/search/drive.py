@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 
 from rich.console import Console
@@ -13,7 +14,7 @@ from lab.report import numbers
 from lab.search.page import write_search_page
 from lab.search.procedure import Answer as SearchAnswer
 from lab.search.procedure import Bounds, search
-from lab.search.steps import Steps, Subject, lowest_rate
+from lab.search.steps import Step, Steps, Subject, lowest_rate
 from lab.series import Answer, Place, Series, find_to_resume, make_answer
 
 KIND = "search"
@@ -48,10 +49,11 @@ def run_search(place: Place, subject: Subject, console: Console, *, resume: bool
         finally:
             answer.result["steps"] = [step.model_dump(mode="json") for step in steps.made]
             answer.write(results)
-    _finish(answer, found, subject)
+    told = sentence(found, subject, steps.made)
+    _finish(answer, found, told)
     answer.write(results)
     page = write_search_page(results, answer, subject.experiment)
-    console.print(Text(f"{subject.name}: {sentence(found, subject)}", style="bold"), soft_wrap=True)
+    console.print(Text(f"{subject.name}: {told}", style="bold"), soft_wrap=True)
     console.print(f"page: {page}", soft_wrap=True, highlight=False)
     return found
 
@@ -74,28 +76,37 @@ def bounds_of(place: Place, subject: Subject) -> Bounds:
     return Bounds(min(max(round(start), lowest), highest), lowest, highest)
 
 
-def sentence(found: SearchAnswer, subject: Subject) -> str:
-    """Return the answer in a sentence."""
-    steps = f"{len(found.outcomes)} steps"
+def sentence(found: SearchAnswer, subject: Subject, steps: Sequence[Step]) -> str:
+    """Return the answer in a sentence, and if there is none, the reason; `steps` are all that were made."""
+    count = f"{len(found.outcomes)} steps"
+    if found.rate_per_s is None:
+        why = next((step.why for step in reversed(steps) if step.holds == "unknown"), "nothing was measured")
+        fails = (
+            "" if found.high_per_s is None else f"it does not hold at {numbers.rate(round(found.high_per_s))}/s, and "
+        )
+        lowest = numbers.rate(min(step.rate_per_s for step in found.outcomes))
+        return f"No answer: {fails}down to {lowest}/s no step can tell if {subject.slo} holds: {why}; {count}."
     rate = numbers.rate(round(found.rate_per_s))
     if found.ended == "lower bound":
         as_much = f"up to {rate}/s, which is as much as can be sent"
         return f"{subject.slo} was never breached, {as_much}: a lower bound."
     if found.ended == "upper bound":
-        return f"{subject.slo} does not even hold at {rate}/s, the lowest rate that can tell; {steps}."
-    low, high = (numbers.rate(round(bound)) for bound in (found.low_per_s or 0, found.high_per_s or 0))
-    interval = f"90% interval {low} to {high}/s, {steps}"
+        return f"{subject.slo} does not even hold at {rate}/s, the lowest rate that can tell; {count}."
+    if found.high_per_s is None:
+        return f"{subject.slo} holds at {rate}/s, but the steps ran out before it was breached: a lower bound; {count}."
+    low, high = (numbers.rate(round(bound)) for bound in (found.low_per_s or 0, found.high_per_s))
+    interval = f"90% interval {low} to {high}/s, {count}"
     if found.ended == "undecided":
         return f"{subject.slo} holds up to about {rate}/s, but the steps ran out: {interval}."
     return f"{subject.slo} holds up to {rate}/s ({interval})."
 
 
-def _finish(answer: Answer, found: SearchAnswer, subject: Subject) -> None:
+def _finish(answer: Answer, found: SearchAnswer, told: str) -> None:
     answer.state = "complete"
     answer.result |= {
         "ended": found.ended,
         "rate_per_s": found.rate_per_s,
         "low_per_s": found.low_per_s,
         "high_per_s": found.high_per_s,
-        "sentence": sentence(found, subject),
+        "sentence": told,
     }

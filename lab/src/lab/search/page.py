@@ -18,7 +18,13 @@ from lab.search.slo import parse_slo
 from lab.search.steps import Step
 from lab.series import Answer
 
-TONES = {"found": "valid", "lower bound": "valid", "upper bound": "invalid", "undecided": "suspect"}
+TONES = {
+    "found": "valid",
+    "lower bound": "valid",
+    "upper bound": "invalid",
+    "undecided": "suspect",
+    "no answer": "suspect",
+}
 
 
 def write_search_page(results: Path, answer: Answer, experiment: Experiment) -> Path:

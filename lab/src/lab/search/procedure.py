@@ -18,10 +18,10 @@ GROWTH = 2.0
 WIDTH_MAX = 1.05
 """The search ends when the 90% interval's ends differ by less than this factor."""
 STEPS_MAX = 24
-LOWER_BOUND_HOLDS = 2
-"""Steps that must hold at the highest possible rate, to answer with a lower bound."""
+DECISIVE_STEPS = 2
+"""Steps that must agree at the highest or the lowest possible rate, to end the search there."""
 
-Ended = Literal["found", "lower bound", "upper bound", "undecided"]
+Ended = Literal["found", "lower bound", "upper bound", "undecided", "no answer"]
 Holds = Literal["yes", "no", "unknown"]
 """Whether a step held the limit; unknown: the load generator, not the service, was at its limit."""
 
@@ -49,11 +49,13 @@ class Answer:
 
     `found`: `rate_per_s` with its 90% interval from `low_per_s` to `high_per_s`. `lower bound`: the limit was never
     broken, up to `rate_per_s`, the highest rate that can be sent. `upper bound`: not even the lowest rate with enough
-    requests held it. `undecided`: the steps ran out before the interval was narrow.
+    requests held it. `undecided`: the steps ran out before the interval was narrow; without `high_per_s`, before the
+    limit was broken. `no answer`: no step held, and those at the lowest rates cannot tell; `high_per_s` is the lowest
+    rate that broke the limit, if one did.
     """
 
     ended: Ended
-    rate_per_s: float
+    rate_per_s: float | None
     low_per_s: float | None = None
     high_per_s: float | None = None
     outcomes: tuple[Outcome, ...] = field(default=())
@@ -63,6 +65,8 @@ def search(probe: Callable[[int], Holds], bounds: Bounds, steps_max: int = STEPS
     """Search with `probe`, which makes a step at a rate. It is called at most `steps_max` times."""
     belief = Belief(bounds.lowest_per_s / GROWTH, bounds.highest_per_s * GROWTH)
     outcomes: list[Outcome] = []
+    held: list[int] = []
+    broken: list[int] = []
     highest = float(bounds.highest_per_s)
     rate = min(max(bounds.start_per_s, bounds.lowest_per_s), bounds.highest_per_s)
     while len(outcomes) < steps_max:
@@ -79,9 +83,17 @@ def search(probe: Callable[[int], Holds], bounds: Bounds, steps_max: int = STEPS
             return Answer("found", belief.median, low, high, tuple(outcomes))
         if _at_the_top(held, highest, sent=highest == bounds.highest_per_s) and belief.median >= max(held):
             return Answer("lower bound", max(held), max(held), None, tuple(outcomes))
-        if broken.count(bounds.lowest_per_s) >= LOWER_BOUND_HOLDS and not held:
+        if broken.count(bounds.lowest_per_s) >= DECISIVE_STEPS and not held:
             return Answer("upper bound", bounds.lowest_per_s, None, bounds.lowest_per_s, tuple(outcomes))
+        unknown = [step.rate_per_s for step in outcomes if step.holds == "unknown"]
+        if unknown.count(bounds.lowest_per_s) >= DECISIVE_STEPS and not held:
+            break
         rate = _next(belief, held, broken, highest, bounds)
+    # The belief's median is a rate that was found only between a step that held and one that did not.
+    if not held:
+        return Answer("no answer", None, None, min(broken, default=None), tuple(outcomes))
+    if not broken:
+        return Answer("undecided", max(held), max(held), None, tuple(outcomes))
     low, high = belief.interval()
     return Answer("undecided", belief.median, low, high, tuple(outcomes))
 
@@ -89,7 +101,7 @@ def search(probe: Callable[[int], Holds], bounds: Bounds, steps_max: int = STEPS
 def _at_the_top(held: list[int], highest: float, *, sent: bool) -> bool:
     """Return whether steps at the highest rate, or at one just below a rate that could not be sent, have held."""
     near = [rate for rate in held if rate >= (highest if sent else highest / WIDTH_MAX)]
-    return len(near) >= LOWER_BOUND_HOLDS
+    return len(near) >= DECISIVE_STEPS
 
 
 def _next(belief: Belief, held: list[int], broken: list[int], highest: float, bounds: Bounds) -> int:
@@ -104,4 +116,4 @@ def _next(belief: Belief, held: list[int], broken: list[int], highest: float, bo
         wanted = min(broken) / GROWTH
     else:
         wanted = belief.median
-    return round(min(max(wanted, bounds.lowest_per_s), sendable))
+    return max(round(min(wanted, sendable)), bounds.lowest_per_s)
