@@ -7,7 +7,7 @@ import org.rocksdb.RocksDB;
 /** A {@link RocksScan} that passes keys and values through JNI in direct buffers. */
 final class DirectRocksScan extends RocksScan {
 
-  private final DirectBuffers buffers = DirectBuffers.take();
+  private DirectBuffers buffers;
   private ByteBuffer key;
   private ByteBuffer value;
   private boolean closed;
@@ -20,7 +20,25 @@ final class DirectRocksScan extends RocksScan {
   public boolean next() {
     key = null;
     value = null;
+    resume();
     return super.next();
+  }
+
+  @Override
+  public void resume() {
+    if (buffers == null) {
+      buffers = DirectBuffers.take();
+    }
+  }
+
+  @Override
+  public void pause() {
+    key = null;
+    value = null;
+    if (buffers != null) {
+      buffers.close();
+      buffers = null;
+    }
   }
 
   @Override
@@ -54,7 +72,7 @@ final class DirectRocksScan extends RocksScan {
     if (!closed) {
       closed = true;
       super.close();
-      buffers.close();
+      pause();
     }
   }
 }

@@ -366,7 +366,12 @@ abstract class EngineContract {
         byte[] key = scan.key().toArray(JAVA_BYTE);
         assertTrue(last == null || Arrays.compareUnsigned(last, key) < 0, "keys must ascend");
         last = key;
+        scan.pause();
+        scan.resume();
         values.add(text(scan.value().toArray(JAVA_BYTE)));
+        if (values.size() % 2 == 0) {
+          scan.pause(); // the scan then moves on without resume()
+        }
       }
     }
     return values;

@@ -15,6 +15,9 @@ import java.lang.foreign.MemorySegment;
  */
 public interface Scan extends AutoCloseable {
 
+  /** Maximum number of bytes of buffers that a paused scan keeps on the heap. */
+  int PAUSED_BYTES_MAX = 64 * 1024;
+
   /**
    * Moves to the next pair. Returns false at the end.
    *
@@ -24,14 +27,30 @@ public interface Scan extends AutoCloseable {
   boolean next();
 
   /**
-   * Returns the key at the cursor, valid until the next call of {@link #next} or {@link #close}.
+   * Returns the key at the cursor, valid until the next call of {@link #next}, {@link #pause} or
+   * {@link #close}.
    */
   MemorySegment key();
 
   /**
-   * Returns the value at the cursor, valid until the next call of {@link #next} or {@link #close}.
+   * Returns the value at the cursor, valid until the next call of {@link #next}, {@link #pause} or
+   * {@link #close}.
    */
   MemorySegment value();
+
+  /**
+   * Frees the memory that the scan can restore, at most {@link #PAUSED_BYTES_MAX} stay; and allows
+   * the engine to end the scan. For callers that wait, for example for a slow reader. Call {@link
+   * #next} to continue with the next pair, or {@link #resume} to use the same pair again.
+   */
+  default void pause() {}
+
+  /**
+   * Makes the pair at the cursor available again after {@link #pause}.
+   *
+   * @throws ScanEndedException as {@link #next}
+   */
+  default void resume() {}
 
   @Override
   void close();

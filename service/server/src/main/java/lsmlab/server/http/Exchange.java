@@ -111,7 +111,7 @@ final class Exchange implements Request {
   }
 
   private void range() {
-    if (!server.responseMemory().hasRoomFor(StreamedRange.BUFFER_BYTES)) {
+    if (!server.responseMemory().hasRoomFor(StreamedRange.BYTES_MAX)) {
       response = turnedAway(Rejection.REPLY_MEMORY);
       return;
     }

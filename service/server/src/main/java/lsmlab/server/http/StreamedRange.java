@@ -15,8 +15,8 @@ import org.slf4j.LoggerFactory;
  * <p><b>Protocol.</b> Two steps alternate. {@link #fill} reads pairs from the storage until one buffer of {@value
  * #BUFFER_BYTES} bytes is full, on the thread on which the variant executes the request. Then the session writes the
  * buffer as fast as the socket accepts it. Once the buffer is empty, the session submits the request to the variant
- * again. So no thread waits for a slow reader. A slow reader keeps one buffer and the scan's tables alive, however
- * large the pairs are.
+ * again. So no thread waits for a slow reader. Between two calls of {@code fill} the scan is paused: a slow reader keeps
+ * {@value #BYTES_MAX} bytes and the scan's tables alive, however large the pairs are.
  *
  * <p>Used by one thread at a time: by the variant's thread while it executes the request, and otherwise under the
  * session's lock.
@@ -28,10 +28,20 @@ final class StreamedRange extends Session.QueueItem {
   /** Size of the buffer of one range in bytes. */
   static final int BUFFER_BYTES = 64 * 1024;
 
+  /** Maximum number of bytes of heap that a range keeps: its buffer, and what its paused scan keeps. */
+  static final int BYTES_MAX = BUFFER_BYTES + Scan.PAUSED_BYTES_MAX;
+
   /** Maximum number of bytes for a chunk's size, the line ends around it, and the last chunk. */
   private static final int FRAMING_BYTES_MAX = 32;
 
   private static final byte[] HEX = Ascii.bytes("0123456789abcdef");
+
+  /** The part of the pair at the scan's cursor that is copied next. */
+  private enum Part {
+    NONE,
+    KEY,
+    VALUE
+  }
 
   private final Scan scan;
   private final Deadlines deadlines;
@@ -39,9 +49,13 @@ final class StreamedRange extends Session.QueueItem {
   private final byte[] buffer = new byte[BUFFER_BYTES];
   private int written;
   private int filled;
-  private MemorySegment current;
-  private MemorySegment afterCurrent;
+  private Part part = Part.NONE;
+  private MemorySegment key;
+  private MemorySegment value;
+
+  /** Number of bytes of the part that earlier buffers or this one hold. */
   private long copied;
+
   private boolean scanned;
   private boolean ended;
 
@@ -56,7 +70,7 @@ final class StreamedRange extends Session.QueueItem {
     this.budget = budget;
     System.arraycopy(head, 0, buffer, 0, head.length);
     filled = head.length;
-    budget.hold(BUFFER_BYTES);
+    budget.hold(BYTES_MAX);
   }
 
   /** Whether the buffer holds the end of the range. */
@@ -72,46 +86,59 @@ final class StreamedRange extends Session.QueueItem {
       written = 0;
       filled = 0;
     }
+    if (part != Part.NONE) {
+      scan.resume();
+      key = scan.key();
+      value = scan.value();
+    }
     while (!scanned && filled < BUFFER_BYTES - FRAMING_BYTES_MAX) {
-      if (current != null) {
-        copyCurrent();
-      } else if (scan.next()) {
-        begin(scan.key(), scan.value());
-      } else {
-        scanned = true;
-        append('0');
-        endLine();
-        endLine();
+      switch (part) {
+        case NONE -> begin();
+        case KEY -> {
+          if (copies(key)) {
+            append('\n');
+            part = Part.VALUE;
+          }
+        }
+        case VALUE -> {
+          if (copies(value)) {
+            endLine();
+            part = Part.NONE;
+          }
+        }
       }
     }
+    key = null;
+    value = null;
+    scan.pause();
   }
 
-  private void begin(MemorySegment key, MemorySegment value) {
-    hex(key.byteSize() + 1 + value.byteSize());
-    endLine();
-    current = key;
-    afterCurrent = value;
-    copied = 0;
-  }
-
-  /** Copies as much of the key or the value as fits, and leaves room for the framing that follows. */
-  private void copyCurrent() {
-    int room = BUFFER_BYTES - FRAMING_BYTES_MAX - filled;
-    int count = (int) Math.min(room, current.byteSize() - copied);
-    MemorySegment.copy(current, ValueLayout.JAVA_BYTE, copied, buffer, filled, count);
-    filled += count;
-    copied += count;
-    if (copied < current.byteSize()) {
-      return;
-    }
-    current = afterCurrent;
-    copied = 0;
-    if (afterCurrent != null) {
-      append('\n');
-      afterCurrent = null;
+  private void begin() {
+    if (scan.next()) {
+      key = scan.key();
+      value = scan.value();
+      hex(key.byteSize() + 1 + value.byteSize());
+      part = Part.KEY;
     } else {
+      scanned = true;
+      append('0');
       endLine();
     }
+    endLine();
+  }
+
+  /** Copies as much as fits, and leaves room for the framing that follows. Returns whether all is copied. */
+  private boolean copies(MemorySegment source) {
+    int room = BUFFER_BYTES - FRAMING_BYTES_MAX - filled;
+    int count = (int) Math.min(room, source.byteSize() - copied);
+    MemorySegment.copy(source, ValueLayout.JAVA_BYTE, copied, buffer, filled, count);
+    filled += count;
+    copied += count;
+    boolean all = copied == source.byteSize();
+    if (all) {
+      copied = 0;
+    }
+    return all;
   }
 
   private void hex(long value) {
@@ -162,7 +189,7 @@ final class StreamedRange extends Session.QueueItem {
       return;
     }
     ended = true;
-    budget.release(BUFFER_BYTES);
+    budget.release(BYTES_MAX);
     try {
       scan.close();
     } catch (RuntimeException | Error e) {

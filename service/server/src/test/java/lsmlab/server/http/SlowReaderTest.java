@@ -72,7 +72,7 @@ class SlowReaderTest {
         assertEquals(404, other.exchange(ConformanceCases.get("id=x")).status());
       }
       Eventually.equal(
-          3 * StreamedRange.BUFFER_BYTES,
+          3 * StreamedRange.BYTES_MAX,
           () -> (int) server.server().responseMemory().held(),
           "bytes held");
       for (RawClient client : slow) {

@@ -21,6 +21,8 @@ import lsmlab.server.http.RawClient;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * Many connections that do nothing, or do not read, beside clients that work: memory is bounded and the others notice
@@ -30,6 +32,8 @@ class CrowdTest {
 
   private static final int SMALL_RECEIVE_BUFFER_BYTES = 8 * 1024;
   private static final int LARGE_VALUE_BYTES = 1 << 20;
+  private static final String LARGE_VALUE = "0123456789abcdef".repeat(LARGE_VALUE_BYTES / 16);
+  private static final String RANGE = "GET /v0/entities?start=r&end=s HTTP/1.1\r\nHost: h\r\n\r\n";
   private static final int WORKING_CLIENTS = 8;
   private static final int GETS_PER_SLOW_READER = 4;
 
@@ -66,6 +70,28 @@ class CrowdTest {
   @Tag("slow")
   void aRangeOfAGigabyteWaitsForItsReader() throws Exception {
     range("-Xmx128m", 1_024);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"none", "lz4"})
+  void rangesOfLargeValuesThatNobodyReadsInASmallHeap(String compression) throws Exception {
+    int readers = 200;
+    requireFiles(readers + 500);
+    try (ServiceProcess service = serve("-Xmx112m", "compression: " + compression)) {
+      putLargeValues(service, 20);
+      List<RawClient> slow = new ArrayList<>();
+      for (int i = 0; i < readers; i++) {
+        RawClient client = service.connect(SMALL_RECEIVE_BUFFER_BYTES);
+        client.send(RANGE);
+        slow.add(client);
+      }
+      work(service, 500); // meanwhile the responses fill all buffers
+      for (RawClient client : slow) {
+        client.close();
+      }
+      work(service, 500);
+      assertNoOutOfMemory(service);
+    }
   }
 
   private void idle(int connections, int requestsPerClient) throws Exception {
@@ -159,27 +185,16 @@ class CrowdTest {
   }
 
   private void range(String heap, int pairs) throws Exception {
-    String value = "0123456789abcdef".repeat(LARGE_VALUE_BYTES / 16);
     try (ServiceProcess service = serve(heap)) {
-      try (RawClient client = service.connect()) {
-        for (int i = 0; i < pairs; i++) {
-          RawClient.Response response;
-          do {
-            response =
-                client.exchange(put("r" + (10_000 + i), value)); // 503 while flushes do not keep up
-          } while (response.status() == 503);
-          assertEquals(201, response.status());
-        }
-      }
-      flush(service); // so that those who work beside the range are not refused
+      putLargeValues(service, pairs);
       try (RawClient slow = service.connect(SMALL_RECEIVE_BUFFER_BYTES);
           RawClient other = service.connect()) {
-        slow.send("GET /v0/entities?start=r&end=s HTTP/1.1\r\nHost: h\r\n\r\n");
+        slow.send(RANGE);
         work(service, 500); // while nobody reads
         int[] seen = {0};
         slow.readChunks(
             chunk -> {
-              String expected = "r" + (10_000 + seen[0]) + "\n" + value;
+              String expected = "r" + (10_000 + seen[0]) + "\n" + LARGE_VALUE;
               assertEquals(expected, chunk, "pair " + seen[0]);
               seen[0]++;
               if (seen[0] % 16 == 0) {
@@ -194,6 +209,21 @@ class CrowdTest {
     }
   }
 
+  /** Puts the pairs of {@link #RANGE}. */
+  private static void putLargeValues(ServiceProcess service, int pairs) throws IOException {
+    try (RawClient client = service.connect()) {
+      for (int i = 0; i < pairs; i++) {
+        RawClient.Response response;
+        do {
+          response =
+              client.exchange(put("r" + (10_000 + i), LARGE_VALUE)); // 503 while flushes lag behind
+        } while (response.status() == 503);
+        assertEquals(201, response.status());
+      }
+    }
+    flush(service); // so that those who work beside the range are not refused
+  }
+
   private static void flush(ServiceProcess service) throws IOException {
     String post = "POST /flush HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n";
     try (RawClient admin = new RawClient(service.adminPort())) {
@@ -201,10 +231,11 @@ class CrowdTest {
     }
   }
 
-  private ServiceProcess serve(String heap) throws IOException {
+  private ServiceProcess serve(String heap, String... lines) throws IOException {
     return ServiceProcess.serve(
         directory,
         List.of(heap),
+        String.join("\n", lines),
         "variant: queue",
         "flush_threshold_bytes: 8000000",
         "memtables_max: 2");

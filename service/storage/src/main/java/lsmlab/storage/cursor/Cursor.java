@@ -35,4 +35,14 @@ public interface Cursor {
   long valueOffset();
 
   int valueLength();
+
+  /**
+   * Frees memory until {@link #resume}. Until then, the cursor shows no pair and does not move.
+   *
+   * @param bytesMax maximum number of bytes of buffers that the cursor keeps
+   */
+  default void pause(int bytesMax) {}
+
+  /** Restores the pair at the cursor after {@link #pause}. */
+  default void resume() {}
 }

@@ -189,4 +189,18 @@ public final class MergingCursor implements Cursor {
   public int valueLength() {
     return top.valueLength();
   }
+
+  @Override
+  public void pause(int bytesMax) {
+    for (Cursor source : sources) {
+      source.pause(bytesMax / sources.length);
+    }
+  }
+
+  @Override
+  public void resume() {
+    for (int i = 0; i < heapSize; i++) {
+      sources[heap[i]].resume();
+    }
+  }
 }

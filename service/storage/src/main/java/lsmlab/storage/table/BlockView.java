@@ -68,12 +68,29 @@ final class BlockView {
 
   /** Drops the reference to the table and any buffer that is too large to keep. */
   void clear() {
-    if (content.length > KEPT_BYTES_MAX) {
-      stored = NOTHING;
-      content = NOTHING;
-      contentSegment = MemorySegment.ofArray(content);
-    }
+    shrink(KEPT_BYTES_MAX);
     bytes = contentSegment;
+  }
+
+  /**
+   * Drops buffers that are together larger than this.
+   *
+   * @return false if the block was dropped: the next call must be {@link #enter}
+   */
+  boolean shrink(int bytesMax) {
+    if (stored.length + content.length > bytesMax) {
+      stored = NOTHING;
+    }
+    if (content.length <= bytesMax) {
+      return true;
+    }
+    boolean mapped = bytes != contentSegment;
+    content = NOTHING;
+    contentSegment = MemorySegment.ofArray(content);
+    if (!mapped) {
+      bytes = contentSegment;
+    }
+    return mapped;
   }
 
   private void decompress(Table table, int block) {

@@ -94,4 +94,16 @@ public final class LevelCursor implements Cursor {
   public int valueLength() {
     return current.valueLength();
   }
+
+  @Override
+  public void pause(int bytesMax) {
+    if (current != null) {
+      current.pause(bytesMax);
+    }
+  }
+
+  @Override
+  public void resume() {
+    current.resume();
+  }
 }

@@ -78,10 +78,32 @@ final class TableCursor implements Cursor {
       readTo = wanted + blocks;
     }
     block = wanted;
-    view.enter(table, wanted);
+    show();
+    pairs = Block.pairs(bytes, start);
+  }
+
+  private void show() {
+    view.enter(table, block);
     bytes = view.bytes();
     start = view.start();
-    pairs = Block.pairs(bytes, start);
+  }
+
+  @Override
+  public void pause(int bytesMax) {
+    if (!view.shrink(bytesMax)) {
+      bytes = null;
+    }
+  }
+
+  @Override
+  public void resume() {
+    if (bytes == null) {
+      try {
+        show();
+      } catch (InternalError e) {
+        throw table.unreadable(e);
+      }
+    }
   }
 
   @Override

@@ -1,10 +1,8 @@
 package lsmlab.storage.version;
 
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
-import java.util.Arrays;
 import lsmlab.storage.Scan;
 import lsmlab.storage.ScanEndedException;
 import lsmlab.storage.cursor.Cursor;
@@ -14,18 +12,18 @@ import lsmlab.storage.file.Bytes;
  * The pairs of a range at one moment: merges all memtables and tables of a version, and skips
  * deleted keys.
  *
- * <p>Any thread of the engine may end the scan between two calls of {@link #next}, to free the
- * memory and files that it keeps alive. So {@code next} copies the pair at the cursor. Protocol:
- * {@code next} first sets the state to inside, then checks whether the scan was ended; {@link #end}
- * first marks the scan as ended, then checks whether {@code next} is inside. So at least one of
- * them sees the other, and the version is released exactly once. If a value is too large to copy,
- * the state stays inside until the scan moves on.
+ * <p>Any thread of the engine may end the scan while it is paused, to free the memory and files
+ * that it keeps alive. Protocol: {@link #resume}, with which {@link #next} begins, first sets the
+ * state to inside, then checks whether the scan was ended; {@link #end} first marks the scan as
+ * ended, then checks whether the state is inside. So at least one of them sees the other, and the
+ * version is released exactly once.
+ *
+ * <p>The scan copies nothing. When {@code next} copied each pair, so that the scan could be ended
+ * between any two calls, a thousand clients that read nothing kept a thousand copies of 1 MiB.
  */
 public final class LsmScan implements Scan {
 
-  private static final int COPY_BYTES_MAX = 1 << 20;
-
-  /** No thread is inside {@link #next}: {@link #end} may release the version. */
+  /** The scan has not begun, is paused or is at its end: {@link #end} may release the version. */
   private static final int FREE = 0;
 
   private static final int INSIDE = 1;
@@ -45,13 +43,6 @@ public final class LsmScan implements Scan {
   private final OpenScans scans;
   private final byte[] from;
   private final byte[] to;
-  private byte[] copy = new byte[512];
-  private MemorySegment copySegment = MemorySegment.ofArray(copy).asReadOnly();
-  private int keyLength;
-
-  /** Length of the copied value; −1 if the pair was not copied. */
-  private int valueLength;
-
   private boolean started;
   private boolean atPair;
   private boolean ended;
@@ -86,15 +77,11 @@ public final class LsmScan implements Scan {
     if (closed) {
       throw new IllegalStateException("the scan is closed");
     }
-    atPair = false;
     if (ended) {
       return false;
     }
-    STATE.compareAndSet(this, FREE, INSIDE);
-    if (endedBecause != null) {
-      release();
-      throw new ScanEndedException(endedBecause);
-    }
+    resume();
+    atPair = false;
     boolean more = started ? cursor.next() : cursor.seek(from);
     started = true;
     while (more && cursor.isTombstone()) {
@@ -102,11 +89,8 @@ public final class LsmScan implements Scan {
     }
     atPair = more && isBeforeEnd();
     ended = !atPair;
-    if (!atPair || copyPair()) {
-      STATE.setVolatile(this, FREE);
-      if (endedBecause != null) {
-        release();
-      }
+    if (ended) {
+      pause();
     }
     return atPair;
   }
@@ -118,45 +102,39 @@ public final class LsmScan implements Scan {
             > 0;
   }
 
-  /** Copies the pair at the cursor. Returns false if its value is too large. */
-  private boolean copyPair() {
-    keyLength = cursor.keyLength();
-    valueLength = cursor.valueLength();
-    if (valueLength > COPY_BYTES_MAX) {
-      valueLength = -1;
-      return false;
+  @Override
+  public void pause() {
+    if (started) {
+      cursor.pause(PAUSED_BYTES_MAX);
     }
-    int length = keyLength + valueLength;
-    if (length > copy.length) {
-      copy = Arrays.copyOf(copy, Math.max(length, 2 * copy.length));
-      copySegment = MemorySegment.ofArray(copy).asReadOnly();
+    STATE.compareAndSet(this, INSIDE, FREE);
+    if (endedBecause != null) {
+      release();
     }
-    MemorySegment.copy(
-        cursor.keySegment(), ValueLayout.JAVA_BYTE, cursor.keyOffset(), copy, 0, keyLength);
-    MemorySegment.copy(
-        cursor.valueSegment(),
-        ValueLayout.JAVA_BYTE,
-        cursor.valueOffset(),
-        copy,
-        keyLength,
-        valueLength);
-    return true;
+  }
+
+  @Override
+  public void resume() {
+    boolean paused = STATE.compareAndSet(this, FREE, INSIDE);
+    if (endedBecause != null) {
+      release();
+      throw new ScanEndedException(endedBecause);
+    }
+    if (paused && atPair) {
+      cursor.resume();
+    }
   }
 
   @Override
   public MemorySegment key() {
     checkAtPair();
-    return valueLength < 0
-        ? cursor.keySegment().asSlice(cursor.keyOffset(), keyLength).asReadOnly()
-        : copySegment.asSlice(0, keyLength);
+    return cursor.keySegment().asSlice(cursor.keyOffset(), cursor.keyLength()).asReadOnly();
   }
 
   @Override
   public MemorySegment value() {
     checkAtPair();
-    return valueLength < 0
-        ? cursor.valueSegment().asSlice(cursor.valueOffset(), cursor.valueLength()).asReadOnly()
-        : copySegment.asSlice(keyLength, valueLength);
+    return cursor.valueSegment().asSlice(cursor.valueOffset(), cursor.valueLength()).asReadOnly();
   }
 
   private void checkAtPair() {
@@ -167,7 +145,7 @@ public final class LsmScan implements Scan {
 
   /**
    * Ends the scan. Any thread may call this. Releases the version at once, or lets the scan's own
-   * thread release it at the end of {@link #next}.
+   * thread release it in {@link #pause} or {@link #next}.
    *
    * @param because the reason, for the exception that {@link #next} throws
    * @return whether the version was released at once

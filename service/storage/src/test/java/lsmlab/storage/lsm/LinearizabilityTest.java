@@ -198,6 +198,7 @@ class LinearizabilityTest {
             new String(scan.key().toArray(ValueLayout.JAVA_BYTE), StandardCharsets.UTF_8),
             new String(scan.value().toArray(ValueLayout.JAVA_BYTE), StandardCharsets.UTF_8));
         if (slowly) {
+          scan.pause();
           LockSupport.parkNanos(1_000_000);
         }
       }
