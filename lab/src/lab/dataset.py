@@ -82,8 +82,8 @@ def estimated_bytes(spec: DatasetSpec) -> int:
 def can_link(checkout: Checkout) -> bool:
     """Return whether a dataset's tables can be linked into a run's data, or must be copied at each start. Tries it."""
     try:
-        with tempfile.NamedTemporaryFile(dir=_existing(checkout.datasets), prefix=".link-") as file:
-            link = _existing(checkout.work) / f"{Path(file.name).name}.tried"
+        with tempfile.NamedTemporaryFile(dir=existing_parent(checkout.datasets), prefix=".link-") as file:
+            link = existing_parent(checkout.work) / f"{Path(file.name).name}.tried"
             os.link(file.name, link)
             link.unlink()
     except OSError:
@@ -93,25 +93,29 @@ def can_link(checkout: Checkout) -> bool:
 
 def on_one_disk(checkout: Checkout) -> bool:
     """Return whether datasets and the runs' data share a file system."""
-    return _existing(checkout.datasets).stat().st_dev == _existing(checkout.work).stat().st_dev
+    return existing_parent(checkout.datasets).stat().st_dev == existing_parent(checkout.work).stat().st_dev
 
 
-def _existing(path: Path) -> Path:
+def existing_parent(path: Path) -> Path:
+    """Return the path itself, or its closest parent that exists."""
     while not path.exists():
         path = path.parent
     return path
 
 
-def require_space(path: Path, needed_bytes: int, what: str) -> None:
-    """Raise NoSpaceError if the file system of `path` has not `needed_bytes` and a margin free."""
-    existing = _existing(path)
+def require_space(path: Path, needed_bytes: int, what: str, setting: str = "LAB_CACHE") -> None:
+    """Raise NoSpaceError if the file system of `path` has not `needed_bytes` and a margin free.
+
+    The environment variable `setting` names another place.
+    """
+    existing = existing_parent(path)
     free = shutil.disk_usage(existing).free
     wanted = needed_bytes + MARGIN_BYTES
     if free < wanted:
         raise NoSpaceError(
             f"the disk of {existing} has {format_bytes(free)} free; {what} needs about {format_bytes(needed_bytes)}, "
             f"and {format_bytes(MARGIN_BYTES)} must stay free",
-            f"Free {format_bytes(wanted - free)}, or name another place: LAB_CACHE=/path/on/a/larger/disk",
+            f"Free {format_bytes(wanted - free)}, or name another place: {setting}=/path/on/a/larger/disk",
         )
 
 

@@ -184,7 +184,7 @@ def make_comparison(root: Path) -> Path:
         result=judge_blocks(measured["a"], measured["b"], Question("p99", 0.05), names),
     )  # fmt: skip
     record.write(directory)
-    compare_page.write(directory)
+    compare_page.write(directory, record)
     return directory / compare_page.PAGE
 
 

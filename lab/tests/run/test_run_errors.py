@@ -236,3 +236,25 @@ def test_a_disk_that_becomes_full_is_reported_without_a_traceback(checkout: Fake
     assert "File too large" in output
     assert "LAB_RESULTS" in output
     assert nothing_is_left(checkout)
+
+
+@pytest.mark.parametrize("setting", ["LAB_RESULTS", "LAB_CACHE"])
+@pytest.mark.parametrize("words", [("run", "fake"), ("compare", "fake", "fake VARIANT=queue", "BLOCKS=6")])
+def test_a_place_that_cannot_be_written_is_named_before_anything_is_built(
+    checkout: FakeCheckout, setting: str, words: tuple[str, ...]
+) -> None:
+    checkout.write("Makefile", "build-service:\n\t@touch built\n")
+    code, output = checkout.lab(*words, **{setting: "/dev/null/place"})
+    assert code == 1
+    assert "/dev/null/place cannot be written: /dev/null: Not a directory" in output
+    assert f"or name another place: {setting}=/path" in output
+    assert "Traceback" not in output
+    assert not (checkout.root / "built").exists()
+    assert checkout.runs() == checkout.runs("compare") == []
+
+
+def test_a_run_does_not_need_the_metrics_of_the_dashboards(checkout: FakeCheckout) -> None:
+    checkout.write(".cache/metrics", "a file, so that none can be written into this directory")
+    code, output = checkout.lab("run", "fake", "--profile", "off")
+    assert code == 0, output
+    assert checkout.manifest()["complete"] is True

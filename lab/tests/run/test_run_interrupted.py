@@ -5,7 +5,9 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import signal
+import subprocess
 import time
 from pathlib import Path
 
@@ -102,6 +104,42 @@ def test_nothing_survives_a_lab_that_is_killed(checkout: FakeCheckout, phase: st
     code, output = checkout.lab("run", "fake", "--profile", "off")
     assert code == 0, output
     assert nothing_is_left(checkout), "the next run removes the dead one's scratch files"
+
+
+def kill_in_phase(checkout: FakeCheckout, process: subprocess.Popen[str], phase: str) -> str:
+    """Kill a lab in a phase; return the list of runs that the lab prints then."""
+    checkout.wait_for_phase(phase)
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate(timeout=LIMIT_S)
+    checkout.wait_until_nothing_runs()
+    return checkout.lab("results")[1]
+
+
+def test_a_run_that_is_killed_while_its_report_is_written_is_incomplete(checkout: FakeCheckout) -> None:
+    process = checkout.start("run", "fake", "--profile", "off")
+    checkout.wait_for_phase("measure")
+    (run,) = checkout.runs()
+    os.mkfifo(run / ".report.md")  # nobody reads it, so who writes it waits
+    listed = kill_in_phase(checkout, process, "report")
+    assert checkout.manifest()["complete"] is False
+    assert re.search(rf"{run.name}.* incomplete", listed), listed
+
+
+def test_a_comparison_that_is_killed_while_its_page_is_written_is_incomplete(checkout: FakeCheckout) -> None:
+    words = ("fake", "fake VARIANT=queue", "DURATION=1s", "WARMUP=1s", "BLOCKS=6", "PROFILE=off")
+    process = checkout.start("compare", *words)
+    checkout.wait_for_phase("measure")
+    (directory,) = checkout.runs("compare")
+    os.mkfifo(directory / ".compare.md")
+    kill_in_phase(checkout, process, "report")
+    assert json.loads((directory / "compare.json").read_text())["complete"] is False
+
+
+def test_a_run_that_is_killed_in_its_build_is_listed(checkout: FakeCheckout) -> None:
+    checkout.write("Makefile", "build-service:\n\t@: in $(CURDIR); sleep 600 & wait\n")
+    process = checkout.start("run", "fake")
+    listed = kill_in_phase(checkout, process, "build")
+    assert re.search(rf"{checkout.runs()[-1].name}.* incomplete", listed), listed
 
 
 @pytest.mark.parametrize("phase", ["analyse", "report", "stop"])

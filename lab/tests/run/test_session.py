@@ -48,7 +48,7 @@ class Started:
         self.phases = Phases(show, lambda _: None)
         self.session = Session(self.state, self.phases, show)
         self.runtime.preflight(plan.cpus, plan.ports, lambda _: None)
-        self.state.make()
+        self.state.make([])
 
     def close(self) -> None:
         self.session.stop_service()

@@ -13,7 +13,7 @@ from lab.cpu_plan import CpuPlan
 from lab.errors import RunError
 from lab.experiment import Catalogue
 from lab.paths import Checkout
-from lab.run.preflight import check_space
+from lab.run.preflight import check_places, check_space
 from lab.run.state import RunPlan
 from lab.runtime.base import Ports, Runtime
 from support.checkout import FakeCheckout
@@ -98,3 +98,16 @@ def test_datasets_on_a_disk_of_their_own_are_counted_there(
     free |= {"datasets": PAIRS, "work": 3 * PAIRS - 1}
     with pytest.raises(RunError, match=r"/work has .* a copy of dataset tiny .* and its pairs in engine rocksdb needs"):
         check_space(wanted)
+
+
+def test_a_run_needs_room_for_its_results(
+    checkout: FakeCheckout, free: dict[str, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    free |= {"else": 10**9, "results": -1}
+    place = checkout.root / "elsewhere" / "results"
+    place.mkdir(parents=True)
+    monkeypatch.setenv("LAB_RESULTS", str(place))
+    with pytest.raises(RunError) as caught:
+        check_places(Checkout(checkout.root))
+    assert f"the disk of {place} has" in caught.value.message
+    assert "LAB_RESULTS=/path/on/a/larger/disk" in caught.value.hint

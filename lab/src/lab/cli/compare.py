@@ -58,7 +58,8 @@ def compare(
             )
         record, directory = compare_finished(checkout, runs[0], runs[1], arguments.design)
         compare_profiles(checkout, directory, (runs[0], runs[1]), (record.a.label, record.b.label))
-        page.write(directory)
+        page.write(directory, record)
+        record.write(directory)  # after the page, so that a complete comparison has one
         page.tell(console, record, directory)
         return 0
     if runs[0] is not None or runs[1] is not None:

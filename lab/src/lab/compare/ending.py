@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from pathlib import Path
 
 from rich.console import Console
@@ -29,7 +30,7 @@ def tell_error(
     else:
         console.print(f"The lab itself failed: {type(error).__name__}: {error}", style="bold red", markup=False)
         if collected is None:
-            console.print_exception()
+            console.print("".join(traceback.format_exception(error)), markup=False, highlight=False, soft_wrap=True)
     for what in left:
         console.print(f"May still be running: {what}", style="bold red", markup=False, highlight=False)
     if collected is not None:

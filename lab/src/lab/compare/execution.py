@@ -40,7 +40,7 @@ from lab.run.driver import (
     describe_cpus,
 )
 from lab.run.phases import Phases, write_run_info
-from lab.run.preflight import check_choices, check_space
+from lab.run.preflight import check_choices, check_places, check_space
 from lab.run.provision import provide_dataset
 from lab.run.show import Show
 from lab.units import format_duration
@@ -97,13 +97,15 @@ class Comparison:
                 force = self.plan.design.force
                 self._known.result = with_environment(result, self._sides, self._known.blocks, force=force)
         with self._phases.phase("report", ANALYSE_LIMIT_S):
-            self._known.complete = True
-            self._write()
             for side in self._sides.values():
                 report.write(side.state.directory)
+                side.state.artifacts.finish(self._phases_of(side), complete=True)
+                side.finished = True
             directories = (self._sides["a"].state.directory, self._sides["b"].state.directory)
             compare_profiles(self.plan.checkout, self._where, directories, (self.plan.a.label, self.plan.b.label))
-            page.write(self._where)
+            self._known.complete = True
+            page.write(self._where, self._known)
+            self._write()  # after the page, so that a complete comparison has one
         with self._phases.phase("stop", STOP_LIMIT_S) as active:
             for side in self._sides.values():
                 side.state.timeline.stop()
@@ -115,6 +117,7 @@ class Comparison:
     def _preflight(self) -> None:
         plan = self.plan
         with self._phases.phase("preflight", PREFLIGHT_LIMIT_S) as active:
+            check_places(plan.checkout)
             remove_stale(plan.checkout, self._show.note)
             plan.runtime.preflight(plan.cpus, plan.ports, self._show.note)
             for side in self._sides.values():
@@ -131,7 +134,7 @@ class Comparison:
         for letter, side in self._sides.items():
             (self.directory / letter).mkdir()
             side.state.timeline.start()
-            side.state.make(self.directory / letter)
+            side.state.make(self._phases_of(side), self.directory / letter)
         for line in self.record.besides:
             self._say(f"! the sides differ in more than the service: {line}")
         self._write()
@@ -188,8 +191,7 @@ class Comparison:
         done = len(self._known.blocks) * side.windows.count
         manifest.experiment.resolved = {**manifest.experiment.resolved, "repeat": done}
         summarise(side.state, self._phases_of(side))
-        side.state.artifacts.finish(self._phases_of(side), complete=True)
-        side.finished = True
+        side.state.artifacts.write(self._phases_of(side))
 
     def _end(self, error: BaseException | None) -> int:
         left: list[str] = []
@@ -223,7 +225,7 @@ class Comparison:
             self.record.complete, self.record.result = False, None
             with contextlib.suppress(OSError, LabError):  # for example a full disk: the error that is reported below
                 self._write()
-                page.write(self._where)
+                page.write(self._where, self.record)
         phases = [self._phases, *(side.phases for side in self._sides.values())]
         failed = next((p.failed for p in phases if p.failed), None) or self._phases.latest or "preflight"
         collected = None if self.record is None else (self._where, len(self.record.blocks))

@@ -92,7 +92,6 @@ def compare_finished(checkout: Checkout, a: Path, b: Path, design: Design) -> tu
         phases=[],
         result=result,
     )
-    record.write(directory)
     return record, directory
 
 

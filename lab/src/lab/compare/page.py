@@ -16,7 +16,7 @@ from lab.analysis.outputs import measured_sources, read_outputs
 from lab.compare import tables
 from lab.compare.charts import ratio_chart
 from lab.compare.judging import difference_in_unit, in_unit
-from lab.compare.record import FILE, ComparisonRecord, MetricResult
+from lab.compare.record import ComparisonRecord, MetricResult
 from lab.manifest import Manifest
 from lab.report import numbers
 from lab.report.chart import Chart
@@ -62,9 +62,9 @@ class _Content:
     gaps: list[str]
 
 
-def write(directory: Path) -> None:
+def write(directory: Path, record: ComparisonRecord) -> None:
     """Write both files, each replaced as a whole. Raises ComparisonError, and OSError if one cannot be written."""
-    content = _content(directory)
+    content = _content(directory, record)
     for name, text in ((MARKDOWN, _markdown(content)), (PAGE, _page(content, directory))):
         scratch = directory / f".{name}"
         scratch.write_text(text, encoding="utf-8")
@@ -101,8 +101,7 @@ def _word(record: ComparisonRecord) -> str:
     return f"same within {numbers.share(record.design.within)}" if word == "same" else word
 
 
-def _content(directory: Path) -> _Content:
-    record = ComparisonRecord.read(directory / FILE)
+def _content(directory: Path, record: ComparisonRecord) -> _Content:
     gaps: list[str] = []
     sides = tuple(directory / side.directory for side in (record.a, record.b))
     manifests = [Manifest.read(side / "run.json") for side in sides if (side / "run.json").is_file()]

@@ -29,9 +29,9 @@ def run_sweep(
         with Series(place, answer, console) as series:
             series.execute()
         answer.state = "complete"
-        answer.write(results)
     finally:
         _write_page(place, answer, experiment, console)
+    answer.write(results)  # after the page, so that a complete sweep has one
 
 
 def point_words(words: Mapping[str, str], rate_per_s: int) -> dict[str, str]:

@@ -22,7 +22,7 @@ from lab.process.locks import remove_stale
 from lab.run.cleanup import clean_up, explained, run_and_end, summarise
 from lab.run.collect import collect, profile_spec
 from lab.run.phases import Phases, write_run_info
-from lab.run.preflight import check_choices, check_space, dataset_bytes
+from lab.run.preflight import check_choices, check_places, check_space, dataset_bytes
 from lab.run.provision import provide_dataset
 from lab.run.repetition import Repetition
 from lab.run.session import Session
@@ -90,7 +90,7 @@ class Run:
             self._setup.take_lock(f"experiment {self.plan.name}")
         self.state.timeline.start()
         self._preflight()
-        self.state.make()
+        self.state.make(self._phases.done)
         self._build()
         self._provide_dataset()
         pin_self(self.plan.cpus.other)
@@ -105,7 +105,6 @@ class Run:
             summarise(self.state, self._phases.done)
         with self._phases.phase("report", ANALYSE_LIMIT_S):
             verdict_published_s = time.monotonic()  # as this phase began
-            self.state.artifacts.manifest.complete = True
             self.state.artifacts.write(self._phases.done)
             report.write(self.state.directory)
         self._stop(verdict_published_s)
@@ -113,6 +112,7 @@ class Run:
     def _preflight(self) -> None:
         plan = self.plan
         with self._phases.phase("preflight", PREFLIGHT_LIMIT_S) as active:
+            check_places(plan.checkout)
             if not self._setup.checked:
                 remove_stale(plan.checkout, self._show.note)
                 load, size = plan.experiment.load, dataset_bytes(plan.checkout, plan.experiment)

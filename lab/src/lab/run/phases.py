@@ -97,9 +97,13 @@ VERDICTS: dict[State, int] = {"valid": 0, "suspect": 1, "invalid": 2}
 def write_run_info(
     path: Path, labels: dict[str, str], phase: str | None, cpus: CpuPlan | None = None, verdict: State | None = None
 ) -> None:
-    """Write metrics of run, CPU plan and verdict for node-exporter; without a phase, remove them."""
+    """Write metrics of run, CPU plan and verdict for node-exporter; without a phase, remove them.
+
+    Only the dashboards need them, so a file that cannot be written, as on a full disk, does not end a run.
+    """
     if phase is None:
-        path.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            path.unlink(missing_ok=True)
         return
     info = _labels({**labels, "phase": phase})
     text = (
@@ -122,10 +126,11 @@ def write_run_info(
             "# TYPE lab_run_verdict gauge\n"
             f"lab_run_verdict{{{_labels({**labels, 'verdict': verdict})}}} {VERDICTS[verdict]}\n"
         )
-    path.parent.mkdir(parents=True, exist_ok=True)
-    scratch = path.with_name(f".{path.name}")
-    scratch.write_text(text, encoding="utf-8")
-    scratch.replace(path)
+    with contextlib.suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        scratch = path.with_name(f".{path.name}")
+        scratch.write_text(text, encoding="utf-8")
+        scratch.replace(path)
 
 
 def _labels(labels: dict[str, str]) -> str:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 
 from lab import dataset
-from lab.errors import RefusedError, did_you_mean
+from lab.errors import RefusedError, RunError, did_you_mean
 from lab.experiment import Catalogue, Experiment
 from lab.paths import Checkout
 from lab.run.state import RunPlan
@@ -42,6 +43,20 @@ def dataset_bytes(checkout: Checkout, experiment: Experiment) -> int:
     if experiment.dataset is None:
         return 0
     return dataset.estimated_bytes(Catalogue(checkout).dataset(experiment.dataset))
+
+
+def check_places(checkout: Checkout) -> None:
+    """Refuse a run whose directory of results or whose cache cannot be written, or has no room for results."""
+    for setting, place in (("LAB_RESULTS", checkout.results), ("LAB_CACHE", checkout.cache)):
+        parent = dataset.existing_parent(place)
+        try:
+            tempfile.TemporaryFile(dir=parent).close()
+        except OSError as error:
+            raise RunError(
+                f"{place} cannot be written: {parent}: {error.strerror}",
+                f"Run the lab as a user who may write there, or name another place: {setting}=/path",
+            ) from error
+    dataset.require_space(checkout.results, 0, "a run's results", "LAB_RESULTS")
 
 
 def check_space(plan: RunPlan) -> None:

@@ -110,9 +110,13 @@ class RunState:
             raise AssertionError("no service is running")
         return self._service
 
-    def make(self, directory: Path | None = None) -> None:
-        """Make the run directory, or take over an empty one; the timeline continues into it."""
+    def make(self, phases: list[Phase], directory: Path | None = None) -> None:
+        """Make the run directory, or take over an empty one; the timeline continues into it.
+
+        Its first file is run.json, with the phases so far: a run that is killed is listed too.
+        """
         self.artifacts_or_none = RunArtifacts(self.plan, self.environment, directory)
+        self.artifacts.write(phases)
         self.timeline.write_to(self.directory / "timeline.csv")
         self.audit.start(self.directory / "machine.csv", self.plan.cpus)
 

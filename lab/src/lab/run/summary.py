@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -48,7 +49,7 @@ def tell_end(
         code = 1
         console.print(Text(f"The lab itself failed: {type(error).__name__}: {error}", style="bold red"))
         if artifacts is None:
-            console.print_exception()
+            console.print(Text("".join(traceback.format_exception(error))), soft_wrap=True)
         else:
             console.print(f"Where: {_shown(artifacts.directory / 'error.txt')}", highlight=False, soft_wrap=True)
     for what in left:

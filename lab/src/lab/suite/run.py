@@ -93,8 +93,8 @@ def run_suite(place: Place, request: SuiteRequest, console: Console) -> Path:
         )
         raise
     finally:
-        answer.write(results)
         page.write(place.checkout, answer)
+        answer.write(results)  # after the page, so that a complete suite has one
         _tell(console, directory)
     return directory
 
