@@ -93,7 +93,7 @@ pub struct Arguments {
     #[arg(short, long, value_name = "FILE")]
     pub script: Option<PathBuf>,
 
-    /// Header to add to every request; may be repeated.
+    /// Header to add to every request; may be repeated, with the same name too.
     #[arg(short = 'H', long = "header", value_name = "NAME: VALUE", value_parser = values::header)]
     pub headers: Vec<(String, String)>,
 
@@ -243,6 +243,13 @@ impl Arguments {
             return Err(
                 "--warmup uses the rate with which the plan begins, which is 0: begin with another rate".to_owned()
             );
+        }
+        let given = |wanted: &str| self.headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case(wanted)).count();
+        if given("Host") > 1 {
+            return Err("-H: Host is given twice; a request has one (RFC 9112, section 3.2)".to_owned());
+        }
+        if given("Content-Length") > 0 {
+            return Err("-H: Content-Length follows from the body; leave it out".to_owned());
         }
         for file in [&self.json, &self.hdr_log, &self.record].into_iter().flatten() {
             let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());

@@ -5,6 +5,7 @@ use clap::error::ErrorKind;
 use loadgen::cli::Arguments;
 use loadgen::merge::{MergeArguments, merge};
 use loadgen::run::{Interrupts, run};
+use std::io::Write;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -25,8 +26,7 @@ fn main() -> ExitCode {
     let interrupts = match Interrupts::install() {
         Ok(interrupts) => interrupts,
         Err(error) => {
-            eprintln!("loadgen: cannot handle Ctrl-C: {error}");
-            return ExitCode::from(1);
+            return exit_code(Err((format!("cannot handle Ctrl-C: {error}"), 1)));
         }
     };
     let outcome = run(&arguments, &interrupts, &mut std::io::stdout().lock());
@@ -45,7 +45,8 @@ fn exit_code(outcome: Result<u8, (String, u8)>) -> ExitCode {
     match outcome {
         Ok(code) => ExitCode::from(code),
         Err((message, code)) => {
-            eprintln!("loadgen: {message}");
+            // `eprintln!` would panic if standard error cannot be written.
+            let _ = writeln!(std::io::stderr(), "loadgen: {message}");
             ExitCode::from(code)
         }
     }

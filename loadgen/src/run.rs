@@ -168,7 +168,11 @@ pub fn run(arguments: &Arguments, interrupts: &Interrupts, out: &mut impl Write)
     );
     out.write_all(head.as_bytes()).and_then(|()| out.flush()).map_err(print)?;
 
-    let results = measure(arguments, interrupts, &threads, tls)?;
+    let results = measure(arguments, interrupts, &threads, tls);
+    // What scripts print during the run comes before the report.
+    script.flush();
+    threads.iter().for_each(ThreadScript::flush);
+    let results = results?;
 
     // Each output is written even if another failed; the first failure is the run's.
     let written = arguments.json.as_ref().map_or(Ok(()), |file| results.write_json(file).map_err(RunError::file(file)));

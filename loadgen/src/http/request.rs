@@ -1,17 +1,58 @@
 //! Counts the requests in a string and finds the method of each request.
 
 use memchr::memmem;
+use std::mem::MaybeUninit;
 use thiserror::Error;
 
-/// Why a text is not a valid request.
+/// Maximum number of headers of a request.
+const HEADERS_MAX: usize = 128;
+/// Maximum number of bytes of a wrong text that an error shows.
+const SHOWN_MAX: usize = 40;
+
+/// Why a text is not a sequence of valid requests.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum RequestError {
+    /// There is no text.
+    #[error("the request is empty")]
+    Empty,
     /// The text does not begin with a request line and headers.
-    #[error("not an HTTP/1.1 request: {0}")]
-    Malformed(String),
-    /// The text ends before the end of the headers or the body.
-    #[error("the request is cut short: its headers or its body (Content-Length) end too early")]
-    CutShort,
+    #[error("request {number} is not an HTTP/1.1 request: {reason}")]
+    Malformed {
+        /// The number of the request in the text, from 1.
+        number: u32,
+        /// What is wrong.
+        reason: String,
+    },
+    /// The text ends before the end of the headers.
+    #[error("request {number} is cut short: an empty line must follow its headers")]
+    NoEndOfHeaders {
+        /// The number of the request in the text, from 1.
+        number: u32,
+    },
+    /// The text ends before the end of the body.
+    #[error("request {number} is cut short: its body has {found} bytes, and its Content-Length is {length}")]
+    BodyTooShort {
+        /// The number of the request in the text, from 1.
+        number: u32,
+        /// Number of bytes after the headers.
+        found: usize,
+        /// The Content-Length.
+        length: usize,
+    },
+    /// Text that is no request follows a complete request.
+    #[error(
+        "{count} bytes that are no request follow after the end of request {number}: {start:?}; its Content-Length is {length}"
+    )]
+    Excess {
+        /// The number of the request that they follow, from 1.
+        number: u32,
+        /// Number of bytes.
+        count: usize,
+        /// The first of them.
+        start: String,
+        /// The Content-Length of the request.
+        length: usize,
+    },
     /// The body has no Content-Length, so the start of the next request is unknown.
     #[error("a request with Transfer-Encoding cannot be counted; send the body with a Content-Length")]
     TransferEncoding,
@@ -97,13 +138,37 @@ impl Batch {
     }
 
     /// Counts the requests in `text`, as [`Batch::of`] does, but reuses this batch's memory.
+    ///
+    /// Line ends after a request belong to it: servers skip them (RFC 9112 §2.2). Checks a GET without a body in full
+    /// only if it is the first request of this batch's lifetime.
     pub fn set(&mut self, text: &[u8]) -> Result<(), RequestError> {
+        let checked = self.count > 0;
         self.count = 0;
         self.mixed.clear();
-        let mut rest = text;
+        if text.is_empty() {
+            return Err(RequestError::Empty);
+        }
+        let (mut rest, mut body_length) = (text, 0);
         loop {
             let operation = Operation::of(rest);
-            let length = one_request(rest, operation)?;
+            let number = self.count + 1;
+            // The usual case: one request without a body. `wrk.format` made its text, or a script whose first request on
+            // this connection was checked in full.
+            let length = if checked && operation == Operation::Get && is_one_head(rest) {
+                rest.len()
+            } else {
+                let (head_length, length) = one_request(rest, number).map_err(|error| match error {
+                    RequestError::Malformed { .. } | RequestError::NoEndOfHeaders { .. }
+                        if number > 1 && operation == Operation::Other =>
+                    {
+                        let start = String::from_utf8_lossy(&rest[..rest.len().min(SHOWN_MAX)]).into_owned();
+                        RequestError::Excess { number: number - 1, count: rest.len(), start, length: body_length }
+                    }
+                    error => error,
+                })?;
+                body_length = length;
+                head_length + length
+            };
             if self.count == 0 {
                 self.operation = operation;
             } else if operation != self.operation && self.mixed.is_empty() {
@@ -114,6 +179,9 @@ impl Batch {
             }
             self.count += 1;
             rest = &rest[length..];
+            while let [b'\r' | b'\n', after @ ..] = rest {
+                rest = after;
+            }
             if rest.is_empty() {
                 return Ok(());
             }
@@ -138,36 +206,35 @@ impl Batch {
     }
 }
 
-/// The length of the first request of `text`.
-fn one_request(text: &[u8], operation: Operation) -> Result<usize, RequestError> {
-    let end_of_headers = memmem::find(text, b"\r\n\r\n").map(|at| at + 4);
-    // The usual case: one request without a body. Its text was made by `wrk.format` or by a script whose first request
-    // was checked in full.
-    if end_of_headers == Some(text.len()) && operation == Operation::Get {
-        return Ok(text.len());
-    }
-    let mut headers = [httparse::EMPTY_HEADER; 128];
-    let mut request = httparse::Request::new(&mut headers);
-    let body_at = match request.parse(text) {
-        Ok(httparse::Status::Complete(body_at)) => body_at,
-        Ok(httparse::Status::Partial) => return Err(RequestError::CutShort),
-        Err(error) => return Err(RequestError::Malformed(error.to_string())),
+/// Whether `text` ends with its first empty line.
+#[inline]
+fn is_one_head(text: &[u8]) -> bool {
+    memmem::find(text, b"\r\n\r\n").is_some_and(|at| at + 4 == text.len())
+}
+
+/// The lengths of the head and the body of the first request of `text`. An error calls it request `number`.
+fn one_request(text: &[u8], number: u32) -> Result<(usize, usize), RequestError> {
+    let malformed = |reason: String| RequestError::Malformed { number, reason };
+    let mut headers = [const { MaybeUninit::uninit() }; HEADERS_MAX];
+    let mut request = httparse::Request::new(&mut []);
+    let head_length = match request.parse_with_uninit_headers(text, &mut headers) {
+        Ok(httparse::Status::Complete(length)) => length,
+        Ok(httparse::Status::Partial) => return Err(RequestError::NoEndOfHeaders { number }),
+        Err(error) => return Err(malformed(error.to_string())),
     };
-    let mut body_length = 0usize;
+    let mut length = 0usize;
     for header in request.headers.iter() {
         if header.name.eq_ignore_ascii_case("content-length") {
-            body_length = std::str::from_utf8(header.value)
+            length = std::str::from_utf8(header.value)
                 .ok()
                 .and_then(|value| value.trim().parse().ok())
-                .ok_or_else(|| RequestError::Malformed("Content-Length is not a number".to_owned()))?;
+                .ok_or_else(|| malformed("Content-Length is not a number".to_owned()))?;
         } else if header.name.eq_ignore_ascii_case("transfer-encoding") {
             return Err(RequestError::TransferEncoding);
         }
     }
-    match body_at.checked_add(body_length) {
-        Some(length) if length <= text.len() => Ok(length),
-        _ => Err(RequestError::CutShort),
-    }
+    let found = text.len() - head_length;
+    if found < length { Err(RequestError::BodyTooShort { number, found, length }) } else { Ok((head_length, length)) }
 }
 
 #[cfg(test)]
@@ -190,15 +257,26 @@ mod tests {
         assert_eq!((same.operation(0), same.operation(1)), (Operation::Put, Operation::Put));
         assert_eq!(Batch::of(b"PUTS / HTTP/1.1\r\nHost: x\r\n\r\n").unwrap().operation(0), Operation::Other);
         assert!(Batch::of(HEAD.as_bytes()).unwrap().is_head(0));
+        assert_eq!(Batch::of(format!("{PUT}\r\n{GET}\r\n\n").as_bytes()).unwrap().count(), 2);
+    }
+
+    #[test]
+    fn the_first_request_of_a_batch_is_checked_in_full() {
+        let waiting = b"GET /a HTTP/1.1\r\nContent-Length: 4\r\n\r\n";
+        assert!(matches!(Batch::of(waiting), Err(RequestError::BodyTooShort { .. })));
+        assert!(matches!(Batch::of(b"GET /\r\n\r\n"), Err(RequestError::Malformed { .. })));
     }
 
     #[test]
     fn text_that_is_not_a_request_is_refused() {
-        assert_eq!(Batch::of(b""), Err(RequestError::CutShort));
-        assert_eq!(Batch::of(b"GET / HTTP/1.1\r\nHost: x\r\n"), Err(RequestError::CutShort));
-        assert_eq!(Batch::of(&PUT.as_bytes()[..PUT.len() - 1]), Err(RequestError::CutShort));
-        assert!(matches!(Batch::of(b"hello world, not http\r\n\r\n"), Err(RequestError::Malformed(_))));
-        assert!(matches!(Batch::of(format!("{GET}junk\r\n\r\n").as_bytes()), Err(RequestError::Malformed(_))));
+        assert_eq!(Batch::of(b""), Err(RequestError::Empty));
+        let no_end = b"GET / HTTP/1.1\r\nHost: x\r\n";
+        assert_eq!(Batch::of(no_end), Err(RequestError::NoEndOfHeaders { number: 1 }));
+        let short = RequestError::BodyTooShort { number: 1, found: 3, length: 4 };
+        assert_eq!(Batch::of(&PUT.as_bytes()[..PUT.len() - 1]), Err(short));
+        assert!(matches!(Batch::of(b"hello world, not http\r\n\r\n"), Err(RequestError::Malformed { .. })));
+        let excess = RequestError::Excess { number: 2, count: 8, start: "junk\r\n\r\n".to_owned(), length: 4 };
+        assert_eq!(Batch::of(format!("{GET}{PUT}junk\r\n\r\n").as_bytes()), Err(excess));
         let chunked = b"PUT / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n";
         assert_eq!(Batch::of(chunked), Err(RequestError::TransferEncoding));
     }

@@ -24,19 +24,29 @@ impl FromLua for Address {
     }
 }
 
-/// The addresses of `host`. `service` is a port, `http` or `https`.
+/// The addresses of `host`. `service` is a port or the name of a service, `http` if it is missing.
 pub(super) fn lookup(host: String, service: Option<String>) -> mlua::Result<Vec<Address>> {
-    let port = match service.as_deref() {
-        None | Some("http") => 80,
-        Some("https") => 443,
-        Some(number) => number.parse::<u16>().map_err(|_| {
-            mlua::Error::runtime(format!("wrk.lookup: unknown service '{number}': give a port, http or https"))
-        })?,
-    };
+    let service = service.as_deref().unwrap_or("http");
+    let port = service.parse().ok().or_else(|| port_of(service)).ok_or_else(|| {
+        mlua::Error::runtime(format!(
+            "wrk.lookup: unknown service '{service}': give a port, http, https or a name of /etc/services"
+        ))
+    })?;
     let found = (host.as_str(), port)
         .to_socket_addrs()
         .map_err(|error| mlua::Error::runtime(format!("wrk.lookup: cannot resolve {host}: {error}")))?;
     Ok(found.map(Address).collect())
+}
+
+/// The TCP port of a service, by `/etc/services`, which small images do not have.
+fn port_of(service: &str) -> Option<u16> {
+    let services = std::fs::read_to_string("/etc/services").unwrap_or_default();
+    let known = services.lines().chain(["http 80/tcp", "https 443/tcp"]);
+    known.filter_map(|line| line.split('#').next()).find_map(|line| {
+        let mut words = line.split_whitespace();
+        let (name, port) = (words.next()?, words.next()?.strip_suffix("/tcp")?);
+        (name == service || words.any(|alias| alias == service)).then(|| port.parse().ok())?
+    })
 }
 
 /// Whether the address accepts connections.

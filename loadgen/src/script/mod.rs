@@ -10,13 +10,14 @@ mod thread;
 
 use crate::http::{Batch, Capture};
 use crate::target::Target;
-use mlua::{Function, Lua, Table, Value};
+use mlua::{Function, Value};
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use thiserror::Error;
 
+use state::State;
 pub use statistics::{LuaDistribution, Summary};
 use thread::ThreadHandle;
 
@@ -52,23 +53,30 @@ pub struct ScriptOptions {
 /// The Lua state that runs `setup` for each thread before the run and `done` after it.
 #[derive(Debug)]
 pub struct MainScript {
-    lua: Lua,
+    state: State,
     options: ScriptOptions,
+    /// The script's text. It is read once, because a pipe such as `<(…)` can be read only once.
+    source: Option<Vec<u8>>,
     addresses: Vec<SocketAddr>,
 }
 
 impl MainScript {
     /// Loads the script and resolves the host.
     pub fn load(options: ScriptOptions) -> Result<Self, ScriptError> {
-        let lua = state::create(&options)?;
+        let read = |file: &PathBuf| {
+            std::fs::read(file)
+                .map_err(|error| ScriptError::new(format!("script: cannot read {}: {error}", file.display())))
+        };
+        let source = options.file.as_ref().map(read).transpose()?;
+        let state = State::new(&options, source.as_deref())?;
         let service = options.target.port.map_or(options.target.scheme.clone(), |port| port.to_string());
         let resolve = || -> mlua::Result<Vec<SocketAddr>> {
-            let wrk: Table = lua.globals().get("wrk")?;
+            let wrk = state.wrk()?;
             wrk.get::<Function>("resolve")?.call::<()>((options.target.host.as_str(), service))?;
             address::list(wrk.get("addrs")?)
         };
         let addresses = resolve().map_err(|error| ScriptError::in_function("wrk.resolve", &error))?;
-        Ok(Self { lua, options, addresses })
+        Ok(Self { state, options, source, addresses })
     }
 
     /// The addresses that accept connections, the default one first; empty if none does.
@@ -78,37 +86,33 @@ impl MainScript {
 
     /// Makes the state of the next thread. Runs `setup(thread)` in this state and `init(args)` in the new one.
     pub fn start_thread(&self) -> Result<ThreadScript, ScriptError> {
-        let (lua, handle) = self.set_up_thread()?;
-        let (stopped, address) = (handle.stopped(), handle.address());
+        let (state, handle) = self.set_up_thread()?;
         let arguments = std::iter::once(self.options.target.url.clone()).chain(self.options.arguments.clone());
         let init = || -> mlua::Result<()> {
-            let args = lua.create_table()?;
+            let args = state.lua.create_table()?;
             for (index, argument) in arguments.enumerate() {
                 args.set(index, argument)?;
             }
-            let wrk: Table = lua.globals().get("wrk")?;
-            wrk.get::<Function>("init")?.call(args)
+            state.wrk()?.get::<Function>("init")?.call(args)
         };
         init().map_err(|error| ScriptError::in_function("init", &error))?;
-        let address = address.lock().expect("no thread panics while it holds the address").take();
-        let address = address.ok_or_else(|| ScriptError::new("script: setup: thread.addr must be an address"))?;
-        ThreadScript::new(lua, stopped, address)
+        ThreadScript::new(state, &handle)
     }
 
     /// Runs `setup(thread)` for a thread that another generator runs, so that the script counts that thread too.
     pub fn skip_thread(&self) -> Result<RemoteThread, ScriptError> {
-        Ok(RemoteThread { _lua: self.set_up_thread()?.0 })
+        Ok(RemoteThread { _state: self.set_up_thread()?.0 })
     }
 
-    fn set_up_thread(&self) -> Result<(Lua, ThreadHandle), ScriptError> {
-        let lua = state::create(&self.options)?;
-        let handle = ThreadHandle::new(&lua, self.addresses.first().copied());
+    fn set_up_thread(&self) -> Result<(State, ThreadHandle), ScriptError> {
+        let state = State::new(&self.options, self.source.as_deref())?;
+        let handle = ThreadHandle::new(&state.lua, self.addresses.first().copied());
         let setup = || -> mlua::Result<()> {
-            lua.globals().get::<Table>("wrk")?.set("thread", handle.clone())?;
-            self.wrk_function("setup")?.call::<()>(handle.clone())
+            state.wrk()?.set("thread", handle.clone())?;
+            self.state.wrk()?.get::<Function>("setup")?.call::<()>(handle.clone())
         };
         setup().map_err(|error| ScriptError::in_function("setup", &error))?;
-        Ok((lua, handle))
+        Ok((state, handle))
     }
 
     /// Calls `done(summary, latency, requests)` if the script defines it.
@@ -119,76 +123,89 @@ impl MainScript {
         requests: LuaDistribution,
     ) -> Result<(), ScriptError> {
         let call = || -> mlua::Result<()> {
-            match self.lua.globals().get("done")? {
-                Value::Function(done) => done.call((summary.to_table(&self.lua)?, latency, requests)),
+            match self.state.lua.globals().get("done")? {
+                Value::Function(done) => done.call((summary.to_table(&self.state.lua)?, latency, requests)),
                 _ => Ok(()),
             }
         };
         call().map_err(|error| ScriptError::in_function("done", &error))
     }
 
-    fn wrk_function(&self, name: &str) -> mlua::Result<Function> {
-        self.lua.globals().get::<Table>("wrk")?.get(name)
+    /// Writes what `setup` has printed without an end of line so far.
+    pub fn flush(&self) {
+        self.state.flush();
     }
 }
 
 /// A thread that another generator runs. The script may set its variables as long as this value exists.
 #[derive(Debug)]
 pub struct RemoteThread {
-    _lua: Lua,
+    _state: State,
 }
 
 /// The Lua state of one thread. Only that thread uses it during the run.
 #[derive(Debug)]
 pub struct ThreadScript {
-    lua: Lua,
-    request: Option<Function>,
-    response: Option<Function>,
-    delay: Option<Function>,
+    state: State,
+    request: Function,
+    response: Function,
+    delay: Function,
+    wants_responses: bool,
+    delays: bool,
     /// The request that every connection sends if the script has no `request` function.
-    fixed: Vec<u8>,
+    fixed: Option<Vec<u8>>,
     stopped: Arc<AtomicBool>,
-    address: SocketAddr,
+    address: Arc<Mutex<Option<SocketAddr>>>,
 }
 
 impl ThreadScript {
-    fn new(lua: Lua, stopped: Arc<AtomicBool>, address: SocketAddr) -> Result<Self, ScriptError> {
-        let global = |name: &str| lua.globals().get::<Value>(name).ok().and_then(|value| value.as_function().cloned());
-        let prepare = || -> mlua::Result<(Option<Function>, Vec<u8>)> {
-            let wrk: Table = lua.globals().get("wrk")?;
-            let request: Option<Function> = wrk.get::<Function>("dynamic_request")?.call(())?;
-            let fixed = match request {
-                Some(_) => Vec::new(),
-                None => wrk.get::<Function>("format")?.call::<mlua::String>(())?.as_bytes().to_vec(),
+    fn new(state: State, handle: &ThreadHandle) -> Result<Self, ScriptError> {
+        let prepare = || -> mlua::Result<Self> {
+            let fixed = match state.hook("is_dynamic")?.call::<bool>(())? {
+                true => None,
+                false => {
+                    let text: mlua::String = state.wrk()?.get::<Function>("format")?.call(())?;
+                    Some(text.as_bytes().to_vec())
+                }
             };
-            Ok((request, fixed))
+            Ok(Self {
+                request: state.hook("request")?,
+                response: state.hook("response")?,
+                delay: state.hook("delay")?,
+                wants_responses: state.defines("response"),
+                delays: state.defines("delay"),
+                fixed,
+                stopped: handle.stopped(),
+                address: handle.address(),
+                state,
+            })
         };
-        let (request, fixed) = prepare().map_err(|error| ScriptError::in_function("request", &error))?;
-        if request.is_none() {
-            Batch::of(&fixed).map_err(|error| ScriptError::new(format!("request: {error}")))?;
+        let script = prepare().map_err(|error| ScriptError::in_function("request", &error))?;
+        if let Some(text) = &script.fixed {
+            Batch::of(text).map_err(|error| ScriptError::new(format!("request: {error}")))?;
         }
-        let (response, delay) = (global("response"), global("delay"));
-        Ok(Self { lua, request, response, delay, fixed, stopped, address })
+        Ok(script)
     }
 
-    /// The address to which this thread connects.
+    /// The address to which this thread connects. The script may change it during the run, for later connections.
     pub fn address(&self) -> SocketAddr {
-        self.address
+        let address = self.address.lock().expect("held for a copy only");
+        address.expect("a run begins with an address, and a script can only set another one")
     }
 
     /// The request that every connection sends, or `None` if the script makes each request.
     pub fn fixed_request(&self) -> Option<&[u8]> {
-        self.request.is_none().then_some(&self.fixed[..])
+        self.fixed.as_deref()
     }
 
     /// Whether the script wants to see responses.
     pub fn wants_responses(&self) -> bool {
-        self.response.is_some()
+        self.wants_responses
     }
 
     /// Whether the script delays requests.
     pub fn delays(&self) -> bool {
-        self.delay.is_some()
+        self.delays
     }
 
     /// Whether the script has called `wrk.thread:stop()`.
@@ -199,8 +216,7 @@ impl ThreadScript {
 
     /// Lets the script make the next request, counts the requests in it into `batch`, and passes its text to `send`.
     pub fn request<R>(&self, batch: &mut Batch, send: impl FnOnce(&[u8]) -> R) -> Result<R, ScriptError> {
-        let function = self.request.as_ref().expect("called for scripts with a request function only");
-        let text: mlua::String = function.call(()).map_err(|error| ScriptError::in_function("request", &error))?;
+        let text: mlua::String = self.request.call(()).map_err(|error| ScriptError::in_function("request", &error))?;
         let bytes = text.as_bytes();
         batch.set(&bytes).map_err(|error| ScriptError::new(format!("script: request: {error}")))?;
         Ok(send(&bytes))
@@ -208,26 +224,39 @@ impl ThreadScript {
 
     /// Passes a response to the script.
     pub fn response(&self, status: u16, capture: &Capture) -> Result<(), ScriptError> {
-        let Some(function) = &self.response else { return Ok(()) };
+        if !self.wants_responses {
+            return Ok(());
+        }
+        let lua = &self.state.lua;
         let call = || -> mlua::Result<()> {
-            let headers = self.lua.create_table_with_capacity(0, capture.headers.len())?;
+            let headers = lua.create_table_with_capacity(0, capture.headers.len())?;
             for (name, value) in &capture.headers {
-                headers.set(self.lua.create_string(name)?, self.lua.create_string(value)?)?;
+                headers.set(lua.create_string(name)?, lua.create_string(value)?)?;
             }
-            function.call((status, headers, self.lua.create_string(&capture.body)?))
+            self.response.call((status, headers, lua.create_string(&capture.body)?))
         };
         call().map_err(|error| ScriptError::in_function("response", &error))
     }
 
     /// Nanoseconds by which the next request is delayed. The script returns milliseconds.
     pub fn delay_ns(&self) -> Result<u64, ScriptError> {
-        let Some(function) = &self.delay else { return Ok(0) };
-        let delay_ms: f64 = function.call(()).map_err(|error| ScriptError::in_function("delay", &error))?;
-        if delay_ms.is_finite() && delay_ms >= 0.0 {
-            Ok((delay_ms * 1e6) as u64)
-        } else {
-            Err(ScriptError::new(format!("script: delay: expected milliseconds from 0, got {delay_ms}")))
+        if !self.delays {
+            return Ok(0);
         }
+        let returned = || -> mlua::Result<Result<f64, String>> {
+            let returned: Value = self.delay.call(())?;
+            let number = self.state.lua.coerce_number(returned.clone())?;
+            Ok(number.filter(|ms| ms.is_finite() && *ms >= 0.0).ok_or(returned.to_string()?))
+        };
+        let delay_ms = returned().map_err(|error| ScriptError::in_function("delay", &error))?;
+        delay_ms
+            .map(|delay_ms| (delay_ms * 1e6) as u64)
+            .map_err(|got| ScriptError::new(format!("script: delay: expected milliseconds from 0, got {got}")))
+    }
+
+    /// Writes what the script has printed without an end of line so far.
+    pub fn flush(&self) {
+        self.state.flush();
     }
 }
 

@@ -2,7 +2,8 @@
 
 use crate::stats::Errors;
 use hdrhistogram::Histogram;
-use mlua::{Lua, MetaMethod, MultiValue, Table, UserData, UserDataFields, UserDataMethods, Value};
+use hdrhistogram::iterators::IterationValue;
+use mlua::{Lua, MetaMethod, Table, UserData, UserDataFields, UserDataMethods, Value};
 
 /// The first argument of `done`.
 #[derive(Debug, Clone, Copy)]
@@ -34,26 +35,34 @@ impl Summary {
     }
 }
 
-/// A distribution as a script sees it: `.min .max .mean .stdev`, `:percentile(p)`, `#d` for the number of distinct
-/// values, `d(i)` for the i-th of them with its count, and `d[i]` for the i-th alone.
+/// A distribution as a script sees it: `.min .max .mean .stdev`, `:percentile(p)`, `#d` for the number of samples, and
+/// `d[i]` for the i-th smallest of them.
 #[derive(Debug, Clone)]
 pub struct LuaDistribution {
     histogram: Histogram<u64>,
     /// Factor from the histogram's unit to the script's unit: 0.001 for nanoseconds shown as microseconds.
     scale: f64,
-    distinct: Vec<(f64, u64)>,
+    /// The different values in ascending order, each with the number of samples up to it.
+    values: Vec<(f64, u64)>,
 }
 
 impl LuaDistribution {
     /// Makes a distribution from `histogram`, whose values are multiplied by `scale`.
     pub fn new(histogram: Histogram<u64>, scale: f64) -> Self {
-        let recorded = histogram.iter_recorded();
-        let distinct = recorded.map(|step| (step.value_iterated_to() as f64 * scale, step.count_at_value())).collect();
-        Self { histogram, scale, distinct }
+        let mut samples = 0;
+        let value = |step: IterationValue<u64>| {
+            samples += step.count_at_value();
+            (step.value_iterated_to() as f64 * scale, samples)
+        };
+        let values = histogram.iter_recorded().map(value).collect();
+        Self { histogram, scale, values }
     }
 
-    fn at(&self, index: i64) -> Option<(f64, u64)> {
-        usize::try_from(index - 1).ok().and_then(|index| self.distinct.get(index)).copied()
+    /// Sample `number`, counted from 1. As in wrk2, a number below 1 means the first and one above `#d` the last; 0 if
+    /// there is no sample.
+    fn sample(&self, number: f64) -> f64 {
+        let at = self.values.partition_point(|(_, samples)| (*samples as f64) < number);
+        self.values.get(at).or(self.values.last()).map_or(0.0, |(value, _)| *value)
     }
 
     fn scaled(&self, value: f64) -> f64 {
@@ -70,17 +79,15 @@ impl UserData for LuaDistribution {
     }
 
     fn add_methods<M: UserDataMethods<Self>>(methods: &mut M) {
+        // As in wrk2, a percentile above 100 is the maximum.
         methods.add_method("percentile", |_, this, percentile: f64| {
-            if !(0.0..=100.0).contains(&percentile) {
-                return Err(mlua::Error::runtime(format!("percentile: expected 0 to 100, got {percentile}")));
-            }
-            Ok(this.scaled(this.histogram.value_at_percentile(percentile) as f64))
+            Ok(this.scaled(this.histogram.value_at_percentile(percentile.clamp(0.0, 100.0)) as f64))
         });
-        methods.add_meta_method(MetaMethod::Len, |_, this, ()| Ok(this.distinct.len()));
-        methods.add_meta_method(MetaMethod::Index, |_, this, index: i64| Ok(this.at(index).map(|(value, _)| value)));
-        methods.add_meta_method(MetaMethod::Call, |_, this, index: i64| {
-            let pair = this.at(index).map(|(value, count)| vec![Value::Number(value), Value::Number(count as f64)]);
-            Ok(MultiValue::from_vec(pair.unwrap_or_default()))
+        methods.add_meta_method(MetaMethod::Len, |_, this, ()| Ok(this.histogram.len()));
+        methods.add_meta_method(MetaMethod::Index, |lua, this, key: Value| {
+            Ok(lua.coerce_number(key)?.map(|number| this.sample(number)))
         });
+        // wrk's form, which returns a count too.
+        methods.add_meta_method(MetaMethod::Call, |_, this, number: f64| Ok((this.sample(number), 1)));
     }
 }

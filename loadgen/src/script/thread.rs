@@ -40,8 +40,8 @@ impl UserData for ThreadHandle {
         fields.add_field_method_get("addr", |_, this| {
             Ok(this.address.lock().expect("held for a copy only").map(Address))
         });
-        fields.add_field_method_set("addr", |_, this, address: Option<Address>| {
-            *this.address.lock().expect("held for a copy only") = address.map(|address| address.0);
+        fields.add_field_method_set("addr", |_, this, address: Address| {
+            *this.address.lock().expect("held for a copy only") = Some(address.0);
             Ok(())
         });
     }

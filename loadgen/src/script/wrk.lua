@@ -1,5 +1,6 @@
 -- The table `wrk` that every script sees: the parts of a request, and wrk.format, which makes one.
--- The host program has already set wrk.scheme, host, port, path, headers, lookup and connect.
+-- The host program has already set wrk.scheme, host, port, path, headers, lookup, connect and time_us. It takes the
+-- functions that this file returns.
 
 local wrk = wrk
 
@@ -20,6 +21,9 @@ function wrk.format(method, path, headers, body)
   path = path or wrk.path
   headers = headers or wrk.headers
   body = body or wrk.body
+  if body and type(body) ~= "string" and type(body) ~= "number" then
+    error("the body of a request must be a string or a number, not a " .. type(body), 2)
+  end
 
   local lines = { method .. " " .. path .. " HTTP/1.1" }
   local host_given = false
@@ -29,7 +33,14 @@ function wrk.format(method, path, headers, body)
     local repeated = lower == "host" and host_given
     host_given = host_given or lower == "host"
     if lower ~= "content-length" and not repeated then
-      lines[#lines + 1] = name .. ": " .. tostring(value)
+      if type(value) == "table" then
+        -- A header that was given several times has several values.
+        for _, one in ipairs(value) do
+          lines[#lines + 1] = name .. ": " .. tostring(one)
+        end
+      else
+        lines[#lines + 1] = name .. ": " .. tostring(value)
+      end
     end
   end
   local host = not host_given and host_of(wrk.headers)
@@ -37,7 +48,7 @@ function wrk.format(method, path, headers, body)
     lines[#lines + 1] = "Host: " .. host
   end
   if body then
-    lines[#lines + 1] = "Content-Length: " .. #body
+    lines[#lines + 1] = "Content-Length: " .. string.len(body)
   end
   lines[#lines + 1] = ""
   lines[#lines + 1] = body or ""
@@ -86,13 +97,111 @@ end
 
 wrk.request = default_request
 
--- Returns the script's request function, or nil if all requests are the same.
-function wrk.dynamic_request()
-  if type(request) == "function" then
-    return request
-  end
-  if wrk.request ~= default_request then
-    return wrk.request
-  end
-  return nil
+local hooks = {}
+
+-- Whether each request is made anew. If not, all are the same.
+function hooks.is_dynamic()
+  return type(request) == "function" or wrk.request ~= default_request
 end
+
+-- These look the script's function up at each call, because a script may replace it during the run.
+function hooks.request()
+  return (request or wrk.request)()
+end
+
+function hooks.response(status, headers, body)
+  if response then
+    response(status, headers, body)
+  end
+end
+
+-- Returns what the script's delay returns, in milliseconds; 0 for nil and booleans, as in wrk.
+function hooks.delay()
+  local delay_ms = delay and delay()
+  return type(delay_ms) ~= "boolean" and delay_ms or 0
+end
+
+-- Makes `require` find modules in `folder` first. Not by package.path, because `;` and `?` in the folder's name would
+-- have a meaning there.
+function hooks.search_modules_in(folder)
+  local function readable(file)
+    local opened = io.open(file, "rb")
+    return opened and opened:close()
+  end
+  table.insert(package.loaders, 2, function(name)
+    local base = folder .. "/" .. string.gsub(name, "%.", "/")
+    for _, file in ipairs({ base .. ".lua", base .. "/init.lua" }) do
+      if readable(file) then
+        return assert(loadfile(file))
+      end
+    end
+    local library = base .. ".so"
+    if readable(library) then
+      return assert(package.loadlib(library, "luaopen_" .. string.gsub(name, "%.", "_")))
+    end
+    return ("\n\tno file '%s.lua', '%s/init.lua' or '%s.so'"):format(base, base, base)
+  end)
+end
+
+-- All threads share standard output. Each keeps its text until a line is complete, so that lines do not mix.
+local PENDING_MAX = 65536
+local stdout = io.stdout
+local file = getmetatable(stdout).__index
+local write, flush, exit = file.write, file.flush, os.exit
+local pending = ""
+stdout:setvbuf("line")
+
+function file.write(self, ...)
+  if self ~= stdout then
+    return write(self, ...)
+  end
+  for i = 1, select("#", ...) do
+    local part = select(i, ...)
+    if type(part) ~= "string" and type(part) ~= "number" then
+      error(("bad argument #%d to 'write' (string expected, got %s)"):format(i, type(part)), 2)
+    end
+    pending = pending .. part
+  end
+  local lines = string.match(pending, "^.*\n") or (#pending > PENDING_MAX and pending)
+  if not lines then
+    return true
+  end
+  pending = string.sub(pending, #lines + 1)
+  return write(stdout, lines)
+end
+
+function file.flush(self)
+  if self == stdout then
+    local text = pending
+    pending = ""
+    write(stdout, text)
+  end
+  return flush(self)
+end
+
+function io.write(...)
+  return io.output():write(...)
+end
+
+function io.flush()
+  return io.output():flush()
+end
+
+function print(...)
+  local words = { ... }
+  for i = 1, select("#", ...) do
+    words[i] = tostring(words[i])
+  end
+  stdout:write(table.concat(words, "\t"), "\n")
+end
+
+function os.exit(...)
+  stdout:flush()
+  exit(...)
+end
+
+function hooks.flush()
+  stdout:flush()
+end
+
+return hooks

@@ -1,5 +1,6 @@
 //! Runs of the generator whose outcomes are counted. They mostly wait, so they are one program, which runs many at once.
 
+mod conformance;
 mod endurance;
 mod golden;
 mod merge;

@@ -303,3 +303,21 @@ fn poisson_arrivals_are_counted_like_any_other() {
     assert!((870..1130).contains(&due), "{due} is 4 deviations from 1000");
     assert_ne!(series[0]["due"], 500, "not evenly spaced");
 }
+
+#[test]
+fn an_error_that_cannot_be_printed_has_its_exit_code_all_the_same() {
+    let server = quick_server();
+    let free_port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let run = format!("-t1 -c1 -R10 -d300ms {}", server.url());
+    for (line, wanted) in [
+        ("merge no-such-file".to_owned(), 1),
+        ("-R10 http://a:b@c/".to_owned(), 1),
+        (format!("-R10 -s no-such-script {}", server.url()), 1),
+        (format!("-R10 http://{free_port}/"), 2),
+        (run, 1),
+    ] {
+        let full = || Stdio::from(std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap());
+        let status = command().args(line.split(' ')).stdout(full()).stderr(full()).status().unwrap();
+        assert_eq!(status.code(), Some(wanted), "{line}");
+    }
+}

@@ -1,15 +1,13 @@
-//! The example scripts of Debian's package wrk, unchanged, if it is installed.
+//! The example scripts of Debian's package wrk, unchanged.
 
-use crate::support::{Manner, TruthServer, load_with};
-use std::path::Path;
+use crate::support::{Manner, TruthServer, is_installed, load_with};
 use std::time::Duration;
 
 const FOLDER: &str = "/usr/share/doc/wrk/examples/scripts";
 
 #[test]
 fn the_stock_scripts_of_wrk_run_unchanged() {
-    if !Path::new(FOLDER).is_dir() {
-        eprintln!("not run: {FOLDER} is not there (apt-get install wrk)");
+    if !is_installed("wrk", &[FOLDER]) {
         return;
     }
     let response = b"HTTP/1.1 200 OK\r\nX-Token: secret\r\nContent-Length: 2\r\n\r\nok".to_vec();

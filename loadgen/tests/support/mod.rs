@@ -56,6 +56,8 @@ pub struct Seen {
 pub struct TruthServer {
     pub address: SocketAddr,
     log: Arc<Mutex<Vec<Seen>>>,
+    /// The text of each batch, in the order of their arrival.
+    texts: Arc<Mutex<Vec<String>>>,
     stop: Arc<AtomicBool>,
     /// The open connections, to end them when the server ends.
     streams: Arc<Mutex<HashMap<usize, TcpStream>>>,
@@ -67,10 +69,12 @@ impl TruthServer {
         let server = Self {
             address: listener.local_addr().unwrap(),
             log: Arc::default(),
+            texts: Arc::default(),
             stop: Arc::default(),
             streams: Arc::default(),
         };
         let (log, stop, streams) = (server.log.clone(), server.stop.clone(), server.streams.clone());
+        let texts = server.texts.clone();
         let first_ns = Arc::new(Mutex::new(None));
         thread::spawn(move || {
             let mut connections = 0;
@@ -84,10 +88,10 @@ impl TruthServer {
                 connections += 1;
                 streams.lock().unwrap().insert(connection, stream.try_clone().unwrap());
                 let (log, manner, first_ns) = (log.clone(), manner.clone(), first_ns.clone());
-                let streams = streams.clone();
+                let (streams, texts) = (streams.clone(), texts.clone());
                 thread::spawn(move || {
                     // An error means that the peer has gone away.
-                    let _ = serve(connection, &stream, &manner, &log, &first_ns);
+                    let _ = serve(connection, &stream, &manner, &log, &texts, &first_ns);
                     streams.lock().unwrap().remove(&connection);
                 });
             }
@@ -97,6 +101,11 @@ impl TruthServer {
 
     pub fn url(&self) -> String {
         format!("http://{}/path", self.address)
+    }
+
+    /// The text of each request so far, or of each batch of pipelined requests.
+    pub fn texts(&self) -> Vec<String> {
+        self.texts.lock().unwrap().clone()
     }
 
     /// All requests so far.
@@ -125,6 +134,7 @@ fn serve(
     mut stream: &TcpStream,
     manner: &Manner,
     log: &Mutex<Vec<Seen>>,
+    texts: &Mutex<Vec<String>>,
     first_ns: &Mutex<Option<u64>>,
 ) -> std::io::Result<()> {
     match manner {
@@ -148,6 +158,7 @@ fn serve(
         let arrived_ns = now_ns();
         pending.extend_from_slice(&buffer[..length]);
         let Ok(batch) = loadgen::http::Batch::of(&pending) else { continue };
+        texts.lock().unwrap().push(String::from_utf8_lossy(&pending).into_owned());
         pending.clear();
         for _ in 0..batch.count() {
             let first = *first_ns.lock().unwrap().get_or_insert(arrived_ns);
@@ -235,6 +246,19 @@ impl Run {
         let known = self.number("requests") + lost + self.number("unfinished.count");
         assert_eq!(self.number("requests_due"), known, "{:#}", self.json);
     }
+}
+
+/// Whether all `files` of a Debian package are there. If not, the test that needs them is skipped and says so; in CI it
+/// fails.
+pub fn is_installed(package: &str, files: &[&str]) -> bool {
+    let missing = files.iter().find(|file| !std::path::Path::new(file).exists());
+    let Some(missing) = missing else { return true };
+    let thread = thread::current();
+    let text = format!("{}: NOT RUN, needs {missing}: apt-get install {package}", thread.name().unwrap_or("a test"));
+    assert!(std::env::var_os("CI").is_none_or(|ci| ci != "true"), "{text}");
+    // Bypasses the test harness, which hides the output of passing tests.
+    let _ = writeln!(std::io::stderr(), "{text}");
+    false
 }
 
 pub fn command() -> Command {
