@@ -178,6 +178,7 @@ def stop(summary: Summary, seconds: float) -> None:
         (one_busy_thread_on_seven_cpus, "generator CPU", "warn"),
         (lambda s, m: setattr(s.latency_ms, "count", 999), "samples", "warn"),
         (lambda s, m: setattr(s.latency_ms, "count", 1000), "samples", "pass"),
+        (lambda s, m: setattr(s.repetitions[0], "requests", 0), "samples", "fail"),
         (lambda s, m: setattr(s, "unfinished", Unfinished(count=1000, oldest_us=2e6)), "unfinished", "warn"),
         (lambda s, m: setattr(s, "unfinished", Unfinished(count=10)), "unfinished", "note"),
         (lambda s, m: setattr(s, "problems", ["a log was cut off"]), "outputs", "warn"),

@@ -144,3 +144,18 @@ def test_a_run_is_headed_by_what_ran(checkout: FakeCheckout) -> None:
     assert "<h1>GET at 50/s, in turns</h1>" in (run / "report.html").read_text()
     assert checkout.manifest()["experiment"]["title"] == "GET at 50/s, in turns"
     assert "GET at 100/s" not in output
+
+
+def test_a_run_without_one_response_is_invalid_and_says_so(checkout: FakeCheckout) -> None:
+    words = ("run", "fake", "--profile", "off", "--warmup", "0s", "--repeat", "2")
+    code, output = checkout.lab(*words, FAKE_UNANSWERED="all")
+    assert code == 0, output
+    assert "verdict: invalid" in output
+    told = "repetitions 1 and 2 have not one measured response"
+    assert told in output
+    (run,) = checkout.runs()
+    assert told in (run / "report.md").read_text()
+    assert told in (run / "report.html").read_text()
+    code, output = checkout.lab("run", "fake", "--profile", "off", "--warmup", "0s", STRICT="1", FAKE_UNANSWERED="all")
+    assert code == 3, output
+    assert "the repetition has not one measured response" in output

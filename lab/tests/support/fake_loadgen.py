@@ -4,7 +4,7 @@ Over `FAKE_SATURATED_AT_PER_S` requests a second, no more than that are served, 
 load of a warm-up takes `FAKE_WARM_UP_TAKES_S`, whatever its length; its seconds are slower up to `FAKE_STEADY_AFTER_S`.
 Another load takes `FAKE_MEASUREMENT_TAKES_S`, if that is set. With `FAKE_CPU_US_PER_REQUEST` the service is told how
 many requests it served, lead-in included.
-`FAKE_UNANSWERED` requests more than the answered ones are due and have no response.
+`FAKE_UNANSWERED` requests more than the answered ones are due and have no response; with `all` nothing is answered.
 """
 
 from __future__ import annotations
@@ -98,9 +98,10 @@ def write(
     options: dict[str, str], short: dict[str, str], seconds: int, started: datetime, url: str, *, slower_ns: int
 ) -> None:
     rate = int(short["R"])
+    nothing = os.environ.get("FAKE_UNANSWERED") == "all"
     latencies_ns = [200_000 + slower_ns + (i * 7919) % 1_000_000 for i in range(rate)]  # of each second
     interval, total = (HdrHistogram(1, 24 * 3600 * 10**9, 3) for _ in range(2))
-    for latency_ns in latencies_ns:
+    for latency_ns in [] if nothing else latencies_ns:
         interval.record_value(latency_ns)
     with Path(options["--hdr-log"]).open("w") as file:
         log = HistogramLogWriter(file)
@@ -122,7 +123,10 @@ def write(
               "stdev": stdev_ns / 1000, "max": us["100"], "percentiles": us}  # fmt: skip
     delay_us = float(os.environ.get("FAKE_GENERATOR_DELAY_US", "0"))
     net = {**values, "percentiles": {p: max(1.0, value - delay_us) for p, value in us.items()}} if delay_us else None
-    unanswered = int(os.environ.get("FAKE_UNANSWERED", "0"))
+    if nothing:
+        count, us = 0, dict.fromkeys(PERCENTILES)
+        values = {"count": 0, "min": None, "mean": None, "stdev": None, "max": None, "percentiles": us}
+    unanswered = rate * seconds if nothing else int(os.environ.get("FAKE_UNANSWERED", "0"))
     Path(options["--json"]).write_text(
         json.dumps(
             {
@@ -139,7 +143,7 @@ def write(
                 "requests_due": count + unanswered,
                 "requests": count,
                 "bytes_read": count * 100,
-                "requests_per_s": min(float(rate), saturated_at()),
+                "requests_per_s": 0.0 if nothing else min(float(rate), saturated_at()),
                 "bytes_per_s": rate * 100.0,
                 "elapsed_s": float(seconds),
                 "latency_us": values,
@@ -149,7 +153,9 @@ def write(
                 "errors": {"connect": 0, "read": 0, "write": 0, "timeout": 0, "status": 0},
                 "status": {"200": count},
                 "unfinished": {"count": unanswered, "oldest_us": 0},
-                "censored": censored(ordered, seconds, total, unanswered),
+                "censored": {"count": unanswered, "percentiles_us": us}
+                if nothing
+                else censored(ordered, seconds, total, unanswered),
                 "cpu_s": 0.1,
                 "kept_schedule": {"verdict": True, "reasons": []},
                 "series": series(seconds, rate),
@@ -159,6 +165,8 @@ def write(
     if os.environ.get("FAKE_LOADGEN_CUTS_JSON"):
         whole = Path(options["--json"]).read_text()
         Path(options["--json"]).write_text(whole[: len(whole) // 2])
+    if nothing:
+        return
     print(f"Running {seconds}s test @ {url}\n  {short['t']} threads and {short['c']} connections")
     print("  Thread Stats   Avg      Stdev     Max   +/- Stdev")
     print("    Latency   700.00us  200.00us   1.20ms   60.00%\n    Req/Sec     1.00k     0.00    1.00k    100.00%")

@@ -69,7 +69,14 @@ REFUSED = "the service refused requests"
 
 
 def samples(known: CheckInput) -> Check:
-    """Check whether there are enough latencies for a p99."""
+    """Check that each repetition has a measured response, and whether there are enough latencies for a p99."""
+    repetitions = known.summary.repetitions
+    empty = [r.source.rpartition("/")[2] for r in repetitions if not r.requests]
+    if empty:
+        several, which = len(empty) > 1, " and ".join(empty)
+        name = "the repetition" if len(repetitions) == 1 else f"repetition{'s' if several else ''} {which}"
+        have = "have" if several else "has"
+        return Check(name="samples", outcome="fail", detail=f"{name} {have} not one measured response")
     count = known.summary.latency_ms.count
     if not supported(count, "99"):
         return Check(
