@@ -41,7 +41,7 @@ def test_each_run_is_paired_with_the_nearest_reference_within_an_hour() -> None:
 
 
 def test_only_runs_with_the_overrides_of_the_newest_count() -> None:
-    other = row("stack", timedelta(), 9.0, note="rate=20000")
+    other = row("stack", timedelta(), 9.0, setup='{"rate": 20000}')
     runs = [other, row("stack", timedelta(days=1), 3.0)]
     references = [row("sync", timedelta(), 1.0), row("sync", timedelta(days=1), 1.0)]
     assert [pair.run for pair in pairs_of(runs, references, "p99")] == [runs[1].name]
@@ -110,7 +110,23 @@ def test_from_outside_a_change_is_reported_with_its_size(checkout: FakeCheckout)
     assert "no run of an experiment 'nothing'" in output
 
 
-def made_run(checkout: FakeCheckout, name: str, started: datetime, p99: float) -> None:
+@pytest.mark.parametrize("place", [{"runtime": "docker"}, {"host": {"kernel_build": "another"}}])
+def test_another_runtime_or_machine_is_no_change(checkout: FakeCheckout, place: dict[str, Any]) -> None:
+    rng = np.random.default_rng(7)
+    for number in range(16):
+        elsewhere, level = (place, 3.0) if number < 8 else ({}, 4.5)
+        for name, p99 in (("slow", level * math.exp(rng.normal(0, 0.03))), ("sync", 1.0)):
+            made_run(checkout, name, BEGAN + timedelta(days=number), p99, **elsewhere)
+        # A reference closer in time, of the other place.
+        made_run(checkout, "sync", BEGAN + timedelta(days=number, seconds=1), 9.0, **({} if elsewhere else place))
+    code, output = checkout.lab("changes", "slow", "sync")
+    assert code == 0, output
+    assert "8 pairs of runs within an hour of each other" in output
+    assert "8 runs left out: made with other settings, another runtime or another machine than the newest" in output
+    assert "no change of level" in output
+
+
+def made_run(checkout: FakeCheckout, name: str, started: datetime, p99: float, **place: Any) -> None:
     run_id = started.strftime("%Y%m%dT%H%M%SZ")
     directory = Checkout(checkout.root).results / name / run_id
     directory.mkdir(parents=True)
@@ -118,7 +134,8 @@ def made_run(checkout: FakeCheckout, name: str, started: datetime, p99: float) -
     manifest.Manifest(
         run_id=run_id,
         experiment=manifest.Experiment(name=name, title="made up", resolved={"service": {"variant": "sync"}}),
-        runtime="local",
+        runtime=place.get("runtime", "local"),
+        environment=manifest.Environment(host=place.get("host", {})),
         complete=True,
         summary=manifest.Summary(
             source="measure", rate_offered_per_s=100.0, rate_achieved_per_s=100.0, requests=1000, latency_ms=latency,

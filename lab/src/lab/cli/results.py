@@ -43,7 +43,7 @@ def print_results(console: Console, checkout: Checkout, wanted: Filter, last: in
 
 def print_changes(console: Console, checkout: Checkout, name: str, against: str, metric: str) -> None:
     """Print the changes of level of an experiment against a reference. InputError if one of them has no runs."""
-    from lab.history.changes import LEVEL_MIN, level_changes, pairs_of  # noqa: PLC0415 - SciPy takes a second to load
+    from lab.history.changes import LEVEL_MIN, finished, level_changes, pairs_of, usable  # noqa: PLC0415 - SciPy takes a second to load
     from lab.report import numbers  # noqa: PLC0415
 
     history = History(checkout)
@@ -51,11 +51,16 @@ def print_changes(console: Console, checkout: Checkout, name: str, against: str,
         history.refresh()
         for one in (name, against):
             history.require(one)
-        pairs = pairs_of(history.rows(Filter(name=name)), history.rows(Filter(name=against)), metric)
+        runs = history.rows(Filter(name=name))
+        pairs = pairs_of(runs, history.rows(Filter(name=against)), metric)
     finally:
         history.close()
     few = len(pairs) < 2 * LEVEL_MIN
     lines = [f"{metric} of {name} ÷ that of {against}, {len(pairs)} pairs of runs within an hour of each other"]
+    if unlike := len(finished(runs)) - len(usable(runs)):
+        lines.append(
+            f"  {unlike} runs left out: made with other settings, another runtime or another machine than the newest"
+        )
     if few:
         lines.append(f"  too few to tell: at least {2 * LEVEL_MIN} are needed")
     changes = level_changes(pairs)

@@ -7,7 +7,6 @@ be a matter of luck. With at least six repetitions on each side the starts are j
 from __future__ import annotations
 
 import os
-import re
 from pathlib import Path
 
 from lab.analysis.outputs import measured_sources, read_outputs
@@ -19,7 +18,7 @@ from lab.compare.plan import calibrated_difference
 from lab.compare.record import ComparisonRecord, DesignRecord, LookRecord, Result, SideRecord
 from lab.compare.sides import differences_of
 from lab.errors import InputError
-from lab.machine.fingerprint import Difference
+from lab.machine.fingerprint import OF_THE_SOURCES, Difference
 from lab.machine.fingerprint import differences as environment_differences
 from lab.manifest import Manifest
 from lab.paths import Checkout
@@ -30,8 +29,6 @@ EXPECTED = frozenset({"dataset.hash", "dataset.name", "git.diff_hash"})
 """Facts that differ because the experiments do, or that the commit implies already."""
 OF_JVM_FLAGS = frozenset({"jvm_flags", "gc"})
 """Facts that differ because the experiments declare different flags (`service.jvm`)."""
-OF_THE_SOURCES = re.compile(r"(git|images|libraries)\.")
-"""Facts that change with the sources, which may be what is compared."""
 ENVIRONMENT_SHOWN_MAX = 6
 
 

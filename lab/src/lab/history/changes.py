@@ -56,11 +56,15 @@ class LevelChange:
 def pairs_of(runs: Sequence[RunRow], references: Sequence[RunRow], metric: str) -> list[Pair]:
     """Return each run with the nearest reference run within an hour, oldest first.
 
-    Only finished, undisturbed runs with the overrides of the newest one count. InputError for an unknown metric.
+    Only finished, undisturbed runs count that were made like the newest one: the same overrides, runtime and machine.
+    Reference runs are of that runtime and machine too. InputError for an unknown metric.
     """
     if metric not in METRICS:
         raise InputError(f"METRIC={metric}: is not allowed; allowed: {', '.join(METRICS)}")
-    of_runs, of_references = _usable(runs, METRICS[metric]), _usable(references, METRICS[metric])
+    alike = usable(runs)
+    place = _place(alike[-1]) if alike else None
+    of_runs = _values(alike, METRICS[metric])
+    of_references = _values(usable([row for row in references if _place(row) == place]), METRICS[metric])
     times = [started for started, _, _ in of_references]
     found = []
     for started, name, value in of_runs:
@@ -93,11 +97,24 @@ def level_changes(pairs: Sequence[Pair]) -> list[LevelChange]:
     return changes
 
 
-def _usable(rows: Sequence[RunRow], field: str) -> list[tuple[datetime, str, float]]:
-    """Return start, name and value of the runs that count, oldest first."""
-    complete = sorted((row for row in rows if row.state in FINISHED and not row.disturbed), key=lambda row: row.run_id)
-    alike = [row for row in complete if row.note == complete[-1].note]
-    values = [(row, getattr(row, field)) for row in alike]
+def usable(rows: Sequence[RunRow]) -> list[RunRow]:
+    """Return the runs that count, oldest first."""
+    complete = finished(rows)
+    return [row for row in complete if (row.setup, _place(row)) == (complete[-1].setup, _place(complete[-1]))]
+
+
+def finished(rows: Sequence[RunRow]) -> list[RunRow]:
+    """Return the finished, undisturbed runs, oldest first."""
+    return sorted((row for row in rows if row.state in FINISHED and not row.disturbed), key=lambda row: row.run_id)
+
+
+def _place(row: RunRow) -> tuple[str | None, str | None]:
+    return row.runtime, row.machine
+
+
+def _values(rows: Sequence[RunRow], field: str) -> list[tuple[datetime, str, float]]:
+    """Return start, name and value of each run that has one."""
+    values = [(row, getattr(row, field)) for row in rows]
     return [(_started(row), row.name, float(value)) for row, value in values if value]
 
 

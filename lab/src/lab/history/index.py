@@ -23,7 +23,7 @@ from lab.errors import InputError, did_you_mean
 from lab.paths import Checkout
 from lab.report import numbers
 
-VERSION = 4
+VERSION = 5
 RUN_ID = re.compile(r"\d{8}T\d{6}Z(-\d+)?")
 
 
@@ -34,7 +34,7 @@ class RunRow:
     `lower_bounds` names the columns of latency that are at least this long, as unanswered requests count as the
     longest. If requests were refused or failed, latencies are those of served ones. `state` is valid, suspect, invalid,
     incomplete or unreadable; `disturbed` says whether the machine was not fit to measure; `note` says what was
-    overridden, or what is wrong.
+    overridden, or what is wrong. `setup` are the overrides, `machine` is the hash of the facts of machine and software.
     """
 
     name: str
@@ -56,7 +56,8 @@ class RunRow:
     lower_bounds: str = ""
     cpu: float | None = None
     source: str | None = None
-    fingerprint: str | None = None
+    setup: str = ""
+    machine: str | None = None
     disturbed: bool = False
     note: str = ""
 
@@ -184,6 +185,7 @@ def _manifests(results: Path) -> Iterator[tuple[str, tuple[int, int]]]:
 
 
 def _row(results: Path, name: str, mtime_ns: int, size: int) -> RunRow:
+    from lab.machine.fingerprint import machine_digest  # noqa: PLC0415
     from lab.manifest import Distribution, Manifest, ManifestError  # noqa: PLC0415 - pydantic takes longer than the whole list
 
     experiment, _, run_id = name.partition("/")
@@ -224,7 +226,8 @@ def _row(results: Path, name: str, mtime_ns: int, size: int) -> RunRow:
         lower_bounds=" ".join(column for column, p in PERCENTILES.items() if p in latency.lower_bounds),
         cpu=summary.service_cpu_us_per_request if summary is not None else None,
         source=None if git is None else git.commit[:12] + ("+" if git.dirty else ""),
-        fingerprint=manifest.environment.fingerprint,
+        setup=json.dumps(manifest.experiment.overrides, sort_keys=True),
+        machine=machine_digest(manifest.environment),
         disturbed=manifest.validity is not None and bool(manifest.validity.unfit),
         note=", ".join(notes),
     )

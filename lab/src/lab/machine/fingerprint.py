@@ -28,6 +28,11 @@ MEASURED: dict[str, Any] = {
 """Parts of the environment that are measured in each run, or named for it: they never repeat."""
 ONLY_WATCHES = re.compile(r"(images|libraries)\.(prometheus|node-exporter|grafana|artifacts|profiler|async-profiler)$")
 
+OF_THE_SOURCES = re.compile(r"(git|images|libraries)\.")
+"""Facts that change with the sources, which may be what is compared."""
+OF_THE_EXPERIMENT = re.compile(r"dataset\.|jvm_flags$|gc$")
+"""Facts that an experiment declares."""
+
 _CPU = Path("/sys/devices/system/cpu")
 
 
@@ -73,6 +78,16 @@ def facts(environment: Environment) -> dict[str, str]:
 def digest(environment: Environment) -> str:
     """Return the hash of the facts: 16 hexadecimal digits of SHA-256."""
     return hashlib.sha256(json.dumps(facts(environment), sort_keys=True).encode()).hexdigest()[:16]
+
+
+def machine_digest(environment: Environment) -> str:
+    """Return the hash of the facts that stay when sources and experiment change: of the machine and its software."""
+    kept = {
+        name: value
+        for name, value in facts(environment).items()
+        if not OF_THE_SOURCES.match(name) and not OF_THE_EXPERIMENT.match(name)
+    }
+    return hashlib.sha256(json.dumps(kept, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def differences(a: Environment, b: Environment, ignoring: frozenset[str] = frozenset()) -> list[Difference]:
