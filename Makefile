@@ -7,7 +7,8 @@ MAKEFLAGS += --no-print-directory
 JDK = $(shell bin/find-jdk)
 # Maven's own libraries use methods that JDK 25 warns about; warnings of our compilers and tests are unaffected. A build
 # is too short for C2's code to pay: with C1 alone it takes half the CPU time. Tests run in JVMs of their own, with both.
-MVN = env JAVA_HOME="$(JDK)" \
+# In the locale C, a JVM cannot open a file whose path is not ASCII.
+MVN = env JAVA_HOME="$(JDK)" LC_ALL=C.UTF-8 \
   MAVEN_OPTS="--sun-misc-unsafe-memory-access=allow -XX:TieredStopAtLevel=1 $$MAVEN_OPTS" \
   mvn --batch-mode --no-transfer-progress -q -Dstyle.color=never
 VENV = .venv/bin
@@ -273,7 +274,7 @@ torture-server: ## server, long (about 5 minutes): a million fuzzed inputs, ever
 
 ##@ Benchmarks
 .PHONY: bench-storage bench-loadgen bench-server bench-overload bench-monitoring build-bench
-RUN_BENCH = "$(JDK)/bin/java" --sun-misc-unsafe-memory-access=allow -jar service/bench/target/bench/lsmlab-bench.jar
+RUN_BENCH = LC_ALL=C.UTF-8 "$(JDK)/bin/java" --sun-misc-unsafe-memory-access=allow -jar service/bench/target/bench/lsmlab-bench.jar
 bench-loadgen: ## compare the load generator with wrk (Debian: apt install wrk) and with a server's log; 8 minutes: make bench-loadgen [BENCH=--quick]
 	cd loadgen && cargo bench --quiet --locked --bench peer -- --update-docs ../docs/benchmarks.md $(BENCH)
 bench-storage: build-bench ## compare the engine with RocksDB, default and tuned; about an hour: make bench-storage [BENCH=--quick]

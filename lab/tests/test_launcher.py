@@ -95,3 +95,41 @@ def test_without_python_and_docker_the_error_names_what_to_install(checkout: Pat
     done = launch(checkout, path=str(tools))
     assert done.returncode == 1
     assert "needs Python 3.11 or later" in done.stderr
+
+
+def test_a_checkout_with_a_colon_in_its_path_is_refused_in_one_line(checkout: Path, tmp_path: Path) -> None:
+    place = tmp_path / "12:30"
+    shutil.copytree(checkout / "bin", place / "bin")
+    done = launch(place, "list")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.splitlines() == [
+        f"lab: {place} has a colon in its name, at which Python, Java and Docker split lists of paths: rename it"
+    ]
+
+
+def test_a_checkout_that_cannot_be_written_is_named_in_one_line(checkout: Path) -> None:
+    (checkout / ".cache").write_text("a file, so that nothing can be made in it")
+    done = launch(checkout, "list")
+    assert done.returncode == 1
+    (line,) = done.stderr.splitlines()
+    assert line.startswith(f"lab: {checkout} cannot be written, so .venv cannot be made in it")
+
+
+def test_a_jdk_is_found_without_a_home(tmp_path: Path) -> None:
+    """As in a systemd unit."""
+    java = tmp_path / "jvm/25/bin/javac"
+    java.parent.mkdir(parents=True)
+    java.touch(0o755)
+    (tmp_path / "jvm/25/release").write_text('JAVA_VERSION="25.0.1"\n')
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    for tool in ("dirname", "readlink", "sed"):
+        (tools / tool).symlink_to(shutil.which(tool) or f"/usr/bin/{tool}")
+    done = subprocess.run(
+        ["/bin/sh", str(CHECKOUT / "bin/find-jdk")],
+        capture_output=True,
+        text=True,
+        env={"PATH": str(tools), "JVM_DIR": str(tmp_path / "jvm")},
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (0, f"{tmp_path}/jvm/25\n"), done.stderr

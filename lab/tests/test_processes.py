@@ -102,6 +102,29 @@ def test_the_processes_of_a_killed_lab_are_killed_too(tmp_path: Path) -> None:
     assert eventually(lambda: all(gone(int(pid)) for pid in pids.read_text().split()))
 
 
+@pytest.mark.skipif(not hasattr(os, "waitid"), reason="a process that has ended cannot be told from one that runs")
+def test_only_groups_that_are_surely_its_own_are_signalled(
+    processes: Processes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A pid that was reaped may be another process's; until then it has an entry in /proc."""
+    signalled: list[bool] = []
+    kill = os.killpg
+
+    def killpg(group: int, number: int) -> None:
+        signalled.append(Path(f"/proc/{group}").exists())
+        kill(group, number)
+
+    monkeypatch.setattr(os, "killpg", killpg)
+    pids = tmp_path / "pids"
+    process = processes.start(["sh", "-c", f"sleep 60 & echo $! > {pids}"])
+    assert process.wait(60) == 0
+    assert eventually(lambda: gone(int(pids.read_text()))), "its child has ended with it"
+    process.signal(signal.SIGTERM)
+    assert process.end() == 0
+    processes.close()
+    assert signalled == [True]
+
+
 @pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="Linux tells of the end of a process, other systems do not")
 def test_waiting_for_a_process_does_not_poll(processes: Processes) -> None:
     process = processes.start(["sleep", "2"])

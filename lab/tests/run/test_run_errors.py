@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import resource
 import socket
 import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
-from support.checkout import LIMIT_S, FakeCheckout, nothing_is_left
+from support.checkout import LIMIT_S, SOURCES, FakeCheckout, nothing_is_left
 
 # Bad input: what, where, what to do; exit 2; nothing started, nothing changed.
 
@@ -246,7 +249,7 @@ def test_a_place_that_cannot_be_written_is_named_before_anything_is_built(
     checkout.write("Makefile", "build-service:\n\t@touch built\n")
     code, output = checkout.lab(*words, **{setting: "/dev/null/place"})
     assert code == 1
-    assert "/dev/null/place cannot be written: /dev/null: Not a directory" in output
+    assert "/dev/null/place cannot be written: Not a directory" in output
     assert f"or name another place: {setting}=/path" in output
     assert "Traceback" not in output
     assert not (checkout.root / "built").exists()
@@ -258,3 +261,35 @@ def test_a_run_does_not_need_the_metrics_of_the_dashboards(checkout: FakeCheckou
     code, output = checkout.lab("run", "fake", "--profile", "off")
     assert code == 0, output
     assert checkout.manifest()["complete"] is True
+
+
+def test_a_jvm_finds_its_jar_in_the_locale_c(tmp_path: Path) -> None:
+    """The fake JVM, like a real one, cannot open a file whose name its locale cannot express."""
+    checkout = FakeCheckout(tmp_path / "prüfung").build()
+    process = checkout.start("run", "fake", "--profile", "off", LC_ALL="C")
+    output, _ = process.communicate(timeout=LIMIT_S)
+    assert process.returncode == 0, output
+
+
+@pytest.mark.parametrize("words", [("list",), ("run", "nosuch"), ("results",)])
+def test_an_output_that_cannot_be_written_is_an_error_without_a_traceback(
+    checkout: FakeCheckout, words: tuple[str, ...]
+) -> None:
+    program = ["sh", "-c", 'exec "$@" >/dev/full', "sh", sys.executable, "-m", "lab", *words]
+    environment = {**os.environ, "LAB_ROOT": str(checkout.root), "PYTHONPATH": str(SOURCES)}
+    done = subprocess.run(program, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode in (1, 2)
+    assert done.stderr.startswith("error: ")
+    assert "Traceback" not in done.stderr
+    program[2] = 'exec "$@" >/dev/full 2>/dev/full'
+    assert subprocess.run(program, env=environment, check=False).returncode == done.returncode
+
+
+def test_a_run_whose_output_is_closed_ends_and_leaves_nothing_running(checkout: FakeCheckout) -> None:
+    process = checkout.start("run", "fake", "--profile", "off")
+    assert process.stdout is not None
+    process.stdout.readline()
+    process.stdout.close()
+    assert process.wait(LIMIT_S) == 1
+    assert nothing_is_left(checkout)
+    assert all(json.loads((run / "run.json").read_text())["complete"] is False for run in checkout.runs())

@@ -6,6 +6,7 @@ The variant `fake-…` chooses a way to misbehave. Requests are answered with 20
 from __future__ import annotations
 
 import json
+import locale
 import os
 import sys
 import time
@@ -39,6 +40,9 @@ def load_dataset(words: dict[str, str]) -> None:
 
 def main() -> None:
     words = sys.argv[1:]
+    jar = words[words.index("-jar") + 1]
+    if locale.nl_langinfo(locale.CODESET) != "UTF-8" and not jar.isascii():
+        sys.exit(f"Error: Unable to access jarfile {jar!a}")
     command, *rest = words[words.index("-jar") + 2 :]
     options = dict(zip(rest[::2], rest[1::2], strict=False))
     if command == "variants":

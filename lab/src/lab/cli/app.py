@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import locale
+import os
 import sys
 from typing import Annotated
 
@@ -45,11 +48,46 @@ def _root(
 
 
 def main() -> None:
-    """Run the command line. A LabError becomes a message and its exit code, never a traceback."""
+    """Run the command line. A LabError becomes a message and its exit code, never a traceback.
+
+    So does a file that cannot be read or written. If stderr is not writable either, the exit code alone tells.
+    """
+    use_utf8()
+    code = 0
     try:
         app(prog_name="lab")
     except LabError as error:
-        show_error(error)
-        sys.exit(error.exit_code)
+        code = _tell(error)
+    except OSError as error:
+        code = _tell(LabError(": ".join(filter(None, (error.strerror or str(error), error.filename)))))
     except KeyboardInterrupt:
-        sys.exit(130)
+        code = 130
+    except SystemExit as end:
+        code = end.code if isinstance(end.code, int) else int(bool(end.code))
+    sys.exit(_flushed(code))
+
+
+def use_utf8() -> None:
+    """Have programs that the lab starts use UTF-8.
+
+    In the locale C, for example, a JVM cannot open a file whose path is not ASCII.
+    """
+    if locale.nl_langinfo(locale.CODESET).upper() not in ("UTF-8", "UTF8"):
+        os.environ["LC_ALL" if os.environ.get("LC_ALL") else "LC_CTYPE"] = "C.UTF-8"
+
+
+def _tell(error: LabError) -> int:
+    with contextlib.suppress(OSError):
+        show_error(error)
+    return error.exit_code
+
+
+def _flushed(code: int) -> int:
+    """Flush both outputs. One that cannot be written is closed, so that Python does not report it at exit."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            code = code or 1
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+    return code

@@ -11,6 +11,7 @@ compares niceness and scheduling classes only within one.
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import select
 import shutil
@@ -40,6 +41,7 @@ class Process:
     def __init__(self, popen: subprocess.Popen[bytes], name: str, owner: Processes) -> None:
         self._popen = popen
         self._owner = owner
+        self._reaping = threading.Lock()
         self.name = name
 
     @property
@@ -59,34 +61,46 @@ class Process:
         return self.exit_code() is None
 
     def exit_code(self) -> int | None:
-        """Return the exit code, negative for a signal as in subprocess; None while it runs."""
-        return self._popen.poll()
+        """Return the exit code, negative for a signal as in subprocess; None while it runs.
+
+        When the program has ended, the rest of its group is killed before it is reaped: afterwards its pid may be
+        another process's.
+        """
+        with self._reaping:
+            if self._popen.returncode is None and _has_ended(self.pid):
+                self._signal_group(signal.SIGKILL)
+                self._popen.poll()
+                self._owner.release(self)
+            return self._popen.poll()
 
     def wait(self, timeout_s: float | None = None) -> int | None:
         """Wait for the end; return the exit code, or None after the timeout."""
-        # The pid of a process that has been waited for may be another one's by now.
-        running = self._popen.returncode is None
-        if timeout_s is not None and running and _waited_in_the_kernel(self.pid, timeout_s):
-            timeout_s = 0
-        try:
-            return self._popen.wait(timeout_s)
-        except subprocess.TimeoutExpired:
-            return None
+        deadline = math.inf if timeout_s is None else time.monotonic() + timeout_s
+        while self.alive() and (left_s := deadline - time.monotonic()) > 0:
+            if not _waited_in_the_kernel(self.pid, left_s):
+                time.sleep(min(POLL_S, left_s))
+        return self.exit_code()
 
     def signal(self, number: int) -> None:
-        """Send a signal to the whole group; does nothing if the group has ended."""
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self.pid, number)
+        """Send a signal to the whole group; does nothing if the program has ended."""
+        with self._reaping:
+            if self._popen.returncode is None:
+                self._signal_group(number)
 
     def end(self, grace_s: float = TERM_GRACE_S, first: int = SIGTERM) -> int | None:
         """Ask it to end, wait `grace_s`, kill it; afterwards nothing of the group remains. Idempotent."""
         if self.alive():
             self.signal(first)
             self.wait(grace_s)
-        self.signal(signal.SIGKILL)
+        if self.alive():
+            self.signal(signal.SIGKILL)
         code = self.wait(KILL_WAIT_S)
         self._owner.release(self)
         return code
+
+    def _signal_group(self, number: int) -> None:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.pid, number)
 
 
 class Processes:
@@ -227,6 +241,16 @@ class Processes:
                 self._watchdog.stdin.flush()
 
 
+def _has_ended(pid: int) -> bool:
+    """Return whether a child has ended, without reaping it, so that its pid stays its own.
+
+    False where the system cannot tell (macOS). There, what a program leaves behind when it ends by itself stays.
+    """
+    if not hasattr(os, "waitid"):
+        return False
+    return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+
+
 def _waited_in_the_kernel(pid: int, timeout_s: float) -> bool:
     """Wait for the end of a process or for the timeout; False, at once, if the system cannot.
 
@@ -239,7 +263,7 @@ def _waited_in_the_kernel(pid: int, timeout_s: float) -> bool:
     try:
         poll = select.poll()
         poll.register(descriptor, select.POLLIN)
-        poll.poll(max(0.0, timeout_s) * 1000)
+        poll.poll(None if timeout_s == math.inf else max(0.0, timeout_s) * 1000)
     finally:
         os.close(descriptor)
     return True

@@ -53,7 +53,7 @@ def check_places(checkout: Checkout) -> None:
             tempfile.TemporaryFile(dir=parent).close()
         except OSError as error:
             raise RunError(
-                f"{place} cannot be written: {parent}: {error.strerror}",
+                f"{place} cannot be written: {error.strerror}",
                 f"Run the lab as a user who may write there, or name another place: {setting}=/path",
             ) from error
     dataset.require_space(checkout.results, 0, "a run's results", "LAB_RESULTS")
