@@ -1,6 +1,7 @@
 //! The command line. The help is the fields' doc comments.
 
 use crate::event::{Event, parse_duration_ns, parse_size_bytes};
+use crate::print::print;
 use crate::record::asprof::Attach;
 use crate::record::{jvm, perf, recorder};
 use crate::tools::Tools;
@@ -205,8 +206,7 @@ pub fn run(cli: Cli) -> Result<()> {
         Command::Probe(args) => {
             let target = args.pid.map(|pid| jvm::resolve(&pid)).transpose()?;
             let probe = perf::probe(target.as_ref(), args.attach.fdtransfer);
-            println!("{}", serde_json::to_string_pretty(&probe)?);
-            Ok(())
+            print(serde_json::to_string_pretty(&probe)? + "\n")
         }
         Command::Start(args) => recorder::start(
             &tools,
@@ -266,14 +266,12 @@ pub fn run(cli: Cli) -> Result<()> {
                 percentile: args.percentile,
                 categories: args.categories,
             };
-            print!("{}", tail::tail(&request)?);
-            Ok(())
+            print(tail::tail(&request)?)
         }
         Command::Unpack(args) => {
-            println!("{}", tools.asprof()?.display());
-            println!("{}", tools.library()?.display());
+            print(format_args!("{}\n{}\n", tools.asprof()?.display(), tools.library()?.display()))?;
             if let Some(directory) = args.to {
-                println!("{}", tools.library_in(&directory)?.display());
+                print(format_args!("{}\n", tools.library_in(&directory)?.display()))?;
             }
             Ok(())
         }

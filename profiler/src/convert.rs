@@ -8,6 +8,7 @@ use crate::draw::flame::{self, Caption};
 use crate::draw::pages::{self, Page};
 use crate::draw::picture;
 use crate::event::Event;
+use crate::print::warn;
 use crate::quality::{self, CpuQuality};
 use crate::record::recorder::{RECORDING, check_recording};
 use crate::samples::{self, Samples};
@@ -73,7 +74,7 @@ pub fn convert(tools: &Tools, request: &Request) -> Result<()> {
         );
     }
     if description.truncated {
-        eprintln!("profile: {} is cut off: its last chunk is left out", recording.display());
+        warn(format_args!("{} is cut off: its last chunk is left out", recording.display()));
     }
     let drawn: Vec<_> = events
         .into_iter()
@@ -92,7 +93,7 @@ pub fn convert(tools: &Tools, request: &Request) -> Result<()> {
     })?;
     let quality = drawing.quality(&drawn, &results);
     for warning in &quality.warnings {
-        eprintln!("profile: {warning}");
+        warn(warning);
     }
     scratch.write("profile.json", pretty(&drawing.describe(&drawn, &results, &quality)?)?)?;
     scratch.write("categories.json", pretty(&table(&drawn, &results))?)?;

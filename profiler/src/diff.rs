@@ -6,6 +6,7 @@ use crate::convert::{pretty, read_rules, samples_file};
 use crate::draw::flame::{self, Caption};
 use crate::draw::picture;
 use crate::event::Event;
+use crate::print::print;
 use crate::samples::Samples;
 use crate::table;
 use anyhow::{Context, Result, bail};
@@ -96,8 +97,7 @@ pub fn diff(request: &Request) -> Result<()> {
     });
     write(&request.out.join("diff.json"), pretty(&result)?)?;
     write(&request.out.join("diff.md"), &page)?;
-    print!("{page}");
-    Ok(())
+    print(page)
 }
 
 /// Why the sides cannot be compared.

@@ -3,6 +3,9 @@
 //! `probe`, `start` and `stop` drive `asprof`; `convert` turns `profile.jfr` into flame graphs, heatmaps, collapsed
 //! stacks, pictures and categories. docs/profiling.md is the manual, docs/contracts.md the contract.
 
+// they panic if the output cannot be written: see print.rs
+#![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
+
 mod categories;
 mod cli;
 mod collapsed;
@@ -14,6 +17,7 @@ mod diff;
 mod draw;
 mod event;
 mod latency;
+mod print;
 mod process;
 mod quality;
 mod record;
@@ -37,7 +41,7 @@ fn main() -> ExitCode {
     match cli::run(cli) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("profile: {error:#}");
+            print::warn(format_args!("{error:#}"));
             ExitCode::FAILURE
         }
     }

@@ -10,6 +10,7 @@ use crate::convert::{pretty, read_rules, samples_file};
 use crate::diff::{pictures, write};
 use crate::event::Event;
 use crate::latency::{self, Interval};
+use crate::print::warn;
 use crate::samples::Samples;
 use crate::stats::Random;
 use crate::{collapsed, table};
@@ -63,7 +64,7 @@ type Window = (usize, usize);
 /// Attributes the tail. If that is impossible, tail.json says why as `refused`, and the conversion continues.
 pub fn tail_if_possible(request: &Request) -> Result<()> {
     let Err(error) = tail(request) else { return Ok(()) };
-    eprintln!("profile: the slowest seconds: {error:#}");
+    warn(format_args!("the slowest seconds: {error:#}"));
     let refused = json!({"format": "lsmlab-profile-tail", "version": 1, "refused": format!("{error:#}")});
     write(&request.out.join("tail.json"), pretty(&refused)?)
 }

@@ -2,6 +2,7 @@
 
 use crate::counts::Counts;
 use crate::event::Event;
+use crate::print::print;
 use crate::record::asprof::{self, Attach};
 use crate::record::jvm::Jvm;
 use crate::record::perf;
@@ -79,7 +80,7 @@ pub fn start(tools: &Tools, jvm: &Jvm, attach: &Attach, recording: &Recording) -
     options.extend(["-f".to_owned(), path_text(&file)?]);
     asprof::run(tools, jvm, attach, "start", &options)?;
     let cpu = if recording.has(Event::Cpu) { probe.engine } else { "off" };
-    println!("recording {} of process {} (cpu: {cpu})", file.display(), jvm.pid);
+    print(format_args!("recording {} of process {} (cpu: {cpu})\n", file.display(), jvm.pid))?;
     Ok(())
 }
 
@@ -104,7 +105,7 @@ pub fn stop(tools: &Tools, jvm: &Jvm, attach: &Attach, out: &Path) -> Result<()>
     // read after the end, so that every sample is counted; they stay until the next start
     let counts = asprof::run(tools, jvm, attach, "metrics", &[]).map(|metrics| Counts::parse(&metrics)).ok();
     Counts::write(counts, &file)?;
-    println!("recorded {} ({bytes} bytes)", file.display());
+    print(format_args!("recorded {} ({bytes} bytes)\n", file.display()))?;
     Ok(())
 }
 

@@ -3,7 +3,7 @@
 use crate::support::{
     Jvm, NOBODY, assert_refused, command, expect_success, json, lib, profile, record_new_jvm, text_of,
 };
-use std::fs;
+use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
@@ -82,6 +82,16 @@ fn the_jvm_of_another_user_is_refused_by_name() {
     for text in ["runs as user 0", "user 65534", "as the same user, or as root"] {
         assert!(text_of(&output).contains(text), "{}", text_of(&output));
     }
+}
+
+#[test]
+fn an_output_that_cannot_be_written_is_an_error_and_no_crash() {
+    let full = || File::options().write(true).open("/dev/full").unwrap();
+    let refused = command(&["convert", "--out", "/missing"]).stderr(full()).status().unwrap();
+    assert_eq!(refused.code(), Some(1), "stderr is full");
+    let printed = command(&["probe"]).stdout(full()).output().unwrap();
+    assert_eq!(printed.status.code(), Some(1), "stdout is full");
+    assert!(text_of(&printed).contains("cannot write to standard output"), "{}", text_of(&printed));
 }
 
 #[test]
