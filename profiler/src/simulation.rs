@@ -20,9 +20,9 @@ const RULES: &str = "
 
 /// The work of a simulated service.
 #[derive(Clone, Copy)]
-struct Service {
+pub struct Service {
     /// Share of the workers' time that the planted method uses.
-    planted: f64,
+    pub planted: f64,
 }
 
 /// Methods under the worker's root, among which the rest of the workers' time is split.
@@ -35,15 +35,16 @@ const WORK: [(&str, f64); 6] = [
     ("Queue.take", 0.04),
 ];
 
-/// Samples of each second: planted, flush, and the rest. The mean load of a worker second is 2,000.
-fn seconds(service: Service, count: usize, random: &mut Random) -> Vec<[f64; 3]> {
+/// Samples of each second: planted, flush, and the rest. The mean load of a worker second is 2,000; `correlation` is
+/// that of the loads of neighbouring seconds.
+fn seconds(service: Service, count: usize, correlation: f64, random: &mut Random) -> Vec<[f64; 3]> {
     let mut normal = || (0..12).map(|_| random.unit()).sum::<f64>() - 6.0;
     let (mut load, mut tilt) = (normal(), normal());
     let mut flushing = 0_i64;
     let mut all = Vec::with_capacity(count);
     for _ in 0..count {
         // first-order autoregression, because loads of neighbouring seconds are alike
-        load = 0.6 * load + 0.8 * normal();
+        load = correlation * load + (1.0 - correlation * correlation).sqrt() * normal();
         tilt = 0.5 * tilt + 0.866 * normal();
         if flushing == 0 && normal() > 1.2 {
             flushing = 2 + (normal().abs() * 1.5) as i64;
@@ -59,8 +60,13 @@ fn seconds(service: Service, count: usize, random: &mut Random) -> Vec<[f64; 3]>
 }
 
 fn record(service: Service, count: usize, seed: u64) -> Samples {
+    record_load(service, count, 0.6, seed)
+}
+
+/// A recording with all samples of a second in its first tenth.
+pub fn record_load(service: Service, count: usize, correlation: f64, seed: u64) -> Samples {
     let mut random = Random::new(seed);
-    let seconds = seconds(service, count, &mut random);
+    let seconds = seconds(service, count, correlation, &mut random);
     let mut samples =
         Samples { seconds: count, threads: vec!["worker".into(), "flusher".into()], ..Samples::default() };
     let mut add = |name: &str, parent| {
@@ -86,7 +92,7 @@ fn record(service: Service, count: usize, seed: u64) -> Samples {
     samples
 }
 
-fn rules() -> Rules {
+pub fn rules() -> Rules {
     Rules::parse(RULES, "simulation").unwrap()
 }
 

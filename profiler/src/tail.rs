@@ -1,8 +1,11 @@
 //! `profile tail`: compares the slowest seconds of the latency log with the rest of the recording.
 //!
 //! A slow request was held up before its second, so the window of a second begins earlier by as much as its latency. To
-//! test a part's rate, the same windows are placed elsewhere in the recording at random. The largest difference of any
-//! part there counts (Westfall and Young 1993), so the p-value holds for the whole table.
+//! test a part's rate, the same windows are placed elsewhere in the recording at random, around a circle. Loads of
+//! neighbouring seconds are alike, so windows near each other move together: moved one by one, they would meet unlike
+//! seconds, and chance would seem smaller than it is. Moving all windows together would find no cause that is periodic.
+//! Differences are divided by their standard deviation, since a rare part would otherwise drown in the noise of a busy
+//! one. The largest of any part counts (Westfall and Young 1993), so the p-value holds for the whole table.
 
 use crate::categories::Rules;
 use crate::compare::methods_of;
@@ -24,6 +27,11 @@ const PLACEMENTS: usize = 2000;
 const FALSE_ALARMS_MAX: f64 = 0.05;
 /// A comparison needs at least this many seconds.
 const WORST_MIN: usize = 3;
+/// Windows that are less than this far apart are moved together.
+const NEAR_TENTHS: usize = 30;
+/// Parts with a smaller share of the whole are not tested: there are hundreds, each with a sample or two, and some of
+/// them always lie in a window wherever it is placed.
+const SHARE_MIN: f64 = 0.001;
 /// A window reaches back at most this far.
 const REACH_MS_MAX: f64 = 2000.0;
 const METHODS_MAX: usize = 15;
@@ -186,55 +194,82 @@ fn attribute(event: Event, samples: &Samples, windows: &[Window], rules: &Rules)
 
 fn lines(samples: &Samples, windows: &[Window], names: &[String], parts: &[usize]) -> Vec<Line> {
     let tenths = 10 * samples.seconds;
-    let mut sums = vec![vec![0.0; tenths + 1]; names.len()];
+    let windows = disjoint(windows);
+    let mut series = vec![vec![0.0; tenths]; names.len()];
     for (row, part) in samples.rows.iter().zip(parts) {
-        sums[*part][row.tenth + 1] += row.value as f64;
+        series[*part][row.tenth] += row.value as f64;
     }
-    for part in &mut sums {
-        for tenth in 0..tenths {
-            part[tenth + 1] += part[tenth];
-        }
-    }
-    let rates = |windows: &[Window]| -> Vec<(f64, f64)> {
-        let windows = disjoint(windows);
-        let length: usize = windows.iter().map(|(first, end)| end - first).sum();
-        let rate = |part: &Vec<f64>| {
-            let inside: f64 = windows.iter().map(|(first, end)| part[*end] - part[*first]).sum();
-            (10.0 * inside / length as f64, 10.0 * (part[tenths] - inside) / (tenths - length).max(1) as f64)
-        };
-        sums.iter().map(rate).collect()
+    let length: usize = windows.iter().map(|(first, end)| end - first).sum();
+    let rates = |part: &Vec<f64>| {
+        let inside: f64 = windows.iter().flat_map(|(first, end)| &part[*first..*end]).sum();
+        let rest = part.iter().sum::<f64>() - inside;
+        (10.0 * inside / length as f64, 10.0 * rest / (tenths - length).max(1) as f64)
     };
-    let observed = rates(windows);
-    let mut random = Random::new(SEED);
-    let mut largest: Vec<f64> = (0..PLACEMENTS)
-        .map(|_| {
-            let place = |(first, end): &Window| {
-                let start = random.below(tenths - (end - first) + 1);
-                (start, start + end - first)
-            };
-            let elsewhere: Vec<_> = windows.iter().map(place).collect();
-            rates(&elsewhere).iter().map(|(inside, rest)| (inside - rest).abs()).fold(0.0, f64::max)
-        })
-        .collect();
-    largest.sort_unstable_by(f64::total_cmp);
-    let whole = observed.iter().fold((0.0, 0.0), |sum, rate| (sum.0 + rate.0, sum.1 + rate.1));
-    let line = |(name, (inside, rest)): (&String, &(f64, f64))| {
-        let as_large = PLACEMENTS - largest.partition_point(|value| *value < (inside - rest).abs());
-        let p_value = (1 + as_large) as f64 / (1 + PLACEMENTS) as f64;
-        Line {
-            name: name.clone(),
-            worst_per_s: *inside,
-            rest_per_s: *rest,
-            share_change: inside / f64::max(whole.0, f64::MIN_POSITIVE) - rest / f64::max(whole.1, f64::MIN_POSITIVE),
-            p_value,
-            significant: p_value < FALSE_ALARMS_MAX,
-        }
+    let rates: Vec<_> = series.iter().map(rates).collect();
+    let whole = rates.iter().fold((0.0, 0.0), |sum, rate| (sum.0 + rate.0, sum.1 + rate.1));
+    let line = |((name, (inside, rest)), p_value): ((&String, &(f64, f64)), f64)| Line {
+        name: name.clone(),
+        worst_per_s: *inside,
+        rest_per_s: *rest,
+        share_change: inside / f64::max(whole.0, f64::MIN_POSITIVE) - rest / f64::max(whole.1, f64::MIN_POSITIVE),
+        p_value,
+        significant: p_value < FALSE_ALARMS_MAX,
     };
-    let mut lines: Vec<_> = names.iter().zip(&observed).map(line).collect();
+    let mut lines: Vec<_> = names.iter().zip(&rates).zip(p_values(&series, &windows)).map(line).collect();
     lines.retain(|line| line.worst_per_s > 0.0 || line.rest_per_s > 0.0);
     let difference = |line: &Line| line.worst_per_s - line.rest_per_s;
     lines.sort_by(|x, y| difference(y).total_cmp(&difference(x)).then_with(|| x.name.cmp(&y.name)));
     lines
+}
+
+/// For each of `series`, by tenth of a second: how often placements of the windows have as large a difference in any
+/// of them; 1 for a series that is not tested.
+fn p_values(series: &[Vec<f64>], windows: &[Window]) -> Vec<f64> {
+    let tenths = series.first().map_or(0, Vec::len);
+    let episodes: Vec<_> = windows.chunk_by(|earlier, later| later.0 - earlier.1 < NEAR_TENTHS).collect();
+    let mut random = Random::new(SEED);
+    let mut place = |_| episodes.iter().map(|_| random.below(tenths)).collect::<Vec<_>>();
+    let placements: Vec<_> = (0..PLACEMENTS).map(&mut place).collect();
+    let mut largest = vec![0.0_f64; PLACEMENTS];
+    let whole: f64 = series.iter().flatten().sum();
+    let observe = |part: &Vec<f64>| {
+        if part.iter().sum::<f64>() < SHARE_MIN * whole {
+            return 0.0;
+        }
+        let moved: Vec<_> = episodes.iter().map(|episode| moved_around(part, episode)).collect();
+        let square = |sums: &Vec<f64>| sums.iter().map(|sum| sum * sum).sum::<f64>() / tenths as f64;
+        let deviation = moved.iter().map(square).sum::<f64>().sqrt().max(f64::MIN_POSITIVE);
+        for (placement, largest) in placements.iter().zip(&mut largest) {
+            let sum: f64 = moved.iter().zip(placement).map(|(sums, shift)| sums[*shift]).sum();
+            *largest = largest.max(sum.abs() / deviation);
+        }
+        moved.iter().map(|sums| sums[0]).sum::<f64>().abs() / deviation
+    };
+    let observed: Vec<f64> = series.iter().map(observe).collect();
+    largest.sort_unstable_by(f64::total_cmp);
+    let p_value = |observed: f64| {
+        // the same placement may differ by rounding
+        let as_large = PLACEMENTS - largest.partition_point(|value| *value < observed * (1.0 - 1e-9));
+        (1 + as_large) as f64 / (1 + PLACEMENTS) as f64
+    };
+    observed.into_iter().map(p_value).collect()
+}
+
+/// The sum of `series` within the windows, less its mean, for each number of tenths by which they are moved around the
+/// circle.
+fn moved_around(series: &[f64], windows: &[Window]) -> Vec<f64> {
+    let tenths = series.len();
+    let length: usize = windows.iter().map(|(first, end)| end - first).sum();
+    let mean = series.iter().sum::<f64>() * length as f64 / tenths as f64;
+    let mut sum: f64 = windows.iter().flat_map(|(first, end)| &series[*first..*end]).sum();
+    let next = |shift: usize| {
+        let before = sum - mean;
+        for (first, end) in windows {
+            sum += series[(end + shift) % tenths] - series[(first + shift) % tenths];
+        }
+        before
+    };
+    (0..tenths).map(next).collect()
 }
 
 /// The union of the windows.

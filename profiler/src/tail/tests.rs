@@ -1,6 +1,7 @@
 use super::*;
 use crate::categories;
-use crate::samples::compress;
+use crate::samples::{Row, compress};
+use crate::simulation::{self, Service};
 use std::path::Path;
 
 const START_MS: u64 = 1_700_000_000_000;
@@ -74,6 +75,65 @@ fn seconds_that_are_slow_by_chance_blame_no_code() {
         let (_, windows) = slowest(&log(|second| slow.contains(&second)), &samples, 0.05).unwrap();
         let attribution = attribute(Event::Cpu, &samples, &windows, &rules());
         assert!(attribution.categories.iter().all(|line| !line.significant), "{seed}: {attribution:#?}");
+    }
+}
+
+/// The same samples, with those of each second in all of its tenths.
+fn spread(mut samples: Samples) -> Samples {
+    let spread = |row: &Row| {
+        let part = |all: u64, tenth: usize| (all + tenth as u64) / 10;
+        let split = |tenth| Row {
+            tenth: 10 * row.second() + tenth,
+            samples: part(row.samples, tenth),
+            value: part(row.value, tenth),
+            ..*row
+        };
+        (0..10).map(split).collect::<Vec<_>>()
+    };
+    samples.rows = samples.rows.iter().flat_map(spread).collect();
+    samples.start_ms = START_MS;
+    samples
+}
+
+#[test]
+fn neighbouring_seconds_that_are_slow_by_chance_blame_no_code_in_92_of_100_recordings() {
+    for correlation in [0.6, 0.9] {
+        let mut false_alarms = [0; 2];
+        for seed in 0..1000 {
+            let samples = spread(simulation::record_load(Service { planted: 0.3 }, 60, correlation, seed));
+            let first = Random::new(seed).below(56) as u64;
+            let (_, windows) = slowest(&log(|second| (first..first + 3).contains(&second)), &samples, 0.05).unwrap();
+            let attribution = attribute(Event::Cpu, &samples, &windows, &simulation::rules());
+            for (alarms, lines) in false_alarms.iter_mut().zip([&attribution.categories, &attribution.methods]) {
+                *alarms += u32::from(lines.iter().any(|line| line.significant));
+            }
+        }
+        println!("{correlation}: {false_alarms:?} of 1000 tables");
+        assert!(false_alarms.iter().all(|alarms| *alarms <= 80), "{correlation}: {false_alarms:?} of 1000 tables");
+    }
+}
+
+#[test]
+fn a_cause_that_is_rare_beside_the_noise_of_the_requests_is_named() {
+    for (slow, seed) in [([20, 21, 22], 1), ([5, 31, 50], 2), ([10, 13, 40], 3)] {
+        let mut random = Random::new(seed);
+        let mut table = format!("H\t1\t{START_MS}\t60\nT\tw\nF\tEngine.get_[j]\nF\tPlanted.gc_[j]\nN\t0\t1\nN\t0\t2\n");
+        for second in 0..60 {
+            let requests = 1170 + random.below(260);
+            let collected = if slow.contains(&second) { 81 } else { 1 };
+            for tenth in 0..10 {
+                let at = 10 * second + tenth;
+                let (get, gc) = ((requests + tenth) / 10, (collected + tenth) / 10);
+                table += &format!("S\t{at}\t1\t1\t{get}\t{get}\nS\t{at}\t1\t2\t{gc}\t{gc}\n");
+            }
+        }
+        let samples = Samples::parse(&table, false).unwrap();
+        let (_, windows) = slowest(&log(|second| slow.contains(&(second as usize))), &samples, 0.05).unwrap();
+        let attribution = attribute(Event::Cpu, &samples, &windows, &simulation::rules());
+        for lines in [&attribution.categories, &attribution.methods] {
+            let marked: Vec<_> = lines.iter().filter(|line| line.significant).map(|line| &*line.name).collect();
+            assert!(matches!(marked[..], ["planted" | "Planted.gc"]), "{slow:?}: {lines:#?}");
+        }
     }
 }
 
