@@ -138,11 +138,10 @@ impl Drawing<'_> {
         let text = scratch.take(&format!("{name}.samples"))?;
         // async-profiler may leave a few stray samples of an event that was not requested
         let text = if self.description.has(event) { text.as_str() } else { "" };
-        let seconds = (self.description.duration_ns as f64 / 1e9).ceil() as usize;
-        scratch
-            .write(&samples_file(event), samples::compress(text, self.description.start_ns / 1_000_000, seconds)?)?;
-        let mut samples = Samples::parse(text, event.ends_in_class()).with_context(|| format!("{name}: samples"))?;
-        samples.keep_window(self.request.from_ms, self.request.to_ms);
+        let start_ms = self.description.start_ns / 1_000_000 + self.request.from_ms.unwrap_or(0);
+        let seconds = self.seconds().ceil() as usize;
+        scratch.write(&samples_file(event), samples::compress(text, start_ms, seconds)?)?;
+        let samples = Samples::parse(text, event.ends_in_class()).with_context(|| format!("{name}: samples"))?;
         let title = title_of(&self.request.title, event);
         let stacks = samples.stacks(|_| true);
         let value = collapsed::total(&stacks);

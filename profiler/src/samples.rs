@@ -2,7 +2,8 @@
 //! them.
 //!
 //! The file `<event>.samples.gz` of a run holds the table as text; `SampleTable.java` states the format. A first line
-//! `H 1 start_ms seconds`, separated by tabs, states the version of the format and the recording's start and length.
+//! `H 1 start_ms seconds`, separated by tabs, states the version of the format and the start and length of the
+//! recording or, with --from or --to, of its window.
 
 use crate::collapsed::{Kind, Stack, frame};
 use anyhow::{Context, Result, bail};
@@ -19,9 +20,9 @@ const VERSION: &str = "1";
 /// The table of samples.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Samples {
-    /// When the recording began, in milliseconds since 1970.
+    /// When the recording or its window began, in milliseconds since 1970.
     pub start_ms: u64,
-    /// Length of the recording; the last second may be shorter.
+    /// Length of the recording or its window; the last second may be shorter.
     pub seconds: usize,
     pub frames: Vec<(String, Kind)>,
     pub threads: Vec<String>,
@@ -40,7 +41,7 @@ pub struct Node {
 /// The samples of one stack in one thread in a tenth of a second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// Tenths of a second since the recording began.
+    /// Tenths of a second since `start_ms`.
     pub tenth: usize,
     pub thread: usize,
     /// The innermost frame's node.
@@ -164,18 +165,6 @@ impl Samples {
         counted.map(|(node, value)| Stack { frames: self.stack(node), value: *value }).collect()
     }
 
-    /// Cuts the table to a window of time: seconds are counted from its beginning.
-    pub fn keep_window(&mut self, from_ms: Option<u64>, to_ms: Option<u64>) {
-        let end = to_ms.map_or(10 * self.seconds, |ms| (ms as usize).div_ceil(100)).min(10 * self.seconds);
-        let first = from_ms.map_or(0, |ms| ms as usize / 100).min(end);
-        self.rows.retain(|row| (first..end).contains(&row.tenth));
-        for row in &mut self.rows {
-            row.tenth -= first;
-        }
-        self.seconds = (end - first).div_ceil(10);
-        self.start_ms += 100 * first as u64;
-    }
-
     /// The number of samples.
     pub fn count(&self) -> u64 {
         self.rows.iter().map(|row| row.samples).sum()
@@ -222,15 +211,6 @@ mod tests {
         std::fs::write(&path, compress(TABLE, 1_700_000_000_000, 7).unwrap()).unwrap();
         let table = Samples::read_file(&path, false).unwrap();
         assert_eq!((table.start_ms, table.seconds, table.count()), (1_700_000_000_000, 7, 4));
-    }
-
-    #[test]
-    fn a_window_counts_from_its_own_beginning() {
-        let mut table = Samples::parse(TABLE, false).unwrap();
-        table.keep_window(Some(2_000), Some(9_000));
-        assert_eq!((table.seconds, table.count(), table.rows[0].tenth, table.start_ms), (1, 1, 5, 2_000));
-        table.keep_window(None, Some(400));
-        assert_eq!((table.seconds, table.count()), (1, 0));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Commands that fail, and their error messages.
 
 use crate::support::{
-    Jvm, NOBODY, assert_refused, command, expect_success, json, lib, profile, record_new_jvm, text_of,
+    Jvm, NOBODY, assert_refused, command, expect_success, json, lib, profile, record_new_jvm, samples_of, text_of,
 };
 use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt;
@@ -126,6 +126,13 @@ fn a_window_of_time_has_its_samples_and_an_empty_one_is_refused() {
     let window = ["convert", "--out", out, "--from", "1s", "--to", "2s", "--pprof", "--unfold"];
     expect_success(&profile(&window));
     let part = json(&directory.path().join("profile.json"))["events"]["cpu"]["samples"].as_u64().unwrap();
+    let table = samples_of(directory.path(), "cpu");
+    let started_ms = json(&directory.path().join("profile.json"))["started_ms"].as_u64().unwrap();
+    assert!(table.starts_with(&format!("H\t1\t{}\t1\n", started_ms + 1000)), "{:?}", table.lines().next());
+    for line in table.lines().filter(|line| line.starts_with("S\t")) {
+        let tenth: u32 = line.split('\t').nth(1).unwrap().parse().unwrap();
+        assert!(tenth < 10, "a window of one second: {line}");
+    }
     let pprof = fs::metadata(directory.path().join("cpu.pprof")).expect("pprof was asked for");
     assert!(pprof.len() > 100);
     expect_success(&profile(&["convert", "--out", out]));

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use std::fs;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::OnceLock;
@@ -138,6 +138,14 @@ pub fn record(jvm: &Jvm, out: &Path, extra: &[&str]) {
     expect_success(&profile(&[&["start", "--pid", &pid, "--out", out], extra].concat()));
     thread::sleep(Duration::from_secs(3));
     expect_success(&profile(&["stop", "--pid", &pid, "--out", out]));
+}
+
+/// The content of `<event>.samples.gz`.
+pub fn samples_of(out: &Path, event: &str) -> String {
+    let file = fs::File::open(out.join(format!("{event}.samples.gz"))).unwrap();
+    let mut text = String::new();
+    flate2::read::GzDecoder::new(file).read_to_string(&mut text).unwrap();
+    text
 }
 
 pub fn json(path: &Path) -> Value {

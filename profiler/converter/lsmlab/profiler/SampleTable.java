@@ -34,7 +34,8 @@ import one.jfr.event.EventCollector;
  *   F name                                  a frame, with the suffix of its tier: _[j] _[i] _[0] _[1] _[k]
  *   T name                                  a thread
  *   N parent frame                          a node of the tree of calls; parent 0 is the root, the first node is 1
- *   S tenth thread node samples value       the samples of one stack; tenth is in tenths of a second since the recording began
+ *   S tenth thread node samples value       the samples of one stack; tenth is in tenths of a second since the recording
+ *                                           or, with --from, the window began
  * </pre>
  */
 final class SampleTable extends JfrConverter {
@@ -94,6 +95,11 @@ final class SampleTable extends JfrConverter {
   /** Whether a stack ends in the class of the allocated or locked object. */
   private final boolean weighted;
 
+  /** The window of time, since the recording's start. */
+  private final long fromNanos;
+
+  private final long toNanos;
+
   /** The interval of wall-clock samples; 0 if none were recorded. */
   private long wallNanos;
 
@@ -109,6 +115,8 @@ final class SampleTable extends JfrConverter {
     this.flames = new FlameGraph(arguments);
     this.flamesByThread = new FlameGraph(argumentsByThread);
     this.folded = folded;
+    this.fromNanos = arguments.from * 1_000_000;
+    this.toNanos = arguments.to > 0 ? arguments.to * 1_000_000 : Long.MAX_VALUE;
     this.weighted = arguments.total;
   }
 
@@ -146,7 +154,7 @@ final class SampleTable extends JfrConverter {
       long value = weighted ? (long) (event.value() * factor) : event.samples();
       // Freeing a block of native memory is an event too, with a value of 0 bytes.
       if (value > 0) {
-        add(event, buffer.times.get(i) - jfr.startNanos, value);
+        add(event, buffer.times.get(i) - jfr.startNanos - fromNanos, value);
       }
     }
   }
@@ -194,7 +202,11 @@ final class SampleTable extends JfrConverter {
     }
   }
 
+  /** Counts samples taken {@code nanos} after the window's begin; the last of a batch may lie beyond its end. */
   private void count(long nanos, String thread, int node, long taken, long value) {
+    if (nanos >= toNanos - fromNanos) {
+      return;
+    }
     Sample sample = new Sample((int) (Math.max(0, nanos) / TENTH_NANOS), thread, node);
     long[] sums = samples.computeIfAbsent(sample, key -> new long[2]);
     sums[0] += taken;
@@ -210,7 +222,7 @@ final class SampleTable extends JfrConverter {
     ofThread.sort(Comparator.comparingLong(Batch::nanos));
     for (int i = 0; i < ofThread.size(); i++) {
       Batch batch = ofThread.get(i);
-      long end = i + 1 < ofThread.size() ? ofThread.get(i + 1).nanos : jfr.durationNanos();
+      long end = i + 1 < ofThread.size() ? ofThread.get(i + 1).nanos : jfr.durationNanos() - fromNanos;
       long measured = Math.max(0, end - batch.nanos) / batch.taken;
       long step = measured > 2 * wallNanos ? wallNanos : measured;
       for (long k = 0; k < batch.taken; k++) {
