@@ -8,6 +8,7 @@ use crate::tools::Tools;
 use crate::{convert, diff, tail};
 use anyhow::Result;
 use clap::{Args, Parser, Subcommand};
+use std::convert::Infallible;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -105,7 +106,7 @@ struct ConvertArgs {
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
     /// The experiment's name or title, which precedes the event in every title
-    #[arg(long, default_value = "")]
+    #[arg(long, default_value = "", value_parser = one_line)]
     title: String,
     /// Events to draw [default: cpu, alloc and lock, and other recorded events]
     #[arg(long, value_enum, value_delimiter = ',')]
@@ -148,10 +149,10 @@ struct DiffArgs {
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
     /// Name of A [default: the title of its recording]
-    #[arg(long)]
+    #[arg(long, value_parser = one_line)]
     title_a: Option<String>,
     /// Name of B
-    #[arg(long)]
+    #[arg(long, value_parser = one_line)]
     title_b: Option<String>,
     /// Events to compare, if both sides have them
     #[arg(long, value_enum, value_delimiter = ',', default_value = "cpu,alloc,lock,wall,nativemem")]
@@ -190,6 +191,11 @@ struct TailArgs {
 fn parse_part(text: &str) -> Result<f64, String> {
     let part = text.parse().ok().filter(|part| *part > 0.0 && *part <= 0.3);
     part.ok_or_else(|| "expected a share above 0 and at most 0.3, such as 0.05".to_owned())
+}
+
+/// A title without control characters, which a terminal would obey and XML does not allow.
+fn one_line(text: &str) -> Result<String, Infallible> {
+    Ok(text.replace(char::is_control, " "))
 }
 
 #[derive(Args)]

@@ -1,6 +1,7 @@
 //! Runs async-profiler's converter in one JVM with a heap limit and a time limit, and parses its output.
 
 use crate::collapsed;
+use crate::draw::label::escape;
 use crate::event::Event;
 use crate::process::{self, Outcome};
 use crate::scratch::Scratch;
@@ -94,6 +95,8 @@ pub fn run(job: &Job, scratch: &Scratch, title_of: impl Fn(Event) -> String) -> 
     let parallel = thread::available_parallelism().map_or(1, usize::from).min(2);
     let mut command = Command::new(tools::java()?);
     command
+        // in the locale C, a JVM finds no file whose path has characters beyond ASCII
+        .env("LC_ALL", "C.UTF-8")
         .arg(format!("-Xmx{}m", job.heap_mib_max))
         .args(["-XX:+UseSerialGC", "-XX:+ExitOnOutOfMemoryError", "-XX:TieredStopAtLevel=1", "-Xshare:auto"])
         .args(["-cp", &job.tools.converter_class_path()?, "lsmlab.profiler.ConvertRecording"])
@@ -111,7 +114,7 @@ pub fn run(job: &Job, scratch: &Scratch, title_of: impl Fn(Event) -> String) -> 
 fn tasks(job: &Job, event: Event, title: &str, scratch: &Scratch) -> Vec<String> {
     let name = event.name();
     let path = |file: &str| scratch.path(file).display().to_string();
-    let mut options = vec!["--norm".to_owned(), "--title".to_owned(), title.replace(['\t', '\n', '\r'], " ")];
+    let mut options = vec!["--norm".to_owned(), "--title".to_owned(), escape(title)];
     options.extend(event.converter_options().iter().map(|option| (*option).to_owned()));
     for (option, value) in [("--from", job.from_ms), ("--to", job.to_ms)] {
         options.extend(value.into_iter().flat_map(|ms| [option.to_owned(), ms.to_string()]));
@@ -123,10 +126,10 @@ fn tasks(job: &Job, event: Event, title: &str, scratch: &Scratch) -> Vec<String>
     let fold = if job.unfold { "" } else { collapsed::FOLD };
     let mut tasks = vec![
         words(&["samples", &path(name), fold], &["-o", "html", "--minwidth", HTML_WIDTH_MIN_PERCENT]),
-        words(&["page"], &["-o", "heatmap", &path(&format!("{name}-heatmap.html"))]),
+        words(&["heatmap", &path(&format!("{name}-heatmap.html"))], &[]),
     ];
     if job.pprof {
-        tasks.push(words(&["page"], &["-o", "pprof", &path(&format!("{name}.pprof"))]));
+        tasks.push(words(&["pprof", &path(&format!("{name}.pprof"))], &[]));
     }
     tasks
 }

@@ -1,10 +1,12 @@
 //! The files that `convert` makes of a recording.
 
-use crate::support::{expect_success, json, profile, record_new_jvm, text_of};
+use crate::support::{
+    Jvm, command, expect_success, jdk, json, lib, profile, record, record_new_jvm, room, samples_of, text_of,
+};
 use serde_json::Value;
 use std::fs;
-use std::io::Read;
 use std::path::Path;
+use std::process::Command;
 
 const FILES: [&str; 6] = [".html", "-threads.html", "-heatmap.html", ".collapsed", ".svg", ".png"];
 
@@ -137,9 +139,7 @@ fn a_thread_that_sleeps_has_its_wall_clock_samples_in_each_of_its_seconds() {
     let directory = tempfile::tempdir().unwrap();
     record_new_jvm(&[], directory.path(), &["--events", "wall"]);
     expect_success(&profile(&["convert", "--out", directory.path().to_str().unwrap()]));
-    let file = fs::File::open(directory.path().join("wall.samples.gz")).unwrap();
-    let mut text = String::new();
-    flate2::read::GzDecoder::new(file).read_to_string(&mut text).unwrap();
+    let text = samples_of(directory.path(), "wall");
     let main =
         text.lines().filter(|line| line.starts_with("T\t")).position(|line| line.contains("main tid")).unwrap() + 1;
     let mut of_second = [0; 10];
@@ -214,4 +214,49 @@ fn a_truncated_recording_gives_its_complete_part() {
     assert!(!refused.status.success());
     assert!(text_of(&refused).contains("cut off"), "{}", text_of(&refused));
     assert_eq!(fs::read(out.join("cpu.svg")).unwrap(), before, "a refused recording changes nothing");
+}
+
+#[test]
+fn names_that_end_lines_or_scripts_are_text_in_every_file_and_emoji_stay() {
+    let mut java = Command::new(jdk().join("bin/java"));
+    java.arg(room().join("tests/data/Hostile.java"));
+    let jvm = Jvm::run(java);
+    let directory = tempfile::tempdir().unwrap();
+    let out = directory.path();
+    record(&jvm, out, &["--events", "cpu,alloc,lock"]);
+    drop(jvm); // the conversion needs the CPUs
+    let convert = ["convert", "--out", out.to_str().unwrap(), "--title", "a </h1></script>\n\u{1b} title", "--pprof"];
+    expect_success(&profile(&convert));
+    for event in ["cpu", "alloc", "lock"] {
+        for page in ["", "-threads", "-heatmap"] {
+            let html = fs::read_to_string(out.join(format!("{event}{page}.html"))).unwrap();
+            assert_eq!(html.matches("</script>").count(), html.matches("<script").count(), "{event}{page}.html");
+            assert_eq!(html.matches("</h1>").count(), 1, "{event}{page}.html");
+            // a heatmap keeps the names of a method and its class apart
+            let method = if page == "-heatmap" { "a< /script> b \u{1d49c}" } else { "script> b \u{1d49c}.run" };
+            assert!(html.contains(method), "{event}{page}.html: a method");
+            assert!(event == "cpu" || html.contains("a< .script> b \u{1d49c}"), "{event}{page}.html: a class");
+        }
+        let threads = fs::read_to_string(out.join(format!("{event}-threads.html"))).unwrap();
+        assert!(threads.contains("first second < /script> \u{1f600} tid="), "{event}-threads.html");
+        let stacks = fs::read_to_string(out.join(format!("{event}.collapsed"))).unwrap();
+        assert!(stacks.contains(";a< /script> b \u{1d49c}.run;Hostile.work"), "{stacks}");
+        assert!(samples_of(out, event).contains("first second < /script> \u{1f600} tid="), "{event}.samples.gz");
+        assert_png_and_svg(out, event);
+    }
+}
+
+#[test]
+fn a_path_with_an_umlaut_needs_no_locale() {
+    let directory = tempfile::tempdir().unwrap();
+    let (out, its_lib) = (directory.path().join("Größe"), directory.path().join("Bücher"));
+    fs::create_dir(&out).unwrap();
+    fs::create_dir(&its_lib).unwrap();
+    for jar in ["profile-convert.jar", "jfr-converter.jar"] {
+        fs::copy(lib().join(jar), its_lib.join(jar)).unwrap();
+    }
+    record_new_jvm(&[], &out, &["--events", "cpu"]);
+    let mut convert = command(&["--lib", its_lib.to_str().unwrap(), "convert", "--out", out.to_str().unwrap()]);
+    expect_success(&convert.env("LC_ALL", "C").output().unwrap());
+    assert!(out.join("cpu.html").exists());
 }

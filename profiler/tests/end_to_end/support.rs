@@ -148,6 +148,12 @@ pub fn samples_of(out: &Path, event: &str) -> String {
     text
 }
 
+/// Asserts that the user is root. Tests that call this are ignored, and `make test-profiler` runs them as root only.
+pub fn assert_root() {
+    // SAFETY: geteuid cannot fail and touches no memory.
+    assert_eq!(unsafe { libc::geteuid() }, 0, "this test needs root");
+}
+
 pub fn json(path: &Path) -> Value {
     serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
 }

@@ -1,6 +1,8 @@
 package lsmlab.profiler;
 
+import java.io.BufferedOutputStream;
 import java.io.IOException;
+import java.io.OutputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -12,7 +14,8 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import one.convert.Arguments;
-import one.convert.Main;
+import one.convert.JfrToHeatmap;
+import one.convert.JfrToPprof;
 import one.jfr.JfrReader;
 import one.jfr.event.CPULoad;
 import one.jfr.event.Event;
@@ -22,8 +25,8 @@ import one.jfr.event.Event;
  * conversions.
  *
  * <p>Arguments: the recording, a file of tasks, the number of tasks to run at a time. Each line of the file is one
- * task, its words separated by tabs: {@code samples BASE FOLD OPTION…} (see {@link SampleTable#write}) or
- * {@code page OPTION… FILE}, with jfrconv's options.
+ * task, its words separated by tabs: {@code samples BASE FOLD OPTION…} (see {@link SampleTable#write}),
+ * {@code heatmap FILE OPTION…} or {@code pprof FILE OPTION…}, with jfrconv's options.
  *
  * <p>Prints one fact a line: {@code setting<TAB>name<TAB>value} for every setting of the recording,
  * {@code start_ns<TAB>n} since 1970, {@code duration_ns<TAB>n}, {@code cpu_s<TAB>x}, the CPU time of the service during
@@ -67,7 +70,7 @@ public final class ConvertRecording {
   }
 
   private static void describe(String recording) throws IOException {
-    try (JfrReader jfr = new JfrReader(recording)) {
+    try (JfrReader jfr = new RecordingReader(recording)) {
       jfr.registerEvent("jdk.CPUInformation", CpuInformation.class);
       int cpus = 0;
       double busy = 0;
@@ -123,17 +126,33 @@ public final class ConvertRecording {
   }
 
   private static void run(String recording, String[] words) throws IOException {
-    if ("samples".equals(words[0])) {
-      SampleTable.write(recording, words[1], words[2], Arrays.copyOfRange(words, 3, words.length));
-      return;
-    }
-    Arguments arguments = new Arguments(Arrays.copyOfRange(words, 1, words.length));
-    if ("heatmap".equals(arguments.output)) {
-      synchronized (HEATMAP) {
-        Main.convert(recording, arguments.files.get(0), arguments);
+    switch (words[0]) {
+      case "samples" ->
+          SampleTable.write(recording, words[1], words[2], Arrays.copyOfRange(words, 3, words.length));
+      case "heatmap" -> {
+        synchronized (HEATMAP) {
+          try (JfrReader jfr = new RecordingReader(recording); OutputStream out = create(words[1])) {
+            JfrToHeatmap heatmap = new JfrToHeatmap(jfr, options(words));
+            heatmap.convert();
+            heatmap.dump(out);
+          }
+        }
       }
-    } else {
-      Main.convert(recording, arguments.files.get(0), arguments);
+      default -> {
+        try (JfrReader jfr = new RecordingReader(recording); OutputStream out = create(words[1])) {
+          JfrToPprof pprof = new JfrToPprof(jfr, options(words));
+          pprof.convert();
+          pprof.dump(out);
+        }
+      }
     }
+  }
+
+  private static Arguments options(String[] words) {
+    return new Arguments(Arrays.copyOfRange(words, 2, words.length));
+  }
+
+  private static OutputStream create(String file) throws IOException {
+    return new BufferedOutputStream(Files.newOutputStream(Path.of(file)));
   }
 }

@@ -130,7 +130,7 @@ final class SampleTable extends JfrConverter {
     Pattern folded = fold.isEmpty() ? null : Pattern.compile(fold);
     Arguments byThread = new Arguments(words);
     byThread.threads = true;
-    try (JfrReader jfr = new JfrReader(recording)) {
+    try (JfrReader jfr = new RecordingReader(recording)) {
       SampleTable table = new SampleTable(jfr, new Arguments(words), byThread, folded);
       table.convert();
       table.batches.values().forEach(table::spread);
