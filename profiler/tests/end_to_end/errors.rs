@@ -1,7 +1,8 @@
 //! Commands that fail, and their error messages.
 
 use crate::support::{
-    Jvm, NOBODY, assert_refused, command, expect_success, json, lib, profile, record_new_jvm, samples_of, text_of,
+    Jvm, NOBODY, assert_refused, assert_root, command, expect_success, json, lib, profile, record_new_jvm, samples_of,
+    text_of,
 };
 use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt;
@@ -49,14 +50,10 @@ fn a_jvm_that_refuses_agents_is_recognised() {
     );
 }
 
-/// Needs root, to start a program as another user.
 #[test]
+#[ignore = "needs root, to start a program as another user"]
 fn the_jvm_of_another_user_is_refused_by_name() {
-    // SAFETY: geteuid cannot fail and touches no memory.
-    if unsafe { libc::geteuid() } != 0 {
-        eprintln!("not root: the test of another user's JVM did not run");
-        return;
-    }
+    assert_root();
     let jvm = Jvm::idle(&[]);
     // other users may not enter the checkout, so everything is copied to a directory that they may enter
     let directory = tempfile::Builder::new().permissions(fs::Permissions::from_mode(0o777)).tempdir().unwrap();
