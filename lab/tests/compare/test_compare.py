@@ -224,10 +224,11 @@ def test_a_machine_that_is_not_fit_to_measure_withdraws_the_verdict_unless_it_is
     assert f"FORCE=1: {why}" in output
 
 
-def test_regress_compares_with_the_service_of_an_earlier_commit(checkout: FakeCheckout) -> None:
+def committed(checkout: FakeCheckout, besides: str = "true") -> None:
+    """Commit the checkout; the service of the commit is built by copying it, and by a command `besides`."""
     jar = "service/server/target/service/lsmlab-server.jar"
     checkout.write("Makefile", f"build-service build-loadgen build-profiler:\n\t@mkdir -p {Path(jar).parent}\n"
-                               f"\t@test -f {jar} || cp {checkout.root / jar} {jar}\n")  # fmt: skip
+                               f"\t@test -f {jar} || {{ cp {checkout.root / jar} {jar}; {besides}; }}\n")  # fmt: skip
     checkout.write(".gitignore", ".cache/\nresults/\nservice/\n")
     identity = {
         "GIT_AUTHOR_NAME": "T",
@@ -237,6 +238,27 @@ def test_regress_compares_with_the_service_of_an_earlier_commit(checkout: FakeCh
     }
     for words in (["init", "--quiet"], ["add", "."], ["commit", "--quiet", "--message", "base"]):
         subprocess.run(["git", *words], cwd=checkout.root, check=True, env={**os.environ, **identity})
+
+
+@pytest.mark.parametrize(
+    ("says", "message"),
+    [
+        ("fake-0", "HEAD has table format fake-0 and this checkout fake-1: they cannot read one dataset"),
+        ("", "HEAD: its service has no command table-format, so it is not known if it can read the dataset"),
+    ],
+)
+def test_regress_refuses_a_service_that_cannot_read_the_dataset(
+    checkout: FakeCheckout, says: str, message: str
+) -> None:
+    committed(checkout, f"printf '{says}' >service/server/target/service/table-format.txt")
+    code, output = checkout.lab("regress", "HEAD", "fake", *QUICK, "DURATION=1s")
+    assert code == 2, output
+    assert message in output.replace("\n", " ")
+    assert checkout.runs("compare") == []
+
+
+def test_regress_compares_with_the_service_of_an_earlier_commit(checkout: FakeCheckout) -> None:
+    committed(checkout)
     commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=checkout.root, check=True, capture_output=True, text=True)
     code, output = checkout.lab("regress", "HEAD", "fake", *QUICK, "DURATION=1s")
     assert code == 0, output

@@ -52,17 +52,18 @@ def test_an_unbuilt_service_and_one_that_fails_are_distinguished(tmp_path: Path)
         JarCatalogue(built, tmp_path, lambda: "false").variants()
 
 
-def test_the_table_format_follows_the_class_that_defines_it_and_no_other(tmp_path: Path) -> None:
-    server = jar(tmp_path / "server.jar", {})
+def test_the_table_format_is_what_the_service_says_and_its_code_is_not_looked_at(tmp_path: Path) -> None:
+    java = tmp_path / "java"
 
-    def table_format(files: dict[str, str], manifest: str = "Manifest-Version: 1.0\n") -> str:
-        jar(tmp_path / "lib/lsmlab-storage-1.jar", files, manifest)
-        return requirements.table_format(server)
+    def table_format(code: str, versions: str = "2 3") -> str:
+        built = jar(tmp_path / "service.jar", {"lsmlab/storage/table/TableFormat.class": code})
+        listed = ", ".join(f'{{"name": "{version}", "summary": "tables"}}' for version in versions.split())
+        java.write_text(f"#!/bin/sh\n[ $4 = table-format ] && echo '[{listed}]'\n")
+        java.chmod(0o755)
+        return JarCatalogue(built, tmp_path / "cache", lambda: str(java)).table_format()
 
-    first = table_format({"lsmlab/storage/table/TableFormat.class": "1", "lsmlab/storage/Lsm.class": "a"})
-    assert table_format({"lsmlab/storage/table/TableFormat.class": "1", "lsmlab/storage/Lsm.class": "b"}) == first
-    assert table_format({"lsmlab/storage/table/TableFormat.class": "2", "lsmlab/storage/Lsm.class": "a"}) != first
-    assert table_format({}, "Manifest-Version: 1.0\nTable-Format: 7\n") == "7"
+    assert table_format("code") == table_format("code and comments, which move its lines") == "2,3"
+    assert table_format("code, moved", "2 4") == "2,4"
 
 
 def test_every_missing_tool_comes_with_the_command_that_gets_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -96,7 +96,7 @@ class FakeCheckout:
         jar = self.root / "service/server/target/service/lsmlab-server.jar"
         jar.parent.mkdir(parents=True)
         with zipfile.ZipFile(jar, "w") as archive:
-            archive.writestr("META-INF/MANIFEST.MF", "Manifest-Version: 1.0\nTable-Format: fake-1\n")
+            archive.writestr("META-INF/MANIFEST.MF", "Manifest-Version: 1.0\n")
         self.write("experiments/datasets.yaml", "tiny: {pairs: 100, value_bytes: 10, seed: 1, tables: 2}\n")
         self.experiment("fake")
         return self

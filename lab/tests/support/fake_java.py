@@ -51,6 +51,12 @@ def main() -> None:
         print(json.dumps([{"name": name, "summary": f"the variant {name}"} for name in names]))
     elif command == "engines":
         print(json.dumps([{"name": "lsm", "summary": "the engine"}]))
+    elif command == "table-format":
+        said = Path(words[words.index("-jar") + 1]).with_name("table-format.txt")
+        version = said.read_text() if said.exists() else "fake-1"
+        if not version:
+            sys.exit(2)
+        print(json.dumps([{"name": version, "summary": "tables"}]))
     elif command == "load-dataset":
         load_dataset(options)
     elif command == "serve":

@@ -89,7 +89,7 @@ def regress(
     with built_revision(checkout, base, tell) as revision:
         here.runtime.build(checkout.cache / "build-service.log", tell, service_only=True)
         if side.experiment.dataset is not None:
-            require_one_table_format(checkout, revision)
+            require_one_table_format(checkout, revision, here.runtime.catalogue)
         plan = ComparePlan(
             checkout=checkout,
             a=replace(side, label=f"{side.label} of {base}", revision=revision),

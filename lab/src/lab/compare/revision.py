@@ -14,8 +14,10 @@ from lab.errors import InputError, RunError
 from lab.paths import Checkout
 from lab.process.processes import tail
 from lab.progress import Progress
-from lab.runtime.local.requirements import table_format
+from lab.runtime.instruments import ServiceCatalogue
+from lab.runtime.local.requirements import find_jdk
 from lab.runtime.local.runtime import SERVICE_JAR as JAR
+from lab.runtime.local.service_catalogue import JarCatalogue
 
 DIRECTORY = "regress"
 MAKE_VARIABLES = ("MAKEFLAGS", "MFLAGS", "MAKEOVERRIDES", "MAKELEVEL")
@@ -48,13 +50,22 @@ def built_revision(checkout: Checkout, name: str, tell: Progress) -> Iterator[Re
         _remove(checkout, root)
 
 
-def require_one_table_format(checkout: Checkout, revision: Revision) -> None:
-    """Raise InputError if the two services cannot read the same dataset."""
-    own, other = table_format(checkout.root / JAR), table_format(revision.root / JAR)
-    if own != other:
+def require_one_table_format(checkout: Checkout, revision: Revision, own: ServiceCatalogue) -> None:
+    """Raise InputError if the two services cannot read the same dataset; `own` is this checkout's service."""
+    hint = "Compare with an experiment that has no dataset"
+    java = str(find_jdk() / "bin" / "java")
+    try:
+        other = JarCatalogue(revision.root / JAR, revision.root / ".cache", lambda: java).table_format()
+    except RunError:
         raise InputError(
-            f"{revision.name} has table format {other} and this checkout {own}: they cannot read one dataset",
-            "Compare with an experiment that has no dataset",
+            f"{revision.name}: its service has no command table-format, so it is not known if it can read the dataset",
+            hint,
+        ) from None
+    if own.table_format() != other:
+        raise InputError(
+            f"{revision.name} has table format {other} and this checkout {own.table_format()}: they cannot read one "
+            "dataset",
+            hint,
         )
 
 

@@ -60,10 +60,10 @@ class ServiceCatalogue(abc.ABC):
         """Return the storage engines."""
         return self._choices("engines")
 
-    @abc.abstractmethod
     def table_format(self) -> str:
-        """Return the table format: a word that changes when tables written earlier cannot be read any more."""
+        """Return the versions of the table format: they change when tables written earlier cannot be read any more."""
+        return ",".join(version.name for version in self._choices("table-format"))
 
     @abc.abstractmethod
     def _choices(self, command: str) -> list[Choice]:
-        """Return what the service's command `variants` or `engines` lists."""
+        """Return what the service's command `variants`, `engines` or `table-format` lists."""

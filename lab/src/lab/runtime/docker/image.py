@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import json
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from lab.errors import RunError
-from lab.runtime.docker.engine import OWNER_LABEL, Docker
+from lab.runtime.docker.engine import Docker
 from lab.runtime.instruments import ServiceCatalogue
-from lab.runtime.local import requirements
 from lab.runtime.specs import Choice
 
 SERVICE_IMAGE = "lsmlab-service"
@@ -27,10 +25,6 @@ class ServiceImage(ServiceCatalogue):
     def __init__(self, docker: Docker, memory: Path) -> None:
         self._docker = docker
         self._memory = memory
-
-    def table_format(self) -> str:
-        """Return the table format that the storage library in the image declares."""
-        return str(self._remember("table_format", self._read_table_format))
 
     def _choices(self, command: str) -> list[Choice]:
         known = self._remember(command, lambda: self._ask_choices(command))
@@ -47,18 +41,6 @@ class ServiceImage(ServiceCatalogue):
             return [(str(entry["name"]), str(entry["summary"])) for entry in json.loads(output)]
         except (ValueError, TypeError, KeyError) as error:
             raise RunError(f"the service's answer to '{command} --json' cannot be read: {output[:200]!r}") from error
-
-    def _read_table_format(self) -> str:
-        owner = f"{OWNER_LABEL}={self._docker.owner}"
-        created = self._docker.ask(["docker", "create", "--label", owner, SERVICE_IMAGE], "opening the service's image")
-        try:
-            with tempfile.TemporaryDirectory() as scratch:
-                for name in ("lsmlab-server.jar", "lib"):
-                    source = f"{created.strip()}:/opt/lsmlab/{name}"
-                    self._docker.ask(["docker", "cp", source, scratch], "reading the service's image")
-                return requirements.table_format(Path(scratch) / "lsmlab-server.jar")
-        finally:
-            self._docker.remove([created.strip()])
 
     def _remember(self, key: str, ask: Callable[[], Any]) -> Any:
         image = self._docker.image_id(SERVICE_IMAGE)

@@ -15,11 +15,6 @@ class PodCatalogue(ServiceCatalogue):
     def __init__(self, kubectl: Kubectl) -> None:
         self._kubectl = kubectl
 
-    def table_format(self) -> str:
-        """Return the digest of the storage library in the image: it changes whenever the format does."""
-        output = self._ask("sha256sum lib/*storage*.jar", "reading the service's image")
-        return f"jar-{output[:16]}"
-
     def _choices(self, command: str) -> list[Choice]:
         words = f"java -XX:TieredStopAtLevel=1 -jar lsmlab-server.jar {command} --json"
         output = self._ask(words, f"asking the service for its {command}")

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import platform
 import re
 import shutil
 import subprocess
-import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -79,27 +77,6 @@ def jdk_command() -> str:
     if shutil.which("apt-get") and not _apt_knows("openjdk-25-jdk-headless"):
         return "curl -s https://get.sdkman.io | bash && . ~/.sdkman/bin/sdkman-init.sh && sdk install java 25-open"
     return install_command("jdk")
-
-
-def table_format(jar: Path) -> str:
-    """Return a word that changes with the table format of the built service.
-
-    `Table-Format` in the manifest of lsmlab-storage*.jar; without it, the digest of that library's class
-    `…TableFormat`, which holds the constants of the file format, or of all classes if there is no such class.
-    """
-    libraries = sorted(jar.parent.glob("lib/*storage*.jar")) or [jar]
-    for library in libraries:
-        with zipfile.ZipFile(library) as archive:
-            text = archive.read("META-INF/MANIFEST.MF").decode("utf-8", "replace")
-            declared = re.search(r"^(?:Table-Format|X-Table-Format): *(\S+)", text, re.MULTILINE)
-            if declared is not None:
-                return declared[1]
-            classes = sorted(name for name in archive.namelist() if name.endswith(".class"))
-            digest = hashlib.sha256()
-            for name in [name for name in classes if name.endswith("TableFormat.class")] or classes:
-                digest.update(name.encode() + archive.read(name))
-            return f"classes-{digest.hexdigest()[:16]}"
-    raise AssertionError("unreachable: there is at least the service's own jar")
 
 
 def is_stale(checkout: Checkout, command: str) -> bool:

@@ -10,7 +10,6 @@ from pathlib import Path
 
 from lab.errors import RunError
 from lab.runtime.instruments import ServiceCatalogue
-from lab.runtime.local import requirements
 from lab.runtime.specs import Choice
 
 ANSWER_LIMIT_S = 60
@@ -19,7 +18,7 @@ ANSWER_LIMIT_S = 60
 class JarCatalogue(ServiceCatalogue):
     """Asks `java -jar JAR variants --json`. `java` returns the path of the JDK's java when it is first needed.
 
-    A JVM takes half a second to start and a run asks four times, so answers are kept in `cache_dir`, with the time and
+    A JVM takes half a second to start and a run asks five times, so answers are kept in `cache_dir`, with the time and
     the size of the jar that gave them.
     """
 
@@ -27,10 +26,6 @@ class JarCatalogue(ServiceCatalogue):
         self._jar = jar
         self._cache_dir = cache_dir
         self._java = java
-
-    def table_format(self) -> str:
-        """Return the format that the jar's manifest names, or the digest of the storage library."""
-        return requirements.table_format(self._jar)
 
     def _choices(self, command: str) -> list[Choice]:
         try:

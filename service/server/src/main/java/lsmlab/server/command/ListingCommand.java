@@ -9,6 +9,7 @@ import java.util.Map;
 import java.util.concurrent.Callable;
 import lsmlab.server.variant.Variants;
 import lsmlab.storage.engines.Engines;
+import lsmlab.storage.table.TableFormat;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
@@ -38,6 +39,18 @@ public abstract class ListingCommand implements Callable<Integer> {
   public static final class OfEngines extends ListingCommand {
     public OfEngines() {
       Engines.all().forEach(entry -> summaries.put(entry.name(), entry.summary()));
+    }
+  }
+
+  /** Lists the versions of the table format: they change when tables written earlier cannot be read any more. */
+  @Command(
+      name = "table-format",
+      description = "Lists the versions of the tables that this service writes, one a line.",
+      mixinStandardHelpOptions = true)
+  public static final class OfTableFormat extends ListingCommand {
+    public OfTableFormat() {
+      summaries.put("" + TableFormat.VERSION, "tables without compressed blocks");
+      summaries.put("" + TableFormat.VERSION_COMPRESSED, "tables with compressed blocks");
     }
   }
 

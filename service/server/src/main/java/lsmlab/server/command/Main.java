@@ -19,6 +19,7 @@ import picocli.CommandLine.Spec;
       DumpCommand.class,
       ListingCommand.OfVariants.class,
       ListingCommand.OfEngines.class,
+      ListingCommand.OfTableFormat.class,
     },
     synopsisSubcommandLabel = "COMMAND",
     mixinStandardHelpOptions = true,

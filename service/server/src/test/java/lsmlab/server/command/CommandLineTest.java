@@ -10,6 +10,7 @@ import java.io.StringWriter;
 import java.util.List;
 import lsmlab.server.variant.Variants;
 import lsmlab.storage.engines.Engines;
+import lsmlab.storage.table.TableFormat;
 import org.junit.jupiter.api.Test;
 import picocli.CommandLine;
 
@@ -31,6 +32,8 @@ class CommandLineTest {
     List<String> engines = Engines.all().stream().map(Engines.Entry::name).toList();
     assertEquals(variants, listed("variants"));
     assertEquals(engines, listed("engines"));
+    List<Integer> versions = List.of(TableFormat.VERSION, TableFormat.VERSION_COMPRESSED);
+    assertEquals(versions.stream().map(String::valueOf).toList(), listed("table-format"));
     assertEquals(0, execute("variants"));
     assertEquals(variants.size(), out.toString().lines().count());
     assertTrue(out.toString().startsWith("sync "), out.toString());
@@ -51,7 +54,9 @@ class CommandLineTest {
   void helpListsTheCommandsAndTheKeysOfTheConfiguration() {
     assertEquals(0, execute("--help"));
     for (String word :
-        new String[] {"serve", "load-dataset", "verify", "dump", "variants", "engines"}) {
+        new String[] {
+          "serve", "load-dataset", "verify", "dump", "variants", "engines", "table-format"
+        }) {
       assertTrue(out.toString().contains(word), out.toString());
     }
     assertEquals(0, execute("serve", "--help"));

@@ -8,11 +8,14 @@ public final class TableFormat {
   /** The bytes "LSMLABST". Must never change. */
   static final long MAGIC = 0x545342414C4D534CL;
 
-  /** Version of tables without compressed blocks. Part of a dataset's identity. */
+  /**
+   * Version of tables without compressed blocks. Part of a dataset's identity: the lab makes a dataset again when a
+   * version changes.
+   */
   public static final int VERSION = 2;
 
   /** Version of tables with compressed blocks. Engines that predate compression refuse it. */
-  static final int VERSION_COMPRESSED = 3;
+  public static final int VERSION_COMPRESSED = 3;
 
   static final int FOOTER_BYTES = 80;
   static final int FOOTER_CRC_OFFSET = 68;
