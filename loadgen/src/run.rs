@@ -4,7 +4,7 @@ mod collector;
 
 use crate::cli::{Arguments, Pool};
 use crate::clock::{MILLISECOND, now_ns, realtime_offset_ns};
-use crate::exec::{Gate, Message, Worker, WorkerPlan};
+use crate::exec::{Gate, Linux, Message, Worker, WorkerPlan};
 use crate::net;
 use crate::report::{CommonStart, TextReport, heading};
 use crate::script::{LuaDistribution, MainScript, ScriptError, ScriptOptions, Summary, ThreadScript};
@@ -260,15 +260,14 @@ fn measure(
                 spare.send(empty).expect("the receiver is alive");
             }
             spares.push(spare);
-            let worker = Worker::new(plan.clone(), number, scripts, sender.clone(), empty_boxes)
-                .map_err(RunError::system("cannot create an event loop"));
-            let worker = match worker {
-                Ok(worker) => worker,
+            let system = match Linux::new() {
+                Ok(system) => system,
                 Err(error) => {
                     gate.decide(None);
-                    return Err(error);
+                    return Err(RunError::system("cannot create an event loop")(error));
                 }
             };
+            let worker = Worker::new(system, plan.clone(), number, scripts, sender.clone(), empty_boxes);
             let gate = &gate;
             let name = format!("loadgen-{number}");
             let started = thread::Builder::new().name(name).spawn_scoped(scope, move || worker.run(gate));

@@ -1,12 +1,11 @@
 //! A connection: its requests on the wire, and the time at which it sends the next one.
 
 use super::stops::STOP_NS_MIN;
+use super::system::{Stream, Writer};
 use crate::http::{Batch, Capture, ResponseParser};
 use crate::schedule::Arrivals;
 use crate::tls::Session;
-use socket2::Socket;
-use std::io::{self, Write};
-use std::os::fd::{AsRawFd, RawFd};
+use std::io;
 
 /// The state of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,8 +30,8 @@ pub(super) enum Phase {
 
 /// A connection and the requests it owns. Used by one thread only.
 #[derive(Debug)]
-pub(super) struct Connection {
-    pub(super) socket: Option<Socket>,
+pub(super) struct Connection<S> {
+    pub(super) stream: Option<S>,
     /// The TLS session on that socket, if the URL is https.
     pub(super) session: Option<Box<Session>>,
     /// Increases with each new socket, so that events of an earlier socket can be recognised.
@@ -73,10 +72,10 @@ pub(super) struct Connection {
     pub(super) useless_sockets: u32,
 }
 
-impl Connection {
+impl<S: Stream> Connection<S> {
     pub(super) fn new(script_thread: usize, arrivals: Option<Arrivals>) -> Self {
         Self {
-            socket: None,
+            stream: None,
             session: None,
             generation: 0,
             phase: Phase::Closed { retry_ns: 0 },
@@ -127,15 +126,15 @@ impl Connection {
         if self.is_busy() { u64::from(self.batch.count() - self.answered) } else { 0 }
     }
 
-    pub(super) fn fd(&self) -> RawFd {
-        self.socket.as_ref().expect("a connection in this phase has a socket").as_raw_fd()
+    pub(super) fn stream(&self) -> &S {
+        self.stream.as_ref().expect("a connection in this phase has a socket")
     }
 
     /// Writes the text of a batch. Returns whether the socket accepted all of it.
     #[inline]
     pub(super) fn write(&mut self, text: &[u8]) -> io::Result<bool> {
         if let Some(session) = &mut self.session {
-            return session.write(text, self.socket.as_ref().expect("a session has a socket"));
+            return session.write(text, Writer(self.stream.as_ref().expect("a session has a socket")));
         }
         let written = self.write_some(text)?;
         if written == text.len() {
@@ -150,7 +149,7 @@ impl Connection {
     /// Continues where [`Connection::write`] stopped. Returns whether the socket accepted the rest.
     pub(super) fn write_rest(&mut self) -> io::Result<bool> {
         if let Some(session) = &mut self.session {
-            return session.flush(self.socket.as_ref().expect("a session has a socket"));
+            return session.flush(Writer(self.stream.as_ref().expect("a session has a socket")));
         }
         self.unwritten_at += self.write_some(&self.unwritten[self.unwritten_at..])?;
         Ok(self.unwritten_at == self.unwritten.len())
@@ -158,17 +157,16 @@ impl Connection {
 
     /// Closes the socket. Sends close_notify to a TLS peer first.
     pub(super) fn close(&mut self) {
-        if let (Some(mut session), Some(socket)) = (self.session.take(), &self.socket) {
-            session.close(socket);
+        if let (Some(mut session), Some(stream)) = (self.session.take(), &self.stream) {
+            session.close(Writer(stream));
         }
-        self.socket = None;
+        self.stream = None;
     }
 
     fn write_some(&self, text: &[u8]) -> io::Result<usize> {
-        let mut socket = self.socket.as_ref().expect("a connection that writes has a socket");
         loop {
             // std ignores SIGPIPE, so a closed peer is an error here and no signal.
-            match socket.write(text) {
+            match self.stream().send(text) {
                 Ok(written) => return Ok(written),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(0),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}

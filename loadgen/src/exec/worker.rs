@@ -18,9 +18,9 @@ use super::connection::{Connection, Phase};
 use super::polling::Polling;
 use super::protocol::{Gate, Message, WorkerError, WorkerPlan, WorkerResult};
 use super::stops::StopFinder;
+use super::system::System;
 use super::timers::Timers;
-use crate::clock::{MILLISECOND, SECOND, now_ns, realtime_offset_ns, thread_cpu_ns};
-use crate::net::{self, Poller};
+use crate::clock::{MILLISECOND, SECOND};
 use crate::script::ThreadScript;
 use crate::stats::Interval;
 use script_thread::ScriptThread;
@@ -29,8 +29,6 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, Sender};
 
-/// Maximum number of events fetched from the kernel at a time.
-const EVENTS_MAX: usize = 256;
 /// Maximum number of bytes read at a time.
 const READ_BYTES: usize = 64 * 1024;
 /// Maximum number of sockets of one loop that connect at the same time before the run, so that no backlog overflows.
@@ -40,13 +38,13 @@ const TICK_NS: u64 = 100 * MILLISECOND;
 
 /// The state of an event loop.
 #[derive(Debug)]
-pub struct Worker<'a> {
+pub struct Worker<'a, S: System> {
     plan: Arc<WorkerPlan>,
     /// Index of the loop.
     number: usize,
     script_threads: Vec<ScriptThread<'a>>,
-    poller: Poller,
-    connections: Vec<Connection>,
+    system: S,
+    connections: Vec<Connection<S::Stream>>,
     timers: Timers,
     read_buffer: Box<[u8]>,
     /// The decrypted bytes of `buffer`.
@@ -91,16 +89,17 @@ pub struct Worker<'a> {
     spare: Receiver<Box<Interval>>,
 }
 
-impl<'a> Worker<'a> {
+impl<'a, S: System> Worker<'a, S> {
     /// Makes loop `number`, which runs the threads `number`, `number` + loops, and so on. `scripts` holds the scripts
     /// of all threads. Full intervals go to `messages` and come back empty from `spare`.
     pub fn new(
+        system: S,
         plan: Arc<WorkerPlan>,
         number: usize,
         scripts: &'a [ThreadScript],
         messages: Sender<Message>,
         spare: Receiver<Box<Interval>>,
-    ) -> io::Result<Self> {
+    ) -> Self {
         let threads: Vec<usize> = (number..scripts.len()).step_by(plan.loops).collect();
         let mut connections = Vec::new();
         for local in 0..plan.connections_per_thread {
@@ -108,10 +107,9 @@ impl<'a> Worker<'a> {
                 connections.push(Connection::new(script_thread, plan.arrivals_of_connection(*thread, local)));
             }
         }
-        Ok(Self {
+        Self {
             connections,
             script_threads: threads.iter().map(|thread| ScriptThread::new(&plan, *thread, &scripts[*thread])).collect(),
-            poller: Poller::new(EVENTS_MAX)?,
             timers: Timers::default(),
             read_buffer: vec![0; READ_BYTES].into_boxed_slice(),
             plain_buffer: Vec::new(),
@@ -126,7 +124,8 @@ impl<'a> Worker<'a> {
             last_sent_ns: 0,
             last_outcome_ns: 0,
             unread_ns: 0,
-            realtime_offset_ns: realtime_offset_ns(),
+            realtime_offset_ns: system.realtime_offset_ns(),
+            system,
             idle_ns: 0,
             polling: Polling::new(),
             stops: StopFinder::default(),
@@ -140,7 +139,7 @@ impl<'a> Worker<'a> {
             number,
             messages,
             spare,
-        })
+        }
     }
 
     /// Runs until the end. Sends results and errors as messages.
@@ -156,14 +155,9 @@ impl<'a> Worker<'a> {
     }
 
     fn run_all(&mut self, gate: &Gate) -> Result<Option<WorkerResult>, WorkerError> {
-        if !self.plan.cpus.is_empty() {
-            let cpu = self.plan.cpus[self.number % self.plan.cpus.len()];
-            net::pin_this_thread(cpu).map_err(|error| WorkerError::Cpu { cpu, error })?;
-        }
-        net::set_timer_slack_of_this_thread_to_minimum()?;
-        // If the kernel refuses either, the send lag shows what that costs.
-        self.high_priority = self.plan.high_priority && net::raise_priority_of_this_thread().is_ok();
-        let _ = net::shorten_time_slice_of_this_thread();
+        let cpus = &self.plan.cpus;
+        let cpu = (!cpus.is_empty()).then(|| cpus[self.number % cpus.len()]);
+        self.high_priority = self.system.enter_thread(cpu, self.plan.high_priority)?;
         self.connect_all()?;
         self.connect_errors_at_start = self.interval.errors.connect;
         let connected = self.connections.iter().filter(|connection| connection.phase == Phase::Idle).count();
@@ -183,7 +177,7 @@ impl<'a> Worker<'a> {
             // The results so far are worth a report.
             Err(error) => {
                 self.measure();
-                self.finish(now_ns().min(self.end_ns).max(self.measured_ns), Some(error))
+                self.finish(self.system.now_ns().min(self.end_ns).max(self.measured_ns), Some(error))
             }
         }))
     }
@@ -194,7 +188,7 @@ impl<'a> Worker<'a> {
         loop {
             let mut pending = self.connections.iter().filter(|connection| connection.is_connecting()).count();
             while pending < CONNECTING_MAX && next < self.connections.len() {
-                self.open(next, now_ns());
+                self.open(next, self.system.now_ns());
                 next += 1;
                 pending += 1;
             }
@@ -202,23 +196,23 @@ impl<'a> Worker<'a> {
                 return Ok(());
             }
             self.handle_events(TICK_NS)?;
-            self.enforce_time_limits(now_ns());
+            self.enforce_time_limits(self.system.now_ns());
         }
     }
 
     /// Sends requests and handles events until the end. Returns the time at which the run ended.
     fn send_until_the_end(&mut self) -> Result<u64, WorkerError> {
         for index in 0..self.connections.len() {
-            self.proceed(index, now_ns())?;
+            self.proceed(index, self.system.now_ns())?;
         }
         for script_thread in 0..self.script_threads.len() {
-            self.dispatch(script_thread, now_ns())?;
+            self.dispatch(script_thread, self.system.now_ns())?;
         }
         let mut next_second_ns = self.measured_ns + SECOND;
         // Waits for a start in the future; the stop flag is checked meanwhile.
-        let mut next_tick_ns = self.start_ns.min(now_ns()) + TICK_NS;
+        let mut next_tick_ns = self.start_ns.min(self.system.now_ns()) + TICK_NS;
         loop {
-            let now = now_ns();
+            let now = self.system.now_ns();
             self.stops.awake(now);
             if now >= self.measured_ns {
                 self.measure();
@@ -248,7 +242,7 @@ impl<'a> Worker<'a> {
             if now >= next_tick_ns {
                 self.polling.end_turn();
                 self.enforce_time_limits(now);
-                self.realtime_offset_ns = realtime_offset_ns();
+                self.realtime_offset_ns = self.system.realtime_offset_ns();
                 if self.plan.schedule.is_limited() && self.has_nothing_left_to_do() {
                     return Ok(self.last_outcome_ns);
                 }
@@ -269,8 +263,8 @@ impl<'a> Worker<'a> {
         self.interval.errors.connect = self.connect_errors_at_start;
         self.idle_ns = 0;
         self.polling.forget();
-        self.stops.restart(now_ns());
-        self.cpu_at_start_ns = thread_cpu_ns();
+        self.stops.restart(self.system.now_ns());
+        self.cpu_at_start_ns = self.system.cpu_ns();
         (self.cpu_delivered_ns, self.spin_delivered_ns) = (self.cpu_at_start_ns, 0);
         let _ = self.messages.send(Message::Measuring);
     }
@@ -278,7 +272,8 @@ impl<'a> Worker<'a> {
     /// Whether every request of the plan has been answered or lost.
     fn has_nothing_left_to_do(&self) -> bool {
         let end_ns = self.plan.schedule.end_ns();
-        let nothing_due = |connection: &Connection| connection.arrivals.as_ref().is_none_or(|a| a.due_ns() >= end_ns);
+        let nothing_due =
+            |connection: &Connection<S::Stream>| connection.arrivals.as_ref().is_none_or(|a| a.due_ns() >= end_ns);
         self.in_flight == 0
             && self.connections.iter().all(|connection| nothing_due(connection) && !connection.is_busy())
             && self
@@ -290,15 +285,15 @@ impl<'a> Worker<'a> {
     /// Waits for events until `wake_ns` at the latest, as `--idle` says, and handles them.
     fn idle_until(&mut self, wake_ns: u64) -> Result<(), WorkerError> {
         let awaited_since_ns = (self.in_flight > 0).then_some(self.last_sent_ns);
-        self.handle_events(self.plan.idle.sleep_ns(now_ns(), wake_ns, awaited_since_ns))
+        self.handle_events(self.plan.idle.sleep_ns(self.system.now_ns(), wake_ns, awaited_since_ns))
     }
 
     fn handle_events(&mut self, timeout_ns: u64) -> Result<(), WorkerError> {
-        let before = now_ns();
+        let before = self.system.now_ns();
         let wake_ns = before + timeout_ns;
         self.stops.sleep_until(before, wake_ns);
-        let count = self.poller.wait(timeout_ns)?;
-        let after = now_ns();
+        let count = self.system.wait(timeout_ns)?;
+        let after = self.system.now_ns();
         self.stops.awake(after);
         // Time after the planned wake-up is not idle: the loop wanted to run.
         if timeout_ns == 0 && count == 0 {
@@ -310,7 +305,7 @@ impl<'a> Worker<'a> {
             }
         }
         for index in 0..count {
-            let event = self.poller.event(index);
+            let event = self.system.event(index);
             self.handle_event(event)?;
             // A batch of events must not delay what falls due meanwhile.
             self.wake_due_connections()?;
@@ -323,7 +318,7 @@ impl<'a> Worker<'a> {
         if !self.running {
             return Ok(());
         }
-        let mut now = now_ns();
+        let mut now = self.system.now_ns();
         self.stops.awake(now);
         while let Some((time_ns, index)) = self.timers.pop_due(now) {
             self.polling.end_turn();
@@ -331,7 +326,7 @@ impl<'a> Worker<'a> {
                 if self.script_threads[script_thread].wake_ns == time_ns {
                     self.script_threads[script_thread].wake_ns = u64::MAX;
                     self.dispatch(script_thread, now)?;
-                    now = now_ns();
+                    now = self.system.now_ns();
                 }
                 continue;
             }
@@ -339,7 +334,7 @@ impl<'a> Worker<'a> {
             if connection.wake_ns == time_ns {
                 connection.wake_ns = u64::MAX;
                 self.proceed(index as usize, now)?;
-                now = now_ns();
+                now = self.system.now_ns();
             }
         }
         Ok(())
@@ -351,7 +346,7 @@ impl<'a> Worker<'a> {
             self.interval.in_flight = self.in_flight;
         }
         self.polling.end_turn();
-        let (cpu_ns, spin_ns) = (thread_cpu_ns(), self.polling.spent_ns());
+        let (cpu_ns, spin_ns) = (self.system.cpu_ns(), self.polling.spent_ns());
         self.interval.cpu_ns = cpu_ns - self.cpu_delivered_ns;
         self.interval.work_ns_max = self.interval.cpu_ns.saturating_sub(spin_ns - self.spin_delivered_ns);
         (self.cpu_delivered_ns, self.spin_delivered_ns) = (cpu_ns, spin_ns);

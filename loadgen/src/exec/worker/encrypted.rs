@@ -4,16 +4,16 @@
 
 use super::Worker;
 use super::traffic::Loss;
-use crate::clock::now_ns;
 use crate::exec::connection::Phase;
 use crate::exec::protocol::WorkerError;
-use crate::net::{self, Interest};
+use crate::exec::system::{Stream, System, Writer};
+use crate::net::Interest;
 use crate::tls::Received;
 use std::io;
 
 const PEER_CLOSED: &str = "the peer closed";
 
-impl Worker<'_> {
+impl<S: System> Worker<'_, S> {
     /// Starts the handshake on a connected socket. Until it succeeds, the connection counts as connecting.
     pub(super) fn begin_handshake(&mut self, index: usize) -> Result<(), WorkerError> {
         let connection = &mut self.connections[index];
@@ -26,7 +26,7 @@ impl Worker<'_> {
                 self.shake_hands(index)
             }
             Err(error) => {
-                self.connect_failed(index, error, now_ns());
+                self.connect_failed(index, error, self.system.now_ns());
                 Ok(())
             }
         }
@@ -36,7 +36,7 @@ impl Worker<'_> {
     pub(super) fn shake_hands(&mut self, index: usize) -> Result<(), WorkerError> {
         let mut plain = std::mem::take(&mut self.plain_buffer);
         let advanced = self.advance_handshake(index, &mut plain);
-        let now = now_ns();
+        let now = self.system.now_ns();
         let outcome = match advanced {
             Ok(None) => Ok(()),
             Ok(Some(received)) => {
@@ -76,13 +76,13 @@ impl Worker<'_> {
                 Received::Violation(reason) => return Err(failed(io::ErrorKind::InvalidData, &reason)),
             }
         }
-        let socket = connection.socket.as_ref().expect("a session has a socket");
-        let flushed = session.flush(socket).map_err(closed)?;
+        let stream = connection.stream.as_ref().expect("a session has a socket");
+        let flushed = session.flush(Writer(stream)).map_err(closed)?;
         let done = !session.is_handshaking();
         // The rest of our last handshake message is sent with the first request.
         let interest = if flushed || done { Interest::Read } else { Interest::ReadWrite };
         let token = Self::token(connection, index);
-        self.poller.modify(connection.fd(), interest, token)?;
+        self.system.watch(connection.stream(), interest, token)?;
         Ok(done.then_some(received))
     }
 
@@ -91,7 +91,7 @@ impl Worker<'_> {
         let mut plain = std::mem::take(&mut self.plain_buffer);
         let received = self.receive(index, &mut plain);
         // Taken after decryption, which is part of receiving a response.
-        let now = now_ns();
+        let now = self.system.now_ns();
         let outcome = match received {
             Ok(received) => self.take_received(index, &received, &plain, now),
             Err(error) if is_nothing(&error) => Ok(()),
@@ -107,9 +107,8 @@ impl Worker<'_> {
     /// Reads from the socket once, and decrypts into `plain`, whose old content is removed first.
     fn receive(&mut self, index: usize, plain: &mut Vec<u8>) -> io::Result<Received> {
         plain.clear();
-        let socket = self.connections[index].socket.as_ref().expect("a session has a socket");
-        let (length, arrived_ns) = net::receive(socket, &mut self.read_buffer)?;
-        self.note_unread(index, arrived_ns, now_ns());
+        let (length, arrived_ns) = self.connections[index].stream().receive(&mut self.read_buffer)?;
+        self.note_unread(index, arrived_ns, self.system.now_ns());
         let session = self.connections[index].session.as_mut().expect("asked for connections with one only");
         match length {
             // Many peers close without close_notify.

@@ -3,9 +3,10 @@
 use super::{ScriptThread, Worker};
 use crate::exec::connection::{Connection, Phase};
 use crate::exec::protocol::{WorkerError, WorkerResult};
+use crate::exec::system::System;
 use crate::schedule::Arrivals;
 
-impl Worker<'_> {
+impl<S: System> Worker<'_, S> {
     /// Ends a thread: counts its unfinished requests and closes its connections.
     pub(super) fn end_script_thread(&mut self, script_thread: usize, end_ns: u64) {
         if self.script_threads[script_thread].has_ended() {
@@ -14,7 +15,7 @@ impl Worker<'_> {
         let schedule = &self.plan.schedule;
         let (warmup_ns, until_ns) = (schedule.warmup_ns(), end_ns.saturating_sub(self.start_ns));
         let (mut unfinished, mut unsent, mut oldest_due_ns) = (0, 0, end_ns);
-        let own = |connection: &&mut Connection| connection.script_thread == script_thread;
+        let own = |connection: &&mut Connection<S::Stream>| connection.script_thread == script_thread;
         let mut waiting = |arrivals: &Arrivals| {
             let count = arrivals.waiting_before(schedule, until_ns)
                 - arrivals.waiting_before(schedule, until_ns.min(warmup_ns));

@@ -2,24 +2,22 @@
 
 use super::Worker;
 use super::traffic::Loss;
-use crate::clock::now_ns;
 use crate::exec::connection::Phase;
 use crate::exec::protocol::WorkerError;
+use crate::exec::system::{Stream, System};
 use crate::http::Response;
-use crate::net;
 use crate::stats::Sample;
 use std::io;
 
-impl Worker<'_> {
+impl<S: System> Worker<'_, S> {
     /// Reads once. If more is left, the poller reports the socket again.
     pub(super) fn read(&mut self, index: usize) -> Result<(), WorkerError> {
         if self.connections[index].session.is_some() {
             return self.read_encrypted(index);
         }
         let mut buffer = std::mem::take(&mut self.read_buffer);
-        let socket = self.connections[index].socket.as_ref().expect("a connection that reads has a socket");
-        let read = net::receive(socket, &mut buffer);
-        let now = now_ns();
+        let read = self.connections[index].stream().receive(&mut buffer);
+        let now = self.system.now_ns();
         if let Ok((_, arrived_ns)) = read {
             self.note_unread(index, arrived_ns, now);
         }

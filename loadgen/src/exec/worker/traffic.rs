@@ -1,12 +1,12 @@
 //! Opens connections, sends requests, and handles failures.
 
 use super::{ScriptThread, Worker};
-use crate::clock::{MILLISECOND, now_ns};
+use crate::clock::MILLISECOND;
 use crate::exec::connection::{Connection, Phase};
 use crate::exec::protocol::WorkerError;
-use crate::net::{self, Event, Interest};
+use crate::exec::system::{Stream, System};
+use crate::net::{Event, Interest};
 use std::io;
-use std::os::fd::AsRawFd;
 
 /// The longest pause between attempts to connect.
 const RETRY_NS_MAX: u64 = 100 * MILLISECOND;
@@ -20,8 +20,8 @@ pub(super) enum Loss {
     Nothing,
 }
 
-impl Worker<'_> {
-    pub(super) fn token(connection: &Connection, index: usize) -> u64 {
+impl<S: System> Worker<'_, S> {
+    pub(super) fn token(connection: &Connection<S::Stream>, index: usize) -> u64 {
         u64::from(connection.generation) << 32 | index as u64
     }
 
@@ -31,16 +31,9 @@ impl Worker<'_> {
         let address = self.script_threads[connection.script_thread].script.address();
         connection.generation = connection.generation.wrapping_add(1);
         connection.parser.reset();
-        let opened = net::connect(address).and_then(|socket| {
-            let token = Self::token(connection, index);
-            // Without kernel time stamps every response counts as read when it arrived.
-            let _ = net::note_arrivals(&socket);
-            self.poller.add(socket.as_raw_fd(), Interest::ReadWrite, token)?;
-            Ok(socket)
-        });
-        match opened {
-            Ok(socket) => {
-                connection.socket = Some(socket);
+        match self.system.connect(address, Self::token(connection, index)) {
+            Ok(stream) => {
+                connection.stream = Some(stream);
                 connection.phase = Phase::Connecting { deadline_ns: now + self.plan.timeout_ns };
             }
             Err(error) => self.connect_failed(index, error, now),
@@ -157,7 +150,7 @@ impl Worker<'_> {
         let mut batch = std::mem::take(&mut connection.batch);
         let mut sent_ns = 0;
         let mut write = |text: &[u8]| {
-            sent_ns = now_ns();
+            sent_ns = self.system.now_ns();
             connection.write(text)
         };
         let written = match script_thread.script.fixed_request() {
@@ -200,7 +193,7 @@ impl Worker<'_> {
             Ok(false) => {
                 connection.phase = Phase::Writing;
                 let token = Self::token(connection, index);
-                self.poller.modify(connection.fd(), Interest::ReadWrite, token)?;
+                self.system.watch(connection.stream(), Interest::ReadWrite, token)?;
             }
             Err(_) => self.lose(index, Loss::Write, sent_ns),
         }
@@ -242,10 +235,10 @@ impl Worker<'_> {
                     Ok(true) => {
                         connection.phase = Phase::Waiting;
                         let token = Self::token(connection, index);
-                        self.poller.modify(connection.fd(), Interest::Read, token)?;
+                        self.system.watch(connection.stream(), Interest::Read, token)?;
                     }
                     Err(_) => {
-                        self.lose(index, Loss::Write, now_ns());
+                        self.lose(index, Loss::Write, self.system.now_ns());
                         return Ok(());
                     }
                 }
@@ -262,13 +255,13 @@ impl Worker<'_> {
     fn finish_writing(&mut self, index: usize) -> Result<(), WorkerError> {
         let connection = &mut self.connections[index];
         let written = connection.write_rest();
-        let now = now_ns();
+        let now = self.system.now_ns();
         match written {
             Ok(false) => self.read(index),
             Ok(true) => {
                 connection.is_free(now, 0);
                 let token = Self::token(connection, index);
-                self.poller.modify(connection.fd(), Interest::Read, token)?;
+                self.system.watch(connection.stream(), Interest::Read, token)?;
                 self.go_on(index, now)
             }
             // The peer has sent all that it had to send.
@@ -280,10 +273,9 @@ impl Worker<'_> {
     }
 
     fn connected(&mut self, index: usize) -> Result<(), WorkerError> {
-        let now = now_ns();
+        let now = self.system.now_ns();
         let connection = &mut self.connections[index];
-        let socket = connection.socket.as_ref().expect("a connection that connects has a socket");
-        if let Err(error) = net::connect_outcome(socket) {
+        if let Err(error) = connection.stream().connect_outcome() {
             self.connect_failed(index, error, now);
             return Ok(());
         }
@@ -291,7 +283,7 @@ impl Worker<'_> {
             return self.begin_handshake(index);
         }
         let token = Self::token(connection, index);
-        self.poller.modify(connection.fd(), Interest::Read, token)?;
+        self.system.watch(connection.stream(), Interest::Read, token)?;
         connection.is_free(now, 0);
         if self.running { self.proceed(index, now) } else { Ok(()) }
     }
