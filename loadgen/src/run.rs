@@ -1,6 +1,8 @@
 //! A run from the command line to the report.
 
 mod collector;
+#[cfg(test)]
+mod virtual_time;
 
 use crate::cli::{Arguments, Pool};
 use crate::clock::{MILLISECOND, now_ns, realtime_offset_ns};
@@ -12,7 +14,7 @@ use crate::stats::{Errors, ExpectedStatuses, Interval};
 use crate::target;
 use crate::tls::Tls;
 use collector::Collector;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
@@ -230,23 +232,9 @@ fn measure(
         }
         None => net::cpus_of_this_process().map_err(RunError::system("cannot determine the CPUs of this process"))?,
     };
-    let plan = Arc::new(WorkerPlan {
-        schedule: arguments.schedule(),
-        part: arguments.part,
-        threads: scripts.len() as u64,
-        connections_per_thread: arguments.connections_per_thread(),
-        loops: cpus.len().clamp(1, scripts.len()),
-        pool: arguments.pool,
-        catch_up_max: arguments.catch_up_max,
-        tls,
-        timeout_ns: arguments.timeout_ns,
-        batch_latency: arguments.batch_latency,
-        expected: ExpectedStatuses::with(&arguments.expect),
-        idle: arguments.idle,
-        high_priority: arguments.high_priority,
-        cpus: if arguments.cpus.is_some() { cpus } else { Vec::new() },
-        stop: interrupts.stop.clone(),
-    });
+    let loops = cpus.len().clamp(1, scripts.len());
+    let cpus = if arguments.cpus.is_some() { cpus } else { Vec::new() };
+    let plan = Arc::new(worker_plan(arguments, loops, cpus, tls, interrupts.stop.clone()));
     let gate = Gate::default();
     let (sender, messages) = mpsc::channel();
     thread::scope(|scope| {
@@ -282,12 +270,39 @@ fn measure(
         let connected = connected.inspect_err(|_| gate.decide(None))?;
         let start = Start::choose(arguments.start_at);
         let start_ns = start.start_ns;
-        let collector = Collector::new(arguments, &plan, spares, connected, start);
+        let collector = Collector::new(arguments, &plan, spares, connected, start, io::stderr().is_terminal());
         let mut collector = collector.inspect_err(|_| gate.decide(None))?;
         gate.decide(Some(start_ns));
         collector.collect(&messages).inspect_err(|_| plan.stop.store(true, Ordering::Relaxed))?;
         Ok(collector.finish())
     })
+}
+
+/// The settings of the event loops.
+fn worker_plan(
+    arguments: &Arguments,
+    loops: usize,
+    cpus: Vec<usize>,
+    tls: Option<Tls>,
+    stop: Arc<AtomicBool>,
+) -> WorkerPlan {
+    WorkerPlan {
+        schedule: arguments.schedule(),
+        part: arguments.part,
+        threads: arguments.threads / arguments.part.of,
+        connections_per_thread: arguments.connections_per_thread(),
+        loops,
+        pool: arguments.pool,
+        catch_up_max: arguments.catch_up_max,
+        tls,
+        timeout_ns: arguments.timeout_ns,
+        batch_latency: arguments.batch_latency,
+        expected: ExpectedStatuses::with(&arguments.expect),
+        idle: arguments.idle,
+        high_priority: arguments.high_priority,
+        cpus,
+        stop,
+    }
 }
 
 /// The time at which the run starts.

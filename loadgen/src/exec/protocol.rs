@@ -119,6 +119,13 @@ pub enum Message {
         /// The counts of that second.
         interval: Box<Interval>,
     },
+    /// A thread has ended. Comes before the interval of that second.
+    ThreadEnded {
+        /// Index of the thread across all generators.
+        thread: u64,
+        /// When it ended.
+        end_ns: u64,
+    },
     /// The loop has ended.
     Done {
         /// Index of the loop.
@@ -256,7 +263,7 @@ mod tests {
             for index in 0..of {
                 let part = Part { index, of };
                 let own = due_times(&plan(&schedule, part, threads, connections_per_thread, pool));
-                let count = DueCounter::new(&schedule, parties, part).advance(&schedule, schedule.end_ns());
+                let count = DueCounter::new(&schedule, parties, of * threads, part).advance(&schedule, schedule.end_ns());
                 prop_assert_eq!(own.len() as u64, count, "generator {}", part);
                 counted += count;
                 together.extend(own);

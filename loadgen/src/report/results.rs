@@ -44,23 +44,25 @@ pub struct Unfinished {
     pub oldest_ns: u64,
 }
 
-/// The limit that unfinished requests set to the percentiles: all that is known of their latency is that it exceeds
-/// their age.
+/// The limit that requests without a latency set to the percentiles: those that are unfinished or lost, and with
+/// `--batch_latency` all of a batch that was not answered in full. They count as the longest, because a server that
+/// drops slow requests must not look faster than one that answers them.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Censored {
-    /// Number of unfinished requests.
+    /// Number of requests that were due and have no latency.
     pub count: u64,
     /// Lowest percentile of all requests that is unknown; null if all are known.
     pub from_percentile: Option<f64>,
-    /// Percentiles of answered and unfinished requests together in microseconds, with unfinished requests counted as
-    /// the longest; null if unknown.
+    /// Percentiles of all requests in microseconds, with those that have no latency counted as the longest; null if
+    /// unknown.
     pub percentiles_us: Map<String, Value>,
 }
 
 impl Censored {
-    /// Computes the limits from `latency`, in nanoseconds, and from `count` requests whose latency is unknown.
-    pub fn of(latency: &Histogram<u64>, count: u64) -> Self {
-        let all = latency.len() + count;
+    /// Computes the limits for `all` requests, of which `recorded` have a latency. `latency` holds these latencies in
+    /// nanoseconds: one for each request, or one for each batch, of which each then counts alike.
+    pub fn of(latency: &Histogram<u64>, recorded: u64, all: u64) -> Self {
+        let count = all.saturating_sub(recorded);
         let at = |percentile: f64| {
             if count == 0 {
                 let value_us = latency.value_at_percentile(percentile) as f64 / 1000.0;
@@ -68,13 +70,13 @@ impl Censored {
             }
             // Slightly less, so that 99.9% of 1000 is 999 and not a little more.
             let rank = (percentile / 100.0 * all as f64 - 1e-9).ceil().max(1.0) as u64;
-            let known = (rank <= latency.len() && !latency.is_empty())
-                .then(|| latency.value_at_quantile((rank as f64 - 0.5) / latency.len() as f64) as f64 / 1000.0);
+            let known = (rank <= recorded)
+                .then(|| latency.value_at_quantile((rank as f64 - 0.5) / recorded as f64) as f64 / 1000.0);
             (format!("{percentile}"), json!(known))
         };
         Self {
             count,
-            from_percentile: (count > 0).then(|| latency.len() as f64 * 100.0 / all as f64),
+            from_percentile: (count > 0).then(|| recorded as f64 * 100.0 / all as f64),
             percentiles_us: PERCENTILES.into_iter().map(at).collect(),
         }
     }
@@ -194,6 +196,11 @@ impl Results {
         work_s.fold(0.0, f64::max) / self.elapsed_s().max(1e-9)
     }
 
+    /// The limit that requests without a latency set to the percentiles.
+    pub fn censored(&self) -> Censored {
+        Censored::of(&self.sum.latencies.latency, self.sum.recorded, self.requests_due)
+    }
+
     /// Average of `count` per second over the whole run.
     pub fn per_second(&self, count: u64) -> f64 {
         count as f64 / self.elapsed_s().max(1e-9)
@@ -218,7 +225,7 @@ mod tests {
     fn percentiles_that_unfinished_requests_may_exceed_are_unknown() {
         let mut latency = new_histogram();
         (1..=86u64).for_each(|value_us| latency.record(value_us * 1000).unwrap());
-        let censored = Censored::of(&latency, 14);
+        let censored = Censored::of(&latency, 86, 100);
         assert_eq!((censored.count, censored.from_percentile), (14, Some(86.0)));
         let at = |percentile: &str| censored.percentiles_us[percentile].as_f64();
         // The median of all hundred is the 50th of the 86 that are known, not their own median.
@@ -231,13 +238,13 @@ mod tests {
     fn without_unfinished_requests_every_percentile_is_that_of_the_latencies() {
         let mut latency = new_histogram();
         (1..=1000u64).for_each(|value_us| latency.record(value_us * 1000).unwrap());
-        let censored = Censored::of(&latency, 0);
+        let censored = Censored::of(&latency, 1000, 1000);
         assert_eq!(censored.from_percentile, None);
         for percentile in PERCENTILES {
             let value_us = latency.value_at_percentile(percentile) as f64 / 1000.0;
             assert_eq!(censored.percentiles_us[&format!("{percentile}")], json!(value_us), "{percentile}");
         }
-        let nothing = Censored::of(&new_histogram(), 3);
+        let nothing = Censored::of(&new_histogram(), 0, 3);
         assert_eq!((nothing.from_percentile, &nothing.percentiles_us["50"]), (Some(0.0), &json!(null)));
     }
 }

@@ -1,6 +1,6 @@
 //! The report in wrk2's layout, byte for byte.
 
-use super::results::{Censored, Results};
+use super::results::Results;
 use super::spectrum::{Spectrum, in_microseconds};
 use crate::stats::{PERCENTILES, within_stdev};
 use crate::units::{fixed, format_binary, format_metric, format_time_s, format_time_us};
@@ -121,7 +121,7 @@ impl TextReport {
     }
 }
 
-/// The lines that wrk2 does not have: send lag, unfinished requests and the verdict.
+/// The lines that wrk2 does not have: send lag, lost and unfinished requests, and the verdict.
 fn appendix(results: &Results) -> Vec<(String, String)> {
     let lag = &results.sum.latencies.send_lag;
     let lag_at = |quantile: f64| format_time_us(lag.value_at_quantile(quantile) as f64 / 1000.0);
@@ -147,10 +147,16 @@ fn appendix(results: &Results) -> Vec<(String, String)> {
         let text = format!("{per_second}/s, 50% {}, 99% {}; {} refused", at(0.5), at(0.99), results.sum.refused);
         lines.push(("Served:".to_owned(), text));
     }
+    let known = fixed(results.censored().from_percentile.unwrap_or(100.0), 3);
+    if results.sum.lost > 0 {
+        let text = format!(
+            "{} requests whose connection failed, counted as the longest: percentiles above {known}% are unknown",
+            results.sum.lost
+        );
+        lines.push(("Lost:".to_owned(), text));
+    }
     if results.unfinished.count > 0 {
         let age = format_time_us(results.unfinished.oldest_ns as f64 / 1000.0);
-        let censored = Censored::of(&results.sum.latencies.latency, results.unfinished.count);
-        let known = fixed(censored.from_percentile.unwrap_or(100.0), 3);
         let text = format!(
             "{} requests due without a response, the oldest for {age}: percentiles above {known}% are unknown",
             results.unfinished.count

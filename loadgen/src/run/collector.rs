@@ -9,7 +9,7 @@ use crate::report::{
 };
 use crate::schedule::DueCounter;
 use crate::stats::{Interval, Second, SecondRow, Totals};
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, SyncSender};
 use std::sync::{Arc, Mutex};
@@ -27,6 +27,8 @@ pub(super) struct Collector<'a> {
     started: SystemTime,
     cpu_at_start_ns: u64,
     due: DueCounter,
+    /// When the threads that have ended did so, from the end of the warm-up.
+    ends_ns: Vec<u64>,
     /// Number of requests due and sent up to the last complete second.
     due_so_far: u64,
     sent_so_far: u64,
@@ -51,9 +53,10 @@ impl<'a> Collector<'a> {
         spares: Vec<SyncSender<Box<Interval>>>,
         connected: u64,
         start: Start,
+        terminal: bool,
     ) -> Result<Self, RunError> {
         let started = start.started + Duration::from_nanos(plan.schedule.warmup_ns());
-        let mut due = DueCounter::new(&plan.schedule, arguments.parties(), plan.part);
+        let mut due = DueCounter::new(&plan.schedule, arguments.parties(), arguments.threads, plan.part);
         due.advance(&plan.schedule, plan.schedule.warmup_ns());
         let hdr_log = match &arguments.hdr_log {
             Some(file) => Some(HdrLog::create(file, started).map_err(RunError::file(file))?),
@@ -76,6 +79,7 @@ impl<'a> Collector<'a> {
             started,
             cpu_at_start_ns: process_cpu_ns(),
             due,
+            ends_ns: Vec::new(),
             due_so_far: 0,
             sent_so_far: 0,
             totals: Totals::new(spares.len()),
@@ -84,7 +88,7 @@ impl<'a> Collector<'a> {
             record,
             common_start: start.common,
             live,
-            terminal: io::stderr().is_terminal(),
+            terminal,
             results: spares.iter().map(|_| None).collect(),
             failure: None,
             spares,
@@ -102,6 +106,10 @@ impl<'a> Collector<'a> {
                     // An ended loop needs no interval. A loop that stood still (a suspended machine) sends one for each
                     // second that it missed; these are dropped.
                     let _ = self.spares[worker].try_send(interval);
+                }
+                Ok(Message::ThreadEnded { thread, end_ns }) => {
+                    self.due.end(thread, end_ns.saturating_sub(self.measured_ns) + self.plan.schedule.warmup_ns());
+                    self.ends_ns.push(end_ns.saturating_sub(self.measured_ns));
                 }
                 Ok(Message::Done { worker, mut result }) => {
                     self.totals.thread_ended(worker);
@@ -125,16 +133,16 @@ impl<'a> Collector<'a> {
         Ok(())
     }
 
+    /// The length of the run: the planned one until all threads have ended.
     fn elapsed_ns(&self) -> u64 {
-        let ends = self.results.iter().flatten().map(|result| result.end_ns.saturating_sub(self.measured_ns));
-        ends.max().unwrap_or(self.plan.schedule.duration_ns())
+        let all_ended = self.ends_ns.len() as u64 == self.plan.threads;
+        let ended_ns = self.ends_ns.iter().max().filter(|_| all_ended);
+        ended_ns.copied().unwrap_or(self.plan.schedule.duration_ns())
     }
 
     fn give_away(&mut self, second: &Second) {
         let from_ns = second.index * SECOND;
-        let all_done = self.results.iter().all(Option::is_some);
-        let end_ns = if all_done { self.elapsed_ns() } else { self.plan.schedule.duration_ns() };
-        let to_ns = (from_ns + SECOND).min(end_ns.max(from_ns));
+        let to_ns = (from_ns + SECOND).min(self.elapsed_ns().max(from_ns));
         let due = self.due.advance(&self.plan.schedule, self.plan.schedule.warmup_ns() + to_ns);
         self.due_so_far += due;
         self.sent_so_far += second.sum.sent;

@@ -126,36 +126,47 @@ pub(super) fn nth_due_after(schedule: &Schedule, from_ns: u64, count: u64, parti
     None
 }
 
-/// Counts the requests that become due, second by second, over all connections of one generator.
+/// Counts the requests that become due, second by second, over all threads of one generator.
 #[derive(Debug)]
 pub struct DueCounter {
     /// A second copy of the Poisson processes: the same seeds draw the same times. Empty if arrivals are evenly spaced.
-    drawn: Vec<Arrivals>,
-    part: Part,
+    drawn: Vec<(u64, Arrivals)>,
+    /// Each thread's share of all requests, and the time from which none of its requests counts.
+    threads: Vec<(Part, u64)>,
     counted: u64,
 }
 
 impl DueCounter {
-    /// Makes a counter for those of `connections` connections that belong to `part`.
-    pub fn new(schedule: &Schedule, connections: u64, part: Part) -> Self {
-        let own = (0..connections).filter(|connection| part.owns(*connection));
+    /// Makes a counter for those of `threads` threads that belong to `part`. All threads together have `parties`
+    /// connections or pools, and `parties` is a multiple of `threads`.
+    pub fn new(schedule: &Schedule, parties: u64, threads: u64, part: Part) -> Self {
+        let own = (0..parties).filter(|party| part.owns(*party));
         let drawn = match schedule.seed {
-            Some(_) => own.map(|connection| Arrivals::new(schedule, connection, connections)).collect(),
+            Some(_) => own.map(|party| (party % threads, Arrivals::new(schedule, party, parties))).collect(),
             None => Vec::new(),
         };
-        Self { drawn, part, counted: 0 }
+        let own = (0..threads).filter(|thread| part.owns(*thread));
+        Self { drawn, threads: own.map(|index| (Part { index, of: threads }, u64::MAX)).collect(), counted: 0 }
+    }
+
+    /// Counts no more requests of `thread`, an index among all threads, that are due at `end_ns` or later.
+    pub fn end(&mut self, thread: u64, end_ns: u64) {
+        self.threads.iter_mut().filter(|(own, _)| own.index == thread).for_each(|(_, until_ns)| *until_ns = end_ns);
     }
 
     /// Number of requests that are due before `time_ns` and that no earlier call has counted.
     pub fn advance(&mut self, schedule: &Schedule, time_ns: u64) -> u64 {
         if schedule.seed.is_none() {
             let before = self.counted;
-            self.counted = self.part.share(schedule.due_before(time_ns)).max(before);
+            let due = |(thread, until_ns): &(Part, u64)| thread.share(schedule.due_before(time_ns.min(*until_ns)));
+            self.counted = self.threads.iter().map(due).sum::<u64>().max(before);
             return self.counted - before;
         }
         let mut count = 0;
-        for arrivals in &mut self.drawn {
-            while arrivals.due_ns() < time_ns {
+        for (thread, arrivals) in &mut self.drawn {
+            let own = self.threads.iter().find(|(own, _)| own.index == *thread);
+            let until_ns = own.map_or(0, |(_, until_ns)| *until_ns).min(time_ns);
+            while arrivals.due_ns() < until_ns {
                 arrivals.take(schedule, 1);
                 count += 1;
             }

@@ -146,7 +146,7 @@ proptest! {
         let of_connections: u64 = (0..connections)
             .map(|g| Arrivals::new(&schedule, g, connections).waiting_before(&schedule, end))
             .sum();
-        let mut counter = DueCounter::new(&schedule, connections, Part::WHOLE);
+        let mut counter = DueCounter::new(&schedule, connections, connections, Part::WHOLE);
         let of_seconds: u64 = (1..=end.div_ceil(SECOND)).map(|second| counter.advance(&schedule, (second * SECOND).min(end))).sum();
         prop_assert_eq!(of_connections, of_seconds);
         if !poisson {
@@ -193,7 +193,7 @@ fn a_limit_leaves_exactly_that_many_requests_due_after_the_warmup() {
             }
         }
         assert_eq!(due.iter().filter(|due_ns| **due_ns >= SECOND).count(), 123);
-        let mut counter = DueCounter::new(&limited, parties, Part::WHOLE);
+        let mut counter = DueCounter::new(&limited, parties, parties, Part::WHOLE);
         counter.advance(&limited, SECOND);
         assert_eq!(counter.advance(&limited, limited.end_ns()), 123);
         assert!(!plan.limited_to(1_000_000, parties).is_limited(), "the time limit comes first");

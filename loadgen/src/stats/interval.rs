@@ -223,6 +223,10 @@ pub struct Interval {
     pub sent: u64,
     /// Number of responses.
     pub requests: u64,
+    /// Number of requests whose latency is in `latencies`. With `--batch_latency`, one latency stands for its batch.
+    pub recorded: u64,
+    /// Number of requests that were lost with their connection.
+    pub lost: u64,
     /// Number of responses with an expected status.
     pub served: u64,
     /// Number of responses that refuse the request because of overload (429, 503), unless that status is expected.
@@ -247,6 +251,8 @@ impl Default for Interval {
             latencies: Latencies::default(),
             sent: 0,
             requests: 0,
+            recorded: 0,
+            lost: 0,
             served: 0,
             refused: 0,
             bytes_read: 0,
@@ -279,7 +285,8 @@ impl Interval {
         counts.filter(|(_, count)| **count > 0).map(|(status, count)| (status as u16, *count))
     }
 
-    /// Number of responses with a status outside 200–399, even if it was expected. This is what wrk2 counts.
+    /// Number of responses with a status outside 200–399, even if it was expected. wrk2's line of this name counts those
+    /// above 399 only.
     pub fn non_2xx_or_3xx(&self) -> u64 {
         self.statuses().filter(|(status, _)| !(200..400).contains(status)).map(|(_, count)| count).sum()
     }
@@ -289,6 +296,8 @@ impl Interval {
         self.latencies.clear();
         self.sent = 0;
         self.requests = 0;
+        self.recorded = 0;
+        self.lost = 0;
         self.served = 0;
         self.refused = 0;
         self.bytes_read = 0;
@@ -304,6 +313,8 @@ impl Interval {
         self.latencies.add(&other.latencies);
         self.sent += other.sent;
         self.requests += other.requests;
+        self.recorded += other.recorded;
+        self.lost += other.lost;
         self.served += other.served;
         self.refused += other.refused;
         self.bytes_read += other.bytes_read;

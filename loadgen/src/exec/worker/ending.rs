@@ -2,7 +2,7 @@
 
 use super::{ScriptThread, Worker};
 use crate::exec::connection::{Connection, Phase};
-use crate::exec::protocol::{WorkerError, WorkerResult};
+use crate::exec::protocol::{Message, WorkerError, WorkerResult};
 use crate::exec::system::System;
 use crate::schedule::Arrivals;
 
@@ -14,23 +14,43 @@ impl<S: System> Worker<'_, S> {
         }
         let schedule = &self.plan.schedule;
         let (warmup_ns, until_ns) = (schedule.warmup_ns(), end_ns.saturating_sub(self.start_ns));
+        let script = self.script_threads[script_thread].script;
         let (mut unfinished, mut unsent, mut oldest_due_ns) = (0, 0, end_ns);
         let own = |connection: &&mut Connection<S::Stream>| connection.script_thread == script_thread;
-        let mut waiting = |arrivals: &Arrivals| {
+        let waiting = |arrivals: &Arrivals| {
             let count = arrivals.waiting_before(schedule, until_ns)
                 - arrivals.waiting_before(schedule, until_ns.min(warmup_ns));
-            if count > 0 {
-                oldest_due_ns = oldest_due_ns.min(self.start_ns + arrivals.due_ns().max(warmup_ns));
-            }
-            unsent += count;
+            (count, if count > 0 { self.start_ns + arrivals.due_ns().max(warmup_ns) } else { end_ns })
         };
-        for connection in self.connections.iter_mut().filter(own) {
-            if let Some(arrivals) = &connection.arrivals {
-                waiting(arrivals);
-            }
-        }
+        let mut add = |(count, first_due_ns): (u64, u64)| {
+            unsent += count;
+            oldest_due_ns = oldest_due_ns.min(first_due_ns);
+        };
         if let Some(arrivals) = &self.script_threads[script_thread].arrivals {
-            waiting(arrivals);
+            add(waiting(arrivals));
+        }
+        for connection in self.connections.iter_mut().filter(own) {
+            let Some(arrivals) = &mut connection.arrivals else { continue };
+            if !script.delays() {
+                add(waiting(arrivals));
+                continue;
+            }
+            // A request that is still in its delay is not due, nor is any behind it.
+            if arrivals.skip_before(schedule, warmup_ns) {
+                connection.delayed_due_ns = None;
+            }
+            let (mut planned, mut last_due_ns) = (arrivals.clone(), connection.due_ns);
+            while planned.due_ns() < until_ns {
+                let asked = connection.delayed_due_ns.take();
+                let delayed = || self.start_ns + planned.due_ns() + script.delay_ns().unwrap_or(0);
+                let due_ns = asked.unwrap_or_else(delayed).max(last_due_ns);
+                if due_ns >= end_ns {
+                    break;
+                }
+                add((1, due_ns));
+                last_due_ns = due_ns;
+                planned.take(schedule, 1);
+            }
         }
         for connection in self.connections.iter_mut().filter(own) {
             let outstanding = connection.outstanding();
@@ -42,6 +62,8 @@ impl<S: System> Worker<'_, S> {
             connection.close();
             connection.phase = Phase::Ended;
         }
+        let thread = self.script_threads[script_thread].thread;
+        let _ = self.messages.send(Message::ThreadEnded { thread, end_ns });
         self.script_threads[script_thread].end(unsent, unfinished, end_ns - oldest_due_ns, end_ns);
     }
 

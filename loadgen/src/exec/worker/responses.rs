@@ -128,6 +128,7 @@ impl<S: System> Worker<'_, S> {
             let served = self.plan.expected.contains(response.status);
             self.interval.count_response(response.status, served);
             if last || !self.plan.batch_latency {
+                self.interval.recorded += if self.plan.batch_latency { u64::from(connection.answered) } else { 1 };
                 self.interval.latencies.record(Sample {
                     latency_ns,
                     uncorrected_ns: now - connection.sent_ns,

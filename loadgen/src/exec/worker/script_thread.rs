@@ -13,8 +13,8 @@ const TIMER_BIT: u32 = 1 << 31;
 /// A thread's script and sampler. In an open pool also its plan and its free connections.
 #[derive(Debug)]
 pub(super) struct ScriptThread<'a> {
-    /// Number of the thread among those of all generators.
-    thread: u64,
+    /// Index of the thread across all generators.
+    pub(super) thread: u64,
     pub(super) script: &'a ThreadScript,
     /// The request that every connection sends, unless the script makes each request.
     pub(super) fixed_batch: Batch,

@@ -98,8 +98,10 @@ impl<S: System> Worker<'_, S> {
                 let send_at_ns = due_ns.max(connection.held_until_ns);
                 if send_at_ns > now {
                     self.wake_at(index, send_at_ns);
+                    // A connection sends in order, so a long delay holds the requests behind it: they are due when it is, at
+                    // the earliest.
                 } else if script.delays() && connection.delayed_due_ns.is_none() {
-                    connection.delayed_due_ns = Some(due_ns + script.delay_ns()?);
+                    connection.delayed_due_ns = Some((due_ns + script.delay_ns()?).max(connection.due_ns));
                     return self.proceed(index, now);
                 } else if due_ns < self.end_ns {
                     self.send(index, due_ns)?;
@@ -208,6 +210,7 @@ impl<S: System> Worker<'_, S> {
         let of_the_warmup = outstanding > 0 && connection.due_ns < self.measured_ns;
         if !of_the_warmup {
             self.last_outcome_ns = self.last_outcome_ns.max(now);
+            self.interval.lost += outstanding;
             match loss {
                 Loss::Read => self.interval.errors.read += outstanding.max(1),
                 Loss::Write => self.interval.errors.write += outstanding.max(1),

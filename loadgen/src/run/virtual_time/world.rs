@@ -1,0 +1,408 @@
+//! A clock, a poller, sockets and a server in virtual time.
+//!
+//! Time passes only in [`System::wait`], and in each reading of the clock if the world says so. The server decides what
+//! becomes of a request by the world's seed and the time at which the request arrived, and by nothing else. So
+//! generators that send the same requests at the same times are served alike, however many they are.
+
+use crate::exec::{Stream, System, WorkerError};
+use crate::net::{Event, Interest};
+use rand::rngs::SmallRng;
+use rand::{Rng, SeedableRng};
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::io::{self, ErrorKind};
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Nanoseconds by which the time stamps of arrivals are ahead of the clock.
+const REALTIME_OFFSET_NS: u64 = 7_000_000_000;
+
+/// Duration of each poll by a loop that polls instead of sleeping.
+const POLL_NS: u64 = 5_000;
+
+/// Number of waits without progress of time after which a loop counts as hanging.
+const IDLE_WAITS_MAX: u32 = 100_000;
+
+/// How a world treats the loop and its requests. Probabilities are in thousandths.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Conditions {
+    pub(super) seed: u64,
+    /// The service time of most requests; a few take up to ten times as long.
+    pub(super) service_ns: u64,
+    /// Up to this much time passes whenever the loop reads the clock.
+    pub(super) reading_ns_max: u64,
+    /// A wait ends up to this much later than the event or the time that ended it.
+    pub(super) lateness_ns_max: u64,
+    /// A wait ends up to 100 ms later.
+    pub(super) stop_per_mille: u32,
+    /// Requests that are reset, cut off, answered with garbage or never answered.
+    pub(super) failure_per_mille: u32,
+    /// Responses after which the server closes the connection, half of them because the end completes them.
+    pub(super) close_per_mille: u32,
+    /// Responses that arrive in several pieces.
+    pub(super) pieces_per_mille: u32,
+    /// Writes of which the socket accepts only a part.
+    pub(super) partial_write_per_mille: u32,
+    /// Attempts to connect that fail.
+    pub(super) refusal_per_mille: u32,
+    /// No response arrives from this time on.
+    pub(super) silent_from_ns: Option<u64>,
+    /// The user presses Ctrl-C at this time.
+    pub(super) interrupt_ns: Option<u64>,
+}
+
+impl Conditions {
+    /// A loop that is never late and a server that never fails.
+    pub(super) const CALM: Self = Self {
+        seed: 0,
+        service_ns: 1,
+        reading_ns_max: 0,
+        lateness_ns_max: 0,
+        stop_per_mille: 0,
+        failure_per_mille: 0,
+        close_per_mille: 0,
+        pieces_per_mille: 0,
+        partial_write_per_mille: 0,
+        refusal_per_mille: 0,
+        silent_from_ns: None,
+        interrupt_ns: None,
+    };
+}
+
+/// What the server saw of one request.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Seen {
+    /// Number of the connection, in the order in which they were opened.
+    pub(super) connection: u64,
+    /// When the loop wrote its first byte.
+    pub(super) sent_ns: u64,
+    /// When the last byte of its response arrived, if it was answered.
+    pub(super) answered_ns: Option<u64>,
+}
+
+#[derive(Debug)]
+struct Peer {
+    id: u64,
+    token: u64,
+    interest: Interest,
+    /// When the attempt to connect ends, and whether it succeeds.
+    connected: (u64, bool),
+    /// Pieces of responses with the times at which they arrive.
+    inbox: VecDeque<(u64, Vec<u8>)>,
+    /// When the peer closes, and whether it resets the connection.
+    end: Option<(u64, bool)>,
+    /// The socket accepts nothing before this time.
+    room_ns: u64,
+    /// The part of a request that has arrived, and when its first byte was sent.
+    partial: Vec<u8>,
+    partial_sent_ns: u64,
+    /// When the server has served all requests so far.
+    free_ns: u64,
+}
+
+#[derive(Debug)]
+struct Inner {
+    conditions: Conditions,
+    random: SmallRng,
+    now_ns: u64,
+    peers: Vec<Peer>,
+    next_id: u64,
+    seen: Vec<Seen>,
+    stop: Arc<AtomicBool>,
+    idle_waits: u32,
+}
+
+/// A world; clones are the same world.
+#[derive(Debug, Clone)]
+pub(super) struct World(Rc<RefCell<Inner>>);
+
+/// The system of one loop in a world.
+#[derive(Debug)]
+pub(super) struct VirtualSystem {
+    world: World,
+    ready: Vec<Event>,
+}
+
+/// A socket; identified by a number.
+#[derive(Debug)]
+pub(super) struct VirtualStream {
+    world: World,
+    id: u64,
+}
+
+impl World {
+    /// A world at time 0. `stop` is set at the time of the interrupt. Worlds that differ in `salt` alone serve requests
+    /// alike, but events and delays come in another order.
+    pub(super) fn new(conditions: Conditions, salt: u64, stop: Arc<AtomicBool>) -> Self {
+        Self(Rc::new(RefCell::new(Inner {
+            conditions,
+            random: SmallRng::seed_from_u64(conditions.seed.wrapping_add(salt)),
+            now_ns: 0,
+            peers: Vec::new(),
+            next_id: 0,
+            seen: Vec::new(),
+            stop,
+            idle_waits: 0,
+        })))
+    }
+
+    pub(super) fn system(&self) -> VirtualSystem {
+        VirtualSystem { world: self.clone(), ready: Vec::new() }
+    }
+
+    /// What became of each request, in the order in which they were sent.
+    pub(super) fn seen(&self) -> Vec<Seen> {
+        self.0.borrow().seen.clone()
+    }
+}
+
+impl Peer {
+    /// The time of the next event of the socket that the loop waits for; `u64::MAX` if there is none.
+    fn ready_ns(&self) -> u64 {
+        let (connected_ns, _) = self.connected;
+        let readable_ns = self.inbox.front().map(|piece| piece.0).or(self.end.map(|end| end.0));
+        let writable_ns = (self.interest == Interest::ReadWrite).then_some(self.room_ns);
+        let first_ns = readable_ns.into_iter().chain(writable_ns).min().unwrap_or(u64::MAX);
+        first_ns.max(connected_ns)
+    }
+
+    fn event(&self, now_ns: u64) -> Event {
+        let reset = self.end.is_some_and(|(end_ns, reset)| reset && end_ns <= now_ns);
+        let room = self.interest == Interest::ReadWrite && self.room_ns <= now_ns;
+        Event { token: self.token, writable: room || reset || !self.connected.1 }
+    }
+
+    /// Serves the request that has just arrived in full, or whose first bytes have.
+    fn serve(&mut self, conditions: &Conditions, now_ns: u64) -> Option<u64> {
+        let begun_ns = now_ns.max(self.free_ns);
+        let seed = conditions.seed ^ now_ns.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ begun_ns;
+        let random = &mut SmallRng::seed_from_u64(seed);
+        let mut happens = |per_mille: u32| random.random_range(0..1000) < per_mille;
+        let (fails, closes, splits) = (
+            happens(conditions.failure_per_mille),
+            happens(conditions.close_per_mille),
+            happens(conditions.pieces_per_mille),
+        );
+        let tenfold = if happens(20) { random.random_range(1..=10) } else { 1 };
+        let service_ns = random.random_range(conditions.service_ns / 2..=conditions.service_ns) * tenfold;
+        let done_ns = begun_ns + service_ns;
+        if self.end.is_some() || conditions.silent_from_ns.is_some_and(|silent_ns| done_ns >= silent_ns) {
+            return None;
+        }
+        self.free_ns = done_ns;
+        if fails {
+            match random.random_range(0..4) {
+                0 => self.end = Some((done_ns, true)),
+                1 => {
+                    self.inbox.push_back((done_ns, b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc".to_vec()));
+                    self.end = Some((done_ns, false));
+                }
+                2 => self.inbox.push_back((done_ns, b"no response\r\n\r\n".to_vec())),
+                _ => self.free_ns = u64::MAX / 2,
+            }
+            return None;
+        }
+        let text: &[u8] = match closes {
+            true if random.random() => b"HTTP/1.1 200 OK\r\n\r\nabc",
+            true => b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 3\r\n\r\nabc",
+            false => b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc",
+        };
+        let first = if splits { random.random_range(1..text.len()) } else { 0 };
+        if splits {
+            self.inbox.push_back((random.random_range(begun_ns..=done_ns), text[..first].to_vec()));
+        }
+        self.inbox.push_back((done_ns, text[first..].to_vec()));
+        if closes {
+            self.end = Some((done_ns, false));
+        }
+        Some(done_ns)
+    }
+}
+
+impl Inner {
+    fn peer(&mut self, id: u64) -> &mut Peer {
+        self.peers.iter_mut().find(|peer| peer.id == id).expect("an open socket")
+    }
+
+    fn pass(&mut self, time_ns: u64) {
+        self.now_ns += time_ns;
+        if self.conditions.interrupt_ns.is_some_and(|at_ns| at_ns <= self.now_ns) {
+            self.stop.store(true, Ordering::Relaxed);
+        }
+    }
+
+    fn happens(&mut self, per_mille: u32) -> bool {
+        per_mille > 0 && self.random.random_range(0..1000) < per_mille
+    }
+}
+
+impl System for VirtualSystem {
+    type Stream = VirtualStream;
+
+    fn enter_thread(&mut self, _cpu: Option<usize>, _high_priority: bool) -> Result<bool, WorkerError> {
+        Ok(false)
+    }
+
+    fn now_ns(&self) -> u64 {
+        let mut inner = self.world.0.borrow_mut();
+        let reading_ns = inner.conditions.reading_ns_max;
+        if reading_ns > 0 {
+            let passed_ns = inner.random.random_range(0..=reading_ns);
+            inner.pass(passed_ns);
+        }
+        inner.now_ns
+    }
+
+    fn realtime_offset_ns(&self) -> u64 {
+        REALTIME_OFFSET_NS
+    }
+
+    fn cpu_ns(&self) -> u64 {
+        self.world.0.borrow().now_ns / 2
+    }
+
+    fn connect(&mut self, _address: SocketAddr, token: u64) -> io::Result<VirtualStream> {
+        let mut inner = self.world.0.borrow_mut();
+        let refusal = inner.conditions.refusal_per_mille;
+        let connected = match inner.happens(refusal) {
+            true if inner.random.random() => return Err(ErrorKind::ConnectionRefused.into()),
+            true if inner.random.random() => (u64::MAX, false),
+            refused => {
+                let seed = inner.conditions.seed ^ inner.now_ns;
+                (inner.now_ns + SmallRng::seed_from_u64(seed).random_range(0..1_000_000), !refused)
+            }
+        };
+        let id = inner.next_id;
+        inner.next_id += 1;
+        inner.peers.push(Peer {
+            id,
+            token,
+            interest: Interest::ReadWrite,
+            connected,
+            inbox: VecDeque::new(),
+            end: None,
+            room_ns: 0,
+            partial: Vec::new(),
+            partial_sent_ns: 0,
+            free_ns: 0,
+        });
+        Ok(VirtualStream { world: self.world.clone(), id })
+    }
+
+    fn watch(&mut self, stream: &VirtualStream, interest: Interest, token: u64) -> io::Result<()> {
+        let mut inner = self.world.0.borrow_mut();
+        let peer = inner.peer(stream.id);
+        (peer.interest, peer.token) = (interest, token);
+        Ok(())
+    }
+
+    fn wait(&mut self, timeout_ns: u64) -> io::Result<usize> {
+        let mut inner = self.world.0.borrow_mut();
+        let inner = &mut *inner;
+        let before_ns = inner.now_ns;
+        let first_ns = inner.peers.iter().map(Peer::ready_ns).min().unwrap_or(u64::MAX);
+        let mut until_ns = first_ns.clamp(before_ns, before_ns.saturating_add(timeout_ns));
+        if inner.conditions.lateness_ns_max > 0 {
+            until_ns += inner.random.random_range(0..=inner.conditions.lateness_ns_max);
+        }
+        if inner.happens(inner.conditions.stop_per_mille) {
+            until_ns += inner.random.random_range(0..100_000_000);
+        }
+        if inner.idle_waits > 1 {
+            until_ns = until_ns.max(first_ns.min(before_ns + POLL_NS));
+        }
+        inner.pass(until_ns - before_ns);
+        inner.idle_waits = if inner.now_ns > before_ns { 0 } else { inner.idle_waits + 1 };
+        assert!(inner.idle_waits < IDLE_WAITS_MAX, "the loop hangs at {}", inner.now_ns);
+        let now_ns = inner.now_ns;
+        self.ready.clear();
+        self.ready.extend(inner.peers.iter().filter(|peer| peer.ready_ns() <= now_ns).map(|peer| peer.event(now_ns)));
+        // Any order, and at times not all of them.
+        for index in (1..self.ready.len()).rev() {
+            self.ready.swap(index, inner.random.random_range(0..=index));
+        }
+        if self.ready.len() > 1 && inner.happens(200) {
+            self.ready.truncate(1);
+        }
+        Ok(self.ready.len())
+    }
+
+    fn event(&self, index: usize) -> Event {
+        self.ready[index]
+    }
+}
+
+impl Stream for VirtualStream {
+    fn connect_outcome(&self) -> io::Result<()> {
+        match self.world.0.borrow_mut().peer(self.id).connected.1 {
+            true => Ok(()),
+            false => Err(ErrorKind::ConnectionRefused.into()),
+        }
+    }
+
+    fn receive(&self, buffer: &mut [u8]) -> io::Result<(usize, Option<u64>)> {
+        let mut inner = self.world.0.borrow_mut();
+        let now_ns = inner.now_ns;
+        let peer = inner.peer(self.id);
+        let (mut length, mut arrived_ns) = (0, None);
+        while peer.inbox.front().is_some_and(|(piece_ns, _)| *piece_ns <= now_ns) {
+            let (piece_ns, piece) = peer.inbox.pop_front().expect("there is a first piece");
+            buffer[length..length + piece.len()].copy_from_slice(&piece);
+            length += piece.len();
+            arrived_ns = Some(piece_ns + REALTIME_OFFSET_NS);
+        }
+        match peer.end {
+            _ if length > 0 => Ok((length, arrived_ns)),
+            Some((end_ns, true)) if end_ns <= now_ns => Err(ErrorKind::ConnectionReset.into()),
+            Some((end_ns, false)) if end_ns <= now_ns && peer.inbox.is_empty() => Ok((0, None)),
+            _ => Err(ErrorKind::WouldBlock.into()),
+        }
+    }
+
+    fn send(&self, bytes: &[u8]) -> io::Result<usize> {
+        let mut inner = self.world.0.borrow_mut();
+        let inner = &mut *inner;
+        let (now_ns, partial_write) = (inner.now_ns, inner.conditions.partial_write_per_mille);
+        let (conditions, partly) = (inner.conditions, inner.happens(partial_write));
+        let length = if partly { inner.random.random_range(0..bytes.len()) } else { bytes.len() };
+        let pause_ns = inner.random.random_range(1..5_000_000);
+        let peer = inner.peers.iter_mut().find(|peer| peer.id == self.id).expect("an open socket");
+        if peer.end.is_some_and(|(end_ns, reset)| reset && end_ns <= now_ns) {
+            return Err(ErrorKind::BrokenPipe.into());
+        }
+        if peer.room_ns > now_ns {
+            return Err(ErrorKind::WouldBlock.into());
+        }
+        if partly {
+            peer.room_ns = now_ns + pause_ns;
+        }
+        if let Some(end) = peer.end.as_mut().filter(|end| end.0 <= now_ns) {
+            // A peer that has closed answers further bytes with a reset.
+            end.1 = true;
+        }
+        for byte in &bytes[..length] {
+            if peer.partial.is_empty() {
+                peer.partial_sent_ns = now_ns;
+            }
+            peer.partial.push(*byte);
+            if peer.partial.ends_with(b"\r\n\r\n") {
+                let answered_ns = peer.serve(&conditions, now_ns);
+                inner.seen.push(Seen { connection: self.id, sent_ns: peer.partial_sent_ns, answered_ns });
+                peer.partial.clear();
+            }
+        }
+        match length {
+            0 => Err(ErrorKind::WouldBlock.into()),
+            length => Ok(length),
+        }
+    }
+}
+
+impl Drop for VirtualStream {
+    fn drop(&mut self) {
+        let mut inner = self.world.0.borrow_mut();
+        inner.peers.retain(|peer| peer.id != self.id);
+    }
+}
