@@ -243,7 +243,8 @@ impl Run {
     /// Every request that was due has exactly one outcome.
     pub fn assert_every_request_has_an_outcome(&self) {
         let lost = self.number("errors.read") + self.number("errors.write");
-        let known = self.number("requests") + lost + self.number("unfinished.count");
+        let known = self.number("requests") + self.number("lost") + self.number("unfinished.count");
+        assert_eq!(self.number("lost"), lost, "{:#}", self.json);
         assert_eq!(self.number("requests_due"), known, "{:#}", self.json);
     }
 }
