@@ -28,7 +28,7 @@ use world::{Conditions, Seen, World};
 const START_NS: u64 = 60 * SECOND;
 
 /// Lets a script connect without a server.
-const ADDRESS: &str = "function setup(thread) thread.addr = wrk.lookup('127.0.0.1', '1')[1] end\n";
+const ADDRESS: &str = "function wrk.resolve() wrk.addrs = wrk.lookup('127.0.0.1', '1') end\n";
 
 /// A run and what the server saw of it.
 #[derive(Debug)]
