@@ -39,6 +39,8 @@ pub struct Event {
 pub struct Poller {
     epoll: OwnedFd,
     events: Vec<libc::epoll_event>,
+    /// Whether the kernel has epoll_pwait2.
+    one_call: bool,
 }
 
 impl Poller {
@@ -48,7 +50,7 @@ impl Poller {
         let fd = check(unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) })?;
         // SAFETY: `fd` was just made and is owned by nobody else.
         let epoll = unsafe { OwnedFd::from_raw_fd(fd) };
-        Ok(Self { epoll, events: vec![libc::epoll_event { events: 0, u64: 0 }; events_max] })
+        Ok(Self { epoll, events: vec![libc::epoll_event { events: 0, u64: 0 }; events_max], one_call: true })
     }
 
     /// Starts to watch `fd`.
@@ -73,24 +75,46 @@ impl Poller {
             tv_sec: (timeout_ns / SECOND) as libc::time_t,
             tv_nsec: (timeout_ns % SECOND) as libc::c_long,
         };
+        let ready = if self.one_call { self.wait_in_one_call(&timeout) } else { self.wait_in_two_calls(&timeout) };
+        match ready {
+            Ok(count) => Ok(count as usize),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(0),
+            // Linux before 5.11 does not know the call, and older seccomp profiles of containers forbid it.
+            Err(error) if self.one_call && matches!(error.raw_os_error(), Some(libc::ENOSYS | libc::EPERM)) => {
+                self.one_call = false;
+                self.wait(timeout_ns)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    #[inline]
+    fn wait_in_one_call(&mut self, timeout: &libc::timespec) -> io::Result<i32> {
         // SAFETY: `events` has room for the number of events given, `timeout` lives through the call,
         // and the null signal mask leaves the mask as it is.
-        let ready = unsafe {
+        check(unsafe {
             libc::syscall(
                 libc::SYS_epoll_pwait2,
                 self.epoll.as_raw_fd(),
                 self.events.as_mut_ptr(),
                 self.events.len() as libc::c_int,
-                &raw const timeout,
+                &raw const *timeout,
                 std::ptr::null::<libc::sigset_t>(),
                 0usize,
             )
-        };
-        match check(ready as i32) {
-            Ok(count) => Ok(count as usize),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(0),
-            Err(error) => Err(error),
+        } as i32)
+    }
+
+    /// Waits with ppoll, which also has nanoseconds, until the epoll instance is readable, and fetches the events then.
+    fn wait_in_two_calls(&mut self, timeout: &libc::timespec) -> io::Result<i32> {
+        let mut readable = libc::pollfd { fd: self.epoll.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+        // SAFETY: as above; `readable` is the one descriptor, and lives through the call.
+        if check(unsafe { libc::ppoll(&raw mut readable, 1, &raw const *timeout, std::ptr::null()) })? == 0 {
+            return Ok(0);
         }
+        let room = self.events.len() as libc::c_int;
+        // SAFETY: as above.
+        check(unsafe { libc::epoll_wait(self.epoll.as_raw_fd(), self.events.as_mut_ptr(), room, 0) })
     }
 
     /// Event number `index` of the last wait, from 0.

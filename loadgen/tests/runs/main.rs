@@ -3,6 +3,7 @@
 mod conformance;
 mod endurance;
 mod golden;
+mod kernels;
 mod merge;
 #[allow(dead_code, missing_docs)]
 #[path = "../../examples/noop_server.rs"]
