@@ -52,6 +52,40 @@ impl Buckets {
     }
 }
 
+/// Times of one kind: the quantiles of the last second, and the number and the sum over the run so far, as a Prometheus
+/// summary has them.
+#[derive(Debug, Clone, Copy)]
+struct Times {
+    /// At [`QUANTILES`] in seconds; NaN if the last second had none.
+    last_s: [f64; QUANTILES.len()],
+    count: u64,
+    sum_s: f64,
+}
+
+impl Default for Times {
+    fn default() -> Self {
+        Self { last_s: [f64::NAN; QUANTILES.len()], count: 0, sum_s: 0.0 }
+    }
+}
+
+impl Times {
+    /// Adds the times of a second in nanoseconds.
+    fn add(&mut self, second: &Histogram<u64>) {
+        let at =
+            |quantile: f64| if second.is_empty() { f64::NAN } else { second.value_at_quantile(quantile) as f64 / 1e9 };
+        self.last_s = QUANTILES.map(|(_, quantile)| at(quantile));
+        self.count += second.len();
+        self.sum_s += second.mean() / 1e9 * second.len() as f64;
+    }
+
+    /// The samples of a summary.
+    fn summary(&self) -> Vec<(String, f64)> {
+        let quantiles = QUANTILES.iter().zip(self.last_s);
+        let quantiles = quantiles.map(|((name, _), value)| (format!("{{quantile=\"{name}\"}}"), value));
+        quantiles.chain([("_sum".to_owned(), self.sum_s), ("_count".to_owned(), self.count as f64)]).collect()
+    }
+}
+
 /// Time within which a client must send its request for metrics.
 const CLIENT_TIMEOUT: Duration = Duration::from_secs(2);
 
@@ -82,13 +116,10 @@ pub struct Live {
     busiest_loop_share: f64,
     /// Latencies by method.
     buckets: [Buckets; Operation::COUNT],
-    /// Latency of the last second at [`QUANTILES`] in seconds; NaN without a response.
-    latency_s: [f64; QUANTILES.len()],
-    /// Latency of the last second without the generator's own delays at [`QUANTILES`], in seconds; NaN without a
-    /// response.
-    net_latency_s: [f64; QUANTILES.len()],
-    /// Send lag of the last second at [`QUANTILES`], in seconds; NaN without a request.
-    send_lag_s: [f64; QUANTILES.len()],
+    latency: Times,
+    /// Latency without the generator's own delays.
+    net_latency: Times,
+    send_lag: Times,
 }
 
 impl Live {
@@ -106,9 +137,9 @@ impl Live {
             backlog: 0,
             busiest_loop_share: 0.0,
             buckets: Default::default(),
-            net_latency_s: [f64::NAN; QUANTILES.len()],
-            latency_s: [f64::NAN; QUANTILES.len()],
-            send_lag_s: [f64::NAN; QUANTILES.len()],
+            latency: Times::default(),
+            net_latency: Times::default(),
+            send_lag: Times::default(),
         }
     }
 
@@ -126,15 +157,9 @@ impl Live {
         self.requests_last_second = sum.requests;
         self.errors.add(&sum.errors);
         self.in_flight = sum.in_flight;
-        for (index, (_, quantile)) in QUANTILES.iter().enumerate() {
-            let seconds = |histogram: &Histogram<u64>| match histogram.len() {
-                0 => f64::NAN,
-                _ => histogram.value_at_quantile(*quantile) as f64 / 1e9,
-            };
-            self.latency_s[index] = seconds(&sum.latencies.latency);
-            self.net_latency_s[index] = seconds(&sum.latencies.net);
-            self.send_lag_s[index] = seconds(&sum.latencies.send_lag);
-        }
+        self.latency.add(&sum.latencies.latency);
+        self.net_latency.add(&sum.latencies.net);
+        self.send_lag.add(&sum.latencies.send_lag);
     }
 
     /// The state in Prometheus' text format.
@@ -148,10 +173,6 @@ impl Live {
             }
         };
         let one = |value: f64| vec![(String::new(), value)];
-        let quantiles = |values: &[f64]| {
-            let pairs = QUANTILES.iter().zip(values);
-            pairs.map(|((name, _), value)| (format!("{{quantile=\"{name}\"}}"), *value)).collect()
-        };
         let errors = [
             ("connect", self.errors.connect),
             ("read", self.errors.read),
@@ -181,12 +202,12 @@ impl Live {
         });
         let help = "Latency of all responses, from the moment each request was due.";
         family("loadgen_response_latency_seconds", "histogram", help, histogram.collect());
-        let help = "Latency of the last second, from the moment each request was due.";
-        family("loadgen_latency_seconds", "gauge", help, quantiles(&self.latency_s));
-        let help = "Latency of the last second without the generator's own delays.";
-        family("loadgen_net_latency_seconds", "gauge", help, quantiles(&self.net_latency_s));
-        let help = "Send lag of the last second: the generator's own lateness.";
-        family("loadgen_send_lag_seconds", "gauge", help, quantiles(&self.send_lag_s));
+        let help = "Latency from the moment each request was due; quantiles of the last second.";
+        family("loadgen_latency_seconds", "summary", help, self.latency.summary());
+        let help = "Latency without the generator's own delays; quantiles of the last second.";
+        family("loadgen_net_latency_seconds", "summary", help, self.net_latency.summary());
+        let help = "Send lag, the generator's own lateness; quantiles of the last second.";
+        family("loadgen_send_lag_seconds", "summary", help, self.send_lag.summary());
         let cpu_s = process_cpu_ns() as f64 / 1e9;
         family("loadgen_cpu_seconds_total", "counter", "CPU time of the generator.", one(cpu_s));
         let help = "The busiest event loop's share of a CPU in the last second, polling left out.";
@@ -202,9 +223,9 @@ impl Live {
             "{:>4}s of {duration_s:.0}s  {}/s  p50 {}  p99 {}  max {}  in flight {}  errors {}",
             second + 1,
             self.requests_last_second,
-            time(self.latency_s[0]),
-            time(self.latency_s[2]),
-            time(self.latency_s[4]),
+            time(self.latency.last_s[0]),
+            time(self.latency.last_s[2]),
+            time(self.latency.last_s[4]),
             self.in_flight,
             self.errors.total(),
         )
@@ -292,7 +313,10 @@ mod tests {
             "loadgen_response_latency_seconds_bucket{operation=\"PUT\",le=\"0.3072\"} 2",
             "loadgen_errors_total{kind=\"status\"} 2",
             "loadgen_errors_total{kind=\"connect\"} 0",
+            "# TYPE loadgen_send_lag_seconds summary",
             "loadgen_send_lag_seconds{quantile=\"0.99\"} NaN",
+            "loadgen_send_lag_seconds_count 0",
+            "loadgen_latency_seconds_count 4",
         ] {
             assert!(text.lines().any(|have| have == line), "{line} in\n{text}");
         }

@@ -1,13 +1,13 @@
 //! Machine-readable output: JSON, HdrHistogram logs, live metrics, exit codes.
 
-use crate::support::{Manner, TruthServer, command, load, load_with, quick_server};
+use crate::support::{Manner, TruthServer, command, installed, load, load_with, quick_server};
 use base64::Engine;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 #[test]
@@ -85,6 +85,18 @@ fn metrics_are_served_during_the_run() {
     assert!(seen.contains("\nloadgen_target_rate 100\n"), "{seen}");
     assert!(get("/").unwrap().starts_with("HTTP/1.1 404 "));
     run.join().unwrap();
+    if installed("promtool", "--version") {
+        let page = seen.split_once("\r\n\r\n").unwrap().1;
+        let mut check = Command::new("promtool")
+            .args(["check", "metrics"])
+            .stdin(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        check.stdin.take().unwrap().write_all(page.as_bytes()).unwrap();
+        let checked = check.wait_with_output().unwrap();
+        assert!(checked.status.success(), "{}", String::from_utf8_lossy(&checked.stderr));
+    }
 }
 
 #[test]
