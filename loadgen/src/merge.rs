@@ -103,15 +103,16 @@ fn read(file: &Path) -> Result<Log, String> {
     let wrong = |what: String| format!("{}: {what}", file.display());
     let bytes = std::fs::read(file).map_err(|error| wrong(error.to_string()))?;
     let text = String::from_utf8(bytes).map_err(|_| wrong("not a text file, so not an HdrHistogram log".to_owned()))?;
-    // The legend is a line of quoted words, which the reading crate rejects.
-    let known: String = text.lines().filter(|line| !line.starts_with('"')).map(|line| format!("{line}\n")).collect();
+    // The reading crate rejects blank lines, and a last line without its end.
+    let known: String = text.lines().filter(|line| !line.trim().is_empty()).map(|line| format!("{line}\n")).collect();
     let mut log = Log { started: SystemTime::UNIX_EPOCH, intervals: BTreeMap::new() };
+    let mut times = LogTimes::default();
     for entry in IntervalLogIterator::new(known.as_bytes()) {
         match entry.map_err(|error| wrong(format!("not an HdrHistogram log: {error:?}")))? {
-            LogEntry::StartTime(since_epoch) => log.started = SystemTime::UNIX_EPOCH + since_epoch,
-            LogEntry::BaseTime(_) => {}
+            LogEntry::StartTime(since_epoch) => times.start = Some(since_epoch),
+            LogEntry::BaseTime(since_epoch) => times.base = Some(since_epoch),
             LogEntry::Interval(interval) => {
-                let start = interval.start_timestamp();
+                let start = times.since_start(interval.start_timestamp());
                 let decoded = base64::engine::general_purpose::STANDARD.decode(interval.encoded_histogram());
                 let decoded = decoded.map_err(|error| wrong(format!("interval at {start:?}: {error}")))?;
                 let latency = Deserializer::new()
@@ -127,7 +128,28 @@ fn read(file: &Path) -> Result<Log, String> {
     if log.intervals.is_empty() {
         return Err(wrong("it contains no interval; did `loadgen --hdr-log` write it?".to_owned()));
     }
+    log.started += times.start.unwrap_or_default();
     Ok(log)
+}
+
+/// The times that a log gives, as HdrHistogram's own reader (`HistogramLogReader`) takes them: an interval's time counts
+/// from the base time. Without one, it counts from the start time if the first interval would otherwise lie more than a
+/// year before the start, and else from 1970. Without a start time the log starts with its first interval.
+#[derive(Debug, Default)]
+struct LogTimes {
+    start: Option<Duration>,
+    base: Option<Duration>,
+}
+
+impl LogTimes {
+    const YEAR: Duration = Duration::from_secs(365 * 24 * 3600);
+
+    /// The time of an interval, counted from the start of the log. `own` is its time in the log.
+    fn since_start(&mut self, own: Duration) -> Duration {
+        let relative_to = self.start.filter(|start| own + Self::YEAR < *start).unwrap_or_default();
+        let since_epoch = own + *self.base.get_or_insert(relative_to);
+        since_epoch.saturating_sub(*self.start.get_or_insert(since_epoch))
+    }
 }
 
 fn duration_ns(duration: Duration) -> u64 {

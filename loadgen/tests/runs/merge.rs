@@ -46,6 +46,49 @@ fn merge_counts_every_interval_of_a_log_whose_intervals_begin_together() {
 }
 
 #[test]
+fn logs_of_other_writers_are_read_by_the_formats_own_rule() {
+    let server = quick_server();
+    let directory = tempfile::tempdir().unwrap();
+    let file = |name: &str| directory.path().join(name).display().to_string();
+    let own = file("own.hlog");
+    load(&format!("-t1 -c1 -d1s -R50 --hdr-log {own}"), &server.url());
+    let text = std::fs::read_to_string(&own).unwrap();
+    let histogram = text.trim_end().rsplit(',').next().unwrap();
+    let legend = "\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\",\"Interval_Compressed_Histogram\"\n";
+    let (version, start) =
+        ("#[Histogram log format version 1.3]\n", "#[StartTime: 1700000000.000 (seconds since epoch)]\n");
+    let row = |at: &str| format!("{at},1.000,1.000,{histogram}\n");
+    let (relative, absolute) = (row("0.000") + &row("3.000"), row("1700000000.000") + &row("1700000003.000"));
+    let base = |time: &str| format!("#[BaseTime: {time} (seconds since epoch)]\n");
+    for (name, log) in [
+        ("no legend", format!("{version}{start}{relative}")),
+        ("a blank last line", format!("{version}{start}{legend}{relative}\n")),
+        ("tags", format!("{version}{start}{legend}Tag=A,{}Tag=B,{}", row("0.000"), row("3.000"))),
+        ("started in 1970", format!("{version}#[StartTime: 0.000 (seconds since epoch), Thu Jan 01 1970]\n{relative}")),
+        ("absolute times", format!("{version}{start}{absolute}")),
+        ("a base time of 1970", format!("{version}{start}{}{absolute}", base("0.000"))),
+        ("a base time at the start", format!("{version}{start}{}{relative}", base("1700000000.000"))),
+        (
+            "a base time before the start",
+            format!("{version}{start}{}{}{}", base("1699999990.000"), row("10.000"), row("13.000")),
+        ),
+        ("neither start nor base", absolute.clone()),
+        ("line ends of Windows", format!("{version}{start}{legend}{relative}").replace('\n', "\r\n")),
+    ] {
+        let (path, merged) = (file("other.hlog"), file("merged.hlog"));
+        std::fs::write(&path, log).unwrap();
+        let output = command().args(["merge", &path, "--hdr-log", &merged]).output().unwrap();
+        assert!(output.status.success(), "{name}: {output:?}");
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(text.contains("  100 requests of 1 run in 4.00s, "), "{name}: {text}");
+        let merged = std::fs::read_to_string(&merged).unwrap();
+        let times: Vec<&str> =
+            merged.lines().filter(|line| !line.starts_with(['#', '"'])).map(|line| &line[..5]).collect();
+        assert_eq!(times, ["0.000", "3.000"], "{name}");
+    }
+}
+
+#[test]
 fn merge_refuses_files_that_are_not_logs() {
     let directory = tempfile::tempdir().unwrap();
     let file = |name: &str, text: &[u8]| {
