@@ -182,7 +182,8 @@ pub struct Arguments {
 }
 
 /// The way in which a thread waits until the next request is due.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Idle {
     /// Sleep in the kernel until the exact nanosecond. Uses the least CPU time.
     Sleep,
@@ -205,7 +206,8 @@ pub enum Pool {
 }
 
 /// Distribution of the due times of requests.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum ArrivalKind {
     /// Evenly spaced, as in wrk2.
     Even,

@@ -114,7 +114,7 @@ pub enum Message {
     Interval {
         /// Index of the loop.
         worker: usize,
-        /// Number of the second, from 0.
+        /// Index of the second.
         index: u64,
         /// The counts of that second.
         interval: Box<Interval>,
@@ -149,7 +149,7 @@ pub enum WorkerError {
     /// A CPU from `--cpus` cannot be used.
     #[error("--cpus: cannot run on CPU {cpu}: {error}; `nproc` and `taskset -p $$` show the CPUs that may be used")]
     Cpu {
-        /// Number of the CPU.
+        /// The CPU's index.
         cpu: usize,
         /// The system's error.
         error: io::Error,
@@ -159,7 +159,7 @@ pub enum WorkerError {
 /// The results of a thread, without the intervals.
 #[derive(Debug)]
 pub struct ThreadResult {
-    /// Number of the thread among those of all generators.
+    /// Index of the thread across all generators.
     pub thread: u64,
     /// Number of the thread's requests that were due in the run.
     pub due: u64,
@@ -167,6 +167,8 @@ pub struct ThreadResult {
     pub unfinished: u64,
     /// Age of the oldest unfinished request since it was due.
     pub oldest_unfinished_ns: u64,
+    /// The largest number of requests that one connection had on the wire.
+    pub pipelining: u64,
     /// When the thread ended.
     pub end_ns: u64,
     /// The sampled response rate of the thread.

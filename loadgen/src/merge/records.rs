@@ -5,8 +5,12 @@
 use super::MergeArguments;
 use crate::report::{Ending, HdrLog, RecordReader, Recorded, RecordedSecond, TextReport, heading, results_together};
 use crate::stats::{Interval, Second, SecondRow};
+use serde_json::Value;
 use std::io::Write;
 use std::time::SystemTime;
+
+/// What may differ between the descriptions of the parts of one load.
+const MAY_DIFFER: [&str; 2] = ["event_loops", "started_at"];
 
 /// Merges all parts and writes the outputs that `arguments` ask for.
 pub(super) fn merge(arguments: &MergeArguments, out: &mut impl Write) -> Result<(), String> {
@@ -91,21 +95,19 @@ fn check(endings: &[&Ending]) -> Result<(), String> {
             count => return Err(format!("{count} of the records belong to generator {number}/{of}")),
         }
     }
+    let of_load = |ending: &Ending| serde_json::to_value(&ending.description).expect("a description is plain data");
+    let wanted = of_load(first);
     for ending in endings {
-        let (a, b) = (&first.description, &ending.description);
-        let differing = [
-            ("the number of generators", first.part.of != ending.part.of),
-            ("URL", a.url != b.url),
-            ("script", a.script != b.script),
-            ("rate", first.rate_of_all_per_s != ending.rate_of_all_per_s),
-            ("threads", a.threads != b.threads),
-            ("connections", a.connections != b.connections),
-            ("duration", a.duration_s != b.duration_s),
-            ("warm-up", a.warmup_s != b.warmup_s),
-            ("pool", a.pool != b.pool),
-        ];
-        if let Some((what, _)) = differing.iter().find(|(_, differs)| *differs) {
-            return Err(format!("generators {} and {} ran different loads: {what} differs", first.part, ending.part));
+        let differ = |what: &str, a: &dyn std::fmt::Display, b: &dyn std::fmt::Display| {
+            Err(format!("generators {} and {} ran different loads: {what} is {a} and {b}", first.part, ending.part))
+        };
+        if first.part.of != ending.part.of {
+            return differ("the number of generators", &first.part.of, &ending.part.of);
+        }
+        let own = of_load(ending);
+        let different = |(key, value): &(&String, &Value)| !MAY_DIFFER.contains(&key.as_str()) && own[key] != **value;
+        if let Some((key, value)) = wanted.as_object().into_iter().flatten().find(different) {
+            return differ(key, value, &own[key]);
         }
     }
     Ok(())

@@ -53,7 +53,7 @@ pub struct LoopEnding {
 /// The state of a thread at its end.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ThreadEnding {
-    /// Number of the thread among those of all generators.
+    /// Index of the thread across all generators.
     pub thread: u64,
     /// Number of the thread's requests that were due.
     pub due: u64,
@@ -61,6 +61,8 @@ pub struct ThreadEnding {
     pub unfinished: u64,
     /// Age of the oldest unfinished request.
     pub oldest_unfinished_ns: u64,
+    /// The largest number of requests that one connection had on the wire.
+    pub pipelining: u64,
     /// The sampled response rate of the thread.
     pub request_rate: RequestRate,
 }
@@ -133,6 +135,7 @@ impl Ending {
                 count: self.threads.iter().map(|thread| thread.unfinished).sum(),
                 oldest_ns: self.threads.iter().map(|thread| thread.oldest_unfinished_ns).max().unwrap_or(0),
             },
+            pipelining: self.threads.iter().map(|thread| thread.pipelining).max().unwrap_or(0),
             elapsed_ns: self.elapsed_ns(),
             cpu_ns: self.cpu_ns,
             spin_ns,

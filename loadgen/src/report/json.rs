@@ -29,6 +29,7 @@ struct Load<'a> {
     generator: Generator,
     #[serde(flatten)]
     description: &'a RunDescription,
+    pipelining: u64,
     requests_due: u64,
     requests: u64,
     bytes_read: u64,
@@ -85,6 +86,7 @@ impl Results {
             version: 1,
             generator: Generator { name: "loadgen", version: env!("CARGO_PKG_VERSION") },
             description: &self.description,
+            pipelining: self.pipelining,
             requests_due: self.requests_due,
             requests: self.sum.requests,
             bytes_read: self.sum.bytes_read,

@@ -1,5 +1,6 @@
 //! The results of a run.
 
+use super::shape::LoadShape;
 use super::verdict::{GeneratorStop, Verdict};
 use crate::cli::Pool;
 use crate::clock::SECOND;
@@ -31,6 +32,9 @@ pub struct RunDescription {
     pub duration_s: f64,
     /// Requested rate in requests a second.
     pub rate_per_s: f64,
+    /// The other options that shape the load.
+    #[serde(flatten)]
+    pub shape: LoadShape,
     /// Time of the start, RFC 3339 in UTC.
     pub started_at: String,
 }
@@ -113,6 +117,8 @@ pub struct Results {
     pub sum: Interval,
     /// The unfinished requests.
     pub unfinished: Unfinished,
+    /// The largest number of requests that one connection had on the wire.
+    pub pipelining: u64,
     /// Actual length of the run in nanoseconds.
     pub elapsed_ns: u64,
     /// CPU time of this process during the run, in nanoseconds.

@@ -5,7 +5,8 @@ use crate::cli::Arguments;
 use crate::clock::{SECOND, process_cpu_ns};
 use crate::exec::{Message, ThreadResult, WorkerPlan, WorkerResult};
 use crate::report::{
-    CommonStart, Ending, HdrLog, Live, LoopEnding, Record, Results, RunDescription, ThreadEnding, serve_metrics,
+    CommonStart, Ending, HdrLog, Live, LoadShape, LoopEnding, Record, Results, RunDescription, ThreadEnding,
+    serve_metrics,
 };
 use crate::schedule::DueCounter;
 use crate::stats::{Interval, Second, SecondRow, Totals};
@@ -221,6 +222,7 @@ impl<'a> Collector<'a> {
                 warmup_s: schedule.warmup_ns() as f64 / SECOND as f64,
                 duration_s: schedule.duration_ns() as f64 / SECOND as f64,
                 rate_per_s: schedule.rate_per_s() / part.of as f64,
+                shape: LoadShape::of(self.arguments),
                 started_at: format!("{started:.3}"),
             },
             part,
@@ -242,6 +244,7 @@ fn thread_ending(thread: ThreadResult) -> ThreadEnding {
         due: thread.due,
         unfinished: thread.unfinished,
         oldest_unfinished_ns: thread.oldest_unfinished_ns,
+        pipelining: thread.pipelining,
         request_rate: thread.request_rate,
     }
 }

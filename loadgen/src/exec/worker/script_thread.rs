@@ -27,6 +27,8 @@ pub(super) struct ScriptThread<'a> {
     pub(super) wake_ns: u64,
     /// Number of requests sent that were due after the warm-up.
     pub(super) taken: u64,
+    /// The largest batch so far.
+    pub(super) pipelining: u64,
     result: Option<ThreadResult>,
 }
 
@@ -44,6 +46,7 @@ impl<'a> ScriptThread<'a> {
             free: VecDeque::with_capacity(if open { plan.connections_per_thread as usize } else { 0 }),
             wake_ns: u64::MAX,
             taken: 0,
+            pipelining: 0,
             result: None,
         }
     }
@@ -100,6 +103,7 @@ impl<'a> ScriptThread<'a> {
             due: self.taken + unsent,
             unfinished: unsent + in_flight,
             oldest_unfinished_ns,
+            pipelining: self.pipelining,
             end_ns,
             request_rate,
         });

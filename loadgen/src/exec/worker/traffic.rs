@@ -169,6 +169,7 @@ impl<S: System> Worker<'_, S> {
             self.interval.latencies.send_lag.saturating_record(connection.lag_ns);
             self.interval.sent += count;
             script_thread.taken += count;
+            script_thread.pipelining = script_thread.pipelining.max(count);
         }
         connection.batch = batch;
         connection.answered = 0;

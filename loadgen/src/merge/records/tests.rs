@@ -1,10 +1,10 @@
 use super::*;
-use crate::cli::Pool;
+use crate::cli::{Arguments, Pool};
 use crate::clock::{MILLISECOND, SECOND};
 use crate::exec::RequestRate;
 use crate::http::Operation;
 use crate::part::Part;
-use crate::report::{CommonStart, LoopEnding, Record, RunDescription, ThreadEnding};
+use crate::report::{CommonStart, LoadShape, LoopEnding, Record, RunDescription, ThreadEnding};
 use crate::stats::{Sample, Totals};
 use clap::Parser;
 use proptest::prelude::*;
@@ -18,6 +18,13 @@ use std::path::Path;
 struct Found {
     seconds: Vec<Interval>,
     ending: Ending,
+}
+
+/// The shape of a load with `flags`, or with -R1000.
+fn shape(flags: &[&str]) -> LoadShape {
+    let flags = if flags.is_empty() { &["-R1000"] } else { flags };
+    let words = ["loadgen", "http://127.0.0.1:8080/"].iter().chain(flags);
+    LoadShape::of(&Arguments::try_parse_from(words).unwrap())
 }
 
 fn second(random: &mut SmallRng) -> Interval {
@@ -53,6 +60,7 @@ fn found(random: &mut SmallRng, index: u64, of: u64, seconds: usize) -> Found {
         due: random.random_range(0..1000),
         unfinished: random.random_range(0..3),
         oldest_unfinished_ns: random.random_range(0..SECOND),
+        pipelining: random.random_range(1..9),
         request_rate: RequestRate::default(),
     };
     Found {
@@ -68,6 +76,7 @@ fn found(random: &mut SmallRng, index: u64, of: u64, seconds: usize) -> Found {
                 warmup_s: 0.0,
                 duration_s: seconds as f64,
                 rate_per_s: 1000.0 / of as f64,
+                shape: shape(&[]),
                 started_at: "2026-11-21T09:14:35.000Z".to_owned(),
             },
             part: Part { index, of },
@@ -230,10 +239,29 @@ fn records_that_are_not_of_one_load_are_refused() {
     assert_eq!(refused(&[&first]), "the record of generator 2/2 is missing");
     assert_eq!(refused(&[&first, &second, &first]), "2 of the records belong to generator 1/2");
 
+    for (flags, what) in [
+        ("-R999", "rate_plan is [{\"from_per_s\":1000.0,\"to_per_s\":1000.0,\"duration_s\":10.0}] and "),
+        ("-R1000 --arrivals poisson", "arrivals is \"even\" and \"poisson\""),
+        ("-R1000 --requests 5", "requests_max is null and 5"),
+        ("-R1000 --timeout 1s", "timeout_s is 2.0 and 1.0"),
+        ("-R1000 --expect 404", "expect is [] and [404]"),
+        ("-R1000 --idle spin", "idle is \"sleep\" and \"spin\""),
+        ("-R1000 --catch-up-max 2", "catch_up_max is null and 2.0"),
+        ("-R1000 -B", "batch_latency is false and true"),
+        ("-R1000 -H A:b", "headers is [] and [\"A: b\"]"),
+        ("-R1000 -H Cookie:b", "headers is [] and [\"Cookie: ***\"]"),
+    ] {
+        let mut other = all[1].clone();
+        other.ending.description.shape = shape(&flags.split(' ').collect::<Vec<_>>());
+        write_record(&second, &other);
+        let refused = refused(&[&first, &second]);
+        let wanted = format!("generators 1/2 and 2/2 ran different loads: {what}");
+        assert!(refused.starts_with(&wanted), "{flags}: {refused}");
+    }
     let mut other = all[1].clone();
-    other.ending.rate_of_all_per_s = 999.0;
+    other.ending.description.script = Some("a.lua".to_owned());
     write_record(&second, &other);
-    assert_eq!(refused(&[&first, &second]), "generators 1/2 and 2/2 ran different loads: rate differs");
+    assert!(refused(&[&first, &second]).ends_with("script is null and \"a.lua\""));
 
     let whole = std::fs::read_to_string(&first).unwrap();
     let cut = whole.lines().take(2).collect::<Vec<_>>().join("\n");
