@@ -147,6 +147,12 @@ HOSTILE = {
     "nesting": ("title: GET at 70,000/s", "title: " + "[" * 3000, ":1: nested more than 16 levels deep"),
     "digits": ("rate: 70k", "rate: " + "7" * 5000, ":13: a number of 5,000 digits; at most 40 are read"),
     "tag": ("rate: 70k", "rate: !!int abc", ":13: tag:yaml.org,2002:int is a tag, and tags are not allowed"),
+    "NUL": ("title: GET", 'title: "a\\0b"', ":1: has the control character U+0000: write it without"),
+    "ESC": ("title: GET", 'title: "\\e[31m"', ":1: has the control character U+001B: write it without"),
+    "C1": ("title: GET", 'title: "\\x9b31m"', ":1: has the control character U+009B: write it without"),
+    "bidi": ("title: GET", 'title: "a\u202eb"', ":1: has the control character U+202E: write it without"),
+    "source": ("source: report A", 'source: "\\e[31m"', ":23: has the control character U+001B: write it without"),
+    "key": ("title: GET", '"tit\\ele": GET', ":1: has the control character U+001B: write it without"),
     "size": ("title: GET", "title: " + "GET" * 400_000, ": is longer than 1,048,576 bytes"),
 }
 
@@ -158,6 +164,12 @@ def test_aliases_and_deep_nesting_are_refused_before_they_are_expanded(
     with pytest.raises(InputError) as caught:
         read(WHOLE.replace(old, new))
     assert "experiments/x/experiment.yaml" + message in caught.value.message
+
+
+def test_line_ends_in_a_title_or_a_question_become_blanks(read: Callable[[str], Experiment]) -> None:
+    text = 'title: "GET\\n\\nof\\u2028all\\x85"\nquestion: |\n  Does it\n  help?\nservice:'
+    found = read(WHOLE.replace(WHOLE[: WHOLE.index("service:") + len("service:")], text))
+    assert (found.title, found.question) == ("GET of all", "Does it help?")
 
 
 def test_a_hostile_file_does_not_hide_the_others(checkout: FakeCheckout) -> None:

@@ -248,6 +248,7 @@ def test_the_page_of_fitted_rates_names_the_factors(pair: FakeCheckout) -> None:
     ("text", "message"),
     [
         ("experiments: [fak]\n", "suites/odd.yaml:3: no experiment named 'fak'; did you mean fake?"),
+        ('source: "a\\eb"\n', "odd.yaml:3: has the control character U+001B: write it without"),
         ("experiment: [fake]\n", "odd.yaml:3: unknown key experiment; did you mean experiments?"),
         ("experiments: [fake@5]\n", "'fake@5': no such rate: it is not a sweep"),
         (

@@ -28,6 +28,14 @@ Count = Annotated[int, BeforeValidator(parse_count)]
 Seconds = Annotated[float, BeforeValidator(parse_duration_s)]
 Milliseconds = Annotated[int, BeforeValidator(parse_milliseconds)]
 Bytes = Annotated[int, BeforeValidator(parse_bytes)]
+
+
+def _one_line(value: object) -> object:
+    return " ".join(value.split()) if isinstance(value, str) else value
+
+
+Line = Annotated[str, BeforeValidator(_one_line), Field(min_length=1)]
+"""Text that is shown in one line: line ends become blanks."""
 Rate = Annotated[Count, Field(ge=1, le=10_000_000)]
 Event = Literal["cpu", "alloc", "lock", "wall", "nativemem"]
 
@@ -177,7 +185,7 @@ class PublishedShare(Strict):
 
     event: Event
     categories: Annotated[tuple[str, ...], Field(min_length=1)]
-    what: Annotated[str, Field(min_length=1, max_length=80)]
+    what: Annotated[Line, Field(max_length=80)]
     low: Annotated[float, Field(ge=0, le=1)]
     high: Annotated[float | None, Field(ge=0, le=1)] = None
 
@@ -195,7 +203,7 @@ class Reference(Figures):
     `saturation_per_s` is the highest rate that its service answered. A sweep has the figures of each rate in `at`.
     """
 
-    source: str | None = None
+    source: Line | None = None
     threads: Annotated[Count, Field(ge=1, le=1024)] | None = None
     connections: Annotated[Count, Field(ge=1, le=65536)] | None = None
     duration_s: Annotated[Seconds | None, Field(alias="duration", ge=1, le=86_400)] = None
@@ -250,9 +258,9 @@ SATURATED_BELOW = 0.99
 class Experiment(Strict):
     """One experiment: its question, its service, its load."""
 
-    title: Annotated[str, Field(min_length=1)]
+    title: Line
     extends: Annotated[str | None, Field(exclude=True)] = None
-    question: str | None = None
+    question: Line | None = None
     service: ServiceSettings
     dataset: str | None = None
     load: LoadSettings

@@ -26,6 +26,9 @@ SIZE_MAX_BYTES = 1 << 20
 DIGITS_MAX = 40
 """Limits of a file. Experiments are four levels deep, some hundred bytes long, and count to ten million."""
 
+CONTROL = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+"""Characters that are shown nowhere but change what a terminal or a page does; line ends and blanks are none."""
+
 Place = tuple[str | int, ...]
 """The path to a value: keys of mappings and indices of sequences."""
 
@@ -95,7 +98,7 @@ def read_yaml(path: Path, shown_as: str) -> YamlFile:
 
 
 def _refuse_excess(text: str, shown_as: str) -> None:
-    """Raise InputError for an alias, a tag, or a nesting or number beyond the limits."""
+    """Raise InputError for an alias, a tag, a control character, or a nesting or number beyond the limits."""
     depth = 0
     for event in yaml.parse(text, Loader=_Core):
         where = f"{shown_as}:{event.start_mark.line + 1}" if event.start_mark else shown_as
@@ -109,6 +112,8 @@ def _refuse_excess(text: str, shown_as: str) -> None:
                 raise InputError(f"{where}: nested more than {DEPTH_MAX} levels deep")
         elif isinstance(event, yaml.CollectionEndEvent):
             depth -= 1
+        elif isinstance(event, yaml.ScalarEvent) and (found := CONTROL.search(event.value)):
+            raise InputError(f"{where}: has the control character U+{ord(found[0]):04X}: write it without")
         elif (
             isinstance(event, yaml.ScalarEvent)
             and len(event.value) > DIGITS_MAX

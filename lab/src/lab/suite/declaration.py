@@ -18,7 +18,7 @@ from lab.compare.sides import differences_of
 from lab.errors import InputError, close_matches, did_you_mean
 from lab.experiment import Catalogue
 from lab.experiment.explain import explain
-from lab.experiment.model import Event, Strict
+from lab.experiment.model import Event, Line, Strict
 from lab.experiment.yaml_file import YamlFile, read_yaml
 from lab.paths import Checkout
 from lab.statistics import BLOCKS_MIN
@@ -87,9 +87,9 @@ class Rule(Strict):
 class Finding(Strict):
     """One published finding. Without a rule it is not judged, and `why` gives the reason."""
 
-    says: Annotated[str, Field(min_length=1)]
+    says: Line
     rule: Rule | None = None
-    why: str | None = None
+    why: Line | None = None
 
     @model_validator(mode="after")
     def _has_a_rule_or_a_reason(self) -> Finding:
@@ -114,9 +114,9 @@ class Suite(Strict):
     `rounds` is the number of fresh starts of each experiment if the user gives none.
     """
 
-    title: Annotated[str, Field(min_length=1)]
-    question: Annotated[str, Field(min_length=1)]
-    source: str | None = None
+    title: Line
+    question: Line
+    source: Line | None = None
     groups: dict[str, Group] = Field(default_factory=dict)
     experiments: tuple[str, ...] = ()
     rounds: Annotated[int, Field(ge=1, le=ROUNDS_MAX)] = ROUNDS_DEFAULT
