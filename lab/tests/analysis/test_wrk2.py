@@ -148,6 +148,8 @@ PASTES: dict[str, Callable[[str], str]] = {
     "backspace": lambda text: text.replace("Requests/sec", "xx\b\bRequests/sec"),
     "nbsp": lambda text: text.replace(" ", "\u00a0"),
     "zero-width": lambda text: text.replace("Running", "\u200bRunning\u200b"),
+    "stray byte": lambda text: "\xffb" + text,
+    "log": lambda text: "".join(f"2026-11-29 08:50:21 wrk2-7c9f[12]: {line}\n" for line in text.splitlines()),
     "forks": lambda text: text.replace("  4 threads", "Initialised 4 threads in 3 ms.\n  4 threads"),
 }
 

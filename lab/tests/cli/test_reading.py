@@ -44,6 +44,47 @@ def test_a_text_is_read_from_standard_input() -> None:
     assert json.loads(done.stdout)["rate_per_s"] == 70_000
 
 
+def test_several_reports_are_a_list_each_with_the_rate_of_its_own_command_line() -> None:
+    text = REPORT.read_text()
+    done = lab("parse-load", "-", stdin=f"$ wrk2 -R70k\n{text}\nonce more:\n$ wrk2 -R80k\n\xff{text}\n{text}")
+    assert done.returncode == 0, done.stderr
+    documents = json.loads(done.stdout)
+    assert [document["requests"] for document in documents] == [3593938] * 3
+    assert [document.get("rate_per_s") for document in documents] == [70_000, 80_000, None]
+    assert done.stderr == ""
+
+
+def test_a_report_that_is_cut_off_is_read_as_far_as_it_goes_and_the_rest_is_named() -> None:
+    text = REPORT.read_text()
+    done = lab("parse-load", "-", stdin=text[: text.index("  3593938 requests")])
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert document["latency_us"]["percentiles"]["99"] == 8320000
+    assert "requests" not in document, "unknown, not zero"
+    lines = ["… requests in …", "Requests/sec: …", "Transfer/sec: …"]
+    assert document["text"]["missing"] == lines
+    named = ", ".join(f"'{line}'" for line in lines)
+    assert done.stderr.strip() == f"standard input: the report is cut off: it lacks {named}"
+    done = lab("parse-load", "-", stdin=text[: text.index("Transfer/sec")] + text)
+    assert [document["requests"] for document in json.loads(done.stdout)] == [3593938] * 2
+    assert "standard input, report 1: the report is cut off: it lacks 'Transfer/sec: …'" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("told", "instead", "doubt"),
+    [
+        ("requests in 1.00m", "requests in 1.25ms", "it ran for 0.00125 s and its first line says 60 s"),
+        ("requests in 1.00m", "requests in 307445734491.24m", "it ran for 1.84467e+13 s and its first line says 60 s"),
+        ("59899.55", "5989.55", "3,593,938 requests in 60 s are 59,898.97/s, and it says 5,989.55/s"),
+    ],
+)
+def test_figures_that_contradict_each_other_are_doubted(told: str, instead: str, doubt: str) -> None:
+    done = lab("parse-load", "-", stdin=REPORT.read_text().replace(told, instead))
+    assert done.returncode == 0
+    assert any(doubt in found for found in json.loads(done.stdout)["text"]["doubts"])
+    assert doubt in done.stderr
+
+
 @pytest.mark.parametrize(
     ("words", "stdin", "message"),
     [

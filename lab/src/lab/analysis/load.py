@@ -96,11 +96,16 @@ class ThreadStats(Lenient):
 
 
 class TextOnly(Lenient):
-    """The parts that only the text report has."""
+    """The parts that only the text report has.
+
+    ``missing`` are the lines at its end that it lacks, ``doubts`` says which of its figures contradict each other.
+    """
 
     calibrations: list[Calibration] = Field(default_factory=list)
     latency_us: ThreadStats | None = None
     requests_per_s: ThreadStats | None = None
+    missing: list[str] = Field(default_factory=list)
+    doubts: list[str] = Field(default_factory=list)
 
 
 class EventLoop(Lenient):

@@ -93,6 +93,7 @@ def read_outputs(run_dir: Path, source: str) -> Outputs | None:
     elif text is not None and text.strip():
         lacks.append("load.json")
         load = parse_load_text(text, str(directory / "load.txt"))
+        problems += [f"{source}/load.txt: {doubt}" for doubt in (load.text.doubts if load.text is not None else [])]
     else:
         return None
     log: HistogramLog | None = None

@@ -1,8 +1,9 @@
 """The text report of wrk2, and of load generators that print the same.
 
 People paste such reports. The parser takes text that is indented, quoted, coloured, wrapped in prose or in a code
-fence, with carriage returns of a progress line, and with or without every optional line. Text that is not such a
-report, is cut off, or holds two of them raises ``LoadError``, which says why.
+fence, prefixed by a log, with carriage returns of a progress line, and with or without every optional line.
+``parse_reports`` takes any number of reports, also one that is cut off at its end, and says what it lacks and which of
+its figures contradict each other. ``parse_load_text`` takes the one whole report of a run.
 
 Values that the text lacks stay unknown. wrk2 rounds: the duration in its first line ("2m" may have been 90 s), and
 percentiles to two decimals of their unit. A percentile that is also a row of the spectrum is taken from that row, which
@@ -31,7 +32,7 @@ _TERMINAL = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\
 _INVISIBLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufeff\u200b-\u200f\u2060]")
 _QUOTING = re.compile(r"^[\s>|*│┃]+")
 
-_RUNNING = re.compile(rf"Running {_TIME} test @ (\S+)$")
+_RUNNING = re.compile(rf"Running {_TIME} test @ (\S+)")
 _PARTIES = re.compile(r"(\d+) threads? and (\d+) connections?$")
 _CALIBRATION = re.compile(rf"Thread calibration: mean lat\.: ({_NUMBER})ms, rate sampling interval: ({_NUMBER})ms$")
 _STATS_LATENCY = re.compile(rf"Latency\s+{_TIME}\s+{_TIME}\s+{_TIME}\s+({_NUMBER})%$")
@@ -49,25 +50,63 @@ _PER_SECOND = re.compile(rf"Requests/sec:\s+({_NUMBER})$")
 _TRANSFER = re.compile(rf"Transfer/sec:\s+{_BYTES}$")
 _COMMAND = re.compile(r"\bwrk2?\b.*?\s(?:-R\s*|--rate[ =])(\d+(?:\.\d+)?)([kMG]?)\b")
 
+DURATION_RATIO = (0.7, 1.55)
+"""Elapsed time ÷ duration of the first line, which wrk2 rounds to whole units: "2m" may be 90 s, "1m" 89 s."""
+RATE_WITHIN = 0.05
+"""By how much Requests/sec may differ from requests ÷ elapsed time, which has three digits."""
+
 _HINT = "Give the whole of what wrk2 printed, from 'Running … test @ …' to 'Transfer/sec: …'."
 
 
 def parse_load_text(text: str, where: str = "the text") -> Load:
-    """Parse a report of wrk2 out of ``text``; ``where`` names it in errors. Raises ``LoadError``."""
-    lines = [_clean(line) for line in text.splitlines()]
-    starts = [i for i, line in enumerate(lines) if _RUNNING.match(line)]
-    if not starts:
-        raise LoadError(f"{where}: not wrk2's output: no line 'Running … test @ …'", _HINT)
+    """Parse the only report of wrk2 in ``text``; ``where`` names it in errors.
+
+    Raises ``LoadError`` if there is none, if there are several, or if it is cut off.
+    """
+    lines = _lines(text)
+    starts = _starts(lines, where)
     if len(starts) > 1:
         numbers = " and ".join(str(i + 1) for i in starts[:2])
         raise LoadError(f"{where}: holds {len(starts)} reports, on lines {numbers}", "Give one report at a time.")
+    load = _parsed(lines, 0, starts[0], len(lines), where)
+    if load.text is not None and load.text.missing:
+        raise LoadError(f"{where}: the report is cut off: no line '{load.text.missing[0]}'", _HINT)
+    return load
+
+
+def parse_reports(text: str, where: str = "the text") -> list[Load]:
+    """Parse all reports of wrk2 in ``text``, in order; of one that is cut off, what is there.
+
+    ``text.missing`` of a report names the lines that it lacks. Its number of requests is 0 if it lacks that line.
+    Raises ``LoadError`` if there is no report, or for one of wrk.
+    """
+    lines = _lines(text)
+    starts = _starts(lines, where)
+    between = zip([0, *starts], starts, [*starts[1:], len(lines)], strict=False)
+    return [_parsed(lines, above, start, end, where) for above, start, end in between]
+
+
+def _lines(text: str) -> list[str]:
+    return [_clean(line) for line in text.splitlines()]
+
+
+def _starts(lines: list[str], where: str) -> list[int]:
+    starts = [i for i, line in enumerate(lines) if _RUNNING.search(line)]
+    if not starts:
+        raise LoadError(f"{where}: not wrk2's output: no line 'Running … test @ …'", _HINT)
+    return starts
+
+
+def _parsed(lines: list[str], above: int, start: int, end: int, where: str) -> Load:
+    """Parse the report that begins at ``start`` and ends before ``end``; its command line may be from ``above`` on."""
     report = _Report(where)
-    for number, line in enumerate(lines[starts[0] :], start=starts[0] + 1):
+    for number, line in enumerate(lines[start:end], start=start + 1):
         report.take(line, number)
         if report.ended:
             break
     load = report.load()
-    load.rate_per_s = next((rate for line in lines[: starts[0]] if (rate := _rate(line)) is not None), None)
+    rates = [rate for line in lines[above:start] if (rate := _rate(line)) is not None]
+    load.rate_per_s = rates[-1] if rates else None
     return load
 
 
@@ -84,64 +123,58 @@ class _Report:
         self.ended = False
 
     def take(self, line: str, number: int) -> None:
-        if _WRK_BLOCK.match(line):
+        if _WRK_BLOCK.search(line):
             raise LoadError(
                 f"{self._where}:{number}: a report of wrk, not of wrk2: it sends the next request only after an answer",
                 "Its latencies leave out the time that requests waited to be sent, so they cannot stand beside others.",
             )
-        if match := _RUNNING.match(line):
+        if match := _RUNNING.search(line):
             self._values |= {"duration_s": _us(match[1], match[2], 1e-6), "url": match[3]}
-        elif match := _PARTIES.match(line):
+        elif match := _PARTIES.search(line):
             self._values |= {"threads": int(match[1]), "connections": int(match[2])}
-        elif match := _CALIBRATION.match(line):
+        elif match := _CALIBRATION.search(line):
             mean, interval = _number(match[1]), _number(match[2])
             self._text.calibrations.append(
                 Calibration(mean_latency_us=None if mean is None else mean * 1e3, sampling_interval_ms=interval)
             )
-        elif match := _STATS_LATENCY.match(line):
+        elif match := _STATS_LATENCY.search(line):
             self._text.latency_us = ThreadStats(
                 mean=_us(match[1], match[2]),
                 stdev=_us(match[3], match[4]),
                 max=_us(match[5], match[6]),
                 within_stdev_percent=_number(match[7]),
             )
-        elif match := _STATS_RATE.match(line):
+        elif match := _STATS_RATE.search(line):
             self._text.requests_per_s = ThreadStats(
                 mean=_scaled(match[1], _METRIC_SCALE[match[2]]),
                 stdev=_scaled(match[3], _METRIC_SCALE[match[4]]),
                 max=_scaled(match[5], _METRIC_SCALE[match[6]]),
                 within_stdev_percent=_number(match[7]),
             )
-        elif match := _BLOCK.match(line):
+        elif match := _BLOCK.search(line):
             self._block = self._blocks.setdefault(match[1], Values())
-        elif match := _TOTAL.match(line):
+        elif match := _TOTAL.search(line):
             self._values |= {
                 "requests": int(match[1]),
                 "elapsed_s": _us(match[2], match[3], 1e-6),
                 "bytes_read": round(_scaled(match[4], _BYTE_SCALE[match[5]]) or 0),
             }
-        elif match := _SOCKET_ERRORS.match(line):
+        elif match := _SOCKET_ERRORS.search(line):
             counts = dict(zip(_ERROR_KINDS, map(int, match.groups()), strict=True))
             self._errors = self._errors.model_copy(update=counts)
-        elif match := _BAD_STATUS.match(line):
+        elif match := _BAD_STATUS.search(line):
             self._errors = self._errors.model_copy(update={"status": int(match[1])})
-        elif match := _PER_SECOND.match(line):
+        elif match := _PER_SECOND.search(line):
             self._values["requests_per_s"] = _number(match[1])
-        elif match := _TRANSFER.match(line):
+        elif match := _TRANSFER.search(line):
             self._values["bytes_per_s"] = _scaled(match[1], _BYTE_SCALE[match[2]])
             self.ended = True
         elif self._block is not None:
             _take_in_block(self._block, line)
 
     def load(self) -> Load:
-        missing = [
-            line
-            for key, line in (("requests", "… requests in …"), ("requests_per_s", "Requests/sec: …"))
-            if key not in self._values
-        ]
-        if missing or not self.ended:
-            line = missing[0] if missing else "Transfer/sec: …"
-            raise LoadError(f"{self._where}: the report is cut off: no line '{line}'", _HINT)
+        self._text.missing = [line for key, line in _LAST_LINES.items() if key not in self._values]
+        self._text.doubts = self._doubts()
         latency = _finished(self._blocks.get("Recorded") or Values())
         if latency.count is None and self._text.latency_us is not None:
             stats = self._text.latency_us
@@ -154,24 +187,53 @@ class _Report:
                 "uncorrected_us": None if uncorrected is None else _finished(uncorrected),
                 "errors": self._errors,
                 "text": self._text,
+                "requests": 0,
                 **self._values,
             }
         )
 
+    def _doubts(self) -> list[str]:
+        """Return which figures of the report contradict each other."""
+        duration_s, elapsed_s, requests, per_s = (
+            value if isinstance(value := self._values.get(name), int | float) else None
+            for name in ("duration_s", "elapsed_s", "requests", "requests_per_s")
+        )
+        doubts = []
+        if duration_s and elapsed_s is not None and not _within(elapsed_s / duration_s, *DURATION_RATIO):
+            doubts.append(
+                f"it ran for {elapsed_s:.6g} s and its first line says {duration_s:g} s: interrupted, or a wrong clock"
+            )
+        if elapsed_s and requests and per_s is not None:
+            rate = requests / elapsed_s
+            if not _within(per_s / rate, 1 - RATE_WITHIN, 1 + RATE_WITHIN):
+                doubts.append(
+                    f"{requests:,} requests in {elapsed_s:.6g} s are {rate:,.2f}/s, and it says {per_s:,.2f}/s"
+                )
+        return doubts
+
+
+REQUESTS_LINE = "… requests in …"
+_LAST_LINES = {"requests": REQUESTS_LINE, "requests_per_s": "Requests/sec: …", "bytes_per_s": "Transfer/sec: …"}
+"""The lines at the end of every report, by a figure of theirs."""
+
+
+def _within(value: float, low: float, high: float) -> bool:
+    return low <= value <= high
+
 
 def _take_in_block(block: Values, line: str) -> None:
-    if match := _PERCENTILE.match(line):
+    if match := _PERCENTILE.search(line):
         block.percentiles[_percentile(match[1])] = _us(match[2], match[3])
-    elif match := _SPECTRUM.match(line):
+    elif match := _SPECTRUM.search(line):
         value_ms = _number(match[1])
         if value_ms is not None:
             row = SpectrumRow(value_us=value_ms * 1e3, quantile=float(match[2]), total_count=int(match[3]))
             block.spectrum.append(row)
-    elif match := _MEAN.match(line):
+    elif match := _MEAN.search(line):
         mean, stdev = _number(match[1]), _number(match[2])
         block.mean = None if mean is None else mean * 1e3
         block.stdev = None if stdev is None else stdev * 1e3
-    elif match := _MAX.match(line):
+    elif match := _MAX.search(line):
         largest = _number(match[1])
         block.max = None if largest is None else largest * 1e3
         block.count = int(match[2])

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
 from lab import report
-from lab.analysis import LoadError, parse_load_text
+from lab.analysis import LoadError
+from lab.analysis.load import TextOnly
+from lab.analysis.wrk2 import REQUESTS_LINE, parse_reports
 
 
 def report_again(directory: Path) -> Path:
@@ -15,8 +18,11 @@ def report_again(directory: Path) -> Path:
     return directory / "report.html"
 
 
-def load_text_as_json(source: str) -> str:
-    """Return the JSON of a load generator's text: of a file, or of standard input for "-". Raises LoadError."""
+def load_text_as_json(source: str) -> tuple[str, list[str]]:
+    """Return the JSON of a load generator's text, and remarks: of a file, or of standard input for "-".
+
+    Several reports are a list. Remarks say what a report lacks and what is to be doubted in it. Raises LoadError.
+    """
     if source == "-":
         text, where = sys.stdin.buffer.read().decode("utf-8", "replace"), "standard input"
     else:
@@ -24,4 +30,18 @@ def load_text_as_json(source: str) -> str:
             text, where = Path(source).read_text(encoding="utf-8", errors="replace"), source
         except OSError as error:
             raise LoadError(f"{source}: cannot be read: {error.strerror}") from error
-    return parse_load_text(text, where).model_dump_json(indent=2, exclude_none=True)
+    documents, remarks = [], []
+    reports = parse_reports(text, where)
+    for number, load in enumerate(reports, 1):
+        document = load.model_dump(mode="json", exclude_none=True)
+        name = where if len(reports) == 1 else f"{where}, report {number}"
+        found = load.text or TextOnly()
+        if found.missing:
+            lines = ", ".join(f"'{line}'" for line in found.missing)
+            remarks.append(f"{name}: the report is cut off: it lacks {lines}")
+        if REQUESTS_LINE in found.missing:
+            del document["requests"]
+        remarks += [f"{name}: {doubt}" for doubt in found.doubts]
+        documents.append(document)
+    shown = documents[0] if len(documents) == 1 else documents
+    return json.dumps(shown, indent=2, ensure_ascii=False), remarks

@@ -110,7 +110,13 @@ def report(
 def parse_load(
     file: Annotated[str, typer.Argument(help="The text that wrk2 printed; - reads standard input.", metavar="FILE")],
 ) -> None:
-    """Print the text report of wrk2, or of a generator that prints the same, as JSON."""
+    """Print the text report of wrk2, or of a generator that prints the same, as JSON; several reports as a list.
+
+    What a report lacks, and figures of it that contradict each other, are named on standard error.
+    """
     from lab.cli.reading import load_text_as_json  # noqa: PLC0415
 
-    typer.echo(load_text_as_json(file))
+    document, remarks = load_text_as_json(file)
+    typer.echo(document)
+    for remark in remarks:
+        typer.echo(remark, err=True)
