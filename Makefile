@@ -246,7 +246,8 @@ torture-storage: ## crashes, 10,000 seeds each; 30 kills a durability; full disk
 	  -Dlsmlab.crash.seeds=10000 -Dlsmlab.models=3000 -Dlsmlab.histories=5000 -Dlsmlab.kills=30
 	$(MVN) -f service/pom.xml -pl server -am test -Dtest='KillLoopTest,DiskFullTest,EnginesTest' -Dsurefire.failIfNoSpecifiedTests=false \
 	  -Dlsmlab.kills=30
-torture-loadgen: ## the load generator's long tests, 70 minutes: an hour of load, 50 M inputs of the parser, 20 stalls [SOAK_SECONDS=3600]
+torture-loadgen: ## the load generator's long tests, 80 minutes: 100,000 runs in virtual time, 50 M inputs of the parser, 20 stalls, an hour of load [SOAK_SECONDS=3600]
+	cd loadgen && VIRTUAL_RUNS=100000 cargo test --quiet --locked --release --lib virtual_time
 	cd loadgen && FUZZ_INPUTS=50000000 cargo test --quiet --locked --release --test parser_fuzz
 	cd loadgen && cargo test --quiet --locked --release --test truth -- --include-ignored --test-threads=1
 	cd loadgen && cargo test --quiet --locked --release --test runs shapes:: -- --include-ignored --test-threads=1

@@ -4,6 +4,8 @@ use super::world::Conditions;
 use super::{START_NS, Simulated, arguments, simulate};
 use crate::clock::{MILLISECOND, SECOND};
 use crate::report::TextReport;
+use crate::stats::SecondRow;
+use hdrhistogram::Histogram;
 
 fn run(words: &str, lua: &str, conditions: Conditions) -> Simulated {
     let folder = tempfile::tempdir().unwrap();
@@ -86,6 +88,68 @@ fn requests_that_were_lost_count_as_the_longest() {
     assert!(report.contains(&format!("Lost:         {lost} requests whose connection failed")), "{report}");
     let known = format!("{:.3}", censored.from_percentile.unwrap());
     assert!(report.contains(&format!("percentiles above {known}% are unknown")), "{report}");
+}
+
+#[test]
+fn a_stopped_generator_is_not_charged_to_the_server() {
+    let stopped = Conditions {
+        service_ns: 200_000,
+        stop_ns: Some((START_NS + 1_500 * MILLISECOND, 900 * MILLISECOND)),
+        ..Conditions::CALM
+    };
+    for pool in ["fixed", "open"] {
+        let results = run(&format!("-t1 -c1 -d3s -R1000 --pool {pool}"), "", stopped).results;
+        let latencies = &results.sum.latencies;
+        let p90_ms = |times: &Histogram<u64>| times.value_at_quantile(0.9) / MILLISECOND;
+        // The 900 requests due meanwhile are 30% of all. Each waited 0 to 900 ms, only for the generator.
+        assert!((590..=700).contains(&p90_ms(&latencies.latency)), "{pool}: {} ms", p90_ms(&latencies.latency));
+        assert!((590..=700).contains(&p90_ms(&latencies.send_lag)), "{pool}: {} ms", p90_ms(&latencies.send_lag));
+        assert!(latencies.net.max() < 5 * MILLISECOND, "{pool}: {} is left to the server", latencies.net.max());
+        let stops: Vec<_> = results.stops.iter().map(|stop| (stop.at_s, stop.length_us)).collect();
+        assert!(matches!(stops[..], [(1.499..1.501, 899_000.0..901_000.0)]), "{pool}: {stops:?}");
+        let reasons = results.verdict.reasons.join("; ");
+        assert!(!results.verdict.kept && reasons.contains("latency at 99%"), "{pool}: {reasons}");
+        assert!(reasons.contains("was stopped for"), "{pool}: {reasons}");
+        let most = |of: fn(&SecondRow) -> Option<f64>| results.series.iter().filter_map(of).fold(0.0, f64::max);
+        assert!(most(|row| row.lag_max_us) > 890_000.0 && most(|row| row.lag_p99_us) > 400_000.0, "{pool}");
+    }
+}
+
+#[test]
+fn a_server_that_stalls_is_charged_and_the_generator_is_not() {
+    let stall_ns = Some((START_NS + SECOND, START_NS + 1_500 * MILLISECOND));
+    let stalling = Conditions { service_ns: 200_000, stall_ns, ..Conditions::CALM };
+    for pool in ["fixed", "open"] {
+        let results = run(&format!("-t1 -c2 -d3s -R1000 --pool {pool}"), "", stalling).results;
+        let latencies = &results.sum.latencies;
+        let max_ms = latencies.latency.max() / MILLISECOND;
+        assert!((499..=502).contains(&max_ms), "{pool}: {max_ms} ms");
+        assert_eq!((&latencies.net, latencies.send_lag.max()), (&latencies.latency, 0), "{pool}");
+        assert!(results.verdict.kept, "{pool}: {:?}", results.verdict);
+        // The two connections wait for their responses, and every other request of the stall for a connection.
+        let late = latencies.latency.count_between(2 * MILLISECOND, u64::MAX);
+        assert!((495..=620).contains(&late), "{pool}: {late}");
+    }
+}
+
+#[test]
+fn due_unsent_requests_are_the_backlog_of_each_second() {
+    // The server serves 40 to 80 requests a second and 80 are due.
+    let slow = Conditions { service_ns: 25 * MILLISECOND, ..Conditions::CALM };
+    let run = run("-t1 -c1 -d3s -R80", "", slow);
+    let results = &run.results;
+    // Waiting for a connection that is behind is the server's fault.
+    assert_eq!(results.sum.latencies.net, results.sum.latencies.latency);
+    for row in &results.series {
+        let end_ns = START_NS + (row.t_s + 1) * SECOND;
+        let sent = run.seen[0].iter().filter(|seen| seen.sent_ns < end_ns).count() as u64;
+        assert_eq!(row.backlog, 80 * (row.t_s + 1) - sent, "{row:?}");
+    }
+    let backlog = results.series.last().unwrap().backlog;
+    assert!(backlog > 10 && results.unfinished.count == backlog + 1, "{backlog} and {:?}", results.unfinished);
+    let known = results.censored().from_percentile.unwrap();
+    assert!((known - 100.0 * results.sum.requests as f64 / 240.0).abs() < 1e-9, "{known}");
+    assert!(report(&run).contains(&format!("percentiles above {known:.3}% are unknown")), "{}", report(&run));
 }
 
 #[test]

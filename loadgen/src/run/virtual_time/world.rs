@@ -51,6 +51,10 @@ pub(super) struct Conditions {
     pub(super) silent_from_ns: Option<u64>,
     /// The user presses Ctrl-C at this time.
     pub(super) interrupt_ns: Option<u64>,
+    /// The loop does not run from this time on, for this long.
+    pub(super) stop_ns: Option<(u64, u64)>,
+    /// The server serves nothing from the first time to the second.
+    pub(super) stall_ns: Option<(u64, u64)>,
 }
 
 impl Conditions {
@@ -68,6 +72,8 @@ impl Conditions {
         refusal_per_mille: 0,
         silent_from_ns: None,
         interrupt_ns: None,
+        stop_ns: None,
+        stall_ns: None,
     };
 }
 
@@ -187,7 +193,8 @@ impl Peer {
         );
         let tenfold = if happens(20) { random.random_range(1..=10) } else { 1 };
         let service_ns = random.random_range(conditions.service_ns / 2..=conditions.service_ns) * tenfold;
-        let done_ns = begun_ns + service_ns;
+        let stall_ns = conditions.stall_ns.filter(|(from_ns, until_ns)| (*from_ns..*until_ns).contains(&begun_ns));
+        let done_ns = stall_ns.map_or(begun_ns, |(_, until_ns)| until_ns) + service_ns;
         if self.end.is_some() || conditions.silent_from_ns.is_some_and(|silent_ns| done_ns >= silent_ns) {
             return None;
         }
@@ -312,6 +319,10 @@ impl System for VirtualSystem {
         }
         if inner.idle_waits > 1 {
             until_ns = until_ns.max(first_ns.min(before_ns + POLL_NS));
+        }
+        if let Some((from_ns, length_ns)) = inner.conditions.stop_ns.filter(|(from_ns, _)| *from_ns <= until_ns) {
+            until_ns = from_ns + length_ns;
+            inner.conditions.stop_ns = None;
         }
         inner.pass(until_ns - before_ns);
         inner.idle_waits = if inner.now_ns > before_ns { 0 } else { inner.idle_waits + 1 };
