@@ -26,128 +26,75 @@ SERVICE_SOURCES := $(shell find service -path '*/target' -prune -o -path '*/src/
 LOADGEN_SOURCES := $(shell find loadgen -path loadgen/target -prune -o \( -name '*.rs' -o -name 'Cargo.*' -o -name '*.lua' \) -type f -print 2>/dev/null)
 PROFILER_SOURCES := $(shell find profiler -path profiler/target -prune -o \( -name '*.rs' -o -name 'Cargo.*' -o -name '*.toml' -o -name '*.ttf' \) -type f -print 2>/dev/null)
 
-# Only settings of the command line count: an environment may have another NAME.
-quote = '$(subst ','\'',$(1))'
-given = $(if $(filter command line,$(origin $(1))),$(2) $(call quote,$($(1))))
-OVERRIDES = $(call given,RATE,--rate) $(call given,DURATION,--duration) $(call given,WARMUP,--warmup) \
-  $(call given,THREADS,--threads) $(call given,CONNECTIONS,--connections) $(call given,VARIANT,--variant) \
-  $(call given,REPEAT,--repeat) $(call given,RUNTIME,--runtime) $(call given,ENGINE,--engine) \
-  $(call given,WORKERS,--workers) $(call given,SELECTORS,--selectors) $(call given,QUEUE_CAPACITY,--queue-capacity) \
-  $(call given,PROFILE,--profile) $(call given,SCALE,--scale)
-# Settings of the machine or the cluster: they reach the lab through the environment.
-HERE = CPUS_SERVICE CPUS_LOADGEN CPUS_OTHER PORT ADMIN_PORT LOADGEN_METRICS_PORT MONITORING LOADGEN LOADGEN_IMAGE \
-  GENERATORS SPREAD HOST_NETWORK STORE SERVICE_CPUS SERVICE_MEMORY LOAD_CPUS EXCLUSIVE_CPUS REGISTRY IMAGE_PULL NAMESPACE
-# Values of an experiment that one run may override.
-VALUES = RATE SCALE DURATION WARMUP THREADS CONNECTIONS VARIANT ENGINE WORKERS SELECTORS QUEUE_CAPACITY PROFILE RUNTIME
-SETTINGS = NAME $(VALUES) REPEAT RESUME STRICT $(HERE)
-COMPARE_SETTINGS = $(VALUES) BLOCKS X METRIC SEED FORCE $(HERE)
-# A target refuses a setting that it would ignore: $(call takes,NAME KEEP …) at the beginning of its recipe.
+# What is given on make's command line, and only there, becomes options of the lab: RATE=20000 is --rate '20000', and
+# RESUME=1 is --resume. The lab refuses an option that a command does not have.
 GIVEN = $(filter-out -%,$(foreach v,$(.VARIABLES),$(if $(filter command line,$(origin $(v))),$(v))))
-takes = $(if $(filter-out $(1),$(GIVEN)),echo 'no such setting: $(filter-out $(1),$(GIVEN)); available: $(strip $(1))' >&2; exit 2)
+FLAGS = RESUME STRICT FORCE VALID DRY_RUN
+quote = '$(subst ','\'',$(1))'
+option = --$(shell echo $(1) | tr A-Z_ a-z-)
+flag = $(if $(filter 0,$($(1))),,$(call option,$(1))$(if $(filter 1,$($(1))),,=$(call quote,$($(1)))))
+options = $(foreach v,$(filter-out $(1),$(GIVEN)),$(if $(filter $(v),$(FLAGS)),$(call flag,$(v)),$(call option,$(v)) $(call quote,$($(v)))))
+# $(call lab,COMMAND,WORDS that must be given,WORDS that may be): these words are the command's arguments.
+lab = $(foreach v,$(2),$(if $(filter $(v),$(GIVEN)),,$(error $(v) is missing; see make help)))bin/lab $(1) \
+  $(call options,$(2) $(3)) $(if $(filter $(2) $(3),$(GIVEN)),--) $(foreach v,$(2) $(3),$(if $(filter $(v),$(GIVEN)),$(call quote,$($(v)))))
 
 ##@ Experiments
-.PHONY: experiment list results variants validate doctor parse-load
+.PHONY: experiment compare search suite list suites variants check capacity regress profiling-cost findings manifests
 experiment: ## run one: make experiment NAME=stack-get [RATE=20000|auto] [SCALE=0.3] [DURATION=20s] [RUNTIME=local|docker|kubernetes] …
-	@$(if $(filter command line,$(origin NAME)),,echo 'NAME is missing: make experiment NAME=stack-get (make list shows them all)' >&2; exit 2)
-	@$(call takes,$(SETTINGS))
-	@bin/lab run $(call quote,$(NAME)) $(OVERRIDES)
-.PHONY: manifests
-manifests: ## the objects that RUNTIME=kubernetes makes (docs/cluster.md): make manifests NAME=stack-get [GENERATORS=2] [SPREAD=off] …
-	@$(if $(filter command line,$(origin NAME)),,echo 'NAME is missing: make manifests NAME=stack-get (make list shows them all)' >&2; exit 2)
-	@$(call takes,$(SETTINGS))
-	@bin/lab manifests $(call quote,$(NAME)) $(call given,THREADS,--threads) $(call given,CONNECTIONS,--connections)
-.PHONY: search capacity
-# The settings of every step of a search, as KEY=VALUE words.
-STEP_WORDS = $(foreach v,$(filter-out RUNTIME,$(VALUES)) REPEAT,$(if $(filter command line,$(origin $(v))),$(call quote,$(v)=$($(v)))))
-search: ## the highest rate that holds a limit: make search NAME=stack-get SLO='p99.9<100ms' [VARIANT=queue] [RESUME=1] …
-	@$(if $(and $(filter command line,$(origin NAME)),$(filter command line,$(origin SLO))),,echo "NAME or SLO is missing: make search NAME=stack-get SLO='p99.9<100ms'" >&2; exit 2)
-	@$(call takes,NAME SLO RESUME $(VALUES) REPEAT $(HERE))
-	@bin/lab search $(call given,RUNTIME,--runtime) $(call quote,$(NAME)) $(call quote,$(SLO)) $(STEP_WORDS)
-capacity: ## the highest rate that this machine serves, for RATE=auto: make capacity NAME=stack-get
-	@$(if $(filter command line,$(origin NAME)),,echo 'NAME is missing: make capacity NAME=stack-get (make list shows them all)' >&2; exit 2)
-	@$(call takes,NAME $(VALUES) REPEAT $(HERE))
-	@bin/lab capacity $(call given,RUNTIME,--runtime) $(call quote,$(NAME)) $(STEP_WORDS)
-.PHONY: suite suites
-suite: ## run several experiments, interleaved, and write one page with findings: make suite NAME=queues [ROUNDS=6] [SCALE=0.3] [DURATION=3s] [RESUME=1] [FORCE=1] …
-	@$(if $(filter command line,$(origin NAME)),,echo 'NAME is missing: make suite NAME=queues (make suites shows them all)' >&2; exit 2)
-	@$(call takes,NAME ROUNDS SCALE SEED DURATION WARMUP PROFILE RUNTIME RESUME FORCE $(HERE))
-	@bin/lab suite $(call quote,$(NAME)) $(call given,ROUNDS,--rounds) $(call given,SCALE,--scale) $(call given,SEED,--seed) \
-	  $(call given,DURATION,--duration) $(call given,WARMUP,--warmup) $(call given,PROFILE,--profile) $(call given,RUNTIME,--runtime) \
-	  $(if $(filter 1,$(RESUME)),--resume) $(if $(filter 1,$(FORCE)),--force)
-.PHONY: findings
-findings: ## keep the newest complete suite of that name as docs/findings/NAME: make findings NAME=queues
-	@$(if $(filter command line,$(origin NAME)),,echo 'NAME is missing: make findings NAME=queues (make suites shows them all)' >&2; exit 2)
-	@$(call takes,NAME)
-	@bin/lab findings $(call quote,$(NAME))
-suites: ## the suites
-	@bin/lab suites
-list: ## the experiments
-	@bin/lab list
-results: ## all runs, newest first [NAME=stack-get] [VARIANT=queue] [SINCE=7d] [VALID=1] [LAST=50]; and results/index.html
-	@$(call takes,NAME VARIANT RUNTIME SINCE VALID LAST)
-	@bin/lab results $(call given,VARIANT,--variant) $(call given,RUNTIME,--runtime) $(call given,SINCE,--since) \
-	  $(if $(filter 1,$(VALID)),--valid) $(call given,LAST,--last) $(call given,NAME,--)
-	@bin/lab index
-.PHONY: export prune tag changes
-changes: ## when an experiment changed, by its ratio to another one run beside it: make changes NAME=stack-get AGAINST=sync-get [METRIC=p99]
-	@$(if $(and $(filter command line,$(origin NAME)),$(filter command line,$(origin AGAINST))),,echo 'NAME and AGAINST are missing: make changes NAME=stack-get AGAINST=sync-get' >&2; exit 2)
-	@$(call takes,NAME AGAINST METRIC)
-	@bin/lab changes $(call quote,$(NAME)) $(call quote,$(AGAINST)) $(call given,METRIC,--metric)
-export: ## pack a run, or a suite with its runs, into one .tar.gz: make export RUN=stack-get/20261121T091433Z [OUT=file]
-	@$(if $(filter command line,$(origin RUN)),,echo 'RUN is missing: make export RUN=stack-get/20261121T091433Z (make results shows the runs)' >&2; exit 2)
-	@$(call takes,RUN OUT)
-	@bin/lab export $(call quote,$(RUN)) $(call given,OUT,--out)
-tag: ## tag a run, so that it is kept: make tag RUN=stack-get/20261121T091433Z TAG=baseline
-	@$(if $(and $(filter command line,$(origin RUN)),$(filter command line,$(origin TAG))),,echo 'RUN and TAG are missing: make tag RUN=stack-get/20261121T091433Z TAG=baseline' >&2; exit 2)
-	@$(call takes,RUN TAG)
-	@bin/lab tag $(call quote,$(RUN)) $(call quote,$(TAG))
-prune: ## remove old runs that no suite, comparison or tag refers to: make prune [KEEP=10] [DRY_RUN=1]
-	@$(call takes,KEEP DRY_RUN)
-	@bin/lab prune $(call given,KEEP,--keep) $(if $(filter 1,$(DRY_RUN)),--dry-run)
-.PHONY: diff
-diff: build-profiler ## which code changed, with differential flame graphs: make diff A=stack-get B=queue-get [FORCE=1] (runs or experiments)
-	@$(if $(and $(filter command line,$(origin A)),$(filter command line,$(origin B))),,echo 'A and B are missing: make diff A=stack-get B=queue-get (make results shows the runs)' >&2; exit 2)
-	@$(call takes,A B FORCE)
-	@bin/lab diff $(call quote,$(A)) $(call quote,$(B)) $(if $(filter 1,$(FORCE)),--force)
-.PHONY: profile-window
-profile-window: build-profiler ## flame graphs of a part of a recording: make profile-window RUN=stack-get/20261121T091433Z FROM=10s TO=20s
-	@$(if $(filter command line,$(origin RUN)),,echo 'RUN is missing: make profile-window RUN=stack-get/20261121T091433Z FROM=10s TO=20s (make results shows the runs)' >&2; exit 2)
-	@$(call takes,RUN FROM TO)
-	@bin/lab profile-window $(call quote,$(RUN)) $(call given,FROM,--from) $(call given,TO,--to)
-.PHONY: compare
-COMPARE_WORDS = $(foreach v,$(filter-out RUNTIME $(HERE),$(COMPARE_SETTINGS)),$(if $(filter command line,$(origin $(v))),$(v)=$(call quote,$($(v)))))
+	@$(call lab,run,NAME)
 compare: ## is B better, worse, or the same: make compare A=queue-get B='stack-get VARIANT=queue' [BLOCKS=10] [X=5%] [RATE=auto] [DURATION=10s] [FORCE=1] … (experiments or runs)
-	@$(if $(and $(filter command line,$(origin A)),$(filter command line,$(origin B))),,echo "A and B are missing: make compare A=queue-get B=stack-get, or B='queue-get VARIANT=stack'" >&2; exit 2)
-	@$(call takes,A B $(COMPARE_SETTINGS))
-	@bin/lab compare $(call quote,$(A)) $(call quote,$(B)) $(COMPARE_WORDS) $(call given,RUNTIME,--runtime)
-.PHONY: profiling-cost
-profiling-cost: ## what profiling costs: make profiling-cost NAME=stack-get [BLOCKS=10] [RATE=20000] [DURATION=10s] …
-	@$(if $(filter command line,$(origin NAME)),,echo 'NAME is missing: make profiling-cost NAME=stack-get (make list shows them all)' >&2; exit 2)
-	@$(call takes,NAME $(COMPARE_SETTINGS))
-	@bin/lab profiling-cost $(call quote,$(NAME)) $(COMPARE_WORDS) $(call given,RUNTIME,--runtime)
-.PHONY: regress
-regress: ## is the service of this checkout worse than an earlier one: make regress BASE=HEAD~1 [NAME=sync-get] [BLOCKS=10] … (local)
-	@$(if $(filter command line,$(origin BASE)),,echo 'BASE is missing: make regress BASE=HEAD~1 [NAME=sync-get]' >&2; exit 2)
-	@$(call takes,BASE NAME $(filter-out RUNTIME,$(COMPARE_SETTINGS)))
-	@bin/lab regress $(call quote,$(BASE)) $(call quote,$(if $(filter command line,$(origin NAME)),$(NAME),sync-get)) $(COMPARE_WORDS)
+	@$(call lab,compare,A B)
+search: ## the highest rate that holds a limit: make search NAME=stack-get SLO='p99.9<100ms' [VARIANT=queue] [RESUME=1] …
+	@$(call lab,search,NAME SLO)
+suite: ## run several experiments, interleaved, and write one page with findings: make suite NAME=queues [ROUNDS=6] [SCALE=0.3] [DURATION=3s] [RESUME=1] [FORCE=1] …
+	@$(call lab,suite,NAME)
+list: ## the experiments
+	@$(call lab,list)
+suites: ## the suites
+	@$(call lab,suites)
 variants: ## the server variants, generated from the code
-	@bin/lab variants
-validate: ## check the experiment files without running them; the service is built first [NAME=stack-get]
-	@bin/lab validate $(call given,NAME,--)
+	@$(call lab,variants)
+check: ## what this machine has and lacks, with the commands that install it; or, with [NAME=stack-get|experiments], what is wrong with experiment files
+	@$(call lab,check,,NAME)
+capacity: ## the highest rate that this machine serves, for RATE=auto: make capacity NAME=stack-get
+	@$(call lab,capacity,NAME)
+regress: ## is the service of this checkout worse than an earlier one: make regress BASE=HEAD~1 [NAME=sync-get] [BLOCKS=10] … (local)
+	@$(call lab,regress,BASE,NAME)
+profiling-cost: ## what profiling costs: make profiling-cost NAME=stack-get [BLOCKS=10] [RATE=20000] [DURATION=10s] …
+	@$(call lab,profiling-cost,NAME)
+findings: ## keep the newest complete suite of that name as docs/findings/NAME: make findings NAME=queues
+	@$(call lab,findings,NAME)
+manifests: ## the objects that RUNTIME=kubernetes makes (docs/cluster.md): make manifests NAME=stack-get [GENERATORS=2] [SPREAD=off] …
+	@$(call lab,manifests,NAME)
+
+##@ Runs
+.PHONY: results changes export tag prune diff profile-window parse-load
+results: ## all runs, newest first [NAME=stack-get] [VARIANT=queue] [SINCE=7d] [VALID=1] [LAST=50]; and results/index.html
+	@$(call lab,results,,NAME)
+	@bin/lab index
+changes: ## when an experiment changed, by its ratio to another one run beside it: make changes NAME=stack-get AGAINST=sync-get [METRIC=p99]
+	@$(call lab,changes,NAME AGAINST)
+export: ## pack a run, or a suite with its runs, into one .tar.gz: make export RUN=stack-get/20261121T091433Z [OUT=file]
+	@$(call lab,export,RUN)
+tag: ## tag a run, so that it is kept: make tag RUN=stack-get/20261121T091433Z TAG=baseline
+	@$(call lab,tag,RUN TAG)
+prune: ## remove old runs that no suite, comparison or tag refers to: make prune [KEEP=10] [DRY_RUN=1]
+	@$(call lab,prune)
+diff: build-profiler ## which code changed, with differential flame graphs: make diff A=stack-get B=queue-get [FORCE=1] (runs or experiments)
+	@$(call lab,diff,A B)
+profile-window: build-profiler ## flame graphs of a part of a recording: make profile-window RUN=stack-get/20261121T091433Z FROM=10s TO=20s
+	@$(call lab,profile-window,RUN)
 parse-load: ## print the JSON of a wrk2 report: make parse-load FILE=load.txt
-	@$(if $(filter command line,$(origin FILE)),,echo 'FILE is missing: make parse-load FILE=load.txt' >&2; exit 2)
-	@bin/lab parse-load $(call quote,$(FILE))
-doctor: ## what this machine has and lacks for each runtime, and the command that installs it
-	@bin/lab doctor
+	@$(call lab,parse-load,FILE)
 
 ##@ This machine
 .PHONY: calibrate quiet unquiet
 calibrate: ## what this machine can do, and the smallest difference that it can show: make calibrate [STARTS=20]
-	@bin/lab calibrate $(call given,STARTS,--starts) $(call given,RUNTIME,--runtime)
+	@$(call lab,calibrate)
 quiet: ## make this machine quieter, as root: governor, huge pages, interrupts, halts; every change is printed
-	@bin/lab quiet
+	@$(call lab,quiet)
 unquiet: ## restore what `make quiet` changed, also after a crash
-	@bin/lab unquiet
+	@$(call lab,unquiet)
 
 ##@ Stack (docker)
 .PHONY: up open down

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
+from importlib import import_module
 from pathlib import Path
 
 import pytest
+import typer
+
+from lab.cli.app import COMMANDS
+from lab.cli.settings import SETTINGS
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -27,66 +33,53 @@ def test_help_lists_every_target_that_has_a_description() -> None:
     assert described == listed
 
 
-@pytest.mark.parametrize("target", ["results", "validate"])
+def asked(*words: str) -> list[list[str]]:
+    """The words of each command that make would run."""
+    return [shlex.split(line) for line in make("-n", *words).replace("\\\n", " ").splitlines()]
+
+
+@pytest.mark.parametrize("target", ["results", "check"])
 def test_a_name_is_passed_to_the_lab(target: str) -> None:
-    def asked(*words: str) -> str:
-        return " ".join(make("-n", target, *words).replace("\\\n", " ").splitlines()[0].split())
-
-    assert asked("NAME=stack-get") == f"bin/lab {target} -- 'stack-get'"
-    assert asked() == f"bin/lab {target}"
+    assert asked(target, "NAME=stack-get")[0] == ["bin/lab", target, "--", "stack-get"]
+    assert asked(target)[0] == ["bin/lab", target]
 
 
-def test_results_are_filtered_and_written_as_a_page() -> None:
-    words = make("-n", "results", "VARIANT=queue", "SINCE=7d", "VALID=1", "LAST=5").replace("\\\n", " ").splitlines()
-    assert words[0].split() == [
-        "bin/lab",
-        "results",
-        "--variant",
-        "'queue'",
-        "--since",
-        "'7d'",
-        "--valid",
-        "--last",
-        "'5'",
-    ]
-    assert words[-1] == "bin/lab index"
+def test_settings_become_options_and_flags_whatever_their_values() -> None:
+    commands = asked("results", "VARIANT=it's a 'queue'", "SINCE=7d", "VALID=1", "LAST=5")
+    words = " ".join(commands[0])
+    for option in ("--variant it's a 'queue'", "--since 7d", "--valid", "--last 5"):
+        assert f" {option}" in words
+    assert commands[-1] == ["bin/lab", "index"]
+    (suite,) = asked("suite", "NAME=queues", "QUEUE_CAPACITY=3", "RESUME=0", "FORCE=1")
+    assert suite[:2] + suite[-2:] == ["bin/lab", "suite", "--", "queues"]
+    assert sorted(suite[2:-2]) == ["--force", "--queue-capacity", "3"]
+    assert asked("suite", "NAME=queues", "FORCE=yes")[0][2] == "--force=yes", "the lab refuses it"
 
 
-def test_a_suite_gets_the_settings() -> None:
-    given = ("NAME=queues", "SCALE=auto", "ROUNDS=7", "RESUME=1", "FORCE=1")
-    words = make("-n", "suite", *given).replace("\\\n", " ").split()
-    assert words == ["bin/lab", "suite", "'queues'", "--rounds", "'7'", "--scale", "'auto'", "--resume", "--force"]
+def test_several_names_keep_their_order() -> None:
+    (words,) = asked("compare", "B=b VARIANT=stack", "A=a", "X=3%")
+    assert words == ["bin/lab", "compare", "--x", "3%", "--", "a", "b VARIANT=stack"]
 
 
-def test_a_window_of_a_recording_has_its_bounds() -> None:
-    given = ("RUN=stack-get/1", "FROM=10s", "TO=20s")
-    assert "bin/lab profile-window 'stack-get/1' --from '10s' --to '20s'" in make("-n", "profile-window", *given)
+def test_a_missing_name_is_an_error_before_the_lab_starts() -> None:
+    for words, missing in ((["experiment"], "NAME"), (["compare", "A=a"], "B"), (["search", "NAME=a"], "SLO")):
+        done = subprocess.run(["make", *words], cwd=ROOT, capture_output=True, text=True, check=False)
+        assert done.returncode == 2
+        assert f"{missing} is missing" in done.stderr
 
 
-@pytest.mark.parametrize(
-    ("words", "unknown"),
-    [
-        ("suite NAME=queues RATE=20000", "RATE"),
-        ("suite NAME=queues BLOCKS=10", "BLOCKS"),
-        ("prune DRYRUN=1", "DRYRUN"),
-        ("results ENGINE=lsm", "ENGINE"),
-        ("search NAME=stack-get SLO=p99<1ms STEPS=3", "STEPS"),
-        ("capacity NAME=stack-get SLO=p99<1ms", "SLO"),
-        ("compare A=a B=b REPEAT=3", "REPEAT"),
-        ("compare A=a B=b NAME=c", "NAME"),
-        ("regress BASE=HEAD RUNTIME=docker", "RUNTIME"),
-        ("findings NAME=queues ROUNDS=6", "ROUNDS"),
-    ],
-)
-def test_a_setting_that_a_target_would_ignore_is_refused(words: str, unknown: str) -> None:
-    told = make("-n", *words.split())
-    assert f"no such setting: {unknown}; available: " in told
-    assert told.index("exit 2") < told.index("bin/lab"), "before the lab is started"
-
-
-def test_a_comparison_is_given_every_value_of_an_experiment() -> None:
-    asked = make("-n", "compare", "A=a", "B=b", "SCALE=0.3", "ENGINE=null", "X=3%", "PORT=9000")
-    assert asked.split() == ["bin/lab", "compare", "'a'", "'b'", "SCALE='0.3'", "ENGINE='null'", "X='3%'"]
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_setting_that_a_command_would_ignore_is_refused(command: str) -> None:
+    group = typer.main.get_group(import_module(f"lab.cli.{COMMANDS[command].module}").commands)
+    found = group.get_command(None, command)
+    taken = {parameter.name for parameter in found.params}
+    for name, setting in SETTINGS.items():
+        option = "--" + name.replace("_", "-")
+        words = [option] if setting.flag else [option, "1"]
+        with pytest.raises(Exception) as caught:  # noqa: PT011 - the parser's classes are private
+            found.make_context(command, [*words, "--no-such-option"])
+        refused = getattr(caught.value, "option_name", "")
+        assert refused == ("--no-such-option" if name in taken else option), f"{command} {option}"
 
 
 @pytest.fixture

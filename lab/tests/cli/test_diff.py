@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from lab.cli.diff import print_difference
+from lab.cli.comparisons import print_difference
 from lab.diff import ProfilerError, recordings
 from lab.errors import InputError
 from lab.paths import Checkout

@@ -1,4 +1,4 @@
-"""`lab results`, `lab list` and `lab validate`: one line for each run, experiment or error."""
+"""`lab results`, `lab list` and `lab check`: one line for each run, experiment or error."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ def test_the_list_shows_sound_experiments_and_names_the_others(checkout: FakeChe
     assert code == 2
     assert "fake" in output
     assert "experiments/wrong/experiment.yaml:1: title" in output
-    code, output = checkout.lab("validate", "fake")
+    code, output = checkout.lab("check", "fake")
     assert (code, output.strip()) == (0, "1 experiment is sound")
-    assert checkout.lab("validate")[0] == 2
+    assert checkout.lab("check", "experiments")[0] == 2
 
 
 def test_lines_are_not_wrapped_without_a_terminal(checkout: FakeCheckout) -> None:
@@ -75,17 +75,17 @@ def test_an_unknown_variant_or_engine_is_an_error_of_the_experiment(
     checkout: FakeCheckout, service: dict[str, str], message: str
 ) -> None:
     checkout.experiment("odd", title="Odd", service=service)
-    code, output = checkout.lab("validate")
+    code, output = checkout.lab("check", "experiments")
     assert code == 2
     assert message in output
-    assert checkout.lab("validate", "fake")[0] == 0
+    assert checkout.lab("check", "fake")[0] == 0
 
 
 def test_if_the_service_cannot_be_built_files_are_still_checked(checkout: FakeCheckout) -> None:
     checkout.write("Makefile", "build-service:\n\t@exit 1\n")
     checkout.experiment("wrong", title=3, service={"variant": "stack"})
-    code, output = checkout.lab("validate", "fake")
+    code, output = checkout.lab("check", "fake")
     assert code == 0
     assert "variants and engines were not checked, for the service cannot be built here: make build-service" in output
     assert "1 experiment is sound" in output
-    assert checkout.lab("validate")[0] == 2
+    assert checkout.lab("check", "experiments")[0] == 2

@@ -13,7 +13,7 @@ import pytest
 
 from support.checkout import LIMIT_S, FakeCheckout, nothing_is_left
 
-QUICK = ("BLOCKS=6", "METRIC=p50", "WARMUP=0s", "PROFILE=off")
+QUICK = ("--blocks", "6", "--metric", "p50", "--warmup", "0s", "--profile", "off")
 
 
 def record(checkout: FakeCheckout) -> tuple[dict[str, Any], Path]:
@@ -22,7 +22,7 @@ def record(checkout: FakeCheckout) -> tuple[dict[str, Any], Path]:
 
 
 def test_two_hundred_microseconds_more_are_worse_by_two_hundred_microseconds(checkout: FakeCheckout) -> None:
-    code, output = checkout.lab("compare", "fake", "fake VARIANT=slower-by-200-us", *QUICK, "DURATION=1s")
+    code, output = checkout.lab("compare", "fake", "fake VARIANT=slower-by-200-us", *QUICK, "--duration", "1s")
     assert code == 0, output
     result = record(checkout)[0]["result"]
     primary = next(metric for metric in result["metrics"] if metric["primary"])
@@ -36,7 +36,8 @@ def test_two_hundred_microseconds_more_are_worse_by_two_hundred_microseconds(che
 def test_the_cost_of_a_request_is_the_servers_whatever_a_window_lasts(checkout: FakeCheckout, window_s: int) -> None:
     """The server uses 70 µs of CPU and 1,000 bytes for each request, those of the lead-in included."""
     known = {"FAKE_CPU_US_PER_REQUEST": "70", "FAKE_MEASUREMENT_TAKES_S": "0"}
-    quick = ("BLOCKS=6", "METRIC=p50", "WARMUP=1s", "PROFILE=off", f"DURATION={2 * window_s}s", "FORCE=1")
+    quick = ("--blocks", "6", "--metric", "p50", "--warmup", "1s", "--profile", "off", "--force")
+    quick += ("--duration", f"{2 * window_s}s")
     code, output = checkout.lab("compare", "fake", "fake VARIANT=queue", *quick, **known)
     assert code == 0, output
     found, _ = record(checkout)
@@ -53,7 +54,7 @@ def test_differences_besides_the_service_are_a_caution(checkout: FakeCheckout) -
 
 def interrupted(checkout: FakeCheckout, *words: str) -> tuple[str, list[dict[str, Any]]]:
     """Start a comparison, end it in its first window; return what it printed and the experiments of both sides."""
-    process = checkout.start("compare", *words, *QUICK, "DURATION=10m")
+    process = checkout.start("compare", *words, *QUICK, "--duration", "10m")
     checkout.wait_for_phase("measure")
     os.kill(process.pid, signal.SIGINT)
     output, _ = process.communicate(timeout=LIMIT_S)
@@ -62,19 +63,19 @@ def interrupted(checkout: FakeCheckout, *words: str) -> tuple[str, list[dict[str
 
 
 def test_a_scale_multiplies_the_declared_rate_of_each_side(checkout: FakeCheckout) -> None:
-    output, sides = interrupted(checkout, "fake", "fake SCALE=0.25", "SCALE=0.5")
+    output, sides = interrupted(checkout, "fake", "fake SCALE=0.25", "--scale", "0.5")
     assert [side["resolved"]["load"]["rate_per_s"] for side in sides] == [50, 25], output
     assert [side["rate"]["scale"] for side in sides] == [0.5, 0.25]
 
 
 def test_a_rate_that_is_fitted_to_a_is_the_rate_of_b_too(checkout: FakeCheckout) -> None:
-    words = ("fake", "fake VARIANT=queue", "RATE=auto")
+    words = ("fake", "fake VARIANT=queue", "--rate", "auto")
     code, output = checkout.lab("compare", *words)
     assert code == 2
     assert "A: RATE=auto: nothing to base it on" in output
     assert "make capacity NAME=fake" in output
     assert not (checkout.root / "results").exists()
-    code, output = checkout.lab("capacity", "fake", "DURATION=1s", "WARMUP=0s", FAKE_SATURATED_AT_PER_S="80")
+    code, output = checkout.lab("capacity", "fake", "--duration", "1s", "--warmup", "0s", FAKE_SATURATED_AT_PER_S="80")
     assert code == 0, output
     output, sides = interrupted(checkout, *words)
     rates = [side["resolved"]["load"]["rate_per_s"] for side in sides]
@@ -92,7 +93,7 @@ def test_a_rate_beyond_this_machine_is_reported_with_what_to_type_instead(checko
 
 
 def test_ctrl_c_leaves_nothing_running_and_a_comparison_that_is_not_judged(checkout: FakeCheckout) -> None:
-    process = checkout.start("compare", "fake", "fake VARIANT=queue", *QUICK, "DURATION=10m")
+    process = checkout.start("compare", "fake", "fake VARIANT=queue", *QUICK, "--duration", "10m")
     checkout.wait_for_phase("measure")
     assert len([line for line in checkout.left_running() if "serve --config" in line]) >= 2, "both are alive"
     os.kill(process.pid, signal.SIGINT)
@@ -111,7 +112,7 @@ def test_ctrl_c_leaves_nothing_running_and_a_comparison_that_is_not_judged(check
 
 
 def test_a_service_that_dies_fails_the_comparison_and_names_the_phase(checkout: FakeCheckout) -> None:
-    code, output = checkout.lab("compare", "fake", "fake VARIANT=dies-under-load", *QUICK, "DURATION=2s")
+    code, output = checkout.lab("compare", "fake", "fake VARIANT=dies-under-load", *QUICK, "--duration", "2s")
     assert code == 1
     assert "the service died during the measurement" in output
     assert "incomplete, so it is not judged" in output
@@ -122,15 +123,17 @@ def test_a_service_that_dies_fails_the_comparison_and_names_the_phase(checkout: 
     ("words", "message"),
     [
         (("nope", "fake"), "A: no experiment named 'nope' in experiments"),
-        (("fake", "fake", "BLOCKS=3"), "BLOCKS=3: at least 6 blocks are needed"),
+        (("fake", "fake", "--blocks", "3"), "BLOCKS=3: at least 6 blocks are needed"),
         (("fake", "fake VARIAN=queue"), "no such setting VARIAN; did you mean VARIANT?"),
         (("fake", "fake RATE=lots"), "B: RATE=lots: 'lots' is not a whole number"),
         (
-            ("fake", "fake", "REPEAT=3"),
-            "REPEAT cannot be set in a comparison: BLOCKS says how often each side is started",
+            ("fake", "fake", "--repeat", "3"),
+            "REPEAT=3: BLOCKS says how often each side is started",
         ),
         (("fake", "fake queue"), "'queue' is not KEY=value, such as VARIANT=queue"),
         (("", "fake"), "A is empty: name an experiment"),
+        (("fake", "fake", "--monitoring", "on"), "MONITORING=on: a comparison runs without Prometheus"),
+        (("fake", "fake", "--generators", "2"), "No such option: --generators"),
     ],
 )
 def test_bad_input_starts_nothing(checkout: FakeCheckout, words: tuple[str, ...], message: str) -> None:
@@ -153,7 +156,7 @@ def test_finished_runs_of_one_start_each_cannot_tell(checkout: FakeCheckout) -> 
         code, output = checkout.lab("run", "fake", "--variant", variant, "--profile", "off", "--warmup", "0s")
         assert code == 0, output
     a, b = (f"fake/{run.name}" for run in checkout.runs())
-    code, output = checkout.lab("compare", a, b, "METRIC=p50")
+    code, output = checkout.lab("compare", a, b, "--metric", "p50")
     assert code == 0, output
     assert "verdict: cannot tell" in output
     assert "these runs have one start of the service each, and starts differ by luck" in output
@@ -167,7 +170,7 @@ def test_finished_runs_of_one_start_each_cannot_tell(checkout: FakeCheckout) -> 
     code, output = checkout.lab("compare", a, a)
     assert code == 2
     assert "A and B are one run" in output
-    code, output = checkout.lab("compare", a, b, "BLOCKS=10")
+    code, output = checkout.lab("compare", a, b, "--blocks", "10")
     assert code == 2
     assert "BLOCKS: finished runs are compared as they are" in output
 
@@ -177,7 +180,7 @@ def test_finished_runs_of_six_starts_each_are_judged(checkout: FakeCheckout) -> 
         code, output = checkout.lab("run", "fake", "--repeat", "6", "--profile", "off", "--warmup", "0s")
         assert code == 0, output
     a, b = (f"fake/{run.name}" for run in checkout.runs())
-    code, output = checkout.lab("compare", a, b, "METRIC=p50")
+    code, output = checkout.lab("compare", a, b, "--metric", "p50")
     assert code == 0, output
     assert "verdict: same within 5.0%" in output
     assert "6 starts a side" in output
@@ -191,10 +194,10 @@ def test_runs_with_another_flag_of_the_jvm_are_not_judged_unless_it_is_forced(ch
         assert code == 0, output
     a, b = (f"fake/{run.name}" for run in checkout.runs())
     why = "the runs are of unlike environments: jvm_flags: -Xmx1g against -Xmx1g -XX:+UseZGC"
-    code, output = checkout.lab("compare", a, b, "METRIC=p50")
+    code, output = checkout.lab("compare", a, b, "--metric", "p50")
     assert code == 0, output
     assert f"Cannot tell: {why}." in output
-    code, output = checkout.lab("compare", a, b, "METRIC=p50", "FORCE=1")
+    code, output = checkout.lab("compare", a, b, "--metric", "p50", "--force")
     assert code == 0, output
     assert "verdict: same within 5.0%" in output
     assert f"FORCE=1: {why}" in output
@@ -203,7 +206,7 @@ def test_runs_with_another_flag_of_the_jvm_are_not_judged_unless_it_is_forced(ch
 def test_a_machine_that_is_not_fit_to_measure_withdraws_the_verdict_unless_it_is_forced(
     checkout: FakeCheckout,
 ) -> None:
-    code, output = checkout.lab("compare", "fake", "fake", *QUICK, "DURATION=1s", "FORCE=1", FAKE_STEAL="0.5")
+    code, output = checkout.lab("compare", "fake", "fake", *QUICK, "--duration", "1s", "--force", FAKE_STEAL="0.5")
     assert code == 0, output
     why = "the machine was not fit to measure: A: the hypervisor took 50% of a CPU of the service"
     assert "verdict: same within 5.0%" in output
@@ -214,11 +217,11 @@ def test_a_machine_that_is_not_fit_to_measure_withdraws_the_verdict_unless_it_is
         assert f"FORCE=1: {why}" in (directory / page).read_text(), page
         assert "as set, without a pilot" in (directory / page).read_text(), page
     sides = str(directory / "a"), str(directory / "b")
-    code, output = checkout.lab("compare", *sides, "METRIC=p50")
+    code, output = checkout.lab("compare", *sides, "--metric", "p50")
     assert code == 0, output
     assert "verdict: cannot tell" in output
     assert f"Cannot tell: {why}" in output
-    code, output = checkout.lab("compare", *sides, "METRIC=p50", "FORCE=1")
+    code, output = checkout.lab("compare", *sides, "--metric", "p50", "--force")
     assert code == 0, output
     assert "verdict: same within 5.0%" in output
     assert f"FORCE=1: {why}" in output
@@ -260,7 +263,7 @@ def test_regress_refuses_a_service_that_cannot_read_the_dataset(
 def test_regress_compares_with_the_service_of_an_earlier_commit(checkout: FakeCheckout) -> None:
     committed(checkout)
     commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=checkout.root, check=True, capture_output=True, text=True)
-    code, output = checkout.lab("regress", "HEAD", "fake", *QUICK, "DURATION=1s")
+    code, output = checkout.lab("regress", "HEAD", "fake", *QUICK, "--duration", "1s")
     assert code == 0, output
     assert "fake of this checkout is the same as fake of HEAD within 5.0%" in output
     found, directory = record(checkout)
@@ -277,8 +280,8 @@ def test_regress_compares_with_the_service_of_an_earlier_commit(checkout: FakeCh
 
 def test_profiling_cost_is_a_comparison_whose_second_side_is_recorded(checkout: FakeCheckout) -> None:
     checkout.environment["FAKE_PROFILE_LOG"] = str(checkout.root / "profile.log")
-    words = [word for word in QUICK if not word.startswith("PROFILE")]
-    code, output = checkout.lab("profiling-cost", "fake", *words, "DURATION=1s")
+    words = QUICK[:-2]  # without --profile off
+    code, output = checkout.lab("profiling-cost", "fake", *words, "--duration", "1s")
     assert code == 0, output
     assert "fake, recorded is the same as fake within 5.0%" in output
     found, directory = record(checkout)
@@ -291,7 +294,7 @@ def test_profiling_cost_is_a_comparison_whose_second_side_is_recorded(checkout: 
 
 
 def test_profiling_cost_refuses_profile_off(checkout: FakeCheckout) -> None:
-    code, output = checkout.lab("profiling-cost", "fake", "PROFILE=off")
+    code, output = checkout.lab("profiling-cost", "fake", "--profile", "off")
     assert code == 2
     assert "side A is never profiled, side B always is" in output
 

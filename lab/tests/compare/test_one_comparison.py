@@ -13,7 +13,7 @@ import pytest
 from support.calibrated import calibration
 from support.checkout import SCHEMA, FakeCheckout, nothing_is_left
 
-QUICK = ("BLOCKS=6", "METRIC=p50", "PROFILE=off")
+QUICK = ("--blocks", "6", "--metric", "p50", "--profile", "off")
 FIRST_LOAD_S, STEADY_AFTER_S = 3, 15
 """The first load of the pilot's warm-up, and when a start is steady, counted from the beginning of that load."""
 SMALLEST = "p50 3.1% with 6 pairs of starts (sync-get at 20,000/s)"
@@ -30,7 +30,7 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[FakeCheckou
     checkout = FakeCheckout(tmp_path_factory.mktemp("compare")).build()
     checkout.write(".cache/calibration.json", calibration(smallest_difference={"p50": 0.031}).model_dump_json())
     checkout.environment |= {"FAKE_WARM_UP_TAKES_S": "0.1", "FAKE_STEADY_AFTER_S": str(STEADY_AFTER_S - FIRST_LOAD_S)}
-    code, output = checkout.lab("compare", "fake", "fake VARIANT=queue", *QUICK, "DURATION=2s", "SEED=3")
+    code, output = checkout.lab("compare", "fake", "fake VARIANT=queue", *QUICK, "--duration", "2s", "--seed", "3")
     assert code == 0, output
     yield checkout, output
     assert nothing_is_left(checkout)

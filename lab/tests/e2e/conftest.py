@@ -120,5 +120,5 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if skipped:
         terminalreporter.write_line(
             f"The docker end-to-end tests did not run ({len(skipped)}): {NO_ENGINE}. "
-            "`make doctor` says how to get one; everything else above is of the local runtime."
+            "`make check` says how to get one; everything else above is of the local runtime."
         )

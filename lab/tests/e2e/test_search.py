@@ -33,7 +33,7 @@ def test_a_search_finds_the_saturation_of_a_server_that_has_a_known_one(
     real_load: FakeCheckout, saturation: int
 ) -> None:
     known = {"FAKE_SATURATION_PER_S": str(saturation), "CPUS_OTHER": ""}  # the lab keeps off the CPU of the server
-    code, output = real_load.lab("search", "known", "p99<25ms", "DURATION=2s", limit_s=200, **known)
+    code, output = real_load.lab("search", "known", "p99<25ms", "--duration", "2s", limit_s=200, **known)
     assert code == 0, output
     directory = next((real_load.root / "results/search").iterdir())
     answer = json.loads((directory / "answer.json").read_text())

@@ -106,7 +106,7 @@ def test_each_percentile_is_one_text_in_all_places(checkout: FakeCheckout, tmp_p
     shown = dict(zip(rows[0], next(row for row in rows if b.name in row[0]), strict=True))
     assert (shown["p50"], shown["p99"]) == (P50, BOUND)
 
-    code, output = checkout.lab("compare", f"fake/{a.name}", f"fake/{b.name}", "METRIC=p50")
+    code, output = checkout.lab("compare", f"fake/{a.name}", f"fake/{b.name}", "--metric", "p50")
     assert code == 0, output
     (page,) = (checkout.root / "results/compare").glob("*/compare.md")
     told = page.read_text()

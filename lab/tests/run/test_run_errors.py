@@ -242,7 +242,7 @@ def test_a_disk_that_becomes_full_is_reported_without_a_traceback(checkout: Fake
 
 
 @pytest.mark.parametrize("setting", ["LAB_RESULTS", "LAB_CACHE"])
-@pytest.mark.parametrize("words", [("run", "fake"), ("compare", "fake", "fake VARIANT=queue", "BLOCKS=6")])
+@pytest.mark.parametrize("words", [("run", "fake"), ("compare", "fake", "fake VARIANT=queue", "--blocks", "6")])
 def test_a_place_that_cannot_be_written_is_named_before_anything_is_built(
     checkout: FakeCheckout, setting: str, words: tuple[str, ...]
 ) -> None:

@@ -126,7 +126,7 @@ def test_a_run_that_is_killed_while_its_report_is_written_is_incomplete(checkout
 
 
 def test_a_comparison_that_is_killed_while_its_page_is_written_is_incomplete(checkout: FakeCheckout) -> None:
-    words = ("fake", "fake VARIANT=queue", "DURATION=1s", "WARMUP=1s", "BLOCKS=6", "PROFILE=off")
+    words = ("fake", "fake VARIANT=queue", "--duration", "1s", "--warmup", "1s", "--blocks", "6", "--profile", "off")
     process = checkout.start("compare", *words)
     checkout.wait_for_phase("measure")
     (directory,) = checkout.runs("compare")

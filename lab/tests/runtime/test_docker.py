@@ -13,7 +13,7 @@ import pytest
 import yaml
 from rich.console import Console
 
-from lab.cli.doctor import print_checks
+from lab.cli.listing import check_machine
 from lab.errors import InputError, MissingToolError, RunError
 from lab.paths import Checkout
 from lab.runtime import select
@@ -92,7 +92,7 @@ def test_without_compose_every_command_takes_the_local_runtime_and_says_why(
     assert chosen.name == "local"
     assert told == ["runtime: local, because 'docker compose' is missing: Docker is there without its Compose plugin"]
     console = Console(record=True, width=200, file=io.StringIO())
-    print_checks(console)
+    check_machine(console)
     assert "Without RUNTIME, they run in: local, because 'docker compose' is missing" in console.export_text()
     with pytest.raises(MissingToolError, match="RUNTIME=docker: 'docker compose' is missing") as raised:
         select.choose(Checkout(tmp_path), "docker", told.append)

@@ -29,7 +29,7 @@ def answer_in(checkout: FakeCheckout) -> tuple[Path, dict[str, Any]]:
 def test_a_limit_that_is_never_broken_ends_at_the_calibrated_ceiling_and_can_be_resumed(checkout: FakeCheckout) -> None:
     checkout.experiment("fake", dataset=None)
     calibrated(checkout)
-    words = ("search", "fake", "p50<10ms", "DURATION=1s", "WARMUP=0s", "VARIANT=queue")
+    words = ("search", "fake", "p50<10ms", "--duration", "1s", "--warmup", "0s", "--variant", "queue")
     code, output = checkout.lab(*words)
     assert code == 0, output
     assert f"was never breached, up to {CEILING_PER_S}/s, which is as much as can be sent: a lower bound" in output
@@ -65,7 +65,7 @@ def test_a_limit_that_is_never_broken_ends_at_the_calibrated_ceiling_and_can_be_
 
 def test_a_saturation_is_found_and_its_page_has_every_step(checkout: FakeCheckout) -> None:
     checkout.experiment("fake", dataset=None)
-    words = ("search", "fake", "p50<10ms", "DURATION=1s", "WARMUP=0s")
+    words = ("search", "fake", "p50<10ms", "--duration", "1s", "--warmup", "0s")
     code, output = checkout.lab(*words, FAKE_SATURATED_AT_PER_S="900")
     assert code == 0, output
     path, answer = answer_in(checkout)
@@ -85,7 +85,7 @@ def test_a_saturation_is_found_and_its_page_has_every_step(checkout: FakeCheckou
 def test_a_search_in_which_no_step_can_tell_has_no_answer_and_says_why(checkout: FakeCheckout) -> None:
     """The latency is over the limit by the load generator's own delays at every rate."""
     checkout.experiment("fake", dataset=None)
-    words = ("search", "fake", "p50<250us", "DURATION=1s", "WARMUP=0s")
+    words = ("search", "fake", "p50<250us", "--duration", "1s", "--warmup", "0s")
     code, output = checkout.lab(*words, FAKE_GENERATOR_DELAY_US="600")
     assert code == 0, output
     path, answer = answer_in(checkout)
@@ -106,14 +106,14 @@ def test_a_search_in_which_no_step_can_tell_has_no_answer_and_says_why(checkout:
 
 def test_too_few_requests_for_the_percentile_at_any_rate_are_bad_input(checkout: FakeCheckout) -> None:
     calibrated(checkout)
-    code, output = checkout.lab("search", "fake", "p99.99<10ms", "DURATION=1s")
+    code, output = checkout.lab("search", "fake", "p99.99<10ms", "--duration", "1s")
     assert code == 2, output
     assert "a step has too few requests for that percentile, even at 150/s" in output
     assert not (checkout.root / "results").exists()
 
 
 def test_a_bad_capacity_changes_nothing(checkout: FakeCheckout) -> None:
-    for words in (("capacity", "fake", "RATE=3"), ("capacity", "fake", "VARIANT"), ("capacity", "nonesuch")):
+    for words in (("capacity", "fake", "--rate", "3"), ("capacity", "fake", "--variant"), ("capacity", "nonesuch")):
         code, output = checkout.lab(*words)
         assert code == 2, output
     assert not (checkout.root / "results").exists()

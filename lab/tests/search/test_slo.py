@@ -55,11 +55,11 @@ def test_a_bad_limit_is_refused(text: str, message: str) -> None:
     ("words", "message"),
     [
         (("fake", "p99<"), "is not a percentile"),
-        (("fake", "p99<1ms", "RATE=5"), "RATE=5: the rate is what is searched for"),
-        (("fake", "p99<1ms", "SCALE=auto"), "SCALE=auto: the rate is what is searched for"),
-        (("fake", "p99<1ms", "VARIAN=queue"), "VARIAN=queue: no such setting; did you mean VARIANT?"),
-        (("fake", "p99<1ms", "VARIANT"), "VARIANT: no such setting"),
-        (("fake", "p99<1ms", "DURATION=5"), "DURATION=5: '5' is not a number with a unit"),
+        (("fake", "p99<1ms", "--rate", "5"), "RATE=5: the rate is what is searched for"),
+        (("fake", "p99<1ms", "--scale", "auto"), "SCALE=auto: the rate is what is searched for"),
+        (("fake", "p99<1ms", "--varian", "queue"), "No such option: --varian"),
+        (("fake", "p99<1ms", "VARIANT=queue"), "unexpected extra argument"),
+        (("fake", "p99<1ms", "--duration", "5"), "DURATION=5: '5' is not a number with a unit"),
         (("nonesuch", "p99<1ms"), "no experiment named 'nonesuch'"),
     ],
 )

@@ -1,33 +1,45 @@
-"""The commands about the machine: calibrate, quiet, unquiet."""
+"""This machine: `lab calibrate`, `quiet`, `unquiet`."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Annotated
 
+import typer
 from rich.console import Console
 
-from lab.calibration import Calibration, against_earlier, calibrate, calibration_file, described, read_calibration
+from lab.calibration import Calibration, against_earlier, calibration_file, described, read_calibration
+from lab.calibration import calibrate as calibrate_machine
+from lab.cli.output import console
+from lab.cli.settings import MACHINE, Given, takes
 from lab.errors import InputError, RunError
 from lab.experiment import Experiment
 from lab.machine.cpus import plan_cpus
 from lab.machine.quiet import QuietMachine
 from lab.manifest import Manifest
-from lab.paths import Checkout
+from lab.paths import find_checkout
 from lab.run import Run, RunPlan
 from lab.run.directory import MANIFEST
 from lab.run.show import Show
-from lab.runtime.base import Ports
 from lab.runtime.select import choose
 
+commands = typer.Typer()
 
-def run_calibration(console: Console, checkout: Checkout, runtime: str | None, starts: int, ports: Ports) -> None:
-    """Run the calibration's experiments and print the result."""
+
+@commands.command()
+@takes(*MACHINE)
+def calibrate(
+    given: Given,
+    starts: Annotated[int, typer.Option(envvar="STARTS", help="Starts of the service in the A/A test.")] = 20,
+) -> None:
+    """Measure what this machine can do, and the smallest difference that it can show; about eight minutes."""
     if starts < 4:
         raise InputError(f"STARTS={starts}: must be at least 4, because fewer starts have no usable spread")
+    screen, checkout, ports = console(), find_checkout(), given.ports
 
     def run(name: str, experiment: Experiment) -> tuple[Path, Manifest]:
-        console.print(f"{name}: {experiment.title}", highlight=False)
+        screen.print(f"{name}: {experiment.title}", highlight=False)
         plan = RunPlan(
             checkout=checkout,
             name=name,
@@ -35,9 +47,10 @@ def run_calibration(console: Console, checkout: Checkout, runtime: str | None, s
             overrides={},
             cpus=plan_cpus(os.environ),
             ports=ports,
-            runtime=choose(checkout, runtime, console.print),
+            monitoring=given.monitoring,
+            runtime=choose(checkout, given.get("runtime"), screen.print),
         )
-        done = Run(plan, Show(console))
+        done = Run(plan, Show(screen))
         code = done.execute()
         if code != 0:
             raise RunError(f"calibration: {name} ended with exit code {code}")
@@ -45,24 +58,31 @@ def run_calibration(console: Console, checkout: Checkout, runtime: str | None, s
         return directory, Manifest.read(directory / MANIFEST)
 
     earlier = read_calibration(checkout)
-    print_calibration(console, calibrate(checkout, run, starts), earlier, calibration_file(checkout))
+    print_calibration(screen, calibrate_machine(checkout, run, starts), earlier, calibration_file(checkout))
 
 
-def print_calibration(console: Console, calibration: Calibration, earlier: Calibration | None, path: Path) -> None:
+@commands.command()
+def quiet() -> None:
+    """Make the machine quieter (root): governor, huge pages, interrupts, halts; each change is printed."""
+    _quiet_machine().quiet(plan_cpus(os.environ), _say)
+
+
+@commands.command()
+def unquiet() -> None:
+    """Restore the settings that `quiet` changed, also after a crash."""
+    _quiet_machine().unquiet(_say)
+
+
+def print_calibration(screen: Console, calibration: Calibration, earlier: Calibration | None, path: Path) -> None:
     """Print a calibration, how far it is from the one before it, and its path."""
     for line in [*described(calibration), *against_earlier(calibration, earlier)]:
-        console.print(line, highlight=False, soft_wrap=True)
-    console.print(f"stored in {path}", highlight=False, soft_wrap=True)
+        screen.print(line, highlight=False, soft_wrap=True)
+    screen.print(f"stored in {path}", highlight=False, soft_wrap=True)
 
 
-def set_quiet(console: Console, checkout: Checkout, *, quiet: bool) -> None:
-    """Make the machine quiet, or put everything back."""
-    machine = QuietMachine(checkout.cache / "quiet.json")
+def _quiet_machine() -> QuietMachine:
+    return QuietMachine(find_checkout().cache / "quiet.json")
 
-    def say(line: str) -> None:
-        console.print(line, highlight=False, soft_wrap=True)
 
-    if quiet:
-        machine.quiet(plan_cpus(os.environ), say)
-    else:
-        machine.unquiet(say)
+def _say(line: str) -> None:
+    console().print(line, highlight=False, soft_wrap=True)

@@ -1,77 +1,79 @@
-"""`lab search` and `lab capacity`: their words, and where the steps run."""
+"""Find the rates of an experiment: `lab search`, `lab capacity`."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from typing import Annotated
 
-from rich.console import Console
+import typer
 
 from lab.capacity import Capacities
-from lab.errors import InputError, did_you_mean
+from lab.cli.output import console, tell
+from lab.cli.settings import MACHINE, OVERRIDES, Given, takes
 from lab.experiment import Catalogue, apply_overrides
-from lab.experiment.overrides import OVERRIDABLE
 from lab.machine.cpus import plan_cpus
-from lab.paths import Checkout, find_checkout
-from lab.runtime.base import Ports
-from lab.runtime.select import choose
+from lab.paths import find_checkout
+from lab.runtime.select import check_name, choose
 from lab.search.drive import run_search
 from lab.search.saturation import described, measure_capacity
 from lab.search.slo import parse_slo
 from lab.search.steps import Subject
 from lab.series import Place
 
+commands = typer.Typer()
 SET_BY_STEPS = {
     "rate": "the rate is what is searched for",
     "scale": "the rate is what is searched for",
     "repeat": "each step is one repetition",
     "profile": "no step is profiled",
 }
+STEP = tuple(name for name in OVERRIDES if name not in SET_BY_STEPS)
+Name = Annotated[str, typer.Argument(help="The experiment. `lab list` shows all.")]
 
 
-def read_subject(checkout: Checkout, name: str, words: Sequence[str], slo: str = "max<1h") -> Subject:
+@commands.command()
+@takes(*STEP, "resume", *MACHINE, refused=SET_BY_STEPS)
+def search(
+    name: Name,
+    slo: Annotated[str, typer.Argument(help="The limit: 'p99.9<100ms', 'max<100ms'.")],
+    given: Given,
+) -> None:
+    """Search for the highest rate at which an experiment stays within a latency limit.
+
+    The rate is doubled until the limit breaks, then bisected; each step is a run of its own. docs/search.md
+    explains the method. Exit code: 0 if there is an answer; 1 if a step failed (RESUME=1 continues); 2 for bad input,
+    before anything was started.
+    """
+    subject = _subject(name, given, slo)
+    run_search(_place(given)[0], subject, console(), resume="resume" in given)
+
+
+@commands.command()
+@takes(*STEP, *MACHINE, refused=SET_BY_STEPS)
+def capacity(name: Name, given: Given) -> None:
+    """Measure the highest rate that this machine serves, the base of RATE=auto; about a minute.
+
+    The result is kept in .cache until the machine, the CPU plan or the sources of the service change.
+    """
+    subject, screen = _subject(name, given), console()
+    place, capacities = _place(given)
+    words, experiment = subject.words, subject.experiment
+    found = measure_capacity(place, capacities, name, words=words, experiment=experiment, console=screen)
+    screen.print(described(name, found), soft_wrap=True, highlight=False)
+    screen.print(f"stored in {capacities.path}: RATE=auto is based on it", soft_wrap=True, highlight=False)
+
+
+def _subject(name: str, given: Given, slo: str = "max<1h") -> Subject:
     """Return the request. Raises InputError if anything is wrong with it; nothing was started then."""
     limit = parse_slo(slo)
-    declared = Catalogue(checkout).read(name)
-    given = settings_of(words)
-    return Subject(name, given, apply_overrides(declared, given)[0], limit)
+    declared = Catalogue(find_checkout()).read(name)
+    return Subject(name, given.overrides, apply_overrides(declared, given.overrides)[0], limit)
 
 
-def settings_of(words: Sequence[str]) -> dict[str, str]:
-    """Return words such as `VARIANT=queue` as apply_overrides takes them. Raises InputError."""
-    found: dict[str, str] = {}
-    allowed = [key.upper() for key in OVERRIDABLE if key not in SET_BY_STEPS]
-    for word in words:
-        key, equals, value = word.partition("=")
-        setting = key.lower()
-        if setting in SET_BY_STEPS:
-            raise InputError(f"{word}: {SET_BY_STEPS[setting]}; what can be set: {', '.join(allowed)}")
-        if not equals or key.upper() not in allowed:
-            near = did_you_mean(key.upper(), allowed)
-            raise InputError(f"{word}: no such setting{near}; available: {', '.join(allowed)}, each as KEY=VALUE")
-        found[setting] = value
-    return found
-
-
-def place_of(runtime: str | None, ports: Ports, tell: Callable[[str], None], *, monitoring: bool | None) -> Place:
-    """Return where the steps run: this checkout, the CPU plan, and the runtime."""
-    checkout, cpus = find_checkout(), plan_cpus(os.environ)
-    name = choose(checkout, runtime, tell).name
+def _place(given: Given) -> tuple[Place, Capacities]:
+    """Return where the steps run, and the capacities measured there."""
+    checkout, ports, monitoring = find_checkout(), given.ports, given.monitoring
+    cpus = plan_cpus(os.environ)
+    name = choose(checkout, check_name(given.get("runtime")), tell).name
     capacities = Capacities(checkout, cpus, name)
-    return Place(checkout, lambda: choose(checkout, name, tell), name, cpus, ports, monitoring, capacities)
-
-
-def search(console: Console, subject: Subject, place: Place, *, resume: bool) -> None:
-    """Search and print the answer."""
-    run_search(place, subject, console, resume=resume)
-
-
-def measure(console: Console, subject: Subject, place: Place) -> None:
-    """Measure the capacity and print it."""
-    if place.capacities is None:
-        raise AssertionError("place_of gives capacities")
-    capacity = measure_capacity(
-        place, place.capacities, subject.name, words=subject.words, experiment=subject.experiment, console=console
-    )
-    console.print(described(subject.name, capacity), soft_wrap=True, highlight=False)
-    console.print(f"stored in {place.capacities.path}: RATE=auto is based on it", soft_wrap=True, highlight=False)
+    return Place(checkout, lambda: choose(checkout, name, tell), name, cpus, ports, monitoring, capacities), capacities

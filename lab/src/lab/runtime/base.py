@@ -97,7 +97,7 @@ class Runtime(abc.ABC):
     @classmethod
     @abc.abstractmethod
     def checks(cls) -> list[Check]:
-        """Return what this machine has and lacks for this runtime, for `lab doctor`. Starts nothing; under 5 s."""
+        """Return what this machine has and lacks for this runtime, for `lab check`. Starts nothing; under 5 s."""
 
     def prepare(self, name: str, threads: int, connections: int, data_bytes: int) -> None:  # noqa: B027 - most runtimes need nothing of it
         """Learn what is going to run; called before a run's preflight. Starts nothing.

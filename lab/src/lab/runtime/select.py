@@ -1,6 +1,6 @@
 """Selects the runtime: by `RUNTIME` or `--runtime`, else docker if containers can be run, else local.
 
-`lab doctor` and every command that needs a runtime ask here, so they cannot disagree.
+`lab check` and every command that needs a runtime ask here, so they cannot disagree.
 """
 
 from __future__ import annotations

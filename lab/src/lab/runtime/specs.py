@@ -34,7 +34,7 @@ class Ports:
 
 @dataclass(frozen=True)
 class Check:
-    """One line of `lab doctor`. `command` installs what is missing on this kind of system; empty if nothing is."""
+    """One line of `lab check`. `command` installs what is missing on this kind of system; empty if nothing is."""
 
     name: str
     ok: bool

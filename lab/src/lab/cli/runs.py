@@ -8,6 +8,12 @@ from typing import Annotated
 import typer
 
 from lab.cli.output import console
+from lab.cli.reading import load_text_as_json, report_again
+from lab.cli.results import print_changes, print_results
+from lab.history.index import Filter
+from lab.history.keeping import described, export, tag
+from lab.history.keeping import prune as prune_runs
+from lab.history.page import write_index
 from lab.paths import find_checkout
 
 commands = typer.Typer()
@@ -25,9 +31,6 @@ def results(  # noqa: PLR0917 - one parameter an option
     last: Annotated[int, typer.Option(min=0, help="Maximum number of runs to list; 0: all.")] = 50,
 ) -> None:
     """List all runs, newest first, with their verdicts; results/index.html shows them in a browser."""
-    from lab.cli.results import print_results  # noqa: PLC0415
-    from lab.history.index import Filter  # noqa: PLC0415
-
     print_results(console(), find_checkout(), Filter(name, variant, runtime, since, valid), last)
 
 
@@ -38,16 +41,12 @@ def changes(
     metric: Annotated[str, typer.Option(help="The figure: p50, p99, p99.9, max, rate or cpu.")] = "p99",
 ) -> None:
     """Say when an experiment changed: change points of its ratio to a reference run beside each run."""
-    from lab.cli.results import print_changes  # noqa: PLC0415
-
     print_changes(console(), find_checkout(), name, against, metric)
 
 
 @commands.command()
 def index() -> None:
     """Write results/index.html: all runs, to browse, filter and plot over time."""
-    from lab.history.page import write_index  # noqa: PLC0415
-
     typer.echo(write_index(find_checkout()))
 
 
@@ -57,8 +56,6 @@ def export_run(
     out: Annotated[Path | None, typer.Option(help="The file to write. Default: here, named after the run.")] = None,
 ) -> None:
     """Pack a run, or a suite with all its runs, into one .tar.gz."""
-    from lab.history.keeping import export  # noqa: PLC0415
-
     typer.echo(export(find_checkout(), run, out))
 
 
@@ -70,8 +67,6 @@ def tag_run(
     ],
 ) -> None:
     """Tag a run: `prune` keeps it, and `export` finds it by its tag."""
-    from lab.history.keeping import tag  # noqa: PLC0415
-
     tag(find_checkout(), run, word)
 
 
@@ -83,9 +78,6 @@ def prune(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show which runs would be removed.")] = False,
 ) -> None:
     """Remove old runs. Runs that a suite, a search, a comparison or a tag refers to stay."""
-    from lab.history.keeping import described  # noqa: PLC0415
-    from lab.history.keeping import prune as prune_runs  # noqa: PLC0415
-
     gone, kept = prune_runs(find_checkout(), keep, dry_run=dry_run)
     screen = console()
     removed = "would be removed" if dry_run else "removed"
@@ -101,8 +93,6 @@ def report(
     directory: Annotated[Path, typer.Argument(help="A run directory, results/NAME/RUN.", metavar="RUN_DIRECTORY")],
 ) -> None:
     """Write report.html and report.md of a run again, from its directory alone."""
-    from lab.cli.reading import report_again  # noqa: PLC0415
-
     typer.echo(report_again(directory))
 
 
@@ -114,8 +104,6 @@ def parse_load(
 
     What a report lacks, and figures of it that contradict each other, are named on standard error.
     """
-    from lab.cli.reading import load_text_as_json  # noqa: PLC0415
-
     document, remarks = load_text_as_json(file)
     typer.echo(document)
     for remark in remarks:

@@ -7,6 +7,7 @@ import typer
 from lab.cli.output import console
 from lab.errors import InputError
 from lab.paths import find_checkout
+from lab.runtime.docker.stack import Stack
 
 commands = typer.Typer()
 
@@ -14,8 +15,6 @@ commands = typer.Typer()
 @commands.command()
 def up() -> None:
     """Start Prometheus, Grafana, node-exporter and the artifact server, to stay up across runs (docker)."""
-    from lab.runtime.docker.stack import Stack  # noqa: PLC0415
-
     screen = console()
     addresses = Stack(find_checkout()).up(lambda line: screen.print(line, highlight=False))
     for name, address in addresses.items():
@@ -25,8 +24,6 @@ def up() -> None:
 @commands.command("open")
 def open_pages() -> None:
     """Print the addresses of the stack that is up, and open Grafana and the results in a browser (docker)."""
-    from lab.runtime.docker.stack import Stack  # noqa: PLC0415
-
     addresses = Stack(find_checkout()).addresses()
     if not addresses:
         raise InputError("the stack is not running", "make up starts it")
@@ -40,6 +37,4 @@ def open_pages() -> None:
 @commands.command()
 def down() -> None:
     """Stop all containers of the lab (docker)."""
-    from lab.runtime.docker.stack import Stack  # noqa: PLC0415
-
     Stack(find_checkout()).down()

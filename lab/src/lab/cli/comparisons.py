@@ -1,0 +1,239 @@
+"""Compare two sides: `lab compare`, `regress`, `profiling-cost`, `diff`; `profile-window` draws a part of one."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shlex
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.markdown import Markdown
+from rich.text import Text
+
+from lab.capacity import Capacities, advice
+from lab.cli.output import console, tell
+from lab.cli.settings import MACHINE, OVERRIDES, Given, takes
+from lab.compare import page
+from lab.compare.design import DESIGN_SETTINGS, Design, read_design
+from lab.compare.execution import Comparison
+from lab.compare.finished import compare_finished, find_run
+from lab.compare.plan import ComparePlan
+from lab.compare.profiles import compare_profiles
+from lab.compare.revision import built_revision, require_one_table_format
+from lab.compare.sides import REFUSED, Side, at_the_rate_of, read_side
+from lab.cpu_plan import CpuPlan
+from lab.diff import diff_recordings, recordings
+from lab.errors import InputError
+from lab.experiment import Catalogue
+from lab.experiment.model import ProfileSettings
+from lab.machine.cpus import plan_cpus
+from lab.paths import Checkout, find_checkout
+from lab.run.show import Show
+from lab.runtime.base import Runtime
+from lab.runtime.select import check_name, choose
+from lab.units import duration_word
+from lab.window import draw_window
+
+commands = typer.Typer()
+SIDES = tuple(name for name in OVERRIDES if name not in REFUSED)
+QUIET = {"monitoring": "a comparison runs without Prometheus, which would load the same CPUs"}
+PLACE = tuple(name for name in MACHINE if name not in QUIET)
+LOCAL = tuple(name for name in PLACE if name != "runtime")
+Name = Annotated[str, typer.Argument(help="The experiment, with overrides as in `lab compare`.")]
+
+
+@commands.command()
+@takes(*SIDES, *DESIGN_SETTINGS, *PLACE, refused=REFUSED | QUIET)
+def compare(
+    a: Annotated[str, typer.Argument(help="An experiment, such as 'stack-get VARIANT=queue', or a finished run.")],
+    b: Annotated[str, typer.Argument(help="The experiment or the finished run to compare with A.")],
+    given: Given,
+) -> None:
+    """Say whether B is better than A, worse, the same within X%, or whether the data cannot tell.
+
+    Both run in turns: each block starts both services afresh and alternates windows of load between them. The sample
+    is the block, never the request. PORT and ADMIN_PORT are A's; B takes free ports. docs/compare.md explains the
+    method and the verdicts.
+    """
+    screen, checkout, runtime = console(), find_checkout(), check_name(given.get("runtime"))
+    design, ports = _design(given), given.ports
+    runs = find_run(checkout, a), find_run(checkout, b)
+    if runs[0] is not None and runs[1] is not None:
+        allowed = ("x", "metric", "force")
+        useless = [key.upper() for key in given if key not in allowed and key not in PLACE]
+        if useless:
+            raise InputError(
+                f"{', '.join(useless)}: finished runs are compared as they are; only X, METRIC and FORCE can be set"
+            )
+        record, directory = compare_finished(checkout, runs[0], runs[1], design)
+        compare_profiles(checkout, directory, (runs[0], runs[1]), (record.a.label, record.b.label))
+        page.write(directory, record)
+        record.write(directory)  # after the page, so that a complete comparison has one
+        page.tell(screen, record, directory)
+        return
+    if runs[0] is not None or runs[1] is not None:
+        run, other = (a, b) if runs[0] is not None else (b, a)
+        raise InputError(f"{run} is a finished run, but {other} is not: name two runs, or two experiments")
+    here = _Site.of(checkout, choose(checkout, runtime, tell))
+    side_a = here.read("A", a, given.overrides)
+    side_b = here.read("B", b, at_the_rate_of(side_a, given.overrides))
+    plan = ComparePlan(
+        checkout=checkout, a=side_a, b=side_b, design=design, runtime=here.runtime, cpus=here.cpus, ports=ports
+    )
+    screen.print(Text.assemble(("A ", "bold"), f"{side_a.label}: {side_a.experiment.title}"), highlight=False)
+    screen.print(Text.assemble(("B ", "bold"), f"{side_b.label}: {side_b.experiment.title}"), highlight=False)
+    here.advise(screen, side_a, f"make compare A={shlex.quote(a)} B={shlex.quote(b)}")
+    raise typer.Exit(Comparison(plan, Show(screen)).execute())
+
+
+@commands.command()
+@takes(
+    *SIDES,
+    *DESIGN_SETTINGS,
+    *(one for one in PLACE if one != "runtime"),
+    refused=REFUSED | QUIET | {"runtime": "revisions are built locally"},
+)
+def regress(
+    base: Annotated[str, typer.Argument(help="The revision to compare with: HEAD~1, main, a tag.")],
+    given: Given,
+    name: Annotated[str, typer.Argument(help="The experiment, with overrides as in `lab compare`.")] = "sync-get",
+) -> None:
+    """Say whether this checkout's service is better than an earlier one, worse, or the same (local runtime).
+
+    The service of that revision is built in a git worktree under .cache, which is removed afterwards.
+    """
+    screen, checkout, design, ports = console(), find_checkout(), _design(given), given.ports
+    here = _Site.of(checkout, choose(checkout, "local", tell))
+    side = here.read("NAME", name, given.overrides)
+    here.advise(screen, side, f"make regress BASE={shlex.quote(base)} NAME={shlex.quote(name)}")
+    checkout.cache.mkdir(parents=True, exist_ok=True)
+    with built_revision(checkout, base, tell) as revision:
+        here.runtime.build(checkout.cache / "build-service.log", tell, service_only=True)
+        if side.experiment.dataset is not None:
+            require_one_table_format(checkout, revision, here.runtime.catalogue)
+        plan = ComparePlan(
+            checkout=checkout,
+            a=replace(side, label=f"{side.label} of {base}", revision=revision),
+            b=replace(side, label=f"{side.label} of this checkout"),
+            design=design,
+            runtime=here.runtime,
+            cpus=here.cpus,
+            ports=ports,
+            compared=(f"revision of the service: {revision.commit[:12]} against this checkout",),
+        )
+        raise typer.Exit(Comparison(plan, Show(screen)).execute())
+
+
+@commands.command()
+@takes(
+    *(one for one in SIDES if one != "profile"),
+    *DESIGN_SETTINGS,
+    *PLACE,
+    refused=REFUSED | QUIET | {"profile": "side A is never profiled, side B always is"},
+)
+def profiling_cost(name: Name, given: Given) -> None:
+    """Say what profiling costs an experiment: latency, rate, CPU and memory per request, with intervals.
+
+    This is a comparison in turns; side B is profiled in each window, as the experiment declares, or by the default if
+    it has no `profile`.
+    """
+    screen, checkout, design, ports = console(), find_checkout(), _design(given), given.ports
+    here = _Site.of(checkout, choose(checkout, check_name(given.get("runtime")), tell))
+    side = here.read("NAME", name, given.overrides)
+    settings = side.experiment.profile or ProfileSettings()
+    side = replace(side, experiment=side.experiment.model_copy(update={"profile": None}))
+    how = f"{', '.join(settings.events)} each {duration_word(settings.interval_s)}"
+    plan = ComparePlan(
+        checkout=checkout,
+        a=side,
+        b=replace(side, label=f"{side.label}, recorded"),
+        design=design,
+        runtime=here.runtime,
+        cpus=here.cpus,
+        ports=ports,
+        compared=(f"recording: off against {how}",),
+        recorded=settings,
+    )
+    screen.print(f"Cost of profiling {side.label}: {how}", highlight=False)
+    here.advise(screen, side, f"make profiling-cost NAME={shlex.quote(name)}")
+    raise typer.Exit(Comparison(plan, Show(screen)).execute())
+
+
+@commands.command()
+@takes("force")
+def diff(
+    a: Annotated[str, typer.Argument(help="Before: a run (`stack-get/20261121T091433Z`) or an experiment.")],
+    b: Annotated[str, typer.Argument(help="After: a run or an experiment.")],
+    given: Given,
+) -> None:
+    """Show which code's share changed between two profiled runs or experiments, by how much, and how certainly.
+
+    --force compares even if engines or intervals differ.
+    """
+    print_difference(console(), find_checkout(), a, b, force="force" in given)
+
+
+def print_difference(screen: Console, checkout: Checkout, a: str, b: str, *, force: bool) -> None:
+    """Compare recordings, write everything to results/diff/, and print the tables."""
+    sides = recordings(checkout, a), recordings(checkout, b)
+    out = checkout.results / "diff" / f"{_word(a)}-against-{_word(b)}"
+    markdown = diff_recordings(checkout, sides, (a, b), out, force=force)
+    if screen.is_terminal:
+        screen.print(Markdown(markdown))
+    else:
+        screen.print(markdown, markup=False, highlight=False, soft_wrap=True)
+    screen.print(f"\n{out}", highlight=False)
+
+
+@commands.command()
+def profile_window(
+    name: Annotated[str, typer.Argument(help="A run (`stack-get/20261121T091433Z`), or an experiment: its newest.")],
+    start: Annotated[
+        str | None,
+        typer.Option("--from", help="Start of the window, counted from the recording's start: 10s. Default: 0s."),
+    ] = None,
+    end: Annotated[
+        str | None,
+        typer.Option("--to", help="End of the window, counted in the same way. Default: the recording's end."),
+    ] = None,
+) -> None:
+    """Draw the flame graphs, heatmaps and tables of a window of time of a profiled run, into results/window/."""
+    console().print(str(draw_window(find_checkout(), name, start, end)), highlight=False, soft_wrap=True)
+
+
+def _design(given: Given) -> Design:
+    return read_design(given.only(DESIGN_SETTINGS), secrets.randbelow(10**6))
+
+
+def _word(name: str) -> str:
+    return "-".join(part for part in Path(name).parts[-2:] if part not in {"/", ".."})
+
+
+@dataclass(frozen=True)
+class _Site:
+    """The place where a comparison runs, with the saturations measured there, the base of RATE=auto."""
+
+    catalogue: Catalogue
+    runtime: Runtime
+    cpus: CpuPlan
+    capacities: Capacities
+
+    @staticmethod
+    def of(checkout: Checkout, runtime: Runtime) -> _Site:
+        cpus = plan_cpus(os.environ)
+        return _Site(Catalogue(checkout), runtime, cpus, Capacities(checkout, cpus, runtime.name))
+
+    def read(self, which: str, text: str, common: dict[str, str]) -> Side:
+        return read_side(self.catalogue, which, text, common, self.capacities.saturation_of)
+
+    def advise(self, console: Console, side: Side, command: str) -> None:
+        """Say in one line if the rate is beyond this machine, and what to type instead."""
+        experiment = side.experiment
+        if experiment.rate_choice is None:
+            line = advice(side.name, experiment, self.capacities.find(experiment), self.cpus, command)
+            if line is not None:
+                console.print(Text(line, style="yellow"), soft_wrap=True, highlight=False)

@@ -1,0 +1,85 @@
+"""Run an experiment: `lab run`."""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated
+
+import typer
+from rich.text import Text
+
+from lab.capacity import Capacities, advice
+from lab.cli.output import console, tell
+from lab.cli.settings import CLUSTER, MACHINE, OVERRIDES, Given, takes
+from lab.cpu_plan import ELSEWHERE
+from lab.errors import InputError
+from lab.experiment import Catalogue, apply_overrides
+from lab.machine.cpus import plan_cpus
+from lab.paths import find_checkout
+from lab.rates.sweep import run_sweep
+from lab.run import Run, RunPlan
+from lab.run.show import Show
+from lab.runtime.select import check_name, choose
+from lab.series import Place
+
+commands = typer.Typer()
+
+
+@commands.callback()
+def _subject() -> None:
+    pass
+
+
+@commands.command()
+@takes(*OVERRIDES, "resume", "strict", *MACHINE, *CLUSTER)
+def run(
+    name: Annotated[str, typer.Argument(help="The experiment: a directory under experiments/. `lab list` shows all.")],
+    given: Given,
+) -> None:
+    """Run an experiment: build, fill, start, warm up, measure, profile, report.
+
+    However it ends, no process is left running and the files collected so far are kept. Values given here are recorded
+    as overrides and count for this run only.
+
+    Exit code: 0 the run is complete, whatever its verdict; 1 a phase failed; 2 bad input, nothing was started;
+    3 the run is complete and invalid, and --strict was set; 130 after Ctrl-C.
+    """
+    checkout, runtime, ports = find_checkout(), check_name(given.get("runtime")), given.ports
+    cpus, screen = plan_cpus(os.environ), console()
+    declared = Catalogue(checkout).read(name)
+    chosen = choose(checkout, runtime, tell, single=not declared.sweep_per_s)
+    if chosen.remote:
+        cpus = ELSEWHERE
+    capacities = Capacities(checkout, cpus, chosen.name)
+    experiment, overrides = apply_overrides(declared, given.overrides, capacities.saturation_of(name))
+    screen.print(Text.assemble((name, "bold"), f": {experiment.title}"), highlight=False)
+    if experiment.rate_choice is None and (line := advice(name, experiment, capacities.find(experiment), cpus)):
+        screen.print(Text(line, style="yellow"), soft_wrap=True, highlight=False)
+    if experiment.sweep_per_s:
+        place = Place(
+            checkout,
+            lambda: choose(checkout, chosen.name, tell),
+            chosen.name,
+            cpus,
+            ports,
+            given.monitoring,
+            capacities,
+        )
+        run_sweep(place, name, experiment, given.overrides, screen, resume="resume" in given)
+        return
+    if "resume" in given:
+        raise InputError(
+            f"RESUME=1: {name} is a single run, not a sweep", "Without RESUME=1 it runs from the beginning."
+        )
+    plan = RunPlan(
+        checkout=checkout,
+        name=name,
+        experiment=experiment,
+        overrides=overrides,
+        cpus=cpus,
+        ports=ports,
+        monitoring=given.monitoring,
+        strict="strict" in given,
+        runtime=chosen,
+    )
+    raise typer.Exit(Run(plan, Show(screen)).execute())
