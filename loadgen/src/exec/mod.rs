@@ -2,6 +2,7 @@
 
 mod connection;
 mod idle;
+mod idle_time;
 mod polling;
 mod protocol;
 mod sampler;

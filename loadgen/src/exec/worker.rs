@@ -12,15 +12,16 @@ mod encrypted;
 mod ending;
 mod responses;
 mod script_thread;
+mod tally;
 mod traffic;
 
 use super::connection::{Connection, Phase};
-use super::polling::Polling;
+use super::idle_time::IdleTime;
 use super::protocol::{Gate, Message, WorkerError, WorkerPlan, WorkerResult};
-use super::stops::StopFinder;
 use super::system::System;
 use super::timers::Timers;
 use crate::clock::{MILLISECOND, SECOND};
+use crate::schedule::Schedule;
 use crate::script::ThreadScript;
 use crate::stats::Interval;
 use script_thread::ScriptThread;
@@ -28,6 +29,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, Sender};
+use tally::Tally;
 
 /// Maximum number of bytes read at a time.
 const READ_BYTES: usize = 64 * 1024;
@@ -49,44 +51,45 @@ pub struct Worker<'a, S: System> {
     read_buffer: Box<[u8]>,
     /// The decrypted bytes of `buffer`.
     plain_buffer: Vec<u8>,
-    start_ns: u64,
-    /// The end of the warm-up. Requests due from this time on are counted.
-    measured_ns: u64,
-    end_ns: u64,
+    times: Times,
     /// Whether the run has started and not ended, so that free connections send the requests that are due.
     running: bool,
     /// Whether the warm-up is over.
     measuring: bool,
-    interval: Box<Interval>,
-    /// Number of the second whose counts `interval` holds.
-    second: u64,
-    /// Number of requests on the wire.
-    in_flight: u64,
-    /// When the last request was sent.
-    last_sent_ns: u64,
-    /// When the last request was answered or lost.
-    last_outcome_ns: u64,
+    tally: Tally,
+    idle_time: IdleTime,
     /// Nanoseconds for which the last response lay unread.
     unread_ns: u64,
     /// Nanoseconds by which the clock of the kernel's time stamps is ahead of `now_ns`.
     realtime_offset_ns: u64,
-    /// Time in which the loop was idle. The part spent in polling is in `polling`.
-    idle_ns: u64,
-    polling: Polling,
-    stops: StopFinder,
     /// Whether the kernel allowed this thread a higher priority.
     high_priority: bool,
-    /// CPU time and polling time of this thread up to the last interval sent.
-    cpu_delivered_ns: u64,
-    spin_delivered_ns: u64,
-    /// CPU time of this thread when the measurement began.
-    cpu_at_start_ns: u64,
-    /// Number of attempts to connect that failed before the start.
-    connect_errors_at_start: u64,
     /// Why the last connection that failed could not be made.
     connect_error: Option<io::Error>,
-    messages: Sender<Message>,
-    spare: Receiver<Box<Interval>>,
+}
+
+/// The times of a run on the monotonic clock.
+#[derive(Debug, Clone, Copy)]
+struct Times {
+    start_ns: u64,
+    /// The end of the warm-up. Requests due from this time on are counted.
+    measured_ns: u64,
+    end_ns: u64,
+}
+
+impl Times {
+    /// Before the start is decided.
+    const UNKNOWN: Self = Self { start_ns: 0, measured_ns: 0, end_ns: u64::MAX };
+
+    fn new(start_ns: u64, schedule: &Schedule) -> Self {
+        Self { start_ns, measured_ns: start_ns + schedule.warmup_ns(), end_ns: start_ns + schedule.end_ns() }
+    }
+
+    /// The end of a run or a thread that ends early at `now_ns`: not after the planned end, nor before the end of the
+    /// warm-up. A request that was due, and perhaps sent, at this very nanosecond counts.
+    fn ended(&self, now_ns: u64) -> u64 {
+        (now_ns + 1).min(self.end_ns).max(self.measured_ns)
+    }
 }
 
 impl<'a, S: System> Worker<'a, S> {
@@ -113,45 +116,29 @@ impl<'a, S: System> Worker<'a, S> {
             timers: Timers::default(),
             read_buffer: vec![0; READ_BYTES].into_boxed_slice(),
             plain_buffer: Vec::new(),
-            start_ns: 0,
-            measured_ns: 0,
-            end_ns: u64::MAX,
+            times: Times::UNKNOWN,
             running: false,
             measuring: false,
-            interval: Box::default(),
-            second: 0,
-            in_flight: 0,
-            last_sent_ns: 0,
-            last_outcome_ns: 0,
+            tally: Tally::new(number, messages, spare),
+            idle_time: IdleTime::new(),
             unread_ns: 0,
             realtime_offset_ns: system.realtime_offset_ns(),
             system,
-            idle_ns: 0,
-            polling: Polling::new(),
-            stops: StopFinder::default(),
             high_priority: false,
-            cpu_delivered_ns: 0,
-            spin_delivered_ns: 0,
-            cpu_at_start_ns: 0,
-            connect_errors_at_start: 0,
             connect_error: None,
             plan,
             number,
-            messages,
-            spare,
         }
     }
 
     /// Runs until the end. Sends results and errors as messages.
     pub fn run(mut self, gate: &Gate) {
-        let messages = self.messages.clone();
         let message = match self.run_all(gate) {
             Ok(None) => return,
             Ok(Some(result)) => Message::Done { worker: self.number, result: Box::new(result) },
             Err(error) => Message::Failed(error),
         };
-        // A collector that has gone away has already ended the run.
-        let _ = messages.send(message);
+        self.tally.tell(message);
     }
 
     fn run_all(&mut self, gate: &Gate) -> Result<Option<WorkerResult>, WorkerError> {
@@ -159,17 +146,14 @@ impl<'a, S: System> Worker<'a, S> {
         let cpu = (!cpus.is_empty()).then(|| cpus[self.number % cpus.len()]);
         self.high_priority = self.system.enter_thread(cpu, self.plan.high_priority)?;
         self.connect_all()?;
-        self.connect_errors_at_start = self.interval.errors.connect;
         let connected = self.connections.iter().filter(|connection| connection.phase == Phase::Idle).count();
         let error = self.connect_error.take().map(|error| error.to_string());
-        let _ = self.messages.send(Message::Ready { connected: connected as u64, error });
+        self.tally.ready(connected as u64, error);
         let Some(start_ns) = gate.wait() else { return Ok(None) };
-        self.start_ns = start_ns;
-        self.measured_ns = start_ns + self.plan.schedule.warmup_ns();
-        self.end_ns = start_ns + self.plan.schedule.end_ns();
-        self.last_outcome_ns = self.measured_ns;
+        self.times = Times::new(start_ns, &self.plan.schedule);
+        self.tally.last_outcome_ns = self.times.measured_ns;
         for script_thread in &mut self.script_threads {
-            script_thread.start(self.measured_ns, self.end_ns);
+            script_thread.start(self.times.measured_ns, self.times.end_ns);
         }
         self.running = true;
         Ok(Some(match self.send_until_the_end() {
@@ -177,7 +161,7 @@ impl<'a, S: System> Worker<'a, S> {
             // The results so far are worth a report.
             Err(error) => {
                 self.measure();
-                self.finish(self.system.now_ns().min(self.end_ns).max(self.measured_ns), Some(error))
+                self.finish(self.times.ended(self.system.now_ns()), Some(error))
             }
         }))
     }
@@ -208,43 +192,43 @@ impl<'a, S: System> Worker<'a, S> {
         for script_thread in 0..self.script_threads.len() {
             self.dispatch(script_thread, self.system.now_ns())?;
         }
-        let mut next_second_ns = self.measured_ns + SECOND;
+        let mut next_second_ns = self.times.measured_ns + SECOND;
         // Waits for a start in the future; the stop flag is checked meanwhile.
-        let mut next_tick_ns = self.start_ns.min(self.system.now_ns()) + TICK_NS;
+        let mut next_tick_ns = self.times.start_ns.min(self.system.now_ns()) + TICK_NS;
         loop {
             let now = self.system.now_ns();
-            self.stops.awake(now);
-            if now >= self.measured_ns {
+            self.idle_time.awake(now);
+            if now >= self.times.measured_ns {
                 self.measure();
             }
-            while next_second_ns < self.end_ns && now >= next_second_ns {
+            while next_second_ns < self.times.end_ns && now >= next_second_ns {
                 self.deliver();
                 next_second_ns += SECOND;
             }
             for script_thread in 0..self.script_threads.len() {
                 if self.script_threads[script_thread].is_to_stop() {
-                    self.end_script_thread(script_thread, now.min(self.end_ns));
+                    self.end_script_thread(script_thread, self.times.ended(now));
                 }
             }
             let told_to_stop =
                 self.plan.stop.load(Ordering::Relaxed) || self.script_threads.iter().all(ScriptThread::has_ended);
-            if now >= self.end_ns || told_to_stop {
+            if now >= self.times.end_ns || told_to_stop {
                 self.measure();
-                return Ok(now.min(self.end_ns).max(self.measured_ns));
+                return Ok(self.times.ended(now));
             }
-            let mut wake_ns = next_second_ns.min(next_tick_ns).min(self.end_ns);
+            let mut wake_ns = next_second_ns.min(next_tick_ns).min(self.times.end_ns);
             if !self.measuring {
-                wake_ns = wake_ns.min(self.measured_ns);
+                wake_ns = wake_ns.min(self.times.measured_ns);
             }
             for script_thread in &mut self.script_threads {
                 wake_ns = wake_ns.min(script_thread.sample(now));
             }
             if now >= next_tick_ns {
-                self.polling.end_turn();
+                self.idle_time.works();
                 self.enforce_time_limits(now);
                 self.realtime_offset_ns = self.system.realtime_offset_ns();
                 if self.plan.schedule.is_limited() && self.has_nothing_left_to_do() {
-                    return Ok(self.last_outcome_ns);
+                    return Ok(self.tally.last_outcome_ns);
                 }
                 next_tick_ns = now + TICK_NS;
             }
@@ -259,14 +243,8 @@ impl<'a, S: System> Worker<'a, S> {
         if std::mem::replace(&mut self.measuring, true) {
             return;
         }
-        self.interval.clear();
-        self.interval.errors.connect = self.connect_errors_at_start;
-        self.idle_ns = 0;
-        self.polling.forget();
-        self.stops.restart(self.system.now_ns());
-        self.cpu_at_start_ns = self.system.cpu_ns();
-        (self.cpu_delivered_ns, self.spin_delivered_ns) = (self.cpu_at_start_ns, 0);
-        let _ = self.messages.send(Message::Measuring);
+        self.idle_time.restart(self.system.now_ns());
+        self.tally.restart(self.system.cpu_ns());
     }
 
     /// Whether every request of the plan has been answered or lost.
@@ -274,7 +252,7 @@ impl<'a, S: System> Worker<'a, S> {
         let end_ns = self.plan.schedule.end_ns();
         let nothing_due =
             |connection: &Connection<S::Stream>| connection.arrivals.as_ref().is_none_or(|a| a.due_ns() >= end_ns);
-        self.in_flight == 0
+        self.tally.in_flight == 0
             && self.connections.iter().all(|connection| nothing_due(connection) && !connection.is_busy())
             && self
                 .script_threads
@@ -284,26 +262,17 @@ impl<'a, S: System> Worker<'a, S> {
 
     /// Waits for events until `wake_ns` at the latest, as `--idle` says, and handles them.
     fn idle_until(&mut self, wake_ns: u64) -> Result<(), WorkerError> {
-        let awaited_since_ns = (self.in_flight > 0).then_some(self.last_sent_ns);
+        let awaited_since_ns = self.tally.awaited_since_ns();
         self.handle_events(self.plan.idle.sleep_ns(self.system.now_ns(), wake_ns, awaited_since_ns))
     }
 
     fn handle_events(&mut self, timeout_ns: u64) -> Result<(), WorkerError> {
         let before = self.system.now_ns();
         let wake_ns = before + timeout_ns;
-        self.stops.sleep_until(before, wake_ns);
+        self.idle_time.sleeps(before, wake_ns);
         let count = self.system.wait(timeout_ns)?;
         let after = self.system.now_ns();
-        self.stops.awake(after);
-        // Time after the planned wake-up is not idle: the loop wanted to run.
-        if timeout_ns == 0 && count == 0 {
-            self.idle_ns += self.polling.add(before, after);
-        } else {
-            self.polling.end_turn();
-            if timeout_ns > 0 {
-                self.idle_ns += after.min(wake_ns) - before;
-            }
-        }
+        self.idle_time.slept(before, wake_ns, after, count > 0);
         for index in 0..count {
             let event = self.system.event(index);
             self.handle_event(event)?;
@@ -319,9 +288,9 @@ impl<'a, S: System> Worker<'a, S> {
             return Ok(());
         }
         let mut now = self.system.now_ns();
-        self.stops.awake(now);
+        self.idle_time.awake(now);
         while let Some((time_ns, index)) = self.timers.pop_due(now) {
-            self.polling.end_turn();
+            self.idle_time.works();
             if let Some(script_thread) = ScriptThread::of_timer(index) {
                 if self.script_threads[script_thread].wake_ns == time_ns {
                     self.script_threads[script_thread].wake_ns = u64::MAX;
@@ -343,16 +312,9 @@ impl<'a, S: System> Worker<'a, S> {
     /// Sends the counts of the current second to the collector and continues with an empty interval.
     fn deliver(&mut self) {
         if self.running {
-            self.interval.in_flight = self.in_flight;
+            self.tally.interval.in_flight = self.tally.in_flight;
         }
-        self.polling.end_turn();
-        let (cpu_ns, spin_ns) = (self.system.cpu_ns(), self.polling.spent_ns());
-        self.interval.cpu_ns = cpu_ns - self.cpu_delivered_ns;
-        self.interval.work_ns_max = self.interval.cpu_ns.saturating_sub(spin_ns - self.spin_delivered_ns);
-        (self.cpu_delivered_ns, self.spin_delivered_ns) = (cpu_ns, spin_ns);
-        let empty = self.spare.try_recv().unwrap_or_default();
-        let interval = std::mem::replace(&mut self.interval, empty);
-        let _ = self.messages.send(Message::Interval { worker: self.number, index: self.second, interval });
-        self.second += 1;
+        self.idle_time.works();
+        self.tally.deliver(self.system.cpu_ns(), self.idle_time.spin_ns());
     }
 }

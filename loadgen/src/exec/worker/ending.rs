@@ -2,6 +2,7 @@
 
 use super::{ScriptThread, Worker};
 use crate::exec::connection::{Connection, Phase};
+use crate::exec::idle_time::IdleTime;
 use crate::exec::protocol::{Message, WorkerError, WorkerResult};
 use crate::exec::system::System;
 use crate::schedule::Arrivals;
@@ -13,14 +14,14 @@ impl<S: System> Worker<'_, S> {
             return;
         }
         let schedule = &self.plan.schedule;
-        let (warmup_ns, until_ns) = (schedule.warmup_ns(), end_ns.saturating_sub(self.start_ns));
+        let (warmup_ns, until_ns) = (schedule.warmup_ns(), end_ns.saturating_sub(self.times.start_ns));
         let script = self.script_threads[script_thread].script;
         let (mut unfinished, mut unsent, mut oldest_due_ns) = (0, 0, end_ns);
         let own = |connection: &&mut Connection<S::Stream>| connection.script_thread == script_thread;
         let waiting = |arrivals: &Arrivals| {
             let count = arrivals.waiting_before(schedule, until_ns)
                 - arrivals.waiting_before(schedule, until_ns.min(warmup_ns));
-            (count, if count > 0 { self.start_ns + arrivals.due_ns().max(warmup_ns) } else { end_ns })
+            (count, if count > 0 { self.times.start_ns + arrivals.due_ns().max(warmup_ns) } else { end_ns })
         };
         let mut add = |(count, first_due_ns): (u64, u64)| {
             unsent += count;
@@ -42,7 +43,7 @@ impl<S: System> Worker<'_, S> {
             let (mut planned, mut last_due_ns) = (arrivals.clone(), connection.due_ns);
             while planned.due_ns() < until_ns {
                 let asked = connection.delayed_due_ns.take();
-                let delayed = || self.start_ns + planned.due_ns() + script.delay_ns().unwrap_or(0);
+                let delayed = || self.times.start_ns + planned.due_ns() + script.delay_ns().unwrap_or(0);
                 let due_ns = asked.unwrap_or_else(delayed).max(last_due_ns);
                 if due_ns >= end_ns {
                     break;
@@ -54,16 +55,16 @@ impl<S: System> Worker<'_, S> {
         }
         for connection in self.connections.iter_mut().filter(own) {
             let outstanding = connection.outstanding();
-            if outstanding > 0 && connection.due_ns >= self.measured_ns {
+            if outstanding > 0 && connection.due_ns >= self.times.measured_ns {
                 unfinished += outstanding;
                 oldest_due_ns = oldest_due_ns.min(connection.due_ns);
             }
-            self.in_flight -= outstanding;
+            self.tally.in_flight -= outstanding;
             connection.close();
             connection.phase = Phase::Ended;
         }
         let thread = self.script_threads[script_thread].thread;
-        let _ = self.messages.send(Message::ThreadEnded { thread, end_ns });
+        self.tally.tell(Message::ThreadEnded { thread, end_ns });
         self.script_threads[script_thread].end(unsent, unfinished, end_ns - oldest_due_ns, end_ns);
     }
 
@@ -71,7 +72,7 @@ impl<S: System> Worker<'_, S> {
     pub(super) fn finish(&mut self, end_ns: u64, failure: Option<WorkerError>) -> WorkerResult {
         self.enforce_time_limits(end_ns);
         // Taken before the connections are closed.
-        self.interval.in_flight = self.in_flight;
+        self.tally.interval.in_flight = self.tally.in_flight;
         self.running = false;
         for script_thread in 0..self.script_threads.len() {
             self.end_script_thread(script_thread, end_ns);
@@ -82,11 +83,11 @@ impl<S: System> Worker<'_, S> {
         WorkerResult {
             threads,
             end_ns,
-            idle_ns: self.idle_ns,
-            spin_ns: self.polling.spent_ns(),
-            cpu_ns: self.cpu_delivered_ns - self.cpu_at_start_ns,
+            idle_ns: self.idle_time.idle_ns(),
+            spin_ns: self.idle_time.spin_ns(),
+            cpu_ns: self.tally.cpu_ns(),
             high_priority: self.high_priority,
-            stops: std::mem::take(&mut self.stops).into_longest(),
+            stops: std::mem::replace(&mut self.idle_time, IdleTime::new()).into_stops(),
             failure,
         }
     }

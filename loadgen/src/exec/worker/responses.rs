@@ -74,8 +74,8 @@ impl<S: System> Worker<'_, S> {
     /// Counts the responses in `bytes`. Closes the connection if the bytes are invalid.
     pub(super) fn take_bytes(&mut self, index: usize, bytes: &[u8], now: u64) -> Result<(), WorkerError> {
         let connection = &self.connections[index];
-        if !connection.is_busy() || connection.due_ns >= self.measured_ns {
-            self.interval.bytes_read += bytes.len() as u64;
+        if !connection.is_busy() || connection.due_ns >= self.times.measured_ns {
+            self.tally.interval.bytes_read += bytes.len() as u64;
         }
         let wants_responses = self.script_threads[self.connections[index].script_thread].script.wants_responses();
         let mut rest = bytes;
@@ -121,15 +121,16 @@ impl<S: System> Worker<'_, S> {
         connection.answered += 1;
         let last = connection.answered == connection.batch.count();
         let script_thread = &mut self.script_threads[connection.script_thread];
-        self.in_flight -= 1;
-        if connection.due_ns >= self.measured_ns {
+        self.tally.in_flight -= 1;
+        if connection.due_ns >= self.times.measured_ns {
             let latency_ns = now - connection.due_ns;
-            self.last_outcome_ns = now;
+            self.tally.last_outcome_ns = now;
             let served = self.plan.expected.contains(response.status);
-            self.interval.count_response(response.status, served);
+            self.tally.interval.count_response(response.status, served);
             if last || !self.plan.batch_latency {
-                self.interval.recorded += if self.plan.batch_latency { u64::from(connection.answered) } else { 1 };
-                self.interval.latencies.record(Sample {
+                self.tally.interval.recorded +=
+                    if self.plan.batch_latency { u64::from(connection.answered) } else { 1 };
+                self.tally.interval.latencies.record(Sample {
                     latency_ns,
                     uncorrected_ns: now - connection.sent_ns,
                     own_error_ns: connection.lag_ns + self.unread_ns,
@@ -140,7 +141,7 @@ impl<S: System> Worker<'_, S> {
             script_thread.count_response(latency_ns);
             if !connection.timed_out && now - connection.sent_ns > self.plan.timeout_ns {
                 connection.timed_out = true;
-                self.interval.errors.timeout += 1;
+                self.tally.interval.errors.timeout += 1;
             }
         }
         if last {

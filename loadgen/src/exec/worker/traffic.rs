@@ -41,7 +41,7 @@ impl<S: System> Worker<'_, S> {
     }
 
     pub(super) fn connect_failed(&mut self, index: usize, error: io::Error, now: u64) {
-        self.interval.errors.connect += 1;
+        self.tally.interval.errors.connect += 1;
         self.connect_error = Some(error);
         self.retry_later(index, now);
     }
@@ -90,10 +90,10 @@ impl<S: System> Worker<'_, S> {
                     }
                     return self.dispatch(script_thread, now);
                 };
-                if now >= self.measured_ns && arrivals.skip_before(schedule, schedule.warmup_ns()) {
+                if now >= self.times.measured_ns && arrivals.skip_before(schedule, schedule.warmup_ns()) {
                     connection.delayed_due_ns = None;
                 }
-                let due_ns = connection.delayed_due_ns.unwrap_or(self.start_ns + arrivals.due_ns());
+                let due_ns = connection.delayed_due_ns.unwrap_or(self.times.start_ns + arrivals.due_ns());
                 let script = self.script_threads[script_thread].script;
                 let send_at_ns = due_ns.max(connection.held_until_ns);
                 if send_at_ns > now {
@@ -103,7 +103,7 @@ impl<S: System> Worker<'_, S> {
                 } else if script.delays() && connection.delayed_due_ns.is_none() {
                     connection.delayed_due_ns = Some((due_ns + script.delay_ns()?).max(connection.due_ns));
                     return self.proceed(index, now);
-                } else if due_ns < self.end_ns {
+                } else if due_ns < self.times.end_ns {
                     self.send(index, due_ns)?;
                 }
             }
@@ -117,11 +117,11 @@ impl<S: System> Worker<'_, S> {
             return Ok(());
         }
         while let Some(arrivals) = &mut self.script_threads[script_thread].arrivals {
-            if now >= self.measured_ns {
+            if now >= self.times.measured_ns {
                 arrivals.skip_before(&self.plan.schedule, self.plan.schedule.warmup_ns());
             }
-            let due_ns = self.start_ns + arrivals.due_ns();
-            if due_ns >= self.end_ns {
+            let due_ns = self.times.start_ns + arrivals.due_ns();
+            if due_ns >= self.times.end_ns {
                 return Ok(());
             }
             if due_ns > now {
@@ -143,7 +143,7 @@ impl<S: System> Worker<'_, S> {
     }
 
     fn send(&mut self, index: usize, due_ns: u64) -> Result<(), WorkerError> {
-        let counts = due_ns >= self.measured_ns;
+        let counts = due_ns >= self.times.measured_ns;
         if counts {
             self.measure();
         }
@@ -165,9 +165,8 @@ impl<S: System> Worker<'_, S> {
         let ideal_sent_ns = due_ns.max(connection.ideal_free_ns).max(connection.ideal_held_ns).min(sent_ns);
         connection.lag_ns = sent_ns - ideal_sent_ns;
         let count = u64::from(batch.count());
+        self.tally.sent(count, connection.lag_ns, sent_ns, counts);
         if counts {
-            self.interval.latencies.send_lag.saturating_record(connection.lag_ns);
-            self.interval.sent += count;
             script_thread.taken += count;
             script_thread.pipelining = script_thread.pipelining.max(count);
         }
@@ -189,8 +188,6 @@ impl<S: System> Worker<'_, S> {
         connection.delayed_due_ns = None;
         connection.useless_sockets = 0;
         connection.phase = Phase::Waiting;
-        self.in_flight += count;
-        self.last_sent_ns = sent_ns;
         match written {
             Ok(true) => {}
             Ok(false) => {
@@ -207,15 +204,15 @@ impl<S: System> Worker<'_, S> {
     pub(super) fn lose(&mut self, index: usize, loss: Loss, now: u64) {
         let connection = &mut self.connections[index];
         let outstanding = connection.outstanding();
-        self.in_flight -= outstanding;
-        let of_the_warmup = outstanding > 0 && connection.due_ns < self.measured_ns;
+        self.tally.in_flight -= outstanding;
+        let of_the_warmup = outstanding > 0 && connection.due_ns < self.times.measured_ns;
         if !of_the_warmup {
-            self.last_outcome_ns = self.last_outcome_ns.max(now);
-            self.interval.lost += outstanding;
+            self.tally.last_outcome_ns = self.tally.last_outcome_ns.max(now);
+            self.tally.interval.lost += outstanding;
             match loss {
-                Loss::Read => self.interval.errors.read += outstanding.max(1),
-                Loss::Write => self.interval.errors.write += outstanding.max(1),
-                Loss::Nothing => self.interval.errors.read += outstanding,
+                Loss::Read => self.tally.interval.errors.read += outstanding.max(1),
+                Loss::Write => self.tally.interval.errors.write += outstanding.max(1),
+                Loss::Nothing => self.tally.interval.errors.read += outstanding,
             }
         }
         self.retry_later(index, now);
@@ -306,11 +303,11 @@ impl<S: System> Worker<'_, S> {
                 }
                 Phase::Writing | Phase::Waiting
                     if !connection.timed_out
-                        && connection.due_ns >= self.measured_ns
+                        && connection.due_ns >= self.times.measured_ns
                         && now.saturating_sub(connection.sent_ns) > self.plan.timeout_ns =>
                 {
                     connection.timed_out = true;
-                    self.interval.errors.timeout += 1;
+                    self.tally.interval.errors.timeout += 1;
                 }
                 // A peer that has answered and does not read the rest must not keep the connection for ever.
                 Phase::Finishing if now.saturating_sub(connection.sent_ns) > self.plan.timeout_ns => {
