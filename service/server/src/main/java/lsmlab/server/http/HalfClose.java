@@ -2,11 +2,11 @@ package lsmlab.server.http;
 
 import java.io.IOException;
 import java.lang.foreign.FunctionDescriptor;
-import java.lang.foreign.Linker;
 import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandle;
 import java.lang.invoke.MethodHandles;
 import java.nio.channels.SocketChannel;
+import lsmlab.storage.os.Libc;
 import one.nio.net.SelectableJavaSocket;
 import one.nio.net.Socket;
 import org.slf4j.Logger;
@@ -60,11 +60,10 @@ final class HalfClose {
     static final int WRITE = 1;
 
     private static final MethodHandle SHUTDOWN =
-        Linker.nativeLinker()
-            .downcallHandle(
-                Linker.nativeLinker().defaultLookup().findOrThrow("shutdown"),
-                FunctionDescriptor.of(
-                    ValueLayout.JAVA_INT, ValueLayout.JAVA_INT, ValueLayout.JAVA_INT));
+        Libc.find(
+            "shutdown",
+            FunctionDescriptor.of(
+                ValueLayout.JAVA_INT, ValueLayout.JAVA_INT, ValueLayout.JAVA_INT));
 
     private static final MethodHandle DESCRIPTOR = descriptor();
 
@@ -79,15 +78,10 @@ final class HalfClose {
     }
 
     static void shutdown(Socket socket, int direction) throws IOException {
-      try {
-        int result = (int) SHUTDOWN.invokeExact((int) DESCRIPTOR.invoke(socket), direction);
-        if (result != 0) {
-          throw new IOException("shutdown failed: the client is gone");
-        }
-      } catch (IOException | RuntimeException | Error e) {
-        throw e;
-      } catch (Throwable e) {
-        throw new AssertionError("a system call threw", e);
+      long result =
+          Libc.call(() -> (int) SHUTDOWN.invokeExact((int) DESCRIPTOR.invoke(socket), direction));
+      if (result != 0) {
+        throw new IOException("shutdown failed: the client is gone");
       }
     }
   }
