@@ -20,7 +20,11 @@ abstract class CountedVariant implements Variant {
   private final long closeNanosMax;
 
   CountedVariant(VariantSettings settings) {
-    waiting = new WaitingCount(settings.queueCapacity());
+    this(settings, settings.queueCapacity());
+  }
+
+  CountedVariant(VariantSettings settings, int capacity) {
+    waiting = new WaitingCount(capacity);
     overload = new OverloadPolicy(settings);
     closeNanosMax = settings.closeNanosMax();
   }

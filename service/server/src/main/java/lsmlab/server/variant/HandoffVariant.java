@@ -57,16 +57,6 @@ final class HandoffVariant implements Variant {
   }
 
   @Override
-  public int queueDepth() {
-    return 0;
-  }
-
-  @Override
-  public int queueCapacity() {
-    return 0;
-  }
-
-  @Override
   public void close() {
     long deadline = System.nanoTime() + settings.closeNanosMax();
     boolean interrupted = false;

@@ -32,7 +32,7 @@ final class OneNioWorkersVariant extends CountedVariant {
   private Server server;
 
   OneNioWorkersVariant(VariantSettings settings) {
-    super(settings);
+    super(settings, Integer.MAX_VALUE); // the selectors themselves wait, so they bound the number
     workers = settings.workers();
   }
 

@@ -12,12 +12,6 @@ final class OverloadPolicy {
   private final QueuePolicy policy;
   private final long deadlineNanos;
 
-  /**
-   * Whether this thread is dropping another connection's request. The response may make that connection submit its next
-   * pipelined request on the same stack. This request is then rejected, so that the stack does not grow.
-   */
-  private final ThreadLocal<Boolean> dropping = ThreadLocal.withInitial(() -> false);
-
   OverloadPolicy(VariantSettings settings) {
     policy = settings.policy();
     deadlineNanos = settings.deadlineNanos();
@@ -26,26 +20,26 @@ final class OverloadPolicy {
   /**
    * Handles a request that finds the queue full.
    *
+   * <p>The caller, a selector's thread, holds the lock of the request's connection, and rejecting the oldest request
+   * takes the lock of another connection. No two threads can wait for each other: a request that a thread can find in
+   * the queue was put there after its own submitter had removed its victim, so chains of such threads have no cycle. A
+   * change must keep this order: remove the victim, offer the request, reject the victim.
+   *
    * @param oldest removes the request that has waited longest from the queue and returns it, or null if none waits
    * @param offer adds a request to the queue; returns false if it is full
    */
   void full(Request request, Supplier<Request> oldest, Predicate<Request> offer) {
-    if (policy != QueuePolicy.DROP_OLDEST || dropping.get()) {
+    if (policy != QueuePolicy.DROP_OLDEST) {
       request.reject(Rejection.QUEUE_FULL);
       return;
     }
     Request victim = oldest.get();
     boolean accepted = offer.test(request);
-    dropping.set(true);
-    try {
-      if (victim != null) {
-        victim.reject(Rejection.DROPPED);
-      }
-      if (!accepted) { // another thread was faster
-        request.reject(Rejection.QUEUE_FULL);
-      }
-    } finally {
-      dropping.set(false);
+    if (victim != null) {
+      victim.reject(Rejection.DROPPED);
+    }
+    if (!accepted) { // another thread was faster
+      request.reject(Rejection.QUEUE_FULL);
     }
   }
 

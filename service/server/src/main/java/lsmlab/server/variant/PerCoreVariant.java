@@ -73,15 +73,5 @@ final class PerCoreVariant implements Variant {
   }
 
   @Override
-  public int queueDepth() {
-    return 0;
-  }
-
-  @Override
-  public int queueCapacity() {
-    return 0;
-  }
-
-  @Override
   public void close() {}
 }

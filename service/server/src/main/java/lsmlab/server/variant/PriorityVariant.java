@@ -17,7 +17,7 @@ import lsmlab.server.variant.queue.WaitingCount;
  *
  * <p><b>What it costs.</b> An entry for each request, and O(log n) comparisons under one lock at each end. In return,
  * no work is done for a client that has stopped waiting, so an overload costs little goodput: every request that is
- * served is served in time.
+ * executed starts in time.
  *
  * <p><b>Where it comes from.</b> Earliest deadline first: C. L. Liu and J. W. Layland, "Scheduling Algorithms for
  * Multiprogramming in a Hard-Real-Time Environment", JACM 1973.

@@ -26,15 +26,5 @@ final class SyncVariant implements Variant {
   }
 
   @Override
-  public int queueDepth() {
-    return 0;
-  }
-
-  @Override
-  public int queueCapacity() {
-    return 0;
-  }
-
-  @Override
   public void close() {}
 }

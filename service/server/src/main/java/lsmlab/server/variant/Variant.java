@@ -38,10 +38,14 @@ public interface Variant extends AutoCloseable {
   void submit(Request request);
 
   /** Returns the number of waiting requests, which may be an estimate. Called once a second. */
-  int queueDepth();
+  default int queueDepth() {
+    return 0;
+  }
 
   /** Returns the maximum number of waiting requests; 0 if none can wait. */
-  int queueCapacity();
+  default int queueCapacity() {
+    return 0;
+  }
 
   /**
    * Completes the waiting requests, then ends the variant's threads. Returns when that is done, or after {@link

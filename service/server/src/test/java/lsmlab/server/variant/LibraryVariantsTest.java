@@ -11,6 +11,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Stream;
 import jdk.management.VirtualThreadSchedulerMXBean;
@@ -116,6 +117,36 @@ class LibraryVariantsTest {
       assertEquals(Rejection.QUEUE_FULL, refused.why);
       blockers.forEach(blocker -> blocker.end.countDown());
     }
+  }
+
+  /** Two selectors that each have one request in flight, and eight workers. */
+  @Test
+  void theLibrarysPoolHasNoCapacityBesideItsWorkers() throws InterruptedException {
+    AtomicInteger refused = new AtomicInteger();
+    try (Variant variant = start("one-nio-workers", new VariantSettings(8, 1, MINUTE))) {
+      List<Thread> selectors = new ArrayList<>();
+      for (int i = 0; i < 2; i++) {
+        selectors.add(
+            Thread.ofPlatform()
+                .start(
+                    () -> {
+                      for (int request = 0; request < 1_000; request++) {
+                        Probe probe = new Probe(0);
+                        variant.submit(probe);
+                        while (probe.sends.get() == 0 && probe.why == null) {
+                          Thread.yield();
+                        }
+                        if (probe.why != null) {
+                          refused.incrementAndGet();
+                        }
+                      }
+                    }));
+      }
+      for (Thread selector : selectors) {
+        selector.join();
+      }
+    }
+    assertEquals(0, refused.get(), "requests refused though a worker was free");
   }
 
   @Test

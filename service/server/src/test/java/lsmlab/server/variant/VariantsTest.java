@@ -8,7 +8,6 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
 import lsmlab.server.http.Eventually;
 import lsmlab.server.http.TestServer;
@@ -272,42 +271,6 @@ class VariantsTest {
     for (Probe probe : probes.subList(2 * capacity, 3 * capacity)) {
       assertEquals(1, probe.runs.get());
     }
-  }
-
-  @ParameterizedTest
-  @MethodSource("thatDropTheOldest")
-  void aResponseThatBringsTheNextRequestDoesNotDeepenTheStack(Variants.Entry entry)
-      throws InterruptedException {
-    int capacity = 16;
-    Variant variant =
-        Probes.start(
-            entry, new VariantSettings(1, capacity, MINUTE).withPolicy(QueuePolicy.DROP_OLDEST));
-    Blocker blocker = new Blocker(0);
-    variant.submit(blocker);
-    blocker.started.await();
-    AtomicInteger depth = new AtomicInteger();
-    AtomicInteger deepest = new AtomicInteger();
-    class Pipelined extends Probe {
-      Pipelined() {
-        super(0);
-      }
-
-      @Override
-      public void reject(Rejection reason) {
-        super.reject(reason);
-        deepest.accumulateAndGet(depth.incrementAndGet(), Math::max);
-        if (reason == Rejection.DROPPED && depth.get() < 50) {
-          variant.submit(new Pipelined());
-        }
-        depth.decrementAndGet();
-      }
-    }
-    for (int i = 0; i < 2 * capacity; i++) {
-      variant.submit(new Pipelined());
-    }
-    blocker.end.countDown();
-    variant.close();
-    assertTrue(deepest.get() == 2, "depth " + deepest);
   }
 
   @ParameterizedTest
