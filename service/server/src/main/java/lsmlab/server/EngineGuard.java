@@ -27,7 +27,7 @@ final class EngineGuard implements AdminServer.Actions {
    * @throws StoppingException after {@link #shut}; the actions throw it too
    */
   EngineStats stats() {
-    return through(engine::stats);
+    return guarded(engine::stats);
   }
 
   /**
@@ -35,38 +35,38 @@ final class EngineGuard implements AdminServer.Actions {
    * @throws lsmlab.storage.ReadOnlyException if the store takes no writes until it is opened again
    */
   void checkWritable() {
-    through(engine::checkWritable);
+    guarded(engine::checkWritable);
   }
 
   @Override
   public void flush() {
-    through(engine::flush);
+    guarded(engine::flush);
   }
 
   @Override
   public void compact() {
-    through(engine::compact);
+    guarded(engine::compact);
   }
 
   @Override
   public void quiesce() {
-    through(engine::quiesce);
+    guarded(engine::quiesce);
   }
 
   @Override
   public void checkpoint(Path directory) {
-    through(() -> engine.checkpoint(directory));
+    guarded(() -> engine.checkpoint(directory));
   }
 
-  private void through(Runnable action) {
-    through(
+  private void guarded(Runnable action) {
+    guarded(
         () -> {
           action.run();
           return null;
         });
   }
 
-  private <T> T through(Supplier<T> action) {
+  private <T> T guarded(Supplier<T> action) {
     // Never waits behind a waiting writer: the writer is shut(), and after it every call is
     // refused.
     if (!lock.readLock().tryLock()) {

@@ -8,7 +8,10 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import lsmlab.server.admin.AdminServer;
 import lsmlab.server.admin.Environment;
 import lsmlab.server.admin.StoppingException;
@@ -35,8 +38,11 @@ public final class Service implements AutoCloseable {
   /** Seconds that {@link #close} waits for requests in flight before it closes their connections. */
   public static final long DRAIN_SECONDS_MAX = 10;
 
-  /** Seconds that {@link #close} waits for each of its other steps. */
+  /** Seconds that {@link #close} waits for each of its other steps but the store. */
   private static final long STEP_SECONDS_MAX = 2;
+
+  /** Seconds that {@link #close} takes. The store, which may be writing a table, has what the other steps leave. */
+  private static final long STOP_SECONDS_MAX = 19;
 
   private static final Logger log = LoggerFactory.getLogger(Service.class);
 
@@ -214,21 +220,21 @@ public final class Service implements AutoCloseable {
   }
 
   /**
-   * Runs one step of the stop. Returns false if it has not ended within its time limit; it then continues on its own
-   * thread.
+   * Runs one step of the stop. Returns false if it fails, or has not ended within its time limit; it then continues on
+   * its own thread.
    */
-  private static boolean within(String what, Runnable step) {
-    Thread thread = Thread.ofPlatform().daemon().name("stop").unstarted(step);
-    thread.setUncaughtExceptionHandler((t, e) -> log.error("{} could not be closed", what, e));
-    thread.start();
+  private static boolean withTimeLimit(String what, Duration limit, Runnable step) {
+    FutureTask<Boolean> task = new FutureTask<>(step, true);
+    Thread.ofPlatform().daemon().name("stop").start(task);
     try {
-      if (thread.join(Duration.ofSeconds(STEP_SECONDS_MAX))) {
-        return true;
-      }
+      return task.get(limit.toMillis(), TimeUnit.MILLISECONDS);
+    } catch (ExecutionException e) {
+      log.error("{} could not be closed", what, e.getCause());
+    } catch (TimeoutException e) {
+      log.warn("{} did not stop within {} s", what, limit.toSeconds());
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }
-    log.warn("{} did not stop within {} s", what, STEP_SECONDS_MAX);
     return false;
   }
 
@@ -237,7 +243,8 @@ public final class Service implements AutoCloseable {
    * or an action of the admin port is still using the engine after that, does not close the engine. The next start then
    * finds the store as after a kill: with every acknowledged write.
    *
-   * @throws IllegalStateException if requests in flight were not answered within {@value #DRAIN_SECONDS_MAX} s
+   * @throws IllegalStateException if requests in flight were not answered within {@value #DRAIN_SECONDS_MAX} s, or the
+   * store was not closed
    */
   @Override
   public synchronized void close() {
@@ -246,22 +253,25 @@ public final class Service implements AutoCloseable {
     }
     closed = true;
     ready = false;
-    boolean drained = data.drain(TimeUnit.SECONDS.toNanos(DRAIN_SECONDS_MAX));
-    boolean variantEnded = within("the variant", variant::close);
-    boolean dataEnded = within("the data port", data::stop);
-    boolean guardShut = guard.shut(TimeUnit.SECONDS.toNanos(STEP_SECONDS_MAX));
-    if (variantEnded && dataEnded && guardShut) {
-      within("the store", engine::close);
-    } else {
-      log.warn(
-          "the store is still in use and was not closed; the next start recovers all acknowledged writes");
-    }
+    final long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(STOP_SECONDS_MAX);
+    Duration step = Duration.ofSeconds(STEP_SECONDS_MAX);
+    final boolean drained = data.drain(TimeUnit.SECONDS.toNanos(DRAIN_SECONDS_MAX));
+    boolean variantEnded = withTimeLimit("the variant", step, variant::close);
+    boolean dataEnded = withTimeLimit("the data port", step, data::stop);
+    boolean unused = guard.shut(step.toNanos()) && variantEnded && dataEnded;
+    Duration rest = Duration.ofNanos(end - System.nanoTime());
+    boolean storeClosed = unused && withTimeLimit("the store", rest, engine::close);
     admin.close();
     if (!drained) {
       throw new IllegalStateException(
           "requests were still in flight after "
               + DRAIN_SECONDS_MAX
               + " s; their connections were closed");
+    }
+    if (!storeClosed) {
+      throw new IllegalStateException(
+          (unused ? "" : "the store is still in use: ")
+              + "the store was not closed; the next start recovers all acknowledged writes");
     }
     log.info("stopped");
   }

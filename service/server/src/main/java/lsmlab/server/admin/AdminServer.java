@@ -10,16 +10,24 @@ import java.net.URLDecoder;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
+import java.util.logging.Level;
+import java.util.logging.LogRecord;
+import lsmlab.server.http.LogLimit;
 import lsmlab.storage.CheckpointException;
+import lsmlab.storage.OverloadedException;
+import lsmlab.storage.ReadOnlyException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -37,6 +45,13 @@ public final class AdminServer implements AutoCloseable {
   /** Number of seconds in which a request must arrive; after that its connection is closed. */
   private static final int REQUEST_SECONDS_MAX = 5;
 
+  private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+  private static final LogLimit LIMIT = new LogLimit();
+
+  /** Kept, because java.util.logging forgets the settings of a logger that nobody refers to. */
+  private static final java.util.logging.Logger JDK_LOG =
+      java.util.logging.Logger.getLogger("com.sun.net.httpserver");
+
   static {
     // The JDK's server reads these properties once, when it is loaded.
     setting(
@@ -44,10 +59,32 @@ public final class AdminServer implements AutoCloseable {
         "true"); // otherwise a response waits for the client's delayed acknowledgement
     setting("sun.net.httpserver.maxReqTime", Integer.toString(REQUEST_SECONDS_MAX));
     setting("jdk.httpserver.maxConnections", Integer.toString(CONNECTIONS_MAX));
+    JDK_LOG.setLevel(Level.FINER);
+    JDK_LOG.setFilter(AdminServer::pauseAfterFailedAccept);
   }
 
   private static void setting(String name, String value) {
     System.setProperty(name, System.getProperty(name, value));
+  }
+
+  /**
+   * Pauses the thread that accepts connections after it has failed to accept one. The JDK's server tries again at once,
+   * so that it uses a whole CPU while the process has no free file descriptor. It calls nothing but its logger in
+   * between.
+   *
+   * @return whether the record is logged
+   */
+  private static boolean pauseAfterFailedAccept(LogRecord logged) {
+    if (logged.getThrown() instanceof IOException why
+        && logged.getMessage().equals("Dispatcher (4)")) {
+      if (LIMIT.allows()) {
+        log.error(
+            "no connection can be accepted on the admin port, trying again every 100 ms: {}",
+            why.toString());
+      }
+      LockSupport.parkNanos(PAUSE_NANOS);
+    }
+    return logged.getLevel().intValue() >= Level.INFO.intValue();
   }
 
   /** The actions of the admin port, which the service supplies. */
@@ -63,7 +100,11 @@ public final class AdminServer implements AutoCloseable {
   }
 
   /** A page: its method, its content type, and a function from the raw query, which may be null, to its text. */
-  private record Page(String method, String contentType, UnaryOperator<String> text) {}
+  private record Page(String method, String contentType, UnaryOperator<String> text) {
+    List<String> allowed() {
+      return method.equals("GET") ? List.of("GET", "HEAD") : List.of(method);
+    }
+  }
 
   /** Thrown when a page cannot be served for the given query. */
   private static final class BadQueryException extends RuntimeException {
@@ -165,9 +206,10 @@ public final class AdminServer implements AutoCloseable {
             "unknown path; the paths are /ready, /health, "
                 + String.join(", ", pages.keySet())
                 + "\n");
-      } else if (!page.method().equals(exchange.getRequestMethod())) {
-        exchange.getResponseHeaders().set("Allow", page.method());
-        respond(exchange, 405, "allowed: " + page.method() + "\n");
+      } else if (!page.allowed().contains(exchange.getRequestMethod())) {
+        String allowed = String.join(", ", page.allowed());
+        exchange.getResponseHeaders().set("Allow", allowed);
+        respond(exchange, 405, "allowed: " + allowed + "\n");
       } else {
         answer(exchange, page);
       }
@@ -183,7 +225,7 @@ public final class AdminServer implements AutoCloseable {
     String text;
     try {
       text = page.text().apply(exchange.getRequestURI().getRawQuery());
-    } catch (StoppingException e) {
+    } catch (StoppingException | ReadOnlyException | OverloadedException e) {
       respond(exchange, 503, e.getMessage() + "\n");
       return;
     } catch (BadQueryException e) {
@@ -206,6 +248,11 @@ public final class AdminServer implements AutoCloseable {
 
   private static void respond(HttpExchange exchange, int status, String text) throws IOException {
     byte[] body = text.getBytes(StandardCharsets.UTF_8);
+    if (exchange.getRequestMethod().equals("HEAD")) {
+      exchange.getResponseHeaders().set("Content-Length", Integer.toString(body.length));
+      exchange.sendResponseHeaders(status, -1);
+      return;
+    }
     exchange.sendResponseHeaders(status, body.length);
     exchange.getResponseBody().write(body);
   }

@@ -19,7 +19,7 @@ import picocli.CommandLine.Spec;
 @Command(
     name = "serve",
     description = {
-      "Serves until SIGTERM, then answers the requests in flight, closes the store and exits with 0.",
+      "Serves until SIGTERM, then answers the requests in flight, closes the store and exits with 0; with 1 if that took too long.",
       "Prints one line `ready data=HOST:PORT admin=HOST:PORT` when it accepts requests.",
     },
     mixinStandardHelpOptions = true,

@@ -112,8 +112,9 @@ public final class ConfigFile {
             integer("workers", 8, 1, 1024),
             integer("queue_capacity", 1024, 1, 1 << 20),
             integer("deadline_ms", 1000, 1, 3_600_000),
-            QueuePolicy.find(ofVariant("queue_policy", variant, policies(variant))).orElseThrow(),
-            IdleStrategy.find(ofVariant("idle", variant, idles(variant))).orElseThrow(),
+            QueuePolicy.find(choiceOfVariant("queue_policy", variant, policies(variant)))
+                .orElseThrow(),
+            IdleStrategy.find(choiceOfVariant("idle", variant, idles(variant))).orElseThrow(),
             integer("batch", VariantSettings.DEFAULT_BATCH, 1, 4096),
             integer("carriers", 0, 0, 256),
             integer("refusals_per_second_max", 0, 0, 1_000_000),
@@ -194,7 +195,7 @@ public final class ConfigFile {
    * Returns one of the values that the variant supports; the first is the default. Refuses others, because they would
    * have no effect.
    */
-  private String ofVariant(String key, String variant, List<String> allowed)
+  private String choiceOfVariant(String key, String variant, List<String> allowed)
       throws ConfigException {
     try {
       return choice(key, allowed.getFirst(), allowed);

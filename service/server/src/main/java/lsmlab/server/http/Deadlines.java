@@ -28,6 +28,8 @@ final class Deadlines {
   /** Replaces {@link #LINGER_MILLIS_MAX} while the server stops. */
   private static final long STOP_LINGER_MILLIS = 100;
 
+  private static final long ORIGIN_NANOS = System.nanoTime();
+
   /** The part of a connection's work that has taken too long. */
   enum Overdue {
     NOTHING,
@@ -38,7 +40,7 @@ final class Deadlines {
   }
 
   /**
-   * When the first byte of an incomplete request arrived, in milliseconds since 1970; 0 if no request is incomplete.
+   * When the first byte of an incomplete request arrived, in terms of {@link #now}; 0 if no request is incomplete.
    */
   private volatile long requestSince;
 
@@ -47,11 +49,23 @@ final class Deadlines {
 
   private volatile long lingeringSince;
 
+  /** When the connection was last used. Written without a barrier at each event, since a late reader does no harm. */
+  private long usedAt = now();
+
   /** Total number of bytes sent. */
   private long sent;
 
   /** Value of {@link #sent} when {@link #readerSince} was set. */
   private long sentBefore;
+
+  /**
+   * Starts the time limit of an idle connection.
+   *
+   * @param nanos the time in terms of {@link System#nanoTime}
+   */
+  void used(long nanos) {
+    usedAt = millis(nanos);
+  }
 
   /** Starts the time limit for a request of which a byte has arrived, unless it is already running. */
   void requestBegins() {
@@ -117,9 +131,9 @@ final class Deadlines {
   /**
    * Returns what has taken too long, if anything.
    *
-   * @param idleSince when the connection was last used; {@link Long#MAX_VALUE} while a request is in flight
+   * @param inFlight whether a request is in flight, so that the connection is not idle
    */
-  Overdue overdue(long nowMillis, long idleSince) {
+  Overdue overdue(long nowMillis, boolean inFlight) {
     long request = requestSince;
     long reader = readerSince;
     long lingering = lingeringSince;
@@ -132,10 +146,15 @@ final class Deadlines {
     if (request != 0) {
       return request < nowMillis - REQUEST_MILLIS_MAX ? Overdue.REQUEST : Overdue.NOTHING;
     }
-    return idleSince < nowMillis - IDLE_MILLIS_MAX ? Overdue.IDLE : Overdue.NOTHING;
+    return !inFlight && usedAt < nowMillis - IDLE_MILLIS_MAX ? Overdue.IDLE : Overdue.NOTHING;
   }
 
-  private static long now() {
-    return System.currentTimeMillis();
+  /** Returns milliseconds of a clock that nobody can set, 1 or more. */
+  static long now() {
+    return millis(System.nanoTime());
+  }
+
+  private static long millis(long nanos) {
+    return 1 + (nanos - ORIGIN_NANOS) / 1_000_000;
   }
 }

@@ -23,6 +23,8 @@ final class Exchange implements Request {
 
   private static final Logger log = LoggerFactory.getLogger(Exchange.class);
 
+  private static final LogLimit FAILURES = new LogLimit();
+
   private final LsmHttpSession session;
   private final LsmHttpServer server;
   private final LsmHttpRequest request;
@@ -57,7 +59,7 @@ final class Exchange implements Request {
   @Override
   public void execute() {
     if (rangeBegun) {
-      carryOn();
+      continueRange();
       return;
     }
     assert response == null && range == null : "the request is executed twice";
@@ -103,7 +105,7 @@ final class Exchange implements Request {
                 (source, offset, length) ->
                     response =
                         server.responseMemory().hasRoomFor(length)
-                            ? Response.ok(ValueSink.copy(source, offset, length))
+                            ? Responses.value(ValueSink.copy(source, offset, length))
                             : turnedAway(Rejection.REPLY_MEMORY));
     if (!found) {
       response = Responses.empty(Response.NOT_FOUND);
@@ -116,6 +118,7 @@ final class Exchange implements Request {
       return;
     }
     Response head = new Response(Response.OK);
+    head.addHeader(Responses.OPAQUE);
     head.addHeader("Transfer-Encoding: chunked");
     if (request.isHead()) {
       server.engine().scan(request.key(), request.end()).close();
@@ -150,7 +153,9 @@ final class Exchange implements Request {
       case ReadOnlyException e -> unavailable(Rejection.READ_ONLY, e);
       case ScanEndedException e -> unavailable(Rejection.SCAN_ENDED, e);
       default -> {
-        log.error("{} failed", request.kind(), why);
+        if (FAILURES.allows()) {
+          log.error("{} failed; failures of the next 10 s are not logged", request.kind(), why);
+        }
         response = Responses.text(Response.INTERNAL_ERROR, "internal error, see the service's log");
       }
     }
@@ -161,7 +166,7 @@ final class Exchange implements Request {
     response = Responses.unavailable(String.valueOf(reason.getMessage()));
   }
 
-  private void carryOn() {
+  private void continueRange() {
     try {
       range.fill();
     } catch (Throwable e) {
@@ -229,7 +234,7 @@ final class Exchange implements Request {
         server.metrics().rangeCutOff();
         if (rangeFailure instanceof ScanEndedException) {
           log.info("a range was cut off: {}", rangeFailure.getMessage());
-        } else {
+        } else if (FAILURES.allows()) {
           log.error("a range was cut off because the storage failed", rangeFailure);
         }
         range.end();

@@ -7,29 +7,27 @@ final class HttpRefusal extends RuntimeException {
   private static final long serialVersionUID = 1L;
 
   private final String code;
-  private final boolean framingLost;
   private final String header;
 
-  private HttpRefusal(String code, boolean framingLost, String header, String message) {
+  private HttpRefusal(String code, String header, String message) {
     super(message, null, false, false);
     this.code = code;
-    this.framingLost = framingLost;
     this.header = header;
   }
 
   /** Makes a refusal of a request whose end is known. The connection stays open. */
   static HttpRefusal of(String code, String message) {
-    return new HttpRefusal(code, false, null, message);
+    return new HttpRefusal(code, null, message);
   }
 
   /** Makes a refusal as {@link #of} does, with one more header in the response. */
   static HttpRefusal withHeader(String code, String header, String message) {
-    return new HttpRefusal(code, false, header, message);
+    return new HttpRefusal(code, header, message);
   }
 
   /** Makes a refusal of a request whose end is unknown, so that the connection must be closed. */
   static HttpRefusal closing(String code, String message) {
-    return new HttpRefusal(code, true, null, message);
+    return new HttpRefusal(code, null, message);
   }
 
   /** Makes a refusal of bytes that are not an HTTP request: status 400, and the connection is closed. */
@@ -45,9 +43,5 @@ final class HttpRefusal extends RuntimeException {
   /** Returns one header of the response, or null. */
   String header() {
     return header;
-  }
-
-  boolean framingLost() {
-    return framingLost;
   }
 }

@@ -25,6 +25,12 @@ final class LsmHttpRequest extends Request {
    */
   static final int LINE_BYTES_MAX = 2048;
 
+  /**
+   * Maximum length of a request target in bytes; a longer one gets 414. With the longest method and the version it fills
+   * a line, so that whoever can put a key can delete it.
+   */
+  static final int TARGET_BYTES_MAX = LINE_BYTES_MAX - "DELETE  HTTP/1.1\r\n".length();
+
   /** Maximum total size of the headers in bytes; larger ones get 431. */
   static final int HEADER_BYTES_MAX = 16 * 1024;
 
@@ -97,6 +103,9 @@ final class LsmHttpRequest extends Request {
       throw HttpRefusal.malformed("malformed request target");
     }
     boolean http11 = version(data, targetEnd + 1, to);
+    if (targetEnd - target > TARGET_BYTES_MAX) {
+      throw lineTooLong();
+    }
     int method = method(new String(data, from, methodEnd - from, ISO_8859_1));
     String uri = new String(data, target, targetEnd - target, ISO_8859_1);
     LsmHttpRequest request = new LsmHttpRequest(method, uri, http11);
@@ -116,7 +125,7 @@ final class LsmHttpRequest extends Request {
   static HttpRefusal lineTooLong() {
     return HttpRefusal.closing(
         Response.REQUEST_URI_TOO_LONG,
-        "the request line is longer than " + LINE_BYTES_MAX + " bytes");
+        "the request target is longer than " + TARGET_BYTES_MAX + " bytes");
   }
 
   /** Whether the version is HTTP/1.1 or a later HTTP/1.x rather than HTTP/1.0. */
@@ -149,8 +158,9 @@ final class LsmHttpRequest extends Request {
   /** Determines the operation. An error from here on leaves the connection usable. */
   private void route(byte[] data, int target, int targetEnd) {
     int path = target;
-    if (data[path] != '/' && Ascii.startsWith(data, target, targetEnd, SCHEME)) {
-      path = target + SCHEME.length;
+    int scheme = target + SCHEME.length;
+    if (scheme <= targetEnd && Ascii.equalIgnoreCase(data, target, scheme, SCHEME)) {
+      path = scheme;
       while (path < targetEnd && data[path] != '/') {
         path++;
       }

@@ -42,7 +42,7 @@ final class LsmHttpSession extends InputSession {
    */
   private boolean onSelector;
 
-  /** Whether the last request was refused because of overload, so that the next one waits for {@link #resume}. */
+  /** Whether the last request was refused because of overload, so that the next one waits for {@link #endHoldOff}. */
   private boolean heldOff;
 
   /**
@@ -69,6 +69,7 @@ final class LsmHttpSession extends InputSession {
       return;
     }
     onSelector = true;
+    deadlines.used(wokenUpNanos());
     try {
       if (end == End.ENDED) {
         close();
@@ -76,7 +77,7 @@ final class LsmHttpSession extends InputSession {
       }
       super.process(buffer);
       consumeHeld();
-      carryOnRange();
+      continueRange();
       listenForNext();
     } catch (Throwable e) {
       handleException(e);
@@ -112,7 +113,7 @@ final class LsmHttpSession extends InputSession {
   }
 
   /** Listens for the next event, unless this is the selector's thread, which does so at the end of {@link #process}. */
-  private void goOn() {
+  private void resume() {
     if (!onSelector) {
       listenForNext();
     }
@@ -139,7 +140,7 @@ final class LsmHttpSession extends InputSession {
     }
   }
 
-  private void carryOnRange() {
+  private void continueRange() {
     if (range != null && !rangeSubmitted && queueHead == null && !hasEnded()) {
       rangeSubmitted = true;
       range.resubmitted();
@@ -169,7 +170,7 @@ final class LsmHttpSession extends InputSession {
       deadlines.requestContinues();
     }
     heldOff = turnedAway && !isInputEnded() && lsm.holdOff(this);
-    goOn();
+    resume();
   }
 
   /**
@@ -195,7 +196,7 @@ final class LsmHttpSession extends InputSession {
         scheduleClose();
       }
     }
-    goOn();
+    resume();
   }
 
   @Override
@@ -215,16 +216,16 @@ final class LsmHttpSession extends InputSession {
   }
 
   /** Continues with the next request after a pause. */
-  synchronized void resume() {
+  synchronized void endHoldOff() {
     heldOff = false;
-    goOn();
+    resume();
   }
 
   // ---- limits in time
 
   /** Ends the connection if its client has exceeded a time limit. */
   void check(long nowMillis) {
-    switch (deadlines.overdue(nowMillis, handling == null ? lastAccessTime : Long.MAX_VALUE)) {
+    switch (deadlines.overdue(nowMillis, handling != null)) {
       case REQUEST -> timeOut();
       case READER -> closeIfReaderIsTooSlow(nowMillis);
       case LINGERING, IDLE -> close();
@@ -267,7 +268,7 @@ final class LsmHttpSession extends InputSession {
   @Override
   public synchronized void scheduleClose() {
     endInput();
-    goOn();
+    resume();
   }
 
   /** Closes the connection if no request is in flight and no response is waiting. */

@@ -26,7 +26,6 @@ final class PatientAcceptor implements Acceptor {
 
   private static final Logger log = LoggerFactory.getLogger(PatientAcceptor.class);
   private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
-  private static final long LOG_NANOS = TimeUnit.SECONDS.toNanos(10);
 
   private final Server server;
   private final int backlog;
@@ -55,7 +54,7 @@ final class PatientAcceptor implements Acceptor {
   private final class AcceptorThread extends Thread {
     private final Socket socket;
     private final int number;
-    private long loggedNanos = System.nanoTime() - LOG_NANOS;
+    private final LogLimit limit = new LogLimit();
 
     AcceptorThread(Socket socket, String address, int number) {
       super("NIO Acceptor " + address + " #" + number);
@@ -99,9 +98,7 @@ final class PatientAcceptor implements Acceptor {
     }
 
     private void pause(Throwable why) {
-      long now = System.nanoTime();
-      if (now - loggedNanos >= LOG_NANOS) {
-        loggedNanos = now;
+      if (limit.allows()) {
         log.error("no connection can be accepted, trying again every 100 ms: {}", why.toString());
       }
       LockSupport.parkNanos(PAUSE_NANOS);

@@ -53,7 +53,11 @@ final class RequestMetrics implements Consumer<StringBuilder> {
       for (int status : statuses) {
         responses[response++] =
             MetricsText.series(
-                COUNTER, "method", method.label(), "status", Integer.toString(status));
+                COUNTER,
+                "method",
+                method.label(),
+                "status",
+                status == 0 ? "other" : Integer.toString(status));
       }
       for (Stage stage : STAGES) {
         durations[duration++] = SeriesOfStage.of(method, stage);

@@ -62,15 +62,6 @@ public final class ServiceMetrics {
     return connections;
   }
 
-  /** Returns the number of requests and connections refused so far, for any reason. */
-  public long rejections() {
-    long sum = 0;
-    for (LongAdder adder : rejected) {
-      sum += adder.sum();
-    }
-    return sum;
-  }
-
   Recorders recorders() {
     return recorders;
   }
@@ -80,7 +71,8 @@ public final class ServiceMetrics {
     return rangesCutOff.sum();
   }
 
-  long rejected(Rejection why) {
+  /** Returns the number of requests and connections refused so far for this reason. */
+  public long rejected(Rejection why) {
     return rejected[why.ordinal()].sum();
   }
 }

@@ -51,7 +51,7 @@ class AbuseTest {
   private static void endsInTime(Drip drip) throws IOException {
     try (TestServer server = new TestServer("sync", new MapEngine());
         RawClient client = server.connect()) {
-      long began = System.currentTimeMillis();
+      long began = Deadlines.now();
       client.send(drip.beginning());
       Eventually.equal(1, () -> server.metrics.connections().get(), "connections");
       for (int i = 0;
@@ -63,7 +63,7 @@ class AbuseTest {
       server.server().check(began - 5_000 + Deadlines.REQUEST_MILLIS_MAX);
       Eventually.equal(1, () -> server.metrics.connections().get(), "connections in time");
       // Half of the connection is closed at first, and the rest after it has lingered.
-      long late = System.currentTimeMillis() + 2 * Deadlines.REQUEST_MILLIS_MAX;
+      long late = Deadlines.now() + 2 * Deadlines.REQUEST_MILLIS_MAX;
       Eventually.equal(
           0,
           () -> {
@@ -85,7 +85,7 @@ class AbuseTest {
       Eventually.equal(
           0,
           () -> {
-            long late = System.currentTimeMillis() + Deadlines.REQUEST_MILLIS_MAX + 5_000;
+            long late = Deadlines.now() + Deadlines.REQUEST_MILLIS_MAX + 5_000;
             server.server().check(late);
             return server.metrics.connections().get();
           },
@@ -117,7 +117,7 @@ class AbuseTest {
       slow.send(ConformanceCases.request("GET", "/v0/entities?start=k", ""));
       Eventually.equal(
           1, () -> server.server().responseMemory().held() > 0 ? 1 : 0, "a range that waits");
-      long[] now = {System.currentTimeMillis()};
+      long[] now = {Deadlines.now()};
       Eventually.equal(
           0,
           () -> {

@@ -106,6 +106,7 @@ final class ConformanceCases {
     open("path with escape", request("GET", "/v0/%65ntity?id=k", ""), 400);
     open("unknown path, other method", request("POST", "/x", "Content-Length: 0\r\n"), 400);
     open("absolute form", request("GET", "http://h:1/v0/entity?id=k", ""), 200);
+    open("absolute form, scheme in capitals", request("GET", "HTTP://h:1/v0/entity?id=k", ""), 200);
     open("absolute form without path", request("GET", "http://h", ""), 400);
     open("asterisk form", request("OPTIONS", "*", ""), 400);
     open("authority form", request("CONNECT", "h:80", ""), 400);
@@ -296,7 +297,9 @@ final class ConformanceCases {
         200,
         202);
     open("longest key, escaped", get("id=" + "%78".repeat(key.length() / 3)), 404);
-    closed("request line too long", request("DELETE", "/v0/entity?id=x" + key, ""), 414);
+    for (String method : new String[] {"GET", "HEAD", "PUT", "DELETE"}) {
+      closed("key too long for a " + method, request(method, "/v0/entity?id=x" + key, ""), 414);
+    }
     closed("request line without end", "GET /v0/entity?id=" + "x".repeat(200_000), 414);
   }
 

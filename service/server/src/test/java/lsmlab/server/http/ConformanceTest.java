@@ -207,6 +207,21 @@ class ConformanceTest {
   }
 
   @Test
+  void valuesAreBytesToABrowserWhateverTheyHold() throws IOException {
+    try (RawClient client = server("sync").connect()) {
+      client.exchange(ConformanceCases.put("id=page", "<script>alert(1)</script>"));
+      for (RawClient.Response response :
+          List.of(
+              client.exchange(ConformanceCases.get("id=page")),
+              client.exchange(ConformanceCases.request("GET", "/v0/entities?start=page", "")),
+              client.send(head("/v0/entity?id=page")).read(true))) {
+        assertEquals("application/octet-stream", response.headers().get("content-type"));
+        assertEquals("nosniff", response.headers().get("x-content-type-options"));
+      }
+    }
+  }
+
+  @Test
   void headIsAGetWithoutTheBody() throws IOException {
     try (RawClient client = server("sync").connect()) {
       RawClient.Response there = client.send(head("/v0/entity?id=k")).read(true);

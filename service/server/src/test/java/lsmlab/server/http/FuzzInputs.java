@@ -66,6 +66,7 @@ final class FuzzInputs {
     "/v0/entity/",
     "/v0/ENTITY",
     "http://h/v0/entity",
+    "hTTp://h/v0/entity",
     "http://h",
     "h:80",
     "/v0/%65ntity",

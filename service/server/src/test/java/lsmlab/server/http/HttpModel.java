@@ -167,6 +167,9 @@ final class HttpModel {
     if (version.charAt(5) != '1') {
       return 505;
     }
+    if (line.group(2).length() > LsmHttpRequest.TARGET_BYTES_MAX) {
+      return 414;
+    }
     method = line.group(1);
     target = line.group(2);
     http10 = version.endsWith("0");
@@ -218,7 +221,7 @@ final class HttpModel {
   /** Answers a request whose head is well-formed and takes {@code headBytes}; false if its body is incomplete. */
   private boolean serve(List<Expected> all, int headBytes) {
     String path = target;
-    if (path.startsWith("http://")) {
+    if (path.regionMatches(true, 0, "http://", 0, 7)) {
       int slash = path.indexOf('/', 7);
       path = slash < 0 ? "" : path.substring(slash);
     }

@@ -13,6 +13,7 @@ import java.util.List;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
+import lsmlab.server.request.Rejection;
 import lsmlab.server.variant.VariantSettings;
 import lsmlab.server.variant.Variants;
 import lsmlab.storage.CorruptionException;
@@ -187,7 +188,7 @@ class OverloadTest {
   }
 
   private static long rejected(TestServer server) {
-    return server.metrics.rejections();
+    return Stream.of(Rejection.values()).mapToLong(server.metrics::rejected).sum();
   }
 
   @ParameterizedTest

@@ -114,7 +114,7 @@ class SlowReaderTest {
     try (TestServer server = new TestServer("sync", new MapEngine());
         RawClient sender = server.connect();
         RawClient idle = server.connect()) {
-      long now = System.currentTimeMillis();
+      long now = Deadlines.now();
       sender.send("GET /v0/entity?id=");
       assertEquals(404, idle.exchange(ConformanceCases.get("id=x")).status());
       server.server().check(now + Deadlines.REQUEST_MILLIS_MAX - 5_000);
@@ -157,7 +157,7 @@ class SlowReaderTest {
       Eventually.equal(
           1,
           () -> {
-            server.server().check(System.currentTimeMillis() + Deadlines.READER_MILLIS + 5_000);
+            server.server().check(Deadlines.now() + Deadlines.READER_MILLIS + 5_000);
             return (int) server.metrics.connections().get();
           },
           "connections");

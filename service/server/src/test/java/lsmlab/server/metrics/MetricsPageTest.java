@@ -55,6 +55,13 @@ class MetricsPageTest {
   }
 
   @Test
+  void aStatusWithoutACounterIsCountedAsAnother() {
+    metrics.recorder().count(Method.GET, 418);
+    String text = page.render();
+    assertTrue(text.contains("lsmlab_requests_total{method=\"get\",status=\"other\"} 1\n"), text);
+  }
+
+  @Test
   void aScrapeShowsEngineJvmAndProcess() {
     String text = page.render();
     for (String series :

@@ -5,9 +5,12 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.Stream;
 import lsmlab.server.http.Eventually;
 import lsmlab.server.http.RawClient;
 import org.junit.jupiter.api.Test;
@@ -67,6 +70,59 @@ class AbuseTest {
     }
   }
 
+  @Test
+  void withoutFileDescriptorsTheAdminPortWaitsToo() throws Exception {
+    try (ServiceProcess service = ServiceProcess.serveWithFiles(directory, 150);
+        RawClient first = new RawClient(service.adminPort())) {
+      String health = adminGet("/health", "Host: localhost\r\n");
+      assertEquals(200, first.exchange(health).status());
+      List<RawClient> clients = new ArrayList<>();
+      for (int i = 0; i < 250; i++) {
+        clients.add(service.connect());
+      }
+      clients.add(new RawClient(service.adminPort()));
+      String message = "no connection can be accepted on the admin port";
+      Eventually.equal(1, () -> says(service, message) ? 1 : 0, message);
+      for (RawClient client : clients) {
+        client.close();
+      }
+      try (RawClient client = new RawClient(service.adminPort())) {
+        assertEquals(200, client.exchange(health).status());
+      }
+      long lines = service.errors().lines().count();
+      assertTrue(lines < 20, lines + " lines of log");
+    }
+  }
+
+  @Test
+  void aDamagedBlockDoesNotFillTheLog() throws Exception {
+    String value = "v".repeat(100);
+    try (ServiceProcess service = ServiceProcess.serve(directory);
+        RawClient client = service.connect();
+        RawClient admin = new RawClient(service.adminPort())) {
+      String head = "PUT /v0/entity?id=k HTTP/1.1\r\nHost: h\r\nContent-Length: ";
+      assertEquals(201, client.exchange(head + value.length() + "\r\n\r\n" + value).status());
+      String flush = "POST /flush HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n";
+      assertEquals(200, admin.exchange(flush).status());
+      service.terminate();
+      assertEquals(0, service.exitCode());
+    }
+    try (Stream<Path> files = Files.list(directory.resolve("store"))) {
+      Path table = files.filter(file -> file.toString().endsWith(".sst")).findFirst().orElseThrow();
+      String text = Files.readString(table, StandardCharsets.ISO_8859_1);
+      Files.writeString(table, text.replace("vvv", "vwv"), StandardCharsets.ISO_8859_1);
+    }
+    try (ServiceProcess service = ServiceProcess.serve(directory);
+        RawClient client = service.connect()) {
+      for (int i = 0; i < 2_000; i++) {
+        assertEquals(500, client.exchange(get()).status());
+      }
+      assertTrue(service.errors().contains("checksum"), service.errors());
+      long lines = service.errors().lines().count();
+      assertTrue(lines < 200, lines + " lines of log");
+    }
+  }
+
   private static boolean says(ServiceProcess service, String text) {
     try {
       return service.errors().contains(text);
@@ -96,7 +152,8 @@ class AbuseTest {
         admin.send("POST /compact" + post);
         Eventually.equal(1, () -> tables() > flushed ? 1 : 0, "a table that the compaction writes");
         service.terminate();
-        assertEquals(0, service.exitCode(), service.errors()); // the compaction alone takes 150 s
+        assertEquals(1, service.exitCode(), service.errors()); // the compaction alone takes 150 s
+        assertTrue(service.errors().contains("the store is still in use"), service.errors());
       }
     }
     try (ServiceProcess service = ServiceProcess.serve(directory, config);

@@ -77,6 +77,9 @@ class ProcessTest {
         admin(http, "GET", base + action, 405);
       }
       admin(http, "GET", base + "/other", 404);
+      for (String page : new String[] {"/health", "/ready", "/metrics", "/config"}) {
+        assertEquals("", admin(http, "HEAD", base + page, 200));
+      }
       String config = admin(http, "GET", base + "/config", 200);
       for (String key :
           new String[] {"java_version", "jvm_flags", "gc", "native_transport", "pid"}) {
@@ -255,6 +258,22 @@ class ProcessTest {
       assertEquals("ok\n", admin(http, "GET", base + "/health", 200));
       assertEquals(200, client.exchange(get).status(), "reads go on");
       assertEquals(503, client.exchange(put).status(), "until it is started again");
+    }
+  }
+
+  @Test
+  void aStopThatCannotCloseTheStoreExitsWith1AndSaysSo() throws Exception {
+    try (ServiceProcess service = ServiceProcess.serve(directory, "durability: power")) {
+      try (RawClient client = service.connect()) {
+        String put = "PUT /v0/entity?id=k HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\n\r\nv";
+        assertEquals(201, client.exchange(put).status());
+      }
+      Process faults = service.failSyncs();
+      assumeTrue(faults != null, "strace is not installed or may not trace");
+      service.terminate();
+      assertEquals(1, service.exitCode(), service.errors());
+      faults.destroy();
+      assertTrue(service.errors().contains("the store was not closed"), service.errors());
     }
   }
 
