@@ -1,12 +1,9 @@
 package lsmlab.server;
 
 import java.io.IOException;
-import java.lang.reflect.RecordComponent;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
@@ -175,27 +172,9 @@ public final class Service implements AutoCloseable {
   }
 
   private Map<String, Object> configuration() {
-    Map<String, Object> all = new LinkedHashMap<>();
-    for (RecordComponent key : ServiceConfig.class.getRecordComponents()) {
-      all.put(key.getName().replaceAll("([A-Z])", "_$1").toLowerCase(Locale.ROOT), valueOf(key));
-    }
+    Map<String, Object> all = config.toMap();
     Environment.describe(all);
     return all;
-  }
-
-  /** Returns the value of a key in the form in which a configuration file gives it. */
-  private Object valueOf(RecordComponent key) {
-    Object value;
-    try {
-      value = key.getAccessor().invoke(config);
-    } catch (ReflectiveOperationException e) {
-      throw new IllegalStateException(e);
-    }
-    return switch (value) {
-      case Enum<?> label -> label.name().toLowerCase(Locale.ROOT).replace('_', '-');
-      case Path path -> path.toString();
-      default -> value;
-    };
   }
 
   /** Returns why requests are not accepted, or null if they are. */

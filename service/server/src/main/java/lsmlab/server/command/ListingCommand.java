@@ -3,10 +3,12 @@ package lsmlab.server.command;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.PrintWriter;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
+import lsmlab.server.config.Key;
 import lsmlab.server.variant.Variants;
 import lsmlab.storage.engines.Engines;
 import lsmlab.storage.table.TableFormat;
@@ -15,7 +17,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** Lists names with their summaries, as text or as JSON. */
+/** Lists names with what they mean, as text or as JSON. */
 public abstract class ListingCommand implements Callable<Integer> {
 
   /** Lists the variants. */
@@ -26,7 +28,7 @@ public abstract class ListingCommand implements Callable<Integer> {
       mixinStandardHelpOptions = true)
   public static final class OfVariants extends ListingCommand {
     public OfVariants() {
-      Variants.all().forEach(entry -> summaries.put(entry.name(), entry.summary()));
+      Variants.all().forEach(entry -> add(entry.name(), entry.summary()));
     }
   }
 
@@ -38,7 +40,7 @@ public abstract class ListingCommand implements Callable<Integer> {
       mixinStandardHelpOptions = true)
   public static final class OfEngines extends ListingCommand {
     public OfEngines() {
-      Engines.all().forEach(entry -> summaries.put(entry.name(), entry.summary()));
+      Engines.all().forEach(entry -> add(entry.name(), entry.summary()));
     }
   }
 
@@ -49,38 +51,54 @@ public abstract class ListingCommand implements Callable<Integer> {
       mixinStandardHelpOptions = true)
   public static final class OfTableFormat extends ListingCommand {
     public OfTableFormat() {
-      summaries.put("" + TableFormat.VERSION, "tables without compressed blocks");
-      summaries.put("" + TableFormat.VERSION_COMPRESSED, "tables with compressed blocks");
+      add("" + TableFormat.VERSION, "tables without compressed blocks");
+      add("" + TableFormat.VERSION_COMPRESSED, "tables with compressed blocks");
     }
   }
 
-  /** Summaries by name, in the order of the listing. */
-  final Map<String, String> summaries = new LinkedHashMap<>();
+  /** Lists the keys of a configuration. */
+  @Command(
+      name = "config",
+      description = "Lists the keys of service.yaml, one a line: name: default. Meaning.",
+      mixinStandardHelpOptions = true)
+  public static final class OfKeys extends ListingCommand {
+    public OfKeys() {
+      for (Key key : Key.ALL) {
+        items.add(key.toMap());
+        lines.add(key.toHelp());
+      }
+    }
+  }
+
+  /** The objects of the JSON. */
+  final List<Map<String, ?>> items = new ArrayList<>();
+
+  /** The lines of the text. */
+  final List<String> lines = new ArrayList<>();
+
+  /** Adds an entry with a name of at most 15 characters. */
+  final void add(String name, String summary) {
+    Map<String, String> item = new LinkedHashMap<>();
+    item.put("name", name);
+    item.put("summary", summary);
+    items.add(item);
+    lines.add("%-15s  %s".formatted(name, summary));
+  }
 
   @Spec private CommandSpec spec;
 
-  @Option(names = "--json", description = "Print JSON: [{name, summary}].")
+  @Option(names = "--json", description = "Print JSON: a list of objects, each with a name.")
   private boolean json;
 
   @Override
   public Integer call() throws JsonProcessingException {
     PrintWriter out = spec.commandLine().getOut();
     if (json) {
-      List<Map<String, String>> items =
-          summaries.entrySet().stream().map(ListingCommand::item).toList();
       out.println(new ObjectMapper().writeValueAsString(items));
     } else {
-      int width = summaries.keySet().stream().mapToInt(String::length).max().orElse(1);
-      summaries.forEach((name, summary) -> out.printf("%-" + width + "s  %s%n", name, summary));
+      lines.forEach(out::println);
     }
     out.flush();
     return 0;
-  }
-
-  private static Map<String, String> item(Map.Entry<String, String> entry) {
-    Map<String, String> item = new LinkedHashMap<>();
-    item.put("name", entry.getKey());
-    item.put("summary", entry.getValue());
-    return item;
   }
 }

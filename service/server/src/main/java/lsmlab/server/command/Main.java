@@ -20,6 +20,7 @@ import picocli.CommandLine.Spec;
       ListingCommand.OfVariants.class,
       ListingCommand.OfEngines.class,
       ListingCommand.OfTableFormat.class,
+      ListingCommand.OfKeys.class,
     },
     synopsisSubcommandLabel = "COMMAND",
     mixinStandardHelpOptions = true,

@@ -9,19 +9,12 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.TreeSet;
-import lsmlab.server.variant.VariantSettings;
+import java.util.stream.Collectors;
 import lsmlab.server.variant.Variants;
-import lsmlab.server.variant.queue.IdleStrategy;
-import lsmlab.server.variant.queue.QueuePolicy;
-import lsmlab.storage.CompactionStrategy;
-import lsmlab.storage.Compression;
-import lsmlab.storage.Durability;
-import lsmlab.storage.Limits;
-import lsmlab.storage.engines.Engines;
 
 /**
  * Reads {@code service.yaml} strictly. An unknown key, a duplicate key, a value of the wrong type and a value out of
@@ -39,7 +32,6 @@ public final class ConfigFile {
 
   private final String file;
   private final Map<String, JsonNode> given = new LinkedHashMap<>();
-  private final TreeSet<String> known = new TreeSet<>();
 
   private ConfigFile(String file) {
     this.file = file;
@@ -96,61 +88,33 @@ public final class ConfigFile {
   }
 
   private ServiceConfig build() throws ConfigException {
-    String variant =
-        choice("variant", "sync", Variants.all().stream().map(Variants.Entry::name).toList());
-    int selectors = integer("selectors", 0, 0, 256);
-    ServiceConfig config =
-        new ServiceConfig(
-            text("data_host", "127.0.0.1"),
-            integer("data_port", 8080, 0, 65_535),
-            text("admin_host", "127.0.0.1"),
-            integer("admin_port", 8081, 0, 65_535),
-            path("data_dir"),
-            choice("engine", "lsm", Engines.all().stream().map(Engines.Entry::name).toList()),
-            variant,
-            selectors == 0 ? Runtime.getRuntime().availableProcessors() : selectors,
-            integer("workers", 8, 1, 1024),
-            integer("queue_capacity", 1024, 1, 1 << 20),
-            integer("deadline_ms", 1000, 1, 3_600_000),
-            QueuePolicy.find(choiceOfVariant("queue_policy", variant, policies(variant)))
-                .orElseThrow(),
-            IdleStrategy.find(choiceOfVariant("idle", variant, idles(variant))).orElseThrow(),
-            integer("batch", VariantSettings.DEFAULT_BATCH, 1, 4096),
-            integer("carriers", 0, 0, 256),
-            integer("refusals_per_second_max", 0, 0, 1_000_000),
-            choice("durability", "process", List.of("process", "power")).equals("power")
-                ? Durability.POWER
-                : Durability.PROCESS,
-            number("flush_threshold_bytes", 64 * MIB, 4096, 1L << 40),
-            integer("flush_threads", 1, 1, 64),
-            integer("memtables_max", 4, 1, 1024),
-            compaction(),
-            integer("level0_tables_max", 4, 1, 30),
-            integer("fanout", 10, 2, 100),
-            integer("block_bytes", 4096, 64, (int) (16 * MIB)),
-            integer("bloom_bits_per_key", 10, 0, 64),
-            choice("compression", "none", List.of("none", "lz4")).equals("lz4")
-                ? Compression.LZ4
-                : Compression.NONE,
-            number("compaction_bytes_per_second_max", 0, 0, 1L << 40),
-            maxValueBytes(),
-            integer("max_connections", 16_384, 1, 1 << 20),
-            onOrOff("request_metrics", true));
-    for (String key : given.keySet()) {
-      if (!known.contains(key)) {
-        throw new ConfigException(
-            file + ": " + key + ": unknown key; the keys are " + String.join(", ", known));
-      }
+    Map<String, Object> values = new HashMap<>();
+    for (Key key : Key.ALL) {
+      JsonNode value = given.remove(key.name());
+      values.put(key.name(), value == null ? byDefault(key) : read(key, value, values));
     }
-    return config;
+    if (!given.isEmpty()) {
+      throw new ConfigException(
+          "%s: %s: unknown key; the keys are %s"
+              .formatted(
+                  file,
+                  given.keySet().iterator().next(),
+                  Key.ALL.stream().map(Key::name).sorted().collect(Collectors.joining(", "))));
+    }
+    values.merge("selectors", 0L, (set, zero) -> set.equals(zero) ? cpus() : set);
+    values.merge("compaction", "on", (set, on) -> set.equals(on) ? "leveled" : set);
+    checkHeap((Long) values.get("max_value_bytes"));
+    return ServiceConfig.of(values);
+  }
+
+  private static long cpus() {
+    return Runtime.getRuntime().availableProcessors();
   }
 
   /**
-   * Returns the maximum length of a value. The heap must be able to hold such a value several times, because the engine
-   * does so while it writes a table.
+   * Checks that the heap can hold the longest value several times, because the engine does so while it writes a table.
    */
-  private int maxValueBytes() throws ConfigException {
-    int bytes = integer("max_value_bytes", (int) MIB, 1, Limits.VALUE_BYTES_MAX);
+  private void checkHeap(long bytes) throws ConfigException {
     long heap = Runtime.getRuntime().maxMemory();
     if (bytes > heap / HEAP_BY_VALUE) {
       throw new ConfigException(
@@ -162,127 +126,77 @@ public final class ConfigFile {
                   heap / HEAP_BY_VALUE,
                   Math.ceilDiv(HEAP_BY_VALUE * bytes, MIB)));
     }
-    return bytes;
   }
 
-  /**
-   * Returns the compaction strategy. {@code on} and {@code true} mean the default, {@code leveled}; {@code false} means
-   * {@code off}.
-   */
-  private CompactionStrategy compaction() throws ConfigException {
-    JsonNode value = value("compaction");
-    if (value != null && value.isBoolean()) {
-      return value.asBoolean() ? CompactionStrategy.LEVELED : CompactionStrategy.OFF;
+  private Object byDefault(Key key) throws ConfigException {
+    if (key.byDefault() == null) {
+      throw new ConfigException(
+          file + ": " + key.name() + ": missing; set it to the store's directory");
     }
-    return switch (choice("compaction", "leveled", List.of("leveled", "tiered", "off", "on"))) {
-      case "tiered" -> CompactionStrategy.TIERED;
-      case "off" -> CompactionStrategy.OFF;
-      default -> CompactionStrategy.LEVELED;
+    return key.byDefault();
+  }
+
+  /** Returns the value of a key in the form that {@link ServiceConfig#of} takes. */
+  private Object read(Key key, JsonNode value, Map<String, Object> before) throws ConfigException {
+    return switch (key.type()) {
+      case TEXT -> text(key, value, "a non-empty string");
+      case PATH -> {
+        String expected = "the path of a directory";
+        try {
+          yield Path.of(text(key, value, expected));
+        } catch (InvalidPathException e) {
+          throw wrong(key, value, expected);
+        }
+      }
+      case NUMBER -> {
+        if (!value.isIntegralNumber()
+            || !value.canConvertToLong()
+            || value.asLong() < key.min()
+            || value.asLong() > key.max()) {
+          throw wrong(key, value, "a whole number from " + key.min() + " to " + key.max());
+        }
+        yield value.asLong();
+      }
+      case CHOICE -> choice(key, value, (String) before.get("variant"));
     };
   }
 
-  private static List<String> policies(String variant) {
-    return Variants.find(variant).orElseThrow().policies().stream()
-        .map(QueuePolicy::label)
-        .toList();
-  }
-
-  private static List<String> idles(String variant) {
-    return Variants.find(variant).orElseThrow().idles().stream().map(IdleStrategy::label).toList();
-  }
-
-  /**
-   * Returns one of the values that the variant supports; the first is the default. Refuses others, because they would
-   * have no effect.
-   */
-  private String choiceOfVariant(String key, String variant, List<String> allowed)
-      throws ConfigException {
-    try {
-      return choice(key, allowed.getFirst(), allowed);
-    } catch (ConfigException e) {
-      throw new ConfigException(e.getMessage() + " with variant " + variant);
-    }
-  }
-
-  private JsonNode value(String key) {
-    known.add(key);
-    return given.get(key);
-  }
-
-  private String text(String key, String byDefault) throws ConfigException {
-    JsonNode value = value(key);
-    if (value == null) {
-      return byDefault;
-    }
+  private String text(Key key, JsonNode value, String expected) throws ConfigException {
     if (!value.isTextual() || value.asText().isBlank()) {
-      throw wrong(key, value, "a non-empty string");
-    }
-    return value.asText();
-  }
-
-  private Path path(String key) throws ConfigException {
-    JsonNode value = value(key);
-    if (value == null) {
-      throw new ConfigException(file + ": " + key + ": missing; set it to the store's directory");
-    }
-    if (!value.isTextual() || value.asText().isBlank()) {
-      throw wrong(key, value, "the path of a directory");
-    }
-    try {
-      return Path.of(value.asText());
-    } catch (InvalidPathException e) {
-      throw wrong(key, value, "the path of a directory");
-    }
-  }
-
-  private int integer(String key, int byDefault, int min, int max) throws ConfigException {
-    return Math.toIntExact(number(key, byDefault, min, max));
-  }
-
-  private long number(String key, long byDefault, long min, long max) throws ConfigException {
-    JsonNode value = value(key);
-    if (value == null) {
-      return byDefault;
-    }
-    if (!value.isIntegralNumber()
-        || !value.canConvertToLong()
-        || value.asLong() < min
-        || value.asLong() > max) {
-      throw wrong(key, value, "a whole number from " + min + " to " + max);
-    }
-    return value.asLong();
-  }
-
-  private String choice(String key, String byDefault, List<String> allowed) throws ConfigException {
-    JsonNode value = value(key);
-    if (value == null) {
-      return byDefault;
-    }
-    if (!value.isTextual() || !allowed.contains(value.asText())) {
-      throw wrong(key, value, "one of " + String.join(", ", allowed));
+      throw wrong(key, value, expected);
     }
     return value.asText();
   }
 
   /**
-   * Returns whether the key is {@code on}. Also accepts true and false, which some YAML writers write instead of {@code
-   * on} and {@code off}.
+   * Returns the word. Also takes true and false for {@code on} and {@code off}, because some YAML writers write these.
+   * Refuses a word that has no effect with the variant.
    */
-  private boolean onOrOff(String key, boolean byDefault) throws ConfigException {
-    JsonNode value = value(key);
-    if (value == null) {
-      return byDefault;
+  private String choice(Key key, JsonNode value, String variant) throws ConfigException {
+    String word = value.asText();
+    if (value.isBoolean() && key.choices().contains("on")) {
+      word = value.asBoolean() ? "on" : "off";
+    } else if (!value.isTextual()) {
+      word = null;
     }
-    if (value.isBoolean()) {
-      return value.asBoolean();
+    List<String> supported =
+        switch (key.name()) {
+          case "queue_policy" -> labels(Variants.find(variant).orElseThrow().policies());
+          case "idle" -> labels(Variants.find(variant).orElseThrow().idles());
+          default -> key.choices();
+        };
+    if (word == null || !supported.contains(word)) {
+      String with = supported == key.choices() ? "" : " with variant " + variant;
+      throw wrong(key, value, "one of " + String.join(", ", supported) + with);
     }
-    if (value.isTextual() && (value.asText().equals("on") || value.asText().equals("off"))) {
-      return value.asText().equals("on");
-    }
-    throw wrong(key, value, "on or off");
+    return word;
   }
 
-  private ConfigException wrong(String key, JsonNode value, String allowed) {
-    return new ConfigException(file + ": " + key + ": " + value + " is not " + allowed);
+  private static List<String> labels(List<? extends Enum<?>> values) {
+    return values.stream().map(Key::label).toList();
+  }
+
+  private ConfigException wrong(Key key, JsonNode value, String allowed) {
+    return new ConfigException(file + ": " + key.name() + ": " + value + " is not " + allowed);
   }
 }

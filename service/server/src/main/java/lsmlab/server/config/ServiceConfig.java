@@ -1,6 +1,11 @@
 package lsmlab.server.config;
 
+import java.lang.reflect.RecordComponent;
 import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.Locale;
+import java.util.Map;
 import lsmlab.server.variant.queue.IdleStrategy;
 import lsmlab.server.variant.queue.QueuePolicy;
 import lsmlab.storage.CompactionStrategy;
@@ -8,27 +13,8 @@ import lsmlab.storage.Compression;
 import lsmlab.storage.Durability;
 
 /**
- * The content of {@code service.yaml}, complete and checked. {@link ConfigFile} reads it and defines the defaults and
- * ranges.
- *
- * @param dataPort port of the HTTP API; 0 for a free one
- * @param adminPort port for metrics and maintenance; 0 for a free one
- * @param selectors number of selector threads, 1 or more
- * @param deadlineMs maximum time that a request may wait, in milliseconds; only some variants enforce it
- * @param queuePolicy policy for a full queue; the variant must support it
- * @param idle strategy of idle workers; the variant must support it
- * @param batch maximum number of requests that a worker takes at once, for variants that batch
- * @param carriers number of carrier threads of virtual threads; 0 for one per CPU
- * @param refusalsPerSecondMax maximum number of refusals a second because of overload, over all connections; 0 for no
- * limit
- * @param requestMetrics whether requests are counted and timed
- * @param memtablesMax number of sealed memtables that may wait for a flush before writes are held back
- * @param level0TablesMax number of level-0 tables at which a compaction is due
- * @param fanout size of a level as a multiple of the one above it
- * @param blockBytes size at which a table's block is closed
- * @param bloomBitsPerKey bits for each key in a table's bloom filter; 0 for no filter
- * @param compression how the blocks of new tables are compressed
- * @param compactionBytesPerSecondMax average rate at which compaction writes; 0 for no limit
+ * The content of {@code service.yaml}, complete and checked: a component for each {@link Key}, which says what it means,
+ * in the same order. {@code selectors} is 1 or more. {@link ConfigFile} reads it.
  */
 public record ServiceConfig(
     String dataHost,
@@ -60,4 +46,62 @@ public record ServiceConfig(
     long compactionBytesPerSecondMax,
     int maxValueBytes,
     int maxConnections,
-    boolean requestMetrics) {}
+    boolean requestMetrics) {
+
+  /** Makes a configuration of the values of all keys: strings, whole numbers as {@code Long}, and paths. */
+  static ServiceConfig of(Map<String, Object> values) {
+    RecordComponent[] components = ServiceConfig.class.getRecordComponents();
+    Class<?>[] types =
+        Arrays.stream(components).map(RecordComponent::getType).toArray(Class[]::new);
+    Object[] arguments =
+        Arrays.stream(components)
+            .map(each -> converted(values.get(key(each)), each.getType()))
+            .toArray();
+    try {
+      return ServiceConfig.class.getDeclaredConstructor(types).newInstance(arguments);
+    } catch (ReflectiveOperationException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  /** Returns the values by key, in the form in which a configuration file gives them. */
+  public Map<String, Object> toMap() {
+    Map<String, Object> map = new LinkedHashMap<>();
+    for (RecordComponent each : ServiceConfig.class.getRecordComponents()) {
+      try {
+        Object value = each.getAccessor().invoke(this);
+        map.put(
+            key(each),
+            switch (value) {
+              case Enum<?> label -> Key.label(label);
+              case Path path -> path.toString();
+              case Boolean on -> on ? "on" : "off";
+              default -> value;
+            });
+      } catch (ReflectiveOperationException e) {
+        throw new IllegalStateException(e);
+      }
+    }
+    return map;
+  }
+
+  private static String key(RecordComponent component) {
+    return component.getName().replaceAll("([A-Z])", "_$1").toLowerCase(Locale.ROOT);
+  }
+
+  private static Object converted(Object value, Class<?> type) {
+    if (type == int.class) {
+      return Math.toIntExact((Long) value);
+    }
+    if (type == boolean.class) {
+      return value.equals("on");
+    }
+    if (type.isEnum()) {
+      return Arrays.stream(type.getEnumConstants())
+          .filter(each -> Key.label((Enum<?>) each).equals(value))
+          .findFirst()
+          .orElseThrow();
+    }
+    return value;
+  }
+}

@@ -30,9 +30,7 @@ public record VariantSettings(
     Consumer<WriteBatch> storage,
     long closeNanosMax) {
 
-  /** Batch size if a configuration does not set one. */
-  public static final int DEFAULT_BATCH = 16;
-
+  private static final int DEFAULT_BATCH = 16;
   private static final long DEFAULT_CLOSE_NANOS_MAX = TimeUnit.SECONDS.toNanos(5);
 
   /** Makes settings with defaults for everything else, and without a storage for batches. */

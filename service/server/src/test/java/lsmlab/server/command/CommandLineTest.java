@@ -7,7 +7,12 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.PrintWriter;
 import java.io.StringWriter;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.stream.Stream;
+import lsmlab.server.config.ServiceConfig;
 import lsmlab.server.variant.Variants;
 import lsmlab.storage.engines.Engines;
 import lsmlab.storage.table.TableFormat;
@@ -37,6 +42,25 @@ class CommandLineTest {
     assertEquals(0, execute("variants"));
     assertEquals(variants.size(), out.toString().lines().count());
     assertTrue(out.toString().startsWith("sync "), out.toString());
+  }
+
+  @Test
+  void theKeysOfAConfigurationAreListedWithDefaultsAndRanges() throws Exception {
+    assertEquals(0, execute("config", "--json"));
+    JsonNode list = new ObjectMapper().readTree(out.toString());
+    List<String> components =
+        Stream.of(ServiceConfig.class.getRecordComponents())
+            .map(each -> each.getName().replaceAll("([A-Z])", "_$1").toLowerCase(Locale.ROOT))
+            .toList();
+    assertEquals(components, list.findValuesAsText("name"));
+    Map<String, JsonNode> keys = new HashMap<>();
+    list.forEach(key -> keys.put(key.get("name").asText(), key));
+    assertEquals(
+        "{\"name\":\"fanout\",\"type\":\"number\",\"default\":10,\"min\":2,\"max\":100,"
+            + "\"engine\":\"lsm\",\"help\":\"Size of a level as a multiple of the one above it\"}",
+        keys.get("fanout").toString());
+    assertTrue(keys.get("data_dir").get("default").isNull());
+    assertEquals("[\"none\",\"lz4\"]", keys.get("compression").get("choices").toString());
   }
 
   private List<String> listed(String what) throws Exception {

@@ -1,9 +1,5 @@
 package lsmlab.server.variant.queue;
 
-import java.util.Arrays;
-import java.util.Locale;
-import java.util.Optional;
-
 /** The way in which a worker waits while its queue is empty: {@code idle} in a configuration. */
 public enum IdleStrategy {
   /** Sleeps until a submit wakes it. Uses no CPU while idle, but each wake-up costs both sides a system call. */
@@ -11,17 +7,5 @@ public enum IdleStrategy {
   /** Yields its CPU to other threads and checks again. Needs no wake-up, but keeps a CPU busy. */
   YIELD,
   /** Checks again at once. The fastest hand-off if every worker has its own CPU, the slowest if not. */
-  SPIN;
-
-  private final String label = name().toLowerCase(Locale.ROOT);
-
-  /** Returns the name in a configuration. */
-  public String label() {
-    return label;
-  }
-
-  /** Returns the strategy with this name, if there is one. */
-  public static Optional<IdleStrategy> find(String label) {
-    return Arrays.stream(values()).filter(strategy -> strategy.label.equals(label)).findFirst();
-  }
+  SPIN
 }

