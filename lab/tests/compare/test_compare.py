@@ -254,7 +254,7 @@ def test_regress_refuses_a_service_that_cannot_read_the_dataset(
     checkout: FakeCheckout, says: str, message: str
 ) -> None:
     committed(checkout, f"printf '{says}' >service/server/target/service/table-format.txt")
-    code, output = checkout.lab("regress", "HEAD", "fake", *QUICK, "DURATION=1s")
+    code, output = checkout.lab("regress", "HEAD", "fake", *QUICK, "--duration", "1s")
     assert code == 2, output
     assert message in output.replace("\n", " ")
     assert checkout.runs("compare") == []
