@@ -7,6 +7,8 @@
 -- theta  skew of zipfian keys, above 0 and below 1; the higher, the more requests for popular keys
 -- seed   the same seed gives each thread the same keys in the same order in each run
 --
+-- lab: reads, pairs, seed
+--
 -- Also runs under wrk2 and wrk, because it only uses their interface.
 
 local threads = {}

@@ -10,6 +10,8 @@
 -- theta        skew of zipfian keys, above 0 and below 1; the higher, the more requests for popular keys
 -- seed         the same seed gives each thread the same requests in each run
 --
+-- lab: writes, pairs, value_bytes, seed
+--
 -- Also runs under wrk2 and wrk, because it only uses their interface.
 
 local threads = {}

@@ -9,6 +9,8 @@
 -- theta        skew of zipfian keys, above 0 and below 1; the higher, the more requests for popular keys
 -- seed         the same seed gives each thread the same requests in each run
 --
+-- lab: writes, pairs, value_bytes, seed
+--
 -- Each thread makes its values once, before the run, and sends them in turn, because making a value costs more than
 -- sending it. Also runs under wrk2 and wrk, because it only uses their interface.
 

@@ -136,6 +136,25 @@ def test_bad_files_are_refused_with_line_and_key(
     assert message in caught.value.message
 
 
+@pytest.mark.parametrize(
+    ("script", "message"),
+    [
+        ("request = nil\n", "loadgen/scripts/get.lua: does not say whether its requests write"),
+        ("request = nil\n-- lab: reads\n", "loadgen/scripts/get.lua: does not say whether its requests write"),
+        ("-- PUT\n-- lab: pairs, seed\n", "loadgen/scripts/get.lua:2: 'pairs' is neither reads nor writes"),
+        ("-- lab: reads, pears\n", "loadgen/scripts/get.lua:1: 'pears' is no fact of a dataset"),
+    ],
+)
+def test_a_script_says_whether_it_writes_and_which_words_it_takes(
+    checkout: FakeCheckout, script: str, message: str
+) -> None:
+    checkout.write("loadgen/scripts/get.lua", script)
+    code, output = checkout.lab("validate", "fake")
+    assert code == 2
+    assert message in output
+    assert "-- lab: reads, or -- lab: writes" in output
+
+
 HOSTILE = {
     "alias": ("title: GET at 70,000/s", "title: &a x\nquestion: *a", ":2: *a is an alias, and aliases are not allowed"),
     "recursion": ("title: GET at 70,000/s", "title: &a [*a]", ":1: *a is an alias, and aliases are not allowed"),

@@ -131,7 +131,11 @@ def make_run(directory: Path, shape: Shape | None = None) -> Path:
     manifest = Manifest(
         run_id=BEGAN.strftime("%Y%m%dT%H%M%SZ"),
         experiment=Experiment(
-            name="stack-get", title=shape.title, resolved=resolved(shape), overrides={"warmup": "2s"}
+            name="stack-get",
+            title=shape.title,
+            resolved=resolved(shape),
+            overrides={"warmup": "2s"},
+            writes=shape.power,
         ),
         runtime="local",
         complete=shape.outcome == "ok" and shape.judged,

@@ -257,7 +257,9 @@ def test_an_unused_port_can_be_named(checkout: FakeCheckout) -> None:
 
 
 def test_a_script_gets_only_the_dataset_arguments_that_it_knows(checkout: FakeCheckout) -> None:
-    checkout.write("loadgen/scripts/get.lua", "-- pairs  number of pairs\n-- seed  what keys are drawn from\n")
+    checkout.write(
+        "loadgen/scripts/get.lua", "-- GET, whatever the value_bytes\n-- lab: reads, pairs, seed\nvalue_bytes = 1\n"
+    )
     load = {"script": "get.lua", "rate": 50, "threads": 1, "connections": 1, "duration": "10m", "warmup": "0s"}
     checkout.experiment("fake", load={**load, "args": {"seed": 7, "hot": "yes"}})
     process = checkout.start("run", "fake")

@@ -85,8 +85,8 @@ class FakeCheckout:
     def build(self) -> FakeCheckout:
         for place in ("bin", "loadgen/scripts", "loadgen/target/release", "profiler/target/release", "service"):
             (self.root / place).mkdir(parents=True)
-        for script in ("get.lua", "put.lua"):
-            (self.root / "loadgen/scripts" / script).touch()
+        self.write("loadgen/scripts/get.lua", "-- lab: reads\n")
+        self.write("loadgen/scripts/put.lua", "-- lab: writes\n")
         self.program("loadgen/target/release/loadgen", "fake_loadgen.py")
         self.program("profiler/target/release/profile", "fake_profile.py")
         shutil.copy(SUPPORT.parents[2] / "profiler/categories.toml", self.root / "profiler")

@@ -13,6 +13,7 @@ from lab.errors import InputError, close_matches, did_you_mean
 from lab.experiment.declaration import DECLARATION, Declaration, read_declaration
 from lab.experiment.explain import explain
 from lab.experiment.model import Bytes, Count, Experiment, Rate, Reference, Strict
+from lab.experiment.script import read_script
 from lab.experiment.yaml_file import Place, YamlFile, read_yaml
 from lab.paths import Checkout
 from lab.runtime.base import DatasetSpec
@@ -140,6 +141,7 @@ class Catalogue:
                 f"{declared.where(('load', 'script'))}: load.script: {script!r} is not in loadgen/scripts"
                 f"{did_you_mean(script, scripts)}; available: {', '.join(scripts) or 'none'}"
             )
+        read_script(self.checkout.scripts / script, f"loadgen/scripts/{script}")
 
 
 def sweep_rates(declared: Declaration) -> tuple[int, ...]:

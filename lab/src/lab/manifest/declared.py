@@ -42,13 +42,17 @@ class RateChoice(Strict):
 
 
 class Experiment(Strict):
-    """The declaration as it was run: ``resolved`` holds every value, ``overrides`` those given on the command line."""
+    """The declaration as it was run: ``resolved`` holds every value, ``overrides`` those given on the command line.
+
+    ``writes`` says whether the requests of the load write; None: an earlier lab did not record it.
+    """
 
     name: str
     title: str
     resolved: dict[str, JsonValue]
     overrides: dict[str, JsonValue] = Field(default_factory=dict)
     rate: RateChoice | None = None
+    writes: bool | None = None
 
 
 class Phase(Strict):

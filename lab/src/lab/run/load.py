@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 from lab.cpu_plan import CpuPlan
 from lab.errors import RunError
+from lab.experiment.script import read_script
 from lab.paths import Checkout
 from lab.process.processes import tail
 from lab.progress import Progress
@@ -86,16 +86,16 @@ def polls(cpus: CpuPlan) -> bool:
 
 
 def script_words(repetition: Repetition, checkout: Checkout) -> tuple[str, ...]:
-    """Return the words for the script's init(args): the dataset's that the script knows, then the experiment's own.
+    """Return the words for the script's init(args): the dataset's that it declares, then the experiment's own.
 
     Scripts refuse a word that they do not know: get.lua does not use `value_bytes`.
     """
     words: dict[str, str | int] = {}
     if repetition.dataset is not None:
         spec = repetition.dataset.spec
-        script = (checkout.scripts / repetition.experiment.load.script).read_text(encoding="utf-8")
+        script = read_script(checkout.scripts / repetition.experiment.load.script)
         known = {"pairs": spec.pairs, "value_bytes": spec.value_bytes, "seed": spec.seed}
-        words = {key: value for key, value in known.items() if re.search(rf"\b{key}\b", script)}
+        words = {key: value for key, value in known.items() if key in script.words}
     words.update(repetition.experiment.load.args)
     return tuple(f"{key}={value}" for key, value in words.items())
 

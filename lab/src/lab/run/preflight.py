@@ -8,6 +8,7 @@ from pathlib import Path
 from lab import dataset
 from lab.errors import RefusedError, RunError, did_you_mean
 from lab.experiment import Catalogue, Experiment
+from lab.experiment.script import read_script
 from lab.paths import Checkout
 from lab.run.state import RunPlan
 
@@ -74,7 +75,7 @@ def check_space(plan: RunPlan) -> None:
             kept.append((size, f"a copy of dataset {spec.name} (it cannot be hard-linked here)"))
         if engine not in WITHOUT_OWN_COPY:
             kept.append((IMPORT_AMPLIFICATION * size, f"its pairs in engine {engine}"))
-    if load.script.startswith(("put", "mixed")):
+    if read_script(checkout.scripts / load.script).writes:
         pair_bytes = int(load.args.get("value_bytes", DEFAULT_VALUE_BYTES)) + KEY_BYTES
         written = int(WRITE_AMPLIFICATION * load.rate_per_s * (load.warmup_s + load.duration_s) * pair_bytes)
         kept.append((written, f"what {load.script} may write"))

@@ -10,6 +10,7 @@ from typing import Any
 from lab.cpu_plan import CpuPlan
 from lab.dataset import Dataset
 from lab.experiment import Experiment
+from lab.experiment.script import read_script
 from lab.machine import environment
 from lab.machine.audit import MachineAudit
 from lab.manifest import CpuPlan as ManifestCpuPlan
@@ -57,6 +58,7 @@ class RunArtifacts:
                 resolved=plan.experiment.resolved(),
                 overrides=dict(plan.overrides),
                 rate=plan.experiment.rate_choice,
+                writes=read_script(plan.checkout.scripts / plan.experiment.load.script).writes,
             ),
             runtime=plan.runtime.name,  # type: ignore[arg-type]
             environment=machine,

@@ -50,6 +50,7 @@ POWER = {"NAME": "put-power", "RATE": "2000"}
 SEEN = ("other load", "steal", "throttling", "run delay", "memory pressure", "page cache", "other I/O", "clock")
 """Checks whose evidence may not be lost when a machine is busy."""
 SLOW_SCRIPT = """
+-- lab: reads
 local before = "GET /v0/entity?id=k%09d HTTP/1.1\\r\\nHost: here\\r\\n\\r\\n"
 local number = 0
 function request()

@@ -167,9 +167,8 @@ def waits_for_disk(manifest: Manifest) -> bool:
 
 
 def writes(manifest: Manifest) -> bool:
-    """Return whether the load has PUTs."""
-    load = manifest.experiment.resolved.get("load")
-    return not isinstance(load, dict) or str(load.get("script", "")).startswith(("put", "mixed"))
+    """Return whether the load may write: as its script declares."""
+    return manifest.experiment.writes is not False
 
 
 def _tracks(evidence: Evidence, windows: list[Window], manifest: Manifest) -> dict[str, list[Track]]:
