@@ -393,4 +393,4 @@ def test_exclusion_rests_on_the_environments_checks_alone(sound: Path, manifest:
     of_environment = {check.name for check in judge(sound, manifest).checks if check.environment}
     by_the_second = {"other load", "steal", "throttling", "run delay"}
     named = {"other processes", "memory pressure", "page cache", "other I/O", "clock"}
-    assert of_environment == {"CPU plan", *by_the_second, *named}
+    assert of_environment == {"CPU plan", "CPU set", *by_the_second, *named}

@@ -54,6 +54,11 @@ PLANTED: dict[str, tuple[dict[str, Any], set[str], str]] = {
     ),
     "steal": ({"steal": 0.08}, {"steal"}, "the hypervisor took 8% of a CPU"),
     "quota": ({"throttled": 0.05}, {"throttling"}, "a cgroup quota held the service back for 5% of the time"),
+    "CPU set": (
+        {"unpinned_from": 27},
+        {"CPU set"},
+        "the service did not have the CPUs of the plan in seconds 27 to 29: its CPU set was changed",
+    ),
     "memory stall": ({"memory_stall": 0.3}, {"memory pressure"}, "processes waited for memory 30% of the time"),
     "reclaim": (
         {"refaulting": 0.4, "stretch": (10, 3)},
@@ -147,6 +152,13 @@ def test_half_of_the_seconds_disturbed_is_invalid(tmp_path: Path) -> None:
     assert judged(tmp_path, hog={"service": (5, 20, 0.5)}).state == "invalid"
 
 
+@pytest.mark.parametrize("second", [5, 0])
+def test_one_second_without_the_cpus_of_the_plan_is_invalid(tmp_path: Path, second: int) -> None:
+    validity = judged(tmp_path, unpinned_from=second)
+    assert validity.state == "invalid"
+    assert f"in seconds {second} to " in validity.unfit[0]
+
+
 def test_pages_that_are_read_for_the_whole_run_make_it_suspect_and_stalls_invalid(tmp_path: Path) -> None:
     """The data may be larger than the memory: then it is no disturbance, and comparisons keep the run."""
     for name, size in (("again", {"refaulting": 0.4}), ("first", {"reading": 0.4})):
@@ -225,7 +237,7 @@ DELAYS: tuple[str, Callable[[tuple[int, int], float], dict[str, Any]]] = (
     "run delay",
     lambda stretch, size: {"run_delay": size, "stretch": stretch},
 )
-OF_THE_WHOLE_RUN = {"CPU plan", "clock", "nodes", "other processes"}
+OF_THE_WHOLE_RUN = {"CPU plan", "CPU set", "clock", "nodes", "other processes"}
 """Checks of the environment that do not count bad seconds: by what the run was told, one event, or averages."""
 
 

@@ -62,6 +62,45 @@ def test_it_tells_the_watched_processes_from_the_rest_and_ends_with_its_audit(tm
     assert len(rows(tmp_path / "machine.csv")) == count, "it ended"
 
 
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="it takes two CPUs")
+def test_a_process_that_loses_its_cpu_set_is_seen(tmp_path: Path) -> None:
+    """As by `taskset --all-tasks`; threads that a program puts on single CPUs of its set are its own affair."""
+    first, second = sorted(os.sched_getaffinity(0))[:2]
+    threads = "import threading, time\nthreading.Thread(target=time.sleep, args=(600,)).start()\ntime.sleep(600)"
+    audit = MachineAudit()
+    audit.start(tmp_path / "machine.csv", CpuPlan((first,), (first, second), (first,)))
+    watched = [
+        subprocess.Popen(["taskset", "--cpu-list", cpus, sys.executable, "-c", threads])
+        for cpus in (f"{first}", f"{first},{second}")
+    ]
+
+    def tids(pid: int) -> list[int]:
+        return [int(task.name) for task in Path(f"/proc/{pid}/task").iterdir()]
+
+    def unpinned_s(party: str, rows_more: int = 3) -> list[float]:
+        count = len(wait_for_rows(tmp_path / "machine.csv", 1))
+        found = wait_for_rows(tmp_path / "machine.csv", count + rows_more)[count + 1 :]
+        return [float(row[f"{party}_unpinned_s"]) for row in found]
+
+    try:
+        for process in watched:
+            while len(tids(process.pid)) < 2:
+                time.sleep(0.01)
+        audit.watch("service", watched[0].pid)
+        audit.watch("loadgen", watched[1].pid)
+        os.sched_setaffinity(max(tids(watched[1].pid)), {second})
+        assert set(unpinned_s("service")) == {0.0}
+        assert set(unpinned_s("loadgen")) == {0.0}
+        moved = ["taskset", "--all-tasks", "--cpu-list", "--pid", f"{first},{second}", str(watched[0].pid)]
+        subprocess.run(moved, check=True, capture_output=True)
+        assert min(unpinned_s("service")) > 0.5
+    finally:
+        for process in watched:
+            process.kill()
+            process.wait()
+        audit.stop()
+
+
 def test_a_process_is_watched_as_soon_as_it_exists(tmp_path: Path) -> None:
     audit = MachineAudit()
     cpu = min(os.sched_getaffinity(0))

@@ -57,6 +57,8 @@ class Shape:
     others: dict[str, float] = field(default_factory=dict)
     """CPUs that other processes use on average, by name."""
     throttled: float = 0.0
+    unpinned_from: int | None = None
+    """The second in the measurement from which on the service has other CPUs than the plan's."""
     run_delay: float = 0.0
     """Share of time in which the load generator is ready to run and does not, though nobody is seen on its CPU."""
     memory_stall: float = 0.0
@@ -296,6 +298,8 @@ def make_evidence(path: Path, shape: Shape, phases: list[Phase]) -> None:
             row[f"cpu{cpu}_steal_s"] = shape.steal if disturbed else 0.0
             row[f"{party}_cpu_s"] = own
             row[f"{party}_run_delay_s"] = 0.01 + (foreign / 2 if foreign > 0.1 else 0.0)
+            moved = party == "service" and loaded and shape.unpinned_from is not None and into >= shape.unpinned_from
+            row[f"{party}_unpinned_s"] = 1.0 if moved else 0.0
             if party == "loadgen" and disturbed:
                 row["loadgen_run_delay_s"] += shape.run_delay
             row[f"{party}_jit_s"] = shape.jit if party == "service" and loaded else 0.0

@@ -16,7 +16,8 @@ unknown:
 
 - `interval_s`; `cpu<N>_busy_s` and `cpu<N>_steal_s` of each pinned CPU;
 - `service_cpu_s`, `service_run_delay_s` (ready to run and not running, all threads that requests wait for together),
-  `service_throttled_s` (held back by a cgroup quota), `service_jit_s` (CPU time of the JIT compiler's threads),
+  `service_throttled_s` (held back by a cgroup quota), `service_unpinned_s` (its CPU set was not the plan's when that
+  was looked at, at the end of the interval), `service_jit_s` (CPU time of the JIT compiler's threads),
   `service_disk_bytes` (read from disks, or written to files on them); the same of `loadgen_`;
 - `lab_cpu_s` and `lab_disk_bytes` of the lab and its helpers;
 - of the whole machine: `disk_bytes` (read and written), `reclaim_bytes` (of pages that the kernel took away),
@@ -50,7 +51,7 @@ READS_BEFORE_PAUSE = 8
 TICK_S = 1.0 / os.sysconf("SC_CLK_TCK")
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 PARTIES = ("service", "loadgen")
-PROCESS_COLUMNS = ("cpu_s", "run_delay_s", "throttled_s", "jit_s", "disk_bytes")
+PROCESS_COLUMNS = ("cpu_s", "run_delay_s", "throttled_s", "unpinned_s", "jit_s", "disk_bytes")
 VMSTAT = {
     "disk_bytes": (re.compile(r"^pgpg(?:in|out) (\d+)$", re.MULTILINE), 1024),
     "reclaim_bytes": (re.compile(r"^pgsteal_(?:anon|file) (\d+)$", re.MULTILINE), PAGE_BYTES),
@@ -106,10 +107,17 @@ class KeptOpen:
 
 
 class Watch:
-    """One process: its CPU time, how long its threads waited for a CPU or a quota held it back, its disk traffic."""
+    """One process: its CPU time, how long its threads waited for a CPU or a quota held it back, its disk traffic.
 
-    def __init__(self, pid: int, files: KeptOpen) -> None:
+    `pinned` are the CPUs that its threads should have; without any, that is not looked at.
+    """
+
+    def __init__(self, pid: int, files: KeptOpen, pinned: frozenset[int] = frozenset()) -> None:
         self.pid = pid
+        self._pinned = pinned
+        self._allowed: set[int] = set()
+        self._unpinned_s = 0.0
+        self._looked_at_s = time.monotonic()
         self._files = files
         self._directory = f"/proc/{pid}/"
         self._delays_ns: dict[str, int] = {}
@@ -130,6 +138,7 @@ class Watch:
             "cpu_s": cpu_s,
             "run_delay_s": delay_s,
             "throttled_s": self._throttled_s(),
+            "unpinned_s": None if delay_s is None else self._unpinned(),
             "jit_s": None if delay_s is None else self._jit_ns / 1e9,
             "disk_bytes": self.disk_bytes(),
         }
@@ -152,10 +161,13 @@ class Watch:
             return None
         seen: dict[str, int] = {}
         self._jit_ns = 0
+        self._allowed = set()
         for tid in tids:
             text = self._files.read(f"{self._directory}task/{tid}/schedstat")
             if text:
                 used, seen[tid] = (int(field) for field in text.split()[:2])
+                with contextlib.suppress(OSError):
+                    self._allowed |= os.sched_getaffinity(int(tid))
                 if tid not in self._names:
                     self._names[tid] = (self._files.read_once(f"{self._directory}task/{tid}/comm") or "").strip()
                 if not NO_REQUEST_WAITS_FOR.match(self._names[tid]):
@@ -166,6 +178,18 @@ class Watch:
             self._files.forget(f"{self._directory}task/{tid}/schedstat")
         self._delays_ns = seen
         return self._run_delay_ns / 1e9 if seen else None
+
+    def _unpinned(self) -> float | None:
+        """Count the time since the last look if all threads together may not use the CPUs of the plan, or may others.
+
+        A program may put its own threads on single CPUs of them, so one thread alone tells nothing.
+        """
+        before_s, self._looked_at_s = self._looked_at_s, time.monotonic()
+        if not self._pinned or not self._allowed:
+            return None
+        if self._allowed != self._pinned:
+            self._unpinned_s += self._looked_at_s - before_s
+        return self._unpinned_s
 
     def _throttled_s(self) -> float | None:
         groups = self._files.read(self._directory + "cgroup")
@@ -203,13 +227,14 @@ def throttle_file(cgroups: str) -> str | None:
 class Sampler:
     """Takes one row a second; the first one only starts the counters."""
 
-    def __init__(self, cpus: list[int], lab_pid: int) -> None:
+    def __init__(self, cpus: list[int], lab_pid: int, pinned: dict[str, frozenset[int]] | None = None) -> None:
         self.columns = ["time_s", "interval_s"]
         self.columns += [f"cpu{cpu}_{what}_s" for cpu in cpus for what in ("busy", "steal")]
         self.columns += [f"{party}_{what}" for party in PARTIES for what in PROCESS_COLUMNS]
         self.columns += ["lab_cpu_s", "lab_disk_bytes", *VMSTAT]
         self.columns += [*(f"{resource}_stall_s" for resource in RESOURCES), "sampler_cpu_s"]
         self._cpus = cpus
+        self._pinned = pinned or {}
         self._lab_pid = lab_pid
         self._files = KeptOpen()
         self._watches: dict[str, Watch] = {}
@@ -232,7 +257,7 @@ class Sampler:
             del self._before[name]
             self._read_at_s.pop(name, None)
         if pid is not None:
-            self._watches[party] = Watch(pid, self._files)
+            self._watches[party] = Watch(pid, self._files, self._pinned.get(party, frozenset()))
             self._remember(party)
         if party == "service":
             self._look_for_helpers()
@@ -415,7 +440,8 @@ def main(file: str, service: str, loadgen: str, other: str) -> None:
     if other:
         os.sched_setaffinity(0, parse_cpus(other))
     raise_priority()
-    sampler = Sampler(sorted({*parse_cpus(service), *parse_cpus(loadgen)}), os.getppid())
+    pinned = {"service": frozenset(parse_cpus(service)), "loadgen": frozenset(parse_cpus(loadgen))}
+    sampler = Sampler(sorted(pinned["service"] | pinned["loadgen"]), os.getppid(), pinned)
     pending = b""
     with (
         open(file, "w", encoding="utf-8", buffering=1) as out,

@@ -92,6 +92,7 @@ def _outputs(known: CheckInput) -> Check:
 
 OF_THIS_MACHINE: tuple[Callable[[CheckInput], Check], ...] = (
     machine.cpu_plan,
+    seconds.cpu_set,
     seconds.foreign_use,
     machine.other_processes,
     seconds.steal,

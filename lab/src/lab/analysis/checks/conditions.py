@@ -40,7 +40,8 @@ class Window:
 class Conditions:
     """The evidence about the measured seconds. `tracks` has each quantity by name; a missing one was not observed.
 
-    `foreign <party>`, `steal <party>`, `run delay <party>` and `throttled <party>` are in CPUs; `memory`, `memory
+    `foreign <party>`, `steal <party>`, `run delay <party>` and `throttled <party>` are in CPUs; `unpinned <party>` is
+    over 0 if its CPU set was not the plan's; `memory`, `memory
     stall` (the part of it that PSI sees), `foreign disk` and `uncached reads` are shares of time. There is a `foreign
     disk` only if responses wait for the disk, and there are `uncached reads` only if the load writes nothing.
     """
@@ -189,6 +190,7 @@ def _tracks(evidence: Evidence, windows: list[Window], manifest: Manifest) -> di
                 values[f"foreign {party}"] = rows.foreign(party, plan)
                 values[f"steal {party}"] = rows.steal(getattr(plan, party))
             values[f"run delay {party}"] = rows.per_s(f"{party}_run_delay_s")
+            values[f"unpinned {party}"] = rows.per_s(f"{party}_unpinned_s")
             values[f"throttled {party}"] = rows.per_s(f"{party}_throttled_s")
         values["jit"] = rows.per_s("service_jit_s")
         for name, of_rows in values.items():

@@ -56,6 +56,28 @@ def steal(known: CheckInput) -> Check:
     return _check(known, "steal", "steal", STEAL_CPUS_MAX, "the hypervisor took {worst:.0%} of a CPU of {of}")
 
 
+def cpu_set(known: CheckInput) -> Check:
+    """Look for a side that lost the CPUs of the plan: taskset, systemd or a kubelet may set them anew.
+
+    From then on the run measures another machine than the one that it states, so one second makes it invalid.
+    """
+    name, tracks = "CPU set", known.conditions.tracks
+    for party in PARTIES:
+        changed = [stretch for track in tracks.get(f"unpinned {party}", []) for stretch in stretches(track, 0.0)]
+        if changed:
+            detail = (
+                f"{NAMES[party]} did not have the CPUs of the plan {_when(changed[0], known)}: its CPU set was changed"
+            )
+            return Check(name=name, outcome="fail", detail=detail, environment=True)
+    coverage = min(find(tracks.get(f"unpinned {party}", []), 0.0).coverage for party in PARTIES)
+    if coverage < COVERAGE_MIN:
+        detail = (
+            f"CPU set: evidence covers {coverage:.0%} of the measured seconds" if coverage else "it was not observed"
+        )
+        return Check(name=name, outcome="unknown", detail=detail, environment=True)
+    return Check(name=name, outcome="pass", detail="both sides kept the CPUs of the plan", environment=True)
+
+
 def throttling(known: CheckInput) -> Check:
     """Look for a cgroup quota that held service or load generator back. Any is too much: quotas are set on purpose."""
     detail = "a cgroup quota held {of} back for {worst:.0%} of the time"
