@@ -8,7 +8,7 @@ use crate::scratch::Scratch;
 use crate::tools::{self, Tools};
 use anyhow::{Context, Result, bail};
 use std::collections::HashMap;
-use std::path::Path;
+use std::path::{self, Path};
 use std::process::Command;
 use std::thread;
 use std::time::Duration;
@@ -93,14 +93,16 @@ pub fn run(job: &Job, scratch: &Scratch, title_of: impl Fn(Event) -> String) -> 
     let tasks: String = job.events.iter().flat_map(|event| tasks(job, *event, &title_of(*event), scratch)).collect();
     scratch.write("tasks", &tasks)?;
     let parallel = thread::available_parallelism().map_or(1, usize::from).min(2);
-    let mut command = Command::new(tools::java()?);
+    let (lib, class_path) = job.tools.converter_class_path()?;
+    let mut command = Command::new(path::absolute(tools::java()?)?);
     command
+        .current_dir(lib)
         // in the locale C, a JVM finds no file whose path has characters beyond ASCII
         .env("LC_ALL", "C.UTF-8")
         .arg(format!("-Xmx{}m", job.heap_mib_max))
         .args(["-XX:+UseSerialGC", "-XX:+ExitOnOutOfMemoryError", "-XX:TieredStopAtLevel=1", "-Xshare:auto"])
-        .args(["-cp", &job.tools.converter_class_path()?, "lsmlab.profiler.ConvertRecording"])
-        .arg(job.recording)
+        .args(["-cp", &class_path, "lsmlab.profiler.ConvertRecording"])
+        .arg(path::absolute(job.recording)?)
         .arg(scratch.path("tasks"))
         .arg(parallel.to_string());
     let outcome = process::run(&mut command, job.time_max).context("the recording cannot be converted")?;

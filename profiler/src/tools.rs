@@ -43,15 +43,14 @@ impl Tools {
         self.unpack("libasyncProfiler", ".so", directory, LIBRARY, 0o644)
     }
 
-    /// The converter's class path.
-    pub fn converter_class_path(&self) -> Result<String> {
-        let jars = JARS_CONVERTER.map(|jar| self.lib.join(jar));
-        for jar in &jars {
+    /// The directory of the converter's jars, and its class path there: a path with a colon would be two.
+    pub fn converter_class_path(&self) -> Result<(&Path, String)> {
+        for jar in JARS_CONVERTER.map(|jar| self.lib.join(jar)) {
             if !jar.is_file() {
-                bail!(self.missing(jar));
+                bail!(self.missing(&jar));
             }
         }
-        Ok(jars.map(|jar| jar.display().to_string()).join(":"))
+        Ok((&self.lib, JARS_CONVERTER.join(":")))
     }
 
     fn missing(&self, jar: &Path) -> String {
