@@ -76,7 +76,7 @@ public final class AdminServer implements AutoCloseable {
    */
   private static boolean pauseAfterFailedAccept(LogRecord logged) {
     if (logged.getThrown() instanceof IOException why
-        && logged.getMessage().equals("Dispatcher (4)")) {
+        && "Dispatcher (4)".equals(logged.getMessage())) {
       if (LIMIT.allows()) {
         log.error(
             "no connection can be accepted on the admin port, trying again every 100 ms: {}",
