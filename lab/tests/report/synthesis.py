@@ -56,6 +56,8 @@ class Shape:
     makes the latencies of its seconds longer."""
     others: dict[str, float] = field(default_factory=dict)
     """CPUs that other processes use on average, by name."""
+    acked_late: float = 0.0
+    """The share of responses whose body waits for a delayed ACK of the head."""
     throttled: float = 0.0
     unpinned_from: int | None = None
     """The second in the measurement from which on the service has other CPUs than the plan's."""
@@ -259,6 +261,8 @@ def _latencies_ns(shape: Shape, rng: np.random.Generator, second: int, slower: f
     elif second == shape.seconds // 2:  # a flush: a stall of 38 ms and its recovery
         stalled = np.arange(served) < served * 0.06
         base_us[stalled] += np.linspace(38_000, 0, int(stalled.sum()))
+    if shape.acked_late:
+        base_us[rng.random(served) < shape.acked_late] += 40_000 + rng.uniform(0, 4_000)
     return np.round(base_us * 1000).astype(np.int64)
 
 

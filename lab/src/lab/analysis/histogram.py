@@ -118,6 +118,11 @@ class Sample:
         """Number of values and of requests without one."""
         return self.count + self.unanswered
 
+    def between(self, low_ns: float, high_ns: float) -> int:
+        """Return the number of values from `low_ns` to below `high_ns`, by the middle of their buckets."""
+        middle = (self.low + self.high) / 2
+        return int(self.counts[(middle >= low_ns) & (middle < high_ns)].sum())
+
     def answered(self) -> Sample:
         """Return the values alone."""
         return replace(self, unanswered=0)

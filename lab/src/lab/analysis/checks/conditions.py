@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lab.analysis.evidence import Evidence, EvidenceError, Party, read_evidence
+from lab.analysis.histogram import Sample
 from lab.analysis.load import Load, LoadError, Second, read_load_json
-from lab.analysis.outputs import measured_sources
+from lab.analysis.outputs import measured_sources, read_outputs
 from lab.analysis.processes import LoadUse, read_uses, shares
 from lab.analysis.stretch import Track
 from lab.analysis.timeline import Timeline, TimelineError, read_timeline
@@ -54,6 +55,8 @@ class Conditions:
     compacted_at_start: list[int] | None = None
     """The repetitions in which flush or compaction wrote in the first seconds of the measurement."""
     cpu_samples: int | None = None
+    at_delayed_ack: float | None = None
+    """The share of latencies at the time of a delayed ACK, if they cluster there; None if latencies are not known."""
     problems: list[str] = field(default_factory=list)
 
 
@@ -85,9 +88,38 @@ def observe(run_dir: Path, manifest: Manifest) -> Conditions:
         clock_step_s=None if evidence is None or not len(evidence.end_s) else float(evidence.clock_steps().max()),
         others=_others(uses, windows),
         compacted_at_start=None if timeline is None else _compacted_at_start(timeline, windows),
+        at_delayed_ack=_at_delayed_ack(run_dir, manifest),
         cpu_samples=profile_samples(run_dir).get("cpu"),
         problems=problems,
     )
+
+
+DELAYED_ACK_NS = (39.5e6, 48e6)
+"""Linux sends a delayed ACK after 40 ms, at the next tick of the kernel's timer, or later on a busy machine."""
+BELOW_NS, BELOW_MAX = (30e6, 39.5e6), 0.05
+ABOVE_NS, ABOVE_MAX = (50e6, 60e6), 0.60
+"""Latencies just below and above a cluster, and their highest number as a share of it."""
+
+
+def delayed_ack_share(sample: Sample) -> float:
+    """Return the share of latencies that cluster at 40 ms; 0 if they do not.
+
+    A timer has a sharp lower edge: the times of a service that computes or reads spread to both sides of it.
+    """
+    cluster = sample.between(*DELAYED_ACK_NS)
+    if sample.between(*BELOW_NS) > BELOW_MAX * cluster or sample.between(*ABOVE_NS) > ABOVE_MAX * cluster:
+        return 0.0
+    return cluster / sample.count if sample.count else 0.0
+
+
+def _at_delayed_ack(run_dir: Path, manifest: Manifest) -> float | None:
+    """Return the share over all repetitions; the histograms are not read again if no latency is that long."""
+    if manifest.summary is None or manifest.summary.latency_ms.max is None:
+        return None
+    if manifest.summary.latency_ms.max * 1e6 < DELAYED_ACK_NS[0]:
+        return 0.0
+    outputs = [found for source in measured_sources(run_dir) if (found := read_outputs(run_dir, source)) is not None]
+    return delayed_ack_share(Sample.merged(output.sample for output in outputs))
 
 
 def measured_windows(run_dir: Path, manifest: Manifest) -> list[Window]:

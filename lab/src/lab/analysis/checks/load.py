@@ -89,6 +89,30 @@ def samples(known: CheckInput) -> Check:
     return Check(name="samples", outcome="pass", detail=f"{count:,} latencies{missing}")
 
 
+DELAYED_ACK = "latencies cluster at 40 ms"
+"""Beginning of the finding about delayed ACKs."""
+DELAYED_ACK_SHARE_MIN = 0.001
+
+
+def delayed_ack(known: CheckInput) -> Check:
+    """Look for latencies that are those of Linux's delayed ACK, not of the service's work.
+
+    A server that writes head and body of a response apart, without TCP_NODELAY, sends the body when the client has
+    acknowledged the head (Nagle's algorithm); and the client waits 40 ms with that, for more to acknowledge at once.
+    """
+    share = known.conditions.at_delayed_ack
+    if share is None:
+        return Check(name="delayed ACK", outcome="unknown", detail="the latencies are not known")
+    if share < DELAYED_ACK_SHARE_MIN:
+        return Check(name="delayed ACK", outcome="pass", detail="no latencies cluster at 40 ms")
+    return Check(
+        name="delayed ACK",
+        outcome="note",
+        detail=f"{DELAYED_ACK}, the time of a delayed ACK: {share:.1%} of them. A server that writes a response in "
+        "parts waits that long between them, unless it sets TCP_NODELAY",
+    )
+
+
 def unfinished(known: CheckInput) -> Check:
     """Count requests without a response."""
     left = known.summary.unfinished
