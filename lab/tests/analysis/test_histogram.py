@@ -221,6 +221,22 @@ def test_tags_and_empty_intervals_are_read(tmp_path: Path) -> None:
     assert [interval.sample.count for interval in read.intervals] == [0, 1]
 
 
+@pytest.mark.parametrize(
+    ("times", "legend", "first_s", "end"),
+    [
+        ("#[StartTime: 0.000 (seconds since epoch)]\n", LEGEND, 0.0, ""),
+        ("#[StartTime: 1795252473.500 (s)]\n", "", 0.0, ""),
+        ("#[StartTime: 1795252473.500 (s)]\n", LEGEND, 0.0, "\n"),
+        ("#[StartTime: 1795252473.500 (s)]\n#[BaseTime: 0.000 (s)]\n", LEGEND, 1795252473.5, ""),
+        ("#[StartTime: 1795252473.500 (s)]\n#[BaseTime: 1795252463.500 (s)]\n", LEGEND, 10.0, ""),
+    ],
+    ids=["started in 1970", "no legend", "blank last line", "base time of 1970", "base time before the start"],
+)
+def test_logs_of_other_writers_are_read(tmp_path: Path, times: str, legend: str, first_s: float, end: str) -> None:
+    text = HEADER + times + legend + line(first_s, [1000]) + line(first_s + 3, [2000], "Tag=put,") + end
+    assert [round(interval.start_s, 3) for interval in read_log(log(tmp_path, text)).intervals] == [0.0, 3.0]
+
+
 def test_a_line_cut_off_at_the_end_affects_only_itself(tmp_path: Path) -> None:
     text = HEADER + LEGEND + line(0, [1000]) + line(1, [2000])
     for cut in (1, 10, 60):
