@@ -10,8 +10,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-/// Smaller start times are relative to the start of the log; larger ones are seconds since 1970. The limit is in 1973.
-const ABSOLUTE_S: u64 = 100_000_000;
+const YEAR: Duration = Duration::from_secs(365 * 24 * 3600);
 
 /// One interval of the log.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -24,25 +23,34 @@ pub struct Interval {
 }
 
 /// Reads a log whose values are nanoseconds. Intervals without a request are left out.
+///
+/// Times are those of HdrHistogram's own reader (`HistogramLogReader`): an interval's time counts from the base time.
+/// Without one, it counts from the start time if the first interval would otherwise lie more than a year before the start,
+/// and else from 1970.
 pub fn read(path: &Path, percentile: f64) -> Result<Vec<Interval>> {
     let text = fs::read(path).with_context(|| format!("cannot read the latency log {}", path.display()))?;
     parse(&text, percentile).with_context(|| format!("{} is not an HdrHistogram log", path.display()))
 }
 
 fn parse(text: &[u8], percentile: f64) -> Result<Vec<Interval>> {
-    let mut begin = Duration::ZERO;
+    // The reading crate rejects blank lines.
+    let text = String::from_utf8_lossy(text);
+    let text: String = text.lines().filter(|line| !line.trim().is_empty()).map(|line| format!("{line}\n")).collect();
+    let (mut log_start, mut base) = (Duration::ZERO, None);
     let mut intervals = Vec::new();
     let mut deserializer = Deserializer::new();
-    for entry in IntervalLogIterator::new(text) {
+    for entry in IntervalLogIterator::new(text.as_bytes()) {
         match entry {
-            Ok(LogEntry::StartTime(time) | LogEntry::BaseTime(time)) => begin = time,
+            Ok(LogEntry::StartTime(time)) => log_start = time,
+            Ok(LogEntry::BaseTime(time)) => base = Some(time),
             Ok(LogEntry::Interval(interval)) => {
                 let bytes = STANDARD.decode(interval.encoded_histogram())?;
                 let histogram: Histogram<u64> = deserializer
                     .deserialize(&mut bytes.as_slice())
                     .map_err(|error| anyhow::anyhow!("a histogram cannot be decoded: {error:?}"))?;
                 let own = interval.start_timestamp();
-                let start = if own.as_secs() >= ABSOLUTE_S { own } else { begin + own };
+                let relative_to = if own + YEAR < log_start { log_start } else { Duration::ZERO };
+                let start = own + *base.get_or_insert(relative_to);
                 if !histogram.is_empty() {
                     intervals.push(Interval {
                         start_ms: start.as_millis() as u64,
@@ -88,6 +96,28 @@ mod tests {
         assert_eq!(intervals.len(), 2, "an interval without a request says nothing");
         assert_eq!((intervals[1].start_ms, intervals[1].end_ms), (1_700_000_002_000, 1_700_000_003_000));
         assert!((intervals[1].latency_ms - 3.0).abs() < 0.01, "{:?}", intervals[1]);
+    }
+
+    #[test]
+    fn logs_of_other_writers_are_read_by_the_formats_own_rule() {
+        let own = String::from_utf8(written(1_700_000_000_000, 1, |_| 100)).unwrap();
+        let histogram = own.trim_end().rsplit(',').next().unwrap();
+        let start = "#[StartTime: 1700000000.000 (seconds since epoch)]\n";
+        let base = |time: &str| format!("#[BaseTime: {time} (seconds since epoch)]\n");
+        let row = |at: &str| format!("{at},1.000,1.000,{histogram}\n");
+        for (name, log, start_ms) in [
+            ("no legend", format!("{start}{}", row("3.000")), 1_700_000_003_000),
+            ("a blank last line", format!("{start}{}\n", row("3.000")), 1_700_000_003_000),
+            ("tags", format!("{start}Tag=A,{}", row("3.000")), 1_700_000_003_000),
+            ("started in 1970", format!("#[StartTime: 0.000 (seconds since epoch)]\n{}", row("3.000")), 3_000),
+            ("absolute times", format!("{start}{}", row("1700000003.000")), 1_700_000_003_000),
+            ("a base time of 1970", format!("{start}{}{}", base("0.000"), row("1700000003.000")), 1_700_000_003_000),
+            ("a base before the start", format!("{start}{}{}", base("1699999990.0"), row("13.000")), 1_700_000_003_000),
+            ("neither start nor base", row("1700000003.000"), 1_700_000_003_000),
+        ] {
+            let intervals = parse(log.as_bytes(), 99.0).unwrap_or_else(|error| panic!("{name}: {error}"));
+            assert_eq!(intervals[0].start_ms, start_ms, "{name}");
+        }
     }
 
     #[test]
