@@ -262,6 +262,12 @@ fn random_runs_have_the_properties_of_every_run() {
         Some(seed) => vec![seed],
         None => (0..number("VIRTUAL_RUNS").unwrap_or(2000)).collect(),
     };
+    // By default malloc returns the pages of the large histograms after each run, which costs more than the run.
+    // SAFETY: the calls take integers.
+    unsafe {
+        libc::mallopt(libc::M_TRIM_THRESHOLD, 1 << 30);
+        libc::mallopt(libc::M_MMAP_THRESHOLD, 32 << 20);
+    }
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let failed = std::sync::Mutex::new(Vec::new());
     std::thread::scope(|scope| {
