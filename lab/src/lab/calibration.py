@@ -71,8 +71,8 @@ def calibrate(checkout: Checkout, run: RunOnce, starts: int) -> Calibration:
     """Measure and store; `starts` is the number of starts of the A/A test, at least 4."""
     floor_dir, floor = run("calibrate-floor", noop_experiment(FLOOR_RATE))
     ceiling_dir, ceiling = run("calibrate-ceiling", noop_experiment(CEILING_RATE))
-    _, same = run("calibrate-a-a", reference_experiment(checkout, starts))
-    of_floor, of_same = _summary(floor, floor_dir), _summary(same, floor_dir)
+    same_dir, same = run("calibrate-a-a", reference_experiment(checkout, starts))
+    of_floor, of_same = _summary(floor, floor_dir), _summary(same, same_dir)
     result = Calibration(
         measured_at=datetime.now(UTC),
         fingerprint=same.environment.fingerprint,

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from lab.suite.declaration import Case, Finding
 from lab.suite.figures import CaseFigures
-from lab.suite.findings import judge, ratio_of
+from lab.suite.findings import Judged, judge, ratio_of
 from suite.made_up import EXPERIMENT, case, rates
 
 BASE = rates(800, 805, 795, 801, 799, 800)
@@ -157,7 +157,7 @@ def test_a_ratio_that_was_not_measured_says_why() -> None:
     cases = {name: case(name, BASE, {"cpu": {"jit": 1.0}}) for name in ("sync", "queue")}
     judged = judge(finding(kind="ratio", metric="alloc", of="queue", to="sync", high=1.1), cases)
     assert judged.verdict == "not comparable here"
-    assert judged.why == "queue or sync has no profile of allocations"
+    assert judged.why == "fewer than 6 rounds have the alloc of queue and of sync"
     judged = judge(finding(kind="ratio", metric="p99.9", of="queue", to="sync", high=1.1), cases)
     assert judged.why == "fewer than 6 rounds have the p99.9 of queue and of sync"
     cases["queue"] = replace(case("queue", []), refused="ENGINE=x: no such engine")
@@ -165,16 +165,20 @@ def test_a_ratio_that_was_not_measured_says_why() -> None:
     assert judged.why == "queue cannot run here: ENGINE=x: no such engine"
 
 
-def test_allocation_is_compared_by_bytes_a_request() -> None:
-    cases = {
-        "sync": case("sync", BASE, {"alloc": {"http parse": 1.0}}, requests=1000),
-        "queue": case("queue", BASE, {"alloc": {"http parse": 1.0}}, requests=500),
-    }
+def test_allocation_is_compared_start_by_start_like_every_other_metric() -> None:
     rule = {"kind": "ratio", "metric": "alloc", "of": "queue", "to": "sync", "low": 0.9, "high": 1.1}
-    judged = judge(finding(**rule), cases)
-    assert judged.verdict == "not reproduced"
-    assert "×2.00" in judged.ours
-    assert "one profiled start each" in judged.ours
+
+    def judged(starts: int) -> Judged:
+        sides = {"sync": 1000.0, "queue": 2000.0}
+        return judge(
+            finding(**rule),
+            {name: case(name, [{"alloc": size + i} for i in range(starts)]) for name, size in sides.items()},
+        )
+
+    assert judged(6).verdict == "not reproduced"
+    assert "bytes allocated a request +99.8% (+99.6% to +99.9%, n = 6)" in judged(6).ours
+    assert judged(1).verdict == judged(5).verdict == "not comparable here"
+    assert "5, at least 6" in judged(5).why
 
 
 @pytest.mark.parametrize(

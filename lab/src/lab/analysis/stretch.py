@@ -66,8 +66,8 @@ class BadSeconds:
 def find(tracks: Sequence[Track], limit: float) -> BadSeconds:
     """Find the seconds whose value is over `limit`.
 
-    One second at either end of each repetition is left out, because rows of the evidence and of the load are not
-    aligned.
+    All known seconds are judged. Coverage alone leaves out one second at either end of each repetition, because rows
+    of the evidence and of the load are not aligned.
     """
     wanted = sum(max(track.duration_s - 2.0, 1.0) for track in tracks)
     known = sum(track.covered_s() for track in tracks)

@@ -77,14 +77,21 @@ def _measurement(output: Outputs, rate_per_s: float, timeline: Timeline | None) 
     start = started_at(output)
     if timeline is not None and start is not None and measurement.elapsed_s and measurement.requests:
         start_s = start.timestamp()
-        cpu_s = timeline.increase(SERVICE_CPU, start_s, start_s + measurement.elapsed_s)
+        cpu_s, allocated = (
+            timeline.increase(counter, start_s, start_s + measurement.elapsed_s)
+            for counter in (SERVICE_CPU, ALLOCATED_BYTES)
+        )
         if cpu_s is not None:
             measurement.service_cpu_us_per_request = cpu_s / measurement.requests * 1e6
+        if allocated is not None:
+            measurement.allocated_bytes_per_request = allocated / measurement.requests
     return measurement
 
 
 SERVICE_CPU = r"process_cpu_seconds_total"
 """The service's CPU time in the timeline."""
+ALLOCATED_BYTES = r"jvm_allocated_bytes_total"
+"""The bytes that the service's threads allocated, in the timeline."""
 
 
 def started_at(output: Outputs) -> datetime | None:
@@ -128,7 +135,8 @@ def _together(repetitions: Sequence[Measurement], merged: Sample, outputs: Seque
         status=dict(sum((Counter(r.status) for r in repetitions), Counter[str]())),
         unfinished=_unfinished([r.unfinished for r in repetitions]),
         generator_cpu_s=_sum([r.generator_cpu_s for r in repetitions]),
-        service_cpu_us_per_request=_per_request(repetitions),
+        service_cpu_us_per_request=_per_request([(r.service_cpu_us_per_request, r.requests) for r in repetitions]),
+        allocated_bytes_per_request=_per_request([(r.allocated_bytes_per_request, r.requests) for r in repetitions]),
         kept_schedule=_schedule(repetitions),
         lacks=sorted({name for r in repetitions for name in r.lacks}),
         problems=[problem for r in repetitions for problem in r.problems],
@@ -168,9 +176,9 @@ def _unfinished(parts: Sequence[Unfinished | None]) -> Unfinished | None:
     return Unfinished(count=sum(part.count for part in known), oldest_us=max(oldest, default=None))
 
 
-def _per_request(repetitions: Sequence[Measurement]) -> float | None:
-    known = [(r.service_cpu_us_per_request, r.requests) for r in repetitions]
-    total = _sum([None if cpu is None else cpu * requests for cpu, requests in known])
+def _per_request(known: Sequence[tuple[float | None, int]]) -> float | None:
+    """Return the mean of a cost over all requests, from the cost a request and the requests of each repetition."""
+    total = _sum([None if cost is None else cost * requests for cost, requests in known])
     requests = sum(requests for _, requests in known)
     return total / requests if total is not None and requests else None
 

@@ -101,9 +101,11 @@ class Blocks:
         interval, cpus = duration_word(settings.interval_s), self._plan.cpus.other
         spec = ProfileSpec(out, settings.events, interval, title=side.side.label, cpus=cpus, depth=settings.depth)
         self._plan.runtime.profiler.start(spec, side.state.service, limit_s)
-        yield
-        self._plan.runtime.profiler.stop(spec, side.state.service)
-        shutil.rmtree(out)
+        try:
+            yield
+            self._plan.runtime.profiler.stop(spec, side.state.service)
+        finally:
+            shutil.rmtree(out)
 
 
 def _used(side: RunningSide) -> dict[str, float]:

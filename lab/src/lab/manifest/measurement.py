@@ -124,6 +124,7 @@ class Measurement(Strict):
     failure: str | None = None
     generator_cpu_s: Amount | None = None
     service_cpu_us_per_request: Amount | None = None
+    allocated_bytes_per_request: Amount | None = None
     kept_schedule: Schedule | None = None
     generators: list[PartOfLoad] = Field(default_factory=list)
     lacks: list[str] = Field(default_factory=list)

@@ -37,19 +37,18 @@ def latency_chart(name: str, cases: Sequence[CaseFigures]) -> Chart | None:
 
 def ratio_chart(name: str, ratios: Sequence[Ratio]) -> Chart | None:
     """Draw each ratio to the baseline as a point with its interval, a row each; None without any."""
-    shown = [ratio for ratio in ratios if ratio.low is not None and ratio.high is not None]
-    if not shown:
+    if not ratios:
         return None
-    values = [v for r in shown for v in (r.low, r.high, 1.0) if v is not None]
+    values = [v for r in ratios for v in (r.low, r.high, 1.0)]
     x = Log(min(values) / 1.06, max(values) * 1.06)
-    height = _ROW * len(shown) + 50
+    height = _ROW * len(ratios) + 50
     sizes = (Size("wide", 1040, height, left=300), Size("narrow", 360, height + _ROW, left=138, right=14))
     return Chart(
         name=f"ratios-{_word(name)}",
         label=f"Ratios to the baseline, {name}: each with its 95% interval",
-        drawings=[_draw(Plot(size, x, Log(0.5, 1.0)), x, shown) for size in sizes],
+        drawings=[_draw(Plot(size, x, Log(0.5, 1.0)), x, ratios) for size in sizes],
         legend=[Key("line interval", "ratio to the baseline with its 95% interval")],
-        stops=[_stop(x, ratio) for ratio in sorted(shown, key=lambda r: r.value)],
+        stops=[_stop(x, ratio) for ratio in sorted(ratios, key=lambda r: r.value)],
     )
 
 
@@ -101,7 +100,7 @@ def _draw(plot: Plot, x: Log, ratios: Sequence[Ratio]) -> str:
             else f"{_short(ratio.case, 14)} {ratio.metric}"
         )
         plot.text(size.left - 12, y + 4, label, "tick", "end")
-        low, high = plot.px(ratio.low or ratio.value), plot.px(ratio.high or ratio.value)
+        low, high = plot.px(ratio.low), plot.px(ratio.high)
         plot.add(f'<path class="line interval" d="M{low:.1f} {y:.1f}L{high:.1f} {y:.1f}"/>')
         at = plot.px(ratio.value)
         plot.add(

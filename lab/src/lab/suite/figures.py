@@ -239,6 +239,7 @@ def _start(results: Path, planned: PlannedRun, run: str) -> Start:
             "p99.9": latency.percentiles.get("99.9"),
             "max": latency.percentiles.get("100"),
             "cpu": summary.service_cpu_us_per_request,
+            "alloc": summary.allocated_bytes_per_request,
             "refused": (summary.refused or 0) / max(1, summary.requests),
             "requests": float(summary.requests),
         }

@@ -14,7 +14,7 @@ from typing import Literal
 from lab.report import numbers
 from lab.statistics import BLOCKS_MIN, estimate, paired
 from lab.suite.declaration import Finding, Rule
-from lab.suite.figures import CaseFigures, Profile
+from lab.suite.figures import CaseFigures
 
 Verdict = Literal["reproduced", "not reproduced", "not comparable here"]
 CONFIDENCE = 0.95
@@ -37,35 +37,30 @@ TITLES = {
 
 @dataclass(frozen=True)
 class Ratio:
-    """The ratio of a metric, `case` ÷ `baseline`, over `rounds` rounds: geometric mean and its interval.
-
-    Without an interval (`low` and `high` are None) it is a ratio of two single starts.
-    """
+    """The ratio of a metric, `case` ÷ `baseline`, over `rounds` rounds: geometric mean and its interval."""
 
     case: str
     baseline: str
     metric: str
     value: float
-    low: float | None
-    high: float | None
+    low: float
+    high: float
     rounds: int
     each: tuple[tuple[int, float], ...] = ()
 
     @property
     def certain(self) -> bool:
         """Whether there are enough rounds for a claim, and the interval excludes 1."""
-        return self.claimable and self.low is not None and self.high is not None and not self.low <= 1 <= self.high
+        return self.claimable and not self.low <= 1 <= self.high
 
     @property
     def claimable(self) -> bool:
         """Whether there are enough rounds for a claim."""
-        return self.rounds >= BLOCKS_MIN and self.low is not None
+        return self.rounds >= BLOCKS_MIN
 
     @property
     def interval(self) -> str:
         """The interval as text: "−8.1% to −4.0%"."""
-        if self.low is None or self.high is None:
-            return "no interval: one start each"
         return f"{numbers.ratio(self.low)} to {numbers.ratio(self.high)}"
 
 
@@ -85,8 +80,6 @@ def ratio_of(case: CaseFigures, baseline: CaseFigures, metric: str) -> Ratio | N
 
     None too if a start has only a lower bound of it: to leave out that start would leave out a slow one.
     """
-    if metric == "alloc":
-        return _allocation_ratio(case, baseline)
     if _open(metric, case, baseline):
         return None
     of_baseline = {start.round: start.figures.get(metric) for start in baseline.starts}
@@ -108,22 +101,6 @@ def ratio_of(case: CaseFigures, baseline: CaseFigures, metric: str) -> Ratio | N
         len(each),
         tuple(each),
     )
-
-
-def allocated_bytes(profile: Profile) -> float | None:
-    """Return the bytes that the service allocated for a request while it was profiled."""
-    total = sum(category.value for category in profile.events.get("alloc", []))
-    return total / profile.requests if total and profile.requests else None
-
-
-def _allocation_ratio(case: CaseFigures, baseline: CaseFigures) -> Ratio | None:
-    ours, theirs = case.profile, baseline.profile
-    if ours is None or theirs is None:
-        return None
-    a, b = allocated_bytes(ours), allocated_bytes(theirs)
-    if a is None or b is None:
-        return None
-    return Ratio(str(case.case), str(baseline.case), "alloc", a / b, None, None, 1)
 
 
 def judge(finding: Finding, cases: Mapping[str, CaseFigures]) -> Judged:
@@ -222,15 +199,11 @@ def _ratio_part(rule: Rule, case: CaseFigures, baseline: CaseFigures) -> _Part:
     what = TITLES[rule.metric or ""]
     if ratio is None:
         why = (
-            f"{case.case} or {baseline.case} has no profile of allocations"
-            if rule.metric == "alloc"
-            else _open(rule.metric or "", case, baseline)
+            _open(rule.metric or "", case, baseline)
             or f"fewer than {BLOCKS_MIN} rounds have the {rule.metric} of {case.case} and of {baseline.case}"
         )
         return _Part(0, 0, f"{case.case}: {what} not measured on both sides", why)
     text = f"{case.case}: {what} {numbers.ratio(ratio.value)}"
-    if ratio.low is None or ratio.high is None:
-        return _Part(ratio.value, ratio.value, f"{text}, one profiled start each")
     return _Part(ratio.low, ratio.high, f"{text} ({ratio.interval}, n = {ratio.rounds})", _too_few(ratio.rounds))
 
 

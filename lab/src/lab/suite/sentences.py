@@ -14,7 +14,7 @@ from lab.report import numbers
 from lab.statistics import BLOCKS_MIN
 from lab.suite.declaration import Suite
 from lab.suite.figures import KEPT_MIN, CaseFigures, Profile
-from lab.suite.findings import CONFIDENCE, SAMPLES_MIN, TITLES, Ratio, allocated_bytes, ratio_of
+from lab.suite.findings import CONFIDENCE, SAMPLES_MIN, TITLES, Ratio, ratio_of
 
 METRICS = ("rate", "p50", "p99", "p99.9", "cpu")
 SHIFT_MIN = 0.01
@@ -166,7 +166,7 @@ def _sizes(ratios: Mapping[str, Ratio]) -> str:
 
 def _range(ratios: Collection[Ratio]) -> str:
     """Return the range that holds all intervals: "−27.0% to +14.9%"."""
-    bounds = [bound for ratio in ratios for bound in (ratio.low, ratio.high) if bound is not None]
+    bounds = [bound for ratio in ratios for bound in (ratio.low, ratio.high)]
     return f"{numbers.ratio(min(bounds))} to {numbers.ratio(max(bounds))}"
 
 
@@ -185,7 +185,7 @@ def _sentences(case: CaseFigures, baseline: CaseFigures, ratios: Mapping[str, Ra
         for metric in WORDS
         if (ratio := ratios.get(metric)) is not None and not (metric == "rate" and case.keeps_up and baseline.keeps_up)
     ]
-    return sentences + _code(case, baseline)
+    return sentences + _code(case, baseline) + _allocation(case, baseline)
 
 
 def _than(ratio: Ratio, other: str) -> str:
@@ -216,7 +216,7 @@ def _with_unit(metric: str, value: float | None) -> str:
 
 
 def _code(case: CaseFigures, baseline: CaseFigures) -> list[Sentence]:
-    """Return in which code the difference is, by the categories of both profiles, and the bytes allocated."""
+    """Return in which code the difference is, by the categories of both profiles."""
     ours, theirs = case.profile, baseline.profile
     if ours is None or theirs is None:
         return []
@@ -233,12 +233,15 @@ def _code(case: CaseFigures, baseline: CaseFigures) -> list[Sentence]:
         top, count = locks[0], f"{ours.samples['lock']:,} samples"
         text = f"Of the lock waiting time of {name}, {numbers.share(top.share)} is in {top.name} ({count})."
         sentences.append(Sentence(text, (ours.run,)))
-    a, b = allocated_bytes(ours), allocated_bytes(theirs)
-    if a is not None and b is not None:
-        counts = f"{ours.samples.get('alloc', 0):,} and {theirs.samples.get('alloc', 0):,} samples"
-        text = f"{name} allocates {numbers.size(a)} a request, {baseline.case} {numbers.size(b)} ({counts})."
-        sentences.append(Sentence(text, runs))
     return sentences
+
+
+def _allocation(case: CaseFigures, baseline: CaseFigures) -> list[Sentence]:
+    a, b = case.typical("alloc"), baseline.typical("alloc")
+    if a is None or b is None:
+        return []
+    text = f"{case.case} allocates {numbers.size(a)} a request, {baseline.case} {numbers.size(b)}."
+    return [Sentence(text, tuple(start.run for start in (*case.starts, *baseline.starts)))]
 
 
 def _shifts(ours: Profile, theirs: Profile) -> dict[str, tuple[float, float]]:
