@@ -15,7 +15,6 @@ import lsmlab.storage.concurrent.Threads;
 import lsmlab.storage.cursor.Cursor;
 import lsmlab.storage.event.EventLog;
 import lsmlab.storage.file.StoreDirectory;
-import lsmlab.storage.manifest.LogEntry;
 import lsmlab.storage.manifest.TableEntry;
 import lsmlab.storage.memtable.Memtable;
 import lsmlab.storage.table.Table;
@@ -66,9 +65,6 @@ final class Flusher implements AutoCloseable {
     final Memtable memtable;
     State state = State.WAITING;
     TableSet.Placed built;
-
-    /** Number of the log in use when the table was begun. The name of its file is durable. */
-    long logInUse;
 
     Job(Memtable memtable) {
       this.memtable = memtable;
@@ -173,7 +169,6 @@ final class Flusher implements AutoCloseable {
   private void build(Job job, TableWorkspace workspace) throws IOException {
     if (job.built == null) {
       long start = System.nanoTime();
-      job.logInUse = versions.logInUse();
       job.built = write(job.memtable, workspace);
       flushes.increment();
       flushBytes.add(job.built.entry().bytes());
@@ -264,8 +259,7 @@ final class Flusher implements AutoCloseable {
       try {
         versions.publishFlush(
             ready.stream().map(job -> job.memtable).toList(),
-            ready.stream().map(job -> job.built).toList(),
-            new LogEntry(ready.stream().mapToLong(job -> job.logInUse).max().orElseThrow(), 0));
+            ready.stream().map(job -> job.built).toList());
         health.succeeded(Health.Activity.FLUSHING);
         done = true;
       } finally {

@@ -21,15 +21,15 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Recovers the content of a store when it is opened. The order is: read the manifest; open and
- * check the tables that it names; replay each log that is still needed into its own memtable and
- * truncate a torn end; delete files that the manifest does not name.
+ * Recovers the content of a store when it is opened. First reads everything: the manifest, the
+ * tables that it names, and each log that is still needed, which is replayed into its own memtable.
+ * Only then changes files: truncates torn ends, and deletes files that are not needed. So a store
+ * that is refused is unchanged.
  *
  * <p>{@link WalChain} knows which logs must exist. If a log is missing or too short, acknowledged
- * writes are lost. Under {@code power}, or if the manifest says that these bytes were on the
- * device, a loss of power cannot be the cause, so the store is not opened. Otherwise the log is
- * truncated and later logs are dropped, so that the store holds what it held at some earlier
- * moment.
+ * writes are lost. Under {@code power}, or if the manifest says that the log was durable, a loss of
+ * power cannot be the cause, so the store is not opened. Otherwise the log is truncated and later
+ * logs are dropped, so that the store holds what it held at some earlier moment.
  */
 final class Recovery implements AutoCloseable {
 
@@ -45,7 +45,7 @@ final class Recovery implements AutoCloseable {
   private final List<Memtable> oldestFirst = new ArrayList<>();
   private WalChain logs;
 
-  /** Logs that were replayed, each with its length. They are durable. */
+  /** Logs that were replayed, each with its length. */
   private final List<LogEntry> replayed = new ArrayList<>();
 
   private long nextFile;
@@ -60,8 +60,8 @@ final class Recovery implements AutoCloseable {
   /**
    * Recovers the store. Called once.
    *
-   * @throws CorruptionException if acknowledged writes are missing or damaged; no file has been
-   *     deleted
+   * @throws CorruptionException if acknowledged writes are missing or damaged; the store is
+   *     unchanged
    */
   void run() throws IOException {
     manifest = openManifest(directory.list());
@@ -70,15 +70,15 @@ final class Recovery implements AutoCloseable {
     for (String name : names) {
       nextFile = Math.max(nextFile, 1 + Math.max(TableFormat.number(name), WalFormat.number(name)));
     }
-    for (LogEntry log : manifest.logs()) {
-      nextFile = Math.max(nextFile, log.number() + 1);
-    }
     logs = new WalChain(directory, names, manifest);
     tables = openTables(names);
     List<String> obsolete = obsoleteFiles(names);
-    List<Long> dropped = replayLogs();
-    forget(dropped);
-    dropped.forEach(log -> obsolete.add(WalFormat.fileName(log)));
+    replayLogs().forEach(log -> obsolete.add(WalFormat.fileName(log)));
+    // The store is sound. From here on, files are changed.
+    manifest.beginAppending();
+    for (LogEntry log : replayed) {
+      settle(log);
+    }
     for (String name : obsolete) {
       directory.delete(name);
     }
@@ -86,7 +86,7 @@ final class Recovery implements AutoCloseable {
 
   private Manifest openManifest(List<String> names) throws IOException {
     if (names.contains(Manifest.NAME)) {
-      return Manifest.open(directory, MANIFEST_REWRITE_BYTES);
+      return Manifest.read(directory, MANIFEST_REWRITE_BYTES);
     }
     for (String name : names) {
       if (TableFormat.number(name) >= 0 || WalFormat.number(name) >= 0) {
@@ -161,7 +161,9 @@ final class Recovery implements AutoCloseable {
       sourceLog = table.sourceLog();
       table.release();
     } catch (CorruptionException e) {
-      LOG.info("an unfinished table is deleted: {}", e.getMessage());
+      LOG.info(
+          "{} is deleted: the process ended before the table was finished",
+          directory.describe(TableFormat.fileName(number)));
       return;
     }
     if (sourceLog >= manifest.firstLog() && !logs.contains(sourceLog)) {
@@ -195,26 +197,16 @@ final class Recovery implements AutoCloseable {
         dropped.add(log);
         continue;
       }
-      settle(log, result);
+      if (result.isTorn()) {
+        LOG.info(
+            "{}: {} bytes after the last whole record are removed: preallocated zeros or a torn end",
+            directory.describe(WalFormat.fileName(log)),
+            result.fileLength() - result.length());
+      }
       assert replayed.isEmpty() || replayed.getLast().number() < log : "logs out of order";
       replayed.add(new LogEntry(log, result.length()));
     }
     return dropped;
-  }
-
-  /**
-   * Records in the manifest that these logs are no longer needed. Called before they are deleted.
-   */
-  private void forget(List<Long> dropped) throws IOException {
-    List<LogEntry> named =
-        manifest.logs().stream()
-            .filter(log -> dropped.contains(log.number()))
-            .map(log -> new LogEntry(log.number(), LogEntry.DROPPED))
-            .toList();
-    if (!named.isEmpty()) {
-      manifest.append(new Edit(nextFile, manifest.firstLog(), List.of(), List.of(), named));
-      manifest.noteSynced();
-    }
   }
 
   private WalReader.Result replay(long log, long expected) throws IOException {
@@ -245,35 +237,25 @@ final class Recovery implements AutoCloseable {
    * Truncates a torn end or preallocated zeros, and syncs the log, because the store relies on its
    * content from now on.
    */
-  private void settle(long log, WalReader.Result result) throws IOException {
-    String name = WalFormat.fileName(log);
-    if (result.isTorn()) {
-      LOG.info(
-          "{}: {} bytes after the last whole record are removed: preallocated zeros or a torn end",
-          directory.describe(name),
-          result.fileLength() - result.length());
-    }
-    try (WritableFile file = directory.openAt(name, result.length())) {
+  private void settle(LogEntry log) throws IOException {
+    try (WritableFile file = directory.openAt(WalFormat.fileName(log.number()), log.length())) {
       file.sync();
     }
   }
 
   /**
-   * Records durably which logs must exist from now on: the replayed ones, and the new log, whose
-   * file name it makes durable. If no replayed log holds writes, deletes them instead.
+   * Records in the manifest that the first log of this start and the replayed ones are durable.
+   * Makes the names of their files durable. If no replayed log holds writes, deletes them.
    *
-   * @param newLog number of the new log
-   * @param length number of bytes of the new log that are durable
+   * @param newLog the new log, whose content is durable
    * @throws IOException if the manifest cannot be written; it is then unchanged
    */
-  void noteLogs(long newLog, long length) throws IOException {
+  void noteFirstLog(LogEntry newLog) throws IOException {
     directory.sync();
-    assert newLog < nextFile && (replayed.isEmpty() || replayed.getLast().number() < newLog);
+    assert lastLog().number() < newLog.number() && newLog.number() < nextFile : newLog;
     boolean needed = !oldestFirst.isEmpty();
-    List<LogEntry> all = new ArrayList<>(needed ? replayed : List.of());
-    all.add(new LogEntry(newLog, length));
-    long firstLog = needed ? manifest.firstLog() : newLog;
-    manifest.append(new Edit(nextFile, firstLog, List.of(), List.of(), all));
+    long firstLog = needed ? manifest.firstLog() : newLog.number();
+    manifest.append(new Edit(nextFile, firstLog, List.of(), List.of(), newLog));
     manifest.noteSynced();
     if (!needed) {
       for (LogEntry log : replayed) {
@@ -310,9 +292,9 @@ final class Recovery implements AutoCloseable {
     return sequence;
   }
 
-  /** Returns the last replayed log with its length; number and length are 0 if there was none. */
+  /** Returns the last replayed log with its length, or {@link LogEntry#NONE}. */
   LogEntry lastLog() {
-    return replayed.isEmpty() ? new LogEntry(0, 0) : replayed.getLast();
+    return replayed.isEmpty() ? LogEntry.NONE : replayed.getLast();
   }
 
   /**

@@ -15,22 +15,20 @@ import lsmlab.storage.wal.WalFormat;
 import lsmlab.storage.wal.WalReader;
 
 /**
- * The logs that a store still needs, and what other files record about each of them. The manifest
- * names logs that must exist, and the first record of each log holds the number and the length of
- * its predecessor. Immutable.
+ * The logs that a store still needs, and what other files record about each of them. The first
+ * record of each log holds the number and the length of its predecessor. The manifest names one log
+ * that is durable, as are all before it. Immutable.
  */
 final class WalChain {
 
   private final StoreDirectory directory;
   private final long firstLog;
+  private final LogEntry durable;
   private final TreeSet<Long> numbers = new TreeSet<>();
   private final Map<Long, WalReader.Result> begins = new HashMap<>();
 
   /** Logs that have a first record. */
   private final TreeSet<Long> begun = new TreeSet<>();
-
-  /** Number of bytes of each log that are known to be durable, by the log's number. */
-  private final Map<Long, Long> certain = new HashMap<>();
 
   /**
    * @param names names of the files in the directory
@@ -39,18 +37,16 @@ final class WalChain {
   WalChain(StoreDirectory directory, List<String> names, Manifest manifest) throws IOException {
     this.directory = directory;
     this.firstLog = manifest.firstLog();
+    this.durable = manifest.durableLog();
     for (String name : names) {
       if (WalFormat.number(name) >= firstLog) {
         numbers.add(WalFormat.number(name));
       }
     }
-    for (LogEntry log : manifest.logs()) {
-      if (!numbers.contains(log.number())) {
-        throw new CorruptionException(
-            describe(log.number())
-                + " is missing, but the manifest names it: restore the store from a copy");
-      }
-      certain.put(log.number(), log.length());
+    if (durable.number() >= firstLog && !numbers.contains(durable.number())) {
+      throw new CorruptionException(
+          describe(durable.number())
+              + " is missing, but the manifest names it: restore the store from a copy");
     }
     for (long log : numbers) {
       begins.put(log, WalReader.begin(directory, log));
@@ -74,13 +70,15 @@ final class WalChain {
    * it.
    */
   long expectedLength(long log) {
-    WalReader.Result next = next(log);
-    return next != null && next.previous() == log ? next.previousLength() : -1;
+    Long next = begun.higher(log);
+    return next != null && begins.get(next).previous() == log
+        ? begins.get(next).previousLength()
+        : -1;
   }
 
-  private WalReader.Result next(long log) {
-    Long next = begun.higher(log);
-    return next == null ? null : begins.get(next);
+  /** Whether the predecessor of this log, with the length that it records, was durable. */
+  private boolean isPreviousDurable(long log) {
+    return log <= durable.number() || begins.get(log).durability() == Durability.POWER;
   }
 
   /**
@@ -93,7 +91,7 @@ final class WalChain {
     if (begin.previous() < firstLog || numbers.contains(begin.previous())) {
       return false;
     }
-    if (begin.durability() == Durability.POWER) {
+    if (isPreviousDurable(log)) {
       throw new CorruptionException(
           describe(begin.previous())
               + " is missing, but "
@@ -110,9 +108,9 @@ final class WalChain {
    * @throws CorruptionException if it is missing and a loss of power cannot be the cause
    */
   boolean isEndLost(long log, long length) {
-    long onDevice = certain.getOrDefault(log, 0L);
+    long onDevice = log == durable.number() ? durable.length() : 0;
     long expected = expectedLength(log);
-    if (length < expected && next(log).durability() == Durability.POWER) {
+    if (length < expected && isPreviousDurable(begun.higher(log))) {
       onDevice = Math.max(onDevice, expected);
     }
     if (length < onDevice) {

@@ -2,7 +2,6 @@ package lsmlab.storage.lsm;
 
 import java.io.IOException;
 import java.nio.ByteBuffer;
-import java.util.ArrayList;
 import java.util.List;
 import lsmlab.storage.Durability;
 import lsmlab.storage.LsmOptions;
@@ -58,7 +57,10 @@ final class WalLifecycle {
       return null;
     }
     try {
-      recovery.noteLogs(number, options.durability() == Durability.POWER ? log.length() : 0);
+      if (options.durability() == Durability.PROCESS) {
+        log.sync();
+      }
+      recovery.noteFirstLog(new LogEntry(number, log.length()));
     } catch (SyncFailedException e) {
       log.close();
       throw e;
@@ -100,8 +102,8 @@ final class WalLifecycle {
   }
 
   /**
-   * Makes closed logs durable and records in the manifest which logs exist and how long they are,
-   * so that the next start notices a log that is missing or too short.
+   * Makes closed logs durable and records that in the manifest, so that the next start notices a log
+   * that is missing or too short.
    *
    * @param written logs since the store was opened, oldest first; the last one is durable
    */
@@ -109,19 +111,18 @@ final class WalLifecycle {
     if (written.isEmpty()) {
       return;
     }
-    List<LogEntry> needed = new ArrayList<>();
-    for (LogEntry log : written) {
-      assert needed.isEmpty() || needed.getLast().number() < log.number() : "logs out of order";
-      if (log.number() >= versions.firstLog()) {
-        needed.add(log);
-        if (options.durability() == Durability.PROCESS && log != written.getLast()) {
+    LogEntry last = written.getLast();
+    if (options.durability() == Durability.PROCESS) {
+      for (LogEntry log : written) {
+        if (log.number() >= versions.firstLog() && log != last) {
           try (WritableFile file =
               directory.openAt(WalFormat.fileName(log.number()), log.length())) {
             file.sync();
           }
         }
       }
+      directory.sync();
     }
-    versions.noteLogs(needed);
+    versions.noteDurableLog(last);
   }
 }

@@ -13,26 +13,24 @@ import java.util.List;
  *     tables
  * @param removed numbers of tables that are no longer part of the store
  * @param added tables that are part of the store from now on
- * @param logs logs that must exist; if a log is already known, the greater length counts
+ * @param durableLog a log that is durable with this length, as are all needed logs before it; {@link
+ *     LogEntry#NONE} if the change adds no such log
  */
 public record Edit(
-    long nextFile, long firstLog, List<Long> removed, List<TableEntry> added, List<LogEntry> logs) {
+    long nextFile, long firstLog, List<Long> removed, List<TableEntry> added, LogEntry durableLog) {
 
   private static final int ENTRY_BYTES = 28;
   private static final int LOG_BYTES = 16;
 
-  /** Makes a change that adds no logs. */
+  /** Makes a change that adds no durable log. */
   public Edit(long nextFile, long firstLog, List<Long> removed, List<TableEntry> added) {
-    this(nextFile, firstLog, removed, added, List.of());
+    this(nextFile, firstLog, removed, added, LogEntry.NONE);
   }
 
   ByteBuffer encode() {
     ByteBuffer out =
         ByteBuffer.allocate(
-                28
-                    + Long.BYTES * removed.size()
-                    + ENTRY_BYTES * added.size()
-                    + LOG_BYTES * logs.size())
+                28 + Long.BYTES * removed.size() + ENTRY_BYTES * added.size() + LOG_BYTES)
             .order(ByteOrder.LITTLE_ENDIAN);
     out.putLong(nextFile).putLong(firstLog).putInt(removed.size());
     removed.forEach(out::putLong);
@@ -43,8 +41,7 @@ public record Edit(
           .putLong(entry.order())
           .putLong(entry.bytes());
     }
-    out.putInt(logs.size());
-    logs.forEach(log -> out.putLong(log.number()).putLong(log.length()));
+    out.putInt(1).putLong(durableLog.number()).putLong(durableLog.length());
     return out.flip();
   }
 
@@ -59,11 +56,11 @@ public record Edit(
     for (int left = in.getInt(); left > 0; left--) {
       added.add(new TableEntry(in.getLong(), in.getInt(), in.getLong(), in.getLong()));
     }
-    List<LogEntry> logs = new ArrayList<>();
+    LogEntry durableLog = LogEntry.NONE;
     for (int left = in.getInt(); left > 0; left--) {
-      logs.add(new LogEntry(in.getLong(), in.getLong()));
+      LogEntry log = new LogEntry(in.getLong(), in.getLong());
+      durableLog = log.length() > 0 ? log : durableLog;
     }
-    return new Edit(
-        nextFile, firstLog, List.copyOf(removed), List.copyOf(added), List.copyOf(logs));
+    return new Edit(nextFile, firstLog, List.copyOf(removed), List.copyOf(added), durableLog);
   }
 }

@@ -14,6 +14,7 @@ import lsmlab.storage.CorruptionException;
 import lsmlab.storage.ValueSink;
 import lsmlab.storage.file.Bytes;
 import lsmlab.storage.file.StoreDirectory;
+import lsmlab.storage.file.SyncFailedException;
 import lsmlab.storage.file.WritableFile;
 
 /**
@@ -43,11 +44,14 @@ public final class Manifest implements AutoCloseable {
   private final long rewriteBytes;
   private final Map<Long, TableEntry> tables = new TreeMap<>();
 
-  /** Length of each log that must exist, by its number. */
-  private final TreeMap<Long, Long> logs = new TreeMap<>();
-
   private long nextFile = 1;
   private long firstLog = 1;
+  private LogEntry durableLog = LogEntry.NONE;
+
+  /** Length of the whole records that were read. */
+  private long length;
+
+  /** Null until {@link #beginAppending}. */
   private WritableFile file;
 
   private Manifest(StoreDirectory directory, long rewriteBytes) {
@@ -65,29 +69,28 @@ public final class Manifest implements AutoCloseable {
   }
 
   /**
-   * Opens an existing manifest for reading and appending. Truncates a torn end.
+   * Reads an existing manifest. Changes nothing, not even a torn end.
    *
    * @param rewriteBytes length in bytes at which the manifest is rewritten
    * @throws CorruptionException if it is damaged
    */
-  public static Manifest open(StoreDirectory directory, long rewriteBytes) throws IOException {
+  public static Manifest read(StoreDirectory directory, long rewriteBytes) throws IOException {
     Manifest manifest = new Manifest(directory, rewriteBytes);
-    long length = manifest.read();
-    manifest.file = directory.openAt(NAME, length);
-    try {
-      manifest.file.sync();
-    } catch (IOException e) {
-      manifest.file.close();
-      throw e;
-    }
+    manifest.length = manifest.read();
     return manifest;
   }
 
-  /** Opens an existing manifest for reading only. Changes nothing, not even a torn end. */
+  /** Reads an existing manifest that will not be changed. */
   public static Manifest read(StoreDirectory directory) throws IOException {
-    Manifest manifest = new Manifest(directory, Long.MAX_VALUE);
-    manifest.read();
-    return manifest;
+    return read(directory, Long.MAX_VALUE);
+  }
+
+  /** Truncates a torn end of a manifest that was read. Allows changes from now on. */
+  public void beginAppending() throws IOException {
+    if (file == null) {
+      file = directory.openAt(NAME, length);
+      file.sync();
+    }
   }
 
   private long read() throws IOException {
@@ -195,21 +198,16 @@ public final class Manifest implements AutoCloseable {
     }
     nextFile = Math.max(nextFile, edit.nextFile());
     firstLog = Math.max(firstLog, edit.firstLog());
-    for (LogEntry log : edit.logs()) {
-      if (log.length() == LogEntry.DROPPED) {
-        logs.remove(log.number());
-      } else {
-        logs.merge(log.number(), log.length(), Math::max);
-      }
+    if (edit.durableLog().number() >= durableLog.number()) {
+      durableLog = edit.durableLog();
     }
-    logs.headMap(firstLog).clear();
   }
 
   /**
    * Makes a change durable, then applies it.
    *
-   * @throws lsmlab.storage.file.SyncFailedException if it is unknown whether a restart will find
-   *     the change
+   * @throws SyncFailedException if it is unknown whether a restart will find this change or an
+   *     earlier one; no change can be made any more, because it might repeat that one
    * @throws IOException if the change was not made; the manifest is unchanged and usable
    */
   public void append(Edit edit) throws IOException {
@@ -246,8 +244,7 @@ public final class Manifest implements AutoCloseable {
   }
 
   private void rewrite() throws IOException {
-    Edit all =
-        new Edit(nextFile, firstLog, List.of(), List.copyOf(tables.values()), List.copyOf(logs()));
+    Edit all = new Edit(nextFile, firstLog, List.of(), List.copyOf(tables.values()), durableLog);
     ByteBuffer edit = all.encode();
     ByteBuffer payload =
         ByteBuffer.allocate(12 + edit.remaining())
@@ -312,9 +309,12 @@ public final class Manifest implements AutoCloseable {
     return nextFile;
   }
 
-  /** Returns the logs that must exist, by number. */
-  public List<LogEntry> logs() {
-    return logs.entrySet().stream().map(log -> new LogEntry(log.getKey(), log.getValue())).toList();
+  /**
+   * Returns the last log that is known to be durable, with its durable length. All needed logs
+   * before it are durable too.
+   */
+  public LogEntry durableLog() {
+    return durableLog;
   }
 
   /** Returns the number of the first log that is still needed. */

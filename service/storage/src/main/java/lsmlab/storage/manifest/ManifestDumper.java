@@ -85,7 +85,9 @@ public final class ManifestDumper {
           "%s+ table %d, level %d, order %d, %d bytes%n",
           indent, entry.number(), entry.level(), entry.order(), entry.bytes());
     }
-    edit.logs()
-        .forEach(log -> out.printf("%slog %d, %d bytes%n", indent, log.number(), log.length()));
+    LogEntry log = edit.durableLog();
+    if (log != LogEntry.NONE) {
+      out.printf("%slog %d, %d bytes%n", indent, log.number(), log.length());
+    }
   }
 }

@@ -14,13 +14,14 @@
  *  type 1 snapshot: magic u64 │ version u32 │ edit               the first record and only that
  *  type 2 edit:     next file u64 │ first log u64 │
  *                   removed u32 × {number u64} │ added u32 × {number u64 │ level u32 │ order u64 │ bytes u64} │
- *                   logs u32 × {number u64 │ length u64}
+ *                   durable logs u32 × {number u64 │ length u64}
  *  type 3 synced:   offset u64                                   everything before it is on the device
  * </pre>
  *
- * <p>{@code logs} names logs that must exist from then on, each with the number of bytes that are
- * known to be durable. When the store is opened and at each flush, that is the log in use. When the
- * store is closed, it is all logs that are still needed, with their whole lengths.
+ * <p>A durable log is one whose file and first {@code length} bytes are on the device, as are all
+ * needed logs before it. It is the first log of each start and, after a clean stop, the last log.
+ * The logs name their predecessors, so naming one is enough. Of several the last one counts; number
+ * and length are 0 if there is none.
  *
  * <p>A {@code synced} record follows each edit before files are deleted that the edit made
  * unnecessary. This distinguishes a damaged edit from a torn end. A record below the last synced

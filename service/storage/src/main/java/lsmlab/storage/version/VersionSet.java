@@ -136,12 +136,10 @@ public final class VersionSet implements AutoCloseable {
    * Publishes the tables of flushed memtables, which must be the oldest sealed ones. Drops the
    * memtables and their logs.
    *
-   * @param log a log whose file name is durable; the manifest records that it must exist
    * @throws IOException if the manifest cannot be written; in that case nothing has changed
    */
-  public void publishFlush(List<Memtable> flushed, List<TableSet.Placed> added, LogEntry log)
-      throws IOException {
-    publish(new HashSet<>(flushed), Set.of(), added, List.of(log));
+  public void publishFlush(List<Memtable> flushed, List<TableSet.Placed> added) throws IOException {
+    publish(new HashSet<>(flushed), Set.of(), added);
   }
 
   /**
@@ -152,11 +150,10 @@ public final class VersionSet implements AutoCloseable {
    */
   public void publishCompaction(Set<Table> removed, List<TableSet.Placed> added)
       throws IOException {
-    publish(Set.of(), removed, added, List.of());
+    publish(Set.of(), removed, added);
   }
 
-  private void publish(
-      Set<Memtable> flushed, Set<Table> removed, List<TableSet.Placed> added, List<LogEntry> logs)
+  private void publish(Set<Memtable> flushed, Set<Table> removed, List<TableSet.Placed> added)
       throws IOException {
     Threads.await(lastChange);
     manifestLock.lock();
@@ -167,7 +164,7 @@ public final class VersionSet implements AutoCloseable {
       assert firstLog >= manifest.firstLog() : "log " + firstLog + " was already dropped";
       // Built before the manifest is written, because it checks that no tables overlap.
       TableSet tables = current.tables().changed(removed, added);
-      manifest.append(new Edit(nextFile.get(), firstLog, removedNumbers, entries, logs));
+      manifest.append(new Edit(nextFile.get(), firstLog, removedNumbers, entries));
       assert isNamedBy(manifest, tables) : "the manifest names other tables than the version has";
       removed.forEach(Table::retain);
       obsolete.addAll(removed);
@@ -302,14 +299,11 @@ public final class VersionSet implements AutoCloseable {
     return firstLogWithout(Set.of());
   }
 
-  /**
-   * Records durably that these logs must exist with these lengths, which must already be durable.
-   */
-  public void noteLogs(List<LogEntry> logs) throws IOException {
+  /** Records in the manifest that this log and all needed ones before it are durable. */
+  public void noteDurableLog(LogEntry log) throws IOException {
     manifestLock.lock();
     try {
-      manifest.append(
-          new Edit(nextFile.get(), manifest.firstLog(), List.of(), List.of(), List.copyOf(logs)));
+      manifest.append(new Edit(nextFile.get(), manifest.firstLog(), List.of(), List.of(), log));
       manifest.noteSynced();
     } finally {
       manifestLock.unlock();

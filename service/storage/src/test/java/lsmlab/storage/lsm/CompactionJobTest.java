@@ -24,7 +24,6 @@ import lsmlab.storage.cursor.MergingCursor;
 import lsmlab.storage.file.SimulatedDirectory;
 import lsmlab.storage.file.SimulatedDirectory.Operation;
 import lsmlab.storage.manifest.Edit;
-import lsmlab.storage.manifest.LogEntry;
 import lsmlab.storage.manifest.Manifest;
 import lsmlab.storage.manifest.TableEntry;
 import lsmlab.storage.memtable.ChunkPool;
@@ -126,9 +125,7 @@ class CompactionJobTest {
       directory.sync();
       Table table = Table.open(directory, number);
       versions.publishFlush(
-          List.of(),
-          List.of(new Placed(new TableEntry(number, 0, order, table.bytes()), table)),
-          new LogEntry(0, 0));
+          List.of(), List.of(new Placed(new TableEntry(number, 0, order, table.bytes()), table)));
       writes.forEach(
           (key, value) -> {
             if (value == null) {

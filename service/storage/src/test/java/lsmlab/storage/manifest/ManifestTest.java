@@ -29,6 +29,12 @@ class ManifestTest {
     return Manifest.create(directory, new Edit(1, 1, List.of(), List.of()), rewriteBytes);
   }
 
+  private Manifest open(long rewriteBytes) throws IOException {
+    Manifest manifest = Manifest.read(directory, rewriteBytes);
+    manifest.beginAppending();
+    return manifest;
+  }
+
   @Test
   void readsBackAppendedRecords() throws IOException {
     try (Manifest manifest = empty(1 << 20)) {
@@ -37,7 +43,7 @@ class ManifestTest {
       manifest.append(add(2));
       manifest.append(new Edit(9, 4, List.of(1L), List.of()));
     }
-    try (Manifest manifest = Manifest.open(directory, 1 << 20)) {
+    try (Manifest manifest = open(1 << 20)) {
       assertEquals(List.of(2L), numbers(manifest));
       assertEquals(9, manifest.nextFile());
       assertEquals(4, manifest.firstLog());
@@ -57,7 +63,7 @@ class ManifestTest {
     }
     assertTrue(directory.content(Manifest.NAME).length < 1_000);
     assertFalse(directory.list().contains(Manifest.TEMPORARY_NAME));
-    try (Manifest manifest = Manifest.open(directory, 500)) {
+    try (Manifest manifest = open(500)) {
       assertEquals(List.of(198L, 199L, 200L), numbers(manifest));
     }
   }
@@ -76,19 +82,18 @@ class ManifestTest {
     byte[] content = directory.content(Manifest.NAME);
     for (int length = before; length < after; length++) {
       directory.replace(Manifest.NAME, Arrays.copyOf(content, length));
-      try (Manifest manifest = Manifest.open(directory, 1 << 20)) {
+      try (Manifest manifest = open(1 << 20)) {
         assertEquals(List.of(1L), numbers(manifest));
         manifest.append(add(3));
       }
-      try (Manifest manifest = Manifest.open(directory, 1 << 20)) {
+      try (Manifest manifest = open(1 << 20)) {
         assertEquals(List.of(1L, 3L), numbers(manifest));
       }
     }
     byte[] damaged = content.clone();
     damaged[before - 20] ^= 1;
     directory.replace(Manifest.NAME, damaged);
-    CorruptionException e =
-        assertThrows(CorruptionException.class, () -> Manifest.open(directory, 1 << 20));
+    CorruptionException e = assertThrows(CorruptionException.class, () -> open(1 << 20));
     assertTrue(e.getMessage().contains("MANIFEST at offset"), e.getMessage());
   }
 
@@ -111,13 +116,13 @@ class ManifestTest {
     for (int lost = note + 1; lost <= end; lost++) {
       Arrays.fill(unsynced, note, lost, (byte) 0);
       directory.replace(Manifest.NAME, unsynced);
-      try (Manifest manifest = Manifest.open(directory, 1 << 20)) {
+      try (Manifest manifest = open(1 << 20)) {
         assertEquals(List.of(1L), numbers(manifest));
       }
       assertEquals(note, directory.content(Manifest.NAME).length);
       Arrays.fill(synced, note, lost, (byte) 0);
       directory.replace(Manifest.NAME, synced);
-      assertThrows(CorruptionException.class, () -> Manifest.open(directory, 1 << 20));
+      assertThrows(CorruptionException.class, () -> open(1 << 20));
     }
   }
 
@@ -136,7 +141,7 @@ class ManifestTest {
       assertEquals(List.of(1L), numbers(manifest));
       manifest.append(add(3));
     }
-    try (Manifest manifest = Manifest.open(directory, 1 << 20)) {
+    try (Manifest manifest = open(1 << 20)) {
       assertEquals(List.of(1L, 3L), numbers(manifest));
     }
   }

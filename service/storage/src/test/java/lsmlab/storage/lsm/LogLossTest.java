@@ -1,0 +1,139 @@
+package lsmlab.storage.lsm;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import lsmlab.storage.CorruptionException;
+import lsmlab.storage.Durability;
+import lsmlab.storage.Engine;
+import lsmlab.storage.LsmOptions;
+import lsmlab.storage.file.SimulatedDirectory;
+import lsmlab.storage.file.SimulatedDirectory.Operation;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** Which lost logs a start notices, and that it does not miss a log that never existed. */
+class LogLossTest {
+
+  private static LsmOptions options(Durability durability) {
+    return LsmOptions.builder(Path.of("unused"))
+        .durability(durability)
+        .flushThresholdBytes(1_000)
+        .memtablesMax(8)
+        .build();
+  }
+
+  /** Returns a store of several logs, because no table can be created. */
+  private static SimulatedDirectory store(Durability durability, boolean closed) {
+    SimulatedDirectory directory = new SimulatedDirectory();
+    directory.setFault(
+        (operation, name) -> {
+          if (operation == Operation.CREATE && name.endsWith(".sst")) {
+            throw new IOException("No space left on device");
+          }
+        });
+    Engine engine = LsmEngine.open(options(durability), directory);
+    for (int i = 0; i < 20; i++) {
+      engine.put(("key" + i).getBytes(StandardCharsets.UTF_8), new byte[200]);
+    }
+    SimulatedDirectory killed = directory.afterKill();
+    engine.close();
+    return closed ? directory.afterKill() : killed;
+  }
+
+  /** Returns the logs that hold pairs, oldest first. */
+  private static List<String> logs(SimulatedDirectory directory) {
+    List<String> logs = new ArrayList<>(directory.names(".wal"));
+    logs.removeIf(log -> directory.content(log).length == 0);
+    assertTrue(logs.size() >= 4, logs.toString());
+    return logs;
+  }
+
+  private static int pairs(SimulatedDirectory directory, Durability durability) {
+    try (Engine engine = LsmEngine.open(options(durability), directory)) {
+      return History.contents(engine, "").size();
+    }
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "POWER, true, true", "PROCESS, true, true",
+    "POWER, false, true", "PROCESS, false, false",
+  })
+  void aMissingMiddleLogIsRefusedUnlessALossOfPowerMayBeTheCause(
+      Durability durability, boolean closed, boolean refused) throws IOException {
+    SimulatedDirectory directory = store(durability, closed);
+    String lost = logs(directory).get(2);
+    directory.delete(lost);
+    if (refused) {
+      CorruptionException e =
+          assertThrows(CorruptionException.class, () -> pairs(directory, durability));
+      assertTrue(e.getMessage().contains(lost + " is missing"), e.getMessage());
+    } else {
+      int pairs = pairs(directory, durability);
+      assertTrue(pairs > 0 && pairs < 20, pairs + " pairs: those before the lost log");
+    }
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "POWER, true, true", "PROCESS, true, true",
+    "POWER, false, false", "PROCESS, false, false",
+  })
+  void aMissingNewestLogIsRefusedAfterACleanStop(
+      Durability durability, boolean closed, boolean refused) throws IOException {
+    SimulatedDirectory directory = store(durability, closed);
+    String lost = logs(directory).getLast();
+    directory.delete(lost);
+    if (refused) {
+      CorruptionException e =
+          assertThrows(CorruptionException.class, () -> pairs(directory, durability));
+      assertTrue(e.getMessage().contains(lost + " is missing"), e.getMessage());
+    } else {
+      int pairs = pairs(directory, durability);
+      assertTrue(pairs > 0 && pairs < 20, pairs + " pairs: those before the lost log");
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource(Durability.class)
+  void theMissingFirstLogOfAStartIsRefusedAfterAKill(Durability durability) throws IOException {
+    SimulatedDirectory directory = store(durability, false);
+    directory.delete(logs(directory).getFirst());
+    assertThrows(CorruptionException.class, () -> pairs(directory, durability));
+  }
+
+  /** The disk was full at the start and had space again before the next stop. No write arrived. */
+  @ParameterizedTest
+  @EnumSource(Durability.class)
+  void aLogThatWasNeverCreatedIsNotMissed(Durability durability) {
+    SimulatedDirectory directory = store(durability, false);
+    directory.setFault(
+        (operation, name) -> {
+          if (operation == Operation.CREATE && name.endsWith(".wal")) {
+            throw new IOException("No space left on device");
+          }
+        });
+    try (Engine engine = LsmEngine.open(options(durability), directory)) {
+      engine.quiesce();
+      assertTrue(engine.stats().flushes() > 0);
+    }
+    directory.setFault((operation, name) -> {});
+    assertEquals(20, pairs(directory, durability));
+  }
+
+  /** A clean stop makes everything durable, also under {@code process}. */
+  @Test
+  void aLossOfPowerAfterACleanStopLosesNothing() {
+    SimulatedDirectory directory = store(Durability.PROCESS, true);
+    assertEquals(20, pairs(directory.certain(), Durability.PROCESS));
+  }
+}
