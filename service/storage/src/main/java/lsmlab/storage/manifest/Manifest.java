@@ -54,6 +54,8 @@ public final class Manifest implements AutoCloseable {
   /** Null until {@link #beginAppending}. */
   private WritableFile file;
 
+  private SyncFailedException failure;
+
   private Manifest(StoreDirectory directory, long rewriteBytes) {
     this.directory = directory;
     this.rewriteBytes = rewriteBytes;
@@ -212,11 +214,19 @@ public final class Manifest implements AutoCloseable {
    */
   public void append(Edit edit) throws IOException {
     assert edit.nextFile() >= nextFile && edit.firstLog() >= firstLog : "an edit never goes back";
-    if (file.length() > rewriteBytes) {
-      rewrite();
+    if (failure != null) {
+      throw failure;
     }
-    write(record(EDIT, edit.encode(), file.length()));
-    file.sync();
+    try {
+      if (file.length() > rewriteBytes) {
+        rewrite();
+      }
+      write(record(EDIT, edit.encode(), file.length()));
+      file.sync();
+    } catch (SyncFailedException e) {
+      failure = e;
+      throw e;
+    }
     apply(edit);
   }
 

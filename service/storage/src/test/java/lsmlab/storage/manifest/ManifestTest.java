@@ -10,6 +10,7 @@ import java.util.Arrays;
 import java.util.List;
 import lsmlab.storage.CorruptionException;
 import lsmlab.storage.file.SimulatedDirectory;
+import lsmlab.storage.file.SyncFailedException;
 import org.junit.jupiter.api.Test;
 
 class ManifestTest {
@@ -143,6 +144,25 @@ class ManifestTest {
     }
     try (Manifest manifest = open(1 << 20)) {
       assertEquals(List.of(1L, 3L), numbers(manifest));
+    }
+  }
+
+  /** The change may be in the file already. A second record of it would make the file useless. */
+  @Test
+  void afterAFailedSyncNoChangeIsMade() throws IOException {
+    try (Manifest manifest = empty(1 << 20)) {
+      directory.setFault(
+          (operation, name) -> {
+            if (operation == SimulatedDirectory.Operation.SYNC_FILE) {
+              throw new IOException("device error");
+            }
+          });
+      assertThrows(SyncFailedException.class, () -> manifest.append(add(1)));
+      directory.setFault((operation, name) -> {});
+      assertThrows(SyncFailedException.class, () -> manifest.append(add(1)));
+    }
+    try (Manifest manifest = open(1 << 20)) {
+      assertEquals(List.of(1L), numbers(manifest));
     }
   }
 }
