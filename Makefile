@@ -189,8 +189,8 @@ test-kubernetes: build ## whole experiments in a cluster of one node made for it
 torture: torture-storage torture-server torture-loadgen torture-lab torture-verdict torture-profiling torture-categories ## every room's long tests
 torture-storage: ## crashes, 10,000 seeds each; 30 kills a durability; full disks; about 15 minutes
 	@bin/find-jdk >/dev/null
-	$(MVN) -f service/pom.xml -pl storage test -Dtest='CrashTest,GroupCommitCrashTest,ModelTest,LinearizabilityTest,RegisterCheckerTest,ErrorInjectionTest,DamageTest,MappedDamageTest,CompactionJobTest,PiecewiseCompactionTest,WalPreallocatorTest,LogBytesKillTest' \
-	  -Dlsmlab.crash.seeds=10000 -Dlsmlab.models=3000 -Dlsmlab.histories=5000 -Dlsmlab.kills=30
+	$(MVN) -f service/pom.xml -pl storage test -Dtest='CrashTest,LifetimeTest,GroupCommitCrashTest,ModelTest,LinearizabilityTest,RegisterCheckerTest,ErrorInjectionTest,DamageTest,MappedDamageTest,CompactionJobTest,PiecewiseCompactionTest,WalPreallocatorTest,LogBytesKillTest' \
+	  -Dlsmlab.crash.seeds=10000 -Dlsmlab.lifetimes=10000 -Dlsmlab.models=3000 -Dlsmlab.histories=5000 -Dlsmlab.kills=30
 	$(MVN) -f service/pom.xml -pl server -am test -Dtest='KillLoopTest,DiskFullTest,EnginesTest' -Dsurefire.failIfNoSpecifiedTests=false \
 	  -Dlsmlab.kills=30
 torture-loadgen: ## the load generator's long tests, 80 minutes: 100,000 runs in virtual time, 50 M inputs of the parser, 20 stalls, an hour of load [SOAK_SECONDS=3600]

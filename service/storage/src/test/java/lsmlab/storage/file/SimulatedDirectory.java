@@ -30,6 +30,7 @@ public final class SimulatedDirectory implements StoreDirectory {
 
   /** Kinds of operations. */
   public enum Operation {
+    LOCK,
     LIST,
     CREATE,
     OPEN,
@@ -64,9 +65,16 @@ public final class SimulatedDirectory implements StoreDirectory {
     boolean isDone(String name);
   }
 
+  /** Changes the bytes that a reader gets, as a damaged sector does. The file stays as it is. */
+  @FunctionalInterface
+  public interface ReadFault {
+    void damage(String name, byte[] content);
+  }
+
   private final Map<String, Inode> names = new TreeMap<>();
   private final Map<String, Inode> syncedNames = new TreeMap<>();
   private Fault fault = (operation, name) -> {};
+  private ReadFault readFault = (name, content) -> {};
   private SyncFilter syncFilter = name -> true;
   private boolean frozen;
   private boolean locked;
@@ -84,6 +92,11 @@ public final class SimulatedDirectory implements StoreDirectory {
     this.fault = fault;
   }
 
+  /** Passes the bytes of every file that is mapped from now on to this fault. */
+  public synchronized void setReadFault(ReadFault fault) {
+    this.readFault = fault;
+  }
+
   /** Executes only the syncs that pass this filter from now on. */
   public synchronized void setSyncFilter(SyncFilter filter) {
     this.syncFilter = filter;
@@ -92,6 +105,18 @@ public final class SimulatedDirectory implements StoreDirectory {
   /** Simulates the death of the process: every operation fails from now on. */
   public synchronized void freeze() {
     frozen = true;
+  }
+
+  /** Whether the process is dead. */
+  public synchronized boolean isFrozen() {
+    return frozen;
+  }
+
+  /** Returns the bytes of every file, by its name. */
+  public synchronized Map<String, byte[]> contents() {
+    Map<String, byte[]> contents = new TreeMap<>();
+    names.forEach((name, inode) -> contents.put(name, inode.content()));
+    return contents;
   }
 
   /** Returns a line for each file that is open for writing, and for each that is mapped. */
@@ -235,7 +260,9 @@ public final class SimulatedDirectory implements StoreDirectory {
     MemorySegment mapped = arena.allocate(Math.max(1, inode.length), 64);
     maps.keySet().removeIf(scope -> !scope.isAlive());
     maps.put(arena.scope(), name);
-    MemorySegment.copy(MemorySegment.ofArray(inode.bytes), 0, mapped, 0, inode.length);
+    byte[] content = inode.content();
+    readFault.damage(name, content);
+    MemorySegment.copy(MemorySegment.ofArray(content), 0, mapped, 0, inode.length);
     return mapped.asSlice(0, inode.length).asReadOnly();
   }
 
@@ -281,6 +308,7 @@ public final class SimulatedDirectory implements StoreDirectory {
 
   @Override
   public synchronized void lock() throws IOException {
+    check(Operation.LOCK, "");
     if (locked) {
       throw new IOException("the store is open elsewhere");
     }
