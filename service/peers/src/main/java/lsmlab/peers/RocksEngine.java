@@ -65,7 +65,6 @@ public class RocksEngine implements Engine {
       List.of(
           "rocksdb.mem-table-flush-pending",
           "rocksdb.num-running-flushes",
-          "rocksdb.compaction-pending",
           "rocksdb.num-running-compactions");
 
   private final Pool<byte[]> valueBuffers = new Pool<>(() -> new byte[VALUE_BUFFER_BYTES]);
@@ -281,7 +280,8 @@ public class RocksEngine implements Engine {
         return true;
       }
     }
-    return false;
+    // With compaction off this stays 1 for ever once level 0 has four tables.
+    return !options.disableAutoCompactions() && property("rocksdb.compaction-pending") != 0;
   }
 
   @Override

@@ -1,10 +1,13 @@
 package lsmlab.peers;
 
+import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
+import lsmlab.storage.CompactionStrategy;
 import lsmlab.storage.LsmOptions;
 import lsmlab.storage.WriteBatch;
 import org.junit.jupiter.api.Test;
@@ -33,6 +36,19 @@ class RocksEngineTest extends EngineContract {
       engine.write(batch);
       long calls = writeCalls() - before;
       assertTrue(calls < 100, calls + " write calls for 1,000 writes");
+    }
+  }
+
+  @Test
+  void comesToRestWithoutCompaction(@TempDir Path directory) {
+    LsmOptions options =
+        LsmOptions.builder(directory.resolve("store")).compaction(CompactionStrategy.OFF).build();
+    try (RocksEngine engine = RocksEngine.open(options)) {
+      for (int table = 0; table < 6; table++) {
+        engine.put(new byte[] {(byte) table}, new byte[10]);
+        engine.flush();
+      }
+      assertTimeoutPreemptively(Duration.ofSeconds(20), engine::quiesce);
     }
   }
 

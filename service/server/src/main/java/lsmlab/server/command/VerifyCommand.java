@@ -15,8 +15,8 @@ import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
 /**
- * Checks a closed store. Exit codes: 0 if it is sound, 1 if it is damaged or unreadable, 2 if the path is not a
- * directory.
+ * Checks a closed store and changes nothing. Exit codes: 0 if it is sound, 1 if it is damaged, 2 if it could not be
+ * checked: it is not a store, it is open, or it cannot be read.
  */
 @Command(
     name = "verify",
@@ -30,7 +30,7 @@ public final class VerifyCommand implements Callable<Integer> {
   private Path dir;
 
   @Override
-  public Integer call() throws IOException {
+  public Integer call() {
     if (!Files.isDirectory(dir)) {
       throw new ParameterException(spec.commandLine(), "--dir: " + dir + " is not a directory");
     }
@@ -46,6 +46,9 @@ public final class VerifyCommand implements Callable<Integer> {
     } catch (CorruptionException e) {
       err.println("damaged: " + e.getMessage());
       return 1;
+    } catch (IOException e) {
+      err.println("not checked: " + e.getMessage());
+      return 2;
     } finally {
       out.flush();
       err.flush();

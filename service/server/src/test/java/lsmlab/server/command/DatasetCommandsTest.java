@@ -247,9 +247,22 @@ class DatasetCommandsTest {
   @Test
   void verifyRefusesADirectoryWithoutAStore() {
     Outcome outcome = run(new VerifyCommand(), "--dir", temporary);
-    assertEquals(1, outcome.exit());
+    assertEquals(2, outcome.exit());
     assertTrue(outcome.err().contains("is not a store"), outcome.err());
     assertEquals(2, run(new VerifyCommand(), "--dir", temporary.resolve("nowhere")).exit());
+  }
+
+  @Test
+  void verifyDoesNotCallAnOpenStoreDamaged() throws IOException {
+    Path dir = temporary.resolve("store");
+    assertEquals(0, load(dir, "--tables", "1").exit());
+    try (Engine engine = LsmEngine.open(LsmOptions.of(dir))) {
+      Outcome outcome = run(new VerifyCommand(), "--dir", dir);
+      assertEquals(2, outcome.exit());
+      assertTrue(outcome.err().contains("not checked: "), outcome.err());
+      assertTrue(outcome.err().contains("the store is open elsewhere"), outcome.err());
+    }
+    assertEquals(0, run(new VerifyCommand(), "--dir", dir).exit());
   }
 
   @Test

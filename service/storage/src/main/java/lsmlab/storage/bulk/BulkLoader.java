@@ -90,9 +90,9 @@ public final class BulkLoader {
    */
   public Result load(int threads) throws IOException {
     List<TableResult> results = new ArrayList<>();
+    List<Future<TableResult>> futures = new ArrayList<>();
     ExecutorService pool = Executors.newFixedThreadPool(threads);
     try {
-      List<Future<TableResult>> futures = new ArrayList<>();
       for (int i = 0; i < tables; i++) {
         int table = i;
         futures.add(pool.submit(() -> writeTable(table)));
@@ -101,7 +101,9 @@ public final class BulkLoader {
         results.add(get(future));
       }
     } finally {
-      pool.shutdown();
+      // After an error: the caller deletes the files, so no thread may still create one.
+      futures.forEach(future -> future.cancel(false));
+      pool.close();
     }
     directory.sync();
 

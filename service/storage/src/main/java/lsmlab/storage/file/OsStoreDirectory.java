@@ -18,6 +18,7 @@ import java.nio.file.AccessDeniedException;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.NotDirectoryException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
@@ -33,7 +34,12 @@ public final class OsStoreDirectory implements StoreDirectory {
 
   private final Path path;
   private FileChannel lockChannel;
-  private DirectoryLock directoryLock;
+
+  /**
+   * The open directory, to sync it. Not a FileChannel: an interrupt of the calling thread would
+   * close it and hide whether the sync succeeded.
+   */
+  private AsynchronousFileChannel syncing;
 
   /**
    * @param path path of the directory; created if it does not exist
@@ -42,17 +48,26 @@ public final class OsStoreDirectory implements StoreDirectory {
   public OsStoreDirectory(Path path) throws IOException {
     this.path = path;
     if (!Files.isDirectory(path)) {
-      try {
-        Files.createDirectories(path);
-      } catch (AccessDeniedException e) {
-        throw notWritable(path, e);
-      } catch (FileAlreadyExistsException e) {
-        throw new NotDirectoryException(path + " is a file: name a directory for the store");
-      }
-      Path parent = path.toAbsolutePath().getParent();
-      if (parent != null) {
-        syncDirectory(parent);
-      }
+      create(path);
+    }
+  }
+
+  /** Creates the directory and those above it that do not exist, all of them durably. */
+  private static void create(Path path) throws IOException {
+    Path existing = path.toAbsolutePath().getParent();
+    while (existing != null && !Files.exists(existing)) {
+      existing = existing.getParent();
+    }
+    try {
+      Files.createDirectories(path);
+    } catch (AccessDeniedException e) {
+      throw notWritable(path, e);
+    } catch (FileAlreadyExistsException e) {
+      throw new NotDirectoryException(path + " is a file: name a directory for the store");
+    }
+    for (Path at = path.toAbsolutePath(); !at.equals(existing); ) {
+      at = at.getParent();
+      syncDirectory(at);
     }
   }
 
@@ -132,21 +147,45 @@ public final class OsStoreDirectory implements StoreDirectory {
 
   @Override
   public void sync() throws IOException {
-    syncDirectory(path);
+    sync(syncing(), path);
+  }
+
+  /**
+   * Returns the open directory. It stays open, so that a sync needs no new file descriptor. If it
+   * cannot be opened, nothing was lost, so that is no failed sync.
+   */
+  private synchronized AsynchronousFileChannel syncing() throws IOException {
+    if (syncing == null) {
+      syncing = AsynchronousFileChannel.open(path, READ);
+    }
+    return syncing;
   }
 
   @Override
   public synchronized void lock() throws IOException {
     Path file = path.resolve(LOCK_NAME);
-    FileChannel channel;
     try {
-      channel = FileChannel.open(file, WRITE, CREATE);
+      take(file, FileChannel.open(file, WRITE, CREATE), false);
     } catch (AccessDeniedException e) {
       throw notWritable(file, e);
     }
+    syncing();
+  }
+
+  @Override
+  public synchronized void lockForReading() throws IOException {
+    Path file = path.resolve(LOCK_NAME);
+    try {
+      take(file, FileChannel.open(file, READ), true);
+    } catch (NoSuchFileException e) {
+      // Nobody has opened the store since this directory was made.
+    }
+  }
+
+  private void take(Path file, FileChannel channel, boolean shared) throws IOException {
     FileLock lock = null;
     try {
-      lock = channel.tryLock();
+      lock = channel.tryLock(0, Long.MAX_VALUE, shared);
     } catch (OverlappingFileLockException e) {
       throw inUse(file, e);
     } finally {
@@ -156,13 +195,6 @@ public final class OsStoreDirectory implements StoreDirectory {
     }
     if (lock == null) {
       throw inUse(file, null);
-    }
-    // Another service may hold a lock on a LOCK file that was deleted and created again since.
-    try {
-      directoryLock = DirectoryLock.take(path).orElseThrow(() -> inUse(path, null));
-    } catch (IOException e) {
-      channel.close();
-      throw e;
     }
     lockChannel = channel;
   }
@@ -196,20 +228,27 @@ public final class OsStoreDirectory implements StoreDirectory {
 
   @Override
   public synchronized void close() throws IOException {
+    if (syncing != null) {
+      syncing.close();
+      syncing = null;
+    }
     if (lockChannel != null) {
-      directoryLock.close();
       lockChannel.close();
       lockChannel = null;
     }
   }
 
-  static void syncDirectory(Path directory) throws IOException {
-    // Not a FileChannel: an interrupt of the calling thread would close it and hide whether the
-    // sync succeeded.
-    try (AsynchronousFileChannel channel = AsynchronousFileChannel.open(directory, READ)) {
+  static void syncDirectory(Path path) throws IOException {
+    try (AsynchronousFileChannel channel = AsynchronousFileChannel.open(path, READ)) {
+      sync(channel, path);
+    }
+  }
+
+  private static void sync(AsynchronousFileChannel channel, Path path) throws IOException {
+    try {
       channel.force(true);
     } catch (IOException e) {
-      throw new SyncFailedException(directory.toString(), e);
+      throw new SyncFailedException(path.toString(), e);
     }
   }
 

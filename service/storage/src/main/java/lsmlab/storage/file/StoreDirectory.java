@@ -50,16 +50,25 @@ public interface StoreDirectory extends AutoCloseable {
    * Makes all files that were created, renamed or deleted before this call durably so.
    *
    * @throws SyncFailedException if it is unknown whether they are
+   * @throws IOException if the directory cannot be opened; nothing was synced or lost
    */
   void sync() throws IOException;
 
   /**
    * Locks the store until {@link #close}, against other processes and other objects in this
-   * process.
+   * process. Prepares {@link #sync}, which then needs no new file descriptor.
    *
    * @throws IOException if someone else holds the lock; the message says what to do
    */
   void lock() throws IOException;
+
+  /**
+   * Locks the store until {@link #close} against others that change it. Changes no file, so the
+   * directory need not be writable.
+   *
+   * @throws IOException if someone else holds the lock; the message says what to do
+   */
+  void lockForReading() throws IOException;
 
   /** Returns the name with its path, for messages. */
   String describe(String name);

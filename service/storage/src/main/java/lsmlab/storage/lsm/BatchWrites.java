@@ -28,9 +28,9 @@ final class BatchWrites {
   private BatchWrites() {}
 
   /**
-   * Admits the writes in order, commits the admitted ones, and records failures in the batch. If a
-   * write is refused, all later ones fail too, because they would wait just as long for the same
-   * memory or tables.
+   * Admits the writes in order, commits the admitted ones, and records failures in the batch. If
+   * the store refuses a write, all later ones fail too, because they would wait just as long for
+   * the same memory or tables. A value that is too large fails alone.
    *
    * @param admission called for each write in order
    */
@@ -50,24 +50,31 @@ final class BatchWrites {
   }
 
   private void run(WriteBatch batch, Admission admission, CommitPipeline pipeline) {
-    int count = admit(batch, admission);
-    fill(batch, count);
+    int end = admit(batch, admission);
+    int count = fill(batch, end);
     pipeline.submit(writes, count);
-    for (int i = 0; i < count; i++) {
-      assert writes[i].isDone() : "write " + i + " of a batch was not finished";
-      if (writes[i].failure() != null) {
-        batch.fail(i, writes[i].failure());
+    for (int i = 0, next = 0; i < end; i++) {
+      if (batch.failure(i) != null) {
+        continue;
       }
-      writes[i].forget();
+      Write write = writes[next++];
+      assert write.isDone() : "write " + i + " of a batch was not finished";
+      if (write.failure() != null) {
+        batch.fail(i, write.failure());
+      }
+      write.forget();
     }
   }
 
+  /** Returns the number of the first write that is refused for lack of room. */
   private static int admit(WriteBatch batch, Admission admission) {
     for (int i = 0; i < batch.size(); i++) {
       try {
         admission.admit(
             Write.bytes(batch.keyLength(i), batch.valueLength(i)), batch.valueLength(i));
-      } catch (OverloadedException | ReadOnlyException | IllegalArgumentException e) {
+      } catch (IllegalArgumentException e) {
+        batch.fail(i, e);
+      } catch (OverloadedException | ReadOnlyException e) {
         for (int left = i; left < batch.size(); left++) {
           batch.fail(left, e);
         }
@@ -77,15 +84,20 @@ final class BatchWrites {
     return batch.size();
   }
 
-  private void fill(WriteBatch batch, int count) {
-    if (count > writes.length) {
-      writes = Arrays.copyOf(writes, Math.max(count, 2 * writes.length));
+  /** Collects the admitted writes before {@code end}. Returns their number. */
+  private int fill(WriteBatch batch, int end) {
+    if (end > writes.length) {
+      writes = Arrays.copyOf(writes, Math.max(end, 2 * writes.length));
     }
-    for (int i = 0; i < count; i++) {
-      if (writes[i] == null) {
-        writes[i] = Write.seal();
+    int count = 0;
+    for (int i = 0; i < end; i++) {
+      if (batch.failure(i) != null) {
+        continue;
       }
-      writes[i].reset(
+      if (writes[count] == null) {
+        writes[count] = Write.seal();
+      }
+      writes[count++].reset(
           batch.key(i),
           batch.keyOffset(i),
           batch.keyLength(i),
@@ -93,5 +105,6 @@ final class BatchWrites {
           batch.valueOffset(i),
           batch.valueLength(i));
     }
+    return count;
   }
 }

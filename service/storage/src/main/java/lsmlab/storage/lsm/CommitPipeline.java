@@ -62,6 +62,13 @@ final class CommitPipeline {
    */
   private static final int SPINS = Runtime.getRuntime().availableProcessors() > 1 ? 1_000 : 0;
 
+  /** Made in advance, because there may be no memory when it is needed. */
+  private static final ReadOnlyException ABANDONED =
+      new ReadOnlyException(
+          "the store accepts no writes: an earlier write met an internal error; restart the"
+              + " service",
+          null);
+
   private final Memtables memtables;
   private final ActiveWal wal;
   private final Health health;
@@ -174,35 +181,61 @@ final class CommitPipeline {
 
   private void lead() {
     List<Write> sleeping = null;
+    Write oldest = null;
     try {
       if (power) {
         awaitGroup();
       }
       int served = 0;
-      Write oldest = pending.takeAll();
+      oldest = pending.takeAll();
       while (oldest != null) {
         Write end = PendingWrites.groupEnd(oldest);
         RuntimeException failure = commit(oldest, end);
-        for (Write write = oldest; write != end; ) {
+        while (oldest != end) {
+          Write write = oldest;
           // Read before finish(), after which the owner may reuse the write.
-          Write next = write.next;
+          oldest = write.next;
           served += write.awaited ? 1 : 0;
           if (write.finish(failure)) {
-            if (sleeping == null) {
-              sleeping = new ArrayList<>();
-            }
-            sleeping.add(write);
+            sleeping = with(write, sleeping);
           }
-          write = next;
         }
-        oldest = end;
       }
       servedLast = served;
+    } catch (RuntimeException | Error e) {
+      health.failedForGood("committing writes", e);
+      throw e;
     } finally {
+      abandon(oldest);
       busy.set(0);
       pending.nudge();
       if (sleeping != null) {
         sleeping.forEach(Write::nudge);
+      }
+    }
+  }
+
+  private static List<Write> with(Write write, List<Write> sleeping) {
+    try {
+      List<Write> all = sleeping == null ? new ArrayList<>() : sleeping;
+      all.add(write);
+      return all;
+    } catch (OutOfMemoryError e) {
+      write.nudge(); // Wakes it now, because it would sleep for ever.
+      return sleeping;
+    }
+  }
+
+  /**
+   * Fails the writes that the leader took and has not finished. There are none unless it met an
+   * error. Their owners would sleep for ever.
+   */
+  private void abandon(Write oldest) {
+    while (oldest != null) {
+      Write write = oldest;
+      oldest = write.next;
+      if (write.finish(ABANDONED)) {
+        write.nudge();
       }
     }
   }

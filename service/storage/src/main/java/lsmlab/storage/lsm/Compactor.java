@@ -108,7 +108,7 @@ final class Compactor implements AutoCloseable, WriteController.CompactionState 
 
   /** Compacts all current tables. Returns when that is done. */
   void compactAll() {
-    long failuresBefore = health.failures();
+    long failuresBefore = health.failures(Health.Activity.COMPACTING);
     lock.lock();
     try {
       long wanted = ++fullRequested;
@@ -127,7 +127,7 @@ final class Compactor implements AutoCloseable, WriteController.CompactionState 
 
   /** Returns when no compaction is running or due. */
   void awaitIdle() {
-    long failuresBefore = health.failures();
+    long failuresBefore = health.failures(Health.Activity.COMPACTING);
     lock.lock();
     restWaiters++;
     changed.signalAll();

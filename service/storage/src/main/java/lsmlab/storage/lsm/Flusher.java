@@ -64,6 +64,10 @@ final class Flusher implements AutoCloseable {
   private static final class Job {
     final Memtable memtable;
     State state = State.WAITING;
+
+    /** The thread that took the memtable last. */
+    Thread builder;
+
     TableSet.Placed built;
 
     Job(Memtable memtable) {
@@ -154,6 +158,7 @@ final class Flusher implements AutoCloseable {
           for (Job job : oldestFirst) {
             if (job.state == State.WAITING) {
               job.state = State.BUILDING;
+              job.builder = Thread.currentThread();
               return job;
             }
           }
@@ -292,7 +297,8 @@ final class Flusher implements AutoCloseable {
       if (!closing) {
         changed.await(RETRY_MILLIS, TimeUnit.MILLISECONDS);
       }
-      if (job.state == State.BUILDING) {
+      // If publishing failed, another thread may have taken the memtable meanwhile.
+      if (job.state == State.BUILDING && job.builder == Thread.currentThread()) {
         job.state = State.WAITING;
       }
       changed.signalAll();
@@ -310,7 +316,7 @@ final class Flusher implements AutoCloseable {
    * @throws IllegalStateException if the store is closed during the wait
    */
   void awaitFlushed(long logNumber) {
-    long failuresBefore = health.failures();
+    long failuresBefore = health.failures(Health.Activity.FLUSHING);
     lock.lock();
     try {
       changed.signalAll(); // retry a failed flush at once

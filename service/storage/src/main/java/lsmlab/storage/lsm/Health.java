@@ -3,16 +3,17 @@ package lsmlab.storage.lsm;
 import java.io.IOException;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicLongArray;
+import lsmlab.storage.CorruptionException;
 import lsmlab.storage.ReadOnlyException;
 import lsmlab.storage.file.SyncFailedException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Knows whether a store can be written. A <i>final</i> failure (a failed sync, an internal error)
- * ends writing until the store is opened again. A <i>temporary</i> failure (no space left) lasts
- * until the same activity succeeds. Thread-safe.
+ * Knows whether a store can be written. A <i>final</i> failure (a failed sync, damage that a
+ * compaction finds, an internal error) ends writing until the store is opened again. A
+ * <i>temporary</i> failure (no space left) lasts until the same activity succeeds. Thread-safe.
  */
 final class Health {
 
@@ -34,7 +35,7 @@ final class Health {
 
   private volatile Throwable finalFailure;
   private final Map<Activity, IOException> passing = new ConcurrentHashMap<>();
-  private final AtomicLong failures = new AtomicLong();
+  private final AtomicLongArray failures = new AtomicLongArray(Activity.values().length);
 
   /**
    * Checks that there was no final failure.
@@ -61,7 +62,7 @@ final class Health {
       failedForGood(activity.text, e);
       return;
     }
-    failures.incrementAndGet();
+    failures.incrementAndGet(activity.ordinal());
     if (passing.put(activity, e) == null) {
       LOG.error("{} failed and will be retried: {}", activity.text, e.toString());
     }
@@ -100,11 +101,11 @@ final class Health {
   }
 
   /**
-   * Returns the number of failures of all activities so far, for {@link #checkNotFailing(Activity,
+   * Returns the number of failures of this activity so far, for {@link #checkNotFailing(Activity,
    * long)}.
    */
-  long failures() {
-    return failures.get();
+  long failures(Activity activity) {
+    return failures.get(activity.ordinal());
   }
 
   /**
@@ -117,18 +118,23 @@ final class Health {
    */
   void checkNotFailing(Activity activity, long failuresBefore) {
     checkWritable();
-    if (failures.get() > failuresBefore) {
+    if (failures(activity) > failuresBefore) {
       checkNotFailing(activity);
     }
   }
 
   static ReadOnlyException readOnly(Throwable cause) {
-    String what =
-        cause instanceof SyncFailedException
-            ? "the latest writes may not be on the device; check it and restart the service"
-            : cause instanceof IOException
-                ? "free space on the device or repair it"
-                : "this is an internal error; restart the service";
-    return new ReadOnlyException("the store accepts no writes: " + cause + "; " + what, cause);
+    String advice =
+        switch (cause) {
+          case SyncFailedException e ->
+              "the latest writes may not be on the device; check it and restart the service";
+          case IOException e when String.valueOf(e.getMessage()).contains("Too many open files") ->
+              "raise the limit of open files (ulimit -n)";
+          case IOException e -> "free space on the device or repair it";
+          case CorruptionException e ->
+              "a restart does not help; reads that do not need the damaged part still work";
+          default -> "this is an internal error; restart the service";
+        };
+    return new ReadOnlyException("the store accepts no writes: " + cause + "; " + advice, cause);
   }
 }

@@ -97,8 +97,8 @@ public final class LsmEngine implements Engine {
    */
   static LsmEngine open(LsmOptions options, StoreDirectory directory, LongSupplier memoryBytes) {
     try {
-      directory.lock();
       try {
+        directory.lock();
         return new LsmEngine(options, directory, memoryBytes);
       } catch (IOException | RuntimeException | Error e) {
         directory.close();
@@ -323,21 +323,25 @@ public final class LsmEngine implements Engine {
     if (!closed.compareAndSet(0, 1)) {
       return;
     }
-    IOException failure = null;
-    compactor.close();
+    Exception failure = null;
     for (AutoCloseable part :
-        List.<AutoCloseable>of(flusher, this::closeLog, walPreallocator, versions, directory)) {
+        List.<AutoCloseable>of(
+            compactor, flusher, this::closeLog, walPreallocator, versions, directory, pool)) {
       try {
         part.close();
-      } catch (IOException e) {
-        failure = e;
       } catch (Exception e) {
-        throw new IllegalStateException("closing the store failed", e);
+        if (failure == null) {
+          failure = e;
+        } else {
+          failure.addSuppressed(e);
+        }
       }
     }
-    pool.close();
+    if (failure instanceof IOException e) {
+      throw new UncheckedIOException("closing the store failed: " + e.getMessage(), e);
+    }
     if (failure != null) {
-      throw new UncheckedIOException("closing the store failed: " + failure.getMessage(), failure);
+      throw new IllegalStateException("closing the store failed", failure);
     }
   }
 

@@ -34,7 +34,7 @@ public final class StoreVerifier {
    */
   public static Report verify(StoreDirectory directory, Consumer<String> progress)
       throws IOException {
-    directory.lock();
+    directory.lockForReading();
     List<String> names = directory.list();
     if (!names.contains(Manifest.NAME)) {
       throw new IOException(

@@ -243,12 +243,17 @@ final class WriteController {
 
   /**
    * Tries again to seal a memtable that could not be sealed because the next log could not be
-   * created.
+   * created. Releases the lock meanwhile, because sealing may sync.
    */
   private void sealOverdue() {
     Version version = versions.current();
     if (version.sealedCount() < options.memtablesMax() && hasNoMemory(version)) {
-      sealer.run();
+      lock.unlock();
+      try {
+        sealer.run();
+      } finally {
+        lock.lock();
+      }
     }
   }
 

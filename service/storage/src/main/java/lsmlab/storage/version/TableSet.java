@@ -136,7 +136,11 @@ public final class TableSet {
     }
     Table[] level = levelTables[run - newestFirstTables.length];
     int at = LevelCursor.firstEndingFrom(level, key, keyOffset, keyLength);
-    return at < level.length ? level[at] : null;
+    // A filter nearly always rejects a key that lies in a gap between tables.
+    return at < level.length
+            && (level[at].hasFilter() || level[at].covers(key, keyOffset, keyLength))
+        ? level[at]
+        : null;
   }
 
   /** Adds a cursor for each table of level 0 and each further level, newest first. */

@@ -11,6 +11,7 @@ import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
@@ -55,18 +56,22 @@ class OsStoreDirectoryTest {
   }
 
   @Test
-  void aStoreStaysLockedWhenItsLockFileIsDeleted() throws IOException {
-    try (OsStoreDirectory first = new OsStoreDirectory(path)) {
-      first.lock();
-      Files.delete(path.resolve(OsStoreDirectory.LOCK_NAME));
-      OsStoreDirectory second = new OsStoreDirectory(path);
-      IOException e = assertThrows(IOException.class, second::lock);
+  void aReaderNeedsNoWritePermissionAndExcludesWriters() throws IOException {
+    try (OsStoreDirectory reader = new OsStoreDirectory(path)) {
+      reader.lockForReading();
+      assertEquals(List.of(), reader.list(), "nothing was created");
+    }
+    try (OsStoreDirectory writer = new OsStoreDirectory(path);
+        OsStoreDirectory reader = new OsStoreDirectory(path)) {
+      writer.lock();
+      IOException e = assertThrows(IOException.class, reader::lockForReading);
       assertTrue(e.getMessage().contains("the store is open elsewhere"), e.getMessage());
       assertTrue(e.getMessage().contains(path.toString()), e.getMessage());
-      second.close();
     }
-    try (OsStoreDirectory third = new OsStoreDirectory(path)) {
-      third.lock();
+    try (OsStoreDirectory reader = new OsStoreDirectory(path);
+        OsStoreDirectory writer = new OsStoreDirectory(path)) {
+      reader.lockForReading();
+      assertThrows(IOException.class, writer::lock);
     }
   }
 

@@ -316,6 +316,11 @@ public final class SimulatedDirectory implements StoreDirectory {
   }
 
   @Override
+  public synchronized void lockForReading() throws IOException {
+    lock();
+  }
+
+  @Override
   public String describe(String name) {
     return "simulated/" + name;
   }

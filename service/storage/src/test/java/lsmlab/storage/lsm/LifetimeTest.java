@@ -26,6 +26,7 @@ import lsmlab.storage.ReadOnlyException;
 import lsmlab.storage.WriteBatch;
 import lsmlab.storage.file.SimulatedDirectory;
 import lsmlab.storage.file.SimulatedDirectory.Operation;
+import lsmlab.storage.manifest.Manifest;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -44,6 +45,7 @@ class LifetimeTest {
   private static final int SEEDS = Integer.getInteger("lsmlab.lifetimes", 200);
   private static final int LIVES = 8;
   private static final int KEYS = 30;
+  private static final int SECTOR_BYTES = 512;
 
   /** What is wrong with the machine. */
   private enum Fault {
@@ -145,16 +147,20 @@ class LifetimeTest {
     }
 
     /**
-     * Damages one sector. Spares logs: if a sector holds both the last records and the record of
-     * their sync, its damage looks like a torn end.
+     * Damages one sector. Spares logs and the end of the manifest: if a sector holds both the last
+     * records and the record of their sync, its damage looks like a torn end.
      */
     private synchronized void damage(String name, byte[] content) {
       if (repaired || operation < begin || fault != Fault.DAMAGED_SECTOR || name.endsWith(".wal")) {
         return;
       }
+      int end = content.length - (name.equals(Manifest.NAME) ? 2 * SECTOR_BYTES : 0);
+      if (end <= 0) {
+        return;
+      }
       met.add(fault);
-      int from = random.nextInt(content.length / 512 + 1) * 512;
-      for (int at = from; at < Math.min(content.length, from + 512); at++) {
+      int from = random.nextInt(end / SECTOR_BYTES + 1) * SECTOR_BYTES;
+      for (int at = from; at < Math.min(end, from + SECTOR_BYTES); at++) {
         content[at] ^= (byte) random.nextInt(1, 256);
       }
     }

@@ -95,10 +95,11 @@ class LsmEngineTest {
       assertNull(get(engine, "b"));
       assertEquals("", get(engine, "empty"));
       assertNull(get(engine, "c"));
+      // Under process only the first log of a start is synced, once.
+      assertEquals(durability == Durability.POWER, engine.stats().walSyncs() > 1);
     }
     try (Engine engine = LsmEngine.open(options)) {
       assertEquals(List.of("a=3", "empty="), scan(engine, "a", null));
-      assertEquals(durability == Durability.POWER, engine.stats().walSyncs() > 0);
     }
   }
 

@@ -168,11 +168,14 @@ class RefusalTest {
       WriteBatch batch = new WriteBatch();
       batch.put(bytes("a"), 0, 1, new byte[10], 0, 10);
       batch.put(bytes("b"), 0, 1, new byte[1_001], 0, 1_001);
+      batch.put(bytes("c"), 0, 1, new byte[10], 0, 10);
       engine.write(batch);
       assertNull(batch.failure(0));
       assertInstanceOf(IllegalArgumentException.class, batch.failure(1));
+      assertNull(batch.failure(2), "each write succeeds or fails on its own");
       assertEquals(10, engine.get(bytes("a")).length);
       assertNull(engine.get(bytes("b")));
+      assertEquals(10, engine.get(bytes("c")).length);
     }
   }
 }

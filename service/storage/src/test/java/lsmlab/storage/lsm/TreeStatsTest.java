@@ -124,6 +124,25 @@ class TreeStatsTest {
   }
 
   @Test
+  void aKeyInAGapBetweenTheTablesOfALevelCausesNoSearch() {
+    LsmOptions options =
+        LsmOptions.builder(Path.of("unused")).bloomBitsPerKey(0).tableBytes(1_024).build();
+    try (Engine engine = LsmEngine.open(options, new SimulatedDirectory())) {
+      table(engine, 0);
+      engine.compact();
+      assertTrue(engine.stats().tables() > PAIRS / 20, "tables of a few pairs");
+      for (int i = 0; i < PAIRS; i++) {
+        assertNull(
+            engine.get(
+                (new String(key(2 * i), StandardCharsets.UTF_8) + "-")
+                    .getBytes(StandardCharsets.UTF_8)));
+      }
+      long searches = engine.stats().tree().searchesWithoutHit();
+      assertEquals(PAIRS - engine.stats().tables(), searches, "one gap after each table");
+    }
+  }
+
+  @Test
   void filtersAreCountedWhetherTheyAreRightOrWrong() {
     try (Engine engine = open(CompactionStrategy.OFF, 10)) {
       table(engine, 0);
