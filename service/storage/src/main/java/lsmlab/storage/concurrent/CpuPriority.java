@@ -3,10 +3,8 @@ package lsmlab.storage.concurrent;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 
 import java.lang.foreign.FunctionDescriptor;
-import java.lang.foreign.Linker;
 import java.lang.invoke.MethodHandle;
-import java.util.Locale;
-import java.util.Optional;
+import lsmlab.storage.os.Libc;
 
 /**
  * Lowers the priority of flush and compaction threads, so that threads that serve requests run
@@ -25,33 +23,15 @@ public final class CpuPriority {
    */
   private static final int BACKGROUND_INCREMENT = 5;
 
-  private static final MethodHandle NICE = find().orElse(null);
+  private static final MethodHandle NICE =
+      Libc.find("nice", FunctionDescriptor.of(JAVA_INT, JAVA_INT));
 
   private CpuPriority() {}
 
-  private static Optional<MethodHandle> find() {
-    if (!System.getProperty("os.name").toLowerCase(Locale.ROOT).contains("linux")) {
-      return Optional.empty();
-    }
-    Linker linker = Linker.nativeLinker();
-    return linker
-        .defaultLookup()
-        .find("nice")
-        .map(address -> linker.downcallHandle(address, FunctionDescriptor.of(JAVA_INT, JAVA_INT)));
-  }
-
   /** Lowers the priority of the calling platform thread permanently. */
   public static void lowerForThisThread() {
-    if (NICE == null) {
-      return;
-    }
-    try {
-      int unused =
-          (int) NICE.invokeExact(BACKGROUND_INCREMENT); // raising the nice value is always allowed
-    } catch (RuntimeException | Error e) {
-      throw e;
-    } catch (Throwable e) {
-      throw new IllegalStateException("nice cannot be called", e);
+    if (NICE != null) {
+      Libc.call(() -> (int) NICE.invokeExact(BACKGROUND_INCREMENT)); // raising it is always allowed
     }
   }
 }

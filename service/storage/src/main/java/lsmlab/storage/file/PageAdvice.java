@@ -5,22 +5,20 @@ import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import java.lang.foreign.FunctionDescriptor;
-import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandle;
-import java.util.Optional;
+import lsmlab.storage.os.Libc;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
  * Tells the kernel how a mapped file will be read (posix_madvise(3)). This affects only speed. Does
- * nothing if the C library lacks the call, or if the memory is not a mapped file. Thread-safe.
+ * nothing on other systems than Linux, or if the memory is not a mapped file. Thread-safe.
  */
 public final class PageAdvice {
 
   private static final Logger LOG = LoggerFactory.getLogger(PageAdvice.class);
 
-  // The same on Linux and macOS.
   private static final int RANDOM = 1;
   private static final int WILL_NEED = 3;
 
@@ -30,20 +28,10 @@ public final class PageAdvice {
    */
   private static final long PAGE_BYTES = 4096;
 
-  private static final MethodHandle MADVISE = find().orElse(null);
+  private static final MethodHandle MADVISE =
+      Libc.find("posix_madvise", FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_LONG, JAVA_INT));
 
   private PageAdvice() {}
-
-  private static Optional<MethodHandle> find() {
-    Linker linker = Linker.nativeLinker();
-    return linker
-        .defaultLookup()
-        .find("posix_madvise")
-        .map(
-            address ->
-                linker.downcallHandle(
-                    address, FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_LONG, JAVA_INT)));
-  }
 
   /**
    * Tells the kernel to expect random access. To read a missing page, the kernel then does not read
@@ -73,12 +61,6 @@ public final class PageAdvice {
     long start = offset & -PAGE_BYTES;
     long end = Math.min(mapped.byteSize(), offset + length);
     MemorySegment slice = mapped.asSlice(start, end - start);
-    try {
-      return (int) MADVISE.invokeExact(slice, end - start, advice);
-    } catch (RuntimeException | Error e) {
-      throw e;
-    } catch (Throwable e) {
-      throw new IllegalStateException("posix_madvise cannot be called", e);
-    }
+    return (int) Libc.call(() -> (int) MADVISE.invokeExact(slice, end - start, advice));
   }
 }

@@ -6,10 +6,9 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
-import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandle;
-import java.util.Locale;
+import lsmlab.storage.os.Libc;
 
 /**
  * Allocates native memory and asks Linux to use pages of 2 MiB for it (mmap(2) and madvise(2)). A
@@ -27,31 +26,17 @@ final class LargePages {
   private static final int MADV_HUGEPAGE = 14;
   private static final long MAP_FAILED = -1;
 
-  private static final boolean LINUX =
-      System.getProperty("os.name").toLowerCase(Locale.ROOT).contains("linux");
   private static final MethodHandle MMAP =
-      find(
+      Libc.find(
           "mmap",
           FunctionDescriptor.of(
               ADDRESS, ADDRESS, JAVA_LONG, JAVA_INT, JAVA_INT, JAVA_INT, JAVA_LONG));
   private static final MethodHandle MUNMAP =
-      find("munmap", FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_LONG));
+      Libc.find("munmap", FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_LONG));
   private static final MethodHandle MADVISE =
-      find("madvise", FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_LONG, JAVA_INT));
+      Libc.find("madvise", FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_LONG, JAVA_INT));
 
   private LargePages() {}
-
-  private static MethodHandle find(String name, FunctionDescriptor type) {
-    if (!LINUX) {
-      return null;
-    }
-    Linker linker = Linker.nativeLinker();
-    return linker
-        .defaultLookup()
-        .find(name)
-        .map(address -> linker.downcallHandle(address, type))
-        .orElse(null);
-  }
 
   /**
    * Allocates zeroed memory that is freed with the arena.
@@ -63,37 +48,33 @@ final class LargePages {
     if (MMAP == null || MUNMAP == null || MADVISE == null) {
       return arena.allocate(bytes, Long.BYTES);
     }
-    try {
-      // One large page more, so that the memory can start at a multiple of its size.
-      long mapped = bytes + PAGE_BYTES;
-      MemorySegment start =
-          (MemorySegment)
-              MMAP.invokeExact(
-                  MemorySegment.NULL, mapped, PROT_READ_WRITE, MAP_PRIVATE_ANONYMOUS, -1, 0L);
-      if (start.address() == MAP_FAILED) {
-        return arena.allocate(bytes, Long.BYTES);
-      }
-      MemorySegment memory =
-          start
-              .reinterpret(mapped, arena, whole -> unmap(whole, mapped))
-              .asSlice(-start.address() & (PAGE_BYTES - 1), bytes);
-      // A kernel without large pages refuses, and the memory stays as it is.
-      int unused = (int) MADVISE.invokeExact(memory, bytes, MADV_HUGEPAGE);
-      return memory;
-    } catch (RuntimeException | Error e) {
-      throw e;
-    } catch (Throwable e) {
-      throw new IllegalStateException("mmap and madvise cannot be called", e);
+    // One large page more, so that the memory can start at a multiple of its size.
+    long mapped = bytes + PAGE_BYTES;
+    long start =
+        Libc.call(
+            () ->
+                ((MemorySegment)
+                        MMAP.invokeExact(
+                            MemorySegment.NULL,
+                            mapped,
+                            PROT_READ_WRITE,
+                            MAP_PRIVATE_ANONYMOUS,
+                            -1,
+                            0L))
+                    .address());
+    if (start == MAP_FAILED) {
+      return arena.allocate(bytes, Long.BYTES);
     }
+    MemorySegment memory =
+        MemorySegment.ofAddress(start)
+            .reinterpret(mapped, arena, whole -> unmap(whole, mapped))
+            .asSlice(-start & (PAGE_BYTES - 1), bytes);
+    // A kernel without large pages refuses, and the memory stays as it is.
+    Libc.call(() -> (int) MADVISE.invokeExact(memory, bytes, MADV_HUGEPAGE));
+    return memory;
   }
 
   private static void unmap(MemorySegment whole, long bytes) {
-    try {
-      int unused = (int) MUNMAP.invokeExact(whole, bytes);
-    } catch (RuntimeException | Error e) {
-      throw e;
-    } catch (Throwable e) {
-      throw new IllegalStateException("munmap cannot be called", e);
-    }
+    Libc.call(() -> (int) MUNMAP.invokeExact(whole, bytes));
   }
 }
