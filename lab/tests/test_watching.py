@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import csv
+import itertools
 import os
 import socket
 import subprocess
 import sys
 import threading
 import time
+import tracemalloc
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -113,11 +115,43 @@ def test_scrapes_of_a_warm_up_end_at_once_if_the_service_does_not_respond() -> N
     assert time.monotonic() - begin < 30
 
 
-def wait_for_row(timeline: Timeline, condition: Callable[[dict[str, str]], bool]) -> None:
+def rows_of(path: Path) -> list[dict[str, str]]:
+    if not path.exists():
+        return []
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def wait_for_row(path: Path, condition: Callable[[dict[str, str]], object]) -> None:
     deadline = time.monotonic() + 60
-    while not any(map(condition, timeline.rows())):
-        assert time.monotonic() < deadline, timeline.rows()
+    while not any(map(condition, rows_of(path))):
+        assert time.monotonic() < deadline, rows_of(path)
         time.sleep(0.02)
+
+
+def test_a_timeline_keeps_no_written_row_in_memory_and_appends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, timeline, numbers = tmp_path / "timeline.csv", Timeline(Watched()), itertools.count()
+
+    def values() -> dict[str, float]:
+        number = next(numbers)
+        wide = {f"column_{i}": float(number) for i in range(50)}
+        return wide | ({"late": 1.0} if number >= 900 else {})
+
+    monkeypatch.setattr(timeline, "_host", values)
+    timeline.write_to(path)
+    files = set()
+    for number in range(1_000):
+        timeline._collect()
+        files.add(path.stat().st_ino)
+        if number == 99:
+            tracemalloc.start()
+    grown, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert grown < 100_000, "900 rows of 52 columns are megabytes"
+    assert len(files) <= 3, "the first row, and the late column, make the file again"
+    rows = rows_of(path)
+    assert [float(row["column_7"]) for row in rows] == list(range(1_000))
+    assert [row["late"] for row in rows] == [""] * 900 + ["1"] * 100
 
 
 def test_the_timeline_takes_in_columns_that_come_later_and_stays_readable(tmp_path: Path) -> None:
@@ -137,10 +171,10 @@ def test_the_timeline_takes_in_columns_that_come_later_and_stays_readable(tmp_pa
     path = tmp_path / "timeline.csv"
     timeline.start()
     timeline.write_to(path)
-    wait_for_row(timeline, lambda row: True)
+    wait_for_row(path, lambda row: True)
     watched.service_metrics_url = f"http://127.0.0.1:{server.server_port}/metrics"
     watched.service_pid = os.getpid
-    wait_for_row(timeline, lambda row: "lsmlab_tables" in row and "service_cpu_cores" in row)
+    wait_for_row(path, lambda row: row.get("lsmlab_tables") and row.get("service_cpu_cores"))
     timeline.stop()
     server.shutdown()
     with path.open() as file:

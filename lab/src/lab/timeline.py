@@ -9,16 +9,19 @@ timeline.csv has the columns
 - every sample of the service's and the load generator's own metrics, under its Prometheus name, histogram buckets left
   out. Counters are as scraped; they begin at zero with each start of the service.
 
-A value that was not available is empty. One thread writes; the others only set attributes of `Watched`. The writer
+A value that was not available is empty. Written rows are not kept in memory. A new column rewrites the file, which
+happens when a process is first scraped. One thread writes; the others only set attributes of `Watched`. The writer
 yields to everything else on its CPU, such as the load generator; if no time is left for it, seconds are missing.
 """
 
 from __future__ import annotations
 
 import csv
+import itertools
 import os
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -30,6 +33,8 @@ from lab.prometheus import scrape
 
 PERIOD_S = 1.0
 FIRST_COLUMNS = ("time", "t_s")
+PENDING_MAX = 3_600
+"""Rows kept in memory while the file cannot be written, an hour; older ones are lost then."""
 
 
 @dataclass
@@ -48,13 +53,13 @@ class Timeline:
     def __init__(self, watched: Watched) -> None:
         self.watched = watched
         self.latest: dict[str, float] = {}
-        self._rows: list[dict[str, str]] = []
-        self._columns: list[str] = list(FIRST_COLUMNS)
+        self._pending: deque[dict[str, str]] = deque(maxlen=PENDING_MAX)
+        self._columns: dict[str, None] = dict.fromkeys(FIRST_COLUMNS)
         self.problem = ""
         """Why it cannot be written, or ended early, for the user; empty if all is well."""
         self._path: Path | None = None
         self._written_columns = 0
-        self._written_rows = 0
+        self._written_bytes = 0
         self._lock = threading.Lock()
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._run, name="timeline", daemon=True)
@@ -78,11 +83,6 @@ class Timeline:
             self._stopped.set()
             if self._thread.is_alive():
                 self._thread.join(5)
-
-    def rows(self) -> list[dict[str, str]]:
-        """Return a copy of the rows so far."""
-        with self._lock:
-            return list(self._rows)
 
     def _run(self) -> None:
         try:
@@ -117,8 +117,8 @@ class Timeline:
         row.update({name: f"{value:.10g}" for name, value in values.items()})
         with self._lock:
             self.latest = values
-            self._rows.append(row)
-            self._columns.extend(name for name in row if name not in set(self._columns))
+            self._pending.append(row)
+            self._columns.update(dict.fromkeys(row))
             self._flush()
 
     def _host(self) -> dict[str, float]:
@@ -159,27 +159,34 @@ class Timeline:
         return values
 
     def _flush(self) -> None:
-        """Write the rows that are not in the file yet. On a full disk they stay in memory for the next attempt."""
+        """Write the rows that are not in the file yet. On a full disk the newest stay in memory."""
         if self._path is None:
             return
         try:
             self._write(self._path)
         except OSError as error:
-            self._written_columns = 0  # a part of a row may be in the file: write the whole file again
             self.problem = f"{self._path.name} cannot be written: {error.strerror}"
         else:
             self.problem = ""
 
     def _write(self, path: Path) -> None:
-        if self._written_columns != len(self._columns):
+        if self._written_bytes:
+            os.truncate(path, self._written_bytes)  # without the part of a row that an earlier attempt left
+        if self._written_columns == len(self._columns):
+            with path.open("a", newline="", encoding="utf-8") as file:
+                csv.DictWriter(file, self._columns).writerows(self._pending)
+            written_bytes = path.stat().st_size
+        else:
             scratch = path.with_name(f".{path.name}")
             with scratch.open("w", newline="", encoding="utf-8") as file:
-                writer = csv.DictWriter(file, self._columns)
-                writer.writeheader()
-                writer.writerows(self._rows)
+                writer = csv.writer(file)
+                writer.writerow(self._columns)
+                if self._written_bytes:
+                    more = [""] * (len(self._columns) - self._written_columns)
+                    with path.open(newline="", encoding="utf-8") as before:
+                        writer.writerows([*row, *more] for row in itertools.islice(csv.reader(before), 1, None))
+                csv.DictWriter(file, self._columns).writerows(self._pending)
+            written_bytes = scratch.stat().st_size
             scratch.replace(path)
-            self._written_columns = len(self._columns)
-        elif self._written_rows < len(self._rows):
-            with path.open("a", newline="", encoding="utf-8") as file:
-                csv.DictWriter(file, self._columns).writerows(self._rows[self._written_rows :])
-        self._written_rows = len(self._rows)
+        self._written_columns, self._written_bytes = len(self._columns), written_bytes
+        self._pending.clear()
