@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import http.client
 import json
 import os
 import re
@@ -182,6 +183,15 @@ def clone_with_small_volume(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["docker", "volume", "rm", "--force", SMALL_VOLUME], stdout=subprocess.DEVNULL, check=True)
 
 
+def status_for(url: str, host: str) -> int:
+    """Return the status of a response to a request with this Host."""
+    connection = http.client.HTTPConnection(urllib.parse.urlparse(url).netloc, timeout=30)
+    connection.request("GET", "/", headers={"Host": host})
+    status = connection.getresponse().status
+    connection.close()
+    return status
+
+
 def has_scraped_the_load(prometheus_url: str) -> bool:
     query = urllib.parse.urlencode({"query": "loadgen_requests_total > 0"})
     try:
@@ -254,6 +264,8 @@ def test_make_up_shows_pages_until_make_down_and_keeps_the_data(tmp_path: Path) 
             assert url in up.stdout
             assert url in shown.stdout
             wait_until_it_answers(url)
+        assert status_for(results, "localhost:18000") == 200
+        assert status_for(results, "rebound.example") == 403, "a web page could read the results"
         deadline = time.monotonic() + 60
         while not (tmp_path / "opened").exists():
             assert time.monotonic() < deadline, shown.stdout
