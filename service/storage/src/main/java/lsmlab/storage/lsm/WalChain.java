@@ -18,6 +18,10 @@ import lsmlab.storage.wal.WalReader;
  * The logs that a store still needs, and what other files record about each of them. The first
  * record of each log holds the number and the length of its predecessor. The manifest names one log
  * that is durable, as are all before it. Immutable.
+ *
+ * <p>Two simpler designs do not work. A manifest that names every log may name one that a full disk
+ * kept from being created, and a sound store is then refused. The chain alone does not notice that
+ * the newest log is missing or cut short after a clean stop.
  */
 final class WalChain {
 

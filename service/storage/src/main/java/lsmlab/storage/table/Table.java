@@ -35,7 +35,7 @@ public final class Table {
   private final TableFile file;
   private final Arena arena;
   private final MemorySegment bytes;
-  private final TableFooter tail;
+  private final TableFooter footer;
   private final TableIndex index;
   private final long filterOffset;
   private final long filterLength;
@@ -64,12 +64,12 @@ public final class Table {
     this.file = file;
     this.arena = arena;
     this.bytes = file.map(arena);
-    this.tail = new TableFooter(file, bytes);
-    this.index = tail.index;
-    this.filterOffset = tail.filterOffset;
-    this.filterLength = tail.filterLength;
-    this.minKey = tail.minKey;
-    this.maxKey = tail.maxKey;
+    this.footer = new TableFooter(file, bytes);
+    this.index = footer.index;
+    this.filterOffset = footer.filterOffset;
+    this.filterLength = footer.filterLength;
+    this.minKey = footer.minKey;
+    this.maxKey = footer.maxKey;
     this.checked = new long[(index.blockCount() + 63) >>> 6];
   }
 
@@ -243,7 +243,7 @@ public final class Table {
   }
 
   boolean isCompressed(int block) {
-    return tail.compressed && Block.isCompressed(bytes, index.blockOffset(block));
+    return footer.compressed && Block.isCompressed(bytes, index.blockOffset(block));
   }
 
   /** Returns the whole file. */
@@ -323,16 +323,16 @@ public final class Table {
   }
 
   public long entries() {
-    return tail.entries;
+    return footer.entries;
   }
 
   public long tombstones() {
-    return tail.tombstones;
+    return footer.tombstones;
   }
 
   /** Returns the number of the WAL from which this table was flushed; 0 if it was not flushed. */
   public long sourceLog() {
-    return tail.sourceLog;
+    return footer.sourceLog;
   }
 
   /** Returns the first key. Do not change it. */

@@ -103,8 +103,8 @@ public final class TableSet {
     }
     long hash = Bytes.hash(key, keyOffset, keyLength);
     int filtered = 0;
-    int inVain = 0;
-    int wrong = 0;
+    int misses = 0;
+    int falsePositives = 0;
     int found = Lookup.ABSENT;
     int runs = newestFirstTables.length + levelTables.length;
     for (int i = 0; i < runs && found == Lookup.ABSENT; i++) {
@@ -117,11 +117,11 @@ public final class TableSet {
         filtered++;
         found = Lookup.ABSENT;
       } else if (found == Lookup.ABSENT) {
-        inVain++;
-        wrong += table.hasFilter() ? 1 : 0;
+        misses++;
+        falsePositives += table.hasFilter() ? 1 : 0;
       }
     }
-    counts.count(found != Lookup.ABSENT, filtered, inVain, wrong);
+    counts.count(found != Lookup.ABSENT, filtered, misses, falsePositives);
     return found;
   }
 
