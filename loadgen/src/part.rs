@@ -15,7 +15,7 @@ const PARTS_MAX: u64 = 256;
 /// The part of a load that one of several generators sends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Part {
-    /// Number of the generator, from 0.
+    /// Index of the generator.
     pub index: u64,
     /// The number of generators.
     pub of: u64,

@@ -53,7 +53,7 @@ pub struct SecondRow {
 /// The counts of one second over all threads.
 #[derive(Debug, Default)]
 pub struct Second {
-    /// Number of the second, from 0.
+    /// Index of the second.
     pub index: u64,
     /// The sum of the loops' intervals.
     pub sum: Interval,

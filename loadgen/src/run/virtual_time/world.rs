@@ -80,7 +80,7 @@ impl Conditions {
 /// What the server saw of one request.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Seen {
-    /// Number of the connection, in the order in which they were opened.
+    /// Index of the connection, in the order in which they were opened.
     pub(super) connection: u64,
     /// When the loop wrote its first byte.
     pub(super) sent_ns: u64,
