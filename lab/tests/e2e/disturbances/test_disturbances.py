@@ -47,7 +47,17 @@ SETTINGS = {
 }
 REPEATED_MAX = 4
 POWER = {"NAME": "put-power", "RATE": "2000"}
-SEEN = ("other load", "steal", "throttling", "run delay", "memory pressure", "page cache", "other I/O", "clock")
+SEEN = (
+    "CPU set",
+    "other load",
+    "steal",
+    "throttling",
+    "run delay",
+    "memory pressure",
+    "page cache",
+    "other I/O",
+    "clock",
+)
 """Checks whose evidence may not be lost when a machine is busy."""
 SLOW_SCRIPT = """
 -- lab: reads
