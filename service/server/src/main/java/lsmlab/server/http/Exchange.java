@@ -130,7 +130,7 @@ final class Exchange implements Request {
     range =
         new StreamedRange(
             server.engine().scan(request.key(), request.end()),
-            head.toBytes(false),
+            Responses.toBytes(head, false),
             session.deadlines,
             server.responseMemory());
     range.fill();

@@ -202,7 +202,9 @@ final class LsmHttpSession extends InputSession {
   @Override
   protected void writeResponse(Response response, boolean includeBody) throws IOException {
     assert queueHead == null && range == null : "another response has not been written yet";
-    write(new QueuedResponse(response.toBytes(includeBody), deadlines, lsm.responseMemory()));
+    write(
+        new QueuedResponse(
+            Responses.toBytes(response, includeBody), deadlines, lsm.responseMemory()));
   }
 
   @Override

