@@ -181,6 +181,16 @@ pub fn run(arguments: &Arguments, interrupts: &Interrupts, out: &mut impl Write)
     let print = RunError::system("cannot print the report");
     let report = TextReport::of(&results, arguments.latency, arguments.u_latency);
     let printed = write!(out, "{report}").and_then(|()| out.flush()).map_err(print);
+    for error in results.sum.read_errors.iter() {
+        // Standard error may be closed.
+        let _ = writeln!(
+            io::stderr(),
+            "loadgen: {} read errors: {}, the first time: {}",
+            error.count,
+            error.reason,
+            error.first
+        );
+    }
     if let Some(failure) = &results.failure {
         return Err(RunError::Thread(failure.clone()));
     }

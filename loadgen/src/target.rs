@@ -25,7 +25,9 @@ impl Target {
         if !url.contains("://") {
             return Err(format!("no scheme; write http://{url}"));
         }
-        let uri: http::Uri = url.parse().map_err(|error| format!("{error}"))?;
+        let after_scheme = url.find("://").map_or(0, |at| at + 3);
+        let path_at = url[after_scheme..].find(['/', '?', '#']).map_or(url.len(), |at| after_scheme + at);
+        let uri: http::Uri = url[..path_at].parse().map_err(|error| format!("{error}"))?;
         let Some(scheme @ ("http" | "https")) = uri.scheme_str() else {
             return Err("unknown scheme; only http:// and https:// are supported".to_owned());
         };
@@ -41,8 +43,12 @@ impl Target {
         if host.is_empty() || port == Some(0) || (port.is_none() && !after_host.is_empty()) {
             return Err("no valid host and port; write http://HOST:PORT/PATH, the port from 1 to 65535".to_owned());
         }
-        let path = uri.path_and_query().map_or("/", |path| path.as_str());
-        let path = if path.starts_with('?') { format!("/{path}") } else { path.to_owned() };
+        // Sent as written, as by wrk2. Browsers encode more, such as quotes; servers take either.
+        let path = url[path_at..].split('#').next().unwrap_or_default();
+        if let Some(wrong) = path.chars().find(|char| char.is_ascii_whitespace() || char.is_ascii_control()) {
+            return Err(format!("{wrong:?} cannot be in a URL; write %{:02X}", u32::from(wrong)));
+        }
+        let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
         Ok(Self { url: url.to_owned(), scheme: scheme.to_owned(), host: host.to_owned(), port, path })
     }
 
@@ -82,6 +88,10 @@ mod tests {
         assert_eq!((target.host.as_str(), target.port, target.path.as_str()), ("::1", Some(9), "/"));
         assert_eq!(Target::parse("http://example.org").unwrap().port_or_default(), 80);
         assert_eq!(Target::parse("http://example.org?q=1").unwrap().path, "/?q=1");
+        for path in ["/q?f={\"a\":1}", "/q?f=<x>", "/q?f=a|b^c`d", "/ü", "/a//b?c/d?e"] {
+            assert_eq!(Target::parse(&format!("http://h:1{path}#part")).unwrap().path, path);
+        }
+        assert_eq!(Target::parse("http://h#part").unwrap().path, "/");
         let secure = Target::parse("https://example.org/a").unwrap();
         assert_eq!((secure.scheme.as_str(), secure.port, secure.port_or_default()), ("https", None, 443));
         assert_eq!(Target::parse("HTTPS://example.org:8443/").unwrap().port_or_default(), 8443);
@@ -92,6 +102,8 @@ mod tests {
         let error = |url: &str| Target::parse(url).unwrap_err();
         assert_eq!(error("localhost:8080"), "no scheme; write http://localhost:8080");
         assert!(error("ftp://localhost").contains("only http:// and https://"));
+        assert_eq!(error("http://localhost/a b"), "' ' cannot be in a URL; write %20");
+        assert_eq!(error("http://localhost/?a=\n"), "'\\n' cannot be in a URL; write %0A");
         assert!(error("http://u:p@localhost").contains("Authorization"));
         for bad in
             ["http://", "http://:8080", "http://localhost:0", "http://localhost:99999", "http://a b/", "http://h:x/"]

@@ -173,7 +173,9 @@ impl ServerCertVerifier for AnyCertificate {
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.0.signature_verification_algorithms.supported_schemes()
+        // The peer may have a key that ring cannot verify, because nothing is verified.
+        let unverified = [SignatureScheme::ECDSA_NISTP521_SHA512, SignatureScheme::ED448];
+        self.0.signature_verification_algorithms.supported_schemes().into_iter().chain(unverified).collect()
     }
 }
 

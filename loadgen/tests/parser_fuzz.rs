@@ -26,7 +26,7 @@ const SEEDS: [&[u8]; 10] = [
     b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 9\r\n\r\n1\r\na\r\n0\r\n\r\n",
 ];
 
-const TOKENS: [&[u8]; 30] = [
+const TOKENS: [&[u8]; 31] = [
     b"\r\n",
     b"\n",
     b"\r",
@@ -55,6 +55,7 @@ const TOKENS: [&[u8]; 30] = [
     b"ffffffffffffffff",
     b"fffffffffffffff\r\n",
     b"00000000000000000001\r\n",
+    b"\r\n folded",
     b" 204 ",
     b" 199 ",
 ];
@@ -148,9 +149,10 @@ enum Plain {
 }
 
 fn plain_response(text: &[u8]) -> Plain {
-    let mut headers = [httparse::EMPTY_HEADER; 128];
+    let mut headers = vec![httparse::EMPTY_HEADER; text.len()];
     let mut response = httparse::Response::new(&mut headers);
-    let head = match response.parse(text) {
+    let mut config = httparse::ParserConfig::default();
+    let head = match config.allow_obsolete_multiline_headers_in_responses(true).parse_response(&mut response, text) {
         Ok(httparse::Status::Complete(length)) => length,
         Ok(httparse::Status::Partial) => return Plain::Unfinished,
         Err(_) => return Plain::Wrong,
@@ -165,7 +167,7 @@ fn plain_response(text: &[u8]) -> Plain {
     };
     let mut lengths = Vec::new();
     for value in values("content-length") {
-        let digits = value.trim_matches([' ', '\t']);
+        let digits = value.trim_matches([' ', '\t', '\r', '\n']);
         let number = digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse::<u64>().ok()).flatten();
         let Some(number) = number else { return Plain::Wrong };
         lengths.push(number);
@@ -186,10 +188,10 @@ fn plain_response(text: &[u8]) -> Plain {
         ..100 | 204 | 304 => return done(keep_alive, head),
         _ => {}
     }
-    let encodings = values("transfer-encoding");
-    if let Some(last) = encodings.last() {
-        let last = last.rsplit(',').next().unwrap_or_default().trim_matches([' ', '\t']);
-        if last.eq_ignore_ascii_case("chunked") {
+    let has_encoding = !values("transfer-encoding").is_empty();
+    let mut encodings = tokens("transfer-encoding").into_iter().filter(|coding| has_encoding && coding != "identity");
+    if let Some(last) = encodings.next_back() {
+        if last == "chunked" {
             return match plain_chunks(body) {
                 Ok(Some(length)) => done(keep_alive, head + length),
                 Ok(None) => Plain::Unfinished,

@@ -5,6 +5,6 @@ mod error;
 mod request;
 mod response;
 
-pub use error::ParseError;
+pub use error::{ParseError, shown};
 pub use request::{Batch, Operation, RequestError};
 pub use response::{Capture, Response, ResponseParser};

@@ -4,11 +4,12 @@
 //! copied. The body is skipped, unless a script wants to see it.
 
 use super::chunked::Chunked;
-use super::error::{HEAD_BYTES_MAX, ParseError};
+use super::error::{HEAD_BYTES_MAX, ParseError, shown};
 use memchr::memmem;
+use std::mem::MaybeUninit;
 
-/// Maximum number of headers.
-const HEADERS_MAX: usize = 128;
+/// Number of headers for which no memory is allocated. A response may have more.
+const HEADERS_USUAL: usize = 128;
 
 /// A complete response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,7 +23,7 @@ pub struct Response {
 /// The headers and the body of a response, kept for a script's `response` function.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Capture {
-    /// Names and values of the headers, as sent and in order.
+    /// Names and values of the headers in their order. Folded values are unfolded.
     pub headers: Vec<(Vec<u8>, Vec<u8>)>,
     /// The content, without chunk framing.
     pub body: Vec<u8>,
@@ -179,11 +180,24 @@ impl ResponseParser {
         to_head: bool,
         capture: Option<&mut Capture>,
     ) -> Result<Option<usize>, ParseError> {
-        let mut headers = [const { std::mem::MaybeUninit::uninit() }; HEADERS_MAX];
+        let mut headers = [const { MaybeUninit::uninit() }; HEADERS_USUAL];
+        let mut more = Vec::new();
         let mut response = httparse::Response::new(&mut []);
-        let parsed = httparse::ParserConfig::default()
-            .parse_response_with_uninit_headers(&mut response, bytes, &mut headers)
-            .map_err(ParseError::Head)?;
+        let mut config = httparse::ParserConfig::default();
+        // A client accepts folded headers (RFC 9112 §5.2).
+        config.allow_obsolete_multiline_headers_in_responses(true);
+        let mut parsed = config.parse_response_with_uninit_headers(&mut response, bytes, &mut headers);
+        if parsed == Err(httparse::Error::TooManyHeaders) {
+            more.resize(lines(bytes), MaybeUninit::uninit());
+            response = httparse::Response::new(&mut []);
+            parsed = config.parse_response_with_uninit_headers(&mut response, bytes, &mut more);
+        }
+        let parsed = parsed.map_err(|error| {
+            ParseError::of_head(error, bytes, |part| {
+                let mut headers = vec![httparse::EMPTY_HEADER; lines(part)];
+                config.parse_response(&mut httparse::Response::new(&mut headers), part).is_ok()
+            })
+        })?;
         let httparse::Status::Complete(length) = parsed else { return Ok(None) };
         self.status = response.code.expect("a complete response has a status");
         let version_1_1 = response.version == Some(1);
@@ -209,10 +223,21 @@ impl ResponseParser {
             capture.body.clear();
             capture.headers.clear();
             let pairs = response.headers.iter();
-            capture.headers.extend(pairs.map(|h| (h.name.as_bytes().to_vec(), h.value.to_vec())));
+            capture.headers.extend(pairs.map(|h| (h.name.as_bytes().to_vec(), unfolded(h.value))));
         }
         Ok(Some(length))
     }
+}
+
+/// Number of lines, which is more than the number of headers.
+fn lines(head: &[u8]) -> usize {
+    memchr::memchr_iter(b'\n', head).count() + 1
+}
+
+/// The value of a header with each fold replaced by a space (RFC 9112 §5.2).
+fn unfolded(value: &[u8]) -> Vec<u8> {
+    let lines: Vec<&[u8]> = value.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii).collect();
+    lines.join(&b' ')
 }
 
 /// The headers that describe the body and the connection (RFC 9112 §6.3, §9.3).
@@ -230,18 +255,22 @@ impl BodyHeaders {
         // Compares lengths first: most headers are none of these.
         match header.name.len() {
             14 if header.name.eq_ignore_ascii_case("content-length") => {
-                let value = std::str::from_utf8(header.value).map_err(|_| ParseError::ContentLength)?.trim();
+                let wrong = || ParseError::ContentLength(shown(header.value));
+                let value = std::str::from_utf8(header.value).map_err(|_| wrong())?.trim();
                 let digits_only = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit());
-                let length = value.parse().ok().filter(|_| digits_only).ok_or(ParseError::ContentLength)?;
+                let length = value.parse().ok().filter(|_| digits_only).ok_or_else(wrong)?;
                 if self.length.is_some_and(|earlier| earlier != length) {
-                    return Err(ParseError::ContentLength);
+                    return Err(wrong());
                 }
                 self.length = Some(length);
             }
             17 if header.name.eq_ignore_ascii_case("transfer-encoding") => {
-                self.transfer_encoding = true;
-                let last = header.value.rsplit(|byte| *byte == b',').next().unwrap_or_default();
-                self.chunked = last.trim_ascii().eq_ignore_ascii_case(b"chunked");
+                // The coding `identity`, which RFC 9112 has removed, changes nothing.
+                let codings = header.value.split(|byte| *byte == b',').map(<[u8]>::trim_ascii);
+                for coding in codings.filter(|coding| !coding.eq_ignore_ascii_case(b"identity")) {
+                    self.transfer_encoding = true;
+                    self.chunked = coding.eq_ignore_ascii_case(b"chunked");
+                }
             }
             10 if header.name.eq_ignore_ascii_case("connection") => {
                 for token in header.value.split(|byte| *byte == b',') {

@@ -3,7 +3,7 @@
 use super::results::{Censored, GeneratorResult, LoopCpu, Results, RunDescription};
 use super::verdict::{GeneratorStop, Verdict};
 use crate::part::Part;
-use crate::stats::{DistributionSummary, Errors, SecondRow};
+use crate::stats::{DistributionSummary, Errors, ReadErrors, SecondRow};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -47,6 +47,7 @@ struct Load<'a> {
     send_lag_us: DistributionSummary,
     by_operation: BTreeMap<&'static str, DistributionSummary>,
     errors: Errors,
+    read_errors: &'a ReadErrors,
     status: BTreeMap<u16, u64>,
     unfinished: UnfinishedJson,
     censored: Censored,
@@ -104,6 +105,7 @@ impl Results {
             send_lag_us: DistributionSummary::of(&latencies.send_lag),
             by_operation: by_operation.iter().map(|(op, h)| (op.name(), DistributionSummary::of(h))).collect(),
             errors: self.sum.errors,
+            read_errors: &self.sum.read_errors,
             status: self.sum.statuses().collect(),
             unfinished: UnfinishedJson {
                 count: self.unfinished.count,

@@ -8,6 +8,7 @@
 
 use super::STATUS_MAX;
 use super::encoding::{histogram, statuses};
+use super::read_errors::ReadErrors;
 use crate::http::Operation;
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
@@ -235,6 +236,8 @@ pub struct Interval {
     pub bytes_read: u64,
     /// Failures by class.
     pub errors: Errors,
+    /// The reasons of `errors.read`.
+    pub read_errors: ReadErrors,
     /// Number of requests on the wire at the end of the second.
     pub in_flight: u64,
     /// CPU time of all loops.
@@ -257,6 +260,7 @@ impl Default for Interval {
             refused: 0,
             bytes_read: 0,
             errors: Errors::default(),
+            read_errors: ReadErrors::default(),
             in_flight: 0,
             cpu_ns: 0,
             work_ns_max: 0,
@@ -277,6 +281,12 @@ impl Interval {
             self.errors.status += 1;
             self.refused += u64::from(REFUSALS.contains(&status));
         }
+    }
+
+    /// Counts `count` requests whose response was lost for `reason`; `first` says what happened.
+    pub fn count_read_errors(&mut self, count: u64, reason: &str, first: String) {
+        self.errors.read += count;
+        self.read_errors.count(reason, count, first);
     }
 
     /// The status codes that occurred, each with its count, in ascending order.
@@ -302,6 +312,7 @@ impl Interval {
         self.refused = 0;
         self.bytes_read = 0;
         self.errors = Errors::default();
+        self.read_errors.clear();
         self.in_flight = 0;
         self.cpu_ns = 0;
         self.work_ns_max = 0;
@@ -319,6 +330,7 @@ impl Interval {
         self.refused += other.refused;
         self.bytes_read += other.bytes_read;
         self.errors.add(&other.errors);
+        self.read_errors.add(&other.read_errors);
         self.in_flight += other.in_flight;
         self.cpu_ns += other.cpu_ns;
         self.work_ns_max = self.work_ns_max.max(other.work_ns_max);

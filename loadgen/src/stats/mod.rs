@@ -2,6 +2,7 @@
 
 pub(crate) mod encoding;
 mod interval;
+mod read_errors;
 mod summary;
 mod totals;
 
@@ -11,3 +12,4 @@ pub use totals::{Second, SecondRow, Totals};
 
 /// Highest status code with its own counter. Higher codes share it.
 const STATUS_MAX: usize = 999;
+pub use read_errors::{ReadError, ReadErrors};

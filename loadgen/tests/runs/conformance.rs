@@ -1,6 +1,7 @@
-//! What scripts and command lines of wrk and wrk2 see here.
+//! What scripts and command lines of wrk and wrk2 see here. `docs/wrk2-conformance.md` names the test of each row.
 
 use crate::support::{Manner, OK, Run, TruthServer, command, is_installed, load_with, quick_server};
+use std::path::Path;
 use std::time::Duration;
 
 /// Five requests of one connection.
@@ -55,6 +56,9 @@ fn the_table_wrk_has_the_parts_of_the_url_and_the_request() {
         assert(wrk.body == nil and type(wrk.port) == 'string')
     end";
     assert_prints(&five(script).0, "http\t127.0.0.1\tGET\t/path\ttrue");
+    let (run, texts) = five("wrk.headers['X-A'] = 'b'; function init() print('other case', wrk.headers['x-a']) end");
+    assert_prints(&run, "other case\tnil");
+    assert!(texts[0].contains("\r\nX-A: b\r\n"), "{}", texts[0]);
 }
 
 #[test]
@@ -65,7 +69,9 @@ fn wrk_format_takes_what_it_is_not_given_from_the_table_wrk() {
     );
     assert!(texts[0].starts_with("PUT /other HTTP/1.1\r\n") && texts[0].ends_with("\r\n\r\nabc"), "{}", texts[0]);
     assert!(texts[0].contains("\r\nX-A: b\r\n") && texts[0].contains("\r\nContent-Length: 3\r\n"), "{}", texts[0]);
-    let (_, texts) = five("function request() return wrk.format('POST', '/', {['X-B'] = 7}, 'xy') end");
+    let (_, texts) =
+        five("function request() return wrk.format('POST', '/', {['X-B'] = 7, ['content-length'] = 9}, 'xy') end");
+    assert!(texts[0].contains("\r\nContent-Length: 2\r\n") && !texts[0].contains("9\r\n\r\n"), "{}", texts[0]);
     assert!(texts[0].contains("\r\nX-B: 7\r\n") && texts[0].ends_with("\r\n\r\nxy"), "{}", texts[0]);
     assert!(texts[0].contains("\r\nHost: 127.0.0.1:"), "{}", texts[0]);
 }
@@ -459,6 +465,30 @@ fn the_command_line_of_wrk2_has_its_meaning() {
     assert!(output.status.success() && String::from_utf8(output.stdout).unwrap().starts_with("loadgen "));
     let output = command().arg(url).output().unwrap();
     assert_eq!(output.status.code(), Some(1), "the rate is required");
+}
+
+#[test]
+fn each_row_of_the_document_names_a_test_that_exists() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let document = std::fs::read_to_string(folder.join("../docs/wrk2-conformance.md")).unwrap();
+    let sources: String = ["conformance", "scripts", "stock_scripts"]
+        .map(|name| std::fs::read_to_string(folder.join(format!("tests/runs/{name}.rs"))).unwrap())
+        .concat();
+    let own = std::fs::read_to_string(folder.join("tests/runs/conformance.rs")).unwrap();
+    let rows: Vec<&str> =
+        document.lines().filter(|line| line.starts_with("| ") && !line.starts_with("| wrk")).collect();
+    assert!(rows.len() > 40, "{}", rows.len());
+    for row in &rows {
+        let cells: Vec<&str> = row.trim_matches('|').split(" | ").map(str::trim).collect();
+        let [_, verdict, test] = cells[..] else { panic!("three cells: {row}") };
+        assert!(["same", "differs", "not"].iter().any(|word| verdict.starts_with(word)), "{row}");
+        let test = test.trim_matches('`');
+        assert!(sources.contains(&format!("\nfn {test}()")), "no test {test}: {row}");
+    }
+    let tests = own.split("#[test]\n").skip(1).map(|text| text.split(['(', ' ']).nth(1).unwrap());
+    for test in tests.filter(|test| !test.starts_with("each_row_of")) {
+        assert!(document.contains(&format!("`{test}`")), "no row for {test}");
+    }
 }
 
 #[test]

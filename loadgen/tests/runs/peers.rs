@@ -262,3 +262,61 @@ fn a_server_that_dies_during_the_run_leaves_connect_errors_and_no_hang() {
     assert!(run.number("unfinished.count") > 0.0);
     assert!(run.number("cpu_s") < 0.8, "{}", run.number("cpu_s"));
 }
+
+/// Twenty requests to a server that answers each with `text`.
+fn twenty(text: &[u8]) -> crate::support::Run {
+    let server = TruthServer::start(respond(text));
+    let run = load("-t1 -c1 -d30s -R200 --requests 20", &server.url());
+    run.assert_every_request_has_an_outcome();
+    run
+}
+
+#[test]
+fn responses_as_servers_send_them_are_accepted() {
+    let headers: String = (0..200).map(|number| format!("X-{number}: y\r\n")).collect();
+    for text in [
+        format!("HTTP/1.1 200 OK\r\n{headers}Content-Length: 2\r\n\r\nok"),
+        "HTTP/1.1 200 OK\r\nX-A: one\r\n two\r\nContent-Length: 2\r\n\r\nok".to_owned(),
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: identity\r\nContent-Length: 2\r\n\r\nok".to_owned(),
+        "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok\r\n".to_owned(),
+        "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok\n".to_owned(),
+    ] {
+        let run = twenty(text.as_bytes());
+        assert_eq!(run.counts(), (20, [0; 5]), "{text}");
+        assert_eq!(run.json["read_errors"], serde_json::json!([]));
+        assert!(run.output.stderr.is_empty(), "{:?}", run.output);
+    }
+}
+
+#[test]
+fn the_reason_of_a_lost_response_is_in_the_json_and_on_standard_error() {
+    let ok = "HTTP/1.1 200 OK\r\n";
+    for (text, reason, first) in [
+        (format!("{ok}X-Bad : 1\r\n\r\n"), "malformed head", "invalid header name: \"X-Bad : 1\""),
+        ("hello\r\n\r\n".to_owned(), "malformed head", "invalid HTTP version: \"hello\""),
+        (format!("{ok}{}", "a: b\r\n".repeat(50_000)), "head too long", "longer than 262144 bytes"),
+        (format!("{ok}Content-Length: x\r\n\r\n"), "invalid Content-Length", "\"x\""),
+        (format!("{ok}Transfer-Encoding: chunked\r\n\r\nx\r\n"), "malformed chunked body", "size"),
+    ] {
+        let run = twenty(text.as_bytes());
+        assert_eq!(run.counts(), (0, [0, 20, 0, 0, 0]), "{text:.99}");
+        let errors = run.json["read_errors"].as_array().unwrap();
+        assert_eq!((errors.len(), &errors[0]["reason"], &errors[0]["count"]), (1, &reason.into(), &20.into()));
+        assert!(errors[0]["first"].as_str().unwrap().contains(first), "{errors:?}");
+        let message = String::from_utf8_lossy(&run.output.stderr);
+        assert!(message.contains(&format!("loadgen: 20 read errors: {reason}, the first time: ")), "{message}");
+        assert!(message.contains(first), "{message}");
+    }
+    for (manner, reason) in [
+        (Manner::RespondAndClose(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n".to_vec(), false), "connection closed"),
+        (Manner::RespondAndClose(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n".to_vec(), true), "connection reset"),
+        (respond(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokmore"), "bytes without a request"),
+    ] {
+        let server = TruthServer::start(manner);
+        let run = load("-t1 -c1 -d30s -R200 --requests 20", &server.url());
+        let errors = run.json["read_errors"].as_array().unwrap();
+        assert!(errors.iter().any(|error| error["reason"] == reason), "{reason}: {errors:?}");
+        let sum: u64 = errors.iter().map(|error| error["count"].as_u64().unwrap()).sum();
+        assert_eq!(sum as f64, run.number("errors.read"), "the reasons are all there");
+    }
+}

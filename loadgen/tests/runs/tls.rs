@@ -1,7 +1,9 @@
 //! `https://` targets: results are the same as without TLS, and peers that violate TLS are counted.
 
 use crate::support::tls_server::{Death, Farewell, Manner, TlsServer};
-use crate::support::{self, OK, Run, TruthServer, command, load, load_on_a_server_that_dies};
+use crate::support::{self, OK, Run, TruthServer, command, is_installed, load, load_on_a_server_that_dies};
+use std::net::{TcpListener, TcpStream};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 const CHUNKED: &[u8] = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n5\r\ndefgh\r\n0\r\n\r\n";
@@ -220,4 +222,32 @@ fn a_host_that_is_no_tls_name_is_a_usage_error() {
     let output = command().args(["-R10", "-d1s", "https://-no-/"]).output().unwrap();
     assert_eq!(output.status.code(), Some(1), "{output:?}");
     assert!(String::from_utf8(output.stderr).unwrap().contains("'-no-' is not a valid host name for TLS"));
+}
+
+#[test]
+fn a_server_may_have_a_key_that_cannot_be_verified() {
+    if !is_installed("openssl", &["/usr/bin/openssl"]) {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let openssl = |line: &str| {
+        let mut command = std::process::Command::new("openssl");
+        command.args(line.split(' ')).current_dir(directory.path()).stdout(Stdio::null()).stderr(Stdio::null());
+        command
+    };
+    let key = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-521 -nodes -keyout key -out cert -subj /CN=localhost";
+    assert!(openssl(key).status().unwrap().success());
+    let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let mut server = openssl(&format!("s_server -accept {address} -cert cert -key key -www -quiet")).spawn().unwrap();
+    let accepts = || (0..100).any(|_| TcpStream::connect(address).is_ok() || waited());
+    let run = accepts().then(|| load("-t1 -c1 -d30s -R20 --requests 5", &format!("https://{address}/")));
+    server.kill().unwrap();
+    server.wait().unwrap();
+    assert_eq!(run.expect("openssl accepts connections").number("requests"), 5.0);
+}
+
+/// Waits for a server to begin. Always false.
+fn waited() -> bool {
+    std::thread::sleep(Duration::from_millis(100));
+    false
 }

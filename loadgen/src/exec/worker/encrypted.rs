@@ -3,6 +3,7 @@
 //! [`Connection::write`]: crate::exec::connection::Connection::write
 
 use super::Worker;
+use super::responses::error_reason;
 use super::traffic::Loss;
 use crate::exec::connection::Phase;
 use crate::exec::protocol::WorkerError;
@@ -95,8 +96,8 @@ impl<S: System> Worker<'_, S> {
         let outcome = match received {
             Ok(received) => self.take_received(index, &received, &plain, now),
             Err(error) if is_nothing(&error) => Ok(()),
-            Err(_) => {
-                self.cut_off(index, now);
+            Err(error) => {
+                self.cut_off(index, error_reason(&error), error.to_string(), now);
                 Ok(())
             }
         };
@@ -125,8 +126,8 @@ impl<S: System> Worker<'_, S> {
         match received {
             Received::Open => return self.go_on(index, now),
             Received::Closed => return self.peer_closed(index, now),
-            Received::Alert(_) => self.cut_off(index, now),
-            Received::Violation(_) => self.lose(index, Loss::Read, now),
+            Received::Alert(alert) => self.cut_off(index, "TLS alert", alert.clone(), now),
+            Received::Violation(what) => self.lose(index, Loss::Read("invalid TLS", what.clone()), now),
         }
         Ok(())
     }

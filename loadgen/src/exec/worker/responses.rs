@@ -1,11 +1,11 @@
 //! Handles input on the connections: responses, ends of streams, and invalid bytes.
 
 use super::Worker;
-use super::traffic::Loss;
+use super::traffic::{CLOSED, Loss, UNFINISHED};
 use crate::exec::connection::Phase;
 use crate::exec::protocol::WorkerError;
 use crate::exec::system::{Stream, System};
-use crate::http::Response;
+use crate::http::{Response, shown};
 use crate::stats::Sample;
 use std::io;
 
@@ -28,8 +28,8 @@ impl<S: System> Worker<'_, S> {
                 taken.and_then(|()| self.go_on(index, now))
             }
             Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => Ok(()),
-            Err(_) => {
-                self.cut_off(index, now);
+            Err(error) => {
+                self.cut_off(index, error_reason(&error), error.to_string(), now);
                 Ok(())
             }
         };
@@ -45,28 +45,26 @@ impl<S: System> Worker<'_, S> {
         self.unread_ns = unread_ns.min(now.saturating_sub(self.connections[index].sent_ns));
     }
 
-    /// Handles the loss of a connection that the peer has closed. Requests in flight count as read errors.
-    pub(super) fn cut_off(&mut self, index: usize, now: u64) {
+    /// Handles the loss of a connection that the peer has closed. Requests in flight count as read errors with `reason`;
+    /// `first` says what happened.
+    pub(super) fn cut_off(&mut self, index: usize, reason: &'static str, first: String, now: u64) {
         let connection = &mut self.connections[index];
         let busy = connection.is_busy();
         if connection.phase == Phase::Idle {
             connection.lag_ns = 0;
         }
-        self.lose(index, if busy { Loss::Read } else { Loss::Nothing }, now);
+        self.lose(index, if busy { Loss::Read(reason, first) } else { Loss::Nothing }, now);
     }
 
     /// Handles the end of the peer's stream, which completes a response without a length.
     pub(super) fn peer_closed(&mut self, index: usize, now: u64) -> Result<(), WorkerError> {
         let connection = &mut self.connections[index];
-        if !connection.is_busy() {
-            self.cut_off(index, now);
-            return Ok(());
-        }
-        if let Some(response) = connection.parser.end_of_stream() {
-            self.answered(index, response, now)?;
-            self.lose(index, Loss::Nothing, now);
-        } else {
-            self.lose(index, Loss::Read, now);
+        match connection.is_busy().then(|| connection.parser.end_of_stream()).flatten() {
+            Some(response) => {
+                self.answered(index, response, now)?;
+                self.lose(index, Loss::Nothing, now);
+            }
+            None => self.cut_off(index, CLOSED, UNFINISHED.to_owned(), now),
         }
         Ok(())
     }
@@ -82,8 +80,12 @@ impl<S: System> Worker<'_, S> {
         while !rest.is_empty() {
             let connection = &mut self.connections[index];
             if !connection.is_busy() {
-                // Bytes without a request: this connection cannot be trusted any more.
-                self.lose(index, Loss::Read, now);
+                // Some servers send a line end after a body.
+                let extra = rest.trim_ascii_start();
+                if !extra.is_empty() {
+                    // This connection cannot be trusted any more.
+                    self.lose(index, Loss::Read("bytes without a request", format!("{:?}", shown(extra))), now);
+                }
                 return Ok(());
             }
             let to_head = connection.batch.is_head(connection.answered);
@@ -98,8 +100,8 @@ impl<S: System> Worker<'_, S> {
                         return Ok(());
                     }
                 }
-                Err(_) => {
-                    self.lose(index, Loss::Read, now);
+                Err(error) => {
+                    self.lose(index, Loss::Read(error.reason(), error.to_string()), now);
                     return Ok(());
                 }
             }
@@ -156,4 +158,9 @@ impl<S: System> Worker<'_, S> {
         }
         Ok(())
     }
+}
+
+/// The reason of a response that was lost by an error of the system, in a few words.
+pub(super) fn error_reason(error: &io::Error) -> &'static str {
+    if error.kind() == io::ErrorKind::ConnectionReset { "connection reset" } else { "reading failed" }
 }

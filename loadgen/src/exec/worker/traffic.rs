@@ -11,10 +11,15 @@ use std::io;
 /// The longest pause between attempts to connect.
 const RETRY_NS_MAX: u64 = 100 * MILLISECOND;
 
+/// The reason of requests that were lost because the peer closed the connection, and what happened.
+pub(super) const CLOSED: &str = "connection closed";
+pub(super) const UNFINISHED: &str = "the peer closed the connection before the response was complete";
+
 /// Why the requests on a connection's wire were lost.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Loss {
-    Read,
+    /// The response did not arrive or was invalid: the reason in a few words, and what happened.
+    Read(&'static str, String),
     Write,
     /// No request was lost: the peer closed a connection that was not in use, or announced that it would.
     Nothing,
@@ -210,9 +215,10 @@ impl<S: System> Worker<'_, S> {
             self.tally.last_outcome_ns = self.tally.last_outcome_ns.max(now);
             self.tally.interval.lost += outstanding;
             match loss {
-                Loss::Read => self.tally.interval.errors.read += outstanding.max(1),
                 Loss::Write => self.tally.interval.errors.write += outstanding.max(1),
-                Loss::Nothing => self.tally.interval.errors.read += outstanding,
+                Loss::Nothing if outstanding == 0 => {}
+                Loss::Nothing => self.tally.interval.count_read_errors(outstanding, CLOSED, UNFINISHED.to_owned()),
+                Loss::Read(reason, first) => self.tally.interval.count_read_errors(outstanding.max(1), reason, first),
             }
         }
         self.retry_later(index, now);

@@ -68,6 +68,51 @@ fn keep_alive_follows_the_version_and_the_connection_header() {
 }
 
 #[test]
+fn a_response_may_have_any_number_of_headers() {
+    for count in [127, 128, 129, 5000] {
+        let headers: String = (0..count).map(|number| format!("X-{number}: y\r\n")).collect();
+        let text = format!("HTTP/1.1 200 OK\r\n{headers}Content-Length: 0\r\n\r\n");
+        let found = responses(&[text.as_bytes()]).unwrap();
+        assert_eq!((found.len(), found[0].1.headers.len()), (1, count + 1));
+    }
+}
+
+#[test]
+fn folded_headers_are_unfolded() {
+    let text = b"HTTP/1.1 200 OK\r\nX-A: one\r\n two,\r\n\t three\r\nContent-Length:\r\n 2\r\n\r\nok";
+    let found = responses(&[text]).unwrap();
+    assert_eq!(found[0].1.headers[0], (b"X-A".to_vec(), b"one two, three".to_vec()));
+    assert_eq!(found[0].1.body, b"ok");
+    let chunked = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip,\r\n chunked\r\n\r\n0\r\n\r\n";
+    assert_eq!(statuses(chunked), [200]);
+}
+
+#[test]
+fn the_identity_coding_changes_nothing() {
+    for coding in ["identity", "Identity", "identity, identity", "chunked, identity", ""] {
+        let body = if coding.starts_with("chunked") { "2\r\nok\r\n0\r\n\r\n" } else { "ok" };
+        let length = if coding.is_empty() { "" } else { "Content-Length: 2\r\n" };
+        let text = format!("HTTP/1.1 200 OK\r\nTransfer-Encoding: {coding}\r\n{length}\r\n{body}");
+        let found = responses(&[text.as_bytes()]).unwrap();
+        assert_eq!((found.len(), &found[0].1.body[..]), (1, &b"ok"[..]), "{coding}");
+        assert_eq!(found[0].0.keep_alive, !coding.is_empty(), "{coding}");
+    }
+}
+
+#[test]
+fn line_ends_between_responses_are_skipped() {
+    let stream = [SIZED, b"\r\n", SIZED, b"\r\n\n\r\n", CHUNKED, b"\n", SIZED].concat();
+    for cut in 1..stream.len() {
+        let found = responses(&[&stream[..cut], &stream[cut..]]).unwrap();
+        assert_eq!(
+            found.iter().map(|(response, _)| response.status).collect::<Vec<_>>(),
+            [200, 200, 201, 200],
+            "{cut}"
+        );
+    }
+}
+
+#[test]
 fn a_stream_that_ends_early_gives_no_response() {
     for cut in 0..SIZED.len() {
         assert_eq!(statuses(&SIZED[..cut]), Vec::<u16>::new(), "cut at {cut}");
@@ -77,11 +122,20 @@ fn a_stream_that_ends_early_gives_no_response() {
 #[test]
 fn malformed_responses_are_errors() {
     let error = |text: &[u8]| responses(&[text]).unwrap_err();
-    assert!(matches!(error(b"SMTP ready\r\n\r\n"), ParseError::Head(_)));
-    assert_eq!(error(b"HTTP/1.1 200 OK\r\nContent-Length: +5\r\n\r\n"), ParseError::ContentLength);
-    assert_eq!(error(b"HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\n"), ParseError::ContentLength);
+    for (text, line) in [
+        (&b"SMTP ready\r\n\r\n"[..], "SMTP ready"),
+        (b"HTTP/1.1 200 OK\r\nX-A: b\r\nX-Bad : 1\r\nX-C: d\r\n\r\n", "X-Bad : 1"),
+        (b"HTTP/1.1 200 OK\r\nX-A: \x00\r\n\r\n", "X-A: \0"),
+    ] {
+        let ParseError::Head { line: found, .. } = error(text) else { panic!("{text:?}") };
+        assert_eq!(found, line);
+    }
+    let length = |value: &str| ParseError::ContentLength(value.to_owned());
+    assert_eq!(error(b"HTTP/1.1 200 OK\r\nContent-Length: +5\r\n\r\n"), length("+5"));
+    let huge = "99999999999999999999";
+    assert_eq!(error(format!("HTTP/1.1 200 OK\r\nContent-Length: {huge}\r\n\r\n").as_bytes()), length(huge));
     let two = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello";
-    assert_eq!(error(two), ParseError::ContentLength);
+    assert_eq!(error(two), length("6"));
     for bad in ["x\r\n", "\r\n", "5\r\nhelloX", "ffffffffffffffff\r\n", "5\rhello"] {
         let text = format!("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n{bad}");
         assert_eq!(error(text.as_bytes()), ParseError::Chunk, "{bad:?}");

@@ -60,7 +60,8 @@ class Load:
         words += ["--json", "/dev/stderr", f"http://{address}:{DATA_PORT}/v0/entity?id=idle"]
         command = ["sh", "-c", '"$@" 2>&1 >/dev/null', "sh", *words]
         output = self._kubectl.run(self.generators[0].pod, CONTAINER, command, "measuring the idle round trip")
-        found = json.loads(output)["uncorrected_us"]["percentiles"]["50"]
+        # Messages about read errors may follow.
+        found = json.JSONDecoder().raw_decode(output)[0]["uncorrected_us"]["percentiles"]["50"]
         return None if found is None else float(found)
 
     def run(self, spec: LoadSpec, service: KubernetesService, *, polling: bool) -> LoadResult:
