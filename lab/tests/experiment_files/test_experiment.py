@@ -139,17 +139,13 @@ def test_bad_files_are_refused_with_line_and_key(
 @pytest.mark.parametrize(
     ("script", "message"),
     [
-        ("request = nil\n", "loadgen/scripts/get.lua: does not say whether its requests write"),
-        ("request = nil\n-- lab: reads\n", "loadgen/scripts/get.lua: does not say whether its requests write"),
         ("-- PUT\n-- lab: pairs, seed\n", "loadgen/scripts/get.lua:2: 'pairs' is neither reads nor writes"),
         ("-- lab: reads, pears\n", "loadgen/scripts/get.lua:1: 'pears' is no fact of a dataset"),
     ],
 )
-def test_a_script_says_whether_it_writes_and_which_words_it_takes(
-    checkout: FakeCheckout, script: str, message: str
-) -> None:
+def test_a_wrong_declaration_of_a_script_is_refused(checkout: FakeCheckout, script: str, message: str) -> None:
     checkout.write("loadgen/scripts/get.lua", script)
-    code, output = checkout.lab("validate", "fake")
+    code, output = checkout.lab("check", "fake")
     assert code == 2
     assert message in output
     assert "-- lab: reads, or -- lab: writes" in output

@@ -149,12 +149,13 @@ def test_a_run_is_headed_by_what_ran(checkout: FakeCheckout) -> None:
 def test_what_writes_is_declared_by_the_script_and_not_guessed_from_its_name(checkout: FakeCheckout) -> None:
     checkout.write("loadgen/scripts/update.lua", "-- lab: writes\n")
     checkout.write("loadgen/scripts/put_nothing.lua", "-- lab: reads\n")
-    for script, expected in (("update.lua", "the load writes, and so does the service"), ("put_nothing.lua", "")):
+    checkout.write("loadgen/scripts/of_wrk2.lua", "request = function() return wrk.format() end\n")
+    for script, expected in (("update.lua", True), ("put_nothing.lua", False), ("of_wrk2.lua", True)):
         checkout.experiment("fake", load={**LOAD, "script": script, "rate": 100})
         code, output = checkout.lab("run", "fake", "--profile", "off")
         assert code == 0, output
         checks = {check["name"]: check["detail"] for check in checkout.manifest()["validity"]["checks"]}
-        assert (checks["page cache"] == "the load writes, and so does the service") == bool(expected), script
+        assert (checks["page cache"] == "the load writes, and so does the service") == expected, script
 
 
 def test_a_run_without_one_response_is_invalid_and_says_so(checkout: FakeCheckout) -> None:

@@ -4,6 +4,8 @@ A line in the comment at its top says whether its requests write, and which fact
 
     -- lab: writes, pairs, value_bytes, seed
     -- lab: reads, pairs, seed
+
+A script without such a line, as those written for wrk2 are, takes no words and may write.
 """
 
 from __future__ import annotations
@@ -22,14 +24,14 @@ FORM = f"-- lab: reads, or -- lab: writes, and of {', '.join(WORDS)} those that 
 
 @dataclass(frozen=True)
 class ScriptDeclaration:
-    """Whether the script's requests write, and its words of the dataset."""
+    """Whether the script's requests write, None if it does not say so, and its words of the dataset."""
 
-    writes: bool
+    writes: bool | None
     words: frozenset[str]
 
 
 def read_script(path: Path, shown_as: str = "") -> ScriptDeclaration:
-    """Read the declaration of a script. Raises InputError if it has none, or one that is wrong, with file and line."""
+    """Read the declaration of a script. Raises InputError with file and line if it is wrong."""
     name = shown_as or str(path)
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
@@ -45,6 +47,4 @@ def read_script(path: Path, shown_as: str = "") -> ScriptDeclaration:
             return ScriptDeclaration(kind == "writes", frozenset(words))
         if line.strip() and not line.startswith("--"):
             break
-    raise InputError(
-        f"{name}: does not say whether its requests write", f"Add a line to the comment at its top: {FORM}"
-    )
+    return ScriptDeclaration(None, frozenset())

@@ -44,7 +44,7 @@ class RateChoice(Strict):
 class Experiment(Strict):
     """The declaration as it was run: ``resolved`` holds every value, ``overrides`` those given on the command line.
 
-    ``writes`` says whether the requests of the load write; None: an earlier lab did not record it.
+    ``writes`` says whether the requests of the load write; None if its script does not say.
     """
 
     name: str
