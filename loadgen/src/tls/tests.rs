@@ -1,5 +1,5 @@
 use super::{Received, Session, Tls};
-use rustls::pki_types::PrivateKeyDer;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ServerConfig, ServerConnection, SupportedProtocolVersion, version};
 use std::io::{Read, Write};
 use std::sync::Arc;
@@ -7,13 +7,13 @@ use std::sync::Arc;
 const RESPONSE: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
 
 fn server(versions: &[&'static SupportedProtocolVersion]) -> ServerConnection {
-    let own = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
-    let key = PrivateKeyDer::try_from(own.signing_key.serialize_der()).unwrap();
+    let own = CertificateDer::from(&include_bytes!("../../tests/support/localhost.cert.der")[..]);
+    let key = PrivateKeyDer::try_from(&include_bytes!("../../tests/support/localhost.key.der")[..]).unwrap();
     let config = ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
         .with_protocol_versions(versions)
         .unwrap()
         .with_no_client_auth()
-        .with_single_cert(vec![own.cert.der().clone()], key)
+        .with_single_cert(vec![own], key)
         .unwrap();
     ServerConnection::new(Arc::new(config)).unwrap()
 }

@@ -1,6 +1,6 @@
-//! A TLS server by rustls, with a certificate made at its start, that misbehaves on request.
+//! A TLS server by rustls, with a certificate of its own, valid until the year 4096, that misbehaves on request.
 
-use rustls::pki_types::PrivateKeyDer;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
 use rustls::{ServerConfig, ServerConnection, Stream, SupportedProtocolVersion};
@@ -134,13 +134,13 @@ fn config(
     names: Arc<Mutex<Vec<Option<String>>>>,
 ) -> Arc<ServerConfig> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let own = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
-    let key = PrivateKeyDer::try_from(own.signing_key.serialize_der()).unwrap();
-    let key = CertifiedKey::new(vec![own.cert.der().clone()], provider.key_provider.load_private_key(key).unwrap());
+    let own = CertificateDer::from(&include_bytes!("localhost.cert.der")[..]);
+    let key = PrivateKeyDer::try_from(&include_bytes!("localhost.key.der")[..]).unwrap();
+    let key = CertifiedKey::new(vec![own.clone()], provider.key_provider.load_private_key(key).unwrap());
     let builder = ServerConfig::builder_with_provider(provider.clone()).with_protocol_versions(versions).unwrap();
     let builder = if matches!(manner, Manner::WantCertificate) {
         let mut roots = rustls::RootCertStore::empty();
-        roots.add(own.cert.der().clone()).unwrap();
+        roots.add(own).unwrap();
         let verifier = rustls::server::WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider);
         builder.with_client_cert_verifier(verifier.build().unwrap())
     } else {
