@@ -332,10 +332,8 @@ class LifetimeTest {
 
     /** After faults that are not final, a running store accepts writes again. */
     private void checkRecovers(Engine engine) {
-      boolean isFinal =
-          machine.met.contains(Fault.FAILED_SYNC) || machine.met.contains(Fault.DAMAGED_SECTOR);
       machine.repair(true);
-      if (isFinal) {
+      if (machine.met.contains(Fault.FAILED_SYNC) || machine.met.contains(Fault.DAMAGED_SECTOR)) {
         return;
       }
       for (int tries = 1; ; tries++) {
