@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -12,6 +15,7 @@ from lab.errors import RunError
 from lab.machine.cpus import plan_cpus
 from lab.paths import Checkout
 from lab.process.locks import RunLock
+from lab.run.cleanup import clean_up
 from lab.runtime.base import Ports, Runtime
 from lab.runtime.local.runtime import LocalRuntime
 from lab.series import Answer, AnswerError, Place, PlannedRun, Series, find_incomplete, make_answer
@@ -80,6 +84,23 @@ def test_a_run_that_fails_is_kept_apart_and_the_others_go_on(place: Place, check
     (attempt,) = kept.runs[1].attempts
     assert json.loads((place.checkout.results / attempt / "run.json").read_text())["complete"] is False
     assert kept.state == "incomplete"
+    assert nothing_is_left(checkout)
+
+
+def test_a_ctrl_c_in_the_last_steps_of_a_run_keeps_it_and_ends_the_series(
+    place: Place, checkout: FakeCheckout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*arguments: Any) -> list[str]:
+        os.kill(os.getpid(), signal.SIGINT)
+        return clean_up(*arguments)
+
+    monkeypatch.setattr("lab.run.driver.clean_up", interrupted)
+    answer = answer_of(place, planned("queue"), planned("stack"))
+    with pytest.raises(KeyboardInterrupt), Series(place, answer, Console(quiet=True)) as series:
+        series.execute()
+    kept = reread(place, answer)
+    assert [run.run is not None for run in kept.runs] == [True, False]
+    assert kept.runs[1].attempts == []
     assert nothing_is_left(checkout)
 
 

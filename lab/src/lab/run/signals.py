@@ -42,15 +42,28 @@ def signals_raise() -> Iterator[None]:
         yield
 
 
+_held: list[int] = []
+
+
 @contextlib.contextmanager
 def signals_held_off() -> Iterator[None]:
-    """During the body, the ending signals do nothing: for a short clean-up that must not be interrupted."""
+    """During the body, the ending signals do nothing: for a short clean-up that must not be interrupted.
+
+    `raise_held` tells of them afterwards to what has more to do than to end.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
     signal.setitimer(signal.ITIMER_REAL, 0)
-    with _handled_by(signal.SIG_IGN):
+    _held.clear()
+    with _handled_by(lambda number, _: _held.append(number)):
         yield
+
+
+def raise_held() -> None:
+    """Raise the error of a signal that came during the last `signals_held_off`."""
+    for number in _held[:1]:
+        raise KeyboardInterrupt if number == signal.SIGINT else TerminatedError(number)
 
 
 @contextlib.contextmanager

@@ -22,7 +22,7 @@ from lab.paths import Checkout
 from lab.report import numbers
 from lab.run import Run, RunPlan
 from lab.run.setup import Setup
-from lab.run.signals import signals_raise
+from lab.run.signals import raise_held, signals_raise
 from lab.run.state import RunArtifacts
 from lab.run.summary import STATE_STYLES, tell_end
 from lab.runtime.base import Ports, Runtime
@@ -174,6 +174,7 @@ class Series:
         self.answer.write(results)
         if ended.code >= 128:
             raise KeyboardInterrupt
+        raise_held()  # the run was over but for its last steps, and is kept
         if ended.refused is not None:
             raise CannotRunHereError(f"{planned.name} cannot run here: {planned.refused}", ended.refused.hint)
         if not whole or ended.manifest is None:
