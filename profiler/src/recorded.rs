@@ -156,6 +156,25 @@ fn a_range_is_a_read_and_a_write_to_the_socket_not_a_reply() {
 }
 
 #[test]
+fn the_hand_off_of_an_executor_is_the_queue() {
+    for (recording, queue) in [
+        ("executor-array-get.lock", "java/util/concurrent/ArrayBlockingQueue."),
+        ("executor-stack-get.lock", "java/util/concurrent/LinkedBlockingDeque."),
+        ("executor-get.cpu", "java/util/concurrent/LinkedBlockingQueue."),
+    ] {
+        let (_, recorded) = recorded().into_iter().find(|(name, _)| name == recording).unwrap();
+        for frame in [queue, "java/util/concurrent/ThreadPoolExecutor.getTask"] {
+            let mut samples = recorded.clone();
+            samples.rows.retain(|row| recorded.ancestry(row.node).any(|(name, _)| name.starts_with(frame)));
+            let shares = shares(&samples, |_| true);
+            assert!(shares.len() == 1 && shares.contains_key("queue"), "{frame} in {recording}: {shares:?}");
+        }
+    }
+    let itself = table("[worker-1];java/util/concurrent/ThreadPoolExecutor.getTask 1\n", false);
+    assert!(shares(&itself, |_| true).contains_key("queue"));
+}
+
+#[test]
 fn the_hand_off_of_the_disruptor_is_the_queue() {
     let (_, mut samples) = recorded().into_iter().find(|(name, _)| name == "disruptor-get.cpu").unwrap();
     let waits = |samples: &Samples, node| {

@@ -108,6 +108,10 @@ disruptor-get disruptor lsm cpu get.lua 15000 67108864 15000
 sharded-put sharded lsm cpu put.lua 15000 4194304 15000
 priority-mixed priority lsm cpu mixed.lua 10000 4194304 15000
 executor-get executor lsm cpu get.lua 15000 67108864 15000
+executor-array-get executor-array lsm cpu,lock get.lua 15000 67108864 15000
+executor-stack-get executor-stack lsm cpu,lock get.lua 15000 67108864 15000
+executor-deque-get executor-deque lsm cpu get.lua 15000 67108864 15000
+executor-ms-queue-get executor-ms-queue lsm cpu get.lua 15000 67108864 15000
 one-nio-workers-get one-nio-workers lsm cpu get.lua 15000 67108864 15000
 synchronous-get synchronous lsm cpu get.lua 15000 67108864 15000
 fork-join-get fork-join lsm cpu get.lua 15000 67108864 15000

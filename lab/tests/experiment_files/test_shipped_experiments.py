@@ -25,7 +25,7 @@ def test_the_shipped_experiments_are_sound() -> None:
 
 def test_every_variant_of_the_service_has_an_experiment() -> None:
     source = ROOT / "service/server/src/main/java/lsmlab/server/variant/Variants.java"
-    variants = set(re.findall(r'new Entry\("([a-z0-9-]+)"', source.read_text()))
+    variants = set(re.findall(r'new Entry\(\s*"([a-z0-9-]+)"', source.read_text()))
     assert "sync" in variants
     used = {CATALOGUE.read(name).service.variant for name in CATALOGUE.names()}
     assert variants == used, "an experiment for each variant, and none for a variant that does not exist"

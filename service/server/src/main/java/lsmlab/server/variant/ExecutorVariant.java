@@ -1,5 +1,6 @@
 package lsmlab.server.variant;
 
+import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
@@ -19,8 +20,12 @@ import lsmlab.server.request.Request;
  *
  * <p><b>Where it comes from.</b> The pool that {@code Executors.newFixedThreadPool} makes, with a bound, and with a 503
  * for each rejection by {@code AbortPolicy}. Most Java services pass requests to threads in this way.
+ *
+ * <p>Its subclasses differ only in the queue: {@link ExecutorArrayVariant}, {@link ExecutorStackVariant}, {@link
+ * ExecutorDequeVariant} and {@link ExecutorMsQueueVariant}. {@link OneNioWorkersVariant} has such a pool on a {@code
+ * SynchronousQueue}.
  */
-final class ExecutorVariant implements Variant {
+class ExecutorVariant implements Variant {
 
   static final String SUMMARY =
       "a ThreadPoolExecutor on a LinkedBlockingQueue, as in most services";
@@ -31,6 +36,16 @@ final class ExecutorVariant implements Variant {
   private final int capacity;
 
   ExecutorVariant(VariantSettings settings) {
+    this(settings, new LinkedBlockingQueue<>(settings.queueCapacity()));
+  }
+
+  /**
+   * Makes a pool on another queue.
+   *
+   * @param queue its {@code offer} returns false if {@link VariantSettings#queueCapacity} tasks wait, and its {@code
+   *     take} decides which task runs next; a pool of fixed size adds and removes tasks by no other method
+   */
+  ExecutorVariant(VariantSettings settings, BlockingQueue<Runnable> queue) {
     capacity = settings.queueCapacity();
     overload = new OverloadPolicy(settings);
     workers = new Workers(settings);
@@ -40,7 +55,7 @@ final class ExecutorVariant implements Variant {
             settings.workers(),
             0,
             TimeUnit.SECONDS,
-            new LinkedBlockingQueue<>(capacity),
+            queue,
             workers,
             (task, full) -> ((Task) task).request().reject(Rejection.QUEUE_FULL));
     pool.prestartAllCoreThreads();
@@ -55,17 +70,17 @@ final class ExecutorVariant implements Variant {
   }
 
   @Override
-  public void submit(Request request) {
+  public final void submit(Request request) {
     pool.execute(new Task(request, overload));
   }
 
   @Override
-  public int queueDepth() {
+  public final int queueDepth() {
     return pool.getQueue().size();
   }
 
   @Override
-  public int queueCapacity() {
+  public final int queueCapacity() {
     return capacity;
   }
 
@@ -74,7 +89,7 @@ final class ExecutorVariant implements Variant {
    * reading.
    */
   @Override
-  public void close() {
+  public final void close() {
     pool.shutdown();
     workers.join();
   }

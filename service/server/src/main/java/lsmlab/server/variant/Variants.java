@@ -82,6 +82,15 @@ public final class Variants {
               .withAnyIdle(),
           new Entry("priority", PriorityVariant.SUMMARY, PriorityVariant::new).withAnyIdle(),
           new Entry("executor", ExecutorVariant.SUMMARY, ExecutorVariant::new).with(REJECT_OR_LATE),
+          new Entry("executor-array", ExecutorArrayVariant.SUMMARY, ExecutorArrayVariant::new)
+              .with(REJECT_OR_LATE),
+          new Entry("executor-stack", ExecutorStackVariant.SUMMARY, ExecutorStackVariant::new)
+              .with(REJECT_OR_LATE),
+          new Entry("executor-deque", ExecutorDequeVariant.SUMMARY, ExecutorDequeVariant::new)
+              .with(REJECT_OR_LATE),
+          new Entry(
+                  "executor-ms-queue", ExecutorMsQueueVariant.SUMMARY, ExecutorMsQueueVariant::new)
+              .with(REJECT_OR_LATE),
           new Entry("one-nio-workers", OneNioWorkersVariant.SUMMARY, OneNioWorkersVariant::new),
           new Entry("synchronous", HandoffVariant.SUMMARY, HandoffVariant::new),
           new Entry("fork-join", ForkJoinVariant.SUMMARY, ForkJoinVariant::new)

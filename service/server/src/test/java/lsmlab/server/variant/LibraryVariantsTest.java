@@ -55,11 +55,6 @@ class LibraryVariantsTest {
   }
 
   @Test
-  void theExecutorIsJavas() {
-    assertTrue(frames("executor").contains("java.util.concurrent.ThreadPoolExecutor$Worker"));
-  }
-
-  @Test
   void theDisruptorIsLmaxs() {
     assertTrue(frames("disruptor").contains("com.lmax.disruptor.BatchEventProcessor"));
   }

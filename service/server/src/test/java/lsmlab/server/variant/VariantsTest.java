@@ -209,7 +209,6 @@ class VariantsTest {
     assertEquals(List.of(0, 1, 2, 3, 4, 5, 6, 7, 8, 9), order("ms-queue"));
     assertEquals(List.of(0, 1, 2, 3, 4, 5, 6, 7, 8, 9), order("mpmc"));
     assertEquals(List.of(0, 1, 2, 3, 4, 5, 6, 7, 8, 9), order("queue-batch"));
-    assertEquals(List.of(0, 1, 2, 3, 4, 5, 6, 7, 8, 9), order("executor"));
     assertEquals(List.of(0, 1, 2, 3, 4, 5, 6, 7, 8, 9), order("disruptor"));
   }
 
