@@ -22,6 +22,9 @@ LOADGEN_BUILT = loadgen/target/release/loadgen
 PROFILE = profiler/target/release/profile
 PROFILE_LIB = profiler/target/lib/.complete
 
+# Ten HTTP servers, which no experiment of ours needs.
+SERVERS_POM = examples/servers/pom.xml
+
 SERVICE_SOURCES := $(shell find service -path '*/target' -prune -o -path '*/src/test' -prune -o \( -name '*.java' -o -name pom.xml -o -path '*/resources/*' \) -type f -print 2>/dev/null)
 LOADGEN_SOURCES := $(shell find loadgen -path loadgen/target -prune -o \( -name '*.rs' -o -name 'Cargo.*' -o -name '*.lua' \) -type f -print 2>/dev/null)
 PROFILER_SOURCES := $(shell find profiler -path profiler/target -prune -o \( -name '*.rs' -o -name 'Cargo.*' -o -name '*.toml' -o -name '*.ttf' \) -type f -print 2>/dev/null)
@@ -127,8 +130,13 @@ $(PROFILE_LIB): profiler/pom.xml $(shell find profiler/converter -name '*.java' 
 	@$(MVN) -f profiler/pom.xml package
 	@touch $@
 
+.PHONY: build-servers
+build-servers: ## the example servers (examples/README.md); not part of `make build`
+	@bin/find-jdk >/dev/null
+	@$(MVN) -f $(SERVERS_POM) package
+
 clean: ## remove builds (results and datasets stay)
-	@rm -rf service/*/target loadgen/target profiler/target .venv
+	@rm -rf service/*/target examples/servers/*/target loadgen/target profiler/target .venv
 
 ##@ Test
 .PHONY: test compile-loadgen-tests test-service test-loadgen test-profiler test-dashboards test-lab test-e2e
@@ -171,6 +179,10 @@ test-dashboards: ## Prometheus configuration and rules, dashboards
 test-e2e: build ## whole experiments in both runtimes; docker's only if an engine answers
 	@$(DEVELOPERS_PACKAGES)
 	$(PYTEST) -ra -n 2 lab/tests/e2e
+
+.PHONY: test-servers
+test-servers: build-servers ## every example server keeps its contract, a minute; not part of `make test` (examples/README.md)
+	env JAVA_HOME="$(JDK)" python3 -m unittest discover -s examples
 
 .PHONY: test-kubernetes
 # One node, which generators and service share; each side has one of the two CPUs.
@@ -243,6 +255,7 @@ build-bench:
 lint: lint-service lint-loadgen lint-profiler lint-lab ## formatters and linters of every language, warnings denied; no package cycles
 lint-service:
 	$(MVN) -f service/pom.xml spotless:check
+	$(MVN) -f $(SERVERS_POM) -N spotless:check
 	$(MVN) -f service/pom.xml test -pl bench -am -Dtest=PackagesTest -Dsurefire.failIfNoSpecifiedTests=false
 lint-loadgen:
 	cargo fmt --all --check --manifest-path loadgen/Cargo.toml
@@ -252,17 +265,18 @@ lint-profiler:
 	cargo clippy --quiet --locked --all-targets --manifest-path profiler/Cargo.toml -- -D warnings
 lint-lab:
 	@$(DEVELOPERS_PACKAGES)
-	$(VENV)/ruff check lab dashboards
-	$(VENV)/ruff format --check lab dashboards
+	$(VENV)/ruff check lab dashboards examples
+	$(VENV)/ruff format --check lab dashboards examples
 	$(VENV)/mypy --config-file lab/pyproject.toml lab/src
 	$(PYTEST) lab/tests/test_packages.py
 format: ## reformat all sources
 	$(MVN) -f service/pom.xml spotless:apply
+	$(MVN) -f $(SERVERS_POM) -N spotless:apply
 	cargo fmt --all --manifest-path loadgen/Cargo.toml
 	cargo fmt --manifest-path profiler/Cargo.toml
 	@$(DEVELOPERS_PACKAGES)
-	$(VENV)/ruff check --fix lab dashboards
-	$(VENV)/ruff format lab dashboards
+	$(VENV)/ruff check --fix lab dashboards examples
+	$(VENV)/ruff format lab dashboards examples
 
 .PHONY: help
 help: ## this list
