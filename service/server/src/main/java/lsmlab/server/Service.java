@@ -142,17 +142,16 @@ public final class Service implements AutoCloseable {
     return service;
   }
 
-  private static String cannotBind(String which, String host, int port, IOException e) {
-    return which
-        + " port "
-        + host
-        + ":"
-        + port
-        + " cannot be used ("
-        + e.getMessage()
-        + "): stop the program that uses it, or set another "
-        + which
-        + "_port";
+  /** Returns why a port cannot be used and what to do, as one line. */
+  static String cannotBind(String which, String host, int port, IOException e) {
+    String why = String.valueOf(e.getMessage());
+    String advice =
+        why.contains("already in use")
+            ? "stop the program that uses it, or set another " + which + "_port"
+            : why.contains("Too many open files")
+                ? "raise the limit of open files (ulimit -n)"
+                : "set another " + which + "_host or " + which + "_port";
+    return "%s port %s:%d cannot be used (%s): %s".formatted(which, host, port, why, advice);
   }
 
   private Map<String, String> info() {
