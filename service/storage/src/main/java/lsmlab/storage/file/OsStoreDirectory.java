@@ -12,7 +12,6 @@ import java.nio.ByteBuffer;
 import java.nio.channels.AsynchronousFileChannel;
 import java.nio.channels.ClosedByInterruptException;
 import java.nio.channels.FileChannel;
-import java.nio.channels.FileLock;
 import java.nio.channels.OverlappingFileLockException;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.FileAlreadyExistsException;
@@ -20,9 +19,12 @@ import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.NotDirectoryException;
+import java.nio.file.OpenOption;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Stream;
 import lsmlab.storage.CheckpointException;
 
@@ -32,8 +34,15 @@ public final class OsStoreDirectory implements StoreDirectory {
   /** Name of the file that is locked while a store is open. Its content is not used. */
   public static final String LOCK_NAME = "LOCK";
 
+  /**
+   * Directories that this process has locked. Their file {@link #LOCK_NAME} must not be opened: to
+   * close it again would end the process's lock (fcntl(2)).
+   */
+  private static final Set<Path> LOCKED = ConcurrentHashMap.newKeySet();
+
   private final Path path;
   private FileChannel lockChannel;
+  private Path locked;
 
   /**
    * The open directory, to sync it. Not a FileChannel: an interrupt of the calling thread would
@@ -165,7 +174,7 @@ public final class OsStoreDirectory implements StoreDirectory {
   public synchronized void lock() throws IOException {
     Path file = path.resolve(LOCK_NAME);
     try {
-      take(file, FileChannel.open(file, WRITE, CREATE), false);
+      take(file, false, WRITE, CREATE);
     } catch (AccessDeniedException e) {
       throw notWritable(file, e);
     }
@@ -176,27 +185,43 @@ public final class OsStoreDirectory implements StoreDirectory {
   public synchronized void lockForReading() throws IOException {
     Path file = path.resolve(LOCK_NAME);
     try {
-      take(file, FileChannel.open(file, READ), true);
+      take(file, true, READ);
     } catch (NoSuchFileException e) {
       // Nobody has opened the store since this directory was made.
     }
   }
 
-  private void take(Path file, FileChannel channel, boolean shared) throws IOException {
-    FileLock lock = null;
+  private void take(Path file, boolean shared, OpenOption... how) throws IOException {
+    Path directory = path.toRealPath();
+    if (!LOCKED.add(directory)) {
+      throw inUse(file, null);
+    }
+    locked = directory;
+    FileChannel channel = null;
     try {
-      lock = channel.tryLock(0, Long.MAX_VALUE, shared);
+      channel = FileChannel.open(file, how);
+      if (channel.tryLock(0, Long.MAX_VALUE, shared) == null) {
+        throw inUse(file, null);
+      }
+      lockChannel = channel;
     } catch (OverlappingFileLockException e) {
       throw inUse(file, e);
     } finally {
-      if (lock == null) {
-        channel.close();
+      if (lockChannel == null) {
+        unlock(channel);
       }
     }
-    if (lock == null) {
-      throw inUse(file, null);
+  }
+
+  private void unlock(FileChannel channel) throws IOException {
+    lockChannel = null;
+    try {
+      if (channel != null) {
+        channel.close();
+      }
+    } finally {
+      LOCKED.remove(locked);
     }
-    lockChannel = channel;
   }
 
   private static IOException notWritable(Path file, AccessDeniedException cause) {
@@ -233,8 +258,7 @@ public final class OsStoreDirectory implements StoreDirectory {
       syncing = null;
     }
     if (lockChannel != null) {
-      lockChannel.close();
-      lockChannel = null;
+      unlock(lockChannel);
     }
   }
 

@@ -2,9 +2,11 @@ package lsmlab.storage.file;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -97,5 +99,34 @@ class OsStoreDirectoryTest {
       file.truncate(4);
       assertEquals(4, Files.size(path.resolve("f")));
     }
+  }
+
+  /** The kernel ends all locks of a process on a file when the process closes any descriptor of it. */
+  @Test
+  void aRefusedLockOfTheSameProcessDoesNotEndTheLock() throws IOException {
+    try (OsStoreDirectory holder = new OsStoreDirectory(path);
+        OsStoreDirectory writer = new OsStoreDirectory(path);
+        OsStoreDirectory reader = new OsStoreDirectory(path)) {
+      holder.lock();
+      assumeTrue(isLocked(), "this kernel does not show its locks");
+      assertThrows(IOException.class, writer::lock);
+      assertThrows(IOException.class, reader::lockForReading);
+      assertTrue(isLocked(), "another process can take the lock now");
+      holder.close();
+      writer.lock();
+      assertTrue(isLocked());
+    }
+    assertFalse(isLocked());
+  }
+
+  private boolean isLocked() throws IOException {
+    Path locks = Path.of("/proc/locks");
+    if (!Files.isReadable(locks)) {
+      return false;
+    }
+    String file = ":" + Files.getAttribute(path.resolve("LOCK"), "unix:ino") + " ";
+    String process = " " + ProcessHandle.current().pid() + " ";
+    return Files.readAllLines(locks).stream()
+        .anyMatch(lock -> lock.contains(file) && lock.contains(process));
   }
 }
