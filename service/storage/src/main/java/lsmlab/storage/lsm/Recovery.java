@@ -73,7 +73,7 @@ final class Recovery implements AutoCloseable {
     logs = new WalChain(directory, names, manifest);
     tables = openTables(names);
     List<String> obsolete = obsoleteFiles(names);
-    replayLogs().forEach(log -> obsolete.add(WalFormat.fileName(log)));
+    List<Long> dropped = replayLogs();
     // The store is sound. From here on, files are changed.
     manifest.beginAppending();
     for (LogEntry log : replayed) {
@@ -81,6 +81,12 @@ final class Recovery implements AutoCloseable {
     }
     for (String name : obsolete) {
       directory.delete(name);
+    }
+    // What was replayed must stay, even if no log can be begun. And a table must not outlast the
+    // log from which it was flushed: that would mean that the manifest has lost a record.
+    directory.sync();
+    for (long log : dropped) {
+      directory.delete(WalFormat.fileName(log));
     }
   }
 

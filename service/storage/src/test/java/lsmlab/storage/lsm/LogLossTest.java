@@ -9,12 +9,15 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.SplittableRandom;
 import lsmlab.storage.CorruptionException;
 import lsmlab.storage.Durability;
 import lsmlab.storage.Engine;
 import lsmlab.storage.LsmOptions;
+import lsmlab.storage.ReadOnlyException;
 import lsmlab.storage.file.SimulatedDirectory;
 import lsmlab.storage.file.SimulatedDirectory.Operation;
+import lsmlab.storage.manifest.Manifest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -116,12 +119,7 @@ class LogLossTest {
   @EnumSource(Durability.class)
   void aLogThatWasNeverCreatedIsNotMissed(Durability durability) {
     SimulatedDirectory directory = store(durability, false);
-    directory.setFault(
-        (operation, name) -> {
-          if (operation == Operation.CREATE && name.endsWith(".wal")) {
-            throw new IOException("No space left on device");
-          }
-        });
+    directory.setFault(LogLossTest::noSpaceForLogs);
     try (Engine engine = LsmEngine.open(options(durability), directory)) {
       engine.quiesce();
       assertTrue(engine.stats().flushes() > 0);
@@ -135,5 +133,74 @@ class LogLossTest {
   void aLossOfPowerAfterACleanStopLosesNothing() {
     SimulatedDirectory directory = store(Durability.PROCESS, true);
     assertEquals(20, pairs(directory.certain(), Durability.PROCESS));
+  }
+
+  /** Returns a store whose only log, with one pair, has never been synced, nor has its name. */
+  private static SimulatedDirectory unsyncedStore() {
+    SimulatedDirectory directory = new SimulatedDirectory();
+    directory.setFault(LogLossTest::noSpaceForLogs);
+    Engine engine = LsmEngine.open(options(Durability.PROCESS), directory);
+    directory.setFault((operation, name) -> {});
+    engine.put(new byte[1], new byte[200]);
+    SimulatedDirectory killed = directory.afterKill();
+    engine.close();
+    return killed;
+  }
+
+  private static void noSpaceForLogs(Operation operation, String name) throws IOException {
+    if (operation == Operation.CREATE && name.endsWith(".wal")) {
+      throw new IOException("No space left on device");
+    }
+  }
+
+  /** Readers have seen it. */
+  @ParameterizedTest
+  @EnumSource(Durability.class)
+  void whatAStartFoundSurvivesALossOfPower(Durability durability) {
+    SimulatedDirectory directory = unsyncedStore();
+    directory.setFault(
+        (operation, name) -> {
+          noSpaceForLogs(operation, name);
+          if (Thread.currentThread().getName().startsWith("lsmlab-flush")) {
+            throw new IOException("no table is begun, which would sync the directory");
+          }
+        });
+    try (Engine engine = LsmEngine.open(options(durability), directory)) {
+      assertEquals(1, History.contents(engine, "").size());
+    }
+    assertEquals(1, pairs(directory.certain(), durability));
+  }
+
+  /**
+   * Of a log that a loss of power emptied, an unpublished table is left. The start deletes both. A
+   * second loss of power must not keep the table alone, which would mean that the manifest had lost
+   * a record.
+   */
+  @Test
+  void theTableOfADroppedLogIsDeletedBeforeTheLog() {
+    SimulatedDirectory directory = new SimulatedDirectory();
+    directory.setFault(LogLossTest::noSpaceForLogs);
+    SimulatedDirectory left;
+    try (Engine engine = LsmEngine.open(options(Durability.PROCESS), directory)) {
+      directory.setFault(
+          (operation, name) -> {
+            if (operation == Operation.WRITE && name.startsWith(Manifest.NAME)) {
+              throw new IOException("No space left on device");
+            }
+          });
+      engine.put(new byte[1], new byte[200]);
+      assertThrows(ReadOnlyException.class, engine::flush);
+      left = directory.certain();
+      directory.setFault((operation, name) -> {});
+    }
+    assertEquals(1, left.names(".sst").size());
+    assertEquals(0, left.bytes(".wal"));
+    left.setFault(LogLossTest::noSpaceForLogs);
+    LsmEngine.open(options(Durability.PROCESS), left).close();
+    assertEquals(List.of(), left.names(".sst"));
+    assertEquals(List.of(), left.names(".wal"));
+    for (int seed = 0; seed < 50; seed++) {
+      pairs(left.losePower(new SplittableRandom(seed)), Durability.PROCESS);
+    }
   }
 }
