@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from dataclasses import replace
 from pathlib import Path
 
@@ -167,9 +168,11 @@ def test_a_phase_interrupted_while_it_is_announced_counts_as_interrupted() -> No
         if name is not None:
             raise KeyboardInterrupt
 
-    phases = Phases(Show(Console(quiet=True)), announce)
+    printed = io.StringIO()
+    phases = Phases(Show(Console(file=printed)), announce)
     with pytest.raises(KeyboardInterrupt), phases.phase("measure", limit_s=1):
         pytest.fail("its body must not begin")
+    assert printed.getvalue().startswith("✗ measure ")
     assert phases.failed == "measure"
     assert [(phase.name, phase.outcome) for phase in phases.done] == [("measure", "interrupted")]
 

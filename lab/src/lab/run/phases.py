@@ -59,8 +59,8 @@ class Phases:
         self.latest = name
         outcome: Outcome = "failed"
         try:
-            self._on_change(name)
             self._show.begin(label or name, expected_s, status)
+            self._on_change(name)
             with time_limit(limit_s, f"phase {name!r}"):
                 yield active
             outcome = "skipped" if active.skipped else "ok"
