@@ -14,7 +14,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from lab import __version__
 from lab.cli.output import show_error
-from lab.errors import LabError
+from lab.errors import InputError, LabError
 
 
 class _Entry(NamedTuple):
@@ -113,8 +113,10 @@ def _help(command: Annotated[str, typer.Argument(metavar="COMMAND|all")] = "") -
     if command == "all":
         for name, entry in COMMANDS.items():
             typer.echo(f"  {name:<16}{entry.help}")
-    else:
+    elif command in ("", "help", *COMMANDS):
         app([command, "--help"] if command in COMMANDS else ["--help"], prog_name="lab")
+    else:
+        raise InputError(f"no command named {command!r}", hint="`lab help all` lists every command")
 
 
 def main() -> None:
