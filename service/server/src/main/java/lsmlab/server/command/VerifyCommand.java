@@ -2,7 +2,9 @@ package lsmlab.server.command;
 
 import java.io.IOException;
 import java.io.PrintWriter;
+import java.nio.file.AccessDeniedException;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.concurrent.Callable;
 import lsmlab.storage.CorruptionException;
@@ -47,11 +49,20 @@ public final class VerifyCommand implements Callable<Integer> {
       err.println("damaged: " + e.getMessage());
       return 1;
     } catch (IOException e) {
-      err.println("not checked: " + e.getMessage());
+      err.println("not checked: " + e.getMessage() + reason(e));
       return 2;
     } finally {
       out.flush();
       err.flush();
     }
+  }
+
+  /** Returns the reason for errors whose message is only a path. */
+  private static String reason(IOException e) {
+    return switch (e) {
+      case AccessDeniedException denied -> ": permission denied: use an account that may read it";
+      case NoSuchFileException missing -> ": no such file";
+      default -> "";
+    };
   }
 }

@@ -266,6 +266,18 @@ class DatasetCommandsTest {
   }
 
   @Test
+  void verifySaysWhyAFileCannotBeRead() throws IOException {
+    Path dir = temporary.resolve("store");
+    assertEquals(0, load(dir, "--tables", "1").exit());
+    Path table = dir.resolve("000001.sst");
+    Files.delete(table);
+    Files.createSymbolicLink(table, temporary.resolve("nowhere"));
+    Outcome outcome = run(new VerifyCommand(), "--dir", dir);
+    assertEquals(2, outcome.exit());
+    assertTrue(outcome.err().contains("not checked: " + table + ": no such file"), outcome.err());
+  }
+
+  @Test
   void dumpPrintsEachKindOfFile() throws IOException {
     Path dir = temporary.resolve("store");
     assertEquals(0, load(dir, "--tables", "1").exit());
