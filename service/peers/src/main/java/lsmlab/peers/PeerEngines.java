@@ -2,6 +2,7 @@ package lsmlab.peers;
 
 import java.util.List;
 import java.util.Optional;
+import lsmlab.storage.Keeps;
 import lsmlab.storage.engines.Engines;
 
 /**
@@ -15,17 +16,17 @@ public final class PeerEngines implements Engines.Provider {
           new Engines.Entry(
               "rocksdb",
               "RocksDB through its JNI binding: the LSM tree most others are measured against",
-              true,
+              Keeps.KILLED,
               RocksEngine::open),
           new Engines.Entry(
               "rocksdb-tuned",
               "RocksDB with the options and the JNI calls that an expert would choose",
-              true,
+              Keeps.KILLED,
               TunedRocksEngine::open),
           new Engines.Entry(
               "mvstore",
               "H2's MVStore: a copy-on-write B-tree in Java, without a log",
-              true,
+              Keeps.KILLED,
               MvStoreEngine::open,
               MvStoreEngine::openForLoading));
 

@@ -23,6 +23,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicIntegerArray;
 import lsmlab.storage.Durability;
 import lsmlab.storage.Engine;
+import lsmlab.storage.Keeps;
 import lsmlab.storage.LsmOptions;
 import lsmlab.storage.OverloadedException;
 import lsmlab.storage.Scan;
@@ -57,7 +58,8 @@ abstract class EngineContract {
     return PeerEngines.find(name).orElseThrow();
   }
 
-  private LsmOptions.Builder options() {
+  /** Returns the options of the store under test. */
+  LsmOptions.Builder options() {
     return LsmOptions.builder(temporary.resolve("store")).flushThresholdBytes(256 * 1024);
   }
 
@@ -313,7 +315,7 @@ abstract class EngineContract {
   @ParameterizedTest
   @EnumSource(Durability.class)
   void acknowledgedWritesSurviveTheirProcess(Durability durability) throws Exception {
-    if (!entry().persistent()) {
+    if (entry().keeps() != Keeps.KILLED) {
       return;
     }
     engine.close();

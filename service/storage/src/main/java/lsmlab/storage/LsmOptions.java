@@ -28,6 +28,9 @@ import java.util.Objects;
  * @param valueBytesMax longest value that is accepted; a flush holds a value in memory twice
  * @param stallMillisMax how long a write waits for flushes and compactions before it fails with
  *     {@link OverloadedException}
+ * @param flushBacklog what a write meets if flushes do not keep up; only for the engine {@code
+ *     textbook}
+ * @param readPath how a lookup searches; only for the engine {@code textbook}
  */
 public record LsmOptions(
     Path directory,
@@ -44,7 +47,9 @@ public record LsmOptions(
     long tableBytes,
     long compactionBytesPerSecondMax,
     int valueBytesMax,
-    long stallMillisMax) {
+    long stallMillisMax,
+    FlushBacklog flushBacklog,
+    ReadPath readPath) {
 
   private static final long MIB = 1024 * 1024;
 
@@ -69,6 +74,8 @@ public record LsmOptions(
     inRange("tableBytes", tableBytes, 1024, 1L << 40);
     inRange("compactionBytesPerSecondMax", compactionBytesPerSecondMax, 0, 1L << 40);
     inRange("stallMillisMax", stallMillisMax, 0, 3_600_000);
+    Objects.requireNonNull(flushBacklog, "flushBacklog");
+    Objects.requireNonNull(readPath, "readPath");
   }
 
   /** Returns the defaults for a store in this directory. */
@@ -116,6 +123,8 @@ public record LsmOptions(
         (int) Math.min(Limits.VALUE_BYTES_MAX, Runtime.getRuntime().maxMemory() / 8);
 
     private long stallMillisMax = 1_000;
+    private FlushBacklog flushBacklog = FlushBacklog.BLOCK;
+    private ReadPath readPath = ReadPath.POINT;
 
     private Builder(Path directory) {
       this.directory = directory;
@@ -191,6 +200,16 @@ public record LsmOptions(
       return this;
     }
 
+    public Builder flushBacklog(FlushBacklog value) {
+      flushBacklog = value;
+      return this;
+    }
+
+    public Builder readPath(ReadPath value) {
+      readPath = value;
+      return this;
+    }
+
     public LsmOptions build() {
       return new LsmOptions(
           directory,
@@ -207,7 +226,9 @@ public record LsmOptions(
           tableBytes,
           compactionBytesPerSecondMax,
           valueBytesMax,
-          stallMillisMax);
+          stallMillisMax,
+          flushBacklog,
+          readPath);
     }
   }
 }

@@ -5,8 +5,10 @@ import java.util.Optional;
 import java.util.ServiceLoader;
 import java.util.stream.Stream;
 import lsmlab.storage.Engine;
+import lsmlab.storage.Keeps;
 import lsmlab.storage.LsmOptions;
 import lsmlab.storage.lsm.LsmEngine;
+import lsmlab.storage.textbook.TextbookEngine;
 
 /**
  * The engines by the name that a configuration gives as {@code engine:}. To add an engine, write
@@ -23,16 +25,20 @@ public final class Engines {
   /**
    * @param name name of the engine in a configuration
    * @param summary one line for the list of engines
-   * @param persistent whether pairs outlive the process
+   * @param keeps what acknowledged writes survive
    * @param loader opens the engine for loading many pairs; a write is then durable only after a
    *     later {@link Engine#flush} or {@link Engine#close}
    */
-  public record Entry(
-      String name, String summary, boolean persistent, Factory factory, Factory loader) {
+  public record Entry(String name, String summary, Keeps keeps, Factory factory, Factory loader) {
 
     /** Makes the entry of an engine that has no special mode for loading many pairs. */
-    public Entry(String name, String summary, boolean persistent, Factory factory) {
-      this(name, summary, persistent, factory, factory);
+    public Entry(String name, String summary, Keeps keeps, Factory factory) {
+      this(name, summary, keeps, factory, factory);
+    }
+
+    /** Whether pairs outlive a process that stops cleanly. */
+    public boolean persistent() {
+      return keeps != Keeps.NOTHING;
     }
   }
 
@@ -50,18 +56,24 @@ public final class Engines {
           new Entry(
               "lsm",
               "log-structured merge tree: WAL, memtables, SSTables, compaction",
-              true,
+              Keeps.KILLED,
               LsmEngine::open),
           new Entry(
               "memory",
               "a concurrent skip list in the heap; nothing outlives the process",
-              false,
+              Keeps.NOTHING,
               options -> new MemoryEngine()),
           new Entry(
               "null",
               "stores nothing and finds nothing: what a request costs without storage",
-              false,
-              options -> new NullEngine()));
+              Keeps.NOTHING,
+              options -> new NullEngine()),
+          new Entry(
+              TextbookEngine.NAME,
+              "the teaching engine: an LSM tree without WAL, blocks and cache; a kill loses writes",
+              Keeps.CLOSED,
+              TextbookEngine::open,
+              TextbookEngine::openForLoading));
 
   private static final List<Entry> ALL = withProvided();
 

@@ -11,7 +11,7 @@ import java.lang.foreign.ValueLayout;
  * <p>Source: Putze, Sanders, Singler, "Cache-, Hash- and Space-Efficient Bloom Filters" (2007),
  * section 3; one bit per word as in the split block filter of Apache Impala.
  */
-final class BloomFilter {
+public final class BloomFilter {
 
   private static final int WORDS = 8;
 
@@ -33,7 +33,7 @@ final class BloomFilter {
    * Returns the size in bytes of a filter for this many keys, a multiple of 64; 0 if it has no
    * bits.
    */
-  static long bytes(long keys, int bitsPerKey) {
+  public static long bytes(long keys, int bitsPerKey) {
     if (bitsPerKey == 0) {
       return 0;
     }
@@ -42,7 +42,7 @@ final class BloomFilter {
   }
 
   /** Adds the hash of a key to the filter of {@code length} bytes at {@code offset}. */
-  static void add(MemorySegment segment, long offset, long length, long hash) {
+  public static void add(MemorySegment segment, long offset, long length, long hash) {
     long line = line(offset, length, hash);
     for (int i = 0; i < WORDS; i++) {
       long at = line + i * Long.BYTES;
@@ -52,7 +52,7 @@ final class BloomFilter {
   }
 
   /** Whether a key with this hash may have been added. Never false for a key that was added. */
-  static boolean mayContain(MemorySegment segment, long offset, long length, long hash) {
+  public static boolean mayContain(MemorySegment segment, long offset, long length, long hash) {
     long line = line(offset, length, hash);
     // Tests all eight bits, because the CPU could not predict an early exit.
     long missing = 0;
