@@ -19,6 +19,7 @@ import lsmlab.storage.file.StoreDirectory;
 import lsmlab.storage.manifest.Manifest;
 import lsmlab.storage.manifest.TableEntry;
 import lsmlab.storage.table.Table;
+import lsmlab.storage.textbook.TextbookEngine;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -132,10 +133,19 @@ final class StoreOpener {
         .level0TablesMax(config.level0TablesMax())
         .fanout(config.fanout())
         .blockBytes(config.blockBytes())
-        .bloomBitsPerKey(config.bloomBitsPerKey())
+        .bloomBitsPerKey(bloomBitsPerKey(config))
         .compression(config.compression())
         .compactionBytesPerSecondMax(config.compactionBytesPerSecondMax())
+        .flushBacklog(config.flushBacklog())
+        .readPath(config.read())
         .build();
+  }
+
+  private static int bloomBitsPerKey(ServiceConfig config) {
+    if (config.engine().equals(TextbookEngine.NAME)) {
+      return config.bloom() ? TextbookEngine.BLOOM_BITS_PER_KEY : 0;
+    }
+    return config.bloomBitsPerKey();
   }
 
   private static void delete(Path directory) throws IOException {

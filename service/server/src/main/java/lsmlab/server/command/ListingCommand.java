@@ -6,12 +6,14 @@ import java.io.PrintWriter;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.Callable;
 import lsmlab.server.config.Key;
 import lsmlab.server.variant.Variants;
 import lsmlab.storage.engines.Engines;
 import lsmlab.storage.table.TableFormat;
+import lsmlab.storage.textbook.TableFile;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
@@ -36,11 +38,13 @@ public abstract class ListingCommand implements Callable<Integer> {
   @Command(
       name = "engines",
       description =
-          "Lists the engines, one a line: what stores the pairs. The key `engine` of a configuration selects one.",
+          "Lists the engines, one a line: what stores the pairs. The key `engine` of a configuration selects one. Keeps: what acknowledged writes survive: nothing; closed, a clean stop; killed, also kill -9.",
       mixinStandardHelpOptions = true)
   public static final class OfEngines extends ListingCommand {
     public OfEngines() {
-      Engines.all().forEach(entry -> add(entry.name(), entry.summary()));
+      for (Engines.Entry entry : Engines.all()) {
+        add(entry.name(), entry.summary(), "keeps", entry.keeps().name().toLowerCase(Locale.ROOT));
+      }
     }
   }
 
@@ -53,6 +57,7 @@ public abstract class ListingCommand implements Callable<Integer> {
     public OfTableFormat() {
       add("" + TableFormat.VERSION, "tables without compressed blocks");
       add("" + TableFormat.VERSION_COMPRESSED, "tables with compressed blocks");
+      add(TableFile.FORMAT, "tables of the engine textbook");
     }
   }
 
@@ -78,11 +83,23 @@ public abstract class ListingCommand implements Callable<Integer> {
 
   /** Adds an entry with a name of at most 15 characters. */
   final void add(String name, String summary) {
+    items.add(item(name, summary));
+    lines.add("%-15s  %s".formatted(name, summary));
+  }
+
+  /** Adds an entry that has one property more, with a value of at most 7 characters. */
+  final void add(String name, String summary, String property, String value) {
+    Map<String, String> item = item(name, summary);
+    item.put(property, value);
+    items.add(item);
+    lines.add("%-15s  %s %-7s  %s".formatted(name, property, value, summary));
+  }
+
+  private static Map<String, String> item(String name, String summary) {
     Map<String, String> item = new LinkedHashMap<>();
     item.put("name", name);
     item.put("summary", summary);
-    items.add(item);
-    lines.add("%-15s  %s".formatted(name, summary));
+    return item;
   }
 
   @Spec private CommandSpec spec;

@@ -6,6 +6,7 @@ import java.io.IOException;
 import java.nio.file.FileStore;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -17,6 +18,7 @@ import lsmlab.storage.bulk.BulkLoader;
 import lsmlab.storage.bulk.PairGenerator;
 import lsmlab.storage.file.OsStoreDirectory;
 import lsmlab.storage.table.TableLayout;
+import lsmlab.storage.textbook.TextbookEngine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
@@ -65,6 +67,13 @@ public final class LoadDatasetCommand implements Callable<Integer> {
   private long seed;
 
   @Option(
+      names = "--engine",
+      defaultValue = "lsm",
+      description =
+          "Engine whose store is written: lsm, from which any engine can copy the pairs, or textbook (default: ${DEFAULT-VALUE}).")
+  private String engine;
+
+  @Option(
       names = "--tables",
       defaultValue = "8",
       description =
@@ -74,7 +83,7 @@ public final class LoadDatasetCommand implements Callable<Integer> {
   @Option(
       names = "--overlapping",
       description =
-          "Put all tables into level 0, each with keys from the whole range: a lookup may have to search every table.")
+          "Give each table keys from the whole range, in level 0: a lookup may have to search every table.")
   private boolean overlapping;
 
   @Option(
@@ -108,11 +117,12 @@ public final class LoadDatasetCommand implements Callable<Integer> {
   public Integer call() throws IOException {
     PairGenerator generator = generator();
     TableLayout layout = layout();
+    checkEngine();
     checkEmpty();
     boolean existed = Files.exists(dir);
     boolean complete = false;
     long start = System.nanoTime();
-    try (OsStoreDirectory directory = new OsStoreDirectory(dir)) {
+    try (OsStoreDirectory directory = new OsStoreDirectory(store())) {
       BulkLoader loader = loader(directory, generator, layout);
       checkRoom();
       directory.lock();
@@ -129,6 +139,25 @@ public final class LoadDatasetCommand implements Callable<Integer> {
       if (!complete) {
         removeRemains(existed);
       }
+    }
+  }
+
+  private boolean textbook() {
+    return engine.equals(TextbookEngine.NAME);
+  }
+
+  /** Returns the directory in which the engine looks for its files. */
+  private Path store() {
+    return textbook() ? dir.resolve(TextbookEngine.NAME) : dir;
+  }
+
+  private void checkEngine() {
+    if (!textbook() && !engine.equals("lsm")) {
+      throw new ParameterException(
+          spec.commandLine(),
+          "--engine must be lsm or textbook, not "
+              + engine
+              + "; other engines copy the pairs of lsm");
     }
   }
 
@@ -164,7 +193,7 @@ public final class LoadDatasetCommand implements Callable<Integer> {
   private BulkLoader loader(
       OsStoreDirectory directory, PairGenerator generator, TableLayout layout) {
     try {
-      return new BulkLoader(directory, generator, pairs, tables, layout, overlapping);
+      return new BulkLoader(directory, generator, pairs, tables, layout, overlapping, textbook());
     } catch (IllegalArgumentException e) {
       throw new ParameterException(spec.commandLine(), e.getMessage(), e);
     }
@@ -205,18 +234,18 @@ public final class LoadDatasetCommand implements Callable<Integer> {
     if (!Files.isDirectory(dir)) {
       return;
     }
-    try (Stream<Path> files = Files.list(dir)) {
-      for (Path file : files.toList()) {
-        Files.delete(file);
+    try (Stream<Path> files = Files.walk(dir)) {
+      for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
+        if (!existed || !file.equals(dir)) {
+          Files.delete(file);
+        }
       }
-    }
-    if (!existed) {
-      Files.delete(dir);
     }
   }
 
   private String json(BulkLoader.Result result, double seconds) throws JsonProcessingException {
     Map<String, Object> object = new LinkedHashMap<>();
+    object.put("engine", engine);
     object.put("pairs", result.pairs());
     object.put("value_bytes", valueBytes);
     object.put("seed", seed);

@@ -67,6 +67,9 @@ public record Key(
       bloom_bits_per_key | 10 | 0 to 64 | lsm | Size of a table's bloom filter; 0 = none
       compression | none | none, lz4 | lsm | Compression of the blocks of new tables
       compaction_bytes_per_second_max | 0 | 0 to 1099511627776 | lsm | Rate at which compaction writes; 0 = no limit
+      flush_backlog | block | block, fail, unbounded | textbook | What a write meets if each flush thread is busy
+      read | point | point, merge | textbook | Lookups search tables one by one, or merge iterators over all
+      bloom | off | off, on | textbook | Whether flushes write bloom filters and lookups use them
       max_value_bytes | 1048576 | 1 to 268435456 | | Larger values get 413; at most an eighth of the heap
       max_connections | 16384 | 1 to 1048576 | | Further connections get 503 and are closed
       request_metrics | on | on, off | | Whether requests are counted and timed

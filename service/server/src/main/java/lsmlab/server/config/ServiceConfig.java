@@ -11,6 +11,8 @@ import lsmlab.server.variant.queue.QueuePolicy;
 import lsmlab.storage.CompactionStrategy;
 import lsmlab.storage.Compression;
 import lsmlab.storage.Durability;
+import lsmlab.storage.FlushBacklog;
+import lsmlab.storage.ReadPath;
 
 /**
  * The content of {@code service.yaml}, complete and checked: a component for each {@link Key}, which says what it means,
@@ -44,6 +46,9 @@ public record ServiceConfig(
     int bloomBitsPerKey,
     Compression compression,
     long compactionBytesPerSecondMax,
+    FlushBacklog flushBacklog,
+    ReadPath read,
+    boolean bloom,
     int maxValueBytes,
     int maxConnections,
     boolean requestMetrics) {

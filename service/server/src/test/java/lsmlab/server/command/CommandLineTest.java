@@ -38,10 +38,27 @@ class CommandLineTest {
     assertEquals(variants, listed("variants"));
     assertEquals(engines, listed("engines"));
     List<Integer> versions = List.of(TableFormat.VERSION, TableFormat.VERSION_COMPRESSED);
-    assertEquals(versions.stream().map(String::valueOf).toList(), listed("table-format"));
+    List<String> formats =
+        Stream.concat(versions.stream().map(String::valueOf), Stream.of("textbook-1")).toList();
+    assertEquals(formats, listed("table-format"));
     assertEquals(0, execute("variants"));
     assertEquals(variants.size(), out.toString().lines().count());
     assertTrue(out.toString().startsWith("sync "), out.toString());
+  }
+
+  @Test
+  void theListOfEnginesSaysWhatTheyKeep() throws Exception {
+    assertEquals(0, execute("engines", "--json"));
+    Map<String, String> keeps = new HashMap<>();
+    for (JsonNode engine : new ObjectMapper().readTree(out.toString())) {
+      keeps.put(engine.get("name").asText(), engine.get("keeps").asText());
+    }
+    assertEquals("killed", keeps.get("lsm"));
+    assertEquals("closed", keeps.get("textbook"));
+    assertEquals("nothing", keeps.get("memory"));
+    out.getBuffer().setLength(0);
+    assertEquals(0, execute("engines"));
+    assertTrue(out.toString().contains("textbook         keeps closed   the teaching engine"));
   }
 
   @Test

@@ -23,6 +23,7 @@ import lsmlab.storage.Engine;
 import lsmlab.storage.LsmOptions;
 import lsmlab.storage.bulk.PairGenerator;
 import lsmlab.storage.lsm.LsmEngine;
+import lsmlab.storage.textbook.TextbookEngine;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import picocli.CommandLine;
@@ -113,6 +114,36 @@ class DatasetCommandsTest {
         assertEquals(bits > 0, spared > 3000 * 10, spared + " tables were spared");
       }
     }
+  }
+
+  @Test
+  void aStoreOfTheTeachingEngineHoldsTheSamePairsInTheTablesAskedFor() throws IOException {
+    for (boolean overlapping : new boolean[] {true, false}) {
+      Path dir = temporary.resolve("textbook-" + overlapping);
+      Object[] options = {"--engine", "textbook", "--tables", "30", "--overlapping"};
+      Outcome outcome = load(dir, Arrays.copyOf(options, overlapping ? 5 : 4));
+      assertEquals(0, outcome.exit(), outcome.err());
+      JsonNode json = new ObjectMapper().readTree(outcome.out());
+      assertEquals("textbook", json.get("engine").asText());
+      PairGenerator generator = new PairGenerator(100, 100, 7);
+      byte[] key = new byte[PairGenerator.KEY_BYTES];
+      byte[] value = new byte[generator.valueBytesMax()];
+      try (Engine engine = TextbookEngine.open(LsmOptions.of(dir.resolve("textbook")))) {
+        for (int i = 0; i < 3000; i++) {
+          PairGenerator.key(i, key);
+          int length = generator.value(i, value);
+          assertArrayEquals(Arrays.copyOf(value, length), engine.get(key));
+        }
+        assertEquals(30, engine.stats().tables());
+        assertEquals(engine.stats().tableBytes(), json.get("bytes").asLong());
+        long spared = engine.stats().bloomNegatives();
+        assertTrue(spared > 3000 * 10, spared + " tables were spared");
+      }
+    }
+    Outcome outcome = load(temporary.resolve("none"), "--engine", "rocksdb");
+    assertEquals(2, outcome.exit());
+    assertTrue(outcome.err().contains("--engine must be lsm or textbook"), outcome.err());
+    assertFalse(Files.exists(temporary.resolve("none")));
   }
 
   @Test

@@ -10,6 +10,8 @@ import lsmlab.server.variant.queue.QueuePolicy;
 import lsmlab.storage.CompactionStrategy;
 import lsmlab.storage.Compression;
 import lsmlab.storage.Durability;
+import lsmlab.storage.FlushBacklog;
+import lsmlab.storage.ReadPath;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -70,6 +72,9 @@ class ConfigFileTest {
             carriers: 13
             refusals_per_second_max: 14
             request_metrics: off
+            flush_backlog: unbounded
+            read: merge
+            bloom: on
             """);
     assertEquals(
         new ServiceConfig(
@@ -100,6 +105,9 @@ class ConfigFileTest {
             0,
             Compression.LZ4,
             11,
+            FlushBacklog.UNBOUNDED,
+            ReadPath.MERGE,
+            true,
             9,
             10,
             false),
@@ -133,6 +141,8 @@ class ConfigFileTest {
         "idle: spin|idle: \"spin\" is not one of park with variant sync",
         "idle: sleep|idle: \"sleep\" is not one of park with variant sync",
         "queue_policy: drop-late|queue_policy: \"drop-late\" is not one of reject-newest with variant sync",
+        "flush_backlog: wait|flush_backlog: \"wait\" is not one of block, fail, unbounded",
+        "read: scan|read: \"scan\" is not one of point, merge",
         "batch: 0|batch: 0 is not a whole number from 1 to 4096",
         "carriers: -1|carriers: -1 is not a whole number from 0 to 256",
         "refusals_per_second_max: -1|refusals_per_second_max: -1 is not a whole number from 0 to 1000000",

@@ -1,11 +1,14 @@
 package lsmlab.server.process;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 import lsmlab.server.command.LoadDatasetCommand;
 import lsmlab.server.http.RawClient;
 import lsmlab.storage.Engine;
@@ -24,12 +27,13 @@ class EnginesTest {
 
   @TempDir Path directory;
 
-  private Path dataset() {
+  private Path dataset(String... more) {
     Path store = directory.resolve("store");
-    String[] arguments = {
-      "--dir", store.toString(), "--pairs", "" + PAIRS, "--value-bytes", "100", "--seed", "3"
-    };
-    assertEquals(0, new CommandLine(new LoadDatasetCommand()).execute(arguments));
+    List<String> arguments = new ArrayList<>(List.of(more));
+    arguments.addAll(List.of("--dir", store.toString(), "--pairs", "" + PAIRS));
+    arguments.addAll(List.of("--value-bytes", "100", "--seed", "3"));
+    String[] words = arguments.toArray(String[]::new);
+    assertEquals(0, new CommandLine(new LoadDatasetCommand()).execute(words));
     return store;
   }
 
@@ -47,7 +51,7 @@ class EnginesTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"lsm", "rocksdb", "mvstore", "memory"})
+  @ValueSource(strings = {"lsm", "rocksdb", "mvstore", "memory", "textbook"})
   void startsWithThePairsOfTheDataset(String engine) throws Exception {
     Path store = dataset();
     String[] expected = new String[PAIRS];
@@ -83,6 +87,26 @@ class EnginesTest {
       assertEquals(200, get(client, key(1)).status());
       service.terminate();
       assertEquals(0, service.exitCode(), service.errors());
+    }
+  }
+
+  /** A start on a store of the teaching engine copies nothing, and a clean stop keeps the writes. */
+  @Test
+  void theTeachingEngineStartsOnItsOwnDatasetAndKeepsItsWritesAfterACleanStop() throws Exception {
+    dataset("--engine", "textbook", "--tables", "20", "--overlapping");
+    String[] settings = {"engine: textbook", "read: merge", "bloom: on", "flush_backlog: fail"};
+    try (ServiceProcess service = ServiceProcess.serve(directory, settings);
+        RawClient client = service.connect()) {
+      assertEquals(200, get(client, key(PAIRS - 1)).status());
+      put(client, "new", "pair");
+      service.terminate();
+      assertEquals(0, service.exitCode(), service.errors());
+      assertFalse(service.errors().contains("copied"), service.errors());
+    }
+    try (ServiceProcess service = ServiceProcess.serve(directory, settings);
+        RawClient client = service.connect()) {
+      assertEquals("pair", get(client, "new").body());
+      assertEquals(200, get(client, key(0)).status());
     }
   }
 

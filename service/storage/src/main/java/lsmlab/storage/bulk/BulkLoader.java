@@ -6,7 +6,9 @@ import java.lang.foreign.MemorySegment;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HexFormat;
+import java.util.Iterator;
 import java.util.List;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
@@ -20,11 +22,14 @@ import lsmlab.storage.manifest.TableEntry;
 import lsmlab.storage.table.TableFormat;
 import lsmlab.storage.table.TableLayout;
 import lsmlab.storage.table.TableWriter;
+import lsmlab.storage.textbook.Entry;
+import lsmlab.storage.textbook.TableFile;
 
 /**
- * Writes a dataset straight into the tables of a closed store. Either all tables are in the last
- * level and do not overlap, or all are in level 0. The same arguments give the same bytes. The
- * manifest is written last, so an unfinished load leaves no store behind.
+ * Writes a dataset straight into the tables of a closed store of the engine {@code lsm} or {@code
+ * textbook}. Either all tables are in the last level and do not overlap, or all are in level 0;
+ * {@code textbook} has no levels. The same arguments give the same bytes. The manifest is written
+ * last, so an unfinished load leaves no store of {@code lsm} behind.
  */
 public final class BulkLoader {
 
@@ -45,6 +50,7 @@ public final class BulkLoader {
   private final int tables;
   private final TableLayout layout;
   private final boolean overlapping;
+  private final boolean textbook;
   private final AtomicLong written = new AtomicLong();
 
   /**
@@ -54,6 +60,8 @@ public final class BulkLoader {
    * @param overlapping whether the tables are in level 0, each with every {@code tables}-th key of
    *     the whole range, like flushed tables that are never compacted; otherwise they are in the
    *     last level, each with its own key range
+   * @param textbook whether to write tables of the engine {@code textbook}; of the layout, only the
+   *     bloom bits apply to them
    */
   public BulkLoader(
       StoreDirectory directory,
@@ -61,7 +69,8 @@ public final class BulkLoader {
       long pairs,
       int tables,
       TableLayout layout,
-      boolean overlapping) {
+      boolean overlapping,
+      boolean textbook) {
     if (pairs < 1 || pairs > PairGenerator.PAIRS_MAX) {
       throw new IllegalArgumentException(
           "pairs are 1 to " + PairGenerator.PAIRS_MAX + ", not " + pairs);
@@ -76,6 +85,7 @@ public final class BulkLoader {
     this.tables = tables;
     this.layout = layout;
     this.overlapping = overlapping;
+    this.textbook = textbook;
   }
 
   /** Returns the number of pairs written so far. Thread-safe. */
@@ -118,8 +128,10 @@ public final class BulkLoader {
               : new TableEntry(result.number(), TableEntry.LEVEL_BOTTOM, 0, result.bytes()));
       bytes += result.bytes();
     }
-    Edit content = new Edit(tables + 1L, 1, List.of(), entries);
-    Manifest.create(directory, content, Long.MAX_VALUE).close();
+    if (!textbook) {
+      Edit content = new Edit(tables + 1L, 1, List.of(), entries);
+      Manifest.create(directory, content, Long.MAX_VALUE).close();
+    }
     return new Result(pairs, tables, bytes, HexFormat.of().formatHex(digest.digest()));
   }
 
@@ -130,6 +142,12 @@ public final class BulkLoader {
     long to = overlapping ? pairs : pairs * (table + 1) / tables;
     int step = overlapping ? tables : 1;
     long number = table + 1L;
+    if (textbook) {
+      Iterable<Entry> entries = () -> entries(from, to, step);
+      String name = TableFile.write(directory, number, entries, layout.bloomBitsPerKey());
+      written.addAndGet(Math.ceilDiv(to - from, step));
+      return digest(number, name);
+    }
     byte[] key = new byte[PairGenerator.KEY_BYTES];
     byte[] value = new byte[generator.valueBytesMax()];
     MemorySegment keySegment = MemorySegment.ofArray(key);
@@ -147,14 +165,36 @@ public final class BulkLoader {
       }
       writer.finish();
     }
-    return digest(number);
+    return digest(number, TableFormat.fileName(number));
+  }
+
+  private Iterator<Entry> entries(long from, long to, int step) {
+    return new Iterator<>() {
+      private final byte[] value = new byte[generator.valueBytesMax()];
+      private long next = from;
+
+      @Override
+      public boolean hasNext() {
+        return next < to;
+      }
+
+      @Override
+      public Entry next() {
+        byte[] key = new byte[PairGenerator.KEY_BYTES];
+        PairGenerator.key(next, key);
+        int length = generator.value(next, value);
+        next += step;
+        return new Entry(
+            MemorySegment.ofArray(key), MemorySegment.ofArray(Arrays.copyOf(value, length)));
+      }
+    };
   }
 
   /** Reads back the table, which is still in the page cache, and hashes it. */
-  private TableResult digest(long number) throws IOException {
+  private TableResult digest(long number, String name) throws IOException {
     MessageDigest digest = sha256();
     try (Arena arena = Arena.ofConfined()) {
-      MemorySegment bytes = directory.map(TableFormat.fileName(number), arena);
+      MemorySegment bytes = directory.map(name, arena);
       for (long at = 0; at < bytes.byteSize(); at += DIGEST_BYTES) {
         long piece = Math.min(DIGEST_BYTES, bytes.byteSize() - at);
         digest.update(bytes.asSlice(at, piece).asByteBuffer());

@@ -30,6 +30,7 @@ class BulkLoaderTest {
             40_000,
             4,
             new TableLayout(4_096, 10, Compression.NONE),
+            false,
             false);
     assertThrows(IOException.class, () -> loader.load(2));
     assertEquals(List.of(), directory.inUse());
