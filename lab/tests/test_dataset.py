@@ -181,3 +181,11 @@ def test_only_what_is_declared_reaches_load_dataset_and_the_hash() -> None:
     assert layout.words()[8:] == ["--overlapping", "--bloom-bits-per-key", "0", "--compression", "lz4"]
     hashes = {dataset.dataset_hash(spec, "2") for spec in (SPEC, replace(SPEC, name="other"), layout)}
     assert len(hashes) == 2
+
+
+def test_a_dataset_is_written_for_the_engine_that_cannot_use_the_stores_of_lsm() -> None:
+    for engine in ("lsm", "rocksdb", "memory", "null"):
+        assert SPEC.written_for(engine) == SPEC
+    textbook = SPEC.written_for("textbook")
+    assert textbook.words() == [*SPEC.words(), "--engine", "textbook"]
+    assert dataset.dataset_hash(textbook, "2") != dataset.dataset_hash(SPEC, "2")

@@ -48,16 +48,19 @@ def test_a_rate_of_compaction_is_a_size_for_each_second(read: Callable[[str], Ex
 def test_every_option_of_the_storage_engine_reaches_service_yaml(read: Callable[[str], Experiment]) -> None:
     knobs = (
         "  compaction: tiered\n  level0_tables_max: 5\n  fanout: 7\n  block_bytes: 8KiB\n"
-        "  bloom_bits_per_key: 0\n  compression: lz4\n"
+        "  bloom_bits_per_key: 0\n  compression: lz4\n  flush_backlog: fail\n  read: merge\n  bloom: off\n"
     )
     settings = read(WHOLE.replace("  compaction: on\n", knobs)).service.machine()
-    assert dict(list(settings.items())[-6:]) == {
+    assert dict(list(settings.items())[-9:]) == {
         "compaction": "tiered",
         "level0_tables_max": 5,
         "fanout": 7,
         "block_bytes": 8192,
         "bloom_bits_per_key": 0,
         "compression": "lz4",
+        "flush_backlog": "fail",
+        "read": "merge",
+        "bloom": "off",
     }
 
 
@@ -87,6 +90,8 @@ CASES = [
     ("compaction: on", "block_bytes: 8", ":8: service.block_bytes: 8 is out of range: must be at least 64"),
     ("compaction: on", "bloom_bits_per_key: 65", ":8: service.bloom_bits_per_key: 65 is out of range: must be at most"),
     ("compaction: on", "compression: zstd", ":8: service.compression: 'zstd' is not allowed; allowed: none or lz4"),
+    ("compaction: on", "flush_backlog: wait", ":8: service.flush_backlog: 'wait' is not allowed; allowed: block, fail"),
+    ("compaction: on", "read: scan", ":8: service.read: 'scan' is not allowed; allowed: point or merge"),
     ("duration: 1m", "duration: 1.5s", ":16: load.duration: 1.5 s is not a whole number of seconds"),
     ("250ms", "0.5ms", ":6: service.deadline: '0.5ms' is not a whole number of milliseconds"),
     ("workers: 8", "workers: 5000", ":4: service.workers: 5000 is out of range: must be at most 1024"),

@@ -28,7 +28,7 @@ def test_the_time_grows_with_the_dataset(tmp_path: Path, engine: str) -> None:
     assert import_limit_s(repetition(tmp_path, engine, None)) == 0
 
 
-@pytest.mark.parametrize("engine", ["lsm", "null"])
+@pytest.mark.parametrize("engine", ["lsm", "textbook", "null"])
 def test_an_engine_that_needs_no_copy_is_given_no_time_for_one(tmp_path: Path, engine: str) -> None:
     assert import_limit_s(repetition(tmp_path, engine)) == 0
     (tmp_path / "service.log").write_text("copying the dataset into engine x: 1 of 2 pairs\n")

@@ -60,6 +60,7 @@ LINKED = [
     ("lsm", "put.lua", PAIRS + PUTS, "dataset tiny and what put.lua may write"),
     ("rocksdb", "get.lua", 3 * PAIRS, "dataset tiny and its pairs in engine rocksdb"),
     ("memory", "get.lua", PAIRS, "dataset tiny"),
+    ("textbook", "get.lua", PAIRS, "dataset tiny"),
 ]
 
 

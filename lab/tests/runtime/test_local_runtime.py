@@ -55,15 +55,16 @@ def test_an_unbuilt_service_and_one_that_fails_are_distinguished(tmp_path: Path)
 def test_the_table_format_is_what_the_service_says_and_its_code_is_not_looked_at(tmp_path: Path) -> None:
     java = tmp_path / "java"
 
-    def table_format(code: str, versions: str = "2 3") -> str:
+    def table_format(code: str, versions: str = "2 3 textbook-1", engine: str | None = None) -> str:
         built = jar(tmp_path / "service.jar", {"lsmlab/storage/table/TableFormat.class": code})
         listed = ", ".join(f'{{"name": "{version}", "summary": "tables"}}' for version in versions.split())
         java.write_text(f"#!/bin/sh\n[ $4 = table-format ] && echo '[{listed}]'\n")
         java.chmod(0o755)
-        return JarCatalogue(built, tmp_path / "cache", lambda: str(java)).table_format()
+        return JarCatalogue(built, tmp_path / "cache", lambda: str(java)).table_format(engine)
 
     assert table_format("code") == table_format("code and comments, which move its lines") == "2,3"
     assert table_format("code, moved", "2 4") == "2,4"
+    assert table_format("code", engine="textbook") == "textbook-1"
 
 
 def test_every_missing_tool_comes_with_the_command_that_gets_it(monkeypatch: pytest.MonkeyPatch) -> None:

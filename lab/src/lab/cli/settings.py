@@ -41,7 +41,7 @@ SETTINGS: dict[str, Setting] = {
     "connections": Setting("Connections, divided among the threads.", panel=_RUN),
     "repeat": Setting("Repetitions, each on a freshly started service.", panel=_RUN),
     "variant": Setting("How the server runs requests; see `lab variants`.", "NAME", _RUN),
-    "engine": Setting("The storage engine: lsm, rocksdb, mvstore, memory, null.", "NAME", _RUN),
+    "engine": Setting("The storage engine: lsm, textbook, rocksdb, mvstore, memory, null.", "NAME", _RUN),
     "workers": Setting("Worker threads, for variants that have them.", panel=_RUN),
     "selectors": Setting("Selector threads; 0: one per CPU.", panel=_RUN),
     "queue_capacity": Setting("Requests that may wait; further ones get 503.", panel=_RUN),

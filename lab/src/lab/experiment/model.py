@@ -77,6 +77,9 @@ class ServiceSettings(Strict):
     bloom_bits_per_key: Annotated[Count, Field(ge=0, le=64)] | None = None
     compression: Literal["none", "lz4"] | None = None
     compaction_bytes_per_second_max: Annotated[Bytes | None, Field(alias="compaction_rate_max", ge=0, le=2**40)] = None
+    flush_backlog: Literal["block", "fail", "unbounded"] | None = None
+    read: Literal["point", "merge"] | None = None
+    bloom: Literal["on", "off"] | None = None
     max_value_bytes: Annotated[Bytes | None, Field(alias="max_value", ge=1, le=2**28)] = None
     max_connections: Annotated[Count, Field(ge=1, le=2**20)] | None = None
     jvm: tuple[str, ...] = ()

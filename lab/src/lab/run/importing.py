@@ -11,7 +11,7 @@ from lab.run.repetition import Repetition
 IMPORT_BYTES_PER_S = 5e6
 """A slower service counts as stuck: a fraction of the measured rate of the slowest engine."""
 
-USES_THE_DATASET_ITSELF = frozenset({"lsm", "null"})
+USES_THE_DATASET_ITSELF = frozenset({"lsm", "textbook", "null"})
 _PROGRESS = re.compile(r"copying the dataset into engine .*")
 
 

@@ -16,7 +16,7 @@ DEFAULT_VALUE_BYTES = 500
 KEY_BYTES = 40
 WRITE_AMPLIFICATION = 2
 """Copies of a PUT on the disk: for a while it is in the WAL and in a table."""
-WITHOUT_OWN_COPY = frozenset({"lsm", "memory", "null"})
+WITHOUT_OWN_COPY = frozenset({"lsm", "textbook", "memory", "null"})
 """Engines that use a dataset's own tables, or keep nothing on the disk. Any other receives a copy of the pairs."""
 IMPORT_AMPLIFICATION = 2
 """Space that an engine needs while pairs are copied into it, as a multiple of their size: it also keeps a log."""
@@ -67,7 +67,7 @@ def check_space(plan: RunPlan) -> None:
     made: list[tuple[int, str]] = []
     kept: list[tuple[int, str]] = []
     if experiment.dataset is not None:
-        spec = Catalogue(checkout).dataset(experiment.dataset)
+        spec = Catalogue(checkout).dataset(experiment.dataset).written_for(engine)
         size = dataset.estimated_bytes(spec)
         if not dataset.is_cached_in_any_format(checkout, spec):
             made.append((size, f"dataset {spec.name}"))

@@ -20,8 +20,8 @@ def provide_dataset(state: RunState, active: ActivePhase, progress: Progress) ->
     if name is None:
         active.skip("the store is empty at the start")
         return
-    spec = Catalogue(checkout).dataset(name)
-    table_format = runtime.catalogue.table_format()
+    spec = Catalogue(checkout).dataset(name).written_for(state.plan.experiment.service.engine)
+    table_format = runtime.catalogue.table_format(spec.engine)
     if runtime.remote:
         _keep_dataset(state, active, spec, table_format, progress)
         return

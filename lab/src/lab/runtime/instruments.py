@@ -10,7 +10,7 @@ import abc
 from lab.cpu_plan import CpuPlan
 from lab.progress import Progress
 from lab.runtime.service import Service
-from lab.runtime.specs import Choice, Ports, ProfileSpec
+from lab.runtime.specs import HAVE_OWN_DATASETS, Choice, Ports, ProfileSpec
 
 
 class Monitoring:
@@ -60,9 +60,14 @@ class ServiceCatalogue(abc.ABC):
         """Return the storage engines."""
         return self._choices("engines")
 
-    def table_format(self) -> str:
-        """Return the versions of the table format: they change when tables written earlier cannot be read any more."""
-        return ",".join(version.name for version in self._choices("table-format"))
+    def table_format(self, engine: str | None = None) -> str:
+        """Return the versions of the table format: they change when tables written earlier cannot be read any more.
+
+        Without `engine`, those of `lsm`. The versions of another engine begin with its name: `textbook-1`.
+        """
+        names = [version.name for version in self._choices("table-format")]
+        owners = [next((own for own in HAVE_OWN_DATASETS if name.startswith(f"{own}-")), None) for name in names]
+        return ",".join(name for name, owner in zip(names, owners, strict=True) if owner == engine)
 
     @abc.abstractmethod
     def _choices(self, command: str) -> list[Choice]:

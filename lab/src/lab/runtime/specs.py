@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,9 @@ Settings = Mapping[str, str | int | float | bool]
 
 SET_BY_RUNTIME = frozenset({"data_host", "data_port", "admin_host", "admin_port", "data_dir"})
 """The keys of service.yaml that no experiment may set: the runtime does."""
+
+HAVE_OWN_DATASETS = frozenset({"textbook"})
+"""The engines besides `lsm` whose stores load-dataset writes."""
 
 LIVENESS_S = 0.5
 """Interval at which a runtime checks, under load, that the service is still running."""
@@ -53,7 +56,10 @@ class Choice:
 
 @dataclass(frozen=True)
 class DatasetSpec:
-    """A dataset, as experiments/datasets.yaml declares it. None stands for load-dataset's own default."""
+    """A dataset, as experiments/datasets.yaml declares it. None stands for load-dataset's own default.
+
+    `engine` is the engine that its store is written for, see `written_for`.
+    """
 
     name: str
     pairs: int
@@ -65,6 +71,11 @@ class DatasetSpec:
     block_bytes: int | None = None
     bloom_bits_per_key: int | None = None
     compression: str | None = None
+    engine: str | None = None
+
+    def written_for(self, engine: str) -> DatasetSpec:
+        """Return the dataset for a service with this engine: its own store, or one that it copies the pairs from."""
+        return replace(self, engine=engine if engine in HAVE_OWN_DATASETS else None)
 
     def declaration(self) -> dict[str, str | int | bool]:
         """Return what determines the dataset's bytes: the declaration without the name."""
