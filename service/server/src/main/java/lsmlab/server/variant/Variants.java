@@ -82,14 +82,16 @@ public final class Variants {
               .withAnyIdle(),
           new Entry("priority", PriorityVariant.SUMMARY, PriorityVariant::new).withAnyIdle(),
           new Entry("executor", ExecutorVariant.SUMMARY, ExecutorVariant::new).with(REJECT_OR_LATE),
-          new Entry("executor-array", ExecutorArrayVariant.SUMMARY, ExecutorArrayVariant::new)
+          new Entry("executor-array", ExecutorVariant.OnArray.SUMMARY, ExecutorVariant.OnArray::new)
               .with(REJECT_OR_LATE),
-          new Entry("executor-stack", ExecutorStackVariant.SUMMARY, ExecutorStackVariant::new)
+          new Entry("executor-stack", ExecutorVariant.OnStack.SUMMARY, ExecutorVariant.OnStack::new)
               .with(REJECT_OR_LATE),
-          new Entry("executor-deque", ExecutorDequeVariant.SUMMARY, ExecutorDequeVariant::new)
+          new Entry("executor-deque", ExecutorVariant.OnDeque.SUMMARY, ExecutorVariant.OnDeque::new)
               .with(REJECT_OR_LATE),
           new Entry(
-                  "executor-ms-queue", ExecutorMsQueueVariant.SUMMARY, ExecutorMsQueueVariant::new)
+                  "executor-ms-queue",
+                  ExecutorVariant.OnMsQueue.SUMMARY,
+                  ExecutorVariant.OnMsQueue::new)
               .with(REJECT_OR_LATE),
           new Entry("one-nio-workers", OneNioWorkersVariant.SUMMARY, OneNioWorkersVariant::new),
           new Entry("synchronous", HandoffVariant.SUMMARY, HandoffVariant::new),
