@@ -30,12 +30,12 @@ LOADGEN_SOURCES := $(shell find loadgen -path loadgen/target -prune -o \( -name 
 PROFILER_SOURCES := $(shell find profiler -path profiler/target -prune -o \( -name '*.rs' -o -name 'Cargo.*' -o -name '*.toml' -o -name '*.ttf' \) -type f -print 2>/dev/null)
 
 # What is given on make's command line, and only there, becomes options of the lab: RATE=20000 is --rate '20000', and
-# RESUME=1 is --resume. The lab refuses an option that a command does not have.
+# RESUME=1 is --resume; RESUME=0 and an empty one are nothing. The lab refuses an option that a command does not have.
 GIVEN = $(filter-out -%,$(foreach v,$(.VARIABLES),$(if $(filter command line,$(origin $(v))),$(v))))
 FLAGS = RESUME STRICT FORCE VALID DRY_RUN
 quote = '$(subst ','\'',$(1))'
 option = --$(shell echo $(1) | tr A-Z_ a-z-)
-flag = $(if $(filter 0,$($(1))),,$(call option,$(1))$(if $(filter 1,$($(1))),,=$(call quote,$($(1)))))
+flag = $(if $(filter-out 0,$($(1))),$(call option,$(1))$(if $(filter 1,$($(1))),,=$(call quote,$($(1)))))
 options = $(foreach v,$(filter-out $(1),$(GIVEN)),$(if $(filter $(v),$(FLAGS)),$(call flag,$(v)),$(call option,$(v)) $(call quote,$($(v)))))
 # $(call lab,COMMAND,WORDS that must be given,WORDS that may be): these words are the command's arguments.
 lab = $(foreach v,$(2),$(if $(filter $(v),$(GIVEN)),,$(error $(v) is missing; see make help)))bin/lab $(1) \

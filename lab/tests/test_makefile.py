@@ -53,6 +53,7 @@ def test_settings_become_options_and_flags_whatever_their_values() -> None:
     (suite,) = asked("suite", "NAME=queues", "QUEUE_CAPACITY=3", "RESUME=0", "FORCE=1")
     assert suite[:2] + suite[-2:] == ["bin/lab", "suite", "--", "queues"]
     assert sorted(suite[2:-2]) == ["--force", "--queue-capacity", "3"]
+    assert asked("suite", "NAME=queues", "RESUME=") == [["bin/lab", "suite", "--", "queues"]]
     assert asked("suite", "NAME=queues", "FORCE=yes")[0][2] == "--force=yes", "the lab refuses it"
 
 
