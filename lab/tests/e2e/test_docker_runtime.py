@@ -209,7 +209,7 @@ def test_a_volume_that_fills_during_a_run_leaves_a_gap_that_the_report_names(
     output = tmp_path / "output"
     prometheus = "http://127.0.0.1:19090"
     words = ["--rate", "500", "--duration", "20s", "--warmup", "0s", "--profile", "off", "--runtime", "docker"]
-    words += ["--monitoring"]
+    words += ["--monitoring", "on"]
     settings = {"LAB_ROOT": str(clone_with_small_volume), "LAB_PORT_PROMETHEUS": "19090", "LAB_PORT_ARTIFACTS": "18000"}
     with output.open("wb") as file:
         lab = subprocess.Popen(
