@@ -82,8 +82,8 @@ final class Recovery implements AutoCloseable {
     for (String name : obsolete) {
       directory.delete(name);
     }
-    // What was replayed must stay, even if no log can be begun. And a table must not outlast the
-    // log from which it was flushed: that would mean that the manifest has lost a record.
+    // The replayed logs must stay, even if no new log can be created. And a table must not outlast
+    // the log from which it was flushed: a later start would take the manifest for damaged.
     directory.sync();
     for (long log : dropped) {
       directory.delete(WalFormat.fileName(log));

@@ -20,7 +20,7 @@
  *
  * <p>A durable log is one whose file and first {@code length} bytes are on the device, as are all
  * needed logs before it. It is the first log of each start and, after a clean stop, the last log.
- * The logs name their predecessors, so naming one is enough. Of several the last one counts; number
+ * The logs name their predecessors, so naming one is enough. The last such record counts; number
  * and length are 0 if there is none.
  *
  * <p>A {@code synced} record follows each edit before files are deleted that the edit made

@@ -48,7 +48,7 @@ import lsmlab.storage.file.StoreDirectory;
  *
  * <p>So {@code older} stays ordered from newest to oldest even if a later flush ends first.
  *
- * <p>Of the options, these apply: directory, flush threshold, flush threads, flush backlog, read
+ * <p>These options apply: directory, flush threshold, flush threads, flush backlog, read
  * path, bloom bits, and {@link Durability#POWER}, which syncs each table. If a flush fails, the
  * store takes no further writes. Its memtables can still be read; they are lost when it is closed.
  */

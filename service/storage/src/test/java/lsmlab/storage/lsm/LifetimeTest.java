@@ -47,7 +47,7 @@ class LifetimeTest {
   private static final int KEYS = 30;
   private static final int SECTOR_BYTES = 512;
 
-  /** What is wrong with the machine. */
+  /** A fault of the simulated machine. */
   private enum Fault {
     NO_SPACE(EnumSet.of(Operation.CREATE, Operation.WRITE, Operation.PAD)),
     NO_DESCRIPTORS(

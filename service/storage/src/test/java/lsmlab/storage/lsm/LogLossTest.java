@@ -172,9 +172,9 @@ class LogLossTest {
   }
 
   /**
-   * Of a log that a loss of power emptied, an unpublished table is left. The start deletes both. A
-   * second loss of power must not keep the table alone, which would mean that the manifest had lost
-   * a record.
+   * A loss of power empties a log and leaves a table that was flushed from it and not published.
+   * The start deletes both. A second loss of power must not keep the table alone, which would mean
+   * that the manifest had lost a record.
    */
   @Test
   void theTableOfADroppedLogIsDeletedBeforeTheLog() {
