@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import resource
 import signal
@@ -100,6 +101,40 @@ def test_the_processes_of_a_killed_lab_are_killed_too(tmp_path: Path) -> None:
     lab.wait()
     lab.stdout.close()
     assert eventually(lambda: all(gone(int(pid)) for pid in pids.read_text().split()))
+
+
+@pytest.mark.parametrize("moment", ["before its program runs", "as soon as its program runs"])
+def test_a_process_that_is_being_started_when_the_lab_is_killed_is_killed_too(tmp_path: Path, moment: str) -> None:
+    """In the first case the child itself kills the lab, and goes on when the lab is gone."""
+    program = (
+        "import os, subprocess, sys, time\n"
+        "from lab.process.processes import Processes\n"
+        "real, lab, early = subprocess.Popen, os.getpid(), sys.argv[1].startswith('before')\n"
+        "def kill_the_lab():\n"
+        "    os.kill(lab, 9)\n"
+        "    while os.getppid() == lab: time.sleep(0.001)\n"
+        "def popen(argv, **options):\n"
+        "    if 'sleep 300' not in ' '.join(argv): return real(argv, **options)\n"
+        "    real(argv, **options, preexec_fn=kill_the_lab if early else None)\n"
+        "    kill_the_lab()\n"
+        "subprocess.Popen = popen\n"
+        "Processes().start(['sh', '-c', 'sleep 300; true', sys.argv[2]])\n"
+    )
+    lab = subprocess.run(
+        [sys.executable, "-c", program, moment, str(tmp_path)],
+        env={**os.environ, "PYTHONPATH": str(SOURCES)},
+        check=False,
+    )
+    assert lab.returncode == -signal.SIGKILL
+
+    def left() -> list[str]:
+        commands = []
+        for file in Path("/proc").glob("[0-9]*/cmdline"):
+            with contextlib.suppress(OSError):
+                commands.append(file.read_text())
+        return [command for command in commands if str(tmp_path) in command]
+
+    assert eventually(lambda: not left()), left()
 
 
 @pytest.mark.skipif(not hasattr(os, "waitid"), reason="a process that has ended cannot be told from one that runs")

@@ -2,7 +2,8 @@
 
 Each is started in a process group of its own. So a terminal's Ctrl-C reaches the lab alone, which decides the order in
 which things end, and a group can be killed with all its descendants. A watchdog kills the groups when
-the lab itself is killed. `taskset` sets CPU affinity, `nice` niceness; both replace themselves by the program.
+the lab itself is killed. `taskset` sets CPU affinity, `nice` niceness, and a shell adds the process to the watchdog's
+groups; all replace themselves by the program.
 
 All stay in the lab's session. Linux gives each session an equal share of a CPU (sched(7), "The autogroup feature") and
 compares niceness and scheduling classes only within one.
@@ -33,6 +34,10 @@ from lab.process.interrupts import shielded
 TERM_GRACE_S = 3.0
 KILL_WAIT_S = 5.0
 POLL_S = 0.02
+# Adds its process to the groups of the watchdog, whose pipe is its standard input, and becomes the program. As the
+# child does so, and holds the pipe open until then, the lab may be killed at any moment of a start. Where the watchdog
+# was killed, the program runs nevertheless.
+WATCHED = """trap '' PIPE; echo "+$$" 2>/dev/null >&0; trap - PIPE; exec "$@" </dev/null"""
 
 
 class Process:
@@ -46,7 +51,7 @@ class Process:
 
     @property
     def pid(self) -> int:
-        """The program's pid; with pinning too, since taskset and nice replace themselves."""
+        """The program's pid: what starts it replaces itself by it."""
         return self._popen.pid
 
     @property
@@ -128,16 +133,18 @@ class Processes:
 
         RunError if it cannot be started, or after close().
         """
-        command = [*_pinning(cpus), *(["nice", "-n", str(niceness)] if niceness else []), *argv]
         name = name or Path(argv[0]).name
+        if shutil.which(argv[0], path=os.pathsep.join(os.get_exec_path(env))) is None:
+            raise RunError(f"{name} cannot be started: no such program: {argv[0]}")
+        as_nice = ["nice", "-n", str(niceness)] if niceness else []
+        command = [*_pinning(cpus), *as_nice, "/bin/sh", "-c", WATCHED, "sh", *argv]
         try:
             with shielded(), self._lock:
                 if self._closed:
                     raise RunError(f"{name} is not started: the run is ending")
-                self._start_watchdog()
                 popen = subprocess.Popen(
                     command,
-                    stdin=subprocess.DEVNULL,
+                    stdin=self._watched_by(),
                     stdout=stdout,
                     stderr=stderr,
                     cwd=cwd,
@@ -146,7 +153,6 @@ class Processes:
                 )
                 process = Process(popen, name, self)
                 self._live[popen.pid] = process
-                self._tell_watchdog(f"+{popen.pid}\n")
         except OSError as error:
             raise RunError(f"{name} cannot be started: {error.strerror}: {argv[0]}") from error
         return process
@@ -221,7 +227,8 @@ class Processes:
                 watchdog.wait(5)
         return left
 
-    def _start_watchdog(self) -> None:
+    def _watched_by(self) -> IO[bytes] | None:
+        """Return the pipe to a watchdog that runs."""
         if self._watchdog is None or self._watchdog.poll() is not None:
             script = Path(__file__).with_name("watchdog.py")
             self._watchdog = subprocess.Popen(
@@ -233,6 +240,7 @@ class Processes:
             )
             for pid in self._live:
                 self._tell_watchdog(f"+{pid}\n")
+        return self._watchdog.stdin
 
     def _tell_watchdog(self, line: str) -> None:
         if self._watchdog is not None and self._watchdog.stdin is not None:
