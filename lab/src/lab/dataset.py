@@ -111,10 +111,10 @@ def require_space(path: Path, needed_bytes: int, what: str, setting: str = "LAB_
     existing = existing_parent(path)
     free = shutil.disk_usage(existing).free
     wanted = needed_bytes + MARGIN_BYTES
+    needs = f"{what} needs about {format_bytes(needed_bytes)}, and " if needed_bytes else ""
     if free < wanted:
         raise NoSpaceError(
-            f"the disk of {existing} has {format_bytes(free)} free; {what} needs about {format_bytes(needed_bytes)}, "
-            f"and {format_bytes(MARGIN_BYTES)} must stay free",
+            f"the disk of {existing} has {format_bytes(free)} free; {needs}{format_bytes(MARGIN_BYTES)} must stay free",
             f"Free {format_bytes(wanted - free)}, or name another place: {setting}=/path/on/a/larger/disk",
         )
 

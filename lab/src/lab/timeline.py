@@ -30,6 +30,7 @@ from pathlib import Path
 from lab.machine.host import CpuTimes, ProcessUse, cpu_times, memory_bytes, pressure, process_use
 from lab.process.processes import yield_to_others
 from lab.prometheus import scrape
+from lab.whole_file import replacing
 
 PERIOD_S = 1.0
 FIRST_COLUMNS = ("time", "t_s")
@@ -175,10 +176,8 @@ class Timeline:
         if self._written_columns == len(self._columns):
             with path.open("a", newline="", encoding="utf-8") as file:
                 csv.DictWriter(file, self._columns).writerows(self._pending)
-            written_bytes = path.stat().st_size
         else:
-            scratch = path.with_name(f".{path.name}")
-            with scratch.open("w", newline="", encoding="utf-8") as file:
+            with replacing(path) as scratch, scratch.open("w", newline="", encoding="utf-8") as file:
                 writer = csv.writer(file)
                 writer.writerow(self._columns)
                 if self._written_bytes:
@@ -186,7 +185,5 @@ class Timeline:
                     with path.open(newline="", encoding="utf-8") as before:
                         writer.writerows([*row, *more] for row in itertools.islice(csv.reader(before), 1, None))
                 csv.DictWriter(file, self._columns).writerows(self._pending)
-            written_bytes = scratch.stat().st_size
-            scratch.replace(path)
-        self._written_columns, self._written_bytes = len(self._columns), written_bytes
+        self._written_columns, self._written_bytes = len(self._columns), path.stat().st_size
         self._pending.clear()

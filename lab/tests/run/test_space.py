@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 from typing import cast
@@ -16,6 +17,7 @@ from lab.paths import Checkout
 from lab.run.preflight import check_places, check_space
 from lab.run.state import RunPlan
 from lab.runtime.base import Ports, Runtime
+from lab.units import format_bytes
 from support.checkout import FakeCheckout
 
 PAIRS = 100 * (10 + dataset.KEY_AND_OVERHEAD_BYTES)
@@ -110,5 +112,6 @@ def test_a_run_needs_room_for_its_results(
     monkeypatch.setenv("LAB_RESULTS", str(place))
     with pytest.raises(RunError) as caught:
         check_places(Checkout(checkout.root))
-    assert f"the disk of {place} has" in caught.value.message
+    margin = re.escape(format_bytes(dataset.MARGIN_BYTES))
+    assert re.fullmatch(rf"the disk of {place} has \S+ \S+ free; {margin} must stay free", caught.value.message)
     assert "LAB_RESULTS=/path/on/a/larger/disk" in caught.value.hint

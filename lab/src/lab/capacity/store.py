@@ -25,6 +25,7 @@ from lab.machine import environment
 from lab.machine.fingerprint import facts
 from lab.manifest import CpuPlan as ManifestCpuPlan
 from lab.paths import Checkout
+from lab.whole_file import write_whole
 
 NOT_OF_THE_SERVICE = ("rate_per_s", "duration_s", "warmup_s")
 """Keys of a load that do not affect the saturation."""
@@ -72,9 +73,7 @@ class Capacities:
         """Store a measurement, in place of an earlier one under the same key."""
         known = {**read_object(self.path), self._key(experiment): capacity.model_dump(mode="json")}
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        scratch = self.path.with_name(f".{self.path.name}")
-        scratch.write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
-        scratch.replace(self.path)
+        write_whole(self.path, json.dumps(known, indent=1) + "\n")
 
     def saturation_of(self, name: str) -> SaturationOf:
         """Return the function by which RATE=auto asks for the saturation under the experiment of this name."""

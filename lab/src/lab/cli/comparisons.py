@@ -20,7 +20,7 @@ from lab.cli.settings import MACHINE, OVERRIDES, Given, takes
 from lab.compare import page
 from lab.compare.design import DESIGN_SETTINGS, Design, read_design
 from lab.compare.execution import Comparison
-from lab.compare.finished import compare_finished, find_run
+from lab.compare.finished import compare_finished
 from lab.compare.plan import ComparePlan
 from lab.compare.profiles import compare_profiles
 from lab.compare.revision import built_revision, require_one_table_format
@@ -30,6 +30,7 @@ from lab.diff import diff_recordings, recordings
 from lab.errors import InputError
 from lab.experiment import Catalogue
 from lab.experiment.model import ProfileSettings
+from lab.history.keeping import find_run
 from lab.machine.cpus import plan_cpus
 from lab.paths import Checkout, find_checkout
 from lab.run.show import Show

@@ -10,10 +10,16 @@ from lab import report
 from lab.analysis import LoadError
 from lab.analysis.load import TextOnly
 from lab.analysis.wrk2 import REQUESTS_LINE, parse_reports
+from lab.history.keeping import find_run
+from lab.paths import Checkout
 
 
-def report_again(directory: Path) -> Path:
-    """Write the report of a finished run again, from its directory alone; return the page's path."""
+def report_again(checkout: Checkout, run: str) -> Path:
+    """Write the report of a run again, from its directory alone; return the page's path.
+
+    `run` names the run as `compare` takes it: a path, or NAME/RUN below results/.
+    """
+    directory = find_run(checkout, run) or Path(run)
     report.write(directory)
     return directory / "report.html"
 

@@ -90,10 +90,10 @@ def prune(
 
 @commands.command()
 def report(
-    directory: Annotated[Path, typer.Argument(help="A run directory, results/NAME/RUN.", metavar="RUN_DIRECTORY")],
+    run: Annotated[str, typer.Argument(help="A run, `stack-get/20261121T091433Z`, or its directory anywhere.")],
 ) -> None:
     """Write report.html and report.md of a run again, from its directory alone."""
-    typer.echo(report_again(directory))
+    typer.echo(report_again(find_checkout(), run))
 
 
 @commands.command("parse-load")

@@ -32,14 +32,6 @@ OF_JVM_FLAGS = frozenset({"jvm_flags", "gc"})
 ENVIRONMENT_SHOWN_MAX = 6
 
 
-def find_run(checkout: Checkout, text: str) -> Path | None:
-    """Return the run directory that `text` names, as a path or as its name below results/; None if it names none."""
-    for place in (Path(text), checkout.results / text):
-        if (place / MANIFEST).is_file():
-            return place.resolve()
-    return None
-
-
 def compare_finished(checkout: Checkout, a: Path, b: Path, design: Design) -> tuple[ComparisonRecord, Path]:
     """Compare two run directories into a new directory below results/compare. Returns the record and the directory.
 

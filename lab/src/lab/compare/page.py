@@ -27,6 +27,7 @@ from lab.report.page import render
 from lab.report.percentile_chart import samples_chart
 from lab.report.pictures import Picture, embed
 from lab.report.tables import EVENT_NAMES, Table
+from lab.whole_file import write_whole
 
 PAGE, MARKDOWN, DIFF = "compare.html", "compare.md", "diff"
 STYLES = {"better": "bold green", "worse": "bold red", "same": "bold", "cannot tell": "bold yellow"}
@@ -66,9 +67,7 @@ def write(directory: Path, record: ComparisonRecord) -> None:
     """Write both files, each replaced as a whole. Raises ComparisonError, and OSError if one cannot be written."""
     content = _content(directory, record)
     for name, text in ((MARKDOWN, _markdown(content)), (PAGE, _page(content, directory))):
-        scratch = directory / f".{name}"
-        scratch.write_text(text, encoding="utf-8")
-        scratch.replace(directory / name)
+        write_whole(directory / name, text)
 
 
 def tell(console: Console, record: ComparisonRecord, directory: Path) -> None:

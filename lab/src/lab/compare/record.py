@@ -12,6 +12,7 @@ from pydantic import AwareDatetime, Field, JsonValue, ValidationError
 
 from lab.errors import InputError
 from lab.manifest import Phase, RuntimeName, Strict
+from lab.whole_file import write_whole
 
 FILE = "compare.json"
 FORMAT: Literal["lsmlab-compare"] = "lsmlab-compare"
@@ -181,6 +182,4 @@ class ComparisonRecord(Strict):
 
     def write(self, directory: Path) -> None:
         """Write the file, replaced as a whole."""
-        scratch = directory / f".{FILE}"
-        scratch.write_text(self.model_dump_json(indent=1) + "\n", encoding="utf-8")
-        scratch.replace(directory / FILE)
+        write_whole(directory / FILE, self.model_dump_json(indent=1) + "\n")

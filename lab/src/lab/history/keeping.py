@@ -14,6 +14,7 @@ from lab.history.index import Filter, History, RunRow, read_tags, references
 from lab.paths import Checkout
 from lab.process.locks import RunLock
 from lab.units import format_bytes
+from lab.whole_file import replacing, write_whole
 
 TAG = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 KEEP_DEFAULT = 10
@@ -42,14 +43,9 @@ def export(checkout: Checkout, name: str, out: Path | None = None) -> Path:
         pointing = {run for run, sources in references(results).items() if any(s.startswith(relative) for s in sources)}
         members += [results / run for run in sorted(pointing) if (results / run).is_dir()]
     path = out or Path.cwd() / f"{relative.replace('/', '-')}.tar.gz"
-    scratch = path.with_name(f".{path.name}")
-    try:
-        with tarfile.open(scratch, "w:gz", compresslevel=6) as archive:
-            for member in members:
-                archive.add(member, arcname=member.relative_to(results).as_posix())
-        scratch.replace(path)
-    finally:
-        scratch.unlink(missing_ok=True)
+    with replacing(path) as scratch, tarfile.open(scratch, "w:gz", compresslevel=6) as archive:
+        for member in members:
+            archive.add(member, arcname=member.relative_to(results).as_posix())
     return path
 
 
@@ -61,9 +57,7 @@ def tag(checkout: Checkout, name: str, word: str) -> None:
         )
     directory = _directory(checkout, name)
     tags = {**read_tags(checkout.results), word: directory.relative_to(checkout.results).as_posix()}
-    scratch = checkout.results / ".tags.json"
-    scratch.write_text(json.dumps(tags, indent=2, sort_keys=True) + "\n", encoding="utf-8")
-    scratch.replace(checkout.results / "tags.json")
+    write_whole(checkout.results / "tags.json", json.dumps(tags, indent=2, sort_keys=True) + "\n")
 
 
 def prune(checkout: Checkout, keep: int = KEEP_DEFAULT, *, dry_run: bool = False) -> tuple[list[Pruned], list[Pruned]]:
@@ -113,6 +107,14 @@ def _surplus(rows: list[RunRow], keep: int) -> list[RunRow]:
         if number >= keep:
             surplus.append(row)
     return surplus
+
+
+def find_run(checkout: Checkout, text: str) -> Path | None:
+    """Return the run directory that `text` names, as a path or as its name below results/; None if it names none."""
+    for place in (Path(text), checkout.results / text):
+        if (place / "run.json").is_file():
+            return place.resolve()
+    return None
 
 
 def _directory(checkout: Checkout, name: str) -> Path:

@@ -17,6 +17,7 @@ from lab.paths import Checkout
 from lab.report import numbers
 from lab.report.page import asset, render
 from lab.report.tables import Cell, Table
+from lab.whole_file import write_whole
 
 STATIC_ROWS = 100
 FIELDS = (
@@ -51,9 +52,7 @@ def write_index(checkout: Checkout) -> Path:
     )
     path = results / "index.html"
     results.mkdir(parents=True, exist_ok=True)
-    scratch = path.with_name(f".{path.name}")
-    scratch.write_text(_page(rows, answers), encoding="utf-8")
-    scratch.replace(path)
+    write_whole(path, _page(rows, answers))
     return path
 
 

@@ -22,6 +22,7 @@ from lab.report.markdown import markdown_table, markdown_text
 from lab.report.page import render
 from lab.report.tables import Cell, Table
 from lab.series import Answer
+from lab.whole_file import write_whole
 
 REMARK_SHORT = 20
 """A verdict of at most this many letters needs no wide column."""
@@ -115,9 +116,7 @@ def write_page(results: Path, answer: Answer, content: Content) -> Path:
     """Write a page and its Markdown into the answer's directory; return the path of the page."""
     directory = answer.directory(results)
     for name, text in ((f"{content.kind}.md", _markdown(content)), (f"{content.kind}.html", _html(answer, content))):
-        scratch = directory / f".{name}"
-        scratch.write_text(text, encoding="utf-8")
-        scratch.replace(directory / name)
+        write_whole(directory / name, text)
     return directory / f"{content.kind}.html"
 
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from lab.whole_file import write_whole
+
 __all__ = ["write"]
 
 
@@ -23,6 +25,4 @@ def write(run_dir: Path) -> None:
 
     data = collect(run_dir)
     for name, content in (("report.md", render_markdown(data)), ("report.html", render_page(data))):
-        scratch = run_dir / f".{name}"
-        scratch.write_text(content, encoding="utf-8")
-        scratch.replace(run_dir / name)
+        write_whole(run_dir / name, content)

@@ -12,6 +12,7 @@ from lab.errors import LabError
 from lab.manifest import Outcome, Phase, State
 from lab.run.show import Show
 from lab.run.signals import time_limit
+from lab.whole_file import write_whole
 
 
 class ActivePhase:
@@ -128,9 +129,7 @@ def write_run_info(
         )
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
-        scratch = path.with_name(f".{path.name}")
-        scratch.write_text(text, encoding="utf-8")
-        scratch.replace(path)
+        write_whole(path, text)
 
 
 def _labels(labels: dict[str, str]) -> str:

@@ -17,6 +17,7 @@ from pydantic import Field, JsonValue, ValidationError
 from lab.errors import InputError
 from lab.manifest import Manifest, ManifestError, Strict
 from lab.run.directory import make_run_directory
+from lab.whole_file import replacing
 
 FORMAT: Literal["lsmlab-answer"] = "lsmlab-answer"
 VERSION: Literal[1] = 1
@@ -103,12 +104,10 @@ class Answer(Strict):
     def write(self, results: Path) -> Path:
         """Write ``answer.json`` as a whole, so that a reader sees the old one or the new one; return its path."""
         path = self.directory(results) / ANSWER
-        scratch = path.with_name(f".{ANSWER}")
-        with scratch.open("w", encoding="utf-8") as file:
+        with replacing(path) as scratch, scratch.open("w", encoding="utf-8") as file:
             file.write(Answer.model_validate(self.model_dump()).model_dump_json(indent=2) + "\n")
             file.flush()
             os.fsync(file.fileno())
-        scratch.replace(path)
         return path
 
 

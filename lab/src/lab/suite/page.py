@@ -26,6 +26,7 @@ from lab.suite.figures import CaseFigures, collect, is_fitted
 from lab.suite.findings import Judged, judge
 from lab.suite.flames import EVENTS, Flames, flames_of
 from lab.suite.sentences import GroupAnswer, Sentence, answer_alone, answer_group
+from lab.whole_file import write_whole
 
 PAGE, MARKDOWN = "suite.html", "suite.md"
 TO_RESULTS = "../../"
@@ -84,9 +85,7 @@ def write(checkout: Checkout, answer: Answer) -> None:
     directory = answer.directory(checkout.results)
     content = gather(checkout, answer)
     for name, text in ((MARKDOWN, render_markdown(content)), (PAGE, render_page(content))):
-        scratch = directory / f".{name}"
-        scratch.write_text(text, encoding="utf-8")
-        scratch.replace(directory / name)
+        write_whole(directory / name, text)
 
 
 def summary_lines(directory: Path) -> list[str]:
