@@ -14,6 +14,8 @@ from support import chromium
 from support.checkout import FakeCheckout
 from support.installed import IS_MISSING, NO_ENGINE, leave_out, require
 
+os.environ["MAKELEVEL"] = "1"  # messages are in make's words, whoever started the tests
+
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> FakeCheckout:

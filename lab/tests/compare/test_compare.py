@@ -130,7 +130,7 @@ def test_a_service_that_dies_fails_the_comparison_and_names_the_phase(checkout: 
             ("fake", "fake", "--repeat", "3"),
             "REPEAT=3: BLOCKS says how often each side is started",
         ),
-        (("fake", "fake queue"), "'queue' is not KEY=value, such as VARIANT=queue"),
+        (("fake", "fake queue"), "'queue' is not KEY=value, such as 'VARIANT=queue'"),
         (("", "fake"), "A is empty: name an experiment"),
         (("fake", "fake", "--monitoring", "on"), "MONITORING=on: a comparison runs without Prometheus"),
         (("fake", "fake", "--generators", "2"), "No such option: --generators"),

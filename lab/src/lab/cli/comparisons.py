@@ -38,6 +38,7 @@ from lab.runtime.base import Runtime
 from lab.runtime.select import check_name, choose
 from lab.units import duration_word
 from lab.window import draw_window
+from lab.words import as_typed
 
 commands = typer.Typer()
 SIDES = tuple(name for name in OVERRIDES if name not in REFUSED)
@@ -237,4 +238,4 @@ class _Site:
         if experiment.rate_choice is None:
             line = advice(side.name, experiment, self.capacities.find(experiment), self.cpus, command)
             if line is not None:
-                console.print(Text(line, style="yellow"), soft_wrap=True, highlight=False)
+                console.print(Text(as_typed(line), style="yellow"), soft_wrap=True, highlight=False)

@@ -18,6 +18,7 @@ from lab.progress import Progress
 from lab.runtime.base import Runtime
 from lab.runtime.select import RUNTIMES, choose, default_name, runtime_class
 from lab.units import duration_word
+from lab.words import as_typed
 
 commands = typer.Typer()
 EVERYTHING = "experiments"
@@ -193,14 +194,16 @@ def check_machine(console: Console) -> int:
         console.print(Text.assemble((f"{name}: ", "bold"), state))
         for check in checks:
             mark = ("✓", "green") if check.ok else (("✗", "red") if check.required else ("–", "yellow"))
-            console.print(Text.assemble("  ", mark, f" {check.name:<22} ", (check.detail, "dim")), soft_wrap=True)
+            console.print(
+                Text.assemble("  ", mark, f" {check.name:<22} ", (as_typed(check.detail), "dim")), soft_wrap=True
+            )
             if not check.ok and check.command:
-                console.print(Text(f"      {check.command}", style="bold"), soft_wrap=True, highlight=False)
+                console.print(Text(f"      {as_typed(check.command)}", style="bold"), soft_wrap=True, highlight=False)
     if able:
         console.print(f"Experiments run here: {' and '.join(able)}.", highlight=False)
         name, why = default_name()
         because = f", because {why}" if why else ""
-        console.print(f"Without RUNTIME, they run in: {name}{because}.", soft_wrap=True, highlight=False)
+        console.print(f"By default, they run in: {name}{because}.", soft_wrap=True, highlight=False)
         return 0
     console.print("No runtime can work yet. The commands above install what is missing.", highlight=False)
     return 1

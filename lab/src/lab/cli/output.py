@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from lab.errors import LabError
+from lab.words import as_typed
 
 UNLIMITED_WIDTH = 1000
 
@@ -26,7 +27,7 @@ def plain_table() -> Table:
 
 def tell(line: str) -> None:
     """Print a progress line to stderr."""
-    Console(stderr=True).print(line, highlight=False, soft_wrap=True)
+    Console(stderr=True).print(as_typed(line), highlight=False, soft_wrap=True)
 
 
 def show_error(error: LabError) -> None:

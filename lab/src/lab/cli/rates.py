@@ -19,6 +19,7 @@ from lab.search.saturation import described, measure_capacity
 from lab.search.slo import parse_slo
 from lab.search.steps import Subject
 from lab.series import Place
+from lab.words import as_typed
 
 commands = typer.Typer()
 SET_BY_STEPS = {
@@ -60,7 +61,7 @@ def capacity(name: Name, given: Given) -> None:
     words, experiment = subject.words, subject.experiment
     found = measure_capacity(place, capacities, name, words=words, experiment=experiment, console=screen)
     screen.print(described(name, found), soft_wrap=True, highlight=False)
-    screen.print(f"stored in {capacities.path}: RATE=auto is based on it", soft_wrap=True, highlight=False)
+    screen.print(as_typed(f"stored in {capacities.path}: RATE=auto is based on it"), soft_wrap=True, highlight=False)
 
 
 def _subject(name: str, given: Given, slo: str = "max<1h") -> Subject:

@@ -7,6 +7,7 @@ from rich.text import Text
 
 from lab.history.index import Filter, History, RunRow
 from lab.paths import Checkout
+from lab.words import as_typed
 
 STYLES = {
     "valid": "bold green",
@@ -31,14 +32,14 @@ def print_results(console: Console, checkout: Checkout, wanted: Filter, last: in
     finally:
         history.close()
     if not everything:
-        console.print("No runs yet. Make one: make experiment NAME=stack-get", highlight=False)
+        console.print(as_typed("No runs yet. Make one: make experiment NAME=stack-get"), highlight=False)
         return
     if not rows:
         console.print(f"None of the {everything:,} runs matches.", highlight=False)
         return
     _print(console, [COLUMNS, *(_cells(row) for row in rows)])
     if len(rows) < count:
-        console.print(f"the newest {len(rows):,} of {count:,} runs; LAST=0 shows all", highlight=False)
+        console.print(as_typed(f"the newest {len(rows):,} of {count:,} runs; LAST=0 shows all"), highlight=False)
 
 
 def print_changes(console: Console, checkout: Checkout, name: str, against: str, metric: str) -> None:

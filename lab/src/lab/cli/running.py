@@ -21,6 +21,7 @@ from lab.run import Run, RunPlan
 from lab.run.show import Show
 from lab.runtime.select import check_name, choose
 from lab.series import Place
+from lab.words import as_typed
 
 commands = typer.Typer()
 
@@ -54,7 +55,7 @@ def run(
     experiment, overrides = apply_overrides(declared, given.overrides, capacities.saturation_of(name))
     screen.print(Text.assemble((name, "bold"), f": {experiment.title}"), highlight=False)
     if experiment.rate_choice is None and (line := advice(name, experiment, capacities.find(experiment), cpus)):
-        screen.print(Text(line, style="yellow"), soft_wrap=True, highlight=False)
+        screen.print(Text(as_typed(line), style="yellow"), soft_wrap=True, highlight=False)
     if experiment.sweep_per_s:
         place = Place(
             checkout,

@@ -99,7 +99,7 @@ def parse_words(words: Iterable[str], known: Iterable[str], where: str) -> dict[
     for word in words:
         key, equals, value = word.partition("=")
         if not equals or not value:
-            raise InputError(f"{where}: {word!r} is not KEY=value, such as VARIANT=queue")
+            raise InputError(f"{where}: {word!r} is not KEY=value, such as 'VARIANT=queue'")
         if key not in names:
             near = did_you_mean(key.upper(), names)
             raise InputError(f"{where}: no such setting {key}{near}; available: {', '.join(sorted(names))}")

@@ -18,6 +18,7 @@ from rich.text import Text
 
 from lab.process.processes import yield_to_others
 from lab.units import format_duration
+from lab.words import as_typed
 
 NAME_WIDTH = 17
 REFRESH_HZ = 8
@@ -76,10 +77,10 @@ class Show:
             (f"{mark} ", style), f"{self._name:<{self.name_width}}", (f"{format_duration(seconds):>9}", "dim")
         )
         if detail:
-            line.append(f"  {detail}", style="" if outcome == "ok" else style)
+            line.append(f"  {as_typed(detail)}", style="" if outcome == "ok" else style)
         self.console.print(line, highlight=False)
         for remark in remarks:
-            self.console.print(Text(f"  ! {remark}", style="yellow"), highlight=False)
+            self.console.print(Text(f"  ! {as_typed(remark)}", style="yellow"), highlight=False)
 
     def _render(self) -> RenderableType:
         if threading.current_thread() is not threading.main_thread():

@@ -16,6 +16,7 @@ from lab.manifest import Manifest, Measurement, Summary
 from lab.report import numbers
 from lab.run.signals import TerminatedError
 from lab.run.state import RunArtifacts
+from lab.words import as_typed
 
 STATE_STYLES = {"valid": "bold green", "suspect": "bold yellow", "invalid": "bold red"}
 INTERRUPTED_EXIT = 130
@@ -62,13 +63,13 @@ def tell_end(
 
 def print_error(console: Console, error: LabError) -> None:
     """Print an error for people: what is wrong, the log's end if there is one, what to do."""
-    console.print(Text.assemble(("error: ", "bold red"), error.message), soft_wrap=True, highlight=False)
+    console.print(Text.assemble(("error: ", "bold red"), as_typed(error.message)), soft_wrap=True, highlight=False)
     if isinstance(error, RunError) and error.log_tail.strip():
         console.print(Text("the end of its log:", style="dim"))
         for line in error.log_tail.rstrip().splitlines():
             console.print(Text(f"  │ {line}", style="dim"), soft_wrap=True, highlight=False)
     if error.hint:
-        console.print(Text(error.hint), soft_wrap=True, highlight=False)
+        console.print(Text(as_typed(error.hint)), soft_wrap=True, highlight=False)
 
 
 def print_summary(console: Console, manifest: Manifest, directory: Path) -> None:

@@ -28,6 +28,7 @@ from lab.run.summary import STATE_STYLES, tell_end
 from lab.runtime.base import Ports, Runtime
 from lab.series.answer import Answer, PlannedRun, find_incomplete, incomplete_answers, is_complete
 from lab.series.show import SeriesShow, time_left
+from lab.words import as_typed
 
 OVERHEAD_EXPECTED_S = 6.0
 """Estimated seconds of a run besides its load; used until the first run has ended."""
@@ -130,7 +131,7 @@ class Series:
                 self.run(planned)
             except CannotRunHereError as error:
                 refused += 1
-                self._console.print(Text(f"– {error.message}", style="yellow"), soft_wrap=True)
+                self._console.print(Text(f"– {as_typed(error.message)}", style="yellow"), soft_wrap=True)
             except RunError:
                 failed += 1
                 if self._failures >= FAILURES_IN_A_ROW_MAX:

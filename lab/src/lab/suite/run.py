@@ -23,6 +23,7 @@ from lab.suite.figures import troubles_of
 from lab.suite.leaders import times_of
 from lab.suite.planning import plan_rounds
 from lab.suite.scaling import scales_of
+from lab.words import as_typed
 
 KIND = "suite"
 
@@ -88,7 +89,7 @@ def run_suite(place: Place, request: SuiteRequest, console: Console) -> Path:
     except KeyboardInterrupt:
         console.print(
             f"{len(answer.runs) - len(answer.missing)} of {len(answer.runs)} runs are kept. "
-            f"The same command with RESUME=1 continues with them.",
+            + as_typed("The same command with RESUME=1 continues with them."),
             highlight=False,
         )
         raise

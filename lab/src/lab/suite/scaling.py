@@ -19,6 +19,7 @@ from lab.series import Place
 from lab.series.show import time_left
 from lab.suite.declaration import Case, Suite
 from lab.suite.leaders import leaders_of, published_per_s
+from lab.words import as_typed
 
 AS_DECLARED = "1"
 
@@ -53,7 +54,7 @@ def scales_of(
         try:
             capacity = measure_capacity(place, capacities, name, words=times, experiment=known[name], console=console)
         except RunError as error:  # the suite's own run of it says whether it can run at all
-            console.print(f"  not measured, so its rate stays as declared: {error.message}", soft_wrap=True)
+            console.print(f"  not measured, so its rate stays as declared: {as_typed(error.message)}", soft_wrap=True)
         else:
             console.print(f"  {described(name, capacity)}", soft_wrap=True, highlight=False)
     factors = {name: _fitted(capacities, name, experiment) for name, experiment in known.items()}
