@@ -85,8 +85,11 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Tell `make test` how many tests were left out for which missing program; it repeats that at its end."""
-    if told := os.environ.get("TESTS_LEFT_OUT"):
+    """Tell `make test` how many tests were left out for which missing program; it repeats that at its end.
+
+    With `-n`, each process of tests comes here too, with its own part of them.
+    """
+    if (told := os.environ.get("TESTS_LEFT_OUT")) and "PYTEST_XDIST_WORKER" not in os.environ:
         skipped = (report.longrepr for report in terminalreporter.stats.get("skipped", []))
         reasons = Counter(why[2].removeprefix("Skipped: ") for why in skipped if isinstance(why, tuple))
         missing = {why: count for why, count in reasons.items() if IS_MISSING in why or NO_ENGINE in why}

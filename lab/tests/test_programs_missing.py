@@ -33,7 +33,7 @@ def run_tests(
     ("tests", "there", "missing"),
     [
         (PAGES, ["chromium"], "chromedriver is missing (Debian: apt install chromium-driver)"),
-        (PAGES, [], "Chromium is missing (Debian: apt install chromium chromium-driver)"),
+        ([*PAGES, "-n", "2"], [], "Chromium is missing (Debian: apt install chromium chromium-driver)"),
         (PROMETHEUS, [], "prometheus is missing (Debian: apt install prometheus)"),
         (PROMETHEUS, ["prometheus"], "prometheus-node-exporter is missing"),
     ],
