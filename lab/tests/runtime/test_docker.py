@@ -158,6 +158,15 @@ def test_a_port_in_use_is_named(docker: FakeDocker, runtime: DockerRuntime) -> N
             runtime.preflight(PLAN, Ports(ports.data, port, ports.loadgen_metrics), quiet)
 
 
+@pytest.mark.parametrize("setting", ["LAB_RESULTS", "LAB_CACHE"])
+def test_a_directory_whose_name_docker_would_split_is_refused(
+    runtime: DockerRuntime, monkeypatch: pytest.MonkeyPatch, setting: str
+) -> None:
+    monkeypatch.setenv(setting, "/runs/10:30")
+    with pytest.raises(InputError, match=f"^/runs/10:30 has a colon in its name, at which Docker splits {setting}: "):
+        runtime.preflight(PLAN, free_ports(), quiet)
+
+
 def test_port_0_is_refused(runtime: DockerRuntime) -> None:
     with pytest.raises(InputError, match="port 0"):
         runtime.preflight(PLAN, Ports(data=0), quiet)
