@@ -93,7 +93,7 @@ def test_without_compose_every_command_takes_the_local_runtime_and_says_why(
     assert told == ["runtime: local, because 'docker compose' is missing: Docker is there without its Compose plugin"]
     console = Console(record=True, width=200, file=io.StringIO())
     check_machine(console)
-    assert "Without RUNTIME, they run in: local, because 'docker compose' is missing" in console.export_text()
+    assert "By default, they run in: local, because 'docker compose' is missing" in console.export_text()
     with pytest.raises(MissingToolError, match="RUNTIME=docker: 'docker compose' is missing") as raised:
         select.choose(Checkout(tmp_path), "docker", told.append)
     assert "RUNTIME=local" in raised.value.hint
@@ -160,11 +160,12 @@ def test_a_port_in_use_is_named(docker: FakeDocker, runtime: DockerRuntime) -> N
 
 @pytest.mark.parametrize("setting", ["LAB_RESULTS", "LAB_CACHE"])
 def test_a_directory_whose_name_docker_would_split_is_refused(
-    runtime: DockerRuntime, monkeypatch: pytest.MonkeyPatch, setting: str
+    docker: FakeDocker, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, setting: str
 ) -> None:
-    monkeypatch.setenv(setting, "/runs/10:30")
-    with pytest.raises(InputError, match=f"^/runs/10:30 has a colon in its name, at which Docker splits {setting}: "):
-        runtime.preflight(PLAN, free_ports(), quiet)
+    monkeypatch.setenv(setting, str(tmp_path / "10:30"))
+    with pytest.raises(InputError, match=f"/10:30 has a colon in its name, at which Docker splits {setting}: "):
+        DockerRuntime(Checkout(tmp_path)).preflight(PLAN, free_ports(), quiet)
+    assert not (tmp_path / "10:30").exists()
 
 
 def test_port_0_is_refused(runtime: DockerRuntime) -> None:

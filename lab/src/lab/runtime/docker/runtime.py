@@ -91,10 +91,10 @@ class DockerRuntime(Runtime):
 
     def preflight(self, plan: CpuPlan, ports: Ports, progress: Progress) -> None:
         """Raise if containers cannot be run; remove what a killed lab left."""
-        require_engine(self._checkout)
         for place, setting in ((self._checkout.results, "LAB_RESULTS"), (self._checkout.cache, "LAB_CACHE")):
             if ":" in str(place):
                 raise InputError(f"{place} has a colon in its name, at which Docker splits {setting}: rename it")
+        require_engine(self._checkout)
         loadgen_override.check(self._loadgen_program)
         if 0 in (ports.data, ports.admin, ports.loadgen_metrics):
             raise InputError(
