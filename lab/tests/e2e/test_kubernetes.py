@@ -117,7 +117,7 @@ def test_the_namespace_of_a_lab_that_was_killed_is_removed_by_the_next(run: Star
 def test_a_start_that_was_missed_makes_the_run_invalid_with_that_reason() -> None:
     before = runs_of(NAME)
     # The common start is two seconds in the past.
-    late = "from lab.cli import main; from lab.runtime.kubernetes import load; load.LEAD_S = -2.0; main()"
+    late = "from lab.cli import main; from lab.kubernetes import load; load.LEAD_S = -2.0; main()"
     words = ["run", NAME, "--rate", "500", "--duration", "2s", "--warmup", "0s", "--profile", "off"]
     process = subprocess.Popen(
         [sys.executable, "-c", late, *words, "--runtime", "kubernetes"],

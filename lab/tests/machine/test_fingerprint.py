@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from lab.kubernetes.cluster import Cluster, ClusterMeasured, Node, NodeAudit, NodeMeasured
 from lab.machine.environment import describe_machine
 from lab.machine.fingerprint import Difference, differences, digest, facts, host_facts
-from lab.manifest import Cluster, Cpu, CpuPlan, Dataset, Environment, Git, Node, NodeAudit, Tool
+from lab.manifest import Cpu, CpuPlan, Dataset, Environment, Git, Tool
 from lab.paths import Checkout
 
 
@@ -40,15 +41,18 @@ def test_equal_environments_have_equal_hashes_whatever_the_order_of_their_facts(
 
 def test_a_clusters_machines_are_compared_and_its_measured_values_are_not() -> None:
     def in_a_cluster(pod: str, value: float, kernel: str = "6.12") -> Environment:
-        node = Node(name="n1", parts=["service", pod], kernel=kernel, clock_ahead_ms=value, clock_uncertainty_ms=value,
-                    audit=NodeAudit(busy_share=value))  # fmt: skip
+        audit = NodeAudit(busy_share=value)
+        measured = NodeMeasured(parts=["service", pod], clock_ahead_ms=value, clock_uncertainty_ms=value, audit=audit)
+        cluster = Cluster(network="cluster", store="pvc", generators=1,
+                          nodes=[Node(name="n1", kernel=kernel, measured=measured)],
+                          measured=ClusterMeasured(round_trip_us=value))  # fmt: skip
         made = environment()
-        made.cluster = Cluster(network="cluster", round_trip_us=value, store="pvc", generators=1, nodes=[node])
+        made.cluster = cluster.model_dump(mode="json")
         return made
 
     assert differences(in_a_cluster("load-0-abcde", 1.0), in_a_cluster("load-0-fghij", 2.0)) == []
     (found,) = differences(in_a_cluster("load-0-abcde", 1.0), in_a_cluster("load-0-abcde", 1.0, kernel="6.1"))
-    assert found.name == "cluster.nodes"
+    assert found.name == "cluster.nodes.1.kernel"
 
 
 @pytest.mark.parametrize(

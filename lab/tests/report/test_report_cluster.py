@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from lab.analysis import judge, summarise
-from lab.machine.environment import add_cluster
-from lab.manifest import Check, Cluster, Cpu, Environment, Manifest, Node, NodeAudit
+from lab.kubernetes.cluster import Cluster, ClusterMeasured, Node, NodeAudit, NodeMeasured
+from lab.manifest import Check, Cpu, Environment, Manifest
 from report.pages import report
 from report.synthesis import Shape, make_run
 
@@ -29,7 +29,9 @@ def generator(part: str, p99_us: float, **more: Any) -> dict[str, Any]:
 
 def node(name: str, *parts: str, **more: Any) -> Node:
     values: dict[str, Any] = {"kernel": "6.12", "cpu_model": "a CPU", "cpus": 8, "allowed_cpus": "2-3", "audit": QUIET}
-    return Node(name=name, parts=list(parts), **(values | more))
+    values |= more
+    measured = {key: values.pop(key) for key in NodeMeasured.model_fields if key in values}
+    return Node(name=name, measured=NodeMeasured(parts=list(parts), **measured), **values)
 
 
 NODES = (node("n1", "service"), node("n2", "load-0-abcde"), node("n3", "load-1-fghij"))
@@ -52,9 +54,9 @@ def made(
     manifest.runtime = "kubernetes"
     manifest.environment.cpu_plan = None
     manifest.environment.cluster = Cluster(
-        version="v1.34.2", network="cluster", round_trip_us=412.0, store="emptyDir", generators=len(rows),
-        exclusive_cpus=exclusive, nodes=list(nodes),
-    )  # fmt: skip
+        version="v1.34.2", network="cluster", store="emptyDir", generators=len(rows), exclusive_cpus=exclusive,
+        nodes=list(nodes), measured=ClusterMeasured(round_trip_us=412.0),
+    ).model_dump(mode="json")  # fmt: skip
     manifest.summary = summarise(run, rate_offered_per_s=2000)
     manifest.validity = judge(run, manifest)
     manifest.write(run / "run.json")
@@ -179,6 +181,6 @@ def test_the_machine_of_the_report_is_the_services_node() -> None:
     environment = Environment(host={"clock_source": "hpet"}, cpu=Cpu(model="the lab's", logical=2))
     host = {"clock_source": "tsc", "governor": "performance", "no_turbo": "1"}
     cluster = Cluster(network="host", store="pvc", generators=1, nodes=[node("n1", "service", host=host)])
-    add_cluster(environment, cluster)
+    cluster.describe(environment)
     assert environment.cpu == Cpu(model="a CPU", logical=8, governor="performance", turbo=False)
     assert environment.host == {"clock_source": "tsc"}

@@ -13,10 +13,10 @@ import pytest
 import yaml
 from rich.console import Console
 
+from lab.cli import runtimes as select
 from lab.cli.listing import check_machine
 from lab.errors import InputError, MissingToolError, RunError
 from lab.paths import Checkout
-from lab.runtime import select
 from lab.runtime.base import DatasetSpec, Ports, ProfileSpec
 from lab.runtime.docker import engine, monitoring
 from lab.runtime.docker.runtime import DockerRuntime

@@ -11,16 +11,16 @@ from typing import Any
 
 import pytest
 
+from lab.cli import runtimes as select
 from lab.errors import InputError, MissingToolError, RunError
+from lab.kubernetes import waiting
+from lab.kubernetes.instruments import PodProfiler
+from lab.kubernetes.kubectl import Kubectl
+from lab.kubernetes.runtime import KubernetesRuntime
+from lab.kubernetes.waiting import wait_for_pods, why_lost
 from lab.paths import Checkout
 from lab.process.processes import Processes
-from lab.runtime import select
 from lab.runtime.base import ProfileSpec
-from lab.runtime.kubernetes import waiting
-from lab.runtime.kubernetes.kubectl import Kubectl
-from lab.runtime.kubernetes.pod_profiler import PodProfiler
-from lab.runtime.kubernetes.runtime import KubernetesRuntime
-from lab.runtime.kubernetes.waiting import wait_for_pods, why_lost
 from support.docker import DEAD_PID, PLAN, Alive, free_ports, quiet
 from support.fake_docker import FakeDocker
 
@@ -107,7 +107,7 @@ def test_pods_that_run_as_they_should_are_accepted(
 def test_a_service_that_shares_its_cpus_is_refused_unless_that_is_accepted(
     kubectl: FakeDocker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("lab.runtime.kubernetes.runtime.CPUS_LIMIT_S", 0)
+    monkeypatch.setattr("lab.kubernetes.runtime.CPUS_LIMIT_S", 0)
     kubectl.answers(running("0-7"))
     with pytest.raises(
         RunError, match="asked for 2 CPUs of its own but may run on 8: its node has no static"
@@ -188,7 +188,7 @@ def test_the_namespace_of_a_dead_lab_is_removed(kubectl: FakeDocker, tmp_path: P
 def test_a_namespace_of_others_is_left_alone(
     kubectl: FakeDocker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, found: dict[str, str], message: str
 ) -> None:
-    monkeypatch.setattr("lab.runtime.kubernetes.leftovers.is_live_lab", lambda _: True)
+    monkeypatch.setattr("lab.kubernetes.leftovers.is_live_lab", lambda _: True)
     kubectl.answers([found, {"match": "can-i", "stdout": "yes\n"}])
     with pytest.raises(RunError, match=message):
         preflight(tmp_path)

@@ -13,17 +13,16 @@ from typing import Any, cast
 import pytest
 
 from lab.errors import RunError
-from lab.manifest import NodeAudit
+from lab.kubernetes import load as load_module
+from lab.kubernetes.cluster import NodeAudit
+from lab.kubernetes.inventory import read_cluster
+from lab.kubernetes.kubectl import Kubectl
+from lab.kubernetes.load import Generator, Load
+from lab.kubernetes.placement import Placement
+from lab.kubernetes.readings import Clock, Counters, between, parse, read_clock, worst
+from lab.kubernetes.service import KubernetesService
 from lab.process.processes import Processes
 from lab.runtime.base import LoadResult, LoadSpec
-from lab.runtime.kubernetes import load as load_module
-from lab.runtime.kubernetes.clocks import Clock, read_clock
-from lab.runtime.kubernetes.inventory import read_cluster
-from lab.runtime.kubernetes.kubectl import Kubectl
-from lab.runtime.kubernetes.load import Generator, Load
-from lab.runtime.kubernetes.node_audit import Counters, between, parse, worst
-from lab.runtime.kubernetes.placement import Placement
-from lab.runtime.kubernetes.service import KubernetesService
 from support.fake_docker import FakeDocker
 
 BEFORE = """\
@@ -195,10 +194,17 @@ def test_each_node_has_its_facts_its_clock_and_the_audit_of_its_pods(kubectl: Fa
     pods = [pod("load-0-abcde", "load", "n2"), pod("service", "service", "n1"), pod("converter", "converter", "n2")]
     cluster = read_cluster(Kubectl("x"), Placement(exclusive_cpus=False), pods, load, 412.0)
     service, other = cluster.nodes
-    assert (cluster.version, cluster.round_trip_us, cluster.exclusive_cpus) == ("v1.34.2", 412.0, False)
+    assert (cluster.version, cluster.measured.round_trip_us, cluster.exclusive_cpus) == ("v1.34.2", 412.0, False)
     assert (service.name, service.kernel, service.cpu_model, service.allowed_cpus) == ("n1", "6.12", "a CPU", "2-3")
     assert (service.cpus, service.memory_bytes) == (8, 1 << 20)
     assert service.host == {"clock_source": "tsc", "huge_pages": "madvise"}
-    assert service.audit == NodeAudit(throttled_s=1.0)
-    assert (other.name, other.parts, other.kernel, other.host, other.audit) == ("n2", ["load-0-abcde"], None, {}, None)
-    assert (other.clock_ahead_ms, other.clock_uncertainty_ms) == (1.5, 4.0)
+    assert service.measured.audit == NodeAudit(throttled_s=1.0)
+    of_run = other.measured
+    assert (other.name, of_run.parts, other.kernel, other.host, of_run.audit) == (
+        "n2",
+        ["load-0-abcde"],
+        None,
+        {},
+        None,
+    )
+    assert (of_run.clock_ahead_ms, of_run.clock_uncertainty_ms) == (1.5, 4.0)

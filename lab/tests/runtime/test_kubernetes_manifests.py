@@ -12,8 +12,8 @@ import yaml
 
 import lab
 from lab.errors import InputError
-from lab.runtime.kubernetes.manifests import PART_OF, PROFILE_CAPABILITIES, as_yaml, manifests
-from lab.runtime.kubernetes.placement import check_division, read_placement
+from lab.kubernetes.manifests import PART_OF, PROFILE_CAPABILITIES, as_yaml, manifests
+from lab.kubernetes.placement import check_division, read_placement
 
 
 def made(**settings: str) -> dict[str, Any]:

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from lab.cli.runtimes import check_name
 from lab.errors import InputError, RunError
 from lab.paths import Checkout
 from lab.runtime.base import LoadSpec, Ports
 from lab.runtime.local import requirements
 from lab.runtime.local.runtime import LocalRuntime
 from lab.runtime.local.service_catalogue import JarCatalogue
-from lab.runtime.select import check_name
 from support.checkout import FakeCheckout
 
 

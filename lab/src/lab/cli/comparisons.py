@@ -16,6 +16,7 @@ from rich.text import Text
 
 from lab.capacity import Capacities, advice
 from lab.cli.output import console, tell
+from lab.cli.runtimes import check_name, choose
 from lab.cli.settings import MACHINE, OVERRIDES, Given, takes
 from lab.compare import page
 from lab.compare.design import DESIGN_SETTINGS, Design, read_design
@@ -35,7 +36,6 @@ from lab.machine.cpus import plan_cpus
 from lab.paths import Checkout, find_checkout
 from lab.run.show import Show
 from lab.runtime.base import Runtime
-from lab.runtime.select import check_name, choose
 from lab.units import duration_word
 from lab.window import draw_window
 from lab.words import as_typed

@@ -10,13 +10,13 @@ from rich.console import Console
 from rich.text import Text
 
 from lab.cli.output import console, plain_table, show_error, tell
+from lab.cli.runtimes import RUNTIMES, choose, default_name, runtime_class
 from lab.cli.settings import CLUSTER, Given, takes
 from lab.errors import InputError, LabError, did_you_mean
 from lab.experiment import Catalogue, Experiment, apply_overrides
 from lab.paths import Checkout, find_checkout
 from lab.progress import Progress
 from lab.runtime.base import Runtime
-from lab.runtime.select import RUNTIMES, choose, default_name, runtime_class
 from lab.units import duration_word
 from lab.words import as_typed
 
@@ -91,10 +91,10 @@ def variants(given: Given) -> None:
 @takes("threads", "connections", *CLUSTER)
 def manifests(name: Annotated[str, typer.Argument(help="The experiment.")], given: Given) -> None:
     """Print the objects that RUNTIME=kubernetes creates for an experiment (settings: docs/cluster.md)."""
+    from lab.kubernetes.manifests import as_yaml  # noqa: PLC0415
+    from lab.kubernetes.placement import read_placement  # noqa: PLC0415
+    from lab.kubernetes.runtime import objects_of  # noqa: PLC0415
     from lab.run.preflight import dataset_bytes  # noqa: PLC0415
-    from lab.runtime.kubernetes.manifests import as_yaml  # noqa: PLC0415
-    from lab.runtime.kubernetes.placement import read_placement  # noqa: PLC0415
-    from lab.runtime.kubernetes.runtime import objects_of  # noqa: PLC0415
 
     checkout = find_checkout()
     experiment, _ = apply_overrides(Catalogue(checkout).read(name), given.overrides)

@@ -12,6 +12,7 @@ from rich.console import Console
 from lab.calibration import Calibration, against_earlier, calibration_file, described, read_calibration
 from lab.calibration import calibrate as calibrate_machine
 from lab.cli.output import console
+from lab.cli.runtimes import choose
 from lab.cli.settings import MACHINE, Given, takes
 from lab.errors import InputError, RunError
 from lab.experiment import Experiment
@@ -22,7 +23,6 @@ from lab.paths import find_checkout
 from lab.run import Run, RunPlan
 from lab.run.directory import MANIFEST
 from lab.run.show import Show
-from lab.runtime.select import choose
 
 commands = typer.Typer()
 

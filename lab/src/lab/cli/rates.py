@@ -9,11 +9,11 @@ import typer
 
 from lab.capacity import Capacities
 from lab.cli.output import console, tell
+from lab.cli.runtimes import check_name, choose
 from lab.cli.settings import MACHINE, OVERRIDES, Given, takes
 from lab.experiment import Catalogue, apply_overrides
 from lab.machine.cpus import plan_cpus
 from lab.paths import find_checkout
-from lab.runtime.select import check_name, choose
 from lab.search.drive import run_search
 from lab.search.saturation import described, measure_capacity
 from lab.search.slo import parse_slo

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from lab.capacity import Capacities, advice
 from lab.cli.output import console, tell
+from lab.cli.runtimes import check_name, choose
 from lab.cli.settings import CLUSTER, MACHINE, OVERRIDES, Given, takes
 from lab.cpu_plan import ELSEWHERE
 from lab.errors import InputError
@@ -19,7 +20,6 @@ from lab.paths import find_checkout
 from lab.rates.sweep import run_sweep
 from lab.run import Run, RunPlan
 from lab.run.show import Show
-from lab.runtime.select import check_name, choose
 from lab.series import Place
 from lab.words import as_typed
 
@@ -49,7 +49,7 @@ def run(
     cpus, screen = plan_cpus(os.environ), console()
     declared = Catalogue(checkout).read(name)
     chosen = choose(checkout, runtime, tell, single=not declared.sweep_per_s)
-    if chosen.remote:
+    if chosen.elsewhere is not None:
         cpus = ELSEWHERE
     capacities = Capacities(checkout, cpus, chosen.name)
     experiment, overrides = apply_overrides(declared, given.overrides, capacities.saturation_of(name))

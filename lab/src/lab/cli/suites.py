@@ -9,11 +9,11 @@ import typer
 
 from lab.capacity import Capacities
 from lab.cli.output import console, tell
+from lab.cli.runtimes import check_name, choose
 from lab.cli.settings import MACHINE, Given, takes
 from lab.errors import InputError
 from lab.machine.cpus import plan_cpus
 from lab.paths import find_checkout
-from lab.runtime.select import check_name, choose
 from lab.series import Place
 from lab.suite import SuiteRequest, read_suite, run_suite
 from lab.suite.publish import publish

@@ -16,7 +16,7 @@ from lab.http import fetch
 from lab.json_file import read_object
 from lab.machine.fingerprint import host_facts
 from lab.machine.host import memory_bytes
-from lab.manifest import Cluster, Cpu, Environment, Git, Tool
+from lab.manifest import Cpu, Environment, Git, Tool
 from lab.paths import Checkout
 
 
@@ -58,20 +58,6 @@ def add_service_view(environment: Environment, config: dict[str, Any]) -> None:
         environment.native_transport = view["native_transport"]
     if isinstance(view.get("libraries"), dict):
         environment.libraries = {**environment.libraries, **{str(k): str(v) for k, v in view["libraries"].items()}}
-
-
-def add_cluster(environment: Environment, cluster: Cluster) -> None:
-    """Replace this machine, which only drove the run, by the service's node; add the cluster."""
-    node = cluster.nodes[0]
-    environment.cluster = cluster
-    environment.kernel, environment.os, environment.memory_bytes = node.kernel, node.os, node.memory_bytes
-    environment.cpu = None
-    if node.cpu_model is not None and node.cpus:
-        turbo = {"0": True, "1": False}.get(node.host.get("no_turbo", ""))
-        governor = node.host.get("governor")
-        environment.cpu = Cpu(model=node.cpu_model, logical=node.cpus, governor=governor, turbo=turbo)
-    environment.cpu_plan = None
-    environment.host = {name: fact for name, fact in node.host.items() if name not in ("governor", "no_turbo")}
 
 
 def profiling_engine(run_dir: Path) -> str | None:

@@ -19,13 +19,8 @@ from lab.manifest import Environment
 
 IGNORED = ("profiling_engine", "memory_bytes", "fingerprint", "git.dirty")
 """Facts that do not affect latency; images and versions of programs that only watch are ignored too."""
-MEASURED: dict[str, Any] = {
-    "cluster": {
-        "round_trip_us": True,
-        "nodes": {"__all__": {"parts", "clock_ahead_ms", "clock_uncertainty_ms", "audit"}},
-    }
-}
-"""Parts of the environment that are measured in each run, or named for it: they never repeat."""
+MEASURED = "measured"
+"""The key of what is measured in each run, or named for it, at any depth: it never repeats."""
 ONLY_WATCHES = re.compile(r"(images|libraries)\.(prometheus|node-exporter|grafana|artifacts|profiler|async-profiler)$")
 
 OF_THE_SOURCES = re.compile(r"(git|images|libraries)\.")
@@ -71,7 +66,7 @@ def host_facts(storage: Path) -> dict[str, str]:
 def facts(environment: Environment) -> dict[str, str]:
     """Return every known fact that can change a number, by its name, such as `cpu.model` or `host.smt`."""
     flat: dict[str, str] = {}
-    _flatten("", environment.model_dump(mode="json", exclude_none=True, exclude=MEASURED), flat)
+    _flatten("", environment.model_dump(mode="json", exclude_none=True), flat)
     return {name: flat[name] for name in sorted(flat) if name not in IGNORED and ONLY_WATCHES.search(name) is None}
 
 
@@ -100,7 +95,11 @@ def differences(a: Environment, b: Environment, ignoring: frozenset[str] = froze
 def _flatten(prefix: str, value: Any, flat: dict[str, str]) -> None:
     if isinstance(value, Mapping):
         for key, inner in value.items():
-            _flatten(f"{prefix}.{key}" if prefix else str(key), inner, flat)
+            if key != MEASURED:
+                _flatten(f"{prefix}.{key}" if prefix else str(key), inner, flat)
+    elif isinstance(value, list) and value and isinstance(value[0], Mapping):
+        for number, inner in enumerate(value, start=1):
+            _flatten(f"{prefix}.{number}", inner, flat)
     elif isinstance(value, list):
         flat[prefix] = " ".join(map(str, value))
     else:

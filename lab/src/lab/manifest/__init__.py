@@ -10,7 +10,7 @@ interrupted, or measured by a load generator that lacks an output, has fewer fie
 from lab.manifest.base import Strict
 from lab.manifest.declared import Experiment, Outcome, Phase, RateChoice
 from lab.manifest.document import Artifact, Manifest, ManifestError, RuntimeName, schema
-from lab.manifest.environment import Cluster, Cpu, CpuPlan, Dataset, Environment, Git, Node, NodeAudit, Tool
+from lab.manifest.environment import Cpu, CpuPlan, Dataset, Environment, Git, Tool
 from lab.manifest.measurement import (
     Agreement,
     Distribution,
@@ -31,7 +31,6 @@ __all__ = [
     "Artifact",
     "Check",
     "CheckOutcome",
-    "Cluster",
     "Cpu",
     "CpuPlan",
     "Dataset",
@@ -44,8 +43,6 @@ __all__ = [
     "Manifest",
     "ManifestError",
     "Measurement",
-    "Node",
-    "NodeAudit",
     "Outcome",
     "PartOfLoad",
     "Phase",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from lab.kubernetes.cluster import cluster_of
 from lab.manifest import Errors, Measurement, PartOfLoad
 from lab.report import numbers
 from lab.report.data import ReportData
@@ -93,6 +94,7 @@ def generator_table(data: ReportData) -> Table | None:
 
 
 def _generator_row(data: ReportData, of: str, part: PartOfLoad, due: int) -> list[Cell]:
+    cluster = cluster_of(data.manifest.environment)
     lag, late_us = part.send_lag_us, part.start_missed_by_us
     lag_us = None if lag is None else lag.percentiles.get("99")
     p50, p99 = (numbers.latency(part.latency_ms.percentiles.get(p)) for p in ("50", "99"))
@@ -101,7 +103,7 @@ def _generator_row(data: ReportData, of: str, part: PartOfLoad, due: int) -> lis
     schedule = numbers.UNKNOWN if kept is None else "kept" if kept.verdict else "not kept"
     return [
         Cell(f"{of}{part.part}".capitalize()),
-        Cell(_node_of(data, part.part)),
+        Cell((cluster and cluster.node_of(part.part)) or numbers.UNKNOWN),
         Cell(numbers.count(part.requests_due)),
         Cell(numbers.share(part.requests_due / due if due else None)),
         Cell(numbers.rate(part.rate_achieved_per_s)),
@@ -112,13 +114,6 @@ def _generator_row(data: ReportData, of: str, part: PartOfLoad, due: int) -> lis
         Cell(late, "bad" if late_us else ""),
         Cell(schedule, "bad" if kept is not None and not kept.verdict else ""),
     ]
-
-
-def _node_of(data: ReportData, part: str) -> str:
-    """Return the node of a generator: the pod of the first is `load-0` with a suffix."""
-    cluster, pod = data.manifest.environment.cluster, f"load-{int(part.partition('/')[0]) - 1}-"
-    names = [node.name for node in cluster.nodes if any(p.startswith(pod) for p in node.parts)] if cluster else []
-    return names[0] if names else numbers.UNKNOWN
 
 
 def error_table(data: ReportData) -> Table | None:

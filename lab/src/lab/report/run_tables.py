@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 
-from lab.manifest import Cluster, NodeAudit
+from lab.kubernetes.cluster import cluster_of
 from lab.report import numbers
 from lab.report.data import ReportData, local_time
 from lab.report.tables import Cell, Table, table
@@ -44,8 +44,8 @@ def environment_table(data: ReportData) -> Table:
     if e.libraries:
         pairs.append(("Libraries", ", ".join(f"{name} {version}" for name, version in sorted(e.libraries.items()))))
     pairs += [(name.replace("_", " ").capitalize(), fact) for name, fact in sorted(e.host.items())]
-    if e.cluster is not None:
-        pairs += _cluster(e.cluster)
+    if (cluster := cluster_of(e)) is not None:
+        pairs += cluster.rows()
     pairs.append(("Fingerprint", e.fingerprint))
     pairs += [(f"Image {name}", digest) for name, digest in sorted(e.images.items())]
     rows = [
@@ -53,38 +53,6 @@ def environment_table(data: ReportData) -> Table:
         for name, value in pairs
     ]
     return table("environment-table", "Environment", ["", ""], rows)
-
-
-def _cluster(cluster: Cluster) -> list[tuple[str, str | None]]:
-    idle = None if cluster.round_trip_us is None else f"{cluster.round_trip_us:,.0f} µs, a GET included"
-    pairs: list[tuple[str, str | None]] = [
-        ("Kubernetes", cluster.version),
-        ("Network", f"the {cluster.network}’s"),
-        ("Idle round trip", idle),
-        ("Store", cluster.store),
-        ("Generators", str(cluster.generators)),
-    ]
-    for node in cluster.nodes:
-        facts = [", ".join(node.parts), node.cpu_model, None if node.cpus is None else f"{node.cpus} CPUs", node.kernel]
-        if node.allowed_cpus is not None:
-            facts.append(f"{node.parts[0]} on CPU {node.allowed_cpus}")
-        if node.clock_ahead_ms is not None:
-            facts.append(f"clock {node.clock_ahead_ms:+.1f} ms ± {node.clock_uncertainty_ms or 0:.1f} ms")
-        # The facts of the service's node are rows of the table.
-        own = {} if node is cluster.nodes[0] else dict(node.host.items() - cluster.nodes[0].host.items())
-        facts += [f"{name.replace('_', ' ')} {fact}" for name, fact in sorted(own.items())]
-        facts.append(_audited(node.audit))
-        pairs.append((f"Node {node.name}", "; ".join(fact for fact in facts if fact)))
-    return pairs
-
-
-def _audited(audit: NodeAudit | None) -> str:
-    if audit is None:
-        return "what its kernel counted under the load is unknown"
-    throttled = "unknown" if audit.throttled_s is None else numbers.duration(audit.throttled_s)
-    shares = {"busy": audit.busy_share, "steal": audit.steal_share, "waits for memory": audit.memory_stall_share}
-    parts = [f"{name} {'unknown' if share is None else numbers.share(share)}" for name, share in shares.items()]
-    return f"under the load {', '.join(parts)}, held back by a quota {throttled}"
 
 
 def _cpus(logical: int, cores: int | None, threads: int | None) -> str:

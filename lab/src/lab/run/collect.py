@@ -47,8 +47,8 @@ def collect(state: RunState, session: Session, progress: Progress) -> list[str]:
     fingerprint.monitoring = runtime.monitoring.running()
     fingerprint.images = dict(facts.images)
     fingerprint.libraries = {**fingerprint.libraries, **facts.versions}
-    if facts.cluster is not None:
-        environment.add_cluster(fingerprint, facts.cluster)
+    if runtime.elsewhere is not None:
+        runtime.elsewhere.describe(fingerprint)
     fingerprint.load_generator = environment.load_generator(state.directory, runtime.custom_loadgen)
     if conversion is not None:
         conversion.result()

@@ -115,11 +115,12 @@ class Run:
             check_places(plan.checkout)
             if not self._setup.checked:
                 remove_stale(plan.checkout, self._show.note)
-                load, size = plan.experiment.load, dataset_bytes(plan.checkout, plan.experiment)
-                plan.runtime.prepare(plan.name, load.threads, load.connections, size)
+                if plan.runtime.elsewhere is not None:
+                    load, size = plan.experiment.load, dataset_bytes(plan.checkout, plan.experiment)
+                    plan.runtime.elsewhere.prepare(plan.name, load.threads, load.connections, size)
                 plan.runtime.preflight(plan.cpus, plan.ports, self._show.note)
                 self._setup.checked = True
-            if plan.runtime.remote:
+            if plan.runtime.elsewhere is not None:
                 active.detail = plan.runtime.name
                 return
             check_space(plan)

@@ -10,7 +10,6 @@ from lab.manifest import Dataset
 from lab.progress import Progress
 from lab.run.phases import ActivePhase
 from lab.run.state import RunState
-from lab.runtime.base import DatasetSpec
 from lab.units import format_bytes
 
 
@@ -22,8 +21,13 @@ def provide_dataset(state: RunState, active: ActivePhase, progress: Progress) ->
         return
     spec = Catalogue(checkout).dataset(name).written_for(state.plan.experiment.service.engine)
     table_format = runtime.catalogue.table_format(spec.engine)
-    if runtime.remote:
-        _keep_dataset(state, active, spec, table_format, progress)
+    if runtime.elsewhere is not None:
+        hashed = dataset.dataset_hash(spec, table_format)
+        info = runtime.elsewhere.keep_dataset(spec, hashed, state.directory / "dataset.log", progress)
+        state.dataset = dataset.Dataset(spec, hashed, Path(hashed), info)
+        state.environment.dataset = Dataset(name=name, hash=hashed)
+        size = info.get("bytes")
+        active.detail = f"{name}, where the service runs" + (f", {format_bytes(size)}" if size else "")
         return
     cached = dataset.find_dataset(checkout, spec, table_format) is not None
     log = state.directory / "dataset.log"
@@ -32,16 +36,3 @@ def provide_dataset(state: RunState, active: ActivePhase, progress: Progress) ->
     state.environment.dataset = Dataset(name=name, hash=made.hash)
     size = made.info.get("bytes")
     active.detail = f"{name}, {'cached' if cached else 'made'}" + (f", {format_bytes(size)}" if size else "")
-
-
-def _keep_dataset(
-    state: RunState, active: ActivePhase, spec: DatasetSpec, table_format: str, progress: Progress
-) -> None:
-    """Let the runtime make the dataset in its own store."""
-    name = dataset.dataset_hash(spec, table_format)
-    info = state.plan.runtime.make_dataset(spec, Path(name), state.directory / "dataset.log", progress)
-    state.dataset = dataset.Dataset(spec, name, Path(name), info)
-    state.environment.dataset = Dataset(name=spec.name, hash=name)
-    active.detail = f"{spec.name}, in the service's pod" + (
-        f", {format_bytes(size)}" if (size := info.get("bytes")) else ""
-    )

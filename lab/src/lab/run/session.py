@@ -109,11 +109,11 @@ class Session:
 
     def _start_service(self, repetition: Repetition, work: Path) -> str:
         state, settings = self._state, repetition.experiment.service
-        how, kept = "empty store", ""
+        how = "empty store"
         if repetition.dataset is None:
             (work / "data").mkdir()
-        elif state.plan.runtime.remote:
-            how, kept = "data linked", repetition.dataset.hash
+        elif state.plan.runtime.elsewhere is not None:
+            how = "data linked"
         else:
             how = f"data {dataset.materialise(repetition.dataset, work / 'data')}"
             if not dataset.read_into_page_cache(work / "data"):
@@ -127,7 +127,6 @@ class Session:
                 repetition.log,
                 beside=state.plan.beside,
                 root=state.plan.service_root,
-                dataset=kept,
             )
         )
         state.service_started(service)

@@ -2,7 +2,7 @@
 
 A run never knows which runtime it is on. It calls, in this order and from the main thread:
 
-    prepare → preflight → build → make_dataset (if it is not cached) → monitoring.up
+    preflight → build → make_dataset (if it is not cached) → monitoring.up
     → for each repetition: start_service → Service.wait_ready → load (warm-up, once or twice) → load (measured)
       → Service.stop
     → for the profiled one: … profiler.start → load → profiler.stop → Service.stop → profiler.convert
@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from lab.cpu_plan import CpuPlan
+from lab.manifest import Environment
 from lab.paths import Checkout
 from lab.progress import Progress
 from lab.runtime.instruments import Monitoring, Profiler, ServiceCatalogue
@@ -53,6 +54,7 @@ __all__ = [
     "Check",
     "Choice",
     "DatasetSpec",
+    "Elsewhere",
     "Facts",
     "LoadResult",
     "LoadSpec",
@@ -68,6 +70,31 @@ __all__ = [
 ]
 
 
+class Elsewhere(abc.ABC):
+    """What a runtime adds that runs service and load on other machines, where they use no CPU of this one.
+
+    The rest of the lab knows of such a runtime only by this and by the section `cluster` of run.json.
+    """
+
+    @abc.abstractmethod
+    def prepare(self, name: str, threads: int, connections: int, data_bytes: int) -> None:
+        """Learn what is going to run; called before a run's preflight. Starts nothing.
+
+        `name` is the experiment's; `threads` and `connections` are its load's, `data_bytes` is the size of its dataset.
+        """
+
+    @abc.abstractmethod
+    def keep_dataset(self, spec: DatasetSpec, name: str, log: Path, progress: Progress) -> dict[str, Any]:
+        """Make a dataset where the service runs, unless it is there by that name; later starts get it.
+
+        Returns what load-dataset printed.
+        """
+
+    @abc.abstractmethod
+    def describe(self, environment: Environment) -> None:
+        """Replace this machine in the fingerprint by those of the run."""
+
+
 class Runtime(abc.ABC):
     """One place where processes run.
 
@@ -78,12 +105,8 @@ class Runtime(abc.ABC):
     catalogue: ServiceCatalogue
     profiler: Profiler
     monitoring: Monitoring
-    remote: bool = False
-    """Service and load run on other machines, so they use no CPU of this one.
-
-    Datasets are made and kept there too: `make_dataset` writes nothing into its directory, whose name is that of the
-    dataset, and `ServiceSpec.dataset` names one.
-    """
+    elsewhere: Elsewhere | None = None
+    """What a run on other machines needs besides; None for this machine."""
     custom_loadgen: str = ""
     """The load generator that replaces the lab's own: a path, or the name of an image. Empty for the lab's own.
 
@@ -98,12 +121,6 @@ class Runtime(abc.ABC):
     @abc.abstractmethod
     def checks(cls) -> list[Check]:
         """Return what this machine has and lacks for this runtime, for `lab check`. Starts nothing; under 5 s."""
-
-    def prepare(self, name: str, threads: int, connections: int, data_bytes: int) -> None:  # noqa: B027 - most runtimes need nothing of it
-        """Learn what is going to run; called before a run's preflight. Starts nothing.
-
-        `name` is the experiment's; `threads` and `connections` are its load's, `data_bytes` is the size of its dataset.
-        """
 
     @abc.abstractmethod
     def preflight(self, plan: CpuPlan, ports: Ports, progress: Progress) -> None:
@@ -143,7 +160,7 @@ class Runtime(abc.ABC):
 
     @abc.abstractmethod
     def close(self) -> list[str]:
-        """End everything this object started. Idempotent; never raises; at most 10 s, in a cluster 40 s.
+        """End everything this object started. Idempotent; never raises; at most 10 s here, 40 s elsewhere.
 
         Returns one line for each thing that may still be running, with how to end it.
         """

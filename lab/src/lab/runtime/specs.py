@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from lab.errors import RunError
-from lab.manifest import Cluster
 from lab.units import duration_word
 
 Settings = Mapping[str, str | int | float | bool]
@@ -109,8 +108,7 @@ class ServiceSpec:
     `work_dir` is an existing directory of this start alone; `work_dir/data` holds the linked dataset (or is empty). The
     runtime writes `work_dir/service.yaml` from `settings` and its own hosts, ports and data_dir, and appends the
     service's stdout and stderr to `log`. A service `beside` another one, which runs already, takes free ports. `root`
-    is the checkout whose built service is started, None for this one (local runtime only). `dataset` names a dataset
-    that the runtime itself keeps and puts into `data`; empty for none.
+    is the checkout whose built service is started, None for this one (local runtime only).
     """
 
     work_dir: Path
@@ -120,7 +118,6 @@ class ServiceSpec:
     log: Path
     beside: bool = False
     root: Path | None = None
-    dataset: str = ""
 
     @property
     def data_dir(self) -> Path:
@@ -223,4 +220,3 @@ class Facts:
     images: dict[str, str] = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-    cluster: Cluster | None = None

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from lab.analysis.checks import conditions, generator, load, machine, nodes, rate, seconds, steady
+from lab.analysis.checks import conditions, generator, load, machine, rate, seconds, steady
 from lab.analysis.checks.check_input import CheckInput
 from lab.analysis.checks.rate import SATURATED
+from lab.kubernetes.cluster import cluster_of
 from lab.manifest import Check, Manifest, Validity
 
 __all__ = ["CHECKS", "SATURATED", "judge"]
@@ -57,10 +58,11 @@ def judge(run_dir: Path, manifest: Manifest) -> Validity:
 
 
 def _checks(known: CheckInput) -> list[Check]:
-    cluster = known.manifest.environment.cluster
+    cluster = cluster_of(known.manifest.environment)
     if cluster is None:
         return [check(known) for check in CHECKS]
-    return [*(check(known) for check in CHECKS if check not in OF_THIS_MACHINE), *nodes.of_nodes(known, cluster)]
+    of_run = [check(known) for check in CHECKS if check not in OF_THIS_MACHINE]
+    return [*of_run, *cluster.checks(known.longest_s)]
 
 
 def _completed(known: CheckInput) -> Check:

@@ -15,3 +15,8 @@ class CheckInput:
     manifest: Manifest
     summary: Summary
     conditions: Conditions
+
+    @property
+    def longest_s(self) -> float:
+        """The duration of the longest measurement."""
+        return max((r.elapsed_s or 0.0 for r in self.summary.repetitions), default=0.0)

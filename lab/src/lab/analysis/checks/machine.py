@@ -5,6 +5,7 @@ from __future__ import annotations
 from lab.analysis.checks.check_input import CheckInput
 from lab.analysis.checks.conditions import writes
 from lab.analysis.checks.load import is_saturated
+from lab.kubernetes.cluster import cluster_of
 from lab.manifest import Check
 
 PROFILE_SAMPLES_MIN = 500
@@ -107,14 +108,8 @@ def loopback(known: CheckInput) -> Check:
             outcome="note",
             detail="the network is loopback: its cost lands on the CPUs of both sides",
         )
-    if (cluster := known.manifest.environment.cluster) is not None:
-        path = "one node" if len(cluster.nodes) == 1 else f"{len(cluster.nodes)} nodes"
-        idle = "unknown" if cluster.round_trip_us is None else f"{cluster.round_trip_us:,.0f} µs"
-        return Check(
-            name="network",
-            outcome="note",
-            detail=f"the network is the {cluster.network}'s, over {path}: an idle round trip with its GET takes {idle}",
-        )
+    if (cluster := cluster_of(known.manifest.environment)) is not None:
+        return cluster.network_check()
     return Check(
         name="network",
         outcome="note",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from lab.analysis.checks import generator, load, machine, nodes, seconds, steady
+from lab.analysis.checks import generator, load, machine, seconds, steady
 from lab.analysis.checks.check_input import CheckInput
+from lab.kubernetes.cluster import cluster_of
 from lab.manifest import Check, Measurement, Summary
 
 BACKLOG_SHARE_MIN = 0.25
@@ -84,8 +85,8 @@ def _rates(summary: Summary) -> str:
 def _doubts(known: CheckInput) -> list[str]:
     """Name the checks that leave open which side was at its limit."""
     of_generator = (generator.schedule(known), generator.own_error(known), generator.cpu(known))
-    if (cluster := known.manifest.environment.cluster) is not None:
-        of_machine = nodes.of_nodes(known, cluster)
+    if (cluster := cluster_of(known.manifest.environment)) is not None:
+        of_machine = cluster.checks(known.longest_s)
     else:
         of_cpus = (machine.cpu_plan, seconds.steal, seconds.foreign_use, seconds.throttling)
         of_disks = (seconds.memory, seconds.page_cache, seconds.foreign_disk)

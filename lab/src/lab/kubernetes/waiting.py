@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from lab.errors import RunError
+from lab.kubernetes.kubectl import Kubectl
+from lab.kubernetes.manifests import COMPONENT, PART_OF
 from lab.progress import Progress
-from lab.runtime.kubernetes.kubectl import Kubectl
-from lab.runtime.kubernetes.manifests import COMPONENT, PART_OF
 
 POLL_S = 0.5
 UNSCHEDULABLE_GRACE_S = 15.0

@@ -7,10 +7,10 @@ import os
 import platform
 
 from lab.errors import RunError
+from lab.kubernetes.kubectl import Kubectl
+from lab.kubernetes.manifests import OWNER, PART_OF
 from lab.progress import Progress
 from lab.runtime.docker.engine import is_live_lab
-from lab.runtime.kubernetes.kubectl import Kubectl
-from lab.runtime.kubernetes.manifests import OWNER, PART_OF
 
 LEFTOVER_LIMIT_S = 50.0
 

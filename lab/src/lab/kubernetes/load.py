@@ -10,17 +10,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lab.errors import RunError
-from lab.manifest import NodeAudit
+from lab.kubernetes import readings
+from lab.kubernetes.cluster import NodeAudit
+from lab.kubernetes.kubectl import Kubectl
+from lab.kubernetes.manifests import DATA_PORT, METRICS_PORT, WORK_DIR
+from lab.kubernetes.readings import Clock, Counters, read_clock
+from lab.kubernetes.service import POD as SERVICE
+from lab.kubernetes.service import KubernetesService
+from lab.kubernetes.waiting import why_lost
 from lab.process.processes import Process, Processes, tail
 from lab.runtime.base import LIVENESS_S, LoadResult, LoadSpec
-from lab.runtime.kubernetes import node_audit
-from lab.runtime.kubernetes.clocks import Clock, read_clock
-from lab.runtime.kubernetes.kubectl import Kubectl
-from lab.runtime.kubernetes.manifests import DATA_PORT, METRICS_PORT, WORK_DIR
-from lab.runtime.kubernetes.node_audit import Counters
-from lab.runtime.kubernetes.service import POD as SERVICE
-from lab.runtime.kubernetes.service import KubernetesService
-from lab.runtime.kubernetes.waiting import why_lost
 
 CONTAINER = "loadgen"
 LOADGEN = "/opt/lsmlab/loadgen"
@@ -93,12 +92,12 @@ class Load:
 
     def _counters(self) -> dict[str, Counters | None]:
         pods = [(SERVICE, SERVICE), *((generator.pod, CONTAINER) for generator in self.generators)]
-        return {pod: node_audit.read_counters(self._kubectl, pod, container) for pod, container in pods}
+        return {pod: readings.read_counters(self._kubectl, pod, container) for pod, container in pods}
 
     def _audit(self, before: dict[str, Counters | None], after: dict[str, Counters | None]) -> None:
         for pod, counters in before.items():
-            audits = (self.audits.get(pod, NodeAudit()), node_audit.between(counters, after[pod]))
-            self.audits[pod] = node_audit.worst(audits) or NodeAudit()
+            audits = (self.audits.get(pod, NodeAudit()), readings.between(counters, after[pod]))
+            self.audits[pod] = readings.worst(audits) or NodeAudit()
 
     def _start(
         self, spec: LoadSpec, service: KubernetesService, generator: Generator, start: float, polling: bool

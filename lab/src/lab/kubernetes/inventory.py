@@ -7,12 +7,12 @@ import json
 from typing import Any
 
 from lab.errors import RunError
-from lab.manifest import Cluster, Node, NodeAudit
-from lab.runtime.kubernetes import node_audit
-from lab.runtime.kubernetes.kubectl import Kubectl
-from lab.runtime.kubernetes.load import Load
-from lab.runtime.kubernetes.placement import Placement
-from lab.runtime.kubernetes.waiting import component_of, name_of
+from lab.kubernetes import readings
+from lab.kubernetes.cluster import Cluster, ClusterMeasured, Node, NodeAudit, NodeMeasured
+from lab.kubernetes.kubectl import Kubectl
+from lab.kubernetes.load import Load
+from lab.kubernetes.placement import Placement
+from lab.kubernetes.waiting import component_of, name_of
 
 KIB = 1024
 FACTS = {
@@ -51,7 +51,6 @@ def read_cluster(
     return Cluster(
         version=_version(kubectl),
         network="host" if placement.host_network else "cluster",
-        round_trip_us=round_trip_us,
         store=placement.store,
         generators=placement.generators,
         exclusive_cpus=placement.exclusive_cpus,
@@ -65,6 +64,7 @@ def read_cluster(
             )
             for name in names
         ],
+        measured=ClusterMeasured(round_trip_us=round_trip_us),
     )
 
 
@@ -76,17 +76,19 @@ def _node(kubectl: Kubectl, name: str, described: dict[str, Any], pods: list[dic
     facts = _facts(kubectl, pods[0])
     return Node(
         name=name,
-        parts=[name_of(pod) for pod in pods],
         kernel=info.get("kernelVersion"),
         os=info.get("osImage"),
         cpu_model=facts.pop("cpu_model", None),
         cpus=int(capacity["cpu"]) if str(capacity.get("cpu", "")).isdigit() else None,
         allowed_cpus=facts.pop("allowed_cpus", None),
         memory_bytes=int(memory[:-2]) * KIB if memory.endswith("Ki") and memory[:-2].isdigit() else None,
-        clock_ahead_ms=None if clock is None else round(clock.ahead_s * 1e3, 3),
-        clock_uncertainty_ms=None if clock is None else round(clock.uncertainty_s * 1e3, 3),
         host=facts,
-        audit=node_audit.worst(load.audits.get(name_of(pod), NodeAudit()) for pod in pods),
+        measured=NodeMeasured(
+            parts=[name_of(pod) for pod in pods],
+            clock_ahead_ms=None if clock is None else round(clock.ahead_s * 1e3, 3),
+            clock_uncertainty_ms=None if clock is None else round(clock.uncertainty_s * 1e3, 3),
+            audit=readings.worst(load.audits.get(name_of(pod), NodeAudit()) for pod in pods),
+        ),
     )
 
 

@@ -1,20 +1,33 @@
-"""The profiler in the sidecar of the service's pod, and its conversion in a pod of its own."""
+"""The parts of the runtime beside the service and its load, in pods: what the service offers, and the profiler."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
+from lab.kubernetes.kubectl import Kubectl
+from lab.kubernetes.manifests import PROFILE_DIR, WORK_DIR
 from lab.process.processes import Processes
 from lab.progress import Progress
-from lab.runtime.instruments import Profiler
-from lab.runtime.kubernetes.kubectl import Kubectl
-from lab.runtime.kubernetes.manifests import PROFILE_DIR, WORK_DIR
+from lab.runtime.instruments import Profiler, ServiceCatalogue
 from lab.runtime.service import Service
-from lab.runtime.specs import RECORDED, ProfileSpec
+from lab.runtime.specs import RECORDED, Choice, ProfileSpec
+
+
+class PodCatalogue(ServiceCatalogue):
+    """Asks the service of the image, in the pod of the run."""
+
+    def __init__(self, kubectl: Kubectl) -> None:
+        self._kubectl = kubectl
+
+    def _choices(self, command: str) -> list[Choice]:
+        words = ["java", "-XX:TieredStopAtLevel=1", "-jar", "lsmlab-server.jar", command, "--json"]
+        output = self._kubectl.run("service", "service", words, f"asking the service for its {command}")
+        return [Choice(str(entry["name"]), str(entry["summary"])) for entry in json.loads(output)]
 
 
 class PodProfiler(Profiler):
-    """Runs `profile` in the pods of the run."""
+    """Records in the sidecar of the service's pod, and converts in a pod of its own."""
 
     def __init__(self, kubectl: Kubectl, processes: Processes) -> None:
         self._kubectl = kubectl

@@ -32,7 +32,7 @@ def runtime_class(name: str) -> type[Runtime]:
 
         return DockerRuntime
     if name == "kubernetes":
-        from lab.runtime.kubernetes.runtime import KubernetesRuntime  # noqa: PLC0415
+        from lab.kubernetes.runtime import KubernetesRuntime  # noqa: PLC0415
 
         return KubernetesRuntime
     from lab.runtime.local.runtime import LocalRuntime  # noqa: PLC0415
@@ -60,7 +60,8 @@ def choose(checkout: Checkout, name: str | None, tell: Progress, *, single: bool
     wanted = check_name(name)
     if wanted == "kubernetes" and not single:
         raise InputError(
-            "RUNTIME=kubernetes runs single experiments only (make experiment): set RUNTIME=docker or local"
+            "RUNTIME=kubernetes runs single experiments only (make experiment), because it runs one service and keeps its "
+            "namespace for that run alone: set RUNTIME=docker or local"
         )
     if wanted is None:
         wanted, why = default_name()

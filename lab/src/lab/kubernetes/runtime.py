@@ -24,27 +24,13 @@ import yaml
 
 from lab.cpu_plan import CpuPlan
 from lab.errors import InputError, MissingToolError, RunError
-from lab.paths import Checkout
-from lab.process.processes import Processes
-from lab.progress import Progress
-from lab.runtime.base import (
-    Check,
-    DatasetSpec,
-    Facts,
-    LoadResult,
-    LoadSpec,
-    Monitoring,
-    Ports,
-    Runtime,
-    Service,
-    ServiceSpec,
-)
-from lab.runtime.kubernetes import kubectl
-from lab.runtime.kubernetes.inventory import read_cluster
-from lab.runtime.kubernetes.kubectl import Kubectl
-from lab.runtime.kubernetes.leftovers import remove_leftover, this_lab
-from lab.runtime.kubernetes.load import Generator, Load
-from lab.runtime.kubernetes.manifests import (
+from lab.kubernetes import kubectl
+from lab.kubernetes.instruments import PodCatalogue, PodProfiler
+from lab.kubernetes.inventory import read_cluster
+from lab.kubernetes.kubectl import Kubectl
+from lab.kubernetes.leftovers import remove_leftover, this_lab
+from lab.kubernetes.load import Generator, Load
+from lab.kubernetes.manifests import (
     ADMIN_PORT,
     DATA_PORT,
     GIB,
@@ -54,11 +40,26 @@ from lab.runtime.kubernetes.manifests import (
     as_yaml,
     manifests,
 )
-from lab.runtime.kubernetes.placement import Placement, check_division, read_placement
-from lab.runtime.kubernetes.pod_catalogue import PodCatalogue
-from lab.runtime.kubernetes.pod_profiler import PodProfiler
-from lab.runtime.kubernetes.service import KubernetesService
-from lab.runtime.kubernetes.waiting import component_of, name_of, wait_for_pods
+from lab.kubernetes.placement import Placement, check_division, read_placement
+from lab.kubernetes.service import KubernetesService
+from lab.kubernetes.waiting import component_of, name_of, wait_for_pods
+from lab.manifest import Environment
+from lab.paths import Checkout
+from lab.process.processes import Processes
+from lab.progress import Progress
+from lab.runtime.base import (
+    Check,
+    DatasetSpec,
+    Elsewhere,
+    Facts,
+    LoadResult,
+    LoadSpec,
+    Monitoring,
+    Ports,
+    Runtime,
+    Service,
+    ServiceSpec,
+)
 
 JAVA = ("java", "@/opt/lsmlab/jvm.options")
 CLOSE_LIMIT_S = 35.0
@@ -67,17 +68,16 @@ CPUS_LIMIT_S = 10.0
 """Time after which the CPU manager must have moved the service's container."""
 
 
-class KubernetesRuntime(Runtime):
+class KubernetesRuntime(Runtime, Elsewhere):
     """Runs the parts of one experiment in pods of a namespace of its own."""
 
     name = "kubernetes"
-    remote = True
 
     def __init__(self, checkout: Checkout) -> None:
         for other in ("LOADGEN", "LOADGEN_IMAGE"):
             if os.environ.get(other):
                 raise InputError(f"{other}: RUNTIME=kubernetes supports only the lab's own load generator")
-        self._checkout = checkout
+        self.elsewhere = self
         self._placement = read_placement(os.environ)
         self._kubectl = Kubectl(self._placement.namespace)
         self._processes = Processes()
@@ -89,6 +89,7 @@ class KubernetesRuntime(Runtime):
         self._load: Load | None = None
         self._made = False
         self._started = 0
+        self._dataset = ""
         self._round_trip_us: float | None = None
 
     @classmethod
@@ -136,8 +137,13 @@ class KubernetesRuntime(Runtime):
         self._check_store()
 
     def make_dataset(self, spec: DatasetSpec, directory: Path, log: Path, progress: Progress) -> dict[str, Any]:
-        """Make the dataset in the store, if it is not there, under the name of `directory`."""
-        place, info = f"{STORE_DIR}/datasets/{directory.name}", f"{STORE_DIR}/datasets/{directory.name}.json"
+        """Refuse: a dataset of this machine has no use in a cluster."""
+        raise AssertionError("a dataset is kept in the store: keep_dataset()")
+
+    def keep_dataset(self, spec: DatasetSpec, name: str, log: Path, progress: Progress) -> dict[str, Any]:
+        """Make the dataset in the store, if it is not there."""
+        self._dataset = name
+        place, info = f"{STORE_DIR}/datasets/{name}", f"{STORE_DIR}/datasets/{name}.json"
         known = self._in_service(f"if [ -e {info} ]; then cat {info}; fi", "looking for the dataset")
         if not known.strip():
             words = shlex.join([*JAVA, "-jar", "lsmlab-server.jar", "load-dataset", "--dir", place, *spec.words()])
@@ -168,10 +174,10 @@ class KubernetesRuntime(Runtime):
             "jvm.args": "".join(f'"{_escaped(flag)}"\n' for flag in spec.jvm_flags).encode(),
         }
         self._kubectl.push("service", "service", files, directory)
-        if spec.dataset:
+        if self._dataset:
             # Tables never change and are linked; the service rewrites every other file, so it gets copies of them.
             self._in_service(
-                f"cd {STORE_DIR}/datasets/{spec.dataset} && mkdir -p {directory}/data"
+                f"cd {STORE_DIR}/datasets/{self._dataset} && mkdir -p {directory}/data"
                 f" && find . -type d -exec mkdir -p {directory}/data/{{}} ';'"
                 f" && find . -type f -name '*.sst' -exec ln {{}} {directory}/data/{{}} ';'"
                 f" && find . -type f ! -name '*.sst' -exec cp {{}} {directory}/data/{{}} ';'",
@@ -198,15 +204,19 @@ class KubernetesRuntime(Runtime):
         return None
 
     def facts(self) -> Facts:
-        """Return images, and all facts about the cluster and its nodes."""
+        """Return the images."""
         images = {}
         for pod in self._kubectl.documents("pods", f"--selector={PART_OF}=lsmlab"):
             for status in pod["status"].get("containerStatuses", []):
                 images[status["name"]] = str(status.get("imageID") or status.get("image"))
-        if self._load is None:
-            return Facts(images=images)
-        cluster = read_cluster(self._kubectl, self._placement, self._pods, self._load, self._round_trip_us)
-        return Facts(images=images, cluster=cluster)
+        return Facts(images=images)
+
+    def describe(self, environment: Environment) -> None:
+        """Put the cluster and its nodes into the environment."""
+        if self._load is not None:
+            read_cluster(self._kubectl, self._placement, self._pods, self._load, self._round_trip_us).describe(
+                environment
+            )
 
     def close(self) -> list[str]:
         """End all processes and delete the namespace with everything in it."""

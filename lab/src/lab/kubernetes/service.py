@@ -8,11 +8,11 @@ import time
 from pathlib import Path
 
 from lab.errors import RunError
+from lab.kubernetes.kubectl import Kubectl
+from lab.kubernetes.manifests import ADMIN_PORT, DATA_PORT
+from lab.kubernetes.waiting import why_lost
 from lab.process.processes import Process, Processes, describe_exit, tail
 from lab.runtime.base import Service, ServiceSpec
-from lab.runtime.kubernetes.kubectl import Kubectl
-from lab.runtime.kubernetes.manifests import ADMIN_PORT, DATA_PORT
-from lab.runtime.kubernetes.waiting import why_lost
 
 POLL_S = 0.1
 FORWARD_LIMIT_S = 30.0

@@ -19,7 +19,7 @@ from typing import Any
 
 import yaml
 
-from lab.runtime.kubernetes.placement import Placement
+from lab.kubernetes.placement import Placement
 
 Manifest = dict[str, Any]
 
