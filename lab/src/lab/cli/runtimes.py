@@ -60,8 +60,8 @@ def choose(checkout: Checkout, name: str | None, tell: Progress, *, single: bool
     wanted = check_name(name)
     if wanted == "kubernetes" and not single:
         raise InputError(
-            "RUNTIME=kubernetes runs single experiments only (make experiment), because it runs one service and keeps its "
-            "namespace for that run alone: set RUNTIME=docker or local"
+            "RUNTIME=kubernetes runs single experiments only (make experiment), because its namespace holds one "
+            "service for one run: set RUNTIME=docker or local"
         )
     if wanted is None:
         wanted, why = default_name()
