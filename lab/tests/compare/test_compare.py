@@ -184,7 +184,7 @@ def test_finished_runs_of_six_starts_each_are_judged(checkout: FakeCheckout) -> 
     assert code == 0, output
     assert "verdict: same within 5.0%" in output
     assert "6 starts a side" in output
-    assert "smallest difference by calibration: unknown: there was no calibration (make calibrate)" in output
+    assert "smallest differences by calibration: unknown: there was no calibration (make calibrate)" in output
 
 
 def test_runs_with_another_flag_of_the_jvm_are_not_judged_unless_it_is_forced(checkout: FakeCheckout) -> None:

@@ -43,6 +43,6 @@ def test_costs_a_request_weigh_each_block_by_its_requests() -> None:
     small = measured(sample(*[1] * 100), cpu_s=0.1, allocated_bytes=1000.0)
     large = measured(sample(*[1] * 900), cpu_s=0.1, allocated_bytes=1000.0)
     together = Measured.together([small, large])
-    assert together.cpu_us_per_request == pytest.approx(200.0)
-    assert together.allocated_bytes_per_request == pytest.approx(2.0)
-    assert Measured.together([small, measured(sample(1), cpu_s=None)]).cpu_us_per_request is None
+    assert together.per_request(together.cpu_s) == pytest.approx(200e-6)
+    assert together.per_request(together.allocated_bytes) == pytest.approx(2.0)
+    assert Measured.together([small, measured(sample(1), cpu_s=None)]).cpu_s is None

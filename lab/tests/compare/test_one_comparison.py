@@ -44,7 +44,7 @@ def test_it_ends_with_a_verdict_in_one_sentence_and_a_page(done: tuple[FakeCheck
     assert "fake VARIANT=queue is the same as fake within 5.0%: latency p50" in output
     assert str(Path("results/compare") / directory.name / "compare.html") in output
     assert "block 3 of 6 is over; about" in output
-    assert f"smallest difference by calibration: {SMALLEST}" in output
+    assert f"smallest differences by calibration: {SMALLEST}" in output
 
 
 def test_every_block_has_a_fresh_start_of_each_side_and_windows_in_turns(done: tuple[FakeCheckout, str]) -> None:

@@ -11,7 +11,7 @@ from lab.analysis.outputs import measured_sources, read_outputs
 from lab.compare import page as compare_page
 from lab.compare.judging import Question, judge_blocks
 from lab.compare.measurement import Measured, of_outputs
-from lab.compare.record import Block, ComparisonRecord, DesignRecord, LookRecord, SideRecord, Window
+from lab.compare.record import Block, ComparisonRecord, DesignRecord, SideRecord, Window
 from lab.experiment import Catalogue, Experiment
 from lab.history.page import write_index
 from lab.paths import Checkout
@@ -174,14 +174,14 @@ def make_comparison(root: Path) -> Path:
         a=SideRecord(label=names[0], name="queue-get", title="GET at 1,500/s, first in, first out", directory="a"),
         b=SideRecord(label=names[1], name="stack-get", title="GET at 1,500/s, last in, first out", directory="b"),
         compared=["service.variant: queue against stack"],
-        design=DesignRecord(looks=[LookRecord(blocks=blocks, alpha=0.05)], within=0.05, metric="p99", seed=3,
+        design=DesignRecord(blocks=blocks, within=0.05, seed=3,
                             orders=["ab", "ba"] * (blocks // 2), windows=1, window_s=3.0, warmup_s=1.0),
         blocks=[
             Block(number=n, order="ab" if n % 2 else "ba",
                   windows=[Window(side=side, source=f"measure/{n}", start=BEGAN, end=BEGAN) for side in ("a", "b")])
             for n in range(1, blocks + 1)
         ],
-        result=judge_blocks(measured["a"], measured["b"], Question("p99", 0.05), names),
+        result=judge_blocks(measured["a"], measured["b"], Question(0.05), names),
     )  # fmt: skip
     record.write(directory)
     compare_page.write(directory, record)

@@ -18,7 +18,7 @@ from lab.statistics import (
     holm,
     independent,
     judge,
-    looks_of,
+    judge_together,
     paired,
 )
 
@@ -94,8 +94,10 @@ def test_values_that_have_no_interval_are_refused(values: list[float]) -> None:
         paired(values)
 
 
-def test_looks_are_one_or_the_three_whose_error_is_known() -> None:
-    assert [look.alpha for look in looks_of([10])] == [0.05]
-    assert [look.blocks for look in looks_of([6, 12, 18])] == [6, 12, 18]
-    with pytest.raises(ValueError, match="6/12/18"):
-        looks_of([5, 10])
+def test_judgements_that_are_read_together_need_smaller_p_values() -> None:
+    alone = [judge(paired([value / 10 for value in VALUES]), 0.0001) for _ in range(3)]
+    borderline = judge(paired([0.2, 0.01, 0.15, -0.03, 0.1, 0.12]), 0.0001)
+    assert borderline.verdict == "worse"
+    together = judge_together([*alone, borderline, *[borderline] * 8])
+    assert [one.verdict for one in together[:3]] == ["worse"] * 3
+    assert together[3].verdict == "cannot tell"

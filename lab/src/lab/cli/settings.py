@@ -47,9 +47,11 @@ SETTINGS: dict[str, Setting] = {
     "queue_capacity": Setting("Requests that may wait; further ones get 503.", panel=_RUN),
     "profile": Setting("off: leave out the profiled repetition, for a quick look.", "on|off", _RUN),
     "rounds": Setting("Fresh starts of each experiment; a claim needs 6.", variable=True),
-    "blocks": Setting("Blocks, each a fresh start of both sides: 10; 6/12/18 for three looks."),
+    "blocks": Setting("Blocks, each a fresh start of both sides: 10."),
     "x": Setting("Difference that does not matter: 5%.", "SHARE"),
-    "metric": Setting("The figure that is judged: p50, p99 or p99.9.", "NAME"),
+    "metric": Setting(
+        "A figure that is judged by itself: p50, p99, typical-p99, cpu, …; otherwise all are judged together.", "NAME"
+    ),
     "seed": Setting("Seed of the order of starts; default: random."),
     "force": Setting("Judge even if the machine was not fit to measure; the page says so.", flag=True),
     "resume": Setting(

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Literal
 
 from lab.compare.design import Letter
@@ -19,7 +21,10 @@ from lab.runtime.base import ProfileSpec
 from lab.units import duration_word
 
 CPU, ALLOCATED, REQUESTS = "process_cpu_seconds_total", "jvm_allocated_bytes_total", "lsmlab_requests_total"
-"""The service's own counters; the last has labels."""
+GC = ("jvm_gc_collection_seconds_sum", "jvm_gc_seconds_total")
+"""The service's own counters; those of requests and of collections have labels."""
+SWITCHES = "context switches"
+"""The kernel's counter of the service's threads."""
 
 
 class Blocks:
@@ -87,6 +92,8 @@ class Blocks:
             idle_cpu_s=_increase(idle_before, idle_after, CPU),
             allocated_bytes=_increase(before, after, ALLOCATED),
             service_requests=_increase(before, after, REQUESTS),
+            context_switches=_increase(before, after, SWITCHES),
+            gc_s=next((gc_s for name in GC if (gc_s := _increase(before, after, name)) is not None), None),
         )
 
     @contextlib.contextmanager
@@ -109,12 +116,25 @@ class Blocks:
 
 
 def _used(side: RunningSide) -> dict[str, float]:
-    """Return the service's counters by name, each the sum of its series; nothing if it does not respond."""
+    """Return the service's counters by name, each the sum of its series; those that it does not report are left out."""
+    service = side.state.service
     used: dict[str, float] = {}
-    for series, value in scrape(f"{side.state.service.admin_url}/metrics").items():
+    for series, value in scrape(f"{service.admin_url}/metrics").items():
         name = series.partition("{")[0]
         used[name] = used.get(name, 0.0) + value
-    return used
+    switches = None if service.pid is None else context_switches(service.pid)
+    return used if switches is None else {**used, SWITCHES: switches}
+
+
+def context_switches(pid: int) -> float | None:
+    """Return the context switches of a process's threads so far; None if they cannot be read."""
+    found: list[int] = []
+    for status in Path(f"/proc/{pid}/task").glob("*/status"):
+        with contextlib.suppress(OSError):  # a thread that ends meanwhile
+            found += map(
+                int, re.findall(r"^(?:non)?voluntary_ctxt_switches:\s*(\d+)", status.read_text(), re.MULTILINE)
+            )
+    return float(sum(found)) if found else None
 
 
 def _increase(before: dict[str, float], after: dict[str, float], counter: str) -> float | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 from lab.compare.record import MetricResult
 from lab.report import numbers
@@ -14,28 +15,39 @@ _ROOM = 1.25
 _STEPS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 
 
+class _Mean(NamedTuple):
+    """The ratios of the blocks, and that of all blocks with its interval."""
+
+    title: str
+    ratios: list[float]
+    ratio: float
+    low: float
+    high: float
+
+
 def ratio_chart(metric: MetricResult, within: float) -> Chart | None:
     """Draw B ÷ A of each block and of all blocks; None if the starts are not in pairs."""
-    if not metric.log_ratios:
+    if metric.ratio is None or metric.ratio_low is None or metric.ratio_high is None or not metric.log_ratios:
         return None
     ratios = [math.exp(value) for value in metric.log_ratios]
-    reach = max(abs(math.log(v)) for v in (*ratios, metric.ratio_low, metric.ratio_high, 1 + within)) * _ROOM
+    mean = _Mean(metric.title, ratios, metric.ratio, metric.ratio_low, metric.ratio_high)
+    reach = max(abs(math.log(v)) for v in (*ratios, mean.low, mean.high, 1 + within)) * _ROOM
     x, y = Linear(0.0, len(ratios) + 2.0), Log(math.exp(-reach), math.exp(reach))
     return Chart(
         name="blocks",
         label=f"{metric.title}: the ratio B to A of each block, and of all blocks with its interval",
-        drawings=[_draw(Plot(size, x, y), x, y, metric, within) for size in (WIDE, NARROW)],
+        drawings=[_draw(Plot(size, x, y), x, y, mean, within) for size in (WIDE, NARROW)],
         legend=[
             Key("dot ratio", "each block"),
             Key("line interval", f"all blocks, {metric.confidence * 100:.4g}% interval"),
             Key("line equal", f"equal within {numbers.share(within)}"),
         ],
-        stops=_stops(x, metric, ratios),
+        stops=_stops(x, mean),
     )
 
 
-def _draw(plot: Plot, x: Linear, y: Log, metric: MetricResult, within: float) -> str:
-    size, ratios = plot.size, [math.exp(value) for value in metric.log_ratios]
+def _draw(plot: Plot, x: Linear, y: Log, mean: _Mean, within: float) -> str:
+    size, ratios = plot.size, mean.ratios
     top, bottom = plot.py(1 + within), plot.py(1 / (1 + within))
     plot.add(
         f'<rect class="band same" x="{size.left}" y="{top:.1f}" width="{plot.inner_width}" '
@@ -49,12 +61,12 @@ def _draw(plot: Plot, x: Linear, y: Log, metric: MetricResult, within: float) ->
     for i, ratio in enumerate(ratios, start=1):
         plot.add(f'<circle class="dot ratio" cx="{plot.px(i):.1f}" cy="{plot.py(ratio):.1f}" r="4"/>')
     last = len(ratios) + 1.0
-    low, high, at = plot.py(metric.ratio_low), plot.py(metric.ratio_high), plot.px(last)
+    low, high, at = plot.py(mean.low), plot.py(mean.high), plot.px(last)
     plot.add(f'<path class="line interval" d="M{at:.1f} {low:.1f}L{at:.1f} {high:.1f}"/>')
     for end in (low, high):
         plot.add(f'<path class="line interval" d="M{at - 6:.1f} {end:.1f}L{at + 6:.1f} {end:.1f}"/>')
-    plot.diamond(last, metric.ratio, "estimate", 6)
-    return plot.markup(f"{metric.title}, B to A, by block")
+    plot.diamond(last, mean.ratio, "estimate", 6)
+    return plot.markup(f"{mean.title}, B to A, by block")
 
 
 def _ticks(y: Log) -> list[float]:
@@ -75,10 +87,11 @@ def _tick(ratio: float) -> str:
     return "equal" if percent == 0 else f"{'+' if percent > 0 else '−'}{abs(percent)}%"
 
 
-def _stops(x: Linear, metric: MetricResult, ratios: list[float]) -> list[Stop]:
+def _stops(x: Linear, mean: _Mean) -> list[Stop]:
     stops = [
-        Stop(x.at(i), f"Block {i}", (("block", "B to A", numbers.ratio(ratio)),)) for i, ratio in enumerate(ratios, 1)
+        Stop(x.at(i), f"Block {i}", (("block", "B to A", numbers.ratio(ratio)),))
+        for i, ratio in enumerate(mean.ratios, 1)
     ]
-    span = f"{numbers.ratio(metric.ratio_low)} to {numbers.ratio(metric.ratio_high)}"
-    all_blocks = (("block", "B to A", numbers.ratio(metric.ratio)), ("interval", "interval", span))
-    return [*stops, Stop(x.at(len(ratios) + 1), "All blocks", all_blocks)]
+    span = f"{numbers.ratio(mean.low)} to {numbers.ratio(mean.high)}"
+    all_blocks = (("block", "B to A", numbers.ratio(mean.ratio)), ("interval", "interval", span))
+    return [*stops, Stop(x.at(len(mean.ratios) + 1), "All blocks", all_blocks)]

@@ -15,8 +15,8 @@ TELLING_CHECKS = frozenset({"errors", "generator's error", "schedule", "outputs"
 """Checks of a side that the reader of a comparison must know if they fail; those of the environment come on top."""
 
 
-def judge(design: Design, sides: Mapping[Letter, RunningSide], blocks: Sequence[Block], alpha: float) -> Result:
-    """Judge the blocks so far."""
+def judge(design: Design, sides: Mapping[Letter, RunningSide], blocks: Sequence[Block]) -> Result:
+    """Judge the blocks."""
     by_side = {
         letter: [
             measured(
@@ -28,7 +28,7 @@ def judge(design: Design, sides: Mapping[Letter, RunningSide], blocks: Sequence[
         ]
         for letter, side in sides.items()
     }
-    question = Question(design.metric, design.within, alpha)
+    question = Question(design.within, design.metric)
     return judge_blocks(by_side["a"], by_side["b"], question, names_of(sides["a"].side, sides["b"].side))
 
 

@@ -14,50 +14,41 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from lab.compare.measurement import METRICS
 from lab.errors import InputError
 from lab.experiment import Experiment
-from lab.statistics import BLOCKS_MIN, LOOKS_DEFAULT, Look, looks_of
+from lab.statistics import BLOCKS_MIN
 
 Letter = Literal["a", "b"]
 BLOCKS_DEFAULT = 10
 BLOCKS_MAX = 100
-WITHIN_DEFAULT = 0.05
 WINDOW_MAX_S = 30
-METRICS = ("p50", "p99", "p99.9")
-"""Metrics that may be declared as the primary one. If a side is saturated, the throughput replaces it."""
+DECLARABLE = tuple(metric.name for metric in METRICS if not metric.amount)
+"""Metrics that may be declared, so that they are judged by themselves."""
 DESIGN_SETTINGS = ("blocks", "x", "metric", "seed", "force")
-_LOOKS = "/".join(str(look.blocks) for look in LOOKS_DEFAULT)
 
 
 @dataclass(frozen=True)
 class Design:
     """The settings, fixed before the first block. `within` is the share up to which a difference is irrelevant.
 
-    With `force` the verdict stands even if the machine was not fit to measure.
+    `metric` is the declared metric, None to judge all together. With `force` the verdict stands even if the machine was
+    not fit to measure.
     """
 
-    looks: tuple[Look, ...]
+    blocks: int
     within: float
-    metric: str
+    metric: str | None
     seed: int
     force: bool = False
 
-    @property
-    def blocks_max(self) -> int:
-        """The number of blocks unless a look ends the comparison early."""
-        return self.looks[-1].blocks
-
     def orders(self) -> list[str]:
-        """Return `ab` or `ba` for each block: balanced to within one, up to each look too, shuffled by the seed."""
+        """Return `ab` or `ba` for each block: balanced to within one, shuffled by the seed."""
         shuffler = random.Random(self.seed)
-        orders: list[str] = []
-        for look in self.looks:
-            missing = look.blocks - len(orders)
-            part = ["ab", "ba"] * (missing // 2)
-            if missing % 2:
-                part.append(shuffler.choice(["ab", "ba"]))
-            shuffler.shuffle(part)
-            orders += part
+        orders = ["ab", "ba"] * (self.blocks // 2)
+        if self.blocks % 2:
+            orders.append(shuffler.choice(["ab", "ba"]))
+        shuffler.shuffle(orders)
         return orders
 
 
@@ -88,9 +79,9 @@ class Windows:
 
 def read_design(given: Mapping[str, str], seed: int) -> Design:
     """Return the design from BLOCKS, X, METRIC, SEED and FORCE. Raises InputError that names the setting."""
-    metric = given.get("metric", "p99")
-    if metric not in METRICS:
-        raise InputError(f"METRIC={metric}: is not allowed; allowed: {', '.join(METRICS)}")
+    metric = given.get("metric")
+    if metric is not None and metric not in DECLARABLE:
+        raise InputError(f"METRIC={metric}: is not allowed; allowed: {', '.join(DECLARABLE)}")
     if "seed" in given:
         if not re.fullmatch(r"\d{1,9}", given["seed"]):
             raise InputError(f"SEED={given['seed']}: must be a whole number of at most 9 digits")
@@ -98,29 +89,21 @@ def read_design(given: Mapping[str, str], seed: int) -> Design:
     force = given.get("force", "0")
     if force not in ("0", "1"):
         raise InputError(f"FORCE={force}: is not allowed; allowed: 1, or 0 for the default")
-    looks, within = _looks(given.get("blocks", str(BLOCKS_DEFAULT))), _share(given.get("x", "5%"))
-    return Design(looks, within, metric, seed, force == "1")
+    blocks, within = _blocks(given.get("blocks", str(BLOCKS_DEFAULT))), _share(given.get("x", "5%"))
+    return Design(blocks, within, metric, seed, force == "1")
 
 
-def _looks(text: str) -> tuple[Look, ...]:
-    if not re.fullmatch(r"\d{1,4}(/\d{1,4})*", text):
-        raise InputError(f"BLOCKS={text}: must be a number of blocks, such as 10, or {_LOOKS} for three looks")
-    blocks = [int(part) for part in text.split("/")]
-    if len(blocks) > 1:
-        try:
-            return looks_of(blocks)
-        except ValueError as error:
-            raise InputError(
-                f"BLOCKS={text}: {error}", "These counts are fixed, because each look costs certainty"
-            ) from error
-    if blocks[0] < BLOCKS_MIN:
+def _blocks(text: str) -> int:
+    if not re.fullmatch(r"\d{1,4}", text):
+        raise InputError(f"BLOCKS={text}: must be a number of blocks, such as 10")
+    if int(text) < BLOCKS_MIN:
         raise InputError(
             f"BLOCKS={text}: at least {BLOCKS_MIN} blocks are needed",
             "Fewer starts cannot tell a difference from luck; for a quick look shorten them: DURATION=4s WARMUP=3s",
         )
-    if blocks[0] > BLOCKS_MAX:
+    if int(text) > BLOCKS_MAX:
         raise InputError(f"BLOCKS={text}: at most {BLOCKS_MAX} blocks")
-    return looks_of(blocks)
+    return int(text)
 
 
 def _share(text: str) -> float:

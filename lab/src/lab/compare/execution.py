@@ -21,7 +21,7 @@ from lab.compare.design import Letter, Windows
 from lab.compare.ending import tell_error
 from lab.compare.plan import ComparePlan, RunningSide, first_record, with_warmup
 from lab.compare.profiles import compare_profiles
-from lab.compare.record import ComparisonRecord, Result
+from lab.compare.record import ComparisonRecord
 from lab.errors import LabError, RefusedError
 from lab.machine import noise
 from lab.machine.cpus import pin_self, usable_cpus
@@ -86,16 +86,16 @@ class Comparison:
         self._say(f"about {format_duration(self._estimate_s())}: {self._shape()}")
         self._pilot()
         self._began = time.monotonic()
-        result = self._execute_blocks()
+        self._execute_blocks()
         self._blocks.profile()
         pin_self(self._all_cpus)
         self._collect()
         with self._phases.phase("analyse", ANALYSE_LIMIT_S):
             for side in self._sides.values():
                 self._summarise(side)
-            if result is not None:
-                force = self.plan.design.force
-                self._known.result = with_environment(result, self._sides, self._known.blocks, force=force)
+            result = judge(self.plan.design, self._sides, self._known.blocks)
+            force = self.plan.design.force
+            self._known.result = with_environment(result, self._sides, self._known.blocks, force=force)
         with self._phases.phase("report", ANALYSE_LIMIT_S):
             for side in self._sides.values():
                 report.write(side.state.directory)
@@ -161,23 +161,13 @@ class Comparison:
             side.set_warmup(warmup_s)
         self._say(f"  warm-up of each start: {warmup_s:g} s, {found}")
 
-    def _execute_blocks(self) -> Result | None:
-        """Execute blocks up to the look that decides, or the last one; return the result of that look."""
-        looks = {look.blocks: look for look in self.plan.design.looks}
-        result = None
+    def _execute_blocks(self) -> None:
         for number, order in enumerate(self._known.design.orders, start=1):
             self._known.blocks.append(self._blocks.execute(number, order))
             self._write()
             left_s = self._left_s(number)
             left = f"; about {format_duration(left_s)} left" if left_s >= 1 else ""
-            self._say(f"  block {number} of {self.plan.design.blocks_max} is over{left}")
-            if number in looks:
-                result = judge(self.plan.design, self._sides, self._known.blocks, looks[number].alpha)
-                if len(looks) > 1:
-                    self._say(f"  look after {number} blocks: {result.verdict}")
-                if result.verdict != "cannot tell":
-                    break
-        return result
+            self._say(f"  block {number} of {self.plan.design.blocks} is over{left}")
 
     def _collect(self) -> None:
         for side in self._sides.values():
@@ -260,20 +250,19 @@ class Comparison:
             if side.side.experiment.profile is not None
         )
         piloted = 2 * (pilot.PILOT_S + START_S) if self._has_pilot else 0.0
-        return piloted + self.plan.design.blocks_max * each + profiled
+        return piloted + self.plan.design.blocks * each + profiled
 
     def _left_s(self, done: int) -> float:
         """Return the time left, estimated from the blocks so far; profiles and pages count as one more block."""
         taken = time.monotonic() - self._began
         profiled = any(side.side.experiment.profile is not None for side in self._sides.values())
-        return taken / done * (self.plan.design.blocks_max - done + (1 if profiled else 0))
+        return taken / done * (self.plan.design.blocks - done + (1 if profiled else 0))
 
     def _shape(self) -> str:
         windows = self._sides["a"].windows
-        looks = self.plan.design.looks
-        blocks = f"{looks[0].blocks} blocks" if len(looks) == 1 else f"{looks[0].blocks} to {looks[-1].blocks} blocks"
         return (
-            f"{blocks}, in each a fresh start of both sides and {windows.count} windows of {windows.length_s} s a side"
+            f"{self.plan.design.blocks} blocks, in each a fresh start of both sides and {windows.count} windows of "
+            f"{windows.length_s} s a side"
         )
 
     def _say(self, line: str) -> None:

@@ -14,8 +14,8 @@ from lab.compare.conclusion import unfit_result
 from lab.compare.design import Design
 from lab.compare.judging import Question, change_of, in_words, judge_blocks, withdrawn
 from lab.compare.measurement import METRICS, Measured, of_outputs
-from lab.compare.plan import calibrated_difference
-from lab.compare.record import ComparisonRecord, DesignRecord, LookRecord, Result, SideRecord
+from lab.compare.plan import calibrated_differences
+from lab.compare.record import ComparisonRecord, DesignRecord, Result, SideRecord
 from lab.compare.sides import differences_of
 from lab.errors import InputError
 from lab.machine.fingerprint import OF_THE_SOURCES, Difference
@@ -43,7 +43,7 @@ def compare_finished(checkout: Checkout, a: Path, b: Path, design: Design) -> tu
     runs = tuple(_read(path) for path in (a, b))
     names = _names(runs[0], runs[1])
     measured = tuple(_repetitions(path, manifest) for path, manifest in zip((a, b), runs, strict=True))
-    question = Question(design.metric, design.within, in_pairs=False)
+    question = Question(design.within, design.metric, in_pairs=False)
     result = _judged(measured[0], measured[1], question, names)
     cautions = ["these runs were made one after the other: a drift of the machine is part of their difference"]
     differ = unequal_facts(runs[0], runs[1])
@@ -73,10 +73,10 @@ def compare_finished(checkout: Checkout, a: Path, b: Path, design: Design) -> tu
         compared=list(declared.compared),
         besides=list(declared.besides),
         design=DesignRecord(
-            looks=[LookRecord(blocks=BLOCKS_MIN, alpha=question.alpha)],
+            blocks=min(map(len, measured)),
             within=design.within,
             metric=design.metric,
-            calibration=calibrated_difference(checkout, design.metric),
+            calibration=calibrated_differences(checkout),
         ),
         phases=[],
         result=result,
@@ -112,7 +112,8 @@ def _judged(a: list[Measured], b: list[Measured], question: Question, names: tup
         f"these runs have {starts}, and starts differ by luck: at least {BLOCKS_MIN} repetitions a side are needed "
         f"(make experiment … REPEAT={BLOCKS_MIN}, or make compare with the experiments' names)"
     )
-    metric = next(metric for metric in METRICS if metric.name == question.metric)
+    shown = question.metric or "p99"
+    metric = next(metric for metric in METRICS if metric.name == shown)
     value_a, value_b = (metric.value(Measured.together(side)) for side in (a, b))
     if value_a and value_b:
         reason += (

@@ -1,24 +1,25 @@
-"""The verdict on measured blocks: the primary metric, the others corrected by Holm, and the sentence of the verdict."""
+"""The verdict on measured blocks: every metric judged, corrected together by Holm, and the sentence that says it."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import median
+from statistics import fmean, geometric_mean, median
 
 from lab.compare.measurement import METRICS, THROUGHPUT, Measured, Metric
-from lab.compare.record import MetricResult, Result
+from lab.compare.record import MetricResult, Result, ResultWord
 from lab.report import numbers
 from lab.statistics import (
     ALPHA,
     BLOCKS_MIN,
     Difference,
+    Judgement,
     detectable,
-    estimate,
-    holm,
     independent,
     judge,
+    judge_amount,
+    judge_together,
     paired,
 )
 
@@ -26,23 +27,30 @@ REACHED = 0.99
 """A block that served less than this share of the offered rate is saturated: its latency measures the backlog."""
 
 
+LEADING = ("typical-p99", "p99", "typical-p50", "p50", THROUGHPUT.name)
+"""The metrics that stand for a comparison in which no difference is certain, the best one that was measured first."""
+
+
 @dataclass(frozen=True)
 class Question:
-    """The question: the primary metric by its name, X, α of this look, and whether A's and B's starts are pairs."""
+    """The question: X, the metric that was declared if any, and whether A's and B's starts are pairs.
 
-    metric: str
+    A declared metric is judged by itself, all others together; without one, all are judged together.
+    """
+
     within: float
-    alpha: float = ALPHA
+    metric: str | None = None
     in_pairs: bool = True
 
 
 @dataclass(frozen=True)
 class _Compared:
-    """A metric's difference of logarithms, and of values; the log ratio of each block if they are pairs."""
+    """A metric's figures, the difference that is judged (of logarithms, or of amounts), and each block's log ratio."""
 
     metric: Metric
-    logs: Difference
-    values: Difference
+    a: float
+    b: float
+    difference: Difference
     log_ratios: list[float]
 
 
@@ -51,22 +59,19 @@ def judge_blocks(a: Sequence[Measured], b: Sequence[Measured], question: Questio
 
     Raises ValueError if a side has no block, or if pairs are wanted and the sides have different numbers of blocks.
     """
-    together = Measured.together(a), Measured.together(b)
     saturated = [letter for letter, side in zip(("a", "b"), (a, b), strict=True) if _saturated(side)]
-    primary = THROUGHPUT.name if saturated else question.metric
     compared = [
         found
         for metric in METRICS
         if not _lower_bounds(metric, (*a, *b)) and (found := _compared(metric, a, b, question)) is not None
     ]
-    results = [_result(found, together, question, primary) for found in compared]
-    results = _corrected(results, question.alpha)
+    results = _results(compared, question)
     cautions = []
     if saturated:
         which = " and ".join(names["ab".index(letter)] for letter in saturated)
         cautions.append(
             f"{which} served less than {REACHED:.0%} of the offered requests in most blocks, so latency measures the "
-            "backlog and the throughput is what is judged"
+            "backlog and the throughput decides"
         )
     cautions += [
         f"{metric.title} is not compared: so many requests of {name} had no response that it is "
@@ -77,26 +82,49 @@ def judge_blocks(a: Sequence[Measured], b: Sequence[Measured], question: Questio
     ]
     cautions += [
         f"{name} gave no response with an expected status: load.expect names the statuses that count as served"
-        for name, side in zip(names, together, strict=True)
-        if not side.served
+        for name, side in zip(names, (a, b), strict=True)
+        if not any(block.served for block in side)
     ]
-    chosen = next((result for result in results if result.primary), None)
-    if chosen is None:
-        lacks = next(metric.title for metric in METRICS if metric.name == primary)
-        return Result(
-            verdict="cannot tell",
-            sentence=f"Cannot tell: {lacks} was not measured in two blocks or more.",
-            cautions=cautions,
-            saturated=saturated,  # type: ignore[arg-type]
-            metrics=results,
-        )
+    chosen = THROUGHPUT.name if saturated else question.metric
+    leading = _leading(results, chosen)
+    if leading is None:
+        lacks = next((metric.title for metric in METRICS if metric.name == chosen), "every metric")
+        verdict: ResultWord = "cannot tell"
+        sentence = f"Cannot tell: {lacks} was not measured in two blocks or more."
+    else:
+        results = [result.model_copy(update={"primary": result.name == leading.name}) for result in results]
+        leading = next(result for result in results if result.primary)
+        verdict = _verdict(results, leading, chosen)
+        sentence = _sentence(results, leading, verdict, question, names)
     return Result(
-        verdict=chosen.verdict,
-        sentence=_sentence(chosen, question, names),
+        verdict=verdict,
+        sentence=sentence,
         cautions=cautions,
         saturated=saturated,  # type: ignore[arg-type]
         metrics=results,
     )
+
+
+def _leading(results: Sequence[MetricResult], chosen: str | None) -> MetricResult | None:
+    """Return the metric that stands first: the chosen one, or the most certain difference, or the usual one."""
+    if chosen is not None:
+        return next((result for result in results if result.name == chosen), None)
+    different = [result for result in results if result.verdict in ("better", "worse")]
+    if different:
+        return min(
+            different,
+            key=lambda result: (result.p_corrected, LEADING.index(result.name) if result.name in LEADING else 9),
+        )
+    return next((result for name in LEADING for result in results if result.name == name), None)
+
+
+def _verdict(results: Sequence[MetricResult], leading: MetricResult, chosen: str | None) -> ResultWord:
+    if chosen is not None and leading.verdict != "cannot tell":
+        return leading.verdict
+    words = {result.verdict for result in results}
+    if {"better", "worse"} <= words:
+        return "better and worse"
+    return "better" if "better" in words else "worse" if "worse" in words else leading.verdict
 
 
 def _lower_bounds(metric: Metric, blocks: Sequence[Measured]) -> list[float]:
@@ -128,7 +156,7 @@ def in_words(unit: str, value: float) -> str:
         return numbers.latency(value)
     if unit == "bytes":
         return numbers.size(value)
-    return f"{numbers.rate(value) if unit == 'requests/s' else numbers.significant(value)} {unit}"
+    return f"{numbers.rate(value) if unit == 'requests/s' else numbers.significant(value)} {unit}".rstrip()
 
 
 def in_unit(metric: MetricResult, value: float) -> str:
@@ -141,89 +169,133 @@ def change_of(ratio: float) -> str:
     return numbers.ratio(ratio)
 
 
+def change(metric: MetricResult) -> str:
+    """Return the change of a metric: "+4.1%", or "+1.2" for an amount."""
+    return difference_in_unit(metric, metric.difference) if metric.ratio is None else change_of(metric.ratio)
+
+
 def difference_in_unit(metric: MetricResult, value: float) -> str:
     """Return a difference with its sign: "+204 µs", "−1.2 ms"."""
     return ("−" if value < 0 else "+") + in_unit(metric, abs(value))
 
 
 def _compared(metric: Metric, a: Sequence[Measured], b: Sequence[Measured], question: Question) -> _Compared | None:
-    """Return a metric's difference of logarithms, and of values, with the log ratio of each block; None below two."""
+    """Return a metric's figures and their difference, over blocks or starts that have it; None below two."""
+    values = [[metric.value(block) for block in side] for side in (a, b)]
     if question.in_pairs:
-        both = [
-            (of_a, of_b)
-            for side_a, side_b in zip(a, b, strict=True)
-            if (of_a := metric.value(side_a)) and (of_b := metric.value(side_b))
-        ]
-        if len(both) < 2:
-            return None
-        ratios = [math.log(of_b / of_a) for of_a, of_b in both]
-        return _Compared(metric, paired(ratios), paired([of_b - of_a for of_a, of_b in both]), ratios)
-    of_a_alone = [value for side in a if (value := metric.value(side))]
-    of_b_alone = [value for side in b if (value := metric.value(side))]
-    if min(len(of_a_alone), len(of_b_alone)) < 2:
+        pairs = [(x, y) for x, y in zip(*values, strict=True) if _known(metric, x) and _known(metric, y)]
+        values = [[x for x, _ in pairs], [y for _, y in pairs]]
+    of_a, of_b = ([value for value in side if value is not None and _known(metric, value)] for side in values)
+    if min(len(of_a), len(of_b)) < 2:
         return None
-    logs = independent([math.log(v) for v in of_a_alone], [math.log(v) for v in of_b_alone])
-    return _Compared(metric, logs, independent(of_a_alone, of_b_alone), [])
+    mean = fmean if metric.amount else geometric_mean
+    compared = of_a, of_b
+    if not metric.amount:
+        compared = [math.log(value) for value in of_a], [math.log(value) for value in of_b]
+    if not question.in_pairs:
+        return _Compared(metric, mean(of_a), mean(of_b), independent(*compared), [])
+    each = [y - x for x, y in zip(*compared, strict=True)]
+    return _Compared(metric, mean(of_a), mean(of_b), paired(each), [] if metric.amount else each)
 
 
-def _result(compared: _Compared, together: tuple[Measured, Measured], question: Question, primary: str) -> MetricResult:
-    metric, logs, values = compared.metric, compared.logs, compared.values
-    judgement = judge(logs, question.within, lower_is_better=metric.lower_is_better, alpha=question.alpha)
-    ratio, difference = judgement.log_ratio, estimate(values, 1 - question.alpha)
+def _known(metric: Metric, value: float | None) -> bool:
+    return value is not None and (metric.amount or value > 0)
+
+
+def _results(compared: Sequence[_Compared], question: Question) -> list[MetricResult]:
+    """Judge all metrics, and correct those that were not declared together."""
+    alone = [_judged(one, question) for one in compared]
+    together = [i for i, one in enumerate(compared) if one.metric.name != question.metric]
+    corrected = dict(zip(together, judge_together([alone[i] for i in together]), strict=True))
+    return [
+        _result(one, alone[i], corrected.get(i, alone[i]), len(together) if i in corrected else 1)
+        for i, one in enumerate(compared)
+    ]
+
+
+def _judged(one: _Compared, question: Question) -> Judgement:
+    lower_is_better = one.metric.lower_is_better
+    if one.metric.amount:
+        return judge_amount(one.difference, lower_is_better=lower_is_better)
+    return judge(one.difference, question.within, lower_is_better=lower_is_better)
+
+
+def _result(one: _Compared, alone: Judgement, corrected: Judgement, tests: int) -> MetricResult:
+    """Return a metric's result; `tests` is the number of metrics that are corrected together."""
+    metric, found, error = one.metric, alone.estimate, one.difference.error
+    ends = (found.mean, found.low, found.high)
+    changes = ends if metric.amount else tuple(one.a * math.expm1(end) for end in ends)
+    ratios: tuple[float | None, ...] = (None, None, None) if metric.amount else tuple(map(math.exp, ends))
+    size = detectable(error, one.difference.freedom, ALPHA / tests) if error else 0.0
     return MetricResult(
         name=metric.name,
         title=metric.title,
         unit=metric.unit,
         lower_is_better=metric.lower_is_better,
-        primary=metric.name == primary,
-        a=metric.value(together[0]) or 0.0,
-        b=metric.value(together[1]) or 0.0,
-        blocks=logs.count,
-        ratio=math.exp(ratio.mean),
-        ratio_low=math.exp(ratio.low),
-        ratio_high=math.exp(ratio.high),
-        difference=difference.mean,
-        difference_low=difference.low,
-        difference_high=difference.high,
-        confidence=ratio.confidence,
-        p_value=ratio.p_value,
-        p_corrected=ratio.p_value,
-        p_equivalence=judgement.equivalence_p,
-        detectable=math.expm1(detectable(logs.error, logs.freedom, question.alpha)) if logs.error else 0.0,
-        verdict=judgement.verdict,
-        log_ratios=compared.log_ratios,
+        primary=False,
+        a=one.a,
+        b=one.b,
+        blocks=alone.count,
+        ratio=ratios[0],
+        ratio_low=ratios[1],
+        ratio_high=ratios[2],
+        difference=changes[0],
+        difference_low=changes[1],
+        difference_high=changes[2],
+        confidence=found.confidence,
+        p_value=alone.p_value,
+        p_corrected=corrected.p_value,
+        p_equivalence=corrected.equivalence_p,
+        detectable=None if metric.amount else math.expm1(size),
+        verdict=corrected.verdict,
+        log_ratios=one.log_ratios,
     )
 
 
-def _corrected(results: list[MetricResult], alpha: float) -> list[MetricResult]:
-    """Correct the p-values of the metrics beside the primary one; differences that do not survive are dropped."""
-    others = [result for result in results if not result.primary]
-    corrected = dict(zip((r.name for r in others), holm([r.p_value for r in others]), strict=True))
-    found = []
-    for result in results:
-        p_corrected = corrected.get(result.name, result.p_value)
-        is_dropped = result.verdict in ("better", "worse") and p_corrected > alpha
-        changes = {"p_corrected": p_corrected, **({"verdict": "cannot tell"} if is_dropped else {})}
-        found.append(result.model_copy(update=changes))
-    return found
-
-
-def _sentence(metric: MetricResult, question: Question, names: tuple[str, str]) -> str:
+def _sentence(
+    results: Sequence[MetricResult],
+    leading: MetricResult,
+    verdict: ResultWord,
+    question: Question,
+    names: tuple[str, str],
+) -> str:
+    """Say what is certain of every metric: the leading one with its interval, the others by their change."""
     a, b = names
-    sample = f"{metric.blocks} blocks" if question.in_pairs else f"{metric.blocks} starts a side"
-    span = f"{change_of(metric.ratio_low)} to {change_of(metric.ratio_high)}"
+    sample = f"{leading.blocks} blocks" if question.in_pairs else f"{leading.blocks} starts a side"
+    if leading.blocks < BLOCKS_MIN:
+        few = f"{leading.title} is known of {sample}, and at least {BLOCKS_MIN} are needed"
+        return f"Cannot tell {b} from {a}: {few}. Measured: {_figures(leading, sample)}."
+    within = numbers.share(question.within)
+    heads = {"better": f"better than {a}", "worse": f"worse than {a}", "same": f"the same as {a} within {within}"}
+    said = []
+    for word in sorted(heads, key=lambda word: word != leading.verdict):
+        parts = [_figures(one, sample) if one is leading else _brief(one) for one in _of(results, word)]
+        said += [f"{b} is {heads[word]}: {', '.join(parts)}."] if parts else []
+    text = " ".join(said)
+    uncertain = _of(results, "cannot tell")
+    if verdict == "cannot tell":
+        found = f"A difference of {numbers.share(leading.detectable)} would have been found in four of five cases."
+        text = f"Cannot tell {b} from {a}: {_figures(leading, sample)}. {found} {text}".rstrip()
+        uncertain = [one for one in uncertain if one is not leading]
+    if uncertain:
+        text += f" Not certain: {', '.join(one.title for one in uncertain)}."
+    return text
+
+
+def _of(results: Sequence[MetricResult], word: str) -> list[MetricResult]:
+    """Return the metrics with this verdict, the leading one first."""
+    return sorted((one for one in results if one.verdict == word), key=lambda one: not one.primary)
+
+
+def _brief(metric: MetricResult) -> str:
+    return f"{metric.title} {change(metric)}"
+
+
+def _figures(metric: MetricResult, sample: str) -> str:
     low, high = (difference_in_unit(metric, value) for value in (metric.difference_low, metric.difference_high))
     absolute = f"{difference_in_unit(metric, metric.difference)} ({low} to {high})"
-    interval = f"{metric.confidence * 100:.4g}% interval {span}, {sample}"
-    figures = f"{metric.title} {change_of(metric.ratio)} ({interval}), {absolute}"
-    if metric.verdict in ("better", "worse"):
-        return f"{b} is {metric.verdict} than {a}: {figures}."
-    if metric.verdict == "same":
-        return f"{b} is the same as {a} within {numbers.share(question.within)}: {figures}."
-    if metric.blocks < BLOCKS_MIN:
-        few = f"{metric.title} is known of {sample}, and at least {BLOCKS_MIN} are needed"
-        return f"Cannot tell {b} from {a}: {few}. Measured: {figures}."
-    return (
-        f"Cannot tell {b} from {a}: {figures}. "
-        f"A difference of {numbers.share(metric.detectable)} would have been found in four of five cases."
-    )
+    confidence = f"{metric.confidence * 100:.4g}% interval"
+    if metric.ratio_low is None or metric.ratio_high is None:
+        return f"{metric.title} {absolute}, {confidence}, {sample}"
+    span = f"{change_of(metric.ratio_low)} to {change_of(metric.ratio_high)}"
+    return f"{metric.title} {change(metric)} ({confidence} {span}, {sample}), {absolute}"

@@ -1,23 +1,37 @@
-"""The measurements of one side in a block, and of all its blocks: histograms merged, percentiles never averaged."""
+"""The measurements of one side in a block: histograms merged, percentiles never averaged.
+
+Beside the percentiles of all requests stand those of the *typical second*: the median over the seconds of each second's
+percentile. A few stalls decide the former, and say nothing about the latter: they are counted by themselves.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from statistics import median
 
 from lab.analysis.histogram import Sample
 from lab.analysis.outputs import Outputs, read_outputs
-from lab.analysis.percentiles import supported
+from lab.analysis.percentiles import label, supported
 from lab.compare.record import Window
 from lab.errors import RunError
+
+PERCENTILES = ("50", "90", "99", "99.9")
+STALL = 10.0
+"""A second is a stall if its p99 is more than this many times the p99 of the typical second."""
+SECOND_MIN_S = 0.5
+"""A shorter interval at the end of a log is no second."""
 
 
 @dataclass(frozen=True)
 class Measured:
     """Windows of one side, merged. `None` is unknown.
 
-    `due` is the number of offered requests. `cpu_s` and `allocated_bytes` are what the service used for `requests`.
+    `due` is the number of offered requests. `cpu_s`, `allocated_bytes` and `context_switches` are what the service used
+    for `requests`, `gc_s` is the time of collections. `seconds_ms` has each second's percentiles, infinite for a second
+    without a response; no percentile that the requests of a second are too few for.
     """
 
     sample: Sample
@@ -27,7 +41,9 @@ class Measured:
     elapsed_s: float
     cpu_s: float | None
     allocated_bytes: float | None
-    exact: bool = True
+    context_switches: float | None = None
+    gc_s: float | None = None
+    seconds_ms: Mapping[str, Sequence[float]] = field(default_factory=dict)
 
     def latency_ms(self, percentile: str) -> float | None:
         """Return a percentile; None if too few requests lie beyond it, or if it is only a lower bound."""
@@ -46,17 +62,28 @@ class Measured:
         """Requests with an expected response, a second."""
         return self.served / self.elapsed_s if self.elapsed_s else None
 
-    @property
-    def cpu_us_per_request(self) -> float | None:
-        """CPU time of the service."""
-        return self.cpu_s / self.requests * 1e6 if self.cpu_s is not None and self.requests else None
+    def typical_ms(self, percentile: str) -> float | None:
+        """Return a percentile of the typical second; None if it is not known, or if the typical second is a stall."""
+        seconds = self.seconds_ms.get(percentile)
+        typical = median(seconds) if seconds else math.inf
+        return typical if math.isfinite(typical) else None
 
     @property
-    def allocated_bytes_per_request(self) -> float | None:
-        """Bytes that the service's threads allocated."""
-        if self.allocated_bytes is None or not self.requests:
+    def stalls_a_minute(self) -> float | None:
+        """Stalls; None if the seconds are not known."""
+        seconds, typical = self.seconds_ms.get("99", ()), self.typical_ms("99")
+        if typical is None:
             return None
-        return self.allocated_bytes / self.requests
+        return 60 * sum(second > STALL * typical for second in seconds) / len(seconds)
+
+    @property
+    def gc_ms_a_minute(self) -> float | None:
+        """Time of garbage collections."""
+        return None if self.gc_s is None or not self.elapsed_s else self.gc_s * 6e4 / self.elapsed_s
+
+    def per_request(self, used: float | None) -> float | None:
+        """Return what one request used."""
+        return None if used is None or not self.requests else used / self.requests
 
     def with_cpu(self, cpu_s: float | None) -> Measured:
         """Return the same with the service's CPU time, which has another source."""
@@ -75,7 +102,13 @@ class Measured:
             elapsed_s=sum(part.elapsed_s for part in parts),
             cpu_s=_sum(part.cpu_s for part in parts),
             allocated_bytes=_sum(part.allocated_bytes for part in parts),
-            exact=all(part.exact for part in parts),
+            context_switches=_sum(part.context_switches for part in parts),
+            gc_s=_sum(part.gc_s for part in parts),
+            seconds_ms={
+                percentile: [second for part in parts for second in part.seconds_ms[percentile]]
+                for percentile in PERCENTILES
+                if all(percentile in part.seconds_ms for part in parts)
+            },
         )
 
 
@@ -83,7 +116,7 @@ class Measured:
 class Metric:
     """A figure by which sides are compared; `value` returns None if it was not measured.
 
-    `percentile` is "50" … "100" for a latency, else empty.
+    `percentile` is "50" … "100" for a latency of all requests, else empty. An `amount` may be 0, so it has no ratio.
     """
 
     name: str
@@ -92,17 +125,32 @@ class Metric:
     value: Callable[[Measured], float | None]
     lower_is_better: bool = True
     percentile: str = ""
+    amount: bool = False
+
+
+def _of_all(p: str) -> Metric:
+    return Metric(label(p), f"latency {label(p)}", "ms", lambda m: m.latency_ms(p), percentile=p)
+
+
+def _of_typical(p: str) -> Metric:
+    return Metric(f"typical-{label(p)}", f"{label(p)} of the typical second", "ms", lambda m: m.typical_ms(p))
 
 
 THROUGHPUT = Metric("throughput", "served", "requests/s", lambda m: m.served_per_s, lower_is_better=False)
 METRICS: tuple[Metric, ...] = (
-    Metric("p50", "latency p50", "ms", lambda m: m.latency_ms("50"), percentile="50"),
-    Metric("p99", "latency p99", "ms", lambda m: m.latency_ms("99"), percentile="99"),
-    Metric("p99.9", "latency p99.9", "ms", lambda m: m.latency_ms("99.9"), percentile="99.9"),
+    *(_of_all(p) for p in PERCENTILES),
+    *(_of_typical(p) for p in PERCENTILES),
+    Metric("stalls", "stalls a minute", "", lambda m: m.stalls_a_minute, amount=True),
     THROUGHPUT,
-    Metric("cpu", "service CPU a request", "µs", lambda m: m.cpu_us_per_request),
-    Metric("alloc", "allocated a request", "bytes", lambda m: m.allocated_bytes_per_request),
+    Metric("cpu", "service CPU a request", "µs", lambda m: _scaled(m.per_request(m.cpu_s), 1e6)),
+    Metric("switches", "context switches a request", "", lambda m: m.per_request(m.context_switches)),
+    Metric("alloc", "allocated a request", "bytes", lambda m: m.per_request(m.allocated_bytes)),
+    Metric("gc", "garbage collection a minute", "ms", lambda m: m.gc_ms_a_minute, amount=True),
 )
+
+
+def _scaled(value: float | None, factor: float) -> float | None:
+    return None if value is None else value * factor
 
 
 def measured(directory: Path, windows: Sequence[Window], rate_per_s: float) -> Measured:
@@ -115,16 +163,36 @@ def of_outputs(outputs: Outputs, rate_per_s: float, window: Window | None = None
     found = outputs.measurement(rate_per_s)
     elapsed_s = found.elapsed_s or 0.0
     per_s = found.rate_achieved_per_s if found.goodput_per_s is None else found.goodput_per_s
-    return Measured(
+    part = Measured(
         sample=outputs.sample,
         requests=found.requests,
         due=found.rate_offered_per_s * elapsed_s if found.requests_due is None else float(found.requests_due),
         served=(per_s or 0.0) * elapsed_s,
         elapsed_s=elapsed_s,
-        cpu_s=None if window is None else _share(window.service_cpu_s, found.requests, window),
-        allocated_bytes=None if window is None else _share(window.allocated_bytes, found.requests, window),
-        exact=outputs.exact,
+        cpu_s=None,
+        allocated_bytes=None,
+        seconds_ms=_seconds_ms(outputs, found.rate_offered_per_s),
     )
+    if window is None:
+        return part
+    share = found.requests / window.service_requests if window.service_requests else None
+    length_s = (window.end - window.start).total_seconds()
+    return replace(
+        part,
+        cpu_s=_part(window.service_cpu_s, share),
+        allocated_bytes=_part(window.allocated_bytes, share),
+        context_switches=_part(window.context_switches, share),
+        gc_s=_part(window.gc_s, elapsed_s / length_s if length_s else None),
+    )
+
+
+def _seconds_ms(outputs: Outputs, rate_per_s: float) -> dict[str, list[float]]:
+    seconds = [] if outputs.log is None else [one for one in outputs.log.intervals if one.length_s >= SECOND_MIN_S]
+    return {
+        percentile: [one.sample.percentile_ns(percentile) / 1e6 if one.sample.count else math.inf for one in seconds]
+        for percentile in PERCENTILES
+        if seconds and supported(int(rate_per_s), percentile)
+    }
 
 
 def _window(directory: Path, window: Window, rate_per_s: float) -> Measured:
@@ -134,11 +202,9 @@ def _window(directory: Path, window: Window, rate_per_s: float) -> Measured:
     return of_outputs(outputs, rate_per_s, window)
 
 
-def _share(used: float | None, requests: int, window: Window) -> float | None:
+def _part(used: float | None, share: float | None) -> float | None:
     """Return the part of `used` that belongs to the measured requests: the window's counters span the lead-in too."""
-    if used is None or not window.service_requests:
-        return None
-    return used * requests / window.service_requests
+    return None if used is None or share is None else used * share
 
 
 def _sum(values: Iterable[float | None]) -> float | None:

@@ -15,7 +15,7 @@ from lab.analysis.histogram import Sample
 from lab.analysis.outputs import measured_sources, read_outputs
 from lab.compare import tables
 from lab.compare.charts import ratio_chart
-from lab.compare.judging import difference_in_unit, in_unit
+from lab.compare.judging import change, difference_in_unit, in_unit
 from lab.compare.record import ComparisonRecord, MetricResult
 from lab.manifest import Manifest
 from lab.report import numbers
@@ -30,8 +30,21 @@ from lab.report.tables import EVENT_NAMES, Table
 from lab.whole_file import write_whole
 
 PAGE, MARKDOWN, DIFF = "compare.html", "compare.md", "diff"
-STYLES = {"better": "bold green", "worse": "bold red", "same": "bold", "cannot tell": "bold yellow"}
-TONES = {"better": "valid", "worse": "invalid", "same": "", "cannot tell": "suspect", "incomplete": "suspect"}
+STYLES = {
+    "better": "bold green",
+    "worse": "bold red",
+    "better and worse": "bold yellow",
+    "same": "bold",
+    "cannot tell": "bold yellow",
+}
+TONES = {
+    "better": "valid",
+    "worse": "invalid",
+    "better and worse": "suspect",
+    "same": "",
+    "cannot tell": "suspect",
+    "incomplete": "suspect",
+}
 
 
 @dataclass(frozen=True)
@@ -84,12 +97,12 @@ def tell(console: Console, record: ComparisonRecord, directory: Path) -> None:
         if not metric.primary:
             console.print(Text(f"  {_line(metric)}"), soft_wrap=True, highlight=False)
     smallest = record.design.calibration or tables.NOT_CALIBRATED
-    console.print(f"  smallest difference by calibration: {smallest}", soft_wrap=True, highlight=False)
+    console.print(f"  smallest differences by calibration: {smallest}", soft_wrap=True, highlight=False)
     console.print(f"page:    {_shown(directory / PAGE)}", soft_wrap=True, highlight=False)
 
 
 def _line(metric: MetricResult) -> str:
-    figures = f"{in_unit(metric, metric.a)} against {in_unit(metric, metric.b)}, {numbers.ratio(metric.ratio)}"
+    figures = f"{in_unit(metric, metric.a)} against {in_unit(metric, metric.b)}, {change(metric)}"
     return f"{metric.title}: {figures}, corrected p {tables.p_value(metric.p_corrected)}: {metric.verdict}"
 
 
@@ -146,15 +159,14 @@ def _figures(metric: MetricResult) -> list[Figure]:
         value, _, unit = text.partition(" ")
         return value, unit
 
-    span = f"{numbers.ratio(metric.ratio_low)} to {numbers.ratio(metric.ratio_high)}"
     low, high = (difference_in_unit(metric, v) for v in (metric.difference_low, metric.difference_high))
     name = metric.title[:1].upper() + metric.title[1:]
     return [
-        Figure(f"{name}, A", *split(in_unit(metric, metric.a)), "all windows merged"),
-        Figure(f"{name}, B", *split(in_unit(metric, metric.b)), "all windows merged"),
-        Figure("B to A", numbers.ratio(metric.ratio), "", span),
+        Figure(f"{name}, A", *split(in_unit(metric, metric.a)), "mean of the blocks"),
+        Figure(f"{name}, B", *split(in_unit(metric, metric.b)), "mean of the blocks"),
+        Figure("B to A", numbers.ratio(metric.ratio), "", tables.interval(metric)),
         Figure("B − A", *split(difference_in_unit(metric, metric.difference)), f"{low} to {high}"),
-        Figure("Blocks", str(metric.blocks), "", f"p {tables.p_value(metric.p_value)}"),
+        Figure("Blocks", str(metric.blocks), "", f"p {tables.p_value(metric.p_corrected)}"),
         Figure("Detectable", numbers.share(metric.detectable), "", "found in 4 of 5 such comparisons"),
     ]
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from lab.calibration import read_calibration
 from lab.compare.design import Design, Letter, Windows
-from lab.compare.record import ComparisonRecord, DesignRecord, LookRecord, SideRecord
+from lab.compare.record import ComparisonRecord, DesignRecord, SideRecord
 from lab.compare.sides import Side, differences
 from lab.cpu_plan import CpuPlan
 from lab.experiment import Experiment
@@ -73,7 +73,7 @@ class RunningSide:
         run_plan = RunPlan(
             checkout=plan.checkout,
             name=side.name,
-            experiment=_cut(side.experiment, windows, plan.design.blocks_max),
+            experiment=_cut(side.experiment, windows, plan.design.blocks),
             overrides=side.overrides,
             runtime=plan.runtime,
             cpus=plan.cpus,
@@ -86,7 +86,7 @@ class RunningSide:
         if side.revision is not None:
             state.environment.git = Git(commit=side.revision.commit, dirty=False)
         session = Session(state, phases, show)
-        return RunningSide(letter, side, windows, state, phases, session, plan.design.blocks_max)
+        return RunningSide(letter, side, windows, state, phases, session, plan.design.blocks)
 
     def set_warmup(self, warmup_s: float) -> None:
         """Set the warm-up of every further start, in run.json too."""
@@ -132,7 +132,7 @@ def first_record(plan: ComparePlan, comparison_id: str, windows: Windows) -> Com
         compared=[*differ.compared, *plan.compared],
         besides=list(differ.besides),
         design=DesignRecord(
-            looks=[LookRecord(blocks=look.blocks, alpha=look.alpha) for look in design.looks],
+            blocks=design.blocks,
             within=design.within,
             metric=design.metric,
             seed=design.seed,
@@ -140,18 +140,18 @@ def first_record(plan: ComparePlan, comparison_id: str, windows: Windows) -> Com
             windows=windows.count,
             window_s=float(windows.length_s),
             warmup_s=plan.a.experiment.load.warmup_s,
-            calibration=calibrated_difference(plan.checkout, design.metric),
+            calibration=calibrated_differences(plan.checkout),
         ),
     )
 
 
-def calibrated_difference(checkout: Checkout, metric: str) -> str | None:
-    """Return the smallest difference of a metric that this machine can show, by its last calibration."""
+def calibrated_differences(checkout: Checkout) -> str | None:
+    """Return the smallest differences that this machine can show, by its last calibration."""
     calibration = read_calibration(checkout)
-    if calibration is None or metric not in calibration.smallest_difference:
+    if calibration is None or not calibration.smallest_difference:
         return None
-    size = calibration.smallest_difference[metric]
-    return f"{metric} {size:.1%} with {calibration.pairs} pairs of starts ({calibration.experiment})"
+    sizes = ", ".join(f"{metric} {size:.1%}" for metric, size in calibration.smallest_difference.items())
+    return f"{sizes} with {calibration.pairs} pairs of starts ({calibration.experiment})"
 
 
 def _side_record(side: Side, directory: str) -> SideRecord:

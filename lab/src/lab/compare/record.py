@@ -19,6 +19,7 @@ FORMAT: Literal["lsmlab-compare"] = "lsmlab-compare"
 VERSION: Literal[1] = 1
 
 VerdictWord = Literal["better", "worse", "same", "cannot tell"]
+ResultWord = Literal["better", "worse", "better and worse", "same", "cannot tell"]
 
 
 class ComparisonError(InputError):
@@ -29,7 +30,7 @@ class Window(Strict):
     """One window of load: its side, its directory below that side's run directory, and the services' own counters.
 
     The counters span the lead-in too: what the service used from `start` to `end`, and the requests that it served.
-    `idle_cpu_s` is the CPU time of the other side's service, which had no load.
+    `idle_cpu_s` is the CPU time of the other side's service, which had no load; `gc_s` the time of collections.
     """
 
     side: Literal["a", "b"]
@@ -40,6 +41,8 @@ class Window(Strict):
     idle_cpu_s: float | None = None
     allocated_bytes: float | None = None
     service_requests: float | None = None
+    context_switches: float | None = None
+    gc_s: float | None = None
 
 
 class Block(Strict):
@@ -58,13 +61,6 @@ class SideRecord(Strict):
     title: str
     overrides: dict[str, JsonValue] = Field(default_factory=dict)
     directory: str
-
-
-class LookRecord(Strict):
-    """A look at the result: after how many blocks, and the p-value up to which it counts."""
-
-    blocks: int
-    alpha: float
 
 
 class PilotRecord(Strict):
@@ -87,14 +83,15 @@ class PilotRecord(Strict):
 
 
 class DesignRecord(Strict):
-    """The settings, fixed before the first block; `calibration` has the detectable difference of this machine.
+    """The settings, fixed before the first block; `calibration` has the detectable differences of this machine.
 
-    `warmup_s` comes from the pilot, if there was one.
+    `blocks` is their number, `metric` the declared metric, if there is one. `warmup_s` comes from the pilot, if there
+    was one.
     """
 
-    looks: list[LookRecord]
+    blocks: int
     within: float
-    metric: str
+    metric: str | None = None
     seed: int | None = None
     orders: list[Literal["ab", "ba"]] = Field(default_factory=list)
     windows: Annotated[int, Field(ge=1)] = 1
@@ -105,11 +102,13 @@ class DesignRecord(Strict):
 
 
 class MetricResult(Strict):
-    """One metric: both sides' figure over all blocks, and B against A.
+    """One metric: the mean of each side's blocks, and B against A.
 
-    `ratio` is B ÷ A, `difference` is B - A in `unit`; both with their intervals at `confidence`. `blocks` is the number
-    of blocks in which both sides have the figure. `p_corrected` is by Holm over the metrics that are not primary.
-    `detectable` is the ratio minus one that a comparison of this size finds in four of five cases.
+    `ratio` is B ÷ A of these geometric means, `difference` is B - A in `unit`; both with their intervals at
+    `confidence`. An amount that may be 0 has arithmetic means, a difference, and no ratio. `primary` marks the metric
+    that stands first. `blocks` is the number of blocks in which both sides have the figure. `p_corrected` and
+    `p_equivalence` are by Holm over all metrics but a declared one. `detectable` is the ratio minus one that a
+    comparison of this size finds in four of five cases.
     """
 
     name: str
@@ -120,9 +119,9 @@ class MetricResult(Strict):
     a: float
     b: float
     blocks: int
-    ratio: float
-    ratio_low: float
-    ratio_high: float
+    ratio: float | None
+    ratio_low: float | None
+    ratio_high: float | None
     difference: float
     difference_low: float
     difference_high: float
@@ -130,18 +129,18 @@ class MetricResult(Strict):
     p_value: float
     p_corrected: float
     p_equivalence: float
-    detectable: float
+    detectable: float | None
     verdict: VerdictWord
     log_ratios: list[float]
 
 
 class Result(Strict):
-    """The verdict on B against A in the primary metric, one sentence that says it, and what limits it.
+    """The verdict on B against A, the sentence that says which metrics are certain, and what limits it.
 
     `forced` are the reasons why the machine was not fit to measure, if the verdict stands in spite of them.
     """
 
-    verdict: VerdictWord
+    verdict: ResultWord
     sentence: str
     cautions: list[str] = Field(default_factory=list)
     saturated: list[Literal["a", "b"]] = Field(default_factory=list)

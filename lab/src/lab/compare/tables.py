@@ -11,7 +11,6 @@ from lab.manifest import Manifest
 from lab.report import numbers
 from lab.report.tables import EVENT_NAMES, Cell, Table
 
-WORDS = {"better": "better", "worse": "worse", "same": "same", "cannot tell": "cannot tell"}
 CHANGES_MAX = 12
 NOT_CALIBRATED = "unknown: there was no calibration (make calibrate)"
 
@@ -21,7 +20,7 @@ def metric_table(record: ComparisonRecord) -> Table | None:
     if record.result is None or not record.result.metrics:
         return None
     design = record.design
-    rows = [_metric_row(metric) for metric in record.result.metrics]
+    rows = [_metric_row(metric, design.metric) for metric in record.result.metrics]
     first = next((metric for metric in record.result.metrics if metric.primary), record.result.metrics[0])
     each, sides = ("blocks", "") if record.kind == "in turns" else ("starts", " a side")
     return Table(
@@ -30,26 +29,33 @@ def metric_table(record: ComparisonRecord) -> Table | None:
         ("Metric", "A", "B", "B to A", f"{first.confidence * 100:.4g}% interval", "B − A", "p", "n", "B is"),
         rows,
         frozenset({1, 2, 3, 4, 5, 6, 7}),
-        "The declared metric was named before the first block and is the verdict's. The other p-values are corrected "
-        f"by Holm. A and B are of all {each} together; ratio and difference are means over {each}, so one outlier can "
-        f"set them apart. n counts {each}{sides}. "
+        f"A and B are means over {each}, geometric except for amounts that may be 0; ratio and difference are of these "
+        f"means. n counts {each}{sides}. p is corrected by Holm over all metrics but a declared one. "
         f"Same: the ratio lies within {numbers.share(design.within)} of equal.",
     )
 
 
-def _metric_row(metric: MetricResult) -> list[Cell]:
+def _metric_row(metric: MetricResult, declared: str | None) -> list[Cell]:
     name = f"{metric.title[:1].upper()}{metric.title[1:]}"
     return [
-        Cell(f"{name}, declared" if metric.primary else name),
+        Cell(f"{name}, declared" if metric.name == declared else name),
         Cell(in_unit(metric, metric.a)),
         Cell(in_unit(metric, metric.b)),
         Cell(numbers.ratio(metric.ratio)),
-        Cell(f"{numbers.ratio(metric.ratio_low)} to {numbers.ratio(metric.ratio_high)}"),
+        Cell(interval(metric)),
         Cell(difference_in_unit(metric, metric.difference)),
         Cell(p_value(metric.p_corrected)),
         Cell(str(metric.blocks)),
         Cell(metric.verdict, "outcome " + OUTCOMES[metric.verdict]),
     ]
+
+
+def interval(metric: MetricResult) -> str:
+    """Return the interval of B to A, or of B − A for an amount."""
+    if metric.ratio_low is None:
+        low, high = metric.difference_low, metric.difference_high
+        return f"{difference_in_unit(metric, low)} to {difference_in_unit(metric, high)}"
+    return f"{numbers.ratio(metric.ratio_low)} to {numbers.ratio(metric.ratio_high)}"
 
 
 OUTCOMES: Mapping[str, str] = {
@@ -99,17 +105,16 @@ def side_table(record: ComparisonRecord, manifests: tuple[Manifest, Manifest]) -
 def design_table(record: ComparisonRecord) -> Table:
     """Return the design of the comparison, by name and value."""
     design = record.design
-    pairs = [("Declared metric", design.metric), ("Same means", f"within {numbers.share(design.within)}")]
+    pairs = [("Declared metric", design.metric or "none: all are judged together")]
+    pairs.append(("Same means", f"within {numbers.share(design.within)}"))
     if record.kind == "in turns":
-        looks = ", ".join(f"{look.blocks} blocks (p ≤ {look.alpha:g})" for look in design.looks)
         pairs += [
-            ("Looks at the result", looks),
             ("Blocks", f"{len(record.blocks)}, in the order {' '.join(b.order.upper() for b in record.blocks)}"),
             ("Seed of the order", str(design.seed)),
             ("Load in a block", f"{design.windows} windows of {design.window_s:g} s a side, in turns"),
             ("Warm-up of each start", f"{design.warmup_s:g} s, {_origin(design)}"),
         ]
-    pairs.append(("Smallest difference by calibration", design.calibration or NOT_CALIBRATED))
+    pairs.append(("Smallest differences by calibration", design.calibration or NOT_CALIBRATED))
     if record.result is not None and record.result.idle_cpu_share is not None:
         pairs.append(("CPU of the side without load", numbers.share(record.result.idle_cpu_share) + " of one CPU"))
     rows = [[Cell(name), Cell(value)] for name, value in pairs]

@@ -5,19 +5,17 @@ that 0 means equal and a ratio and its inverse have the same distance from it. N
 runs.
 """
 
-from lab.statistics.design import ALPHA, LOOKS_DEFAULT, Look, detectable, detectable_difference, looks_of
+from lab.statistics.design import ALPHA, detectable, detectable_difference
 from lab.statistics.difference import Difference, Estimate, equivalence_p, estimate, independent, paired
 from lab.statistics.several import holm
-from lab.statistics.verdict import BLOCKS_MIN, Judgement, Verdict, judge
+from lab.statistics.verdict import BLOCKS_MIN, Judgement, Verdict, judge, judge_amount, judge_together
 
 __all__ = [
     "ALPHA",
     "BLOCKS_MIN",
-    "LOOKS_DEFAULT",
     "Difference",
     "Estimate",
     "Judgement",
-    "Look",
     "Verdict",
     "detectable",
     "detectable_difference",
@@ -26,6 +24,7 @@ __all__ = [
     "holm",
     "independent",
     "judge",
-    "looks_of",
+    "judge_amount",
+    "judge_together",
     "paired",
 ]
