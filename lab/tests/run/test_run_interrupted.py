@@ -17,7 +17,7 @@ from rich.console import Console
 
 from lab.paths import Checkout
 from lab.process.locks import RunLock
-from lab.run.summary import tell_end
+from lab.run.outcome import Outcome
 from support.checkout import LIMIT_S, SCHEMA, FakeCheckout, free_port, nothing_is_left
 
 INTERRUPTED = [
@@ -230,7 +230,7 @@ def test_every_checkout_and_every_user_has_the_same_lock(monkeypatch: pytest.Mon
 def test_processes_that_cannot_be_ended_are_named_and_nothing_else_is_claimed() -> None:
     console = Console(record=True, width=200, file=io.StringIO())
     left = ["containers of this run (docker has not answered): docker rm -f x"]
-    assert tell_end(None, console, KeyboardInterrupt(), "measure", left) == 130
+    assert Outcome(None, KeyboardInterrupt(), "measure", left).tell(console, lambda: None) == 130
     shown = console.export_text()
     assert "nothing is left running" not in shown
     assert "May still be running: containers of this run (docker has not answered): docker rm -f x" in shown

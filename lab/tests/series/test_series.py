@@ -15,7 +15,7 @@ from lab.errors import RunError
 from lab.machine.cpus import plan_cpus
 from lab.paths import Checkout
 from lab.process.locks import RunLock
-from lab.run.cleanup import clean_up
+from lab.run.driver import Driver
 from lab.runtime.base import Ports, Runtime
 from lab.runtime.local.runtime import LocalRuntime
 from lab.series import Answer, AnswerError, Place, PlannedRun, Series, find_incomplete, make_answer
@@ -90,11 +90,13 @@ def test_a_run_that_fails_is_kept_apart_and_the_others_go_on(place: Place, check
 def test_a_ctrl_c_in_the_last_steps_of_a_run_keeps_it_and_ends_the_series(
     place: Place, checkout: FakeCheckout, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def interrupted(*arguments: Any) -> list[str]:
-        os.kill(os.getpid(), signal.SIGINT)
-        return clean_up(*arguments)
+    keep = Driver._keep
 
-    monkeypatch.setattr("lab.run.driver.clean_up", interrupted)
+    def interrupted(*arguments: Any) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        keep(*arguments)
+
+    monkeypatch.setattr(Driver, "_keep", interrupted)
     answer = answer_of(place, planned("queue"), planned("stack"))
     with pytest.raises(KeyboardInterrupt), Series(place, answer, Console(quiet=True)) as series:
         series.execute()

@@ -89,7 +89,7 @@ def compare(
     screen.print(Text.assemble(("A ", "bold"), f"{side_a.label}: {side_a.experiment.title}"), highlight=False)
     screen.print(Text.assemble(("B ", "bold"), f"{side_b.label}: {side_b.experiment.title}"), highlight=False)
     here.advise(screen, side_a, f"make compare A={shlex.quote(a)} B={shlex.quote(b)}")
-    raise typer.Exit(Comparison(plan, Show(screen)).execute())
+    raise typer.Exit(Comparison(plan, Show(screen)).tell())
 
 
 @commands.command()
@@ -127,7 +127,7 @@ def regress(
             ports=ports,
             compared=(f"revision of the service: {revision.commit[:12]} against this checkout",),
         )
-        raise typer.Exit(Comparison(plan, Show(screen)).execute())
+        raise typer.Exit(Comparison(plan, Show(screen)).tell())
 
 
 @commands.command()
@@ -162,7 +162,7 @@ def profiling_cost(name: Name, given: Given) -> None:
     )
     screen.print(f"Cost of profiling {side.label}: {how}", highlight=False)
     here.advise(screen, side, f"make profiling-cost NAME={shlex.quote(name)}")
-    raise typer.Exit(Comparison(plan, Show(screen)).execute())
+    raise typer.Exit(Comparison(plan, Show(screen)).tell())
 
 
 @commands.command()

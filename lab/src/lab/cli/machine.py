@@ -51,7 +51,7 @@ def calibrate(
             runtime=choose(checkout, given.get("runtime"), screen.print),
         )
         done = Run(plan, Show(screen))
-        code = done.execute()
+        code = done.tell()
         if code != 0:
             raise RunError(f"calibration: {name} ended with exit code {code}")
         directory = done.state.directory

@@ -32,6 +32,6 @@ def tell(line: str) -> None:
 
 def show_error(error: LabError) -> None:
     """Print an expected error to stderr, without a traceback."""
-    from lab.run.summary import print_error  # noqa: PLC0415
+    from lab.run.outcome import print_error  # noqa: PLC0415
 
     print_error(Console(stderr=True), error)

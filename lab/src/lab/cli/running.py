@@ -6,6 +6,7 @@ import os
 from typing import Annotated
 
 import typer
+from rich.console import Console
 from rich.text import Text
 
 from lab.capacity import Capacities, advice
@@ -24,6 +25,8 @@ from lab.series import Place
 from lab.words import as_typed
 
 commands = typer.Typer()
+INVALID_EXIT = 3
+"""The exit code of a run that is complete and invalid, with STRICT=1."""
 
 
 @commands.callback()
@@ -80,7 +83,14 @@ def run(
         cpus=cpus,
         ports=ports,
         monitoring=given.monitoring,
-        strict="strict" in given,
         runtime=chosen,
     )
-    raise typer.Exit(Run(plan, Show(screen)).execute())
+    raise typer.Exit(_execute(plan, screen, strict="strict" in given))
+
+
+def _execute(plan: RunPlan, screen: Console, *, strict: bool) -> int:
+    """Execute a run and print how it ended; return the exit code."""
+    run = Run(plan, Show(screen))
+    code = run.tell()
+    validity = run.state.artifacts.manifest.validity if code == 0 else None
+    return INVALID_EXIT if strict and validity is not None and validity.state == "invalid" else code

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from lab.calibration import read_calibration
 from lab.compare.design import Design, Letter, Windows
@@ -13,6 +13,7 @@ from lab.experiment import Experiment
 from lab.experiment.model import ProfileSettings
 from lab.manifest import Git
 from lab.paths import Checkout
+from lab.run.driver import Part
 from lab.run.phases import Phases
 from lab.run.repetition import Repetition
 from lab.run.session import Session
@@ -54,17 +55,13 @@ class ComparePlan:
 
 
 @dataclass
-class RunningSide:
+class RunningSide(Part):
     """The state of one side during the comparison."""
 
     letter: Letter
     side: Side
     windows: Windows
-    state: RunState
-    phases: Phases
-    session: Session
     blocks_max: int
-    finished: bool = field(default=False)
 
     @staticmethod
     def of(plan: ComparePlan, letter: Letter, windows: Windows, phases: Phases, show: Show) -> RunningSide:
@@ -86,7 +83,7 @@ class RunningSide:
         if side.revision is not None:
             state.environment.git = Git(commit=side.revision.commit, dirty=False)
         session = Session(state, phases, show)
-        return RunningSide(letter, side, windows, state, phases, session, plan.design.blocks)
+        return RunningSide(letter.upper(), state, phases, session, letter, side, windows, plan.design.blocks)
 
     def set_warmup(self, warmup_s: float) -> None:
         """Set the warm-up of every further start, in run.json too."""

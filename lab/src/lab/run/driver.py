@@ -1,35 +1,37 @@
-"""Drives one run through its phases (docs/how-it-works.md) and leaves nothing behind but the run directory.
+"""Drives what is measured on this machine: the steps that a run and a comparison share.
 
-preflight → build → dataset → a session of repetitions (run/session.py), the profiled one last, at the same rate →
-collect → analyse → report → stop. Everything runs in the main thread, except the timeline and the conversion of the
-profile, which continues while the service ends.
+preflight → build → dataset → what the driver measures (`_run`) → collect → analyse → report → stop. A driver has one
+part for each run directory that it fills. It leaves nothing behind but these. Everything runs in the main thread,
+except the timeline and the conversion of the profile, which continues while the service ends.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+import abc
+import shutil
+import traceback
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from rich.console import Console
-
-from lab import report
 from lab.cpu_plan import CpuPlan, cpu_list
+from lab.errors import LabError, RefusedError
 from lab.machine import noise
 from lab.machine.cpus import pin_self, usable_cpus
+from lab.manifest import Phase
 from lab.process.locks import remove_stale
-from lab.run.cleanup import clean_up, explained, run_and_end, summarise
-from lab.run.collect import collect, profile_spec
+from lab.run.collect import collect
+from lab.run.outcome import ERROR_FILE, Outcome
 from lab.run.phases import Phases, write_run_info
 from lab.run.preflight import check_choices, check_places, check_space, dataset_bytes
 from lab.run.provision import provide_dataset
-from lab.run.repetition import Repetition
+from lab.run.reporting import salvage
 from lab.run.session import Session
 from lab.run.setup import Setup
 from lab.run.show import Show
-from lab.run.state import RunArtifacts, RunPlan, RunState
-from lab.run.summary import tell_end
+from lab.run.signals import signals_held_off, signals_raise
+from lab.run.state import RunPlan, RunState
+from lab.run.unwritable import explained
 
 PREFLIGHT_LIMIT_S = 60.0
 BUILD_LIMIT_S = 1800.0
@@ -39,78 +41,87 @@ ANALYSE_LIMIT_S = 300.0
 STOP_LIMIT_S = 60.0
 """Limits of the phases; run/session.py has those of the repetitions."""
 
-INVALID_EXIT = 3
-"""The exit code of a run that is complete and invalid, with STRICT=1."""
+
+@dataclass
+class Part:
+    """One run directory of a driver. `label` tells it from the others, and is empty if it is the only one."""
+
+    label: str
+    state: RunState
+    phases: Phases
+    session: Session
 
 
-TellEnd = Callable[[RunArtifacts | None, Console, BaseException | None, str | None, Sequence[str]], int]
-"""Reports how a run ended and returns its exit code; `tell_end` is the one for a single run."""
+class Driver(abc.ABC):
+    """Drives its parts, which share machine, runtime and CPUs; use once.
 
-
-class Run:
-    """One run; use once.
-
-    A run in a series is given the series' `setup`, which it leaves as it found it if it ends well.
+    In a series it is given the series' `setup`, which it leaves as it found it if it ends well.
     """
 
-    def __init__(self, plan: RunPlan, show: Show, setup: Setup | None = None, tell: TellEnd = tell_end) -> None:
-        self.plan = plan
-        self._own_setup = setup is None
-        self._setup = setup or Setup(plan.checkout)
-        self._tell = tell
-        self.state = RunState(plan)
+    parts: Sequence[Part]
+
+    def __init__(self, show: Show, setup: Setup, *, own_setup: bool) -> None:
         self._show = show
+        self._setup = setup
+        self._own_setup = own_setup
         self._phases = Phases(show, self._phase_changed)
-        self._session = Session(self.state, self._phases, show)
         self._all_cpus = tuple(usable_cpus())
 
-    def execute(self) -> int:
-        """Run all phases; return the process's exit code. Errors of the run are shown, not raised."""
-        return run_and_end(self._run, self._end, self.plan.checkout)
-
-    def _end(self, error: BaseException | None) -> int:
-        left: list[str] = []
-        try:
-            left = clean_up(self.state, self._phases.done, error, self._show)
-        except OSError as full:
-            error = explained(full, self.plan.checkout)
-        if self._setup.locked:
-            write_run_info(self._run_info_path, {}, None)
-        if self._own_setup:
-            self._setup.release()
-        failed = self._phases.failed or self._phases.latest
-        code = self._tell(self.state.artifacts_or_none, self._show.console, error, failed, left)
-        validity = None if error is not None else self.state.artifacts.manifest.validity
-        if self.plan.strict and validity is not None and validity.state == "invalid":
-            return INVALID_EXIT
-        return code
-
+    @abc.abstractmethod
     def _run(self) -> None:
-        if self._own_setup:
-            self._setup.take_lock(f"experiment {self.plan.name}")
-        self.state.timeline.start()
-        self._preflight()
-        self.state.make(self._phases.done)
-        self._build()
-        self._provide_dataset()
-        pin_self(self.plan.cpus.other)
-        self._session.execute(self._repetitions())
-        if self.plan.experiment.profile is None:
-            with self._phases.phase("profile", 1) as active:
-                off = self.plan.overrides.get("profile") == "off"
-                active.skip("PROFILE=off" if off else "the experiment asks for none")
-        pin_self(self._all_cpus)
-        self._collect()
-        with self._phases.phase("analyse", ANALYSE_LIMIT_S):
-            summarise(self.state, self._phases.done)
-        with self._phases.phase("report", ANALYSE_LIMIT_S):
-            verdict_published_s = time.monotonic()  # as this phase began
-            self.state.artifacts.write(self._phases.done)
-            report.write(self.state.directory)
-        self._stop(verdict_published_s)
+        """Do everything from the preflight to the stop."""
 
-    def _preflight(self) -> None:
-        plan = self.plan
+    @abc.abstractmethod
+    def _name(self) -> str:
+        """Return what is driven, for the lock."""
+
+    @abc.abstractmethod
+    def _labels(self) -> dict[str, str]:
+        """Return the labels of the metrics that say what is driven."""
+
+    @abc.abstractmethod
+    def _remains(self) -> str:
+        """Say what the directory of an incomplete run or comparison holds."""
+
+    @property
+    @abc.abstractmethod
+    def directory(self) -> Path | None:
+        """The directory; None if there is none."""
+
+    def execute(self) -> Outcome:
+        """Run everything. Errors are part of the outcome, not raised.
+
+        SIGINT, SIGTERM and SIGHUP are errors, and are held off during the end.
+        """
+        error: BaseException | None = None
+        try:
+            with signals_raise():
+                try:
+                    if self._own_setup:
+                        self._setup.take(self._name())
+                    self._run()
+                except BaseException as raised:
+                    error = explained(raised, self._plan.checkout)
+                with signals_held_off():
+                    return self._end(error)
+        except KeyboardInterrupt as late:  # in the few instructions before signals were held off
+            return self._end(error or late)
+
+    def tell(self) -> int:
+        """Run everything and print the result, or what went wrong; return the exit code."""
+        return self.execute().tell(self._show.console, self._tell_result)
+
+    @abc.abstractmethod
+    def _tell_result(self) -> None:
+        """Print the result."""
+
+    @property
+    def _plan(self) -> RunPlan:
+        return self.parts[0].state.plan
+
+    def _preflight(self, plans: Iterable[RunPlan]) -> None:
+        """Check the machine, and whether the disk can hold these plans."""
+        plan = self._plan
         with self._phases.phase("preflight", PREFLIGHT_LIMIT_S) as active:
             check_places(plan.checkout)
             if not self._setup.checked:
@@ -123,74 +134,125 @@ class Run:
             if plan.runtime.elsewhere is not None:
                 active.detail = plan.runtime.name
                 return
-            check_space(plan)
+            for one in plans:
+                check_space(one)
             active.remarks += [f"noise: {finding}" for finding in noise.audit()]
             active.detail = f"{plan.runtime.name}; {describe_cpus(plan.cpus)}"
 
-    def _build(self) -> None:
+    def _build(self, log: Path) -> None:
         with self._phases.phase("build", BUILD_LIMIT_S) as active:
             if self._setup.built:
                 active.skip("built at the beginning of the series")
             else:
-                self.plan.runtime.build(self.state.directory / "build.log", self._show.note)
+                self._plan.runtime.build(log, self._show.note)
                 self._setup.built = True
-            check_choices(self.plan)
+            for part in self.parts:
+                check_choices(part.state.plan)
 
-    def _provide_dataset(self) -> None:
-        with self._phases.phase("dataset", DATASET_LIMIT_S) as active:
-            provide_dataset(self.state, active, self._show.note)
-
-    def _repetitions(self) -> list[Repetition]:
-        """Return the plan of this run's session: the repetitions, then the profiled one.
-
-        Another load generator does not report its own error; a repetition with the lab's own shows the size of it.
-        """
-        plan, state = self.plan, self.state
-        wanted = plan.experiment
-        of_run = Repetition(wanted, state.dataset, state.directory, state.environment, of=wanted.repeat)
-        repetitions = [replace(of_run, number=number) for number in range(1, wanted.repeat + 1)]
-        if plan.runtime.custom_loadgen:
-            repetitions.append(replace(of_run, reference=True))
-        if (spec := profile_spec(state)) is not None:
-            repetitions.append(replace(of_run, profile=spec))
-        return repetitions
+    def _provide_datasets(self) -> None:
+        for part in self.parts:
+            with self._phases.phase("dataset", DATASET_LIMIT_S, label=f"dataset {part.label}".strip()) as active:
+                provide_dataset(part.state, active, self._show.note)
 
     def _collect(self) -> None:
-        with self._phases.phase("collect", COLLECT_LIMIT_S) as active:
-            active.remarks += collect(self.state, self._session, self._show.note)
+        for part in self.parts:
+            with self._phases.phase("collect", COLLECT_LIMIT_S, label=f"collect {part.label}".strip()) as active:
+                active.remarks += collect(part.state, part.session, self._show.note)
 
     def _stop(self, verdict_published_s: float) -> None:
+        runtime = self._plan.runtime
         with self._phases.phase("stop", STOP_LIMIT_S) as active:
-            self.state.timeline.stop()
-            self.state.audit.stop()
-            if self.state.timeline.problem:
-                active.remarks.append(self.state.timeline.problem)
-            self.plan.runtime.monitoring.await_scrape(verdict_published_s)
+            for part in self.parts:
+                part.state.timeline.stop()
+                part.state.audit.stop()
+                if part.state.timeline.problem:
+                    active.remarks.append(part.state.timeline.problem)
+            runtime.monitoring.await_scrape(verdict_published_s)
             if self._own_setup:
-                self.plan.runtime.monitoring.down()
-                active.remarks += [f"may still be running: {what}" for what in self.plan.runtime.close()]
-            self.state.artifacts.work.remove()
+                runtime.monitoring.down()
+                active.remarks += [f"may still be running: {what}" for what in runtime.close()]
+            self._remove_work()
+
+    def _end(self, error: BaseException | None) -> Outcome:
+        """End everything and describe the files. What was refused leaves no directory, all else keeps its own."""
+        left = [] if error is None else self._end_everything()
+        try:
+            if not isinstance(error, LabError | KeyboardInterrupt | None) and self.directory is not None:
+                text = "".join(traceback.format_exception(error))
+                (self.directory / ERROR_FILE).write_text(text, encoding="utf-8")
+            for part in self.parts:
+                self._keep(part, error)
+            self._conclude(error)
+        except OSError as full:
+            if error is None:
+                error = explained(full, self._plan.checkout)
+            else:
+                self._show.console.print(f"  run.json is not up to date: {full.strerror}", highlight=False)
+        if self._setup.held:
+            write_run_info(self._run_info_path, {}, None)
+        if self._own_setup:
+            self._setup.release()
+        pin_self(self._all_cpus)
+        phases = [self._phases, *(part.phases for part in self.parts)]
+        failed = next((one.failed for one in phases if one.failed), None) or self._phases.latest or "preflight"
+        return Outcome(self.directory, error, failed, list(dict.fromkeys(left)), self._remains())
+
+    def _end_everything(self) -> list[str]:
+        """End what still runs; return what may be left of it."""
+        for part in self.parts:
+            part.state.timeline.stop()
+            part.state.audit.stop()
+        left = self._plan.runtime.close()
+        self._remove_work()
+        return left
+
+    def _remove_work(self) -> None:
+        for part in self.parts:
+            if part.state.artifacts_or_none is not None:
+                part.state.artifacts.work.remove()
+
+    def _keep(self, part: Part, error: BaseException | None) -> None:
+        """Describe the files of a part; after an error, report on what was measured."""
+        artifacts, phases = part.state.artifacts_or_none, self._phases_of(part)
+        if artifacts is None:
+            return
+        if isinstance(error, RefusedError):
+            shutil.rmtree(artifacts.directory)  # it holds nothing but the log of a build
+            part.state.artifacts_or_none = None
+            return
+        if error is not None and any(phase.name == "measure" and phase.outcome == "ok" for phase in phases):
+            salvage(part.state, phases, self._show.console)
+        artifacts.finish(phases, complete=error is None)
+
+    def _conclude(self, error: BaseException | None) -> None:  # noqa: B027 - a run is its only part
+        """Complete the directory after its parts."""
+
+    def _phases_of(self, part: Part) -> list[Phase]:
+        """Return the phases of one part, and those of all."""
+        own = [] if part.phases is self._phases else part.phases.done
+        return sorted([*self._phases.done, *own], key=lambda phase: phase.start)
 
     def _phase_changed(self, name: str | None) -> None:
-        """Publish a phase that begins, in the textfile metrics, and one that is over, in run.json."""
-        artifacts = self.state.artifacts_or_none
+        """Publish a phase that begins, in the textfile metrics, and one that is over."""
         if name is None:
-            if artifacts is not None:
-                artifacts.write(self._phases.done)
+            self._phase_over()
             return
-        labels = {
-            "run": artifacts.directory.name if artifacts is not None else "",
-            "experiment": self.plan.name,
-            "variant": self.plan.experiment.service.variant,
-            "runtime": self.plan.runtime.name,
-        }
-        validity = artifacts.manifest.validity if artifacts is not None else None
+        artifacts = self.parts[0].state.artifacts_or_none
+        validity = artifacts.manifest.validity if artifacts is not None and len(self.parts) == 1 else None
         verdict = validity.state if validity is not None else None
-        write_run_info(self._run_info_path, labels, name, self.plan.cpus, verdict)
+        labels = {
+            "run": self.directory.name if self.directory is not None else "",
+            **self._labels(),
+            "runtime": self._plan.runtime.name,
+        }
+        write_run_info(self._run_info_path, labels, name, self._plan.cpus, verdict)
+
+    def _phase_over(self) -> None:  # noqa: B027 - a comparison writes its record after each block
+        """Record a phase that is over."""
 
     @property
     def _run_info_path(self) -> Path:
-        return self.plan.checkout.metrics / "lab.prom"
+        return self._plan.checkout.metrics / "lab.prom"
 
 
 def describe_cpus(cpus: CpuPlan) -> str:

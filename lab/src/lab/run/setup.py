@@ -6,7 +6,7 @@ from lab.paths import Checkout
 from lab.process.locks import RunLock
 
 
-class Setup:
+class Setup(RunLock):
     """The setup of one run, or of a whole series; owned by the main thread.
 
     `checked` and `built` say what is done already: the preflight of the runtime, and its build. A series sets `checked`
@@ -14,19 +14,6 @@ class Setup:
     """
 
     def __init__(self, checkout: Checkout) -> None:
-        self._lock = RunLock(checkout.run_lock)
+        super().__init__(checkout.run_lock)
         self.checked = False
         self.built = False
-
-    @property
-    def locked(self) -> bool:
-        """Whether the lock is held."""
-        return self._lock.held
-
-    def take_lock(self, what: str) -> None:
-        """Take the lock of this machine's runs. RunError if another lab has it."""
-        self._lock.take(what)
-
-    def release(self) -> None:
-        """Give the lock back. Idempotent."""
-        self._lock.release()

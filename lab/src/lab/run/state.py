@@ -39,7 +39,6 @@ class RunPlan:
     cpus: CpuPlan
     ports: Ports
     monitoring: bool | None = None
-    strict: bool = False
     beside: bool = False
     service_root: Path | None = None
 

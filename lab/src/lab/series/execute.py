@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -16,17 +16,15 @@ from lab.capacity import Capacities
 from lab.cpu_plan import CpuPlan
 from lab.errors import CannotRunHereError, InputError, LabError, NoSpaceError, RefusedError, RunError
 from lab.experiment import Catalogue, Experiment, apply_overrides
-from lab.machine.cpus import pin_self, usable_cpus
 from lab.manifest import Manifest
 from lab.paths import Checkout
 from lab.report import numbers
 from lab.run import Run, RunPlan
 from lab.run.setup import Setup
 from lab.run.signals import raise_held, signals_raise
-from lab.run.state import RunArtifacts
-from lab.run.summary import STATE_STYLES, tell_end
+from lab.run.summary import STATE_STYLES
 from lab.runtime.base import Ports, Runtime
-from lab.series.answer import Answer, PlannedRun, find_incomplete, incomplete_answers, is_complete
+from lab.series.answer import Answer, PlannedRun, find_incomplete, incomplete_answers
 from lab.series.show import SeriesShow, time_left
 from lab.words import as_typed
 
@@ -70,17 +68,6 @@ def _differences(theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> str:
     return ", ".join(f"{key} {theirs.get(key)} instead of {ours.get(key)}" for key in keys)
 
 
-@dataclass
-class _Ended:
-    """The end of the last run, as the run itself told it."""
-
-    code: int = 1
-    run: str | None = None
-    manifest: Manifest | None = None
-    left: Sequence[str] = field(default_factory=tuple)
-    refused: LabError | None = None
-
-
 class Series:
     """The runs of one answer. Use as a context manager, from the main thread."""
 
@@ -90,7 +77,6 @@ class Series:
         self._console = console
         self._setup = Setup(place.checkout)
         self._runtime: Runtime | None = None
-        self._all_cpus = tuple(usable_cpus())
         self._signals = signals_raise()
         self._failures = 0
         self._overheads_s: list[float] = []
@@ -100,7 +86,7 @@ class Series:
         """Take the lock of this machine's runs. RunError if another lab has it."""
         self._signals.__enter__()
         try:
-            self._setup.take_lock(f"{self.answer.kind} {self.answer.name}")
+            self._setup.take(f"{self.answer.kind} {self.answer.name}")
         except BaseException:
             self._signals.__exit__(None, None, None)
             raise
@@ -156,36 +142,39 @@ class Series:
             return Manifest.read(results / planned.run / "run.json")
         experiment, overrides = resolve(self._place.checkout, planned, self._place.capacities)
         number = next(at for at, one in enumerate(runs, 1) if one is planned)
-        began, ended = time.monotonic(), _Ended()
+        began = time.monotonic()
         named = f"run {number}" if grows else f"run {number} of {len(runs)}"
-        self._execute(planned, experiment, overrides, named if grows else f"{named}, {self._left()} left", ended)
+        run = self._make_run(planned, experiment, overrides, named if grows else f"{named}, {self._left()} left")
+        ended = run.execute()
         wall_s = time.monotonic() - began
-        name = f"{planned.experiment}/{ended.run}" if ended.run is not None else None
-        whole = name is not None and ended.code == 0 and is_complete(results / name)
-        planned.refused = "" if ended.refused is None else ended.refused.message.splitlines()[0]
-        if whole:
+        refused = ended.error if isinstance(ended.error, NoSpaceError | RefusedError) and not ended.left else None
+        if refused is None:
+            ended.tell(self._console, lambda: None)
+        planned.refused = "" if refused is None else refused.message.splitlines()[0]
+        name = None if ended.directory is None else f"{planned.experiment}/{ended.directory.name}"
+        if ended.error is None:
             planned.run = name
             self._failures = 0
             self._overheads_s.append(max(0.0, wall_s - load_s(experiment)))
         else:
-            self._failures += ended.refused is None
-            if name is not None and (results / name).is_dir():
+            self._failures += refused is None
+            if name is not None:
                 planned.attempts.append(name)
             self._close_runtime()  # the next run begins without anything of this one
         self.answer.write(results)
-        if ended.code >= 128:
+        if isinstance(ended.error, KeyboardInterrupt):
             raise KeyboardInterrupt
         raise_held()  # the run was over but for its last steps, and is kept
-        if ended.refused is not None:
-            raise CannotRunHereError(f"{planned.name} cannot run here: {planned.refused}", ended.refused.hint)
-        if not whole or ended.manifest is None:
+        if refused is not None:
+            raise CannotRunHereError(f"{planned.name} cannot run here: {planned.refused}", refused.hint)
+        if ended.error is not None:
             raise RunError(f"{planned.name} failed after {wall_s:.0f} s")
-        self._tell_run(named, planned, ended.manifest, wall_s)
-        return ended.manifest
+        self._tell_run(named, planned, run.state.artifacts.manifest, wall_s)
+        return run.state.artifacts.manifest
 
-    def _execute(
-        self, planned: PlannedRun, experiment: Experiment, overrides: Mapping[str, Any], progress: str, ended: _Ended
-    ) -> None:
+    def _make_run(
+        self, planned: PlannedRun, experiment: Experiment, overrides: Mapping[str, Any], progress: str
+    ) -> Run:
         first = self._runtime is None
         if self._runtime is None:
             self._runtime = self._place.make_runtime()
@@ -200,27 +189,7 @@ class Series:
             ports=self._place.ports,
             monitoring=self._place.monitoring if first else False,
         )
-        show = SeriesShow(self._console, progress, planned.name)
-
-        def tell(
-            artifacts: RunArtifacts | None,
-            console: Console,
-            error: BaseException | None,
-            failed_phase: str | None,
-            left: Sequence[str],
-        ) -> int:
-            ended.left = left
-            if artifacts is not None:
-                ended.run, ended.manifest = artifacts.directory.name, artifacts.manifest
-            if isinstance(error, NoSpaceError | RefusedError) and not left:
-                ended.refused = error
-                return error.exit_code
-            return 0 if error is None else tell_end(artifacts, console, error, failed_phase, left)
-
-        try:
-            ended.code = Run(plan, show, self._setup, tell).execute()
-        finally:
-            pin_self(self._all_cpus)
+        return Run(plan, SeriesShow(self._console, progress, planned.name), self._setup)
 
     def _close_runtime(self) -> None:
         runtime, self._runtime = self._runtime, None
