@@ -128,7 +128,7 @@ def run_with(checkout: FakeCheckout, monkeypatch: pytest.MonkeyPatch, seconds: i
     disturbing = threading.Thread(target=disturb)
     disturbing.start()
     try:
-        assert Run(plan, Show(Console(quiet=True))).execute() == 0
+        assert Run(plan, Show(Console(quiet=True))).tell() == 0
     finally:
         pin_self(cpus)
         disturbing.join(LIMIT_S)
