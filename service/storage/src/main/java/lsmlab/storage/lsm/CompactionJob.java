@@ -4,9 +4,12 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.function.BooleanSupplier;
+import lsmlab.storage.CorruptionException;
 import lsmlab.storage.LsmOptions;
 import lsmlab.storage.concurrent.RateLimit;
 import lsmlab.storage.cursor.Cursor;
@@ -37,6 +40,19 @@ final class CompactionJob {
   /** Thrown to end a compaction early because the store is being closed. */
   static final class BrokenOff extends RuntimeException {
     private static final long serialVersionUID = 1L;
+  }
+
+  /** Thrown if a table cannot be read completely. Its inputs are unchanged. */
+  static final class DamagedInput extends RuntimeException {
+    private static final long serialVersionUID = 1L;
+
+    /** The first fault of each damaged input, by number of the table. */
+    final transient Map<Long, Throwable> faults;
+
+    DamagedInput(Map<Long, Throwable> faults, Throwable cause) {
+      super(cause);
+      this.faults = faults;
+    }
   }
 
   private static final Logger LOG = LoggerFactory.getLogger(CompactionJob.class);
@@ -72,6 +88,9 @@ final class CompactionJob {
 
   /** Finished tables that are not yet published. */
   private final List<Placed> outputs = new ArrayList<>();
+
+  /** Whether the manifest may already name {@link #outputs}. */
+  private boolean publishing;
 
   private TableWriter writer;
   private final RateLimit rateLimit;
@@ -118,7 +137,10 @@ final class CompactionJob {
   /**
    * Merges all inputs and publishes the outputs.
    *
-   * @throws BrokenOff if the store is being closed; tables that are already published stay
+   * <p>Tables that are already published stay, whatever is thrown.
+   *
+   * @throws BrokenOff if the store is being closed
+   * @throws DamagedInput if an input is damaged
    */
   void run() throws IOException {
     try {
@@ -128,9 +150,30 @@ final class CompactionJob {
       publish(rest);
     } catch (IOException | RuntimeException | Error e) {
       discard(e);
+      if (!publishing && (e instanceof CorruptionException || e instanceof InternalError)) {
+        throwIfInputIsDamaged(e);
+      }
       throw e;
     } finally {
       release(Set.copyOf(unread));
+    }
+  }
+
+  /** Reads all inputs, because an error does not tell how many of them are damaged. */
+  private void throwIfInputIsDamaged(Throwable cause) {
+    Map<Long, Throwable> faults = new LinkedHashMap<>();
+    for (Table table : unread) {
+      if (closing.getAsBoolean()) {
+        throw new BrokenOff();
+      }
+      try {
+        table.verify();
+      } catch (CorruptionException | InternalError e) {
+        faults.put(table.number(), e);
+      }
+    }
+    if (!faults.isEmpty()) {
+      throw new DamagedInput(faults, cause);
     }
   }
 
@@ -284,6 +327,7 @@ final class CompactionJob {
     if (removed.isEmpty() && outputs.isEmpty()) {
       return;
     }
+    publishing = true;
     directory.sync();
     versions.publishCompaction(removed, List.copyOf(outputs));
     outputs.forEach(placed -> traffic.addWritten(task.level(), placed.entry().bytes()));
@@ -293,17 +337,18 @@ final class CompactionJob {
       }
     }
     outputs.clear();
+    publishing = false;
     published.run();
   }
 
   /**
-   * Deletes tables that were not published. After a failed sync or an internal error the files
-   * stay, because the manifest may name them; the next start keeps or deletes them.
+   * Deletes tables that were not published. If a sync failed during the publication, or if it met
+   * an internal error, the files stay, because the manifest may name them; the next start keeps or
+   * deletes them.
    */
   private void discard(Throwable reason) {
     boolean unnamed =
-        reason instanceof BrokenOff
-            || (reason instanceof IOException && !(reason instanceof SyncFailedException));
+        !publishing || (reason instanceof IOException && !(reason instanceof SyncFailedException));
     for (Placed placed : outputs) {
       try {
         if (unnamed) {

@@ -3,6 +3,7 @@ package lsmlab.storage.lsm;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Set;
 import lsmlab.storage.LsmOptions;
 import lsmlab.storage.manifest.TableEntry;
 import lsmlab.storage.table.Table;
@@ -24,6 +25,10 @@ interface CompactionPolicy {
     List<Placed> inputs() {
       return newestFirst.stream().flatMap(List::stream).toList();
     }
+
+    boolean takesAny(Set<Long> tables) {
+      return inputs().stream().anyMatch(placed -> tables.contains(placed.table().number()));
+    }
   }
 
   /** Returns the policy that the options select. */
@@ -36,11 +41,12 @@ interface CompactionPolicy {
   }
 
   /**
-   * Returns the most urgent compaction, or null if none is due.
+   * Returns the most urgent compaction that takes no damaged table, or null if none is due.
    *
    * @param resting whether no further flush to level 0 is expected soon
+   * @param damaged numbers of tables that cannot be read completely
    */
-  Task pick(TableSet tables, boolean resting);
+  Task pick(TableSet tables, boolean resting, Set<Long> damaged);
 
   /** Returns the number of level-0 tables at which a compaction is due while writes continue. */
   int level0Trigger(TableSet tables);
@@ -121,7 +127,7 @@ interface CompactionPolicy {
   /** Never compacts in the background. */
   final class Off implements CompactionPolicy {
     @Override
-    public Task pick(TableSet tables, boolean resting) {
+    public Task pick(TableSet tables, boolean resting, Set<Long> damaged) {
       return null;
     }
 

@@ -2,10 +2,13 @@ package lsmlab.storage.lsm;
 
 import java.io.IOException;
 import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
+import lsmlab.storage.CorruptionException;
 import lsmlab.storage.LsmOptions;
 import lsmlab.storage.concurrent.Threads;
 import lsmlab.storage.event.EventLog;
@@ -16,6 +19,8 @@ import lsmlab.storage.version.TableSet;
 import lsmlab.storage.version.TableSet.Placed;
 import lsmlab.storage.version.Version;
 import lsmlab.storage.version.VersionSet;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Compacts tables in one background thread, one {@link CompactionPolicy.Task} after another: those
@@ -29,8 +34,14 @@ import lsmlab.storage.version.VersionSet;
  * upper levels stay until the last piece. Until then they agree with the output level about each
  * key: both hold the same value, or the upper level holds a tombstone and the output level nothing.
  * So lookups are correct at any moment, and a compaction that ends early can be repeated.
+ *
+ * <p>A table in which a compaction meets damage is left out of all further ones, because to read
+ * it again would fail again. Other tables are compacted as before, and writes go on until level 0
+ * is full.
  */
 final class Compactor implements AutoCloseable, WriteController.CompactionState {
+
+  private static final Logger LOG = LoggerFactory.getLogger(Compactor.class);
 
   private static final double RATE_WEIGHT = 0.3;
 
@@ -59,6 +70,9 @@ final class Compactor implements AutoCloseable, WriteController.CompactionState 
   private boolean busy;
   private int restWaiters;
   private long changedAt = System.nanoTime();
+
+  /** Faults of the tables that no compaction takes until the store is opened again, by number. */
+  private final Map<Long, Throwable> damaged = new ConcurrentHashMap<>();
 
   private volatile boolean closing;
   private volatile double level0Rate;
@@ -106,7 +120,11 @@ final class Compactor implements AutoCloseable, WriteController.CompactionState 
     }
   }
 
-  /** Compacts all current tables. Returns when that is done. */
+  /**
+   * Compacts all current tables. Returns when that is done.
+   *
+   * @throws CorruptionException if a table is damaged
+   */
   void compactAll() {
     long failuresBefore = health.failures(Health.Activity.COMPACTING);
     lock.lock();
@@ -117,6 +135,7 @@ final class Compactor implements AutoCloseable, WriteController.CompactionState 
         checkNotFailing(failuresBefore);
         changed.await(100, TimeUnit.MILLISECONDS);
       }
+      checkUndamaged();
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       throw new IllegalStateException("interrupted while waiting for a compaction", e);
@@ -125,7 +144,11 @@ final class Compactor implements AutoCloseable, WriteController.CompactionState 
     }
   }
 
-  /** Returns when no compaction is running or due. */
+  /**
+   * Returns when no compaction is running or due.
+   *
+   * @throws CorruptionException if a table is damaged and therefore not compacted
+   */
   void awaitIdle() {
     long failuresBefore = health.failures(Health.Activity.COMPACTING);
     lock.lock();
@@ -136,6 +159,7 @@ final class Compactor implements AutoCloseable, WriteController.CompactionState 
         checkNotFailing(failuresBefore);
         changed.await(20, TimeUnit.MILLISECONDS);
       }
+      checkUndamaged();
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       throw new IllegalStateException("interrupted while waiting for a compaction", e);
@@ -152,13 +176,25 @@ final class Compactor implements AutoCloseable, WriteController.CompactionState 
     }
   }
 
+  private void checkUndamaged() {
+    damaged.forEach(
+        (number, fault) -> {
+          throw new CorruptionException(
+              "compactions leave out table " + number + ": " + fault.getMessage(), fault);
+        });
+  }
+
   private boolean isDue() {
     Version version = versions.acquire();
     try {
-      return policy.pick(version.tables(), isResting()) != null;
+      return pick(version.tables()) != null;
     } finally {
       VersionSet.releaseQuietly(version);
     }
+  }
+
+  private CompactionPolicy.Task pick(TableSet tables) {
+    return policy.pick(tables, isResting(), damaged.keySet());
   }
 
   /**
@@ -196,6 +232,12 @@ final class Compactor implements AutoCloseable, WriteController.CompactionState 
       finished(full);
     } catch (CompactionJob.BrokenOff e) {
       finished(0);
+    } catch (CompactionJob.DamagedInput e) {
+      e.faults.forEach(
+          (number, fault) ->
+              LOG.error("compactions leave out table {}: {}", number, fault.getMessage()));
+      damaged.putAll(e.faults);
+      finished(full);
     } catch (IOException e) {
       health.failed(Health.Activity.COMPACTING, e);
       finished(0);
@@ -207,16 +249,15 @@ final class Compactor implements AutoCloseable, WriteController.CompactionState 
   }
 
   /**
-   * Returns the compaction that is due, or null. The job holds its own references to its inputs.
+   * Returns the compaction that is due, or null. A damaged table is in no compaction, so one of
+   * everything does nothing then. The job holds its own references to its inputs.
    */
   private CompactionJob begin(boolean everything) {
     Version version = versions.acquire();
     try {
       CompactionPolicy.Task task =
-          everything
-              ? CompactionPolicy.all(version.tables())
-              : policy.pick(version.tables(), isResting());
-      return task == null
+          everything ? CompactionPolicy.all(version.tables()) : pick(version.tables());
+      return task == null || task.takesAny(damaged.keySet())
           ? null
           : new CompactionJob(
               directory, options, versions, task, workspace, () -> closing, traffic, published);
@@ -313,6 +354,13 @@ final class Compactor implements AutoCloseable, WriteController.CompactionState 
   @Override
   public int level0Trigger(TableSet tables) {
     return policy.level0Trigger(tables);
+  }
+
+  @Override
+  public void checkNotBlocked(TableSet tables) {
+    if (!damaged.isEmpty() && pick(tables) == null) {
+      checkUndamaged();
+    }
   }
 
   long compactions() {

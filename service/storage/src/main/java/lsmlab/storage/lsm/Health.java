@@ -11,8 +11,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Knows whether a store can be written. A <i>final</i> failure (a failed sync, damage that a
- * compaction finds, an internal error) ends writing until the store is opened again. A
+ * Knows whether a store can be written. A <i>final</i> failure (a failed sync, an internal
+ * error) ends writing until the store is opened again. A
  * <i>temporary</i> failure (no space left) lasts until the same activity succeeds. Thread-safe.
  */
 final class Health {

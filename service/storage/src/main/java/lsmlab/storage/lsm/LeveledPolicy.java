@@ -1,7 +1,9 @@
 package lsmlab.storage.lsm;
 
-import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
+import java.util.Set;
+import java.util.stream.IntStream;
 import lsmlab.storage.LsmOptions;
 import lsmlab.storage.manifest.TableEntry;
 import lsmlab.storage.version.TableSet;
@@ -19,7 +21,7 @@ import lsmlab.storage.version.TableSet.Placed;
  * <p>The level with the highest score is compacted first. The score is the number of tables in
  * level 0, or the size of another level, divided by the value at which a compaction is due. If
  * level 0 always came first, writers could keep it due, and the next level would grow without
- * limit.
+ * limit. A level that only damaged tables make due is left as it is.
  *
  * <p>If level 0 is compacted straight into the last level, each compaction rewrites nearly the
  * whole store. So while writes continue, level 0 first grows to {@value #SHARE_OF_BOTTOM} of the
@@ -56,21 +58,20 @@ final class LeveledPolicy implements CompactionPolicy {
   }
 
   @Override
-  public Task pick(TableSet tables, boolean resting) {
-    int best = 0;
-    int trigger = resting ? level0TablesMax : level0Trigger(tables);
-    double bestScore = (double) tables.newestFirst().size() / trigger;
-    for (int level = 1; level < LEVEL_BOTTOM; level++) {
-      double score = score(tables, level);
-      if (score > bestScore) {
-        best = level;
-        bestScore = score;
-      }
+  public Task pick(TableSet tables, boolean resting, Set<Long> damaged) {
+    double[] scores =
+        IntStream.range(0, LEVEL_BOTTOM).mapToDouble(level -> score(tables, level)).toArray();
+    if (resting) {
+      scores[0] = (double) tables.newestFirst().size() / level0TablesMax;
     }
-    if (bestScore < 1) {
-      return null;
-    }
-    return best == 0 ? level0(tables) : oneTable(tables, best);
+    return IntStream.range(0, LEVEL_BOTTOM)
+        .boxed()
+        .filter(level -> scores[level] >= 1)
+        .sorted(Comparator.comparingDouble(level -> -scores[level]))
+        .map(level -> level == 0 ? level0(tables) : oneTable(tables, level, damaged))
+        .filter(task -> task != null && !task.takesAny(damaged))
+        .findFirst()
+        .orElse(null);
   }
 
   @Override
@@ -112,28 +113,23 @@ final class LeveledPolicy implements CompactionPolicy {
 
   /**
    * Returns a compaction of one table of a level: the one that overlaps the fewest bytes of the
-   * next level, relative to its own size.
+   * next level, relative to its own size. Returns null if each would take a damaged table.
    */
-  private Task oneTable(TableSet tables, int level) {
+  private static Task oneTable(TableSet tables, int level, Set<Long> damaged) {
     List<Placed> next = CompactionPolicy.run(tables, level + 1);
-    Placed best = null;
-    List<Placed> bestBelow = List.of();
+    List<List<Placed>> best = null;
     double bestRatio = Double.MAX_VALUE;
     for (Placed candidate : CompactionPolicy.run(tables, level)) {
       List<Placed> below = CompactionPolicy.overlapping(next, List.of(candidate));
       double ratio = (double) CompactionPolicy.bytes(below) / candidate.table().bytes();
-      if (ratio < bestRatio) {
-        best = candidate;
-        bestBelow = below;
+      List<List<Placed>> groups =
+          below.isEmpty() ? List.of(List.of(candidate)) : List.of(List.of(candidate), below);
+      if (ratio < bestRatio && !(new Task(groups, level + 1, false).takesAny(damaged))) {
+        best = groups;
         bestRatio = ratio;
       }
     }
-    List<List<Placed>> groups = new ArrayList<>();
-    groups.add(List.of(best));
-    if (!bestBelow.isEmpty()) {
-      groups.add(bestBelow);
-    }
-    return CompactionPolicy.task(tables, groups, level + 1);
+    return best == null ? null : CompactionPolicy.task(tables, best, level + 1);
   }
 
   /**

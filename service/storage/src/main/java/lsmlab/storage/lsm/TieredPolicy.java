@@ -1,6 +1,7 @@
 package lsmlab.storage.lsm;
 
 import java.util.List;
+import java.util.Set;
 import lsmlab.storage.LsmOptions;
 import lsmlab.storage.manifest.TableEntry;
 import lsmlab.storage.version.TableSet;
@@ -15,7 +16,7 @@ import lsmlab.storage.version.TableSet.Placed;
  * Amplification in RocksDB" (2017), section 2.
  *
  * <p>If level 1 holds a run, that run is always merged too, because there is no level above it for
- * the result.
+ * the result. A run with a damaged table is not merged unless it is in level 1.
  */
 final class TieredPolicy implements CompactionPolicy {
 
@@ -26,7 +27,7 @@ final class TieredPolicy implements CompactionPolicy {
   }
 
   @Override
-  public Task pick(TableSet tables, boolean resting) {
+  public Task pick(TableSet tables, boolean resting, Set<Long> damaged) {
     if (score(tables, 0) < 1) {
       return null;
     }
@@ -39,14 +40,17 @@ final class TieredPolicy implements CompactionPolicy {
       if (run.isEmpty()) {
         continue;
       }
-      if (level > 1 && bytes > newer) {
+      boolean isDamaged =
+          run.stream().anyMatch(placed -> damaged.contains(placed.table().number()));
+      if (level > 1 && (bytes > newer || isDamaged)) {
         target = level - 1;
         break;
       }
       groups.add(run);
       newer += bytes;
     }
-    return CompactionPolicy.task(tables, groups, target);
+    Task task = CompactionPolicy.task(tables, groups, target);
+    return task.takesAny(damaged) ? null : task;
   }
 
   @Override

@@ -6,6 +6,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
+import lsmlab.storage.CorruptionException;
 import lsmlab.storage.LsmOptions;
 import lsmlab.storage.OverloadedException;
 import lsmlab.storage.ReadOnlyException;
@@ -79,6 +80,13 @@ final class WriteController {
      * Returns the rate of recent compactions of level 0, in bytes a second; 0 if it is not known.
      */
     double level0Rate();
+
+    /**
+     * Checks that damage does not keep these tables, which fill level 0, from being compacted.
+     *
+     * @throws CorruptionException if it does
+     */
+    void checkNotBlocked(TableSet tables);
   }
 
   /** State of level 0, computed once for each set of tables. */
@@ -110,8 +118,8 @@ final class WriteController {
    * Returns once a write of this size may proceed.
    *
    * @throws OverloadedException if that takes longer than the options allow
-   * @throws ReadOnlyException if the store takes no writes, or if memory is full and flushes or
-   *     compactions fail
+   * @throws ReadOnlyException if the store takes no writes, or if memory or level 0 is full and
+   *     flushes or compactions fail
    */
   void admit(long bytes) {
     health.checkWritable();
@@ -269,6 +277,14 @@ final class WriteController {
     health.checkNotFailing(Health.Activity.MAKING_LOG);
     health.checkNotFailing(Health.Activity.FLUSHING);
     health.checkNotFailing(Health.Activity.COMPACTING);
+    Version version = versions.current();
+    if (!hasNoMemory(version)) {
+      try {
+        compaction.checkNotBlocked(version.tables());
+      } catch (CorruptionException e) {
+        throw Health.readOnly(e);
+      }
+    }
   }
 
   private OverloadedException overloaded() {

@@ -185,7 +185,7 @@ class CompactionJobTest {
           directory.setFault((operation, name) -> {});
           pieces = Math.max(pieces, publications - before);
         }
-        task = policy.pick(tables(), random.nextBoolean());
+        task = policy.pick(tables(), random.nextBoolean(), Set.of());
       }
     }
 
@@ -290,7 +290,7 @@ class CompactionJobTest {
         for (int round = 0; round < 250; round++) {
           store.flush();
           boolean resting = store.random.nextInt(4) == 0;
-          store.merge(store.policy.pick(store.tables(), resting));
+          store.merge(store.policy.pick(store.tables(), resting, Set.of()));
         }
         store.checkAll();
         levelsMet.addAll(store.levelsMet);

@@ -1,5 +1,6 @@
 package lsmlab.storage.lsm;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
@@ -11,8 +12,10 @@ import java.lang.foreign.MemorySegment;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Random;
+import java.util.Set;
 import lsmlab.storage.CompactionStrategy;
 import lsmlab.storage.Engine;
 import lsmlab.storage.LsmOptions;
@@ -33,6 +36,7 @@ class CompactionPolicyTest {
 
   private final SimulatedDirectory directory = new SimulatedDirectory();
   private final List<Placed> tables = new ArrayList<>();
+  private final Set<Long> damaged = new HashSet<>();
   private long number;
 
   private static LsmOptions.Builder options(CompactionStrategy compaction) {
@@ -60,7 +64,49 @@ class CompactionPolicyTest {
   }
 
   private CompactionPolicy.Task pick(CompactionStrategy strategy) {
-    return CompactionPolicy.of(options(strategy).build()).pick(new TableSet(tables), false);
+    return CompactionPolicy.of(options(strategy).build())
+        .pick(new TableSet(tables), false, damaged);
+  }
+
+  private long[] inputs(CompactionStrategy strategy) {
+    CompactionPolicy.Task task = pick(strategy);
+    return task.inputs().stream().mapToLong(placed -> placed.entry().number()).sorted().toArray();
+  }
+
+  @Test
+  void aDamagedTableIsLeftOutAndTheOthersOfItsLevelAreCompacted() throws IOException {
+    add(BOTTOM, 400_000);
+    add(BOTTOM - 1, 60_000);
+    add(BOTTOM - 1, 60_000);
+    damaged.add(2L);
+    assertArrayEquals(new long[] {3}, inputs(CompactionStrategy.LEVELED));
+    damaged.add(3L);
+    assertNull(pick(CompactionStrategy.LEVELED));
+  }
+
+  @Test
+  void aLevelThatIsNotDamagedIsCompactedInsteadOfAMoreUrgentOne() throws IOException {
+    add(BOTTOM, 400_000);
+    add(BOTTOM - 1, 60_000);
+    for (int i = 0; i < 8; i++) {
+      add(0, 10_000);
+    }
+    damaged.add(4L);
+    assertArrayEquals(new long[] {2}, inputs(CompactionStrategy.LEVELED));
+  }
+
+  @Test
+  void tieredMergesTheRunsAboveADamagedOne() throws IOException {
+    add(BOTTOM, 10_000);
+    for (int i = 0; i < 4; i++) {
+      add(0, 10_000);
+    }
+    assertArrayEquals(new long[] {1, 2, 3, 4, 5}, inputs(CompactionStrategy.TIERED));
+    damaged.add(1L);
+    assertArrayEquals(new long[] {2, 3, 4, 5}, inputs(CompactionStrategy.TIERED));
+    assertEquals(BOTTOM - 1, pick(CompactionStrategy.TIERED).level());
+    damaged.add(3L);
+    assertNull(pick(CompactionStrategy.TIERED));
   }
 
   @Test

@@ -1,7 +1,6 @@
 package lsmlab.storage.lsm;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
@@ -21,9 +20,7 @@ import lsmlab.storage.CorruptionException;
 import lsmlab.storage.Durability;
 import lsmlab.storage.Engine;
 import lsmlab.storage.LsmOptions;
-import lsmlab.storage.ReadOnlyException;
 import lsmlab.storage.file.SimulatedDirectory;
-import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -157,27 +154,6 @@ class DamageTest {
             "durability power",
             "synced to offset")) {
       assertTrue(text.contains(part), part + " is missing in:\n" + text);
-    }
-  }
-
-  /** A restart would not help: the next compaction meets the same block. */
-  @Test
-  void aCompactionThatMeetsDamageSaysWhereAndWhatToDo() throws IOException {
-    SimulatedDirectory directory = store();
-    String name = directory.names(".sst").getFirst();
-    byte[] content = directory.content(name);
-    content[20] ^= 1;
-    directory.replace(name, content);
-    try (Engine engine = LsmEngine.open(options(), directory)) {
-      assertThrows(ReadOnlyException.class, engine::compact);
-      ReadOnlyException e =
-          assertThrows(ReadOnlyException.class, () -> put(engine, "key", "value"));
-      for (String part :
-          List.of("simulated/" + name + " at offset ", "restore the store", "does not help")) {
-        assertTrue(e.getMessage().contains(part), e.getMessage());
-      }
-      byte[] found = engine.get("key20".getBytes(StandardCharsets.UTF_8));
-      assertEquals("value20", new String(found, StandardCharsets.UTF_8));
     }
   }
 
