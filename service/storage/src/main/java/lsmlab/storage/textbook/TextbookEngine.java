@@ -51,6 +51,9 @@ import lsmlab.storage.file.StoreDirectory;
  * <p>These options apply: directory, flush threshold, flush threads, flush backlog, read
  * path, bloom bits, and {@link Durability#POWER}, which syncs each table. If a flush fails, the
  * store takes no further writes. Its memtables can still be read; they are lost when it is closed.
+ *
+ * <p>One long file, so that a write can be followed from the memtable through flush and compaction
+ * to the reads, top-down.
  */
 public final class TextbookEngine implements Engine {
 

@@ -25,6 +25,8 @@ import java.util.random.RandomGenerator;
  *
  * <p>A {@link Fault} is called before each operation and may make it fail. {@link #freeze}
  * simulates the death of the process: every later operation fails and changes nothing. Thread-safe.
+ *
+ * <p>One long file, because all of it works on the same two maps of names, under one lock.
  */
 public final class SimulatedDirectory implements StoreDirectory {
 
