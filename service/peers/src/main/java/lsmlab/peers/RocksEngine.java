@@ -21,11 +21,9 @@ import lsmlab.storage.Scan;
 import lsmlab.storage.ValueSink;
 import lsmlab.storage.WriteBatch;
 import lsmlab.storage.concurrent.Pool;
-import lsmlab.storage.file.CheckpointTarget;
 import org.rocksdb.BlockBasedTableConfig;
 import org.rocksdb.BloomFilter;
 import org.rocksdb.Cache;
-import org.rocksdb.Checkpoint;
 import org.rocksdb.CompressionType;
 import org.rocksdb.FlushOptions;
 import org.rocksdb.LRUCache;
@@ -237,16 +235,6 @@ public class RocksEngine implements Engine {
   @Override
   public Scan scan(byte[] from, byte[] to) {
     return new RocksScan(db, from, to);
-  }
-
-  @Override
-  public void checkpoint(Path directory) {
-    CheckpointTarget.check(directory, path);
-    try (Checkpoint checkpoint = Checkpoint.create(db)) {
-      checkpoint.createCheckpoint(directory.toString());
-    } catch (RocksDBException e) {
-      throw translated("checkpoint", e);
-    }
   }
 
   @Override

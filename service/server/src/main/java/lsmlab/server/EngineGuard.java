@@ -1,6 +1,5 @@
 package lsmlab.server;
 
-import java.nio.file.Path;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
 import java.util.function.Supplier;
@@ -51,11 +50,6 @@ final class EngineGuard implements AdminServer.Actions {
   @Override
   public void quiesce() {
     guarded(engine::quiesce);
-  }
-
-  @Override
-  public void checkpoint(Path directory) {
-    guarded(() -> engine.checkpoint(directory));
   }
 
   private void guarded(Runnable action) {

@@ -4,7 +4,6 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.lang.reflect.Proxy;
-import java.nio.file.Path;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -32,7 +31,6 @@ class EngineGuardTest {
     assertThrows(StoppingException.class, guard::flush);
     assertThrows(StoppingException.class, guard::compact);
     assertThrows(StoppingException.class, guard::quiesce);
-    assertThrows(StoppingException.class, () -> guard.checkpoint(Path.of("/copy")));
   }
 
   @Test

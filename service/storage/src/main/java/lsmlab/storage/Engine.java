@@ -1,7 +1,5 @@
 package lsmlab.storage;
 
-import java.nio.file.Path;
-
 /**
  * An ordered key-value store that holds the server's pairs.
  *
@@ -86,21 +84,6 @@ public interface Engine extends WriteSink<RuntimeException>, AutoCloseable {
    * @param to null for no upper bound
    */
   Scan scan(byte[] from, byte[] to);
-
-  /**
-   * Makes an independent store in a new directory that holds everything written before this call.
-   * Its tables are hard links, so they take no further disk space until compactions replace them in
-   * one of the stores. Reads and writes continue during the call.
-   *
-   * @param directory an absolute path that does not exist; its parent must exist and be on the
-   *     store's file system
-   * @throws CheckpointException if no checkpoint can be made there
-   * @throws ReadOnlyException if the memtables cannot be flushed
-   * @throws UnsupportedOperationException if the engine does not support checkpoints
-   */
-  default void checkpoint(Path directory) {
-    throw new UnsupportedOperationException("this engine does not support checkpoints");
-  }
 
   /** Seals the memtable. Returns once everything written before this call is in tables. */
   void flush();

@@ -6,9 +6,7 @@ import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpServer;
 import java.io.IOException;
 import java.net.InetSocketAddress;
-import java.net.URLDecoder;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -21,11 +19,9 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
-import java.util.function.UnaryOperator;
 import java.util.logging.Level;
 import java.util.logging.LogRecord;
 import lsmlab.server.http.LogLimit;
-import lsmlab.storage.CheckpointException;
 import lsmlab.storage.OverloadedException;
 import lsmlab.storage.ReadOnlyException;
 import org.slf4j.Logger;
@@ -94,24 +90,11 @@ public final class AdminServer implements AutoCloseable {
     void compact();
 
     void quiesce();
-
-    /** Makes a checkpoint of the store in this directory. */
-    void checkpoint(Path directory);
   }
 
-  /** A page: its method, its content type, and a function from the raw query, which may be null, to its text. */
-  private record Page(String method, String contentType, UnaryOperator<String> text) {
+  private record Page(String method, String contentType, Supplier<String> text) {
     List<String> allowed() {
       return method.equals("GET") ? List.of("GET", "HEAD") : List.of(method);
-    }
-  }
-
-  /** Thrown when a page cannot be served for the given query. */
-  private static final class BadQueryException extends RuntimeException {
-    private static final long serialVersionUID = 1L;
-
-    BadQueryException(String message) {
-      super(message);
     }
   }
 
@@ -160,9 +143,6 @@ public final class AdminServer implements AutoCloseable {
     server.page("/flush", "POST", text, () -> done(actions::flush));
     server.page("/compact", "POST", text, () -> done(actions::compact));
     server.page("/quiesce", "POST", text, () -> done(actions::quiesce));
-    server.pages.put(
-        "/checkpoint",
-        new Page("POST", text, query -> done(() -> actions.checkpoint(directory(query)))));
     server.page("/request-metrics/on", "POST", text, () -> done(() -> countRequests.accept(true)));
     server.page(
         "/request-metrics/off", "POST", text, () -> done(() -> countRequests.accept(false)));
@@ -178,7 +158,7 @@ public final class AdminServer implements AutoCloseable {
   }
 
   private void page(String path, String method, String contentType, Supplier<String> text) {
-    pages.put(path, new Page(method, contentType, query -> text.get()));
+    pages.put(path, new Page(method, contentType, text));
   }
 
   private void handle(HttpExchange exchange) throws IOException {
@@ -224,18 +204,9 @@ public final class AdminServer implements AutoCloseable {
   private static void answer(HttpExchange exchange, Page page) throws IOException {
     String text;
     try {
-      text = page.text().apply(exchange.getRequestURI().getRawQuery());
+      text = page.text().get();
     } catch (StoppingException | ReadOnlyException | OverloadedException e) {
       respond(exchange, 503, e.getMessage() + "\n");
-      return;
-    } catch (BadQueryException e) {
-      respond(exchange, 400, e.getMessage() + "\n");
-      return;
-    } catch (CheckpointException e) {
-      respond(exchange, 409, e.getMessage() + "\n");
-      return;
-    } catch (UnsupportedOperationException e) {
-      respond(exchange, 501, e.getMessage() + "\n");
       return;
     } catch (RuntimeException e) {
       log.error("{} failed", exchange.getRequestURI(), e);
@@ -255,22 +226,6 @@ public final class AdminServer implements AutoCloseable {
     }
     exchange.sendResponseHeaders(status, body.length);
     exchange.getResponseBody().write(body);
-  }
-
-  /** Returns the directory that the query {@code dir=…} names. */
-  private static Path directory(String query) {
-    String name = "dir=";
-    if (query == null || !query.startsWith(name) || query.indexOf('&') >= 0) {
-      throw new BadQueryException(
-          "say where: POST /checkpoint?dir=/absolute/path/of/a/new/directory");
-    }
-    try {
-      // A plus stands for itself, as on the data port.
-      String path = query.substring(name.length()).replace("+", "%2B");
-      return Path.of(URLDecoder.decode(path, StandardCharsets.UTF_8));
-    } catch (IllegalArgumentException e) {
-      throw new BadQueryException("dir is not a path: " + e.getMessage());
-    }
   }
 
   private static String done(Runnable action) {

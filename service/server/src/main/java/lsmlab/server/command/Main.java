@@ -16,7 +16,6 @@ import picocli.CommandLine.Spec;
       ServeCommand.class,
       LoadDatasetCommand.class,
       VerifyCommand.class,
-      DumpCommand.class,
       ListingCommand.OfVariants.class,
       ListingCommand.OfEngines.class,
       ListingCommand.OfTableFormat.class,

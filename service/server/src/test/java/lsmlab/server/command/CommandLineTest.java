@@ -95,9 +95,7 @@ class CommandLineTest {
   void helpListsTheCommandsAndTheKeysOfTheConfiguration() {
     assertEquals(0, execute("--help"));
     for (String word :
-        new String[] {
-          "serve", "load-dataset", "verify", "dump", "variants", "engines", "table-format"
-        }) {
+        new String[] {"serve", "load-dataset", "verify", "variants", "engines", "table-format"}) {
       assertTrue(out.toString().contains(word), out.toString());
     }
     assertEquals(0, execute("serve", "--help"));

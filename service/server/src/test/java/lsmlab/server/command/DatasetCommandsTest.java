@@ -1,6 +1,5 @@
 package lsmlab.server.command;
 
-import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
@@ -16,8 +15,6 @@ import java.io.StringWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
-import java.util.List;
-import java.util.stream.Stream;
 import lsmlab.storage.CompactionStrategy;
 import lsmlab.storage.Engine;
 import lsmlab.storage.LsmOptions;
@@ -306,67 +303,5 @@ class DatasetCommandsTest {
     Outcome outcome = run(new VerifyCommand(), "--dir", dir);
     assertEquals(2, outcome.exit());
     assertTrue(outcome.err().contains("not checked: " + table + ": no such file"), outcome.err());
-  }
-
-  @Test
-  void dumpPrintsEachKindOfFile() throws IOException {
-    Path dir = temporary.resolve("store");
-    assertEquals(0, load(dir, "--tables", "1").exit());
-    try (Engine engine = LsmEngine.open(LsmOptions.of(dir))) {
-      engine.put("new".getBytes(US_ASCII), "pair".getBytes(US_ASCII));
-      engine.delete("k000000001".getBytes(US_ASCII));
-    }
-    Outcome manifest = run(new DumpCommand(), dir.resolve("MANIFEST"));
-    assertEquals(0, manifest.exit(), manifest.err());
-    assertTrue(manifest.out().contains("+ table 1, level 6"), manifest.out());
-    for (Path file : files(dir)) {
-      String name = file.getFileName().toString();
-      if (name.endsWith(".sst") || name.endsWith(".wal")) {
-        Outcome outcome = run(new DumpCommand(), file);
-        assertEquals(0, outcome.exit(), outcome.err());
-        assertTrue(
-            outcome.out().contains(name.endsWith(".sst") ? "k000002999" : "\"new\" = \"pair\""));
-      }
-    }
-  }
-
-  private static List<Path> files(Path dir) throws IOException {
-    try (Stream<Path> files = Files.list(dir)) {
-      return files.sorted().toList();
-    }
-  }
-
-  @Test
-  void dumpShowsDamageWhereItOccursAndTheRest() throws IOException {
-    Path dir = temporary.resolve("store");
-    assertEquals(0, load(dir, "--tables", "1").exit());
-    Path table = dir.resolve("000001.sst");
-    try (RandomAccessFile file = new RandomAccessFile(table.toFile(), "rw")) {
-      file.seek(5_000);
-      int before = file.read();
-      file.seek(5_000);
-      file.write(before ^ 1);
-    }
-    Outcome outcome = run(new DumpCommand(), table);
-    assertEquals(1, outcome.exit());
-    assertTrue(outcome.err().startsWith("damaged: " + table + " at 1 place"), outcome.err());
-    assertEquals(1, outcome.out().lines().filter(line -> line.contains("DAMAGED")).count());
-    assertTrue(outcome.out().contains("block 1: DAMAGED"), outcome.out());
-    assertTrue(outcome.out().contains("k000000000") && outcome.out().contains("k000002999"));
-  }
-
-  @Test
-  void dumpReportsFilesThatItCannotPrint() throws IOException {
-    Path absent = temporary.resolve("000001.sst");
-    Outcome missing = run(new DumpCommand(), absent);
-    assertEquals(2, missing.exit());
-    assertTrue(missing.err().startsWith(absent + " is not a file"), missing.err());
-    Path other = Files.writeString(temporary.resolve("notes.txt"), "text");
-    Outcome foreign = run(new DumpCommand(), other);
-    assertEquals(2, foreign.exit());
-    assertTrue(
-        foreign.err().startsWith(other + " does not have the name of a store's file"),
-        foreign.err());
-    assertEquals(2, run(new DumpCommand()).exit());
   }
 }

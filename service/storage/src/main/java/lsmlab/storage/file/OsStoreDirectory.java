@@ -26,7 +26,6 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Stream;
-import lsmlab.storage.CheckpointException;
 
 /** A store directory in the file system of the operating system. */
 public final class OsStoreDirectory implements StoreDirectory {
@@ -122,21 +121,6 @@ public final class OsStoreDirectory implements StoreDirectory {
   public MemorySegment map(String name, Arena arena) throws IOException {
     try (FileChannel channel = FileChannel.open(path.resolve(name), READ)) {
       return channel.map(FileChannel.MapMode.READ_ONLY, 0, channel.size(), arena);
-    }
-  }
-
-  @Override
-  public void link(String name, StoreDirectory other) throws IOException {
-    Path target = ((OsStoreDirectory) other).path;
-    try {
-      Files.createLink(target.resolve(name), path.resolve(name));
-    } catch (UnsupportedOperationException e) {
-      throw new CheckpointException("the file system of " + target + " has no hard links", e);
-    } catch (FileSystemException e) {
-      if (CheckpointTarget.isOtherFileSystem(e)) {
-        throw CheckpointTarget.otherFileSystem(target, path, e);
-      }
-      throw e;
     }
   }
 
@@ -262,7 +246,7 @@ public final class OsStoreDirectory implements StoreDirectory {
     }
   }
 
-  static void syncDirectory(Path path) throws IOException {
+  private static void syncDirectory(Path path) throws IOException {
     try (AsynchronousFileChannel channel = AsynchronousFileChannel.open(path, READ)) {
       sync(channel, path);
     }

@@ -32,14 +32,6 @@ public interface StoreDirectory extends AutoCloseable {
    */
   MemorySegment map(String name, Arena arena) throws IOException;
 
-  /**
-   * Links a finished file into another directory of the same kind, under the same name. The new
-   * name is durable after the other directory's {@link #sync}.
-   *
-   * @throws lsmlab.storage.CheckpointException if files cannot be linked into that directory
-   */
-  void link(String name, StoreDirectory other) throws IOException;
-
   /** Renames a file. Replaces {@code to} atomically if it exists. */
   void rename(String from, String to) throws IOException;
 

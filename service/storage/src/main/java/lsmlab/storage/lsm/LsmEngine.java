@@ -4,7 +4,6 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.AccessDeniedException;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -19,7 +18,6 @@ import lsmlab.storage.Scan;
 import lsmlab.storage.ValueSink;
 import lsmlab.storage.WriteBatch;
 import lsmlab.storage.cursor.MergingCursor;
-import lsmlab.storage.file.CheckpointTarget;
 import lsmlab.storage.file.OsStoreDirectory;
 import lsmlab.storage.file.StoreDirectory;
 import lsmlab.storage.manifest.TableEntry;
@@ -264,20 +262,6 @@ public final class LsmEngine implements Engine {
       upTo--; // The memtable was empty.
     }
     flusher.awaitFlushed(upTo);
-  }
-
-  @Override
-  public void checkpoint(Path target) {
-    checkOpen();
-    CheckpointTarget.check(target, options.directory());
-    flush();
-    Checkpoint.make(target, options.directory(), directory, versions);
-  }
-
-  /** Makes a checkpoint in an empty directory. */
-  void checkpoint(StoreDirectory target) throws IOException {
-    flush();
-    Checkpoint.fill(target, directory, versions);
   }
 
   @Override

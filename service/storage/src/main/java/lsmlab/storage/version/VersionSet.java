@@ -105,11 +105,6 @@ public final class VersionSet implements AutoCloseable {
     }
   }
 
-  /** Returns a number greater than that of every file so far. */
-  public long nextFile() {
-    return nextFile.get();
-  }
-
   public long newFileNumber() {
     return nextFile.getAndIncrement();
   }

@@ -217,8 +217,7 @@ public final class WalReader {
    * completely written.
    */
   private boolean endsBeforeItsRecord(long position) {
-    return size - position < WalFormat.HEADER_BYTES
-        || (isHead(bytes, position, key) && end(position) > size);
+    return size - position < WalFormat.HEADER_BYTES || (isHead(position) && end(position) > size);
   }
 
   /**
@@ -251,13 +250,9 @@ public final class WalReader {
             .formatted(file, position, why));
   }
 
-  private boolean isWhole(long position) {
-    return isWhole(bytes, position, key);
-  }
-
   /** Whether a record at {@code position} passes its checks. */
-  static boolean isWhole(MemorySegment bytes, long position, long key) {
-    if (!isHead(bytes, position, key) || end(bytes, position) > bytes.byteSize()) {
+  private boolean isWhole(long position) {
+    if (!isHead(position) || end(position) > size) {
       return false;
     }
     int length = bytes.get(Bytes.INT, position + WalFormat.LENGTH);
@@ -268,8 +263,8 @@ public final class WalReader {
   /**
    * Whether there is a record header at {@code position}. The payload may be damaged or missing.
    */
-  private static boolean isHead(MemorySegment bytes, long position, long key) {
-    if (bytes.byteSize() - position < WalFormat.HEADER_BYTES) {
+  private boolean isHead(long position) {
+    if (size - position < WalFormat.HEADER_BYTES) {
       return false;
     }
     int length = bytes.get(Bytes.INT, position + WalFormat.LENGTH);
@@ -283,12 +278,8 @@ public final class WalReader {
     return bytes.get(ValueLayout.JAVA_BYTE, position + WalFormat.TYPE);
   }
 
-  private long end(long position) {
-    return end(bytes, position);
-  }
-
   /** Returns the offset after the record at {@code position}. */
-  static long end(MemorySegment bytes, long position) {
+  private long end(long position) {
     return position + WalFormat.HEADER_BYTES + bytes.get(Bytes.INT, position + WalFormat.LENGTH);
   }
 

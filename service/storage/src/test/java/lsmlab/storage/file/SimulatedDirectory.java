@@ -41,7 +41,6 @@ public final class SimulatedDirectory implements StoreDirectory {
     PAD,
     TRUNCATE,
     SYNC_FILE,
-    LINK,
     RENAME,
     DELETE,
     SYNC_DIRECTORY
@@ -266,19 +265,6 @@ public final class SimulatedDirectory implements StoreDirectory {
     readFault.damage(name, content);
     MemorySegment.copy(MemorySegment.ofArray(content), 0, mapped, 0, inode.length);
     return mapped.asSlice(0, inode.length).asReadOnly();
-  }
-
-  @Override
-  public synchronized void link(String name, StoreDirectory other) throws IOException {
-    check(Operation.LINK, name);
-    Inode inode = existing(name);
-    SimulatedDirectory target = (SimulatedDirectory) other;
-    synchronized (target) {
-      target.check(Operation.LINK, name);
-      if (target.names.putIfAbsent(name, inode) != null) {
-        throw new FileAlreadyExistsException(name);
-      }
-    }
   }
 
   @Override

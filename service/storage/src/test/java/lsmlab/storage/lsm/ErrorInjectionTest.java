@@ -238,27 +238,11 @@ class ErrorInjectionTest {
         }
         if (i == 40) {
           tolerate(engine::compact);
-          tolerate(() -> checkpoint(engine));
         }
       }
       check(engine);
     } finally {
       tolerate(engine::close);
-    }
-  }
-
-  /**
-   * Makes a checkpoint in a directory without faults. It is complete, or there is an error and no
-   * store.
-   */
-  private static void checkpoint(LsmEngine engine) {
-    SimulatedDirectory target = new SimulatedDirectory();
-    try {
-      engine.checkpoint(target);
-      StoreVerifier.verify(target, file -> {});
-    } catch (IOException e) {
-      assertTrue(e.getMessage().contains("injected"), e.getMessage());
-      assertEquals(List.of(), target.names("MANIFEST"));
     }
   }
 

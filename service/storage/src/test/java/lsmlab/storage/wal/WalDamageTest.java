@@ -8,8 +8,6 @@ import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
-import java.io.PrintWriter;
-import java.io.StringWriter;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
@@ -189,17 +187,5 @@ class WalDamageTest extends WalFixture {
       directory.replace("000005.wal", torn);
       assertEquals(List.of("a=1"), read(-1), "without the block at " + lost);
     }
-  }
-
-  @ParameterizedTest
-  @EnumSource(Durability.class)
-  void dumpDistinguishesPreallocatedZerosFromDamage(Durability durability) throws IOException {
-    long[] starts = threeCommits(durability);
-    StringWriter out = new StringWriter();
-    assertEquals(0, WalDumper.dump(directory, 5, new PrintWriter(out, true)));
-    assertEquals(
-        durability == Durability.POWER, out.toString().contains("unused: "), out.toString());
-    damage(starts[2] + 30, 1);
-    assertEquals(1, WalDumper.dump(directory, 5, new PrintWriter(out, true)));
   }
 }
