@@ -115,8 +115,10 @@ build-service: $(SERVICE_JAR) ## the Java service
 build-loadgen: $(LOADGEN_BUILT) ## the load generator
 build-profiler: $(PROFILE) $(PROFILE_LIB) ## the profile command and async-profiler
 
+# Maven leaves the jars of earlier versions of a dependency beside the new ones.
 $(SERVICE_JAR): $(SERVICE_SOURCES)
 	@bin/find-jdk >/dev/null
+	@$(if $(filter %pom.xml,$?),rm -rf $(@D)/lib)
 	@$(MVN) -f service/pom.xml -Dmaven.test.skip package -pl server -am
 	@touch $@
 $(LOADGEN_BUILT): $(LOADGEN_SOURCES)

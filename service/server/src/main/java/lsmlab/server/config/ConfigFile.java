@@ -4,6 +4,7 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.core.StreamReadFeature;
 import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.exc.MismatchedInputException;
 import com.fasterxml.jackson.dataformat.yaml.YAMLMapper;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -75,7 +76,10 @@ public final class ConfigFile {
       root = mapper.readTree(text);
     } catch (JsonProcessingException e) {
       String where = e.getLocation() == null ? "" : " (line " + e.getLocation().getLineNr() + ")";
-      String what = e.getOriginalMessage().lines().findFirst().orElse("malformed");
+      String what =
+          e instanceof MismatchedInputException
+              ? "only one document is allowed"
+              : e.getOriginalMessage().lines().findFirst().orElse("malformed");
       throw new ConfigException(file + ": not valid YAML" + where + ": " + what);
     }
     if (root.isMissingNode() || root.isNull()) {

@@ -160,6 +160,15 @@ class ConfigFileTest {
   }
 
   @Test
+  void aSecondDocumentIsRefusedInPlainWords() {
+    ConfigException e =
+        assertThrows(
+            ConfigException.class,
+            () -> ConfigFile.parse("s.yaml", "data_dir: a\n---\nworkers: 1\n"));
+    assertEquals("s.yaml: not valid YAML (line 3): only one document is allowed", e.getMessage());
+  }
+
+  @Test
   void theDirectoryIsRequired() {
     for (String text : new String[] {"", "workers: 1", "# nothing\n"}) {
       ConfigException e =

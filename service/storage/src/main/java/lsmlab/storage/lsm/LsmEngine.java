@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.AccessDeniedException;
+import java.nio.file.NoSuchFileException;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -112,6 +113,8 @@ public final class LsmEngine implements Engine {
     if (e instanceof AccessDeniedException) { // Its message is only the path.
       message +=
           ": permission denied: make it readable and writable for the user who runs the service";
+    } else if (e instanceof NoSuchFileException) { // So is this one's.
+      message += ": no such file: restore it, or the whole store, from a copy";
     }
     return new UncheckedIOException("cannot open the store " + what + ": " + message, e);
   }

@@ -193,7 +193,9 @@ final class Recovery implements AutoCloseable {
     for (long log : logs.numbers()) {
       lost |= logs.isPreviousLost(log);
       if (lost) {
-        LOG.warn("{} is dropped: it follows a log that was lost in a power failure", log);
+        LOG.warn(
+            "{} is dropped: it follows a log that was lost in a power failure",
+            directory.describe(WalFormat.fileName(log)));
         dropped.add(log);
         continue;
       }

@@ -30,8 +30,16 @@ final class BlockView {
     static final LZ4SafeDecompressor DECOMPRESSOR = LZ4Factory.fastestInstance().safeDecompressor();
   }
 
-  /** Size above which buffers are not kept, because a large value made them grow. */
-  private static final int KEPT_BYTES_MAX = 1 << 20;
+  /**
+   * Size above which buffers are not kept, because a large value made them grow. The pool's buffers
+   * together take at most a sixteenth of the heap, or 1 MiB each.
+   */
+  private static final int KEPT_BYTES_MAX =
+      (int)
+          Math.clamp(
+              Runtime.getRuntime().maxMemory() / 64 / Runtime.getRuntime().availableProcessors(),
+              1 << 20,
+              2 * TableFormat.COMPRESSIBLE_BYTES_MAX);
 
   private static final byte[] NOTHING = new byte[0];
 

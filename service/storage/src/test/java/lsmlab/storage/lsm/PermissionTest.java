@@ -10,13 +10,14 @@ import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.Stream;
 import lsmlab.storage.Engine;
 import lsmlab.storage.LsmOptions;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Error messages for stores without write permission. Runs in a separate process, from which
+ * Error messages for stores without write permission or with a missing file. Runs in a separate process, from which
  * setpriv(1) removes root's right to ignore permissions.
  */
 class PermissionTest {
@@ -77,6 +78,30 @@ class PermissionTest {
     } finally {
       permit(unwritable, "rwxr-xr-x");
     }
+  }
+
+  /** A name without a file, as a link to a dataset that was deleted. */
+  @Test
+  void theErrorSaysThatATablesFileIsGone() throws Exception {
+    Path store = directory.resolve("store");
+    try (Engine engine = LsmEngine.open(LsmOptions.of(store))) {
+      engine.put(new byte[] {1}, new byte[1]);
+      engine.flush();
+    }
+    Path table;
+    try (Stream<Path> files = Files.list(store)) {
+      table = files.filter(file -> file.toString().endsWith(".sst")).findFirst().orElseThrow();
+    }
+    Files.delete(table);
+    Files.createSymbolicLink(table, directory.resolve("gone"));
+    assertEquals(
+        List.of(
+            "cannot open the store "
+                + store
+                + ": "
+                + table
+                + ": no such file: restore it, or the whole store, from a copy"),
+        open(store));
   }
 
   /** The separate process. */

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
+import java.lang.management.ManagementFactory;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.Arrays;
@@ -127,6 +128,24 @@ class BlockCompressionTest {
     for (int i = 0; i < values.size(); i++) {
       assertArrayEquals(values.get(i), get(table, key(i)));
     }
+    table.release();
+  }
+
+  @Test
+  void aLookupInALargeBlockAllocatesNoBuffer() throws IOException {
+    TableLayout layout = new TableLayout(3 << 19, 10, Compression.LZ4);
+    Table table = Table.open(written(layout, 10_000, BlockCompressionTest::repetitive), 7);
+    assertEquals(true, table.isCompressed(0));
+    byte[] key = key(1);
+    long hash = Bytes.hash(key, 0, key.length);
+    var threads = (com.sun.management.ThreadMXBean) ManagementFactory.getThreadMXBean();
+    long least = Long.MAX_VALUE;
+    for (int i = 0; i < 5; i++) {
+      long before = threads.getCurrentThreadAllocatedBytes();
+      table.get(hash, key, 0, key.length, (source, offset, length) -> {});
+      least = Math.min(least, threads.getCurrentThreadAllocatedBytes() - before);
+    }
+    assertTrue(least < 10_000, "a lookup allocated " + least + " bytes");
     table.release();
   }
 
