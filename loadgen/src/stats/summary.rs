@@ -1,5 +1,6 @@
 //! A distribution summarised in a few numbers.
 
+use super::encoding;
 use hdrhistogram::Histogram;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -24,6 +25,9 @@ pub struct DistributionSummary {
     pub max: Option<f64>,
     /// Values by percentile. The percentile is a string such as `99.9`.
     pub percentiles: Map<String, Value>,
+    /// The samples in nanoseconds, so that a reader can merge the distributions of several runs.
+    #[serde(serialize_with = "encoding::histogram::optional::serialize")]
+    pub histogram: Option<Histogram<u64>>,
 }
 
 impl DistributionSummary {
@@ -38,6 +42,7 @@ impl DistributionSummary {
             stdev: some(histogram.stdev()),
             max: some(histogram.max() as f64),
             percentiles: PERCENTILES.into_iter().map(percentile).collect(),
+            histogram: Some(histogram.clone()),
         }
     }
 }
@@ -62,6 +67,8 @@ pub fn within_stdev(histogram: &Histogram<u64>) -> f64 {
 mod tests {
     use super::*;
     use crate::stats::new_histogram;
+    use base64::{Engine, engine::general_purpose::STANDARD};
+    use hdrhistogram::serialization::Deserializer;
 
     #[test]
     fn a_summary_is_in_microseconds() {
@@ -81,9 +88,19 @@ mod tests {
     }
 
     #[test]
+    fn a_summary_has_the_samples_themselves() {
+        let mut histogram = new_histogram();
+        [200, 3000, 40_000_000].into_iter().for_each(|value_ns| histogram.record(value_ns).unwrap());
+        let json = json!(DistributionSummary::of(&histogram));
+        let bytes = STANDARD.decode(json["histogram"].as_str().unwrap()).unwrap();
+        assert_eq!(Deserializer::new().deserialize::<u64, _>(&mut &bytes[..]).unwrap(), histogram);
+    }
+
+    #[test]
     fn an_empty_distribution_is_null_not_zero() {
         let summary = DistributionSummary::of(&new_histogram());
         assert_eq!((summary.count, summary.min, summary.max), (0, None, None));
+        assert!(json!(summary)["histogram"].is_null());
         assert!(summary.percentiles["50"].is_null());
         assert_eq!(within_stdev(&new_histogram()), 0.0);
     }
