@@ -40,9 +40,9 @@ PAIRS = 6
 FSYNCS = 200
 METRICS: Mapping[str, Callable[[Measurement], float | None]] = {
     "rate": lambda m: m.rate_achieved_per_s,
-    "p50": lambda m: m.latency_ms.percentiles.get("50"),
-    "p99": lambda m: m.latency_ms.percentiles.get("99"),
-    "p99.9": lambda m: m.latency_ms.percentiles.get("99.9"),
+    "p50": lambda m: m.headline_ms.percentiles.get("50"),
+    "p99": lambda m: m.headline_ms.percentiles.get("99"),
+    "p99.9": lambda m: m.headline_ms.percentiles.get("99.9"),
     "service CPU": lambda m: m.service_cpu_us_per_request,
 }
 
@@ -77,7 +77,9 @@ def calibrate(checkout: Checkout, run: RunOnce, starts: int) -> Calibration:
         measured_at=datetime.now(UTC),
         fingerprint=same.environment.fingerprint,
         ceiling_per_s=_summary(ceiling, ceiling_dir).rate_achieved_per_s,
-        floor_ms={p: of_floor.latency_ms.percentiles[p] for p in ("50", "99") if p in of_floor.latency_ms.percentiles},
+        floor_ms={
+            p: of_floor.headline_ms.percentiles[p] for p in ("50", "99") if p in of_floor.headline_ms.percentiles
+        },
         fsync_ms=fsync_ms(checkout.work),
         experiment=f"{REFERENCE} at {REFERENCE_RATE:,}/s",
         starts=len(of_same.repetitions),

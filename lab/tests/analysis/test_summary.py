@@ -154,6 +154,7 @@ def test_keys_of_a_later_load_generator_are_ignored(tmp_path: Path) -> None:
         ({"version": 2}, "version: Input should be 1"),
         ({"format": "other"}, "format: Input should be 'lsmlab-load'"),
         ({"latency_us": None}, "latency_us: Input should be an object"),
+        ({"served_us": {"histogram": "AAAA"}}, "served_us.histogram: Value error, the histogram cannot be decoded"),
     ],
 )
 def test_a_report_with_other_fields_is_refused_by_field(

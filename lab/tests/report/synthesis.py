@@ -208,7 +208,10 @@ def make_load(directory: Path, shape: Shape, rng: np.random.Generator, began: da
         "send_lag_us": {"count": requests, "min": 0.4, "mean": shape.lag_us, "stdev": 1.0, "max": lag["100"],
                         "percentiles": lag},
         "served": requests - errors["status"], "refused": status.get("503", 0),
-        "goodput_per_s": (requests - errors["status"]) / shape.seconds, "served_us": latency,
+        "goodput_per_s": (requests - errors["status"]) / shape.seconds,
+        "served_us": {**latency, "histogram": total.encode().decode()}, "lost": errors["read"],
+        "read_errors": [{"reason": "malformed head", "count": errors["read"], "first": "name \"X : 1\""}]
+        if errors["read"] else [],
         "net_latency_us": {**latency, "percentiles": {
             name: net_ns / 1e3 - shape.lag_us - shape.moved.get(name, 0.0) * 1e3
             for name, net_ns in values_at(net, NAMES).items()}},

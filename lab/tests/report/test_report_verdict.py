@@ -76,7 +76,14 @@ def test_refusals_put_goodput_and_the_latency_of_served_requests_in_front(tmp_pa
     page, markdown = report(make_run(tmp_path, Shape(profiled=False, seconds=5, errors={"status": 4000})))
     assert "Latency p50, served" in page.text
     assert "40.0% refused" in page.text
-    assert "| Served |" in markdown
+    assert "| With unserved |" in markdown
+
+
+def test_lost_requests_are_shown_with_their_reasons(tmp_path: Path) -> None:
+    page, markdown = report(make_run(tmp_path, Shape(profiled=False, seconds=5, errors={"read": 40})))
+    assert '| – malformed head: name "X : 1" | 40 |' in markdown
+    assert "| Lost before their response | 40 |" in markdown
+    assert "malformed head" in page.text
 
 
 def test_the_report_states_how_the_rate_was_chosen(tmp_path: Path) -> None:

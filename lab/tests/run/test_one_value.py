@@ -1,4 +1,4 @@
-"""Each percentile of a run is one text in all places, with unanswered requests counted as the longest."""
+"""Each percentile of a run is one text in all places: of served requests, unanswered ones counted as the longest."""
 
 from __future__ import annotations
 
@@ -15,8 +15,11 @@ from support.checkout import FakeCheckout
 
 UNANSWERED = "400"
 """Of 2,400 requests in a repetition: 1,200 are answered within 0.8 ms, and 2,160, which are 90%, never are."""
-P50, P75, BOUND = "794 µs", "1.09 ms", "≥ 1.20 ms"
-TEXTS = {"p50": P50, "p75": P75, "p90": BOUND, "p99": BOUND, "max": BOUND}
+REFUSED = "500"
+"""Of the 2,000 answered requests of a repetition. They take 50 µs, and of the others 1,500 are served."""
+BOUND = "≥ 1.20 ms"
+TEXTS = {"p50": "794 µs", "p75": "1.09 ms", "p90": BOUND, "p99": BOUND, "max": BOUND}
+TEXTS_OF_SERVED = {"p50": "827 µs", "p75": "1.15 ms", "p90": BOUND, "p99": BOUND, "max": BOUND}
 SUITE = "title: One\nquestion: How long?\nsource: report Z\nexperiments: [fake]\n"
 LOAD = {"script": "get.lua", "rate": 2000, "threads": 1, "connections": 1, "duration": "1s", "warmup": "0s"}
 
@@ -47,17 +50,21 @@ def html_rows(page: str, table: str) -> list[list[str]]:
     return [[unescape(re.sub(r"<[^>]*>", "", cell)).strip() for cell in row] for row in cells]
 
 
-def in_report(report: str) -> dict[str, str]:
+def texts_of(tiles: dict[str, str], of_served: str) -> list[str]:
+    return [tiles[f"Latency {name}{of_served}"] for name in ("p50", "p99", "max")]
+
+
+def in_report(report: str, of_served: str) -> dict[str, str]:
     tables = markdown_tables(report)
-    (tiles,) = with_column(tables, "Latency p50")
+    (tiles,) = with_column(tables, f"Latency p50{of_served}")
     shown = {row["Percentile"]: row for row in with_column(tables, "Percentile")}
     column = list(shown["p50"])[1]
     table = {name: shown[name][column] for name in TEXTS}
-    assert [tiles[f"Latency {name}"] for name in ("p50", "p99", "max")] == [table[n] for n in ("p50", "p99", "max")]
+    assert texts_of(tiles, of_served) == [table[name] for name in ("p50", "p99", "max")]
     return table
 
 
-def in_page(page: str) -> dict[str, str]:
+def in_page(page: str, of_served: str) -> dict[str, str]:
     tiles = {
         unescape(name): f"{unescape(value)} {unescape(unit)}".strip()
         for name, value, unit in re.findall(
@@ -65,56 +72,62 @@ def in_page(page: str) -> dict[str, str]:
         )
     }
     table = {row[0]: row[1] for row in html_rows(page, "percentile-table")}
-    assert [tiles[f"Latency {name}"] for name in ("p50", "p99", "max")] == [table[n] for n in ("p50", "p99", "max")]
+    assert texts_of(tiles, of_served) == [table[name] for name in ("p50", "p99", "max")]
     return {name: table[name] for name in TEXTS}
 
 
 def in_terminal(output: str) -> dict[str, str]:
-    rows = re.findall(r"^latency (\S+)\s+(.+?)\s*$", output, re.MULTILINE)
+    rows = re.findall(r"^latency (\S+)(?: of served)?\s+(.+?)\s*$", output, re.MULTILINE)
     return {name: text for name, text in rows if name in TEXTS}
 
 
 def in_manifest(run: Path) -> dict[str, str]:
-    latency = json.loads((run / "run.json").read_text())["summary"]["latency_ms"]
+    summary = json.loads((run / "run.json").read_text())["summary"]
+    latency = summary["served_ms"] or summary["latency_ms"]
     names = {"50": "p50", "75": "p75", "90": "p90", "99": "p99", "100": "max"}
     bound = {name: "≥ " if name in latency["lower_bounds"] else "" for name in names}
     return {names[p]: bound[p] + numbers.latency(latency["percentiles"][p]) for p in names}
 
 
 @pytest.mark.parametrize("repeat", ["1", "2"])
-def test_each_percentile_is_one_text_in_all_places(checkout: FakeCheckout, tmp_path: Path, repeat: str) -> None:
+@pytest.mark.parametrize("refused", ["0", REFUSED])
+def test_each_percentile_is_one_text_in_all_places(
+    checkout: FakeCheckout, tmp_path: Path, repeat: str, refused: str
+) -> None:
+    texts, of_served = (TEXTS, "") if refused == "0" else (TEXTS_OF_SERVED, ", served")
+    p50_text = texts["p50"]
     checkout.experiment("fake", load=LOAD)
     checkout.write("experiments/suites/one.yaml", SUITE)
-    unanswered = {"FAKE_UNANSWERED": UNANSWERED, "COLUMNS": "200"}
+    unanswered = {"FAKE_UNANSWERED": UNANSWERED, "FAKE_REFUSED": refused, "COLUMNS": "200"}
     words = ("run", "fake", "--profile", "off", "--repeat", repeat)
     for _ in "ab":
         code, output = checkout.lab(*words, **unanswered)
         assert code == 0, output
     a, b = checkout.runs()
-    assert in_report((b / "report.md").read_text()) == TEXTS
-    assert in_page((b / "report.html").read_text()) == TEXTS
-    assert in_terminal(output) == TEXTS
-    assert in_manifest(b) == TEXTS
+    assert in_report((b / "report.md").read_text(), of_served) == texts
+    assert in_page((b / "report.html").read_text(), of_served) == texts
+    assert in_terminal(output) == texts
+    assert in_manifest(b) == texts
 
     code, output = checkout.lab("results", COLUMNS="200")
     assert code == 0, output
     newest = next(line for line in output.splitlines() if b.name in line)
-    assert re.search(rf"  {P50} +{BOUND} +{BOUND}", newest), newest
+    assert re.search(rf"  {p50_text} +{BOUND} +{BOUND}", newest), newest
     code, output = checkout.lab("index")
     assert code == 0, output
     rows = html_rows((checkout.root / "results/index.html").read_text(), "runs")
     shown = dict(zip(rows[0], next(row for row in rows if b.name in row[0]), strict=True))
-    assert (shown["p50"], shown["p99"]) == (P50, BOUND)
+    assert (shown["p50"], shown["p99"]) == (p50_text, BOUND)
 
     code, output = checkout.lab("compare", f"fake/{a.name}", f"fake/{b.name}", "--metric", "p50")
     assert code == 0, output
     (page,) = (checkout.root / "results/compare").glob("*/compare.md")
     told = page.read_text()
     if repeat == "1":  # a start each has no table
-        assert f"latency p50 {P50} against {P50}" in told
+        assert f"latency p50 {p50_text} against {p50_text}" in told
     else:
         (p50,) = (row for row in with_column(markdown_tables(told), "Metric", "A") if "p50" in row["Metric"])
-        assert (p50["A"], p50["B"]) == (P50, P50)
+        assert (p50["A"], p50["B"]) == (p50_text, p50_text)
     assert f"had no response that it is {BOUND}" in told
 
     code, output = checkout.lab("export", f"fake/{b.name}", "--out", str(tmp_path / "run.tar.gz"))
@@ -123,7 +136,7 @@ def test_each_percentile_is_one_text_in_all_places(checkout: FakeCheckout, tmp_p
         (member,) = (name for name in archive.getnames() if name.endswith("report.md"))
         packed = archive.extractfile(member)
         assert packed is not None
-        assert in_report(packed.read().decode()) == TEXTS
+        assert in_report(packed.read().decode(), of_served) == texts
 
     code, output = checkout.lab("suite", "one", "--warmup", "0s", "--rounds", repeat, "--force", **unanswered)
     assert code == 0, output
@@ -131,7 +144,7 @@ def test_each_percentile_is_one_text_in_all_places(checkout: FakeCheckout, tmp_p
     (page,) = (checkout.root / "results/suite").glob("*/suite.md")
     tables = markdown_tables(page.read_text())
     (case,) = (row for row in with_column(tables, "Starts", "p50") if row["Experiment"] == "fake")
-    assert (case["p50"], case["p99"], case["max"]) == (P50, BOUND, BOUND)
+    assert (case["p50"], case["p99"], case["max"]) == (p50_text, BOUND, BOUND)
     assert {row["p99"] for row in with_column(tables, "Round", "p99")} == {BOUND}
 
 

@@ -44,6 +44,7 @@ def test_a_step_holds_if_all_is_served_in_time_and_nothing_piles_up() -> None:
     [
         (measured(p99=10), "p99 is 10.0 ms"),
         (measured(achieved=985), "985/s of 1,000/s were served"),
+        (measured(p99=5, served_ms=all_requests(12.0)), "p99 is 12.0 ms"),
         (measured(goodput=800.0), "800/s of 1,000/s were served"),
         (measured(p99=12, net=11), "p99 is 12.0 ms"),
         (

@@ -4,6 +4,7 @@ Over `FAKE_SATURATED_AT_PER_S` requests a second, no more than that are served, 
 load of a warm-up takes `FAKE_WARM_UP_TAKES_S`, whatever its length; its seconds are slower up to `FAKE_STEADY_AFTER_S`.
 Another load takes `FAKE_MEASUREMENT_TAKES_S`, if that is set. With `FAKE_CPU_US_PER_REQUEST` the service is told how
 many requests it served, lead-in included.
+`FAKE_REFUSED` requests of each second are refused after 50 µs.
 `FAKE_UNANSWERED` requests more than the answered ones are due and have no response; with `all` nothing is answered.
 """
 
@@ -100,7 +101,11 @@ def write(
     rate = int(short["R"])
     nothing = os.environ.get("FAKE_UNANSWERED") == "all"
     latencies_ns = [200_000 + slower_ns + (i * 7919) % 1_000_000 for i in range(rate)]  # of each second
-    interval, total = (HdrHistogram(1, 24 * 3600 * 10**9, 3) for _ in range(2))
+    refused = int(os.environ.get("FAKE_REFUSED", "0"))
+    latencies_ns[:refused] = [50_000] * refused
+    interval, total, served = (HdrHistogram(1, 24 * 3600 * 10**9, 3) for _ in range(3))
+    for latency_ns in [] if nothing else latencies_ns[refused:]:
+        served.record_value(latency_ns, seconds)
     for latency_ns in [] if nothing else latencies_ns:
         interval.record_value(latency_ns)
     with Path(options["--hdr-log"]).open("w") as file:
@@ -121,6 +126,7 @@ def write(
     stdev_ns = math.sqrt(sum((latency_ns - mean_ns) ** 2 for latency_ns in latencies_ns) / rate)
     values = {"count": count, "min": total.get_min_value() / 1000, "mean": mean_ns / 1000,
               "stdev": stdev_ns / 1000, "max": us["100"], "percentiles": us}  # fmt: skip
+    of_served = {"count": served.get_total_count(), "histogram": served.encode().decode()} if refused else None
     delay_us = float(os.environ.get("FAKE_GENERATOR_DELAY_US", "0"))
     net = {**values, "percentiles": {p: max(1.0, value - delay_us) for p, value in us.items()}} if delay_us else None
     if nothing:
@@ -146,12 +152,17 @@ def write(
                 "requests_per_s": 0.0 if nothing else min(float(rate), saturated_at()),
                 "bytes_per_s": rate * 100.0,
                 "elapsed_s": float(seconds),
+                "lost": 0,
+                "served": count - refused * seconds,
+                "refused": refused * seconds,
+                "goodput_per_s": 0.0 if nothing else min(float(rate), saturated_at()) - refused,
+                "served_us": of_served,
                 "latency_us": values,
                 "uncorrected_us": values,
                 "net_latency_us": net,
                 "send_lag_us": values,
-                "errors": {"connect": 0, "read": 0, "write": 0, "timeout": 0, "status": 0},
-                "status": {"200": count},
+                "errors": {"connect": 0, "read": 0, "write": 0, "timeout": 0, "status": refused * seconds},
+                "status": {"200": count - refused * seconds} | ({"503": refused * seconds} if refused else {}),
                 "unfinished": {"count": unanswered, "oldest_us": 0},
                 "censored": {"count": unanswered, "percentiles_us": us}
                 if nothing

@@ -33,7 +33,7 @@ from lab.manifest import Distribution
 
 _START_TIME = re.compile(r"#\[StartTime:\s*([\d.]+)")
 _BASE_TIME = re.compile(r"#\[BaseTime:\s*([\d.]+)")
-_INTERVAL = re.compile(r"(?:Tag=[^,]*,)?([\d.]+),([\d.]+),([\d.]+),(\S+)\s*$")
+_INTERVAL = re.compile(r"(?:Tag=[^,]*,)?(\d+\.?\d*),(\d+\.?\d*),([\d.]+),(\S+)\s*$")
 _YEAR_S = 365 * 24 * 3600.0
 
 
@@ -74,6 +74,24 @@ class Sample:
         shift = bucket + histogram.unit_magnitude
         low = sub_bucket.astype(np.int64) << shift
         return Sample(low, low + (np.int64(1) << shift) - 1, counts[index])
+
+    @staticmethod
+    def decoded(text: str) -> Sample:
+        """Decode an HdrHistogram, V2, as base64. Raises HistogramLogError."""
+        try:
+            return Sample.of_histogram(HdrHistogram.decode(text))
+        except (
+            HdrCookieException,
+            HdrHistogramSettingsException,
+            HdrLengthException,
+            binascii.Error,
+            zlib.error,
+            ArithmeticError,
+            IndexError,
+            MemoryError,
+            ValueError,
+        ) as error:
+            raise HistogramLogError(f"the histogram cannot be decoded: {error or type(error).__name__}") from error
 
     @staticmethod
     def of_spectrum(rows: Iterable[tuple[int, int]]) -> Sample:
@@ -255,21 +273,7 @@ def _interval(line: str) -> tuple[float, float, Sample]:
     match = _INTERVAL.match(line)
     if match is None:
         raise HistogramLogError("not an interval: start,length,max,histogram expected")
-    try:
-        histogram = HdrHistogram.decode(match[4])
-        return float(match[1]), float(match[2]), Sample.of_histogram(histogram)
-    except (
-        HdrCookieException,
-        HdrHistogramSettingsException,
-        HdrLengthException,
-        binascii.Error,
-        zlib.error,
-        ArithmeticError,
-        IndexError,
-        MemoryError,
-        ValueError,
-    ) as error:
-        raise HistogramLogError(f"the histogram cannot be decoded: {error or type(error).__name__}") from error
+    return float(match[1]), float(match[2]), Sample.decoded(match[4])
 
 
 def _offset_s(first_s: float, start_s: float | None, base_s: float | None) -> float:

@@ -9,10 +9,11 @@ import json
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
+from lab.analysis.histogram import HistogramLogError, Sample
 from lab.errors import InputError
-from lab.manifest import Errors, GeneratorStop, Schedule, Unfinished
+from lab.manifest import Errors, GeneratorStop, ReadError, Schedule, Unfinished
 
 Count = Annotated[int, Field(ge=0)]
 Number = Annotated[float, Field(allow_inf_nan=False)]
@@ -43,8 +44,20 @@ class SpectrumRow(Lenient):
     total_count: Count
 
 
+def _decoded(text: object) -> object:
+    try:
+        return Sample.decoded(text) if isinstance(text, str) else text
+    except HistogramLogError as error:
+        raise ValueError(str(error)) from error
+
+
 class Values(Lenient):
-    """A distribution in µs. Without values there are only ``count`` = 0 and empty ``percentiles``."""
+    """A distribution in µs. Without values there are only ``count`` = 0 and empty ``percentiles``.
+
+    ``histogram`` has the samples themselves; None if the load generator does not report them.
+    """
+
+    model_config = ConfigDict(extra="ignore", strict=True, arbitrary_types_allowed=True)
 
     count: Count | None = None
     min: Number | None = None
@@ -53,6 +66,14 @@ class Values(Lenient):
     max: Number | None = None
     percentiles: dict[str, Number | None] = Field(default_factory=dict)
     spectrum: list[SpectrumRow] = Field(default_factory=list)
+    histogram: Annotated[Sample | None, BeforeValidator(_decoded)] = None
+
+    @property
+    def sample(self) -> Sample:
+        """The samples: from the histogram, or the text's spectrum; empty without both."""
+        if self.histogram is not None:
+            return self.histogram
+        return Sample.of_spectrum((round(row.value_us * 1e3), row.total_count) for row in self.spectrum)
 
 
 class Second(Lenient):
@@ -144,6 +165,7 @@ class Load(Lenient):
     started_at: AwareDatetime | None = None
     requests_due: Count | None = None
     requests: Count
+    lost: Count | None = None
     bytes_read: Count | None = None
     requests_per_s: Number | None = None
     bytes_per_s: Number | None = None
@@ -158,6 +180,7 @@ class Load(Lenient):
     uncorrected_us: Values | None = None
     send_lag_us: Values | None = None
     errors: Errors
+    read_errors: list[ReadError] = Field(default_factory=list)
     status: dict[str, Count] = Field(default_factory=dict)
     unfinished: Unfinished | None = None
     censored: Censored | None = None

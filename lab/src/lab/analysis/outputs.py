@@ -24,8 +24,9 @@ REFERENCE_GENERATOR = "reference-generator"
 class Outputs:
     """The outputs of one execution of the load generator.
 
-    ``sample`` is empty if neither log nor spectrum exists; ``exact`` says that it came from the log. ``lacks`` names
-    missing outputs, ``problems`` says what is wrong with the others.
+    ``sample`` is empty without log, histogram and spectrum; ``exact`` says that it comes from one of the first two.
+    ``served`` leaves out the responses with an unexpected status; None if there are none, or if they are not known.
+    ``lacks`` names missing outputs, ``problems`` says what is wrong with the others.
     """
 
     source: str
@@ -33,8 +34,14 @@ class Outputs:
     log: HistogramLog | None
     sample: Sample
     exact: bool
+    served: Sample | None = None
     lacks: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
+
+    @property
+    def headline(self) -> Sample:
+        """The latencies that every figure is of: of served requests, and of unanswered ones as the longest."""
+        return self.sample if self.served is None else self.served
 
     def measurement(self, rate_offered_per_s: float) -> Measurement:
         """Summarise the outputs. ``rate_offered_per_s`` is used if the load generator does not report its own."""
@@ -49,6 +56,7 @@ class Outputs:
             rate_achieved_per_s=load.requests_per_s,
             requests=load.requests,
             requests_due=load.requests_due,
+            lost=load.lost,
             served=load.served,
             refused=load.refused,
             goodput_per_s=load.goodput_per_s,
@@ -56,12 +64,13 @@ class Outputs:
             elapsed_s=load.elapsed_s,
             latency_ms=latency,
             answered_ms=answered if latency.unanswered else None,
-            served_ms=_optional(load.served_us, 1 / US_PER_MS),
+            served_ms=None if self.served is None else self.served.distribution(1e-6),
             net_latency_ms=_optional(load.net_latency_us, 1 / US_PER_MS),
             by_operation_ms={name: _distribution(v, 1 / US_PER_MS) for name, v in load.by_operation.items()},
             uncorrected_ms=_optional(load.uncorrected_us, 1 / US_PER_MS),
             send_lag_us=_optional(load.send_lag_us, 1.0),
             errors=load.errors,
+            read_errors=load.read_errors,
             status=load.status,
             unfinished=load.unfinished,
             generator_stops=load.generator_stops,
@@ -105,12 +114,16 @@ def read_outputs(run_dir: Path, source: str) -> Outputs | None:
     else:
         lacks.append("latency.hlog")
     if log is None:
-        sample = Sample.of_spectrum((round(row.value_us * 1e3), row.total_count) for row in load.latency_us.spectrum)
+        sample = load.latency_us.sample
     else:
         sample = log.total()
         problems += _disagreements(source, log, sample, load)
+    exact = sample.count > 0 and (log is not None or load.latency_us.histogram is not None)
+    served = None
+    if load.errors.status and load.served_us is not None and load.served_us.count == load.served_us.sample.count:
+        served = replace(load.served_us.sample, unanswered=_unanswered(load))
     sample = replace(sample, unanswered=_unanswered(load))
-    return Outputs(source, load, log, sample, log is not None and sample.count > 0, lacks, problems)
+    return Outputs(source, load, log, sample, exact, served, lacks, problems)
 
 
 def measured_sources(run_dir: Path) -> list[str]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from statistics import mean, stdev
 
 from lab.analysis.histogram import Sample
+from lab.analysis.load import Values
 from lab.analysis.outputs import REFERENCE_GENERATOR, Outputs, measured_sources, read_outputs
 from lab.analysis.recording import read_recording
 from lab.analysis.timeline import Timeline, TimelineError, read_timeline
@@ -19,6 +20,7 @@ from lab.manifest import (
     Errors,
     Measurement,
     ProfilingCost,
+    ReadError,
     Schedule,
     Summary,
     Unfinished,
@@ -52,7 +54,7 @@ def summarise(run_dir: Path, *, rate_offered_per_s: float) -> Summary:
         None if (output := read_outputs(run_dir, name)) is None else _measurement(output, rate_offered_per_s, timeline)
         for name in (PROFILED, REFERENCE_GENERATOR)
     )
-    together = _together(repetitions, Sample.merged(output.sample for output in outputs), outputs)
+    together = _together(repetitions, outputs)
     return Summary(
         **{name: getattr(together, name) for name in Measurement.model_fields},
         repetitions=repetitions,
@@ -101,14 +103,18 @@ def started_at(output: Outputs) -> datetime | None:
     return output.log.started_at if output.log is not None else None
 
 
-def _together(repetitions: Sequence[Measurement], merged: Sample, outputs: Sequence[Outputs]) -> Measurement:
+def _together(repetitions: Sequence[Measurement], outputs: Sequence[Outputs]) -> Measurement:
     if len(repetitions) == 1:
         return repetitions[0].model_copy(update={"source": "measure"})
+    merged = Sample.merged(output.sample for output in outputs)
     exact = all(output.exact for output in outputs)
     latency = merged.distribution(1e-6)
     if not exact and any(not output.sample.count and output.load.latency_us.count for output in outputs):
         merged = Sample.empty()
         latency = Distribution(count=0)  # one cannot be merged: no figure is better than one of the others alone
+    loads = [output.load for output in outputs]
+    operations = {name: [load.by_operation[name] for load in loads if name in load.by_operation]
+                  for name in dict.fromkeys(name for load in loads for name in load.by_operation)}  # fmt: skip
     elapsed = [r.elapsed_s for r in repetitions]
     achieved = _sum([None if r.rate_achieved_per_s is None or r.elapsed_s is None
                      else r.rate_achieved_per_s * r.elapsed_s for r in repetitions])  # fmt: skip
@@ -119,6 +125,7 @@ def _together(repetitions: Sequence[Measurement], merged: Sample, outputs: Seque
         rate_achieved_per_s=achieved / elapsed_s if achieved is not None and elapsed_s else None,
         requests=sum(r.requests for r in repetitions),
         requests_due=_int(_sum([r.requests_due for r in repetitions])),
+        lost=_int(_sum([r.lost for r in repetitions])),
         served=_int(_sum([r.served for r in repetitions])),
         refused=_int(_sum([r.refused for r in repetitions])),
         goodput_per_s=_mean_rate([(r.goodput_per_s, r.elapsed_s) for r in repetitions]),
@@ -126,12 +133,18 @@ def _together(repetitions: Sequence[Measurement], merged: Sample, outputs: Seque
         elapsed_s=elapsed_s,
         latency_ms=latency,
         answered_ms=merged.answered().distribution(1e-6) if merged.unanswered else None,
-        uncorrected_ms=None,  # as served_ms and net_latency_ms: their histograms are not kept, so they cannot be merged
+        served_ms=Sample.merged(output.headline for output in outputs).distribution(1e-6)
+        if any(output.served is not None for output in outputs)
+        else None,
+        net_latency_ms=_merged([load.net_latency_us for load in loads], 1e-6),
+        by_operation_ms={name: found for name in operations if (found := _merged(operations[name], 1e-6)) is not None},
+        uncorrected_ms=_merged([load.uncorrected_us for load in loads], 1e-6),
         generator_stops=sorted((s for r in repetitions for s in r.generator_stops), key=lambda s: -s.length_us)[:10],
         generator_busiest_share=_max([r.generator_busiest_share for r in repetitions]),
         failure=next((r.failure for r in repetitions if r.failure), None),
-        send_lag_us=_worst([r.send_lag_us for r in repetitions]),
+        send_lag_us=_merged([load.send_lag_us for load in loads], 1e-3),
         errors=Errors(**{kind: sum(getattr(r.errors, kind) for r in repetitions) for kind in Errors.model_fields}),
+        read_errors=_read_errors(repetitions),
         status=dict(sum((Counter(r.status) for r in repetitions), Counter[str]())),
         unfinished=_unfinished([r.unfinished for r in repetitions]),
         generator_cpu_s=_sum([r.generator_cpu_s for r in repetitions]),
@@ -162,10 +175,19 @@ def _int(value: float | None) -> int | None:
     return None if value is None else int(value)
 
 
-def _worst(lags: Sequence[Distribution | None]) -> Distribution | None:
-    """Return the distribution with the highest p99: lags cannot be merged, because their histograms are not kept."""
-    known = [lag for lag in lags if lag is not None and lag.count]
-    return max(known, key=lambda lag: lag.percentiles.get("99", lag.max or 0.0)) if known else None
+def _merged(parts: Sequence[Values | None], per_ns: float) -> Distribution | None:
+    """Return the distribution of the repetitions together; None if one of them does not report its samples."""
+    known = [part.sample for part in parts if part is not None and part.sample.count == part.count]
+    return Sample.merged(known).distribution(per_ns) if len(known) == len(parts) else None
+
+
+def _read_errors(repetitions: Sequence[Measurement]) -> list[ReadError]:
+    """Return the reasons of lost responses, each with its count over all repetitions."""
+    found: dict[str, ReadError] = {}
+    for error in (error for r in repetitions for error in r.read_errors):
+        known = found.get(error.reason)
+        found[error.reason] = error if known is None else known.model_copy(update={"count": known.count + error.count})
+    return list(found.values())
 
 
 def _unfinished(parts: Sequence[Unfinished | None]) -> Unfinished | None:
@@ -199,7 +221,7 @@ def _agreement(repetitions: Sequence[Measurement]) -> Agreement | None:
         values = [v for r in repetitions if (v := value(r)) is not None]
         return stdev(values) / mean(values) if len(values) > 1 and mean(values) > 0 else None
 
-    latency = {p: s for p in COMPARED if (s := spread(lambda r, p=p: r.latency_ms.percentiles.get(p))) is not None}  # type: ignore[misc]
+    latency = {p: s for p in COMPARED if (s := spread(lambda r, p=p: r.headline_ms.percentiles.get(p))) is not None}  # type: ignore[misc]
     return Agreement(rate_spread=spread(lambda r: r.rate_achieved_per_s), latency_spread=latency)
 
 
@@ -207,7 +229,7 @@ def _profiling_cost(unprofiled: Measurement, profiled: Measurement) -> Profiling
     def ratio(after: float | None, before: float | None) -> float | None:
         return after / before if after is not None and before else None
 
-    after, before = profiled.latency_ms.percentiles, unprofiled.latency_ms.percentiles
+    after, before = profiled.headline_ms.percentiles, unprofiled.headline_ms.percentiles
     return ProfilingCost(
         rate_achieved_ratio=ratio(profiled.rate_achieved_per_s, unprofiled.rate_achieved_per_s),
         latency_ratio={p: r for p in COMPARED if (r := ratio(after.get(p), before.get(p))) is not None},

@@ -179,7 +179,7 @@ def _percentiles(record: ComparisonRecord, sides: Sequence[Path]) -> Chart | Non
         else:
             sources = measured_sources(directory)
         outputs = [found for source in sources if (found := read_outputs(directory, source)) is not None]
-        named.append((f"{letter.upper()}: {label}", f"side-{letter}", Sample.merged(o.sample for o in outputs)))
+        named.append((f"{letter.upper()}: {label}", f"side-{letter}", Sample.merged(o.headline for o in outputs)))
     return samples_chart(named)
 
 

@@ -46,6 +46,16 @@ class Errors(Strict):
         return self.socket + self.status
 
 
+class ReadError(BaseModel):
+    """The lost responses with one reason, such as `malformed head`; `first` is what happened the first time."""
+
+    model_config = ConfigDict(extra="ignore", strict=True)
+
+    reason: str
+    count: Count
+    first: str
+
+
 class Unfinished(Strict):
     """Requests without a response when the load ended; their latency is at least ``oldest_us``."""
 
@@ -93,9 +103,10 @@ class Measurement(Strict):
 
     ``latency_ms`` counts from the moment each request was due, ``uncorrected_ms`` from the moment it was sent.
     ``latency_ms`` is of all requests that were due, unanswered ones counted as the longest; if there are any,
-    ``answered_ms`` leaves them out, as all other distributions do. ``net_latency_ms`` is without the load generator's
-    own delays, ``served_ms`` is that of the ``served`` responses with an expected status; ``refused`` had status 429 or
-    503. ``generators`` are the parts of a load that several generators applied together. ``lacks`` names missing
+    ``answered_ms`` leaves them out. ``served_ms`` is the same as ``latency_ms`` without the responses of an unexpected
+    status; None if there are none, or if they are not known. ``net_latency_ms`` is that of responses without the load
+    generator's own delays. ``lost`` requests were cut off; ``read_errors`` says why. ``refused`` had status 429 or 503.
+    ``generators`` are the parts of a load that several generators applied together. ``lacks`` names missing
     outputs of the load generator (``load.json``, ``latency.hlog``), ``problems`` says what is wrong with the others.
     """
 
@@ -104,6 +115,7 @@ class Measurement(Strict):
     rate_achieved_per_s: Amount | None
     requests: Count
     requests_due: Count | None = None
+    lost: Count | None = None
     served: Count | None = None
     refused: Count | None = None
     goodput_per_s: Amount | None = None
@@ -117,6 +129,7 @@ class Measurement(Strict):
     uncorrected_ms: Distribution | None = None
     send_lag_us: Distribution | None = None
     errors: Errors
+    read_errors: list[ReadError] = Field(default_factory=list)
     status: dict[str, Count] = Field(default_factory=dict)
     unfinished: Unfinished | None = None
     generator_stops: list[GeneratorStop] = Field(default_factory=list)
@@ -132,11 +145,11 @@ class Measurement(Strict):
 
     @property
     def headline_ms(self) -> Distribution:
-        """The latency to show where there is room for one: of all requests, or of served ones if some were not served.
+        """The latency of this measurement: of served requests, and of unanswered ones, which count as the longest.
 
         Responses that refuse a request are quick, so they would make an overloaded service look fast.
         """
-        return self.served_ms if self.errors.status and self.served_ms is not None else self.latency_ms
+        return self.latency_ms if self.served_ms is None else self.served_ms
 
 
 class ProfilingCost(Strict):

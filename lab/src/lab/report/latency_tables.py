@@ -11,25 +11,25 @@ from lab.report.tables import Cell, Table, table
 
 
 def percentile_table(data: ReportData) -> Table | None:
-    """Latency by percentile: together, each repetition, profiled, from the moment of sending, and published."""
+    """Latency by percentile: together, each repetition, all responses, profiled, from sending, and published."""
     summary = data.manifest.summary
     if summary is None:
         return None
     columns: list[tuple[str, Distribution | None, dict[str, float] | None]] = []
     several = len(summary.repetitions) > 1
-    columns.append(("All repetitions" if several else "Measured", summary.latency_ms, None))
+    columns.append(("All repetitions" if several else "Measured", summary.headline_ms, None))
     if several and len(summary.repetitions) <= 7:
-        columns += [(f"Repetition {r.source.rpartition('/')[2]}", r.latency_ms, None) for r in summary.repetitions]
+        columns += [(f"Repetition {r.source.rpartition('/')[2]}", r.headline_ms, None) for r in summary.repetitions]
+    if summary.served_ms is not None:
+        columns.append(("With unserved", summary.latency_ms, None))
     if summary.answered_ms is not None:
         columns.append(("Answered", summary.answered_ms, None))
     if summary.net_latency_ms is not None and summary.net_latency_ms.count:
         columns.append(("Net", summary.net_latency_ms, None))
-    if _has_unserved(summary):
-        columns.append(("Served", summary.served_ms, None))
     if summary.profiled is not None:
-        columns.append(("While profiled", summary.profiled.latency_ms, None))
+        columns.append(("While profiled", summary.profiled.headline_ms, None))
     if summary.reference_generator is not None:
-        columns.append(("Lab’s generator", summary.reference_generator.latency_ms, None))
+        columns.append(("Lab’s generator", summary.reference_generator.headline_ms, None))
     if summary.uncorrected_ms is not None and summary.uncorrected_ms.count:
         columns.append(("From sending", summary.uncorrected_ms, None))
     reference = data.reference
@@ -53,10 +53,6 @@ def percentile_table(data: ReportData) -> Table | None:
         numeric=range(1, len(columns) + 1),
         note=_percentile_note(data, summary),
     )
-
-
-def _has_unserved(summary: Summary) -> bool:
-    return summary.served_ms is not None and summary.errors.status > 0
 
 
 def _percentile_cell(percentile: str, measured: Distribution | None, published: dict[str, float] | None) -> Cell:
@@ -89,12 +85,13 @@ def _percentile_note(data: ReportData, summary: Summary) -> str:
     if summary.latency_ms.unanswered:
         left = numbers.count(summary.latency_ms.unanswered)
         notes.append(f"{left} requests had no response at the end; they count as the longest, so “≥” is a lower bound.")
-        notes.append("Only “Answered” and the columns right of it, and mean and deviation, leave them out.")
-    if _has_unserved(summary):
+        notes.append("Only “Answered”, “Net”, “From sending”, mean and deviation leave them out.")
+    if summary.served_ms is not None:
         notes.append(
-            "“Served” are the responses with an expected status; the first column has refusals and errors too."
+            "Figures are of responses with an expected status; “With unserved”, “Answered”, “Net” and “From sending” "
+            "have refusals and errors too."
         )
-    if any(p not in summary.latency_ms.percentiles for p in REPORTED):
+    if any(p not in summary.headline_ms.percentiles for p in REPORTED):
         notes.append("“needs n” stands where the sample is too small: ten requests must lie beyond a percentile.")
     if summary.reference_generator is not None:
         notes.append(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from lab.kubernetes.cluster import cluster_of
 from lab.manifest import Errors, Measurement, PartOfLoad
 from lab.report import numbers
@@ -131,11 +133,28 @@ def error_table(data: ReportData) -> Table | None:
     for kind in Errors.model_fields:
         counts = [getattr(part.errors, kind) for part in parts]
         rows.append([Cell(words[kind]), *(Cell(numbers.count(n), "bad" if n else "") for n in counts)])
+        if kind == "read":
+            rows += _reasons(parts)
+    if any(part.lost for part in parts):
+        rows.append([Cell("Lost before their response"), *(Cell(numbers.count(part.lost)) for part in parts)])
     if any(part.unfinished is not None for part in parts):
         rows.append([Cell("Unanswered at the end"),
                      *(Cell(numbers.count(p.unfinished.count if p.unfinished else None)) for p in parts)])  # fmt: skip
     columns = ["", "Measured", *(["While profiled"] if summary.profiled is not None else [])]
     return table("error-table", "Answers and errors", columns, rows, numeric=range(1, len(columns)))
+
+
+def _reasons(parts: Sequence[Measurement]) -> list[list[Cell]]:
+    """Return a row for each reason of a failed read, with what happened the first time."""
+    first = {error.reason: error.first for part in reversed(parts) for error in part.read_errors}
+    counts = [{error.reason: error.count for error in part.read_errors} for part in parts]
+    return [
+        [
+            Cell(f"– {reason}: {what}" if what else f"– {reason}"),
+            *(Cell(numbers.count(n.get(reason, 0))) for n in counts),
+        ]
+        for reason, what in first.items()
+    ]
 
 
 def check_table(data: ReportData) -> Table | None:

@@ -105,8 +105,8 @@ def _curves(data: ReportData) -> list[_Curve]:
             name = f"repetition {output.source.rpartition('/')[2]}"
             if (curve := _curve(name, "repetition", output)) is not None:
                 curves.append(curve)
-        if data.repetitions and all(output.sample.count for output in data.repetitions):
-            merged = Sample.merged(output.sample for output in data.repetitions)
+        if data.repetitions and all(output.headline.count for output in data.repetitions):
+            merged = Sample.merged(output.headline for output in data.repetitions)
             curves.append(_of_sample("all repetitions together", "merged", merged))
     elif (curve := _curve("measured", "merged", data.repetitions[0])) is not None:
         curves.append(curve)
@@ -114,8 +114,10 @@ def _curves(data: ReportData) -> list[_Curve]:
 
 
 def _curve(name: str, css: str, output: Outputs) -> _Curve | None:
-    if output.sample.count:
-        return _of_sample(name, css, output.sample)
+    if output.headline.count:
+        return _of_sample(name, css, output.headline)
+    if output.served is not None:
+        return None
     values, censored = output.load.latency_us, output.load.censored
     percentiles = values.percentiles if censored is None or not censored.count else censored.percentiles_us
     known = sorted((float(p), v) for p, v in percentiles.items() if v is not None)

@@ -124,8 +124,8 @@ def cost_table(data: ReportData) -> Table | None:
     rows = [[Cell("Achieved rate"), Cell(numbers.rate(before.rate_achieved_per_s)),
              Cell(numbers.rate(after.rate_achieved_per_s)), Cell(numbers.ratio(cost.rate_achieved_ratio))]]  # fmt: skip
     rows += [
-        [Cell(f"Latency {label(p)}"), Cell(numbers.percentile(before.latency_ms, p)),
-         Cell(numbers.percentile(after.latency_ms, p)), Cell(numbers.ratio(change))]
+        [Cell(f"Latency {label(p)}"), Cell(numbers.percentile(before.headline_ms, p)),
+         Cell(numbers.percentile(after.headline_ms, p)), Cell(numbers.ratio(change))]
         for p, change in cost.latency_ratio.items()
     ]  # fmt: skip
     if cost.service_cpu_ratio is not None:

@@ -61,11 +61,12 @@ def judge_measurement(
         if generator:
             return "unknown", generator[0]
         return "no", f"{numbers.rate(answered)}/s of {numbers.rate(m.rate_offered_per_s)}/s were served"
-    value = m.latency_ms.percentiles.get(slo.percentile)
+    latency = m.headline_ms
+    value = latency.percentiles.get(slo.percentile)
     if value is None:
         return "unknown", f"{m.requests:,} requests are too few for {label(slo.percentile)}"
-    shown = f"{label(slo.percentile)} is {numbers.percentile(m.latency_ms, slo.percentile)}"
-    is_open = slo.percentile in m.latency_ms.lower_bounds
+    shown = f"{label(slo.percentile)} is {numbers.percentile(latency, slo.percentile)}"
+    is_open = slo.percentile in latency.lower_bounds
     if is_open or value >= slo.limit_ms:
         net = None if m.net_latency_ms is None else m.net_latency_ms.percentiles.get(slo.percentile)
         # The load generator's delays are known of answered requests alone.

@@ -148,5 +148,5 @@ def _add_figures(step: Step, manifest: Manifest) -> None:
     if summary is not None:
         step.served_per_s = summary.goodput_per_s if summary.goodput_per_s is not None else summary.rate_achieved_per_s
         step.requests = summary.requests
-        step.percentiles_ms = dict(summary.latency_ms.percentiles)
-        step.lower_bounds = list(summary.latency_ms.lower_bounds)
+        step.percentiles_ms = dict(summary.headline_ms.percentiles)
+        step.lower_bounds = list(summary.headline_ms.lower_bounds)

@@ -1,8 +1,8 @@
 """The figures of a suite, read from its run directories: of each start, and of all starts of a case together.
 
 The sample of a claim is the start: its ratios, and the figures beside them, are geometric means over starts.
-Percentiles of all requests come from merged histograms, never from an average of percentiles; no claim is based on
-them.
+Percentiles of all starts together come from merged histograms, never from an average of percentiles; no claim is based
+on them.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ class CaseFigures:
             for source in measured_sources(self.results / start.run)
             if (found := read_outputs(self.results / start.run, source)) is not None
         ]
-        return Sample.merged(output.sample for output in outputs)
+        return Sample.merged(output.headline for output in outputs)
 
     @cached_property
     def latency(self) -> Distribution:

@@ -28,7 +28,7 @@ def figure_table(name: str, cases: Sequence[CaseFigures]) -> Table:
             Cell(numbers.rate(case.offered_per_s)),
             Cell(numbers.rate(case.mean("rate"))),
             *[_latency(case, percentile) for percentile in PERCENTILES],
-            Cell(numbers.count(case.latency.count) if case.starts else numbers.UNKNOWN),
+            Cell(numbers.count(sum(start.figures.get("requests", 0) for start in case.starts) or None)),
             Cell(numbers.UNKNOWN if cpu is None else f"{numbers.significant(cpu)} µs"),
         ])  # fmt: skip
         published = case.experiment.reference
@@ -49,8 +49,8 @@ def figure_table(name: str, cases: Sequence[CaseFigures]) -> Table:
         tuple(columns),
         rows,
         frozenset(range(1, len(columns))),
-        "Served/s and CPU are means over starts. Percentiles are those of all requests of all starts, from merged "
-        "histograms; unanswered ones count as the longest. A percentile is left out if too few lie beyond it.",
+        "Served/s and CPU are means over starts. Percentiles are those of the served requests of all starts, from "
+        "merged histograms; unanswered ones count as the longest. A percentile is left out if too few lie beyond it.",
     )
 
 

@@ -62,10 +62,10 @@ def _beside_the_labs_own(summary: Summary) -> str:
     """Say what the lab's own load generator measured at the same load, beside the other one."""
     own = summary.reference_generator
     pairs = [
-        f"{label(p)} {format_duration(own.latency_ms.percentiles[p] / 1e3)} against "
-        f"{format_duration(summary.latency_ms.percentiles[p] / 1e3)}"
+        f"{label(p)} {format_duration(own.headline_ms.percentiles[p] / 1e3)} against "
+        f"{format_duration(summary.headline_ms.percentiles[p] / 1e3)}"
         for p in JUDGED
-        if own is not None and p in own.latency_ms.percentiles and p in summary.latency_ms.percentiles
+        if own is not None and p in own.headline_ms.percentiles and p in summary.headline_ms.percentiles
     ]
     if not pairs:
         return "A run with the lab's own at the same load shows its size"

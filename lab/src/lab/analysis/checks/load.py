@@ -77,7 +77,7 @@ def samples(known: CheckInput) -> Check:
         name = "the repetition" if len(repetitions) == 1 else f"repetition{'s' if several else ''} {which}"
         have = "have" if several else "has"
         return Check(name="samples", outcome="fail", detail=f"{name} {have} not one measured response")
-    count = known.summary.latency_ms.count
+    count = known.summary.headline_ms.count
     if not supported(count, "99"):
         return Check(
             name="samples",
