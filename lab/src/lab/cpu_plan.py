@@ -13,7 +13,6 @@ class CpuPlan:
     service: tuple[int, ...]
     loadgen: tuple[int, ...]
     other: tuple[int, ...]
-    overridden: bool = False
 
     @property
     def shared_by_helpers(self) -> tuple[int, ...]:

@@ -1,11 +1,8 @@
-"""The timeline: one row a second over all phases, of the host, the service and the load generator.
+"""The timeline: one row a second over all phases, scraped from the service and the load generator.
 
 timeline.csv has the columns
 
 - `time` (RFC 3339, UTC), `t_s` (seconds since the run began); run.json has the phases;
-- of the host, over the second before: `host_cpu_share`, `host_cpu<N>_share` (busy, 0…1), `host_steal_share`,
-  `host_pressure_<resource>_<kind>_share` (stalled, 0…1), `host_load1`, `host_memory_available_bytes`;
-- of the processes `service_` and `loadgen_`: `cpu_cores` (CPU seconds a second), `rss_bytes`, `threads`;
 - every sample of the service's and the load generator's own metrics, under its Prometheus name, histogram buckets left
   out. Counters are as scraped; they begin at zero with each start of the service.
 
@@ -22,12 +19,10 @@ import os
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from lab.machine.host import CpuTimes, ProcessUse, cpu_times, memory_bytes, pressure, process_use
 from lab.process.processes import yield_to_others
 from lab.prometheus import scrape
 from lab.whole_file import replacing
@@ -43,9 +38,7 @@ class Watched:
     """The current targets of the timeline. Written by the run's main thread; each field is replaced as a whole."""
 
     service_metrics_url: str | None = None
-    service_pid: Callable[[], int | None] = field(default=lambda: None)
     loadgen_metrics_url: str | None = None
-    loadgen_pid: Callable[[], int | None] = field(default=lambda: None)
 
 
 class Timeline:
@@ -65,8 +58,6 @@ class Timeline:
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._run, name="timeline", daemon=True)
         self._began = time.monotonic()
-        self._host_before: tuple[float, dict[str, CpuTimes], dict[str, float]] | None = None
-        self._use_before: dict[str, tuple[float, int, ProcessUse]] = {}
 
     def start(self) -> None:
         """Begin to collect, at first into memory."""
@@ -109,9 +100,7 @@ class Timeline:
             "time": datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
             "t_s": f"{time.monotonic() - self._began:.3f}",
         }
-        values = self._host()
-        values.update(self._process("service", watched.service_pid()))
-        values.update(self._process("loadgen", watched.loadgen_pid()))
+        values: dict[str, float] = {}
         for url in (watched.service_metrics_url, watched.loadgen_metrics_url):
             if url is not None:
                 values.update(scrape(url))
@@ -121,43 +110,6 @@ class Timeline:
             self._pending.append(row)
             self._columns.update(dict.fromkeys(row))
             self._flush()
-
-    def _host(self) -> dict[str, float]:
-        now, times, stalls = time.monotonic(), cpu_times(), pressure()
-        before, self._host_before = self._host_before, (now, times, stalls)
-        values: dict[str, float] = {}
-        if before is not None:
-            elapsed = max(1e-3, now - before[0])
-            for name, at in times.items():
-                then = before[1].get(name, at)
-                total = at.total - then.total
-                if total > 0:
-                    values[f"host_{name}_share"] = (at.busy - then.busy) / total
-                    if name == "cpu":
-                        values["host_steal_share"] = (at.steal - then.steal) / total
-            for name, stalled in stalls.items():
-                share = (stalled - before[2].get(name, stalled)) / elapsed
-                values[f"host_pressure_{name}_share"] = min(1.0, share)
-        if hasattr(os, "getloadavg"):
-            values["host_load1"] = os.getloadavg()[0]
-        memory = memory_bytes()
-        if "available" in memory:
-            values["host_memory_available_bytes"] = memory["available"]
-        return values
-
-    def _process(self, name: str, pid: int | None) -> dict[str, float]:
-        use = process_use(pid) if pid is not None else None
-        if pid is None or use is None:
-            self._use_before.pop(name, None)
-            return {}
-        now = time.monotonic()
-        values: dict[str, float] = {f"{name}_rss_bytes": use.rss_bytes, f"{name}_threads": use.threads}
-        before = self._use_before.get(name)
-        self._use_before[name] = (now, pid, use)
-        if before is not None and before[1] == pid:
-            elapsed = max(1e-3, now - before[0])
-            values[f"{name}_cpu_cores"] = (use.cpu_s - before[2].cpu_s) / elapsed
-        return values
 
     def _flush(self) -> None:
         """Write the rows that are not in the file yet. On a full disk the newest stay in memory."""

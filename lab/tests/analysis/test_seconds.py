@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 from lab.analysis import judge
-from lab.analysis.evidence import EvidenceError, read_evidence
+from lab.analysis.evidence import read_evidence
 from lab.analysis.stretch import Track, find
+from lab.analysis.timeline import RowsError
 from lab.manifest import Check, Manifest, Validity
 from report.synthesis import Shape, make_evidence, make_run
 
@@ -207,7 +208,7 @@ def test_a_long_interval_is_no_evidence_by_the_second(tmp_path: Path) -> None:
 def test_damaged_evidence_is_an_error_that_names_the_line(tmp_path: Path) -> None:
     path = tmp_path / "machine.csv"
     path.write_text("time_s,interval_s\n1.0,1.0,3\n")
-    with pytest.raises(EvidenceError, match=r"machine.csv:2: 3 cells under 2 columns"):
+    with pytest.raises(RowsError, match=r"machine.csv:2: 3 cells under 2 columns"):
         read_evidence(path)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lab.analysis.timeline import Timeline, TimelineError, read_timeline
+from lab.analysis.timeline import RowsError, Timeline, read_timeline
 
 T0 = datetime(2026, 11, 21, 9, 0, tzinfo=UTC).timestamp()
 
@@ -77,14 +77,14 @@ def test_a_last_line_that_was_cut_off_is_left_out(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", ":1: not a timeline"),
-        ("seconds,x\n1,2\n", ":1: not a timeline"),
+        ("", ":1: not such a file"),
+        ("seconds,x\n1,2\n", ":1: not such a file"),
         ("time,x\n2026-11-21T09:00:00Z,1,5\n", ":2: 3 cells under 2 columns"),
         ("time,x\nyesterday,1\n", ":2: Invalid isoformat"),
         ("time,x\n2026-11-21T09:00:00Z,1\n2026-11-21T09:00:01Z,fast\n", ":3: could not convert"),
     ],
 )
 def test_damage_is_named_by_its_line(tmp_path: Path, text: str, message: str) -> None:
-    with pytest.raises(TimelineError) as error:
+    with pytest.raises(RowsError) as error:
         read_timeline(write(tmp_path, text))
     assert message in error.value.message

@@ -54,10 +54,8 @@ def test_with_three_cores_and_more_the_sets_are_disjoint_whole_cores(count: int,
         assert sum(not part.isdisjoint(core) for part in parts) == 1
 
 
-def test_settings_override_a_part_each_and_the_plan_says_so() -> None:
-    made = plan([[0], [1], [2], [3]], CPUS_SERVICE="1-2")
-    assert (made.service, made.overridden) == ((1, 2), True)
-    assert not plan([[0], [1]]).overridden
+def test_settings_override_a_part_each() -> None:
+    assert plan([[0], [1], [2], [3]], CPUS_SERVICE="1-2").service == (1, 2)
 
 
 @pytest.mark.parametrize("text", ["a", "1-", "3-1", "0;1", "0,,1"])

@@ -16,7 +16,6 @@ import pytest
 from lab.cpu_plan import CpuPlan
 from lab.machine import sampler
 from lab.machine.audit import MachineAudit
-from lab.machine.host import process_use
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="it reads /proc")
 BUSY = "import time\nwhile True: pass"
@@ -161,9 +160,7 @@ USED_S = 0.1
 
 
 def cpu_s_of(pid: str) -> float:
-    use = process_use(int(pid))
-    assert use is not None
-    return use.cpu_s
+    return sampler.parse_process(int(pid), Path(f"/proc/{pid}/stat").read_text()).cpu_s
 
 
 def test_at_the_end_of_a_load_it_reports_the_use_of_other_processes_without_the_labs(tmp_path: Path) -> None:

@@ -358,10 +358,9 @@ def make_timeline(path: Path, shape: Shape, phases: list[Phase], rng: np.random.
         at = BEGAN + timedelta(seconds=second)
         phase = next((p for p in phases if p.start <= at < p.end), None)
         name = phase.name if phase else ""
-        values: dict[str, float] = {"t_s": float(second), "host_steal_share": shape.steal, "host_load1": 1.2}
+        values: dict[str, float] = {"t_s": float(second)}
         busy = {"warm-up": 0.6, "measure": 0.62, "profile": 0.71, "start": 0.8, "build": 1.6}.get(name, 0.05)
         busy *= 1 + 0.06 * rng.standard_normal()
-        values["host_cpu_share"] = busy / 2 + 0.14 + shape.steal
         if name == "start":
             service_from = cpu_s = gc_s = flushed = wal = 0.0
         if name in ("start", "quiesce", "warm-up", "measure", "profile"):
@@ -382,7 +381,6 @@ def make_timeline(path: Path, shape: Shape, phases: list[Phase], rng: np.random.
             flushed += 32e6 if middle or (shape.compacts and name == "measure") else 0.0
             service_from += 1
             values |= {
-                "service_cpu_cores": busy, "service_rss_bytes": 6e8 + 2e6 * service_from,
                 "process_cpu_seconds_total": cpu_s, "lsmlab_queue_depth": max(0.0, rng.normal(2, 2)),
                 "lsmlab_memtable_bytes": 1.1e6 * (service_from % 21), "lsmlab_flush_bytes_total": flushed,
                 "lsmlab_compaction_bytes_total": 0.0, "lsmlab_tables": 8 + (flushed > 0), "lsmlab_wal_bytes_total": wal,
@@ -393,8 +391,6 @@ def make_timeline(path: Path, shape: Shape, phases: list[Phase], rng: np.random.
                 "lsmlab_read_amplification": 1.25, "lsmlab_space_amplification": 1.1,
                 **stages(service_from * shape.rate),
             }  # fmt: skip
-        if name in ("warm-up", "measure", "profile"):
-            values["loadgen_cpu_cores"] = 0.21
         rows.append({"time": at.isoformat().replace("+00:00", "Z"), **{k: f"{v:.10g}" for k, v in values.items()}})
     columns = list(dict.fromkeys(key for row in rows for key in row))
     with path.open("w", newline="") as file:

@@ -82,10 +82,6 @@ def test_the_timeline_covers_all_phases(checkout: FakeCheckout) -> None:
     assert rows[0]["time"] >= manifest["phases"][0]["start"][:19]
     served = [float(row['lsmlab_requests_total{method="get",status="200"}'] or 0) for row in rows]
     assert max(served) >= 1
-    assert any(float(row["service_rss_bytes"] or 0) > 1e6 for row in rows)
-    shares = [float(row["host_cpu_share"]) for row in rows[1:] if row["host_cpu_share"]]
-    assert len(shares) >= len(rows) - 2, "only the last row may follow the one before it at once"
-    assert all(0 <= share <= 1 for share in shares)
 
 
 def test_the_service_gets_the_experiments_settings(checkout: FakeCheckout) -> None:

@@ -14,7 +14,6 @@ import pytest
 from lab.errors import InputError
 from lab.paths import Checkout
 from lab.runtime.docker.runtime import DockerRuntime
-from lab.timeline import Timeline, Watched
 from support.checkout import LIMIT_S
 from support.docker import ANSWERS, PLAN, Alive, free_ports, load_spec, quiet, service_spec
 from support.fake_docker import FakeDocker
@@ -143,7 +142,6 @@ def test_under_load_no_program_is_started_and_no_engine_is_asked(
     )
     runtime.preflight(PLAN, free_ports(), quiet)
     service = runtime.start_service(service_spec(tmp_path))
-    watched = Watched(service_pid=lambda: service.pid, loadgen_pid=runtime.loadgen_pid)
     assert service.pid is None
     spec = load_spec(tmp_path)
     words = ["-t2", "-c64", "-d20s", "-R20000", "-L", "-s", str(spec.script), "--json", str(spec.out / "load.json")]
@@ -164,7 +162,7 @@ def test_under_load_no_program_is_started_and_no_engine_is_asked(
             assert time.monotonic() < deadline
             time.sleep(0.01)
         for _ in range(30):
-            Timeline(watched)._collect()
+            assert (service.pid, runtime.loadgen_pid() is not None) == (None, visible)
         assert runtime.loadgen_pid() == (generator.pid if visible else None)
         during = [call["words"] for call in docker.calls()[before:]]
     finally:

@@ -6,7 +6,6 @@ one CPU. A second without evidence is NaN.
 
 from __future__ import annotations
 
-import csv
 import math
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from lab.errors import InputError
+from lab.analysis.timeline import Timeline, read_rows
 from lab.manifest import CpuPlan
 
 Party = Literal["service", "loadgen"]
@@ -29,10 +28,6 @@ A constant: the median of the run's own seconds would contain a disturbance that
 """
 INTERVAL_MAX_S = 1.5
 """A longer interval is no evidence by the second: the sampler was delayed."""
-
-
-class EvidenceError(InputError):
-    """A machine.csv that cannot be read; the message names the file and the line."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +49,10 @@ class Evidence:
         """Return a column as a share of time; NaN throughout if there is no such column."""
         values = self.columns.get(column)
         return np.full(len(self.end_s), math.nan) if values is None else values / self.interval_s
+
+    def over_time(self) -> Timeline:
+        """Return every column as a share of time, or bytes a second."""
+        return Timeline(self.end_s, {name: self.per_s(name) for name in self.columns})
 
     def clock_steps(self) -> Values:
         """Return by how many seconds the wall clock was set in each interval; 0 for the first row."""
@@ -118,21 +117,6 @@ def _share(part: Values, whole: Values) -> Values:
 
 
 def read_evidence(path: Path) -> Evidence:
-    """Read machine.csv. An incomplete last line is left out; other damage raises `EvidenceError`."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise EvidenceError(f"{path}: cannot be read: {error}") from error
-    rows = list(csv.reader(text[: text.rfind("\n") + 1].splitlines()))
-    if not rows or rows[0][:2] != ["time_s", "interval_s"]:
-        raise EvidenceError(f"{path}:1: not the machine's evidence: the first columns must be time_s and interval_s")
-    header, cells = rows[0], []
-    for number, row in enumerate(rows[1:], start=2):
-        if len(row) != len(header):
-            raise EvidenceError(f"{path}:{number}: {len(row)} cells under {len(header)} columns")
-        try:
-            cells.append([float(cell) if cell else math.nan for cell in row])
-        except ValueError as error:
-            raise EvidenceError(f"{path}:{number}: {error}") from error
-    table = np.array(cells, dtype=np.float64).reshape(len(cells), len(header))
-    return Evidence(table[:, 0], table[:, 1], {name: table[:, i] for i, name in enumerate(header) if i > 1})
+    """Read machine.csv; raises ``RowsError`` as ``read_rows`` does."""
+    names, table = read_rows(path, ["time_s", "interval_s"])
+    return Evidence(table[:, 0], table[:, 1], {name: table[:, i] for i, name in enumerate(names) if i > 1})

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from pydantic import Field, ValidationError
 
-from lab.analysis.evidence import EvidenceError
+from lab.analysis.timeline import RowsError
 from lab.manifest.base import Amount, Finite, Strict
 
 ALIGNMENT_S = 1.0
@@ -28,17 +28,17 @@ class LoadUse(Strict):
 
 
 def read_uses(path: Path) -> list[LoadUse]:
-    """Read processes.jsonl. An incomplete last line is left out; other damage raises `EvidenceError`."""
+    """Read processes.jsonl. An incomplete last line is left out; other damage raises `RowsError`."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise EvidenceError(f"{path}: cannot be read: {error}") from error
+        raise RowsError(f"{path}: cannot be read: {error}") from error
     uses = []
     for number, line in enumerate(text[: text.rfind("\n") + 1].splitlines(), start=1):
         try:
             uses.append(LoadUse.model_validate_json(line))
         except ValidationError as error:
-            raise EvidenceError(f"{path}:{number}: {error.errors()[0]['msg']}") from error
+            raise RowsError(f"{path}:{number}: {error.errors()[0]['msg']}") from error
     return uses
 
 

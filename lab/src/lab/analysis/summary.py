@@ -12,7 +12,7 @@ from lab.analysis.histogram import Sample
 from lab.analysis.load import Values
 from lab.analysis.outputs import REFERENCE_GENERATOR, Outputs, measured_sources, read_outputs
 from lab.analysis.recording import read_recording
-from lab.analysis.timeline import Timeline, TimelineError, read_timeline
+from lab.analysis.timeline import RowsError, Timeline, read_timeline
 from lab.errors import LabError
 from lab.manifest import (
     Agreement,
@@ -70,7 +70,7 @@ def summarise(run_dir: Path, *, rate_offered_per_s: float) -> Summary:
 def _timeline(run_dir: Path) -> Timeline | None:
     try:
         return read_timeline(run_dir / "timeline.csv") if (run_dir / "timeline.csv").is_file() else None
-    except TimelineError:
+    except RowsError:
         return None  # the verdict names it (checks.py); the figures are made without it
 
 

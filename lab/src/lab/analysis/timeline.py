@@ -1,7 +1,6 @@
-"""``timeline.csv``: the metrics of service and host, one row a second over all phases.
+"""The metrics of service and load generator over time, from ``timeline.csv`` (``lab.timeline`` lists its columns).
 
-Reads the file that ``lab.timeline`` writes (which lists the columns). The first column is ``time`` (RFC 3339, UTC); an
-empty cell is a value that was not available at that moment.
+Also reads the rows of any CSV file of a run. An empty cell is a value that was not available at that moment.
 """
 
 from __future__ import annotations
@@ -9,6 +8,7 @@ from __future__ import annotations
 import csv
 import math
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from lab.errors import InputError
 
 
-class TimelineError(InputError):
-    """A timeline that cannot be read; the message names the file and the line."""
+class RowsError(InputError):
+    """A file of rows that cannot be read; the message names the file and the line."""
 
 
 @dataclass(frozen=True)
@@ -79,29 +79,37 @@ class Timeline:
 
 
 def read_timeline(path: Path) -> Timeline:
-    """Read ``timeline.csv``. An incomplete last line is left out; other damage raises ``TimelineError``."""
+    """Read ``timeline.csv``; raises ``RowsError`` as ``read_rows`` does."""
+    names, table = read_rows(path, ["time"], _moment)
+    table = table[np.argsort(table[:, 0], kind="stable")]
+    return Timeline(table[:, 0], {name: table[:, i] for i, name in enumerate(names) if i})
+
+
+def read_rows(
+    path: Path, first: Sequence[str], moment: Callable[[str], float] = float
+) -> tuple[list[str], NDArray[np.float64]]:
+    """Return the names of the columns, which begin with ``first``, and the rows; ``moment`` reads the first cell.
+
+    An incomplete last line is left out; other damage raises ``RowsError``.
+    """
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise TimelineError(f"{path}: cannot be read: {error}") from error
-    whole = text if text.endswith("\n") else text[: text.rfind("\n") + 1]
-    rows = list(csv.reader(whole.splitlines()))
-    if not rows or not rows[0] or rows[0][0] != "time":
-        raise TimelineError(f"{path}:1: not a timeline: the first column must be 'time'")
-    header, body = rows[0], rows[1:]
-    times: list[float] = []
-    cells: list[list[float]] = []
-    for number, row in enumerate(body, start=2):
-        if len(row) != len(header):
-            raise TimelineError(f"{path}:{number}: {len(row)} cells under {len(header)} columns")
+        raise RowsError(f"{path}: cannot be read: {error}") from error
+    rows = list(csv.reader(text[: text.rfind("\n") + 1].splitlines()))
+    if not rows or rows[0][: len(first)] != list(first):
+        raise RowsError(f"{path}:1: not such a file: its columns must begin with {', '.join(first)}")
+    cells = []
+    for number, row in enumerate(rows[1:], start=2):
+        if len(row) != len(rows[0]):
+            raise RowsError(f"{path}:{number}: {len(row)} cells under {len(rows[0])} columns")
         try:
-            at = datetime.fromisoformat(row[0])
-            times.append((at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp())
-            cells.append([float(cell) if cell else math.nan for cell in row[1:]])
+            cells.append([moment(row[0]), *(float(cell) if cell else math.nan for cell in row[1:])])
         except ValueError as error:
-            raise TimelineError(f"{path}:{number}: {error}") from error
-    table = np.array(cells, dtype=np.float64).reshape(len(body), len(header) - 1)
-    order = np.argsort(np.array(times), kind="stable")
-    return Timeline(
-        np.array(times, dtype=np.float64)[order], {name: table[order, i] for i, name in enumerate(header[1:])}
-    )
+            raise RowsError(f"{path}:{number}: {error}") from error
+    return rows[0], np.array(cells, dtype=np.float64).reshape(len(cells), len(rows[0]))
+
+
+def _moment(text: str) -> float:
+    at = datetime.fromisoformat(text)
+    return (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()

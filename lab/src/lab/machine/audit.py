@@ -21,7 +21,7 @@ END_LIMIT_S = 3.0
 
 
 class MachineAudit:
-    """One run's sampler. It ends with `stop()`, and by itself when the lab dies: its standard input ends then."""
+    """One run's sampler. `stop()` ends it; if the lab dies, it ends because its standard input does."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None

@@ -71,7 +71,6 @@ def plan_cpus(
     if not hasattr(os, "sched_setaffinity"):
         return CpuPlan((), (), ())
     parts = _share_out(cores_of(usable) if cores is None else cores)
-    overridden = False
     for part, setting in SETTINGS.items():
         text = environment.get(setting, "").strip()
         if not text:
@@ -86,8 +85,7 @@ def plan_cpus(
                 f"{setting}={text}: no CPU {', '.join(map(str, absent))} here; usable: {', '.join(map(str, usable))}"
             )
         parts[part] = wanted
-        overridden = True
-    return CpuPlan(parts["service"], parts["loadgen"], parts["other"], overridden)
+    return CpuPlan(parts["service"], parts["loadgen"], parts["other"])
 
 
 def _share_out(cores: list[list[int]]) -> dict[str, tuple[int, ...]]:

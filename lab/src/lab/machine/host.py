@@ -1,4 +1,4 @@
-"""Reads the host from /proc and /sys: CPU time, steal, pressure, memory, and one process's own share.
+"""Reads the host from /proc and /sys: CPU time, steal, pressure, memory, ports and processes.
 
 Every function returns "unknown" (None, or a key left out) if a system does not provide a value; none raises for that.
 
@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import socket
 from dataclasses import dataclass
 from pathlib import Path
 
 PROC = Path("/proc")
-TICKS_PER_S = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
 _STATES = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
 
 
@@ -42,15 +42,10 @@ def cpu_times() -> dict[str, CpuTimes]:
     return result
 
 
-def pressure() -> dict[str, float]:
-    """Return the total stall time in seconds by resource (`cpu_some`, `io_full`, …), from PSI."""
-    result = {}
-    for resource in ("cpu", "io", "memory"):
-        for line in _read(PROC / "pressure" / resource).splitlines():
-            kind, *fields = line.split()
-            values = dict(field.split("=") for field in fields)
-            result[f"{resource}_{kind}"] = int(values["total"]) / 1e6
-    return result
+def cpu_stall_s() -> float | None:
+    """Return the time since boot in which some process waited for a CPU, from PSI."""
+    match = re.search(r"^some .*total=(\d+)", _read(PROC / "pressure" / "cpu"), re.MULTILINE)
+    return int(match[1]) / 1e6 if match else None
 
 
 def memory_bytes() -> dict[str, int]:
@@ -62,28 +57,6 @@ def memory_bytes() -> dict[str, int]:
         if name in wanted:
             result[wanted[name]] = int(rest.split()[0]) * 1024
     return result
-
-
-@dataclass(frozen=True)
-class ProcessUse:
-    """The resources that one process has used since its start."""
-
-    cpu_s: float
-    rss_bytes: int
-    threads: int
-
-
-def process_use(pid: int) -> ProcessUse | None:
-    """Return a process's use over all threads, or None if it has ended."""
-    stat = _read(PROC / str(pid) / "stat")
-    if not stat:
-        return None
-    fields = stat.rpartition(")")[2].split()
-    return ProcessUse(
-        cpu_s=(int(fields[11]) + int(fields[12])) / TICKS_PER_S,
-        rss_bytes=int(fields[21]) * os.sysconf("SC_PAGE_SIZE"),
-        threads=int(fields[17]),
-    )
 
 
 def port_is_free(host: str, port: int) -> bool:

@@ -1,7 +1,7 @@
 """The noise audit before a run: whether this machine is quiet enough to measure on.
 
 It watches for half a second, before anything of the run exists, and returns sentences for the user. The verdict does
-not use it; it uses the timeline of the measured intervals.
+not use it; it uses what the sampler saw in the measured seconds.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from lab.machine.host import cpu_times, memory_bytes, pressure
+from lab.machine.host import cpu_stall_s, cpu_times, memory_bytes
 from lab.units import format_bytes
 
 LOOK_S = 0.5
@@ -21,9 +21,9 @@ MEMORY_AVAILABLE_MIN_BYTES = 2 << 30
 
 def audit(sleep: Callable[[float], None] = time.sleep) -> list[str]:
     """Return what would disturb a measurement now, one sentence each; empty on a quiet machine."""
-    before, stalled_before = cpu_times().get("cpu"), pressure().get("cpu_some")
+    before, stalled_before = cpu_times().get("cpu"), cpu_stall_s()
     sleep(LOOK_S)
-    after, stalled_after = cpu_times().get("cpu"), pressure().get("cpu_some")
+    after, stalled_after = cpu_times().get("cpu"), cpu_stall_s()
     findings = []
     if before is not None and after is not None and after.total > before.total:
         total = after.total - before.total

@@ -21,8 +21,7 @@ unknown:
   `service_disk_bytes` (read from disks, or written to files on them); the same of `loadgen_`;
 - `lab_cpu_s` and `lab_disk_bytes` of the lab and its helpers;
 - of the whole machine: `disk_bytes` (read and written), `reclaim_bytes` (of pages that the kernel took away),
-  `refault_bytes` (of pages that were read again because it had), `memory_stall_s`, `io_stall_s`, `cpu_stall_s` (PSI,
-  "some");
+  `refault_bytes` (of pages that were read again because it had), `memory_stall_s`, `io_stall_s` (PSI, "some");
 - `sampler_cpu_s`, which is the cost of all this.
 
 Beside it, processes.jsonl has a line for each load, when it is over: `end_s` (seconds since the epoch), `interval_s`,
@@ -58,7 +57,7 @@ VMSTAT = {
     "refault_bytes": (re.compile(r"^workingset_refault\w* (\d+)$", re.MULTILINE), PAGE_BYTES),
 }
 """The counters of /proc/vmstat by column, and their unit."""
-RESOURCES = ("memory", "io", "cpu")
+RESOURCES = ("memory", "io")
 COMPILER_THREAD = re.compile(r"C[12] Compiler")
 NO_REQUEST_WAITS_FOR = re.compile(r"loadgen(-metrics)?$")
 """Threads that are meant to wait for a CPU: those of the lab's load generator that only collect its counts."""

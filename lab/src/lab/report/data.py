@@ -11,10 +11,11 @@ from typing import Any
 
 from lab.analysis.checks.conditions import profile_samples
 from lab.analysis.engine_events import EngineEvent, read_engine_events
+from lab.analysis.evidence import read_evidence
 from lab.analysis.histogram import HistogramLog
 from lab.analysis.outputs import Outputs, measured_sources, read_outputs
 from lab.analysis.summary import PROFILED, started_at
-from lab.analysis.timeline import Timeline, TimelineError, read_timeline
+from lab.analysis.timeline import RowsError, Timeline, read_timeline
 from lab.errors import LabError
 from lab.json_file import read_object
 from lab.manifest import Artifact, Manifest
@@ -109,6 +110,7 @@ class ReportData:
     profiled: Outputs | None
     series: list[Series]
     timeline: Timeline | None
+    machine: Timeline | None
     events: list[Event]
     profile: dict[str, Any]
     tail: dict[str, Any]
@@ -155,6 +157,7 @@ def collect(run_dir: Path) -> ReportData:
         profiled=profiled,
         series=[series for output in everything if (series := _series(output)) is not None],
         timeline=_timeline(run_dir, gaps),
+        machine=_machine(run_dir),
         events=_events(run_dir, gaps) if wanted or (run_dir / "profile").is_dir() else [],
         profile=read_object(run_dir / "profile" / "profile.json"),
         tail=read_object(run_dir / "profile" / "tail.json"),
@@ -188,12 +191,19 @@ def _outputs(run_dir: Path, source: str, gaps: list[str]) -> Outputs | None:
 def _timeline(run_dir: Path, gaps: list[str]) -> Timeline | None:
     path = run_dir / "timeline.csv"
     if not path.is_file():
-        gaps.append("There is no timeline.csv: what service and host did over time is not known.")
+        gaps.append("There is no timeline.csv: what the service did over time is not known.")
         return None
     try:
         return read_timeline(path)
-    except TimelineError as error:
+    except RowsError as error:
         gaps.append(f"{error.message.replace(f'{run_dir}/', '')}.")
+        return None
+
+
+def _machine(run_dir: Path) -> Timeline | None:
+    try:  # the verdict tells if it cannot be read
+        return read_evidence(run_dir / "machine.csv").over_time()
+    except RowsError:
         return None
 
 

@@ -6,6 +6,7 @@ flush, the compaction or the collection that caused it.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -160,10 +161,6 @@ def _ms_tick(seconds: float) -> str:
     return f"{round(seconds * 1e3, 9):g}"
 
 
-def _percent_tick(share: float) -> str:
-    return f"{round(share * 100, 9):g}%"
-
-
 def size_tick(amount: float) -> str:
     """Return a round number of bytes as the label of an axis: "32 MiB"."""
     return numbers.size(amount).replace(".00", "").replace(".0 ", " ")
@@ -174,9 +171,9 @@ def _plain(value: float) -> str:
 
 
 _ACTIVITIES = (
-    _Activity("Service CPU", "CPUs busy", r"service_cpu_cores", False, numbers.significant, _plain),
+    _Activity("Service CPU", "CPUs busy", r"service_cpu_s", False, numbers.significant, _plain),
     _Activity("Service CPU", "CPUs busy", r"process_cpu_seconds_total", True, numbers.significant, _plain),
-    _Activity("Load generator CPU", "CPUs busy", r"loadgen_cpu_cores", False, numbers.significant, _plain),
+    _Activity("Load generator CPU", "CPUs busy", r"loadgen_cpu_s", False, numbers.significant, _plain),
     _Activity("Queue", "requests waiting", r"lsmlab_queue_depth", False, numbers.count, _plain),
     _Activity("Memtable", "bytes", r"lsmlab_memtable_bytes", False, numbers.size, size_tick),
     _Activity("Flush", "bytes/s written", r"lsmlab_flush_bytes_total", True, numbers.size, size_tick),
@@ -195,7 +192,7 @@ _ACTIVITIES = (
     _Activity("Garbage collection", "ms a second", GC_SECONDS, True, _ms, _ms_tick),
     _Activity("Safepoints", "ms a second", r"jvm_safepoint_seconds_total", True, _ms, _ms_tick),
     _Activity("Java heap in use", "bytes", r'jvm_memory_used_bytes\{area="heap"\}', False, numbers.size, size_tick),
-    _Activity("Steal", "share of CPU time", r"host_steal_share", False, numbers.share, _percent_tick),
+    _Activity("Steal", "CPUs taken", r"cpu\d+_steal_s", False, numbers.significant, _plain),
 )
 
 
@@ -203,22 +200,21 @@ def activity(data: ReportData, axis: Axis) -> tuple[list[Panel], list[str]]:
     """Return a panel for each activity that occurred, and the names of those that stayed at zero."""
     panels: list[Panel] = []
     quiet: list[str] = []
-    if data.timeline is None:
-        return panels, quiet
-    for wanted in _ACTIVITIES:
+    sources = [source for source in (data.timeline, data.machine) if source is not None]
+    for wanted, source in itertools.product(_ACTIVITIES, sources):
         if any(panel.title == wanted.title for panel in panels):
             continue
-        values = data.timeline.rate(wanted.pattern) if wanted.counter else data.timeline.column(wanted.pattern)
+        values = source.rate(wanted.pattern) if wanted.counter else source.column(wanted.pattern)
         if values is None:
             continue
-        inside = (data.timeline.time_s >= axis.start_s - 1) & (data.timeline.time_s <= axis.end_s + 1)
+        inside = (source.time_s >= axis.start_s - 1) & (source.time_s <= axis.end_s + 1)
         seen = values[inside]
         if not np.isfinite(seen).any():
             continue
         if np.nanmax(seen) <= 0:
             quiet.append(wanted.title)
             continue
-        panels.append(_panel(wanted, data.timeline, inside, values, axis))
+        panels.append(_panel(wanted, source, inside, values, axis))
     return panels, quiet
 
 

@@ -128,7 +128,6 @@ class RunState:
     def watch_service(self) -> None:
         """Put the service, which is ready, into the timeline."""
         service = self.service
-        self.watched.service_pid = lambda: service.pid
         self.scrape_service(on=True)
         self.audit.watch("service", service.pid)
 
@@ -144,7 +143,6 @@ class RunState:
         """End the service if one runs; return its exit code, None if none ran or it is unknown."""
         service, self._service = self._service, None
         self.watched.service_metrics_url = None
-        self.watched.service_pid = _nothing
         self.audit.watch("service", None)
         return None if service is None else service.stop()
 
@@ -152,13 +150,8 @@ class RunState:
         """Put the load generator into the timeline, or take it out."""
         runtime = self.plan.runtime
         self.watched.loadgen_metrics_url = runtime.loadgen_metrics_url(self.service) if on else None
-        self.watched.loadgen_pid = runtime.loadgen_pid if on else _nothing
         self._under_load = on
         if on:
             self.audit.watch_soon("loadgen", runtime.loadgen_pid, lambda: self._under_load)
         else:
             self.audit.watch("loadgen", None)
-
-
-def _nothing() -> int | None:
-    return None

@@ -9,13 +9,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from lab.analysis.evidence import Evidence, EvidenceError, Party, read_evidence
+from lab.analysis.evidence import Evidence, Party, read_evidence
 from lab.analysis.histogram import Sample
 from lab.analysis.load import Load, LoadError, Second, read_load_json
 from lab.analysis.outputs import measured_sources, read_outputs
 from lab.analysis.processes import LoadUse, read_uses, shares
 from lab.analysis.stretch import Track
-from lab.analysis.timeline import Timeline, TimelineError, read_timeline
+from lab.analysis.timeline import RowsError, Timeline, read_timeline
 from lab.manifest import Manifest
 
 START_S = 3.0
@@ -67,19 +67,19 @@ def observe(run_dir: Path, manifest: Manifest) -> Conditions:
     if (run_dir / "timeline.csv").is_file():
         try:
             timeline = read_timeline(run_dir / "timeline.csv")
-        except TimelineError as error:
+        except RowsError as error:
             problems.append(str(error).replace(f"{run_dir}/", ""))
     evidence = None
     if (run_dir / "machine.csv").is_file():
         try:
             evidence = read_evidence(run_dir / "machine.csv")
-        except EvidenceError as error:
+        except RowsError as error:
             problems.append(str(error).replace(f"{run_dir}/", ""))
     uses: list[LoadUse] = []
     if (run_dir / "processes.jsonl").is_file():
         try:
             uses = read_uses(run_dir / "processes.jsonl")
-        except EvidenceError as error:
+        except RowsError as error:
             problems.append(str(error).replace(f"{run_dir}/", ""))
     windows = measured_windows(run_dir, manifest)
     return Conditions(
