@@ -12,7 +12,7 @@ import pytest
 
 from lab.errors import InputError, RunError
 from lab.history import Filter, History, export, prune, tag
-from lab.history.index import read_tags, since_run_id
+from lab.history.index import VERSION, read_tags, since_run_id
 from lab.history.keeping import described
 from lab.manifest import Check, Experiment, Manifest, Validity
 from lab.paths import Checkout
@@ -44,12 +44,7 @@ def run(lab_checkout: Checkout, name: str, number: int, *, variant: str = "stack
 
 
 def names(lab_checkout: Checkout, wanted: Filter | None = None) -> list[str]:
-    history = History(lab_checkout)
-    history.refresh()
-    try:
-        return [row.name for row in history.rows(wanted)]
-    finally:
-        history.close()
+    return [row.name for row in History(lab_checkout).rows(wanted)]
 
 
 def test_a_run_that_something_else_on_the_machine_disturbed_is_marked(lab_checkout: Checkout) -> None:
@@ -59,38 +54,32 @@ def test_a_run_that_something_else_on_the_machine_disturbed_is_marked(lab_checko
     steal = Check(name="steal", outcome="fail", detail="the hypervisor took 40%", environment=True)
     manifest.validity = Validity(state="invalid", reasons=[steal.detail], checks=[steal])
     manifest.write(path)
-    history = History(lab_checkout)
-    history.refresh()
-    assert [(row.name, bool(row.disturbed)) for row in history.rows()] == [(disturbed, True), (quiet, False)]
-    history.close()
+    rows = History(lab_checkout).rows()
+    assert [(row.name, row.disturbed) for row in rows] == [(disturbed, True), (quiet, False)]
 
 
 def test_the_index_follows_the_directories(lab_checkout: Checkout) -> None:
     first, second = run(lab_checkout, "a", 1), run(lab_checkout, "b", 2)
-    history = History(lab_checkout)
-    assert history.refresh() == 2
-    assert history.refresh() == 0, "nothing changed"
+    assert History(lab_checkout).read == 2
+    assert History(lab_checkout).read == 0, "nothing changed"
     path = lab_checkout.results / first / "run.json"
     path.write_text(path.read_text().replace('"complete": true', '"complete": false'))
-    assert history.refresh() == 1
+    history = History(lab_checkout)
+    assert history.read == 1
     assert [(row.name, row.state) for row in history.rows()] == [(second, "valid"), (first, "incomplete")]
     shutil.rmtree(lab_checkout.results / second)
-    history.refresh()
-    assert [row.name for row in history.rows()] == [first]
+    assert names(lab_checkout) == [first]
+    assert names(lab_checkout) == [first]
 
 
-@pytest.mark.parametrize("damage", ["no database", "of another version"])
-def test_an_unusable_index_is_made_again(lab_checkout: Checkout, damage: str) -> None:
+@pytest.mark.parametrize(
+    "damage", ["no JSON", '{"version": 99, "rows": []}', f'{{"version": {VERSION}, "rows": [[1, 2]]}}', "[]"]
+)
+def test_an_unusable_cache_is_made_again(lab_checkout: Checkout, damage: str) -> None:
     name = run(lab_checkout, "a", 1)
     assert names(lab_checkout) == [name]
-    path = lab_checkout.cache / "history.sqlite"
-    if damage == "no database":
-        path.write_bytes(b"this is no database" * 100)
-    else:
-        import sqlite3
-
-        with sqlite3.connect(path) as database:
-            database.execute("PRAGMA user_version = 99")
+    path = lab_checkout.cache / "history.json"
+    path.write_text(damage)
     assert names(lab_checkout) == [name]
     path.unlink()
     assert names(lab_checkout) == [name]
@@ -105,7 +94,6 @@ def test_older_manifests_are_read_through_their_migration(lab_checkout: Checkout
     path = lab_checkout.results / other / "run.json"
     path.write_text(json.dumps({**document, "version": 99}))
     history = History(lab_checkout)
-    history.refresh()
     assert [(row.name, row.state) for row in history.rows()] == [(other, "unreadable"), (name, "valid")]
     assert "version 99" in history.rows()[0].note
 
@@ -142,9 +130,8 @@ def test_ten_thousand_runs_are_listed_from_the_index(checkout: FakeCheckout, lab
     assert code == 0, output[-2000:]
     assert len(output.splitlines()) == 10_001
     history = History(lab_checkout)
-    assert history.refresh() == 0, "no run.json is read that the index knows"
+    assert history.read == 0, "no run.json is read that the cache knows"
     assert len(history.rows()) == 10_000
-    history.close()
 
 
 def test_results_name_what_is_left_out(checkout: FakeCheckout, lab_checkout: Checkout) -> None:

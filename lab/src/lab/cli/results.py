@@ -23,14 +23,10 @@ LEFT = frozenset({0, 1, 2, 8})
 def print_results(console: Console, checkout: Checkout, wanted: Filter, last: int = 0) -> None:
     """Print a line for each of the newest `last` runs, 0 for all. Raises InputError for an experiment without runs."""
     history = History(checkout)
-    try:
-        history.refresh()
-        if wanted.name is not None:
-            history.require(wanted.name)
-        rows, count = history.rows(wanted, last), history.count(wanted)
-        everything = history.count()
-    finally:
-        history.close()
+    if wanted.name is not None:
+        history.require(wanted.name)
+    found, everything = history.rows(wanted), len(history.rows())
+    rows = found[:last] if last else found
     if not everything:
         console.print(as_typed("No runs yet. Make one: make experiment NAME=stack-get"), highlight=False)
         return
@@ -38,8 +34,8 @@ def print_results(console: Console, checkout: Checkout, wanted: Filter, last: in
         console.print(f"None of the {everything:,} runs matches.", highlight=False)
         return
     _print(console, [COLUMNS, *(_cells(row) for row in rows)])
-    if len(rows) < count:
-        console.print(as_typed(f"the newest {len(rows):,} of {count:,} runs; LAST=0 shows all"), highlight=False)
+    if len(rows) < len(found):
+        console.print(as_typed(f"the newest {len(rows):,} of {len(found):,} runs; LAST=0 shows all"), highlight=False)
 
 
 def print_changes(console: Console, checkout: Checkout, name: str, against: str, metric: str) -> None:
@@ -48,14 +44,10 @@ def print_changes(console: Console, checkout: Checkout, name: str, against: str,
     from lab.report import numbers  # noqa: PLC0415
 
     history = History(checkout)
-    try:
-        history.refresh()
-        for one in (name, against):
-            history.require(one)
-        runs = history.rows(Filter(name=name))
-        pairs = pairs_of(runs, history.rows(Filter(name=against)), metric)
-    finally:
-        history.close()
+    for one in (name, against):
+        history.require(one)
+    runs = history.rows(Filter(name=name))
+    pairs = pairs_of(runs, history.rows(Filter(name=against)), metric)
     few = len(pairs) < 2 * LEVEL_MIN
     lines = [f"{metric} of {name} ÷ that of {against}, {len(pairs)} pairs of runs within an hour of each other"]
     if unlike := len(finished(runs)) - len(usable(runs)):

@@ -1,6 +1,6 @@
 """All runs: indexed, listed, browsed, exported, pruned.
 
-The run directories are the truth. `.cache/history.sqlite` is made from them, and can be removed at any time.
+The run directories are the truth. `.cache/history.json` is made from them, and can be removed at any time.
 """
 
 from lab.history.index import Filter, History, RunRow

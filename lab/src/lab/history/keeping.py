@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lab.errors import InputError
-from lab.history.index import Filter, History, RunRow, read_tags, references
+from lab.history.index import History, RunRow, read_tags, references
 from lab.paths import Checkout
 from lab.process.locks import RunLock
 from lab.units import format_bytes
@@ -71,12 +71,7 @@ def prune(checkout: Checkout, keep: int = KEEP_DEFAULT, *, dry_run: bool = False
     lock = RunLock(checkout.run_lock)
     lock.take("prune")
     try:
-        history = History(checkout)
-        try:
-            history.refresh()
-            rows = history.rows(Filter())
-        finally:
-            history.close()
+        rows = History(checkout).rows()
         pointing = references(checkout.results)
         gone, kept = [], []
         for row in _surplus(rows, keep):

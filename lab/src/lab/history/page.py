@@ -40,12 +40,7 @@ FIELDS = (
 
 def write_index(checkout: Checkout) -> Path:
     """Bring the index up to date and write the page; return its path."""
-    history = History(checkout)
-    try:
-        history.refresh()
-        rows = history.rows()
-    finally:
-        history.close()
+    rows = History(checkout).rows()
     results = checkout.results
     answers = sorted(
         (path.relative_to(results).as_posix() for path in results.glob("*/*/*.html") if _is_answer(path)), reverse=True
