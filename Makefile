@@ -2,6 +2,8 @@
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
 MAKEFLAGS += --no-print-directory
+# Every target with a description, and those that only others need.
+.PHONY: $(shell sed -n 's/^\([a-z0-9-]*\):.*\#\# .*/\1/p' Makefile) compile-loadgen-tests build-bench
 
 # A JDK ≥ 25 for Maven and for everything Maven starts; the default `java` may be older.
 JDK = $(shell bin/find-jdk)
@@ -41,80 +43,59 @@ options = $(foreach v,$(filter-out $(1),$(GIVEN)),$(if $(filter $(v),$(FLAGS)),$
 lab = $(foreach v,$(2),$(if $(filter $(v),$(GIVEN)),,$(error $(v) is missing; see make help)))bin/lab $(1) \
   $(call options,$(2) $(3)) $(if $(filter $(2) $(3),$(GIVEN)),--) $(foreach v,$(2) $(3),$(if $(filter $(v),$(GIVEN)),$(call quote,$($(v)))))
 
+# Each of these targets is the lab's command of its name. `needs` are words that must be given, `takes` words that may be.
+needs =
+takes =
+LAB_COMMANDS = experiment compare search suite list suites variants check capacity regress profiling-cost findings manifests \
+  changes export tag prune diff profile-window parse-load calibrate quiet unquiet up open down
+$(LAB_COMMANDS):
+	@$(call lab,$(patsubst experiment,run,$@),$(needs),$(takes))
+regress: takes = NAME
+diff: build-profiler
+profile-window: build-profiler
+
 ##@ Experiments
-.PHONY: experiment compare search suite list suites variants check capacity regress profiling-cost findings manifests
-experiment: ## run one: make experiment NAME=stack-get [RATE=20000|auto] [SCALE=0.3] [DURATION=20s] [RUNTIME=local|docker|kubernetes] …
-	@$(call lab,run,NAME)
-compare: ## is B better, worse, or the same: make compare A=queue-get B='stack-get VARIANT=queue' [BLOCKS=10] [X=5%] [RATE=auto] [DURATION=10s] [FORCE=1] … (experiments or runs)
-	@$(call lab,compare,A B)
-search: ## the highest rate that holds a limit: make search NAME=stack-get SLO='p99.9<100ms' [VARIANT=queue] [RESUME=1] …
-	@$(call lab,search,NAME SLO)
-suite: ## run several experiments, interleaved, and write one page with findings: make suite NAME=queues [ROUNDS=6] [SCALE=0.3] [DURATION=3s] [RESUME=1] [FORCE=1] …
-	@$(call lab,suite,NAME)
+experiment: needs = NAME ## run one: make experiment NAME=stack-get [RATE=20000|auto] [SCALE=0.3] [DURATION=20s] [RUNTIME=local|docker|kubernetes] …
+compare: needs = A B ## is B better, worse, or the same: make compare A=queue-get B='stack-get VARIANT=queue' [BLOCKS=10] [X=5%] [RATE=auto] [DURATION=10s] [FORCE=1] … (experiments or runs)
+search: needs = NAME SLO ## the highest rate that holds a limit: make search NAME=stack-get SLO='p99.9<100ms' [VARIANT=queue] [RESUME=1] …
+suite: needs = NAME ## run several experiments, interleaved, and write one page with findings: make suite NAME=queues [ROUNDS=6] [SCALE=0.3] [DURATION=3s] [RESUME=1] [FORCE=1] …
 list: ## the experiments
-	@$(call lab,list)
 suites: ## the suites
-	@$(call lab,suites)
 variants: ## the server variants, generated from the code
-	@$(call lab,variants)
-check: ## what this machine has and lacks, with the commands that install it; or, with [NAME=stack-get|experiments], what is wrong with experiment files
-	@$(call lab,check,,NAME)
-capacity: ## the highest rate that this machine serves, for RATE=auto: make capacity NAME=stack-get
-	@$(call lab,capacity,NAME)
-regress: ## is the service of this checkout worse than an earlier one: make regress BASE=HEAD~1 [NAME=sync-get] [BLOCKS=10] … (local)
-	@$(call lab,regress,BASE,NAME)
-profiling-cost: ## what profiling costs: make profiling-cost NAME=stack-get [BLOCKS=10] [RATE=20000] [DURATION=10s] …
-	@$(call lab,profiling-cost,NAME)
-findings: ## keep the newest complete suite of that name as docs/findings/NAME: make findings NAME=queues
-	@$(call lab,findings,NAME)
-manifests: ## the objects that RUNTIME=kubernetes makes (docs/cluster.md): make manifests NAME=stack-get [GENERATORS=2] [SPREAD=off] …
-	@$(call lab,manifests,NAME)
+check: takes = NAME ## what this machine has and lacks, with the commands that install it; or, with [NAME=stack-get|experiments], what is wrong with experiment files
+capacity: needs = NAME ## the highest rate that this machine serves, for RATE=auto: make capacity NAME=stack-get
+regress: needs = BASE ## is the service of this checkout worse than an earlier one: make regress BASE=HEAD~1 [NAME=sync-get] [BLOCKS=10] … (local)
+profiling-cost: needs = NAME ## what profiling costs: make profiling-cost NAME=stack-get [BLOCKS=10] [RATE=20000] [DURATION=10s] …
+findings: needs = NAME ## keep the newest complete suite of that name as docs/findings/NAME: make findings NAME=queues
+manifests: needs = NAME ## the objects that RUNTIME=kubernetes makes (docs/cluster.md): make manifests NAME=stack-get [GENERATORS=2] [SPREAD=off] …
 
 ##@ Runs
-.PHONY: results changes export tag prune diff profile-window parse-load
 results: ## all runs, newest first [NAME=stack-get] [VARIANT=queue] [SINCE=7d] [VALID=1] [LAST=50]; and results/index.html
 	@$(call lab,results,,NAME)
 	@bin/lab index
-changes: ## when an experiment changed, by its ratio to another one run beside it: make changes NAME=stack-get AGAINST=sync-get [METRIC=p99]
-	@$(call lab,changes,NAME AGAINST)
-export: ## pack a run, or a suite with its runs, into one .tar.gz: make export RUN=stack-get/20261121T091433Z [OUT=file]
-	@$(call lab,export,RUN)
-tag: ## tag a run, so that it is kept: make tag RUN=stack-get/20261121T091433Z TAG=baseline
-	@$(call lab,tag,RUN TAG)
+changes: needs = NAME AGAINST ## when an experiment changed, by its ratio to another one run beside it: make changes NAME=stack-get AGAINST=sync-get [METRIC=p99]
+export: needs = RUN ## pack a run, or a suite with its runs, into one .tar.gz: make export RUN=stack-get/20261121T091433Z [OUT=file]
+tag: needs = RUN TAG ## tag a run, so that it is kept: make tag RUN=stack-get/20261121T091433Z TAG=baseline
 prune: ## remove old runs that no suite, comparison or tag refers to: make prune [KEEP=10] [DRY_RUN=1]
-	@$(call lab,prune)
-diff: build-profiler ## which code changed, with differential flame graphs: make diff A=stack-get B=queue-get [FORCE=1] (runs or experiments)
-	@$(call lab,diff,A B)
-profile-window: build-profiler ## flame graphs of a part of a recording: make profile-window RUN=stack-get/20261121T091433Z FROM=10s TO=20s
-	@$(call lab,profile-window,RUN)
-parse-load: ## print the JSON of a wrk2 report: make parse-load FILE=load.txt
-	@$(call lab,parse-load,FILE)
+diff: needs = A B ## which code changed, with differential flame graphs: make diff A=stack-get B=queue-get [FORCE=1] (runs or experiments)
+profile-window: needs = RUN ## flame graphs of a part of a recording: make profile-window RUN=stack-get/20261121T091433Z FROM=10s TO=20s
+parse-load: needs = FILE ## print the JSON of a wrk2 report: make parse-load FILE=load.txt
 
 ##@ This machine
-.PHONY: calibrate quiet unquiet
 calibrate: ## what this machine can do, and the smallest difference that it can show: make calibrate [STARTS=20]
-	@$(call lab,calibrate)
 quiet: ## make this machine quieter, as root: governor, huge pages, interrupts, halts; every change is printed
-	@$(call lab,quiet)
 unquiet: ## restore what `make quiet` changed, also after a crash
-	@$(call lab,unquiet)
 
 ##@ Stack (docker)
-.PHONY: up open down
 up: ## start Prometheus, Grafana, node-exporter and the artifact server, to stay up across runs
-	@bin/lab up
 open: ## print the addresses of the stack, and open Grafana and the results in a browser
-	@bin/lab open
 down: ## stop all containers of the lab
-	@bin/lab down
 
 ##@ Build
-.PHONY: build build-service build-loadgen build-profiler clean
 build: build-service build-loadgen build-profiler ## everything that the local runtime needs
 build-service: $(SERVICE_JAR) ## the Java service
 build-loadgen: $(LOADGEN_BUILT) ## the load generator
 build-profiler: $(PROFILE) $(PROFILE_LIB) ## the profile command and async-profiler
-
 # Maven leaves the jars of earlier versions of a dependency beside the new ones.
 $(SERVICE_JAR): $(SERVICE_SOURCES)
 	@bin/find-jdk >/dev/null
@@ -131,17 +112,13 @@ $(PROFILE_LIB): profiler/pom.xml $(shell find profiler/converter -name '*.java' 
 	@bin/find-jdk >/dev/null
 	@$(MVN) -f profiler/pom.xml package
 	@touch $@
-
-.PHONY: build-servers
 build-servers: ## the example servers (examples/README.md); not part of `make build`
 	@bin/find-jdk >/dev/null
 	@$(MVN) -f $(SERVERS_POM) package
-
 clean: ## remove builds (results and datasets stay)
 	@rm -rf service/*/target examples/servers/*/target loadgen/target profiler/target .venv
 
 ##@ Test
-.PHONY: test compile-loadgen-tests test-service test-loadgen test-profiler test-dashboards test-lab test-e2e
 # Whole experiments wait for most of their time, and no test holds their rate or latency to a limit. So the tests of the
 # service and the profiler, and the load generator's compilation, come beside them and yield to them. The lab's tests
 # keep both CPUs busy; the load generator's measure, and run alone. No test needs the packaged benchmarks; that they can
@@ -181,12 +158,8 @@ test-dashboards: ## Prometheus configuration and rules, dashboards
 test-e2e: build ## whole experiments in both runtimes; docker's only if an engine answers
 	@$(DEVELOPERS_PACKAGES)
 	$(PYTEST) -ra -n 2 lab/tests/e2e
-
-.PHONY: test-servers
 test-servers: build-servers ## every example server keeps its contract, a minute; not part of `make test` (examples/README.md)
 	env JAVA_HOME="$(JDK)" python3 -m unittest discover -s examples
-
-.PHONY: test-kubernetes
 # One node, which generators and service share; each side has one of the two CPUs.
 test-kubernetes: build ## whole experiments in a cluster of one node made for it, as root; not part of `make test` (docs/cluster.md)
 	@$(DEVELOPERS_PACKAGES)
@@ -199,7 +172,6 @@ test-kubernetes: build ## whole experiments in a cluster of one node made for it
 	  $(PYTEST) -ra lab/tests/e2e/test_main_job.py lab/tests/e2e/test_kubernetes.py lab/tests/e2e/test_kubernetes_settings.py || code=$$?; kubernetes/cluster down; exit $$code
 
 ##@ Torture (the long forms of tests, not part of `make test`)
-.PHONY: torture torture-storage torture-loadgen torture-lab torture-verdict
 torture: torture-storage torture-server torture-loadgen torture-lab torture-verdict torture-profiling torture-categories ## every room's long tests
 torture-storage: ## crashes, 10,000 seeds each; 30 kills a durability; full disks; about 15 minutes
 	@bin/find-jdk >/dev/null
@@ -213,29 +185,23 @@ torture-loadgen: ## the load generator's long tests, 80 minutes: 100,000 runs in
 	cd loadgen && cargo test --quiet --locked --release --test truth -- --include-ignored --test-threads=1
 	cd loadgen && cargo test --quiet --locked --release --test runs shapes:: -- --include-ignored --test-threads=1
 	cd loadgen && SOAK_SECONDS=$(or $(SOAK_SECONDS),3600) cargo test --quiet --locked --release --test runs endurance::
-
 torture-lab: build ## disturbances and differences planted into real runs, searches, the overhead of the lab, on a quiet machine; an hour
 	@$(DEVELOPERS_PACKAGES)
 	$(PYTEST) -ra -m torture --ignore-glob='*/test_profiling_*' --ignore-glob='*/test_verdict_*' lab/tests/e2e
 torture-verdict: build ## checks that quiet runs are valid and disturbed ones are not: ten of each, on a quiet machine; 16 minutes [RUNS=10]
 	@$(DEVELOPERS_PACKAGES)
 	VERDICT_RUNS=$(or $(RUNS),10) $(PYTEST) -ra -s -m torture lab/tests/e2e/disturbances/test_verdict_series.py
-
-.PHONY: torture-profiling torture-categories
 torture-profiling: build ## checks that profiles show hot spots, pauses and differences planted into real runs; 15 minutes, on a quiet machine
 	@$(DEVELOPERS_PACKAGES)
 	$(PYTEST) -ra -s -m torture lab/tests/e2e/test_profiling_hot_spots.py lab/tests/e2e/test_profiling_real_runs.py
 torture-categories: build ## checks that little of each experiment's profile is unclassified, by brief runs; 20 minutes [TESTS='-k rocksdb']
 	@$(DEVELOPERS_PACKAGES)
 	$(PYTEST) -ra -s -m torture lab/tests/e2e/test_profiling_categories.py $(TESTS)
-
-.PHONY: torture-server
 torture-server: ## server, long (about 5 minutes): a million fuzzed inputs, every variant stopped under load, crowds of connections; FUZZ='-Dfuzz.seed=2 …'
 	@bin/find-jdk >/dev/null
 	$(MVN) -f service/pom.xml test -pl server -am -Dgroups=slow -DexcludedGroups= -Dtest='HttpFuzzTest,StopTest,CrowdTest' -Dsurefire.failIfNoSpecifiedTests=false $(FUZZ)
 
 ##@ Benchmarks
-.PHONY: bench-storage bench-loadgen bench-server bench-overload bench-monitoring build-bench
 RUN_BENCH = LC_ALL=C.UTF-8 "$(JDK)/bin/java" --sun-misc-unsafe-memory-access=allow -jar service/bench/target/bench/lsmlab-bench.jar
 bench-loadgen: ## compare the load generator with wrk (Debian: apt install wrk) and with a server's log; 8 minutes: make bench-loadgen [BENCH=--quick]
 	cd loadgen && cargo bench --quiet --locked --bench peer -- --update-docs ../docs/benchmarks.md $(BENCH)
@@ -253,7 +219,6 @@ build-bench:
 	@$(MVN) -f service/pom.xml -Dmaven.test.skip package -pl bench -am
 
 ##@ Code
-.PHONY: lint lint-service lint-loadgen lint-profiler lint-lab format
 lint: lint-service lint-loadgen lint-profiler lint-lab ## formatters and linters of every language, warnings denied; no package cycles
 lint-service:
 	$(MVN) -f service/pom.xml spotless:check
@@ -280,7 +245,6 @@ format: ## reformat all sources
 	$(VENV)/ruff check --fix lab dashboards examples
 	$(VENV)/ruff format lab dashboards examples
 
-.PHONY: help
 help: ## this list
 	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z0-9-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 	@printf '\nStart here: make experiment NAME=stack-get\n'
