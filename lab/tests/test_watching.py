@@ -128,14 +128,15 @@ def wait_for_row(path: Path, condition: Callable[[dict[str, str]], object]) -> N
 
 
 def test_a_timeline_keeps_no_written_row_in_memory_and_appends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path, timeline, numbers = tmp_path / "timeline.csv", Timeline(Watched()), itertools.count()
+    path, timeline = tmp_path / "timeline.csv", Timeline(Watched(service_metrics_url="http://a.service"))
+    numbers = itertools.count()
 
-    def values() -> dict[str, float]:
+    def values(_: str) -> dict[str, float]:
         number = next(numbers)
         wide = {f"column_{i}": float(number) for i in range(50)}
         return wide | ({"late": 1.0} if number >= 900 else {})
 
-    monkeypatch.setattr(timeline, "_host", values)
+    monkeypatch.setattr("lab.timeline.scrape", values)
     timeline.write_to(path)
     files = set()
     for number in range(1_000):
@@ -216,11 +217,11 @@ def test_a_timeline_on_a_full_disk_reports_that_and_loses_no_row(tmp_path: Path)
 
 
 def test_a_timeline_that_fails_reports_that(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail() -> None:
-        raise RuntimeError("no /proc")
+    def fail(_: str) -> None:
+        raise RuntimeError("no memory")
 
-    timeline = Timeline(Watched())
-    monkeypatch.setattr(timeline, "_host", fail)
+    timeline = Timeline(Watched(service_metrics_url="http://a.service"))
+    monkeypatch.setattr("lab.timeline.scrape", fail)
     timeline.start()
     timeline.stop()
-    assert timeline.problem == "the timeline ended early: RuntimeError: no /proc"
+    assert timeline.problem == "the timeline ended early: RuntimeError: no memory"

@@ -240,7 +240,7 @@ def test_a_damaged_timeline_is_a_reason(tmp_path: Path, manifest: Manifest) -> N
     (tmp_path / "timeline.csv").write_text("nonsense\n")
     validity = judge(tmp_path, manifest)
     assert validity.state == "suspect"
-    assert "timeline.csv:1: not a timeline" in validity.reasons[0]
+    assert "timeline.csv:1: its columns do not begin with time" in validity.reasons[0]
 
 
 def test_a_profile_of_a_handful_of_samples_is_marked_as_such(tmp_path: Path, manifest: Manifest) -> None:

@@ -77,8 +77,8 @@ def test_a_last_line_that_was_cut_off_is_left_out(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", ":1: not such a file"),
-        ("seconds,x\n1,2\n", ":1: not such a file"),
+        ("", ":1: its columns do not begin with time"),
+        ("seconds,x\n1,2\n", ":1: its columns do not begin with time"),
         ("time,x\n2026-11-21T09:00:00Z,1,5\n", ":2: 3 cells under 2 columns"),
         ("time,x\nyesterday,1\n", ":2: Invalid isoformat"),
         ("time,x\n2026-11-21T09:00:00Z,1\n2026-11-21T09:00:01Z,fast\n", ":3: could not convert"),

@@ -66,7 +66,7 @@ def test_another_load_generators_text_is_enough(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("timeline.csv", "nonsense\n", "timeline.csv:1: not a timeline"),
+        ("timeline.csv", "nonsense\n", "timeline.csv:1: its columns do not begin with time"),
         ("profile/load.json", "{", "profile/load.json:1: not JSON"),
         ("profile/cpu.png", "no picture", "cpu.png cannot be decoded"),
         ("profile/categories.json", "[]", "12,874 samples"),

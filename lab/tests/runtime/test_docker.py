@@ -19,8 +19,8 @@ from lab.errors import InputError, MissingToolError, RunError
 from lab.paths import Checkout
 from lab.runtime.base import DatasetSpec, Ports, ProfileSpec
 from lab.runtime.docker import engine, monitoring
+from lab.runtime.docker.monitoring import Stack
 from lab.runtime.docker.runtime import DockerRuntime
-from lab.runtime.docker.stack import Stack
 from support.docker import ANSWERS, DEAD_PID, PLAN, STACK, Alive, container, free_ports, quiet, service_spec
 from support.fake_docker import FakeDocker
 

@@ -246,8 +246,8 @@ def test_a_service_beside_the_first_is_a_project_of_its_own_with_its_own_load(
     assert runtime.load(load_spec(tmp_path), second, quiet).exit_code == 0
     (load,) = docker.calls("run --detach")
     assert "lsmlab-beside" in load["words"], "the load runs in the network of the service that it is meant for"
-    second.kill()
+    second.stop(1)
     assert docker.calls("rm --force")[-1]["words"][-1] == "lsmlab-beside-service-1"
-    first.kill()
+    first.stop(1)
     runtime.close()
     assert "lsmlab-beside" in docker.calls("down --volumes")[0]["words"]

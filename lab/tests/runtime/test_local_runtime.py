@@ -13,8 +13,8 @@ from lab.errors import InputError, RunError
 from lab.paths import Checkout
 from lab.runtime.base import LoadSpec, Ports
 from lab.runtime.local import requirements
+from lab.runtime.local.instruments import JarCatalogue
 from lab.runtime.local.runtime import LocalRuntime
-from lab.runtime.local.service_catalogue import JarCatalogue
 from support.checkout import FakeCheckout
 
 

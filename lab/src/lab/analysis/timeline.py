@@ -98,7 +98,7 @@ def read_rows(
         raise RowsError(f"{path}: cannot be read: {error}") from error
     rows = list(csv.reader(text[: text.rfind("\n") + 1].splitlines()))
     if not rows or rows[0][: len(first)] != list(first):
-        raise RowsError(f"{path}:1: not such a file: its columns must begin with {', '.join(first)}")
+        raise RowsError(f"{path}:1: its columns do not begin with {', '.join(first)}")
     cells = []
     for number, row in enumerate(rows[1:], start=2):
         if len(row) != len(rows[0]):

@@ -7,7 +7,7 @@ import typer
 from lab.cli.output import console
 from lab.errors import InputError
 from lab.paths import find_checkout
-from lab.runtime.docker.stack import Stack
+from lab.runtime.docker.monitoring import Stack
 
 commands = typer.Typer()
 

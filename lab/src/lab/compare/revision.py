@@ -15,9 +15,9 @@ from lab.paths import Checkout
 from lab.process.processes import tail
 from lab.progress import Progress
 from lab.runtime.instruments import ServiceCatalogue
+from lab.runtime.local.instruments import JarCatalogue
 from lab.runtime.local.requirements import find_jdk
 from lab.runtime.local.runtime import SERVICE_JAR as JAR
-from lab.runtime.local.service_catalogue import JarCatalogue
 
 DIRECTORY = "regress"
 MAKE_VARIABLES = ("MAKEFLAGS", "MFLAGS", "MAKEOVERRIDES", "MAKELEVEL")

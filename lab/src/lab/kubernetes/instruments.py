@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 from lab.kubernetes.kubectl import Kubectl
 from lab.kubernetes.manifests import PROFILE_DIR, WORK_DIR
 from lab.process.processes import Processes
 from lab.progress import Progress
-from lab.runtime.instruments import Profiler, ServiceCatalogue
-from lab.runtime.service import Service
-from lab.runtime.specs import RECORDED, Choice, ProfileSpec
+from lab.runtime.instruments import Profiler, Service, ServiceCatalogue
+from lab.runtime.specs import RECORDED, ProfileSpec
 
 
 class PodCatalogue(ServiceCatalogue):
     """Asks the service of the image, in the pod of the run."""
 
     def __init__(self, kubectl: Kubectl) -> None:
+        super().__init__()
         self._kubectl = kubectl
 
-    def _choices(self, command: str) -> list[Choice]:
+    def _built(self, command: str) -> str:
+        return ""
+
+    def _ask(self, command: str) -> str:
         words = ["java", "-XX:TieredStopAtLevel=1", "-jar", "lsmlab-server.jar", command, "--json"]
-        output = self._kubectl.run("service", "service", words, f"asking the service for its {command}")
-        return [Choice(str(entry["name"]), str(entry["summary"])) for entry in json.loads(output)]
+        return self._kubectl.run("service", "service", words, f"asking the service for its {command}")
 
 
 class PodProfiler(Profiler):

@@ -82,12 +82,6 @@ class KubernetesService(Service):
             self._finish()
         return self._process.exit_code()
 
-    def kill(self) -> None:
-        """Kill the JVM."""
-        if not self._ended:
-            self._signal("KILL")
-            self._finish()
-
     def log_tail(self, lines: int = 30) -> str:
         """Return the last lines of this start's log, and how it ended if it has."""
         said = tail(self._log, lines, self._log_start)

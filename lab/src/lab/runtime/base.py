@@ -31,8 +31,7 @@ from lab.cpu_plan import CpuPlan
 from lab.manifest import Environment
 from lab.paths import Checkout
 from lab.progress import Progress
-from lab.runtime.instruments import Monitoring, Profiler, ServiceCatalogue
-from lab.runtime.service import Service
+from lab.runtime.instruments import Monitoring, Profiler, Service, ServiceCatalogue
 from lab.runtime.specs import (
     LIVENESS_S,
     SET_BY_RUNTIME,

@@ -1,16 +1,48 @@
-"""The parts of a runtime beside the service and its load.
+"""The parts of a runtime: a started service, and what is beside it and its load.
 
-A runtime holds one of each. `Monitoring` is optional: it does nothing here, and a runtime overrides what it has.
+A runtime holds one of each of the others. `Monitoring` is optional: it does nothing here, and a runtime overrides what
+it has.
 """
 
 from __future__ import annotations
 
 import abc
+import contextlib
+import json
+from pathlib import Path
 
 from lab.cpu_plan import CpuPlan
+from lab.errors import RunError
 from lab.progress import Progress
-from lab.runtime.service import Service
 from lab.runtime.specs import HAVE_OWN_DATASETS, Choice, Ports, ProfileSpec
+
+
+class Service(abc.ABC):
+    """A started service. `admin_url` and `data_url` are for this process; the load generator may need other ones."""
+
+    admin_url: str
+    data_url: str
+
+    @property
+    @abc.abstractmethod
+    def pid(self) -> int | None:
+        """The JVM's pid in this process's /proc, or None if the process is not visible here."""
+
+    @abc.abstractmethod
+    def alive(self) -> bool:
+        """Whether the process still runs. Cheap: called several times a second."""
+
+    @abc.abstractmethod
+    def wait_ready(self, timeout_s: float) -> None:
+        """Return once the service accepts requests; RunError with the log's end if it dies or takes too long."""
+
+    @abc.abstractmethod
+    def stop(self, timeout_s: float = 20.0) -> int | None:
+        """Ask it to end (SIGTERM), wait, kill it after `timeout_s`; return its exit code. Idempotent."""
+
+    @abc.abstractmethod
+    def log_tail(self, lines: int = 30) -> str:
+        """Return the last lines of its log."""
 
 
 class Monitoring:
@@ -50,7 +82,14 @@ class Profiler(abc.ABC):
 
 
 class ServiceCatalogue(abc.ABC):
-    """The variants, engines and table format of the built service. RunError if it is not built."""
+    """The variants, engines and table format of the built service. RunError if it is not built.
+
+    An answer takes a JVM half a second, or a container, and a run asks five times. So the answers are kept in the file
+    `cache`, if one is given, for as long as the same service is built. Not for use by two threads at once.
+    """
+
+    def __init__(self, cache: Path | None = None) -> None:
+        self._cache = cache
 
     def variants(self) -> list[Choice]:
         """Return the server variants."""
@@ -69,6 +108,30 @@ class ServiceCatalogue(abc.ABC):
         owners = [next((own for own in HAVE_OWN_DATASETS if name.startswith(f"{own}-")), None) for name in names]
         return ",".join(name for name, owner in zip(names, owners, strict=True) if owner == engine)
 
-    @abc.abstractmethod
     def _choices(self, command: str) -> list[Choice]:
         """Return what the service's command `variants`, `engines` or `table-format` lists."""
+        built = self._built(command)
+        known: dict[str, list[tuple[str, str]]] = {}
+        if self._cache is not None:
+            with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+                document = json.loads(self._cache.read_text(encoding="utf-8"))
+                known = document["answers"] if document["built"] == built else {}
+        if command not in known:
+            output = self._ask(command)
+            try:
+                known[command] = [(str(entry["name"]), str(entry["summary"])) for entry in json.loads(output)]
+            except (ValueError, TypeError, KeyError) as error:
+                what = f"the service's answer to '{command} --json' cannot be read: {output[:200]!r}"
+                raise RunError(what) from error
+            if self._cache is not None:
+                self._cache.parent.mkdir(parents=True, exist_ok=True)
+                self._cache.write_text(json.dumps({"built": built, "answers": known}), encoding="utf-8")
+        return [Choice(name, summary) for name, summary in known[command]]
+
+    @abc.abstractmethod
+    def _built(self, command: str) -> str:
+        """Return what names the built service, a digest or the like. RunError if there is none, for `command`."""
+
+    @abc.abstractmethod
+    def _ask(self, command: str) -> str:
+        """Return the output of the service's command with `--json`."""

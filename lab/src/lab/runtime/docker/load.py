@@ -19,7 +19,7 @@ from lab.process.processes import Process, Processes, tail
 from lab.runtime.docker import engine
 from lab.runtime.docker.engine import Docker
 from lab.runtime.docker.service import DATA_PORT, EVERY_INTERFACE, LOADGEN_METRICS_PORT
-from lab.runtime.service import Service
+from lab.runtime.instruments import Service
 from lab.runtime.specs import LIVENESS_S, LoadResult, LoadSpec
 
 LOADGEN_DIR = "/opt/lsmlab/other"  # the directory of LOADGEN's program inside the container

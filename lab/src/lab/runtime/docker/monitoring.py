@@ -7,18 +7,29 @@ one that is not built here; only `make up` tries to pull it, so a run never wait
 from __future__ import annotations
 
 import json
+import os
 import time
 from functools import cached_property
 from typing import Any
 
-from lab.cpu_plan import CpuPlan
+from lab.cpu_plan import CpuPlan, cpu_list
 from lab.errors import RunError
+from lab.machine.cpus import plan_cpus
 from lab.machine.host import listener_on, port_is_free
 from lab.paths import Checkout
 from lab.process.processes import Processes
 from lab.progress import Progress
 from lab.runtime import scrapes
-from lab.runtime.docker.engine import OF_PROJECT, PROJECT, Docker, is_live_lab, label_of, owner_of
+from lab.runtime.docker.engine import (
+    OF_PROJECT,
+    PROJECT,
+    Docker,
+    is_live_lab,
+    label_of,
+    owner_of,
+    require_engine,
+    settings_of,
+)
 from lab.runtime.instruments import Monitoring
 from lab.runtime.specs import Ports
 
@@ -211,3 +222,25 @@ class DockerMonitoring(Monitoring):
 
     def _grafana_image(self) -> str:
         return str(self._described[GRAFANA]["image"])
+
+
+class Stack:
+    """The monitoring of `lab up`, which stays up across runs. MissingToolError without an engine."""
+
+    def __init__(self, checkout: Checkout) -> None:
+        require_engine(checkout)
+        self._docker = Docker(checkout.root, settings_of(checkout))
+        self._monitoring = DockerMonitoring(checkout, self._docker, Processes())
+
+    def up(self, progress: Progress) -> dict[str, str]:
+        """Start everything on the CPUs that the plan leaves to monitoring; return the addresses by service."""
+        self._docker.settings["LAB_CPUS_OTHER"] = cpu_list(plan_cpus(os.environ).other)
+        return self._monitoring.up_to_stay(progress)
+
+    def addresses(self) -> dict[str, str]:
+        """Return the addresses of what is up, by service."""
+        return self._monitoring.addresses()
+
+    def down(self) -> None:
+        """Remove every container, started by this lab or another. RunError while a run goes on."""
+        self._monitoring.remove_stack()

@@ -42,10 +42,9 @@ from lab.runtime.base import (
 )
 from lab.runtime.docker import engine
 from lab.runtime.docker.engine import Docker, is_live_lab, label_of, owner_of, require_engine, settings_of
-from lab.runtime.docker.image import SERVICE_IMAGE, ServiceImage
+from lab.runtime.docker.instruments import SERVICE_IMAGE, DockerProfiler, ImageCatalogue
 from lab.runtime.docker.load import Load
 from lab.runtime.docker.monitoring import DockerMonitoring
-from lab.runtime.docker.profiler import DockerProfiler
 from lab.runtime.docker.service import ADMIN_PORT, DATA_PORT, EVERY_INTERFACE, DockerService
 
 BUILT_HERE = {"service": SERVICE_IMAGE, "loadgen": "lsmlab-loadgen", "profiler": "lsmlab-profiler"}
@@ -70,7 +69,7 @@ class DockerRuntime(Runtime):
         self._processes = Processes()
         self.monitoring: DockerMonitoring = DockerMonitoring(checkout, self._docker, self._processes)
         self.profiler = DockerProfiler(self._docker, self._processes)
-        self.catalogue = ServiceImage(self._docker, checkout.cache / "docker-service.json")
+        self.catalogue = ImageCatalogue(self._docker, checkout.cache / "docker-service.json")
         self._load = Load(self._docker, self._processes, self._loadgen_program, self._loadgen_image)
 
     @classmethod

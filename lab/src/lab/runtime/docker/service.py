@@ -74,12 +74,6 @@ class DockerService(Service):
             self._finish()
         return self._exit_code
 
-    def kill(self) -> None:
-        """Kill and remove the container."""
-        if not self._ended:
-            self._docker.try_ask(["docker", "kill", self._name])
-            self._finish()
-
     def log_tail(self, lines: int = 30) -> str:
         """Return the last lines of this start's log."""
         if not self._waiter.alive():

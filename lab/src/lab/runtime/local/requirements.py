@@ -19,26 +19,22 @@ RUST_MINIMUM = (1, 85)
 GLIBC_MINIMUM = (2, 38)
 
 _INSTALL = {
-    "apt": "sudo apt-get install -y {}",
+    "apt-get": "sudo apt-get install -y {}",
     "dnf": "sudo dnf install -y {}",
     "apk": "sudo apk add {}",
     "pacman": "sudo pacman -S --needed {}",
-    "zypper": "sudo zypper install -y {}",
     "brew": "brew install {}",
 }
 _PACKAGES = {
-    "jdk": {"apt": "openjdk-25-jdk-headless", "dnf": "java-25-openjdk-devel", "apk": "openjdk25-jdk",
-            "pacman": "jdk-openjdk", "zypper": "java-25-openjdk-devel", "brew": "openjdk@25"},
-    "maven": {},
-    "make": {},
-    "cargo": {"apt": "cargo", "dnf": "cargo", "apk": "cargo", "pacman": "rust", "zypper": "cargo", "brew": "rust"},
-    "cc": {"apt": "gcc libc6-dev", "dnf": "gcc", "apk": "build-base", "pacman": "gcc", "zypper": "gcc", "brew": "gcc"},
-    "taskset": {"apt": "util-linux", "dnf": "util-linux", "apk": "util-linux-misc", "pacman": "util-linux",
-                "zypper": "util-linux", "brew": "util-linux"},
-    "prometheus": {"dnf": "golang-github-prometheus"},
-    "node_exporter": {"apt": "prometheus-node-exporter", "dnf": "node-exporter", "apk": "prometheus-node-exporter",
-                      "pacman": "prometheus-node-exporter", "zypper": "golang-github-prometheus-node_exporter"},
-}  # fmt: skip
+    "jdk": "openjdk-25-jdk-headless, java-25-openjdk-devel, openjdk25-jdk, jdk-openjdk, openjdk@25",
+    "cargo": "cargo, cargo, cargo, rust, rust",
+    "cc": "gcc libc6-dev, gcc, build-base, gcc, gcc",
+    "taskset": "util-linux, util-linux, util-linux-misc, util-linux, util-linux",
+    "prometheus": "prometheus, golang-github-prometheus, prometheus, prometheus, prometheus",
+    "node_exporter": "prometheus-node-exporter, node-exporter, prometheus-node-exporter, prometheus-node-exporter, "
+    "node_exporter",
+}
+"""The packages of a tool for each installer, in their order, if their names are not the tool's."""
 
 
 def checks() -> list[Check]:
@@ -65,9 +61,10 @@ def find_jdk() -> Path:
 
 def install_command(tool: str) -> str:
     """Return the command that installs a tool here; empty if this system's package manager is unknown."""
-    for manager, form in _INSTALL.items():
-        if shutil.which("apt-get" if manager == "apt" else manager):
-            command = form.format(_PACKAGES[tool].get(manager, tool))
+    packages = _PACKAGES.get(tool, ", ".join([tool] * len(_INSTALL))).split(", ")
+    for (installer, form), package in zip(_INSTALL.items(), packages, strict=True):
+        if shutil.which(installer):
+            command = form.format(package)
             return command.removeprefix("sudo ") if _is_root() else command
     return ""
 

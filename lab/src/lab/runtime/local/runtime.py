@@ -35,10 +35,9 @@ from lab.runtime.base import (
     ServiceSpec,
 )
 from lab.runtime.local import requirements
+from lab.runtime.local.instruments import JarCatalogue, LocalProfiler
 from lab.runtime.local.monitoring import LocalMonitoring
-from lab.runtime.local.profiler import LocalProfiler
 from lab.runtime.local.service import SERVICE_NAME, LocalService
-from lab.runtime.local.service_catalogue import JarCatalogue
 
 HOST = "127.0.0.1"
 SERVICE_JAR = Path("service/server/target/service/lsmlab-server.jar")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import signal
 import time
 
 from lab.errors import RunError
 from lab.process.processes import POLL_S, Process, describe_exit, tail
-from lab.runtime.service import Service
+from lab.runtime.instruments import Service
 from lab.runtime.specs import ServiceSpec
 
 SERVICE_NAME = "the service"
@@ -54,10 +53,6 @@ class LocalService(Service):
     def stop(self, timeout_s: float = 20.0) -> int | None:
         """End it with SIGTERM, after the timeout with SIGKILL."""
         return self._process.end(timeout_s)
-
-    def kill(self) -> None:
-        """End it with SIGKILL."""
-        self._process.end(0, signal.SIGKILL)
 
     def log_tail(self, lines: int = 30) -> str:
         """Return the end of what this start wrote."""

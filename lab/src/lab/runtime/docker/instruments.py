@@ -1,16 +1,19 @@
-"""The profiler as a sidecar container in the service's PID namespace, present only while it records."""
+"""The profiler as a sidecar of the service, present only while it records; and what the service's image offers."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from lab.cpu_plan import cpu_list
+from lab.errors import RunError
 from lab.process.processes import Processes
 from lab.progress import Progress
 from lab.runtime.docker.engine import Docker
 from lab.runtime.docker.service import DockerService
-from lab.runtime.instruments import Profiler
-from lab.runtime.service import Service
+from lab.runtime.instruments import Profiler, Service, ServiceCatalogue
 from lab.runtime.specs import RECORDED, ProfileSpec
 
+SERVICE_IMAGE = "lsmlab-service"
 PROFILE_DIR = "/profile"
 """The tmpfs volume that service and sidecar share: the JVM writes the recording into it."""
 
@@ -51,6 +54,31 @@ class DockerProfiler(Profiler):
 
     def _docker_of(self, service: Service) -> Docker:
         return service.docker if isinstance(service, DockerService) else self._docker
+
+
+class ImageCatalogue(ServiceCatalogue):
+    """Asks the service's image."""
+
+    def __init__(self, docker: Docker, cache: Path) -> None:
+        super().__init__(cache)
+        self._docker = docker
+
+    def _built(self, command: str) -> str:
+        image = self._docker.image_id(SERVICE_IMAGE)
+        if image is None:
+            raise RunError(
+                f"the service's image is not built yet, and only the service knows its {command}",
+                "Build it: docker compose build service",
+            )
+        return image
+
+    def _ask(self, command: str) -> str:
+        # Without the options of an experiment, which would fill a large heap at once.
+        argv = self._docker.compose(
+            *("run", "--rm", "-T", "--no-deps", "--entrypoint", "java", "service", "-XX:TieredStopAtLevel=1"),
+            *("-jar", "lsmlab-server.jar", command, "--json"),
+        )
+        return self._docker.ask(argv, f"asking the service for its {command}")
 
 
 def _profile(docker: Docker, command: str, *words: str) -> None:

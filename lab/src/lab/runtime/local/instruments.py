@@ -1,16 +1,19 @@
-"""The profiler as a process of this machine, attached to the service's JVM."""
+"""The profiler as a process of this machine, attached to the service's JVM; and what the built service offers."""
 
 from __future__ import annotations
 
 import os
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+from lab.errors import RunError
 from lab.process.processes import Processes
 from lab.progress import Progress
-from lab.runtime.instruments import Profiler
-from lab.runtime.service import Service
+from lab.runtime.instruments import Profiler, Service, ServiceCatalogue
 from lab.runtime.specs import ProfileSpec
+
+ANSWER_LIMIT_S = 60
 
 
 class LocalProfiler(Profiler):
@@ -43,3 +46,27 @@ class LocalProfiler(Profiler):
             on_line=progress,
             name=f"profile {command}",
         )
+
+
+class JarCatalogue(ServiceCatalogue):
+    """Asks `java -jar JAR variants --json`. `java` returns the path of the JDK's java when it is first needed."""
+
+    def __init__(self, jar: Path, cache_dir: Path, java: Callable[[], str]) -> None:
+        super().__init__(cache_dir / "service.json")
+        self._jar = jar
+        self._java = java
+
+    def _built(self, command: str) -> str:
+        try:
+            stat = self._jar.stat()
+        except FileNotFoundError:
+            hint = "Build it: make build-service"
+            raise RunError(f"the service is not built yet, and only it knows its {command}", hint) from None
+        return f"{stat.st_mtime_ns} {stat.st_size}"
+
+    def _ask(self, command: str) -> str:
+        argv = [self._java(), "-XX:TieredStopAtLevel=1", "-jar", str(self._jar), command, "--json"]
+        done = subprocess.run(argv, capture_output=True, text=True, timeout=ANSWER_LIMIT_S, check=False)
+        if done.returncode != 0:
+            raise RunError(f"the service's command {command!r} failed", log_tail=done.stderr[-2000:])
+        return done.stdout
