@@ -1,4 +1,4 @@
-"""The pages of sweeps and searches: every figure links to its run, nothing is fetched, the knee is at its rate."""
+"""The pages of sweeps and searches: every figure links to its run, nothing is fetched."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from lab.experiment import Catalogue, Experiment
 from lab.manifest import Manifest
 from lab.paths import Checkout
 from lab.rates.page import write_sweep_page
-from lab.rates.points import Point, knee_per_s
 from lab.search.page import write_search_page
 from lab.series import Answer, PlannedRun
 from report.synthesis import Shape, make_run
@@ -106,12 +105,3 @@ def test_a_sweep_page_has_a_row_for_each_rate_with_its_verdict_and_published_fig
     assert "| 2 | 1,000 |" in markdown
     assert "1,990 | 3.50 ms" in markdown
     assert "1 of 4 rates were not measured" in text
-
-
-def curve(values: dict[int, float]) -> list[Point]:
-    return [Point(rate, float(rate), 1000, {"99": ms}, "") for rate, ms in values.items()]
-
-
-def test_the_knee_is_where_latency_turns_steep() -> None:
-    assert knee_per_s(curve({1000: 1, 2000: 1.1, 4000: 1.2, 8000: 1.4, 12000: 40, 16000: 900})) == 8000
-    assert knee_per_s(curve({1000: 1, 2000: 2, 3000: 3})) is None, "three points have no knee"

@@ -18,11 +18,10 @@ LINES = {"50": "p50", "99": "p99", "99.9": "max"}
 
 @dataclass(frozen=True)
 class Marks:
-    """Marks besides the curves: a limit of latency, the interval of the answer, the knee."""
+    """Marks besides the curves: a limit of latency, the interval of the answer."""
 
     limit_ms: float | None = None
     interval: tuple[float, float] | None = None
-    knee_per_s: float | None = None
 
 
 def latency_chart(points: Sequence[Point], marks: Marks) -> Chart | None:
@@ -36,7 +35,6 @@ def latency_chart(points: Sequence[Point], marks: Marks) -> Chart | None:
     y = log_around(min([*values, marks.limit_ms or values[0]]), max([*values, marks.limit_ms or values[0]]))
     legend = [Key(f"line {css}", label(name)) for name, css in LINES.items() if _has(shown, name)]
     legend += [Key("mark reference", "published p99, on other hardware")] if _published(shown) else []
-    legend += [Key("mark estimate", "knee of p99")] if marks.knee_per_s is not None else []
     legend += [Key("line offered", f"limit, {numbers.latency(marks.limit_ms)}")] if marks.limit_ms is not None else []
     return Chart(
         name="latency-by-rate",
@@ -77,10 +75,6 @@ def _draw_latency(plot: Plot, x: Log, y: Log, points: list[Point], marks: Marks)
     for point in points:
         if (value := point.published_ms.get("99")) is not None:
             plot.diamond(point.rate_per_s, value, "reference")
-    if marks.knee_per_s is not None:
-        at = min(points, key=lambda p: abs(p.rate_per_s - (marks.knee_per_s or 0)))
-        if (value := at.percentiles_ms.get("99")) is not None:
-            plot.diamond(at.rate_per_s, value, "estimate", 6)
     return plot.markup("Latency against the offered rate")
 
 

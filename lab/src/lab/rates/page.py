@@ -14,7 +14,7 @@ from lab.analysis.percentiles import label
 from lab.experiment import Experiment
 from lab.manifest import Manifest
 from lab.rates.charts import Marks, latency_chart, served_chart
-from lab.rates.points import Point, knee_per_s, point_of
+from lab.rates.points import Point, point_of
 from lab.report import numbers
 from lab.report.data import local_time
 from lab.report.headline import Figure
@@ -50,14 +50,11 @@ def write_sweep_page(results: Path, answer: Answer, experiment: Experiment) -> P
     """Write the page of a sweep, complete or not; return its path."""
     runs = [planned.run for planned in answer.runs if planned.run is not None]
     points = [point_of(Manifest.read(results / run / "run.json"), run) for run in runs]
-    knee = knee_per_s(points)
     kept_up = [p for p in points if p.served_per_s is not None and p.served_per_s >= 0.99 * p.rate_per_s]
     best = max((p.served_per_s for p in points if p.served_per_s is not None), default=None)
     highest = max((p.rate_per_s for p in kept_up), default=None)
     figures = [Figure("Kept up to", numbers.rate(highest), "requests/s", "at least 99% of it served")]
     figures.append(Figure("Most served", numbers.rate(best), "requests/s"))
-    if knee is not None:
-        figures.append(Figure("Knee of p99", numbers.rate(knee), "requests/s", "for the eye alone"))
     missing = len(answer.missing)
     sentence = (
         f"The service kept up with {numbers.rate(highest)}/s; the most that it served were {numbers.rate(best)}/s."
@@ -74,7 +71,7 @@ def write_sweep_page(results: Path, answer: Answer, experiment: Experiment) -> P
         remarks=[f"{missing} of {len(answer.runs)} rates were not measured"] if missing else [],
         figures=figures,
         points=points,
-        marks=Marks(knee_per_s=knee),
+        marks=Marks(),
         table=points_table(points, "Rates", "99.9"),
     )
     return write_page(results, answer, content)

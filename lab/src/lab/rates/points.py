@@ -1,18 +1,14 @@
-"""One point of latency against rate, and where the curve bends."""
+"""One point of latency against rate."""
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass, field
-
-import numpy as np
 
 from lab.analysis.checks import SATURATED
 from lab.manifest import Manifest, Summary
 from lab.report import numbers
 
-KNEE_POINTS_MIN = 4
 SHOWN = ("50", "99", "99.9")
 
 
@@ -70,26 +66,3 @@ def point_of(manifest: Manifest, run: str) -> Point:
 
 def _served(summary: Summary) -> float | None:
     return summary.rate_achieved_per_s if summary.goodput_per_s is None else summary.goodput_per_s
-
-
-def knee_per_s(points: Sequence[Point], percentile: str = "99") -> float | None:
-    """Return the rate at which latency turns from flat to steep; None if the curve has no such point.
-
-    Used in the plot only; no figure depends on it. Kneedle (V. Satopää et al., ICDCS Workshops 2011) on the logarithm
-    of the latency, because a curve that spans milliseconds to seconds would otherwise bend only at its last point.
-    """
-    by_rate: dict[int, list[float]] = {}
-    for point in points:
-        value = point.percentiles_ms.get(percentile)
-        if point.counted and value is not None and value > 0:
-            by_rate.setdefault(point.rate_per_s, []).append(value)
-    if len(by_rate) < KNEE_POINTS_MIN:
-        return None
-    from kneed import KneeLocator  # noqa: PLC0415 - it brings scipy, which takes a second to load
-
-    rates = sorted(by_rate)
-    logs = [float(np.log(np.median(by_rate[rate]))) for rate in rates]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # kneed warns if it finds none
-        knee = KneeLocator(rates, logs, curve="convex", direction="increasing").knee
-    return None if knee is None else float(knee)

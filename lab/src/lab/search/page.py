@@ -11,7 +11,7 @@ from lab.analysis.percentiles import label
 from lab.experiment import Experiment
 from lab.rates.charts import Marks
 from lab.rates.page import Content, points_table, write_page
-from lab.rates.points import Point, knee_per_s
+from lab.rates.points import Point
 from lab.report import numbers
 from lab.report.headline import Figure
 from lab.search.slo import parse_slo
@@ -48,14 +48,11 @@ def write_search_page(results: Path, answer: Answer, experiment: Experiment) -> 
     ]
     low, high, ended = result.get("low_per_s"), result.get("high_per_s"), str(result.get("ended"))
     interval = (float(low), float(high)) if isinstance(low, int | float) and isinstance(high, int | float) else None
-    knee = knee_per_s(points)
     rate = result.get("rate_per_s")
     shown = numbers.rate(round(rate)) if isinstance(rate, int | float) else numbers.UNKNOWN
     within = ended if interval is None else "90% interval " + " to ".join(numbers.rate(round(end)) for end in interval)
     figures = [Figure("Highest rate", shown, "requests/s", within)]
     figures.append(Figure("Steps", str(len(steps)), "", f"{sum(not step.counted for step in steps)} made again"))
-    if knee is not None:
-        figures.append(Figure("Knee of p99", numbers.rate(knee), "requests/s", "for the eye alone"))
     changed = ", ".join(f"{name} {value}" for name, value in _dict(answer.request.get("overrides")).items())
     content = Content(
         title=f"Highest rate of {answer.name} with {slo}",
@@ -67,7 +64,7 @@ def write_search_page(results: Path, answer: Answer, experiment: Experiment) -> 
         remarks=[],
         figures=figures,
         points=points,
-        marks=Marks(slo.limit_ms, interval, knee),
+        marks=Marks(slo.limit_ms, interval),
         table=points_table(points, "Steps", slo.percentile),
         method=[
             "A step is a run: a fresh start of the service, quiescence, a warm-up, then the rate. It holds if at least "
